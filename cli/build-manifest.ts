@@ -5,7 +5,7 @@ import type { Contract, Operation, Resource } from "../shared/contract.ts";
 import type { FlagEntry, GroupEntry, Manifest, OperationEntry } from "./manifest.ts";
 import { references } from "./references.ts";
 import type { Kind } from "./resource/shorthand.ts";
-import { type Look, looks as standardLooks } from "./resources.ts";
+import { type ResourceView, looks as standardLooks } from "./resources.ts";
 import type { Verb } from "./verbs.ts";
 
 type Schema = {
@@ -143,7 +143,7 @@ function lengthOf(kinds: Schema[]): Pick<FlagEntry, "length"> {
   return others.length > 0 || maxLength === undefined || minLength < 2 ? {} : { length: [minLength, maxLength] };
 }
 
-function flagsOf(schema: z.ZodType, shorthands: Look["shorthands"] = {}): FlagEntry[] {
+function flagsOf(schema: z.ZodType, shorthands: ResourceView["shorthands"] = {}): FlagEntry[] {
   const root = wire(schema);
   return (
     [...fieldsOf(root)]
@@ -206,7 +206,7 @@ const answerOf = (op: Operation): { schema: Schema; root: Schema; list: boolean 
 };
 
 /** The fields of a further command that are sent after this one, as its own. */
-function sentAfter(resource: Resource, look: Look): FlagEntry[] {
+function sentAfter(resource: Resource, look: ResourceView): FlagEntry[] {
   return Object.entries(look.sentBy ?? {}).flatMap(([field, operation]) => {
     const body = resource[operation]?.body;
     return (body ? flagsOf(body) : [])
@@ -215,9 +215,15 @@ function sentAfter(resource: Resource, look: Look): FlagEntry[] {
   });
 }
 
-const nameOf = (operation: string, look: Look): string | false => look.names?.[operation] ?? kebab(operation);
+const nameOf = (operation: string, look: ResourceView): string | false => look.names?.[operation] ?? kebab(operation);
 
-function operationEntry(resource: Resource, key: string, name: string, op: Operation, look: Look): OperationEntry {
+function operationEntry(
+  resource: Resource,
+  key: string,
+  name: string,
+  op: Operation,
+  look: ResourceView,
+): OperationEntry {
   const isMain = /^(create|update)/.test(key);
   const examples = look.examples?.[name];
   const confirm =
@@ -244,7 +250,7 @@ function operationEntry(resource: Resource, key: string, name: string, op: Opera
 }
 
 /** `archive` and `unarchive` are an update with one field already given. */
-function archiving(update: OperationEntry, field: string, look: Look): OperationEntry[] {
+function archiving(update: OperationEntry, field: string, look: ResourceView): OperationEntry[] {
   const base = { method: update.method, path: update.path, params: update.params, query: [] };
   return [
     {
@@ -259,7 +265,7 @@ function archiving(update: OperationEntry, field: string, look: Look): Operation
 }
 
 /** A command that is an update with some fields already given, and takes a few of the others. */
-function verbEntry(update: OperationEntry, name: string, verb: Verb, look: Look): OperationEntry {
+function verbEntry(update: OperationEntry, name: string, verb: Verb, look: ResourceView): OperationEntry {
   const { confirm: _, examples: __, ...base } = update;
   const examples = look.examples?.[name];
   return {
@@ -274,7 +280,7 @@ function verbEntry(update: OperationEntry, name: string, verb: Verb, look: Look)
 }
 
 /** A resource without an entry in `cli/resources.ts` still gets its commands. */
-const plainLook = (name: string): Look => ({
+const plainLook = (name: string): ResourceView => ({
   summary: `Manage ${name}`,
   noun: name.replace(/s$/, ""),
   columns: ["id:id", "name", "created_at:date"],
@@ -282,7 +288,7 @@ const plainLook = (name: string): Look => ({
 
 type Group = { entry: GroupEntry; fields: Record<string, string[]> };
 
-function groupOf(key: string, resource: Resource, look: Look): Group {
+function groupOf(key: string, resource: Resource, look: ResourceView): Group {
   const operations: OperationEntry[] = [];
   const fields: Record<string, string[]> = {};
   for (const [operation, op] of Object.entries(resource)) {
@@ -324,7 +330,7 @@ function groupOf(key: string, resource: Resource, look: Look): Group {
 /** Turn the contract into what the command line needs of it at run time: no schema library, one small entry per resource. */
 export function buildManifest(
   contract: Contract,
-  looks: Record<string, Look | false> = standardLooks,
+  looks: Record<string, ResourceView | false> = standardLooks,
 ): Manifest & { groups: Map<string, Group> } {
   const order = [...Object.keys(looks), ...Object.keys(contract)];
   const groups = new Map(
@@ -346,10 +352,10 @@ export function buildManifest(
   };
 }
 
-/** Write the manifest as the files that `manifestIn` reads. */
+/** Write the manifest as the files that `openManifest` reads. */
 export async function writeManifest(folder: string, contract: Contract): Promise<void> {
   const manifest = buildManifest(contract);
-  const { rootHelp } = await import("./program.ts");
+  const { formatRootHelp: rootHelp } = await import("./program.ts");
   mkdirSync(folder, { recursive: true });
   const put = (name: string, content: unknown): void =>
     writeFileSync(join(folder, name), `${JSON.stringify(content)}\n`);

@@ -3,7 +3,7 @@ import { build, type Plugin } from "esbuild";
 
 /** Parts that stay files of their own, since they are large and not always needed. */
 const apart: Record<string, string> = {
-  "cli/command-line.ts": "./cli-main.cjs",
+  "cli/entry.ts": "./cli-main.cjs",
   "cli/commands/catalog.ts": "./cli-catalog.js",
   "cli/ui/index.ts": "./cli-ui.js",
   "cli/filter.ts": "./cli-filter.js",
@@ -62,7 +62,7 @@ export async function bundleCli(root: string, dist: string, version: string): Pr
     }),
     build({
       ...commonjs,
-      entryPoints: [join(root, "cli/command-line.ts")],
+      entryPoints: [join(root, "cli/entry.ts")],
       outfile: join(dist, "cli-main.cjs"),
       external: ["conf", "open"],
       plugins: [keepApart(root), withoutUnused],

@@ -1,7 +1,7 @@
 /** Calls to the server: who asks, for which organization, and when to try again. */
-import { urlOf } from "../shared/client.ts";
-import { type Call, type Context, otherKey, signedOut } from "./context.ts";
-import { Fault, kindOfStatus } from "./fault.ts";
+import { formatUrl } from "../shared/client.ts";
+import { type Call, type Context, otherKey, refuseSignedOut } from "./context.ts";
+import { Fault, getFaultKind } from "./fault.ts";
 import { type Answer, send, Unreachable } from "./http.ts";
 import { pause } from "./pause.ts";
 
@@ -21,14 +21,14 @@ const parse = (text: string): unknown => {
 };
 
 /** The headers that say who asks. */
-export async function authHeaders(
+export async function getAuthHeaders(
   context: Context,
   organization = true,
   given?: string,
 ): Promise<Record<string, string>> {
   const { apiKey, credential } = context.settings();
   const token = given ?? apiKey ?? credential?.token;
-  if (!token) throw signedOut(context);
+  if (!token) throw refuseSignedOut(context);
   // A header of a token with a line break in it would be two headers.
   if (/[^\x21-\x7e]/.test(token)) throw new Fault("usage", "the API key contains characters that a key never has");
   const chosen = organization ? await context.organization() : undefined;
@@ -51,10 +51,10 @@ const flagOf = (loc: (string | number)[]): string => {
 const isBeyondAsking = (error: unknown): boolean => typeof error === "string" && /^[A-Z]/.test(error);
 
 /** A fault from an answer that is not a success, with the next step where there is one. */
-export function faultOf(answer: Answer, server: string): Fault {
+export function readFault(answer: Answer, server: string): Fault {
   const body = (parse(answer.text) ?? {}) as Body;
   const { status } = answer;
-  const kind = kindOfStatus(status);
+  const kind = getFaultKind(status);
   const name = typeof body.error === "string" ? body.error : typeof body.code === "string" ? body.code : undefined;
   const said = [body.detail, body.error_description, body.message].find((text) => typeof text === "string");
   const hints: Record<string, string> = {
@@ -110,7 +110,7 @@ function waitFor(attempt: number, safe: boolean, result: Answer | Unreachable): 
 /** Make a call and answer the parsed body and the headers. Throws a Fault for anything that is not a success. */
 export async function call(context: Context, made: Call): Promise<{ status: number; body: unknown }> {
   const { server, timeoutMs } = context.settings();
-  const auth = made.auth === false ? {} : await authHeaders(context, made.organization, made.token);
+  const auth = made.auth === false ? {} : await getAuthHeaders(context, made.organization, made.token);
   const key =
     made.method === "POST" && !made.isRepeatSafe
       ? (made.idempotencyKey ?? process.getBuiltinModule("node:crypto").randomUUID())
@@ -123,7 +123,7 @@ export async function call(context: Context, made: Call): Promise<{ status: numb
     ...(body !== undefined && { "content-type": "application/json" }),
     ...(key && { "idempotency-key": key }),
   };
-  const url = new URL(server + urlOf(made.path, { params: made.params ?? {}, query: made.query ?? {} }));
+  const url = new URL(server + formatUrl(made.path, { params: made.params ?? {}, query: made.query ?? {} }));
   const safe = made.method === "GET" || key !== undefined || made.isRepeatSafe === true;
   for (let attempt = 1; ; attempt++) {
     const started = Date.now();
@@ -160,7 +160,7 @@ export async function call(context: Context, made: Call): Promise<{ status: numb
       await pause(wait, context.io.signal);
       if (!context.io.signal.aborted) continue;
     }
-    const fault = result instanceof Unreachable ? result : faultOf(result, server);
+    const fault = result instanceof Unreachable ? result : readFault(result, server);
     // Whether a write that got no answer was done is not known; the key makes asking again safe.
     const mayBeDone = result instanceof Unreachable ? result.mayHaveArrived : fault.kind === "unreachable";
     if (key && made.repeatable && mayBeDone)

@@ -2,7 +2,7 @@ import type { Context } from "./context.ts";
 import { Fault } from "./fault.ts";
 
 /** The time by which an organization lives: a sandbox's own where one may ask for it, else this machine's. */
-export async function clockOf(context: Context): Promise<() => number> {
+export async function readClock(context: Context): Promise<() => number> {
   try {
     const { now } = (await context.call({ method: "GET", path: "/v1/sandbox/clock" })) as { now: string };
     const ahead_ms = new Date(now).getTime() - Date.now();

@@ -1,7 +1,14 @@
 import { Fault } from "./fault.ts";
 import type { Io } from "./io.ts";
 import type { Manifest } from "./manifest.ts";
-import { type Credential, type Globals, noProfile, profilesIn, readCredential, type Settings } from "./settings.ts";
+import {
+  type Credential,
+  describeMissingProfile,
+  type Globals,
+  readCredential,
+  readProfileNames,
+  type Settings,
+} from "./settings.ts";
 import type { Paint } from "./ui/theme.ts";
 
 /** One call. `path` as the contract writes it, with `:name` for parameters. */
@@ -52,11 +59,11 @@ export type Context = {
 export type Organization = { id: string; name: string; slug: string };
 
 /** That nobody is signed in; where the profile that was named is not there, that is what is wrong. */
-export function signedOut(context: Context, why?: string): Fault {
+export function refuseSignedOut(context: Context, why?: string): Fault {
   const { profile, server } = context.settings();
   const { env } = context.io;
   const isNamed = context.globals.profile !== undefined || Boolean(env.FLOE_PROFILE);
-  if (isNamed && !profilesIn(env).includes(profile)) return noProfile(env, profile);
+  if (isNamed && !readProfileNames(env).includes(profile)) return describeMissingProfile(env, profile);
   return new Fault("signed_out", why ?? `you are not signed in at ${server}`, {
     name: "signed_out",
     hint: `Run: \`floe login\`${why === undefined ? "   (or set FLOE_API_KEY)" : ""}`,
@@ -64,19 +71,19 @@ export function signedOut(context: Context, why?: string): Fault {
 }
 
 /** The sign-in of a person: what concerns accounts is not open to an API key, also where one is set. */
-export function personOf(context: Context): Credential {
+export function findPersonInUse(context: Context): Credential {
   const { profile, server, apiKey } = context.settings();
   const credential = readCredential(context.io.env, profile, server);
   if (credential) return credential;
   const why = apiKey
     ? "an API key cannot do this: it belongs to an organization, not to a person"
     : `you are not signed in at ${server}`;
-  throw signedOut(context, why);
+  throw refuseSignedOut(context, why);
 }
 
 /** The organizations of the person who is signed in. */
-export async function organizationsOf(context: Context): Promise<Organization[]> {
-  const { token } = personOf(context);
+export async function listOwnOrganizations(context: Context): Promise<Organization[]> {
+  const { token } = findPersonInUse(context);
   const answer = await context.call({ method: "GET", path: "/api/auth/organization/list", organization: false, token });
   return Array.isArray(answer) ? (answer as Organization[]) : [];
 }
@@ -101,7 +108,7 @@ const noneChosen = (): Fault =>
   new Fault("usage", "no organization is chosen", { hint: "Run: `floe orgs use SLUG`   (or give --org SLUG)" });
 
 /** The id of the organization that flags, environment and profile say, for the person who is signed in. */
-export async function organizationOfPerson(context: Context): Promise<string> {
+export async function findOrganizationOfPerson(context: Context): Promise<string> {
   const { org, organization } = context.settings();
   if (org === undefined) {
     if (organization) return organization.id;
@@ -109,17 +116,17 @@ export async function organizationOfPerson(context: Context): Promise<string> {
   }
   if (uuid.test(org)) return org;
   if (organization?.slug === org) return organization.id;
-  return pickOrganization(await organizationsOf(context), org).id;
+  return pickOrganization(await listOwnOrganizations(context), org).id;
 }
 
 /** The id of the organization to name in requests; undefined where an API key says it. A key of another one is refused. */
 export async function findOrganization(context: Context): Promise<string | undefined> {
   const { apiKey, org, organization } = context.settings();
-  if (!apiKey) return organizationOfPerson(context);
+  if (!apiKey) return findOrganizationOfPerson(context);
   // The server holds an id against the key; a slug must become one first.
   if (org === undefined || uuid.test(org)) return org;
   if (organization?.slug === org) return organization.id;
-  const all = await organizationsOfKey(context).catch((error: unknown) => {
+  const all = await listOrganizationsOfKey(context).catch((error: unknown) => {
     if (!(error instanceof Fault) || error.kind !== "not_permitted") throw error;
     const why = `whether this API key is good for "${org}" cannot be told: it may not read organizations`;
     throw new Fault("usage", why, { hint: "Leave --org (FLOE_ORG) out, as the key says which, or give the id there." });
@@ -131,10 +138,10 @@ export async function findOrganization(context: Context): Promise<string | undef
 }
 
 /** The id of the organization in use, also where only an API key says it. */
-export async function currentOrganization(context: Context): Promise<string> {
+export async function findCurrentOrganization(context: Context): Promise<string> {
   const known = await context.organization();
   if (known !== undefined) return known;
-  const all = await organizationsOfKey(context);
+  const all = await listOrganizationsOfKey(context);
   const [only, ...others] = all;
   if (only && others.length === 0) return only.id;
   throw new Fault(
@@ -149,7 +156,7 @@ export async function currentOrganization(context: Context): Promise<string> {
 }
 
 /** The organizations that an API key is good for: its own, or all those of the person whose key it is. */
-export async function organizationsOfKey(context: Context): Promise<Organization[]> {
+export async function listOrganizationsOfKey(context: Context): Promise<Organization[]> {
   const call = { method: "GET", path: "/v1/organizations/", query: { limit: 100 }, organization: false };
   return ((await context.call(call)) as { items?: Organization[] }).items ?? [];
 }

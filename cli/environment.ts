@@ -1,2 +1,2 @@
 /** The environment of the program: this file is its only reader on the side of the command line. */
-export const environment = (): Record<string, string | undefined> => process.env;
+export const getEnvironment = (): Record<string, string | undefined> => process.env;

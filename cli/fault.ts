@@ -1,5 +1,5 @@
-import { type Place, withCommands } from "./hints.ts";
-import { type Paint, plain } from "./ui/theme.ts";
+import { insertCommands, type Place } from "./hints.ts";
+import { type Paint, stripControls } from "./ui/theme.ts";
 
 /** The exit codes, as `floe help exit-codes` prints them. */
 export const exitCodes = {
@@ -59,7 +59,7 @@ export const isFault = (error: unknown): error is Fault =>
   error instanceof Fault || (error instanceof Error && error.name === "Fault" && "kind" in error && "parts" in error);
 
 /** What kind of end an answer of the server is. */
-export function kindOfStatus(status: number): FaultKind {
+export function getFaultKind(status: number): FaultKind {
   if (status === 401) return "signed_out";
   if (status === 403) return "not_permitted";
   if (status === 404 || status === 410) return "not_found";
@@ -72,7 +72,7 @@ export function kindOfStatus(status: number): FaultKind {
 /** A fault as text, or as one JSON object for a program. */
 export function renderFault(fault: Fault, json: boolean, paint: Paint, run: Place = {}): string {
   const { name, faults, status, text, idempotency_key, place = run } = fault.parts;
-  const hint = fault.parts.hint === undefined ? undefined : withCommands(fault.parts.hint, place);
+  const hint = fault.parts.hint === undefined ? undefined : insertCommands(fault.parts.hint, place);
   if (json) {
     const envelope = {
       error: name ?? fault.kind,
@@ -86,8 +86,8 @@ export function renderFault(fault: Fault, json: boolean, paint: Paint, run: Plac
     return `${JSON.stringify(envelope)}\n`;
   }
   // Much of it comes from the server, and none of it may steer the terminal.
-  const lines = [`${paint.bad("floe:")} ${plain(fault.message)}`];
-  const told = (line: string): string => withCommands(plain(line), place, paint.link);
+  const lines = [`${paint.bad("floe:")} ${stripControls(fault.message)}`];
+  const told = (line: string): string => insertCommands(stripControls(line), place, paint.link);
   if (text) lines.push("", ...text.split("\n").map(told), "");
   else for (const one of faults ?? []) lines.push(`  ${told(`${one.flag}: ${one.message}`)}`);
   if (fault.parts.hint) lines.push(`  ${told(fault.parts.hint)}`);

@@ -7,8 +7,8 @@ import { formatMoney } from "../shared/money.ts";
 import { Fault } from "./fault.ts";
 import type { Io } from "./io.ts";
 import type { Globals } from "./settings.ts";
-import { relativeTime } from "./ui/table.ts";
-import { plain } from "./ui/theme.ts";
+import { formatRelativeTime } from "./ui/table.ts";
+import { stripControls } from "./ui/theme.ts";
 
 /** What stands in an answer for a text that is made here: jq knows neither currencies nor how people say times. */
 const prelude = `. as $row | def money(currency): {floe_money: [., currency]};
@@ -29,7 +29,7 @@ function pieceOf(value: unknown): string {
   if (value === null) return "";
   if (typeof value === "string") return value;
   const { floe_money, floe_ago } = value as { floe_money?: [unknown, unknown]; floe_ago?: unknown };
-  if (floe_ago !== undefined) return typeof floe_ago === "string" ? relativeTime(floe_ago) : "";
+  if (floe_ago !== undefined) return typeof floe_ago === "string" ? formatRelativeTime(floe_ago) : "";
   if (!floe_money) return JSON.stringify(value);
   const [amount, currency] = floe_money;
   if (amount === null) return "";
@@ -48,7 +48,7 @@ export async function makeFilter({ jq, template }: Globals, io: Io): Promise<(te
   const machine = await loadJq();
   const program = jq ?? programOf(template ?? "");
   const flag = jq === undefined ? "--template" : "--jq";
-  const seen = (text: string): string => (io.stdout.isTTY ? text.split("\n").map(plain).join("\n") : text);
+  const seen = (text: string): string => (io.stdout.isTTY ? text.split("\n").map(stripControls).join("\n") : text);
   // As a definition it is whole; in use its words are known. Neither runs it.
   for (const tried of [`def tried: ${program}\n; empty`, `empty | (${program}\n)`]) {
     const [first] = machine.raw("null", tried).stderr.split("\n");

@@ -53,7 +53,7 @@ export const layout = {
 export const commonHeading = "Flags of every command:";
 
 /** What stands beneath the help of a command: what `--json` can pick of its answer, and that there are more flags. */
-export function beneath(command: Command, manifest: Manifest, columns: number): string {
+export function describeBeneath(command: Command, manifest: Manifest, columns: number): string {
   if (!command.parent || command.commands.length > 0) return "";
   const path = [command.name()];
   let group = command.parent;

@@ -1,5 +1,5 @@
 /** What a person is told to type stands between backticks in hints and talk, and is shown so that it can be typed as it is. */
-import { plain } from "./ui/theme.ts";
+import { stripControls } from "./ui/theme.ts";
 
 const commandIn = /`(floe [^`]+)`/g;
 /** What was named on the command line of where it works. */
@@ -10,11 +10,11 @@ const quoted = (text: string): string =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 /** A command with what was just made in it, marked as one to type; among `NAMES` by commas its own commas are marked. */
-export const inPlaceNamed = (command: string, name: string): string =>
-  `\`${command.replace(/NAMES?/, (place) => quoted(place === "NAMES" ? plain(name).replaceAll(",", "\\,") : plain(name)))}\``;
+export const completeNamedCommand = (command: string, name: string): string =>
+  `\`${command.replace(/NAMES?/, (place) => quoted(place === "NAMES" ? stripControls(name).replaceAll(",", "\\,") : stripControls(name)))}\``;
 
 /** The same command in the same place: with the profile, server and organization that were named on the command line. */
-export function inPlace(command: string, place: Place): string {
+export function completeCommand(command: string, place: Place): string {
   if (/^floe (serve|help)\b|--help\b/.test(command)) return command;
   const missing = Object.entries(flags).flatMap(([name, flag]) => {
     const value = place[name as keyof typeof flags];
@@ -24,5 +24,8 @@ export function inPlace(command: string, place: Place): string {
 }
 
 /** A text with its commands as they are to be typed. */
-export const withCommands = (text: string, place: Place, paint: (text: string) => string = (plain) => plain): string =>
-  text.replace(commandIn, (_, command: string) => paint(inPlace(command, place)));
+export const insertCommands = (
+  text: string,
+  place: Place,
+  paint: (text: string) => string = (plain) => plain,
+): string => text.replace(commandIn, (_, command: string) => paint(completeCommand(command, place)));

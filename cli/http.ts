@@ -34,7 +34,7 @@ const proxied = (env: Env): boolean =>
 
 async function begin(url: URL, options: RequestOptions, env: Env): Promise<ClientRequest> {
   if (proxied(env)) {
-    const { proxyFor, throughProxy } = await import("./proxy.ts");
+    const { findProxy: proxyFor, requestThroughProxy: throughProxy } = await import("./proxy.ts");
     const proxy = proxyFor(url, env);
     if (proxy) return throughProxy(proxy, url, options);
   }

@@ -1,4 +1,4 @@
-import { environment } from "./environment.ts";
+import { getEnvironment } from "./environment.ts";
 import { writeAll } from "./output.ts";
 
 /** Where text goes; a stream, where it is a terminal. */
@@ -25,7 +25,7 @@ export const isInteractive = (io: Io): boolean =>
   Boolean(io.stdin.isTTY && io.stdout.isTTY) && !io.env.CI && !io.env.FLOE_PROMPT_DISABLED;
 
 /** The same streams under other settings. */
-export const withSettings = (io: Io, env: Io["env"]): Io => ({
+export const replaceSettings = (io: Io, env: Io["env"]): Io => ({
   get stdin() {
     return io.stdin;
   },
@@ -73,7 +73,7 @@ export function processIo(): Io {
       stderr ??= output(2, () => process.stderr);
       return stderr;
     },
-    env: environment(),
+    env: getEnvironment(),
     signal: stopped.signal,
     openBrowser: async (url) => {
       const { default: open } = await import("open");
@@ -88,7 +88,7 @@ export function processIo(): Io {
       listen(false);
       process.on("SIGINT", wait);
       try {
-        const env = { LESS: "FRX", LV: "-c", ...environment() };
+        const env = { LESS: "FRX", LV: "-c", ...getEnvironment() };
         const child = spawn(command, words, { stdio: ["pipe", "inherit", "inherit"], env });
         // Who leaves before the end does not read the rest.
         child.stdin.on("error", () => undefined);

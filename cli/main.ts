@@ -2,7 +2,7 @@ import "../shared/walls.ts";
 import { readFileSync } from "node:fs";
 import { enableCompileCache } from "node:module";
 import { join } from "node:path";
-import { environment } from "./environment.ts";
+import { getEnvironment } from "./environment.ts";
 import { writeAll } from "./output.ts";
 
 declare const FLOE_VERSION: string | undefined;
@@ -32,8 +32,8 @@ async function main(argv: string[]): Promise<void> {
     writeAll(1, readFileSync(join(here, "manifest/help.txt"), "utf8"));
     return;
   }
-  keepCompiled(environment());
-  const { commandLine } = await import("./command-line.ts");
+  keepCompiled(getEnvironment());
+  const { runCommandLine: commandLine } = await import("./entry.ts");
   await commandLine(argv, version());
 }
 

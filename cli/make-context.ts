@@ -1,11 +1,11 @@
 import { call } from "./client.ts";
 import { type Context, findOrganization } from "./context.ts";
 import { Fault } from "./fault.ts";
-import { withCommands } from "./hints.ts";
+import { insertCommands } from "./hints.ts";
 import { type Io, isInteractive } from "./io.ts";
 import type { Manifest } from "./manifest.ts";
 import { type Globals, readSettings, type Settings } from "./settings.ts";
-import { painter } from "./ui/theme.ts";
+import { createPaint } from "./ui/theme.ts";
 
 /** A fault of this context names its place: one command may have several, as `floe promote` has. */
 const atPlace = <T>(place: Globals, work: Promise<T>): Promise<T> =>
@@ -67,13 +67,13 @@ export function makeContext(
     },
     print: (text) => write("stdout", filter(text)),
     page: (text) => page(filter(text)),
-    say: (text) => write("stderr", withCommands(text, globals, context.paint.err().link)),
+    say: (text) => write("stderr", insertCommands(text, globals, context.paint.err().link)),
     debug: (text) => {
       if (globals.debug || io.env.FLOE_DEBUG) context.say(`${text}\n`);
     },
     paint: {
-      out: () => painter(io.env, globals.color, io.stdout),
-      err: () => painter(io.env, globals.color, io.stderr),
+      out: () => createPaint(io.env, globals.color, io.stdout),
+      err: () => createPaint(io.env, globals.color, io.stderr),
     },
   };
   const end = async (): Promise<void> => {

@@ -20,7 +20,7 @@ export type FlagEntry = {
   whole?: true;
   /** The names of the shorthands (`cli/resource/shorthands.ts`) that write this field, or parts of it. */
   shorthands?: string[];
-  /** The same, as `withShorthands` put them there. */
+  /** The same, as `addShorthands` put them there. */
   shorts?: Shorthand[];
   /** It holds ids of things of this group of commands; names of them are taken too. */
   refers?: string;
@@ -87,7 +87,7 @@ export type Manifest = {
 const read = (folder: string, name: string): unknown => JSON.parse(readFileSync(join(folder, name), "utf8"));
 
 /** The manifest written by the build; each group is a file of its own, so that one command reads one small file. */
-export function manifestIn(folder: string): Manifest {
+export function openManifest(folder: string): Manifest {
   const groups = (): IndexEntry => read(folder, "index.json") as IndexEntry;
   return {
     index: groups,

@@ -3,14 +3,14 @@ import { Command, CommanderError, InvalidArgumentError, Option } from "commander
 import { commands, verbs } from "./commands/all.ts";
 import type { Context } from "./context.ts";
 import { exitCodes, Fault, isFault, renderFault } from "./fault.ts";
-import { beneath, commonHeading, layout, showTwins } from "./help.ts";
+import { commonHeading, describeBeneath, layout, showTwins } from "./help.ts";
 import type { Io } from "./io.ts";
 import { makeContext } from "./make-context.ts";
 import type { Manifest } from "./manifest.ts";
 import { addOperation } from "./resource/command.ts";
-import { bindOptionalValues, optionalValues } from "./resource/flags.ts";
+import { bindOptionalValues, findOptionalValues } from "./resource/flags.ts";
 import type { Globals } from "./settings.ts";
-import { painter } from "./ui/theme.ts";
+import { createPaint } from "./ui/theme.ts";
 
 const headings = {
   start: "Start:",
@@ -127,7 +127,7 @@ function addStubs(root: Command, manifest: Manifest): void {
 }
 
 /** What `floe --help` prints. */
-export function rootHelp(manifest: Manifest): string {
+export function formatRootHelp(manifest: Manifest): string {
   const root = bare(() => undefined).version("", "-V, --version", "print the version");
   addStubs(root, manifest);
   return `${root.helpInformation()}
@@ -152,19 +152,19 @@ async function addCalled(
   if (known) {
     const { add } = await known.load();
     add(root, contextOf);
-    return optionalValues([]);
+    return findOptionalValues([]);
   }
   const group = manifest.group(name);
   if (!group) {
     addStubs(root, manifest);
-    return optionalValues([]);
+    return findOptionalValues([]);
   }
   const parent = root.command(group.name).description(group.summary).helpCommand(false);
   const op = group.operations.find((one) => one.name === verb || one.name === `${verb} ${more[0]}`);
   if (!op) for (const load of Object.values(verbs[name] ?? {})) (await load()).add(parent, contextOf);
-  if (op) return optionalValues(await addOperation(parent, group, op, contextOf));
+  if (op) return findOptionalValues(await addOperation(parent, group, op, contextOf));
   for (const one of group.operations) await addOperation(parent, group, one, contextOf);
-  return optionalValues([]);
+  return findOptionalValues([]);
 }
 
 /** The command that was reached by these words, as far as there is one. */
@@ -235,7 +235,7 @@ export async function run(argv: string[], io: Io, manifest: Manifest, version: s
   const root = bare((text) => {
     helped += text;
   }, columns).version(version, "-V, --version", "print the version");
-  root.addHelpText("afterAll", ({ command }) => beneath(command, manifest, columns));
+  root.addHelpText("afterAll", ({ command }) => describeBeneath(command, manifest, columns));
   let filter: ((text: string) => string) | undefined;
   root.hook("preAction", async (_, command) => {
     given = globalsOf(command);
@@ -274,7 +274,7 @@ export async function run(argv: string[], io: Io, manifest: Manifest, version: s
     }
     await context?.end();
     const fault = toFault(error, root, argv);
-    io.stderr.write(renderFault(fault, json, painter(io.env, color, io.stderr), given));
+    io.stderr.write(renderFault(fault, json, createPaint(io.env, color, io.stderr), given));
     return fault.exitCode;
   }
 }
@@ -297,6 +297,6 @@ async function help(argv: string[], io: Io, manifest: Manifest, version: string)
     return exitCodes.ok[0];
   }
   if (topic.length > 0) return run([...topic, "--help"], io, manifest, version);
-  io.stdout.write(rootHelp(manifest));
+  io.stdout.write(formatRootHelp(manifest));
   return exitCodes.ok[0];
 }

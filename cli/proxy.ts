@@ -7,7 +7,7 @@ import { Fault } from "./fault.ts";
 type Env = Record<string, string | undefined>;
 
 /** The proxy for an address by the usual variables, or none (`NO_PROXY`, or this machine). */
-export function proxyFor(url: URL, env: Env): URL | undefined {
+export function findProxy(url: URL, env: Env): URL | undefined {
   const of = (name: string): string | undefined => env[name.toLowerCase()] || env[name] || undefined;
   const chosen = (url.protocol === "https:" ? of("HTTPS_PROXY") : of("HTTP_PROXY")) ?? of("ALL_PROXY");
   if (!chosen) return undefined;
@@ -43,7 +43,7 @@ const credentials = (proxy: URL): Record<string, string> =>
     : {};
 
 /** Begin a request through a proxy: in absolute form for http, through a tunnel for https. */
-export async function throughProxy(proxy: URL, url: URL, options: RequestOptions): Promise<ClientRequest> {
+export async function requestThroughProxy(proxy: URL, url: URL, options: RequestOptions): Promise<ClientRequest> {
   const at = { host: proxy.hostname, port: proxy.port || 80 };
   if (url.protocol === "http:") {
     const headers = { ...(options.headers as Record<string, string>), ...credentials(proxy), host: url.host };

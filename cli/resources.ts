@@ -4,7 +4,7 @@ import { usageLooks } from "./usage.ts";
 import { subscriptionVerbs, type Verb } from "./verbs.ts";
 
 /** One resource of the contract as it looks on the command line. What is not said here follows from the contract. */
-export type Look = {
+export type ResourceView = {
   /** The name of its commands, where it is not the contract's own. */
   name?: string;
   summary: string;
@@ -55,7 +55,7 @@ const cardColumns = [
 ];
 
 /** The resources in the order of `floe --help`; `false` has no commands. */
-export const looks: Record<string, Look | false> = {
+export const looks: Record<string, ResourceView | false> = {
   products: {
     summary: "What you sell",
     noun: "product",

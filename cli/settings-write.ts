@@ -5,17 +5,17 @@ import {
   type Config,
   type Credential,
   type Credentials,
+  findSettingsFolder,
   type Pending,
   type Profile,
   readSettingsFile,
-  settingsFolder,
 } from "./settings.ts";
 
 type Env = Record<string, string | undefined>;
 
 /** The folder, closed to other users. One that was made by somebody else, on purpose more open, is closed too: it holds tokens. */
 function ownFolder(env: Env): string {
-  const folder = settingsFolder(env);
+  const folder = findSettingsFolder(env);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   if (process.platform !== "win32" && (statSync(folder).mode & 0o077) !== 0) chmodSync(folder, 0o700);
   return folder;
@@ -84,5 +84,5 @@ export function writeCredential(env: Env, profile: string, server: string, crede
 /** Keep or forget the sign-in that has begun. */
 export function writePending(env: Env, pending: Pending | undefined): void {
   if (pending) writePrivate(env, "pending.json", pending);
-  else rmSync(join(settingsFolder(env), "pending.json"), { force: true });
+  else rmSync(join(findSettingsFolder(env), "pending.json"), { force: true });
 }

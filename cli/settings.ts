@@ -39,7 +39,7 @@ export type Globals = {
 type Env = Record<string, string | undefined>;
 
 /** Where floe keeps its settings for this user. */
-export function settingsFolder(env: Env): string {
+export function findSettingsFolder(env: Env): string {
   if (env.FLOE_CONFIG_DIR) return env.FLOE_CONFIG_DIR;
   const home = env.HOME ?? env.USERPROFILE ?? ".";
   if (env.XDG_CONFIG_HOME) return join(env.XDG_CONFIG_HOME, "floe");
@@ -48,7 +48,7 @@ export function settingsFolder(env: Env): string {
 
 /** A file of the settings folder; an empty object where there is none. */
 export function readSettingsFile(env: Env, name: string): object {
-  const path = join(settingsFolder(env), name);
+  const path = join(findSettingsFolder(env), name);
   let text: string;
   try {
     text = readFileSync(path, "utf8");
@@ -115,7 +115,7 @@ function readKeyFile(path: string): string {
 }
 
 /** The profiles that there are: those with defaults of their own, and those that signed in. */
-export const profilesIn = (env: Env): string[] => [
+export const readProfileNames = (env: Env): string[] => [
   ...new Set([
     ...Object.keys((readSettingsFile(env, "config.json") as Config).profiles ?? {}),
     ...Object.keys(readSettingsFile(env, "credentials.json")),
@@ -123,8 +123,8 @@ export const profilesIn = (env: Env): string[] => [
 ];
 
 /** That a profile was named which there is not. */
-export function noProfile(env: Env, profile: string): Fault {
-  const known = profilesIn(env);
+export function describeMissingProfile(env: Env, profile: string): Fault {
+  const known = readProfileNames(env);
   return new Fault("usage", `there is no profile "${profile}"`, {
     hint: `${known.length > 0 ? `There are: ${known.join(", ")}. ` : ""}Make it: \`floe login --profile ${profile}\``,
   });

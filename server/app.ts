@@ -12,25 +12,25 @@ import { routeCheckoutStream } from "./checkouts/stream.ts";
 import { routeConnecting } from "./customer-accounts/routes.ts";
 import type { DemoStore } from "./demo.ts";
 import { routeDownloads } from "./downloads/routes.ts";
-import { routeReceiptKeys } from "./events/routes.ts";
+import { addReceiptKeyRoute } from "./events/routes.ts";
 import { routeMedia, routeStorage } from "./files/routes.ts";
 import { limitArrival } from "./http/arrival.ts";
-import { development as developmentRoutes } from "./http/development.ts";
+import { limitOpening } from "./http/checkout-limits.ts";
+import { addDevelopmentRoutes as developmentRoutes } from "./http/development.ts";
 import { answerError } from "./http/errors.ts";
-import { health } from "./http/health.ts";
+import { addHealthRoute } from "./http/health.ts";
 import { limitRequests } from "./http/limits.ts";
 import { mount } from "./http/mount.ts";
-import { openapiOf } from "./http/openapi.ts";
-import { openapiRoute } from "./http/openapi-route.ts";
-import { limitOpening } from "./http/opening.ts";
+import { describeContract } from "./http/openapi.ts";
+import { addOpenapiRoute } from "./http/openapi-route.ts";
 import { servePages } from "./http/pages.ts";
 import { parseRequests } from "./http/parsing.ts";
 import { parseQuery } from "./http/query.ts";
-import { reference } from "./http/reference.ts";
+import { addReference } from "./http/reference.ts";
 import { routeDocuments } from "./invoices/routes.ts";
 import { open_bytes_max } from "./lib/body.ts";
 import type { Deps } from "./lib/context.ts";
-import { newId } from "./lib/ids.ts";
+import { createId } from "./lib/ids.ts";
 import { openTail } from "./lib/tail.ts";
 import { routeStripeEvents, routeTestCards } from "./payments/routes.ts";
 import { routeOwnPurchases } from "./portal/routes.ts";
@@ -57,7 +57,7 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
   const app = Fastify({
     bodyLimit: open_bytes_max,
     trustProxy: deps.config.TRUST_PROXY ?? false,
-    genReqId: () => newId(deps.clock.now()),
+    genReqId: () => createId(deps.clock.now()),
     routerOptions: { ignoreTrailingSlash: true, querystringParser: parseQuery, maxParamLength: 500 },
     // An address that is none, as one with half of an escape, leads nowhere; the framework's own answer has another shape.
     frameworkErrors: (_error, request, reply) =>
@@ -74,7 +74,7 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
   // A body is read where a part of this says how, and nowhere else.
   app.removeAllContentTypeParsers();
   app.addHook("preParsing", limitArrival());
-  health(app, deps);
+  addHealthRoute(app, deps);
   const tail = openTail(deps);
   app.addHook("preClose", async () => {
     tail.close();
@@ -112,7 +112,7 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
     });
     routePortalStreams(scope, streams);
     routeListening(scope, streams);
-    openapiRoute(scope, () => openapiOf(api, deps.config.url));
+    addOpenapiRoute(scope, () => describeContract(api, deps.config.url));
   });
   const controls = deps.processors.test.test;
   if (controls) {
@@ -126,8 +126,8 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
   routeMedia(app, deps);
   const { local } = deps.storage;
   if (local) await app.register(async (scope) => routeStorage(scope, deps, local));
-  reference(app, deps);
-  routeReceiptKeys(app, deps);
+  addReference(app, deps);
+  addReceiptKeyRoute(app, deps);
   if (development) {
     await app.register(async (scope) => {
       parseRequests(scope);

@@ -18,7 +18,12 @@ export type DemoStore = { email: string; password: string; organization_id: stri
  * The store that a first start makes: an owner, an organization and one product. The password is made up before anything
  * is stored and kept in the data folder, and each step can be repeated, so a start that was cut off is finished by the next.
  */
-export async function demoStore(deps: Deps, auth: Auth, provider: Provider, folder: string): Promise<DemoStore | null> {
+export async function openDemoStore(
+  deps: Deps,
+  auth: Auth,
+  provider: Provider,
+  folder: string,
+): Promise<DemoStore | null> {
   const file = join(folder, "demo.json");
   if (!existsSync(file)) {
     const [row] = await deps.db.select({ users: sql<number>`count(*)::int` }).from(user);

@@ -6,16 +6,16 @@ import { fileURLToPath } from "node:url";
 import { pino } from "pino";
 import { createAuth } from "./accounts/auth.ts";
 import { buildApp } from "./app.ts";
-import { keepsBooks } from "./books.ts";
 import { type Config, ConfigError, completeConfig, readSettings } from "./config.ts";
 import { identifyCustomer } from "./customer-sessions/service.ts";
-import { type DemoStore, demoStore } from "./demo.ts";
+import { type DemoStore, openDemoStore } from "./demo.ts";
+import { hasFinancialRecords } from "./financial-records.ts";
 import { systemClock } from "./lib/clock.ts";
 import type { Deps } from "./lib/context.ts";
 import { DataFolderError, holdDataFolder } from "./lib/data-folder.ts";
 import { DatabaseError, openPostgres } from "./lib/database.ts";
 import { openJobs } from "./lib/jobs.ts";
-import { loggable } from "./lib/loggable.ts";
+import { redactError } from "./lib/loggable.ts";
 import { openProcessors } from "./processors/open.ts";
 import { embedded } from "./providers/embedded.ts";
 import { reactions } from "./reactions.ts";
@@ -49,7 +49,7 @@ export async function start(
     const log = pino(
       {
         level: config.LOG_LEVEL,
-        serializers: { err: loggable },
+        serializers: { err: redactError },
         redact: ["req.headers.authorization", "req.headers.cookie"],
       },
       pino.destination(2),
@@ -79,14 +79,18 @@ export async function start(
       log,
     };
     const isHosted = config.FLOE_BILLING === "polar";
-    const { polarProvider, identifyHosted } = isHosted ? await import("./providers/polar.ts") : {};
-    const auth = createAuth(deps, { keepsBooks, identifyCustomer: identifyHosted ?? identifyCustomer });
+    const { createPolarProvider: polarProvider, identifyHosted } = isHosted ? await import("./providers/polar.ts") : {};
+    const auth = createAuth(deps, {
+      hasFinancialRecords: hasFinancialRecords,
+      identifyCustomer: identifyHosted ?? identifyCustomer,
+    });
     closing.push(() => auth.close());
     const { development } = config;
     const provider = polarProvider ? polarProvider(config) : embedded;
     // Nobody could sign in to its shop where passwords are off, nor may it sign up where that is closed.
     const open = config.FLOE_PASSWORD_SIGN_IN && config.FLOE_SIGN_UP === "open";
-    const demo = development && open && provider === embedded ? await demoStore(deps, auth, embedded, folder) : null;
+    const demo =
+      development && open && provider === embedded ? await openDemoStore(deps, auth, embedded, folder) : null;
     const app = await buildApp({ deps, auth, provider, web: webFolder(), demo, development });
     await listen(app, config);
     closing.push(() => app.close());

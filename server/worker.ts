@@ -34,7 +34,7 @@ import { recordProcessorEvent } from "./payments/notices.ts";
 import { codeCleaning, codeMailing } from "./portal/jobs.ts";
 import { erasing } from "./privacy/jobs.ts";
 import { replayLog } from "./privacy/log.ts";
-import { testNotices } from "./processors/test-notices.ts";
+import { createTestNotices } from "./processors/test-notices.ts";
 import { refundExecution } from "./refunds/jobs.ts";
 import { snapshotRelease } from "./sandbox/jobs.ts";
 import { subscriptionAdvance, useTelling } from "./subscriptions/jobs.ts";
@@ -46,7 +46,7 @@ import { deliveries, dispatches, resealEndpoints, webhookArchive } from "./webho
 export const dueWork: readonly Sweep[] = [
   paymentReconciliation,
   setupReconciliation,
-  testNotices(recordProcessorEvent),
+  createTestNotices(recordProcessorEvent),
   freeSettlement,
   subscriptionAdvance,
   refundExecution,

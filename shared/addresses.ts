@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type Country, countries, hasStates, sellableCountries } from "./countries.ts";
-import { normalState } from "./states.ts";
+import { normalizeState } from "./states.ts";
 
 /** An address as it is answered. */
 export const Address = z.object({
@@ -43,13 +43,13 @@ const read = (isComplete: boolean) =>
   fields
     .superRefine(({ country, state }, issues) => {
       if (!hasStates(country)) return;
-      if (state && !normalState(country, state))
+      if (state && !normalizeState(country, state))
         issues.addIssue({ code: "custom", path: ["state"], message: `Unknown state of ${country}.`, input: state });
       if (isComplete && !state)
         issues.addIssue({ code: "custom", path: ["state"], message: "Field required", params: { type: "missing" } });
     })
     .transform(({ line1 = null, line2 = null, postal_code = null, city = null, state = null, country }): Address => {
-      const known = state && hasStates(country) ? (normalState(country, state) ?? null) : state;
+      const known = state && hasStates(country) ? (normalizeState(country, state) ?? null) : state;
       return { line1, line2, postal_code, city, state: known, country };
     });
 

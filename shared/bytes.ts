@@ -2,7 +2,7 @@ const units = ["B", "KB", "MB", "GB", "TB"] as const;
 const step = 1024;
 
 /** A size as people read it: `1.5 MB`. */
-export function bytesReadable(bytes: number): string {
+export function formatBytes(bytes: number): string {
   let size = bytes;
   let unit = 0;
   while (size >= step && unit < units.length - 1) {

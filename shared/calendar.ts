@@ -22,11 +22,11 @@ function addMonths(date: Date, count: number, day: number): Date {
 }
 
 /** When the month begins that comes so many after that of a moment. */
-export const monthAfter = (at: Date, months: number): Date =>
+export const findMonthAfter = (at: Date, months: number): Date =>
   new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + months, 1));
 
 /** A moment as it is written in a time zone, to the second, with how far the zone is ahead: `2026-07-01T14:30:00+02:00`. */
-export function zonedText(date: Date, format: Intl.DateTimeFormat): string {
+export function formatZoned(date: Date, format: Intl.DateTimeFormat): string {
   const { year, month, day, hour, minute, second, timeZoneName } = Object.fromEntries(
     format.formatToParts(date).map(({ type, value }) => [type, value]),
   );
@@ -34,8 +34,8 @@ export function zonedText(date: Date, format: Intl.DateTimeFormat): string {
   return `${year?.padStart(4, "0")}-${month}-${day}T${hour}:${minute}:${second}${ahead}`;
 }
 
-/** What writes moments of a time zone for `zonedText`. */
-export const zoneFormat = (timeZone: string): Intl.DateTimeFormat =>
+/** What writes moments of a time zone for `formatZoned`. */
+export const createZoneFormat = (timeZone: string): Intl.DateTimeFormat =>
   new Intl.DateTimeFormat("en-US", {
     timeZone,
     hourCycle: "h23",

@@ -8,7 +8,7 @@ export type Transport = (method: string, url: string, body?: unknown) => Promise
 type Loose = { params?: Record<string, unknown>; query?: Record<string, unknown>; body?: unknown };
 
 /** The path with its parameters and query filled in; lists repeat their key, `metadata` becomes `metadata[key]`. */
-export function urlOf(path: string, { params = {}, query = {} }: Loose): string {
+export function formatUrl(path: string, { params = {}, query = {} }: Loose): string {
   const filled = path.replace(/:(\w+)/g, (_, key: string) => encodeURIComponent(String(params[key])));
   const search = new URLSearchParams();
   const add = (key: string, value: unknown): void => {
@@ -27,7 +27,7 @@ export function urlOf(path: string, { params = {}, query = {} }: Loose): string 
 /** The one typed client: the API tests and tools call the server through it. */
 export function createClient<C extends Contract>(contract: C, send: Transport): Client<C> {
   const call = (op: Operation) => async (input: Loose) => {
-    const { status, json } = await send(op.method, urlOf(op.path, input), input.body);
+    const { status, json } = await send(op.method, formatUrl(op.path, input), input.body);
     if (status >= 400) {
       const body = (json ?? {}) as { error?: ErrorName; detail?: string; error_description?: string };
       throw new ApiError(

@@ -69,7 +69,7 @@ export const statusOf = {
 export type ErrorName = keyof typeof statusOf;
 
 /** The account side's code of an error: its message in capitals. */
-export const codeOf = (message: string): string =>
+export const getCode = (message: string): string =>
   message
     .toUpperCase()
     .replace(/[^A-Z0-9_\s]/g, "")

@@ -1,4 +1,4 @@
-import { decimalText, formatMoney, formatUnitMoney } from "./money.ts";
+import { formatDecimal, formatMoney, formatUnitMoney } from "./money.ts";
 import type { AmountSource, Quote, QuoteLine, TaxLine } from "./pricing.ts";
 
 /** A figure, what it is called, by which rule it came about, and why in plain words. `depth` says what it is a part of. */
@@ -36,17 +36,17 @@ function explainSource(
       return "free of charge";
     case "metered": {
       const { consumed_units, before_units, credited_units, free_units, unit_amount, cap_amount } = source;
-      const late = before_units === null ? "" : `late: from ${decimalText(before_units)} units that were on time to `;
+      const late = before_units === null ? "" : `late: from ${formatDecimal(before_units)} units that were on time to `;
       const credit = credited_units === 0 ? "" : `, less ${credited_units} of credit`;
-      const free = Number(free_units) === 0 ? "" : `, less ${decimalText(free_units)} that are never billed`;
+      const free = Number(free_units) === 0 ? "" : `, less ${formatDecimal(free_units)} that are never billed`;
       const cap = cap_amount === null ? "" : `, at most ${money(cap_amount)}`;
-      return `${late}${decimalText(consumed_units)} units of ${source.meter.name}${credit}${free}, × ${unit(unit_amount)}${cap}, rounded half away from zero`;
+      return `${late}${formatDecimal(consumed_units)} units of ${source.meter.name}${credit}${free}, × ${unit(unit_amount)}${cap}, rounded half away from zero`;
     }
     case "trial":
       return "nothing is asked for a trial period";
     case "prorated": {
       const { before, after, part, whole, cut } = source;
-      const share = `${decimalText(`${(100_000n * BigInt(part)) / BigInt(whole)}e-3`)} %`;
+      const share = `${formatDecimal(`${(100_000n * BigInt(part)) / BigInt(whole)}e-3`)} %`;
       const net = (one: { amount: number; discount_amount: number }) =>
         money(one.amount - one.discount_amount) +
         (one.discount_amount === 0 ? "" : ` (${money(one.amount)} less ${money(one.discount_amount)})`);

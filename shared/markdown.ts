@@ -74,7 +74,7 @@ const textOf = (inlines: readonly Inline[]): string =>
     .join("");
 
 /** The same as one line without signs, no longer than `most` characters. */
-export function plainText(markdown: string, most: number): string {
+export function toPlainText(markdown: string, most: number): string {
   const lines = parseMarkdown(markdown).flatMap((block) => (block.kind === "list" ? block.items : block.lines));
   const text = lines.map(textOf).join(" ").replace(/\s+/g, " ").trim();
   return text.length <= most ? text : `${text.slice(0, most - 1).trimEnd()}…`;

@@ -136,10 +136,10 @@ function printClause(clause: FilterClause | Filter, within: Filter["conjunction"
 }
 
 /** The same filter without what means nothing: a filter around one condition, and the word that would join none. */
-export function normalFilter({ conjunction, clauses }: Filter): Filter {
+export function normalizeFilter({ conjunction, clauses }: Filter): Filter {
   const parts = clauses.map((clause): FilterClause | Filter => {
     if (!("clauses" in clause)) return clause;
-    const inner = normalFilter(clause);
+    const inner = normalizeFilter(clause);
     const [only] = inner.clauses;
     return inner.clauses.length === 1 && only ? only : inner;
   });

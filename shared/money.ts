@@ -6,11 +6,11 @@
 import { maximums, minimums, zeroDecimal } from "./currencies.ts";
 
 /** The least a customer can be charged in a currency, above nothing at all. */
-export const minimumAmount = (currency: string): number => minimums[currency.toLowerCase()] ?? 50;
+export const getMinimumAmount = (currency: string): number => minimums[currency.toLowerCase()] ?? 50;
 /** The most a customer can be charged in a currency at once. */
-export const maximumAmount = (currency: string): number => maximums[currency.toLowerCase()] ?? 99_999_999;
+export const getMaximumAmount = (currency: string): number => maximums[currency.toLowerCase()] ?? 99_999_999;
 /** How many digits of an amount stand behind the decimal point: 0 or 2. */
-export const currencyDigits = (currency: string): 0 | 2 => (zeroDecimal.has(currency.toLowerCase()) ? 0 : 2);
+export const getCurrencyDigits = (currency: string): 0 | 2 => (zeroDecimal.has(currency.toLowerCase()) ? 0 : 2);
 
 const whole = (value: number, what: string): bigint => {
   if (!Number.isSafeInteger(value)) throw new RangeError(`${what} must be a whole number, not ${value}`);
@@ -31,7 +31,7 @@ export function divideHalfAway(numerator: bigint, denominator: bigint): bigint {
  * `amount` times the fraction `part / total`, rounded half to even: the tax share of a refund alone, so that it is the same to
  * the cent as at hosted Polar (RFD-05). No amount is negative.
  */
-export function fractionHalfEven(amount: number, part: number, total: number): number {
+export function roundFractionHalfEven(amount: number, part: number, total: number): number {
   const [top, bottom] = [whole(amount, "An amount") * whole(part, "A part"), whole(total, "A total")];
   if (top < 0n || bottom <= 0n) throw new RangeError("A share is of an amount above zero");
   const [down, rest] = [top / bottom, (top % bottom) * 2n];
@@ -39,20 +39,20 @@ export function fractionHalfEven(amount: number, part: number, total: number): n
 }
 
 /** `amount` times the fraction `part / total`, rounded half away from zero. */
-export const fractionOf = (amount: number, part: number, total: number): number =>
+export const computeFraction = (amount: number, part: number, total: number): number =>
   Number(divideHalfAway(whole(amount, "An amount") * whole(part, "A part"), whole(total, "A total")));
 
 /** `amount` times the fraction `part / total`, cut to a whole unit towards nothing (SUB-47). */
-export const fractionTruncated = (amount: number, part: number, total: number): number =>
+export const truncateFraction = (amount: number, part: number, total: number): number =>
   Number((whole(amount, "An amount") * whole(part, "A part")) / whole(total, "A total"));
 
 const times_a_year = { day: 365, week: 52, month: 12, year: 1 } as const;
 /** What an amount for each `count` intervals comes to a month, rounded half away from zero (MET). */
-export const monthlyAmount = (amount: number, interval: keyof typeof times_a_year, count: number): number =>
-  fractionOf(amount, times_a_year[interval], 12 * count);
+export const computeMonthlyAmount = (amount: number, interval: keyof typeof times_a_year, count: number): number =>
+  computeFraction(amount, times_a_year[interval], 12 * count);
 
 /** The mean of so many amounts with this sum, rounded up to a whole unit; 0 where there are none (MET-06). */
-export function averageUp(sum: number, count: number): number {
+export function roundAverageUp(sum: number, count: number): number {
   if (count <= 0) return 0;
   const [all, parts] = [whole(sum, "A sum"), whole(count, "A count")];
   const down = all / parts;
@@ -63,19 +63,20 @@ export function averageUp(sum: number, count: number): number {
 export const cutToWhole = (amount: number): number => Math.trunc(amount);
 
 /** The sum of these amounts. */
-export const sumOf = (amounts: readonly number[]): number => amounts.reduce((sum, amount) => sum + amount, 0);
+export const addUp = (amounts: readonly number[]): number => amounts.reduce((sum, amount) => sum + amount, 0);
 
 /** How many decimals a rate of tax may have. */
 const rate_decimals = 6;
-/** A rate in percent, written as a decimal, as a fraction: `rateOf("8.875")` is 8875000 in 100000000 parts. */
-export function rateOf(percent: string): { part: number; whole: number } {
-  const [units = "", decimals = ""] = decimalText(percent).split(".");
+/** A rate in percent, written as a decimal, as a fraction: `computeRate("8.875")` is 8875000 in 100000000 parts. */
+export function computeRate(percent: string): { part: number; whole: number } {
+  const [units = "", decimals = ""] = formatDecimal(percent).split(".");
   if (decimals.length > rate_decimals) throw new RangeError(`A rate has at most ${rate_decimals} decimals: ${percent}`);
   return { part: Number(units + decimals.padEnd(rate_decimals, "0")), whole: 100 * 10 ** rate_decimals };
 }
 
 /** The share of `amount` that `basis_points` (1/100 of a percent) make, rounded half away from zero. */
-export const percentOf = (amount: number, basis_points: number): number => fractionOf(amount, basis_points, 10_000);
+export const computePercent = (amount: number, basis_points: number): number =>
+  computeFraction(amount, basis_points, 10_000);
 
 /**
  * Splits `amount` in proportion to `weights` so that the parts add up to it exactly: each share is cut down to a whole
@@ -114,7 +115,7 @@ function formatOf(currency: string, locale: string, maximumFractionDigits: numbe
   const key = `${locale} ${currency} ${maximumFractionDigits}`;
   const known = formats.get(key);
   if (known) return known;
-  const minimumFractionDigits = currencyDigits(currency);
+  const minimumFractionDigits = getCurrencyDigits(currency);
   const digits = { minimumFractionDigits, maximumFractionDigits };
   const made = new Intl.NumberFormat(locale, { style: "currency", currency: currency.toUpperCase(), ...digits });
   formats.set(key, made);
@@ -123,21 +124,21 @@ function formatOf(currency: string, locale: string, maximumFractionDigits: numbe
 
 /** An amount as people read it: `formatMoney(1900, "usd")` is `$19.00`. */
 export function formatMoney(amount: number, currency: string, locale = "en-US"): string {
-  const format = formatOf(currency, locale, currencyDigits(currency));
-  return format.format(decimalMoney(amount, currency) as Intl.StringNumericLiteral);
+  const format = formatOf(currency, locale, getCurrencyDigits(currency));
+  return format.format(writeMoney(amount, currency) as Intl.StringNumericLiteral);
 }
 
 /** The price of one unit, which may be a fraction of the minor unit: `formatUnitMoney("0.2", "usd")` is `$0.002`. */
 export function formatUnitMoney(unit_amount: number | string, currency: string, locale = "en-US"): string {
-  const digits = currencyDigits(currency);
+  const digits = getCurrencyDigits(currency);
   return formatOf(currency, locale, 20).format(
-    decimalText(`${decimalText(unit_amount)}e-${digits}`) as Intl.StringNumericLiteral,
+    formatDecimal(`${formatDecimal(unit_amount)}e-${digits}`) as Intl.StringNumericLiteral,
   );
 }
 
-/** An amount as a plain decimal, the form that `parseMoney` reads: `decimalMoney(1900, "usd")` is `19.00`. */
-export function decimalMoney(amount: number, currency: string): string {
-  const digits = currencyDigits(currency);
+/** An amount as a plain decimal, the form that `parseMoney` reads: `writeMoney(1900, "usd")` is `19.00`. */
+export function writeMoney(amount: number, currency: string): string {
+  const digits = getCurrencyDigits(currency);
   const text = String(whole(amount < 0 ? -amount : amount, "An amount")).padStart(digits + 1, "0");
   const sign = amount < 0 ? "-" : "";
   return digits === 0 ? sign + text : `${sign}${text.slice(0, -digits)}.${text.slice(-digits)}`;
@@ -151,14 +152,14 @@ export function parseMoney(text: string, currency: string): number | undefined {
   const match = /^(\d+)(?:\.(\d+))?$/.exec(text.trim());
   if (!match) return undefined;
   const [, units = "", decimals = ""] = match;
-  const digits = currencyDigits(currency);
+  const digits = getCurrencyDigits(currency);
   if (decimals.length > digits) return undefined;
   const amount = Number(units + decimals.padEnd(digits, "0"));
   return Number.isSafeInteger(amount) ? amount : undefined;
 }
 
 /** A number written out in full decimal digits, without the exponent that very small ones are printed with. */
-export function decimalText(value: number | string): string {
+export function formatDecimal(value: number | string): string {
   const [digits = "", exponent] = String(value).toLowerCase().split("e");
   const sign = digits.startsWith("-") ? "-" : "";
   const [units = "", decimals = ""] = digits.replace(/^[+-]/, "").split(".");

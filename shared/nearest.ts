@@ -1,7 +1,7 @@
 /** What somebody may have meant who wrote a word otherwise. */
 
 /** How many letters one must change to come from one word to another. */
-export function distance(from: string, to: string): number {
+export function measureDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (let a = 1; a <= from.length; a++) {
     const next = [a];
@@ -15,14 +15,14 @@ export function distance(from: string, to: string): number {
 }
 
 /** How many letters of a word may be wrong: a third of it, two of a short one. */
-export const mistakesIn = (word: string): number => Math.max(2, word.length / 3);
+export const countMistakes = (word: string): number => Math.max(2, word.length / 3);
 
 /** Those of some words that are meant by another, the nearest first; none where no word is near. Long texts are no words. */
-export const nearest = (word: string, among: readonly string[]): string[] =>
+export const findNearest = (word: string, among: readonly string[]): string[] =>
   word.length > 64
     ? []
     : among
-        .map((one) => ({ one, away: distance(word.toLowerCase(), one.toLowerCase()) }))
-        .filter(({ one, away }) => away < one.length && away <= mistakesIn(word))
+        .map((one) => ({ one, away: measureDistance(word.toLowerCase(), one.toLowerCase()) }))
+        .filter(({ one, away }) => away < one.length && away <= countMistakes(word))
         .sort((a, b) => a.away - b.away)
         .map(({ one }) => one);

@@ -35,15 +35,15 @@ export const organizationRoles: Record<"owner" | "admin" | "member", Permissions
 };
 
 /** The roles in a member's `role`, which holds several by commas. */
-export const rolesIn = (role: string): string[] =>
+export const readRoles = (role: string): string[] =>
   role
     .split(",")
     .map((name) => name.trim())
     .filter((name) => name !== "");
 
 /** What a member may do: all that their roles give together; `own` are the permissions of the organization's own roles. */
-export function permissionsOf(role: string, own: readonly Permissions[] = []): Permissions {
-  const builtIn = rolesIn(role).flatMap((name) =>
+export function getPermissions(role: string, own: readonly Permissions[] = []): Permissions {
+  const builtIn = readRoles(role).flatMap((name) =>
     Object.hasOwn(organizationRoles, name) ? [organizationRoles[name as keyof typeof organizationRoles]] : [],
   );
   const held: Record<string, string[]> = Object.create(null);
@@ -63,7 +63,7 @@ export const allows = (
 type Resource = Scope extends `${infer Name}:${string}` ? Name : never;
 
 /** The scopes on `/v1` that permissions give. */
-export const scopesOf = (permissions: Permissions): Set<Scope> =>
+export const getScopes = (permissions: Permissions): Set<Scope> =>
   expandScopes(
     scopes.filter((scope) => {
       const resource = resourceOf(scope);

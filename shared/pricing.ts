@@ -1,4 +1,4 @@
-import { allocate, fractionOf, fractionTruncated, percentOf, rateOf, sumOf } from "./money.ts";
+import { addUp, allocate, computeFraction, computePercent, computeRate, truncateFraction } from "./money.ts";
 import type { GivenTax, TaxRate, TaxTreatment } from "./tax.ts";
 
 /**
@@ -107,7 +107,7 @@ export function computeAmount(source: AmountSource): number {
     case "prorated": {
       const { before, after, part, whole, cut } = source;
       const net = (one: Discounted) => one.amount - one.discount_amount;
-      return (cut === "rounded" ? fractionOf : fractionTruncated)(net(after) - net(before), part, whole);
+      return (cut === "rounded" ? computeFraction : truncateFraction)(net(after) - net(before), part, whole);
     }
     case "free":
     case "trial":
@@ -140,8 +140,8 @@ const pickTier = ({ min_seats, max_seats, price_per_seat }: SeatTier): SeatTier 
 /** What a discount takes off each of these amounts: a share of each, or a sum spread over them (DSC-16, DSC-18). */
 export function spreadDiscount(amounts: readonly number[], discount: DiscountTerms | null): number[] {
   if (discount === null) return amounts.map(() => 0);
-  if (discount.type === "percentage") return amounts.map((amount) => percentOf(amount, discount.basis_points));
-  const base = sumOf(amounts);
+  if (discount.type === "percentage") return amounts.map((amount) => computePercent(amount, discount.basis_points));
+  const base = addUp(amounts);
   return base === 0 ? amounts.map(() => 0) : allocate(Math.min(discount.amount, base), amounts);
 }
 
@@ -151,15 +151,15 @@ export function spreadDiscount(amounts: readonly number[], discount: DiscountTer
  */
 export function computeTaxes(amount: number, { behavior, rates }: Pick<TaxTreatment, "behavior" | "rates">): TaxLine[] {
   if (rates.length === 0) return [];
-  const parts = rates.map(({ rate }) => rateOf(rate));
+  const parts = rates.map(({ rate }) => computeRate(rate));
   if (behavior === "exclusive")
     return rates.map((rate, index) => {
       const { part = 0, whole = 1 } = parts[index] ?? {};
-      return { ...rate, taxable_amount: amount, amount: fractionOf(amount, part, whole) };
+      return { ...rate, taxable_amount: amount, amount: computeFraction(amount, part, whole) };
     });
   const { whole } = parts[0] ?? { whole: 1 };
-  const all = sumOf(parts.map(({ part }) => part));
-  const net = fractionOf(amount, whole, whole + all);
+  const all = addUp(parts.map(({ part }) => part));
+  const net = computeFraction(amount, whole, whole + all);
   const shares = allocate(
     amount - net,
     parts.map(({ part }) => part),
@@ -185,12 +185,12 @@ export function computeQuote(terms: PurchaseTerms): Quote {
     amount: amounts[index] ?? 0,
     discount_amount: shares[index] ?? 0,
   }));
-  const subtotal_amount = sumOf(amounts);
-  const discount_amount = sumOf(shares);
+  const subtotal_amount = addUp(amounts);
+  const discount_amount = addUp(shares);
   const asked = subtotal_amount - discount_amount;
   const { given } = terms.tax;
   const tax_lines = given ? giveTaxes(terms.tax, given) : computeTaxes(asked, terms.tax);
-  const taxes = sumOf(tax_lines.map(({ amount }) => amount));
+  const taxes = addUp(tax_lines.map(({ amount }) => amount));
   const net_amount = terms.tax.behavior === "inclusive" ? asked - taxes : asked;
   return {
     ...terms,

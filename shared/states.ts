@@ -79,7 +79,7 @@ export const statesOf: Readonly<Record<"US" | "CA", Readonly<Record<string, stri
 };
 
 /** `NY` and `us-ny` as `US-NY`; undefined for a state that the country does not have. */
-export function normalState(country: "US" | "CA", state: string): string | undefined {
+export function normalizeState(country: "US" | "CA", state: string): string | undefined {
   const code = state
     .trim()
     .toUpperCase()

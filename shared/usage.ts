@@ -1,10 +1,10 @@
 /** Arithmetic with what is used: exact decimals, apart from that of money because pages that sell do without it. */
-import { decimalText, divideHalfAway, sumOf } from "./money.ts";
+import { addUp, divideHalfAway, formatDecimal } from "./money.ts";
 import type { AmountSource } from "./pricing.ts";
 
 /** Decimals as whole numbers of one scale, so that they can be computed with exactly. */
 function scaled(...texts: string[]): { scale: number; values: bigint[] } {
-  const parts = texts.map((text) => decimalText(text).split("."));
+  const parts = texts.map((text) => formatDecimal(text).split("."));
   const scale = Math.max(...parts.map(([, decimals = ""]) => decimals.length));
   return { scale, values: parts.map(([units = "", decimals = ""]) => BigInt(units + decimals.padEnd(scale, "0"))) };
 }
@@ -12,28 +12,28 @@ function scaled(...texts: string[]): { scale: number; values: bigint[] } {
 /** The sum of two decimals, exactly. */
 export function addDecimals(one: string, other: string): string {
   const { scale, values } = scaled(one, other);
-  return decimalText(`${values.reduce((sum, value) => sum + value, 0n)}e-${scale}`);
+  return formatDecimal(`${values.reduce((sum, value) => sum + value, 0n)}e-${scale}`);
 }
 
 /** What a decimal is more than another, exactly. */
-export function differenceOf(more: string, less: string): string {
+export function computeDifference(more: string, less: string): string {
   const { scale, values } = scaled(more, less);
   const [a = 0n, b = 0n] = values;
-  return decimalText(`${a - b}e-${scale}`);
+  return formatDecimal(`${a - b}e-${scale}`);
 }
 
 /** The most that a line of use comes to, so that an order with it can be written down. */
 const use_most = 999_999_999;
 
 /** A number of the database as JSON can have it: what is too large for that is the largest there is. */
-export const unitsOf = (units: string): number =>
+export const countUnits = (units: string): number =>
   Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, Number(units)));
 
 /** What a customer has used, what they were credited with, and what that leaves (MTR-22). */
-export function balanceOf(use: { consumed_units: string; credited_units: number }) {
+export function computeBalance(use: { consumed_units: string; credited_units: number }) {
   const { credited_units } = use;
-  const balance = differenceOf(String(credited_units), use.consumed_units);
-  return { consumed_units: unitsOf(use.consumed_units), credited_units, balance: unitsOf(balance) };
+  const balance = computeDifference(String(credited_units), use.consumed_units);
+  return { consumed_units: countUnits(use.consumed_units), credited_units, balance: countUnits(balance) };
 }
 
 /** So many units at a price for one, which may be a part of the minor unit: rounded half away from zero, and none below none. */
@@ -47,8 +47,8 @@ export function priceUnits(unit_amount: string, units: string): number {
 }
 
 /** So many units of use, rounded up to a whole one; of less than none, none. Whole units of credit are spent on it. */
-export function unitsUp(units: string): bigint {
-  const [wholes = "", decimals = ""] = decimalText(units).split(".");
+export function roundUnitsUp(units: string): bigint {
+  const [wholes = "", decimals = ""] = formatDecimal(units).split(".");
   const down = BigInt(wholes);
   return wholes.startsWith("-") ? 0n : decimals === "" ? down : down + 1n;
 }
@@ -57,10 +57,10 @@ export function unitsUp(units: string): bigint {
 export type Use = Omit<Extract<AmountSource, { rule: "metered" }>, "amount">;
 
 /** What so much use is billed for: what neither credit nor anything else covers. */
-export const billableUnits = (
+export const computeBillableUnits = (
   { credited_units, free_units }: Pick<Use, "credited_units" | "free_units">,
   units: string,
-): string => differenceOf(differenceOf(units, String(credited_units)), free_units);
+): string => computeDifference(computeDifference(units, String(credited_units)), free_units);
 
 /** What one of several people has used in a period that is billed as one, and was credited with. */
 export type PartOfUse = {
@@ -95,7 +95,7 @@ function averageOf(total: string, counted: number): string {
   if (counted === 0) return "0";
   const { scale, values } = scaled(total);
   const [sum = 0n] = values;
-  return decimalText(
+  return formatDecimal(
     `${divideHalfAway(sum * 10n ** BigInt(decimals_of_average), BigInt(counted))}e-${scale + decimals_of_average}`,
   );
 }
@@ -103,7 +103,7 @@ function averageOf(total: string, counted: number): string {
 /** What covers the use of others, too: all that ends with the period. What goes on afterwards is spent on one's own use alone. */
 function sharedCredit({ consumed_units, credited_units, rollover_units }: PartOfUse): number {
   const ends = credited_units - rollover_units;
-  const more = unitsUp(consumed_units) - BigInt(ends);
+  const more = roundUnitsUp(consumed_units) - BigInt(ends);
   if (more <= 0n) return ends;
   return ends + (more < BigInt(rollover_units) ? Number(more) : rollover_units);
 }
@@ -117,10 +117,10 @@ export function poolUse(func: string, parts: readonly PartOfUse[], distinct: num
   const some = parts.filter(({ counted }) => counted > 0).map(({ consumed_units }) => consumed_units);
   const extreme = (sign: "" | "-"): string =>
     some.reduce(
-      (one, other) => (differenceOf(one, other).startsWith("-") === (sign === "-") ? one : other),
+      (one, other) => (computeDifference(one, other).startsWith("-") === (sign === "-") ? one : other),
       some[0] ?? "0",
     );
-  const [total, counted] = [add(parts.map((part) => part.total)), sumOf(parts.map((part) => part.counted))];
+  const [total, counted] = [add(parts.map((part) => part.total)), addUp(parts.map((part) => part.counted))];
   const units: Record<string, () => string> = {
     max: () => extreme(""),
     min: () => extreme("-"),
@@ -129,7 +129,7 @@ export function poolUse(func: string, parts: readonly PartOfUse[], distinct: num
   };
   return {
     consumed_units: units[func]?.() ?? add(parts.map((part) => part.consumed_units)),
-    credited_units: sumOf(parts.map(sharedCredit)),
+    credited_units: addUp(parts.map(sharedCredit)),
     free_units: add(parts.map((part) => part.free_units)),
   };
 }
@@ -139,11 +139,11 @@ type Priced = Omit<Use, "rule" | "meter">;
 /** What so much use costs (PRD-40). */
 function priceUse(source: Priced, units: string): number {
   const { unit_amount, cap_amount } = source;
-  return Math.min(priceUnits(unit_amount, billableUnits(source, units)), cap_amount ?? Number.MAX_SAFE_INTEGER);
+  return Math.min(priceUnits(unit_amount, computeBillableUnits(source, units)), cap_amount ?? Number.MAX_SAFE_INTEGER);
 }
 
 /** What a line of use comes to: of late use, what it adds to what was on time. */
-export function amountOfUse(use: Priced): number {
+export function computeUseAmount(use: Priced): number {
   const { consumed_units, before_units } = use;
   return priceUse(use, consumed_units) - (before_units === null ? 0 : priceUse(use, before_units));
 }

@@ -10,7 +10,7 @@ function brightnessOf(color: string): number {
 }
 
 /** A seller's colour on a button, with letters that can be read on it: white or black, one of which always can. */
-export function accentOf(color: string | null): CSSProperties | undefined {
+export function computeAccent(color: string | null): CSSProperties | undefined {
   if (color === null) return undefined;
   const ink = 1.05 / (brightnessOf(color) + 0.05) >= 4.5 ? "#ffffff" : "#000000";
   return { "--accent": color, "--accent-strong": color, "--accent-ink": ink } as CSSProperties;

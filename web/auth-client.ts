@@ -120,7 +120,7 @@ export type CheckoutRequest = {
 };
 
 /** Starts a paid checkout for whoever is signed in and opens it over this page; raises the server's message otherwise. */
-export async function checkout(request: CheckoutRequest, options?: Parameters<typeof openOverlay>[1]) {
+export async function startCheckout(request: CheckoutRequest, options?: Parameters<typeof openOverlay>[1]) {
   const body = { ...request, redirect: false, embedOrigin: location.origin };
   const { url } = unwrap(await ask<{ url: string }>("POST", "/checkout", body));
   return openOverlay(url, options);

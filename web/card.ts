@@ -17,15 +17,16 @@ const brands: readonly Brand[] = [
 ];
 
 /** Only the digits of a text. */
-export const digitsOf = (text: string): string => text.replace(/\D/g, "");
+export const readDigits = (text: string): string => text.replace(/\D/g, "");
 
 /** The brand that a number begins like; its `name` is empty while that is not known. */
-export const brandOf = (number: string): Brand => brands.find(({ pattern }) => pattern.test(digitsOf(number))) ?? other;
+export const findBrand = (number: string): Brand =>
+  brands.find(({ pattern }) => pattern.test(readDigits(number))) ?? other;
 
 /** A card number in the groups printed on the card. */
 export function formatNumber(text: string): string {
-  const { groups, lengths } = brandOf(text);
-  let rest = digitsOf(text).slice(0, Math.max(...lengths));
+  const { groups, lengths } = findBrand(text);
+  let rest = readDigits(text).slice(0, Math.max(...lengths));
   const parts: string[] = [];
   for (const size of groups) {
     if (rest === "") break;
@@ -38,7 +39,7 @@ export function formatNumber(text: string): string {
 /** An expiry date as `MM / YY`; understands `5/27` and the `05/2027` that browsers fill in. */
 export function formatExpiry(text: string): string {
   const split = /^\s*(\d)\s*\//.exec(text);
-  const digits = split ? `0${digitsOf(text)}` : digitsOf(text);
+  const digits = split ? `0${readDigits(text)}` : readDigits(text);
   const padded = /^[2-9]/.test(digits) ? `0${digits}` : digits;
   const month = padded.slice(0, 2);
   const year = padded.length === 6 && padded.slice(2, 4) === "20" ? padded.slice(4) : padded.slice(2, 4);
@@ -47,7 +48,7 @@ export function formatExpiry(text: string): string {
 
 /** Month and four-digit year of a complete expiry date. */
 export function readExpiry(text: string): { exp_month: number; exp_year: number } | undefined {
-  const digits = digitsOf(text);
+  const digits = readDigits(text);
   const exp_month = Number(digits.slice(0, 2));
   if (digits.length !== 4 || exp_month < 1 || exp_month > 12) return undefined;
   return { exp_month, exp_year: 2000 + Number(digits.slice(2)) };
@@ -66,9 +67,9 @@ function checks(digits: string): boolean {
 type CardValues = { card_number: string; card_expiry: string; card_cvc: string };
 
 /** What is plainly wrong with a card as typed, by field; the processor has the last word on the rest. */
-export function cardFaults(card: CardValues, words: Words, today = new Date()) {
-  const digits = digitsOf(card.card_number);
-  const { lengths, cvc } = brandOf(digits);
+export function findCardFaults(card: CardValues, words: Words, today = new Date()) {
+  const digits = readDigits(card.card_number);
+  const { lengths, cvc } = findBrand(digits);
   const faults: Partial<CardValues> = {};
   if (digits === "") faults.card_number = words.missing.card_number;
   else if (!lengths.includes(digits.length)) faults.card_number = words.card_incomplete;
@@ -81,7 +82,7 @@ export function cardFaults(card: CardValues, words: Words, today = new Date()) {
     faults.card_expiry = words.card_expired;
   }
 
-  const security = digitsOf(card.card_cvc);
+  const security = readDigits(card.card_cvc);
   if (security === "") faults.card_cvc = words.missing.card_cvc;
   else if (security.length < 3 || security.length > 4 || (digits !== "" && security.length < cvc)) {
     faults.card_cvc = words.code_digits(cvc);
@@ -90,5 +91,5 @@ export function cardFaults(card: CardValues, words: Words, today = new Date()) {
 }
 
 /** A card as its owner knows it. */
-export const cardName = ({ brand, last4 }: { brand: string; last4: string }): string =>
+export const formatCard = ({ brand, last4 }: { brand: string; last4: string }): string =>
   `${brand.charAt(0).toUpperCase()}${brand.slice(1)} •••• ${last4}`;

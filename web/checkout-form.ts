@@ -1,12 +1,12 @@
 import { parseMoney } from "../shared/money.ts";
 import type { Checkout, Failure } from "./api.ts";
-import { cardFaults } from "./card.ts";
-import { pricesOf } from "./terms.ts";
+import { findCardFaults } from "./card.ts";
+import { getPrices } from "./terms.ts";
 import type { Words } from "./words/en.ts";
 
 /** Where the answer to a custom field is kept among what the buyer enters; a ticked box is "true". */
-export const answerKey = (slug: string) => `answer:${slug}` as const;
-export type Answers = Record<ReturnType<typeof answerKey>, string>;
+export const getAnswerKey = (slug: string) => `answer:${slug}` as const;
+export type Answers = Record<ReturnType<typeof getAnswerKey>, string>;
 
 /** Everything the buyer can enter, as typed. */
 export type Values = Answers & {
@@ -65,11 +65,11 @@ export const sayFailure = ({ status, error, detail }: Failure, words: Words): st
   status === 0 ? words.offline : (words.errors[error] ?? detail);
 
 /** A refusal of the server, as faults of the form. */
-export function faultsOf(failure: Failure, words: Words): Faults {
+export function readFaults(failure: Failure, words: Words): Faults {
   const faults: Faults = {};
   for (const { loc, msg, type } of failure.faults) {
     if (loc[1] === "custom_field_data" && loc.length > 2) {
-      faults[answerKey(String(loc[2]))] ??= type === "missing" ? words.missing.other : msg;
+      faults[getAnswerKey(String(loc[2]))] ??= type === "missing" ? words.missing.other : msg;
       continue;
     }
     const place = [...loc].reverse().find((part) => typeof part === "string" && Object.hasOwn(fieldOf, part));
@@ -85,7 +85,8 @@ export function faultsOf(failure: Failure, words: Words): Faults {
 }
 
 /** The price whose amount the buyer chooses, where there is one. */
-export const openPriceOf = (checkout: Checkout) => pricesOf(checkout).find((price) => price.amount_type === "custom");
+export const findOpenPrice = (checkout: Checkout) =>
+  getPrices(checkout).find((price) => price.amount_type === "custom");
 
 /** Whether a field of the address is asked for at all. */
 const asks = (checkout: Checkout, field: AddressField): boolean =>
@@ -110,25 +111,25 @@ export function check(values: Values, checkout: Checkout, { own_card_form, words
     if (!faults.email && !/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(values.email.trim())) faults.email = words.email_form;
   }
   need("name");
-  if (openPriceOf(checkout) && parseMoney(values.amount, checkout.currency) === undefined)
+  if (findOpenPrice(checkout) && parseMoney(values.amount, checkout.currency) === undefined)
     faults.amount = words.missing.amount;
   if (asksForAddress(checkout) && values.business === "true") need("company");
   for (const field of addressFields) {
     if (asks(checkout, field) && checkout.billing_address_fields[field] === "required") need(field);
   }
   for (const { custom_field, required } of checkout.attached_custom_fields) {
-    const key = answerKey(custom_field.slug);
+    const key = getAnswerKey(custom_field.slug);
     const value = values[key]?.trim() ?? "";
     if (required && custom_field.type === "checkbox" && value !== "true") faults[key] = words.tick;
     else if (required && value === "") faults[key] = words.missing.other;
     else if (custom_field.type === "number" && value !== "" && !wholeNumber.test(value))
       faults[key] = words.whole_number;
   }
-  return checkout.is_payment_form_required && own_card_form ? { ...faults, ...cardFaults(values, words) } : faults;
+  return checkout.is_payment_form_required && own_card_form ? { ...faults, ...findCardFaults(values, words) } : faults;
 }
 
 /** Who buys for a business, as it is sent. */
-export function businessOf({ business, company, tax_id }: Values, checkout: Checkout): object {
+export function readBusiness({ business, company, tax_id }: Values, checkout: Checkout): object {
   if (!asksForAddress(checkout)) return {};
   if (business !== "true") return checkout.is_business_customer ? { is_business_customer: false } : {};
   return {
@@ -139,7 +140,10 @@ export function businessOf({ business, company, tax_id }: Values, checkout: Chec
 }
 
 /** The address as it is sent: country, and of the rest what was asked for and entered. */
-export function addressOf(values: Values, checkout: Checkout): Partial<Record<AddressField, string>> | undefined {
+export function readBillingAddress(
+  values: Values,
+  checkout: Checkout,
+): Partial<Record<AddressField, string>> | undefined {
   if (values.country === "") return undefined;
   const given = addressFields.filter((field) => asks(checkout, field) && values[field].trim() !== "");
   return Object.fromEntries([["country", values.country], ...given.map((field) => [field, values[field].trim()])]);
@@ -148,18 +152,18 @@ export function addressOf(values: Values, checkout: Checkout): Partial<Record<Ad
 type Stored = Checkout["custom_field_data"];
 
 /** The answers that a checkout has, as the form shows them. */
-export const answersIn = ({ attached_custom_fields, custom_field_data }: Checkout): Answers =>
+export const readAnswers = ({ attached_custom_fields, custom_field_data }: Checkout): Answers =>
   Object.fromEntries(
     attached_custom_fields.map(({ custom_field: { slug, type } }) => {
       const text = String(custom_field_data[slug] ?? "");
-      return [answerKey(slug), type === "date" ? text.slice(0, 10) : text];
+      return [getAnswerKey(slug), type === "date" ? text.slice(0, 10) : text];
     }),
   );
 
 /** The answers as they are sent: a number as such, a box as ticked or not, and nothing for a field left blank. */
-export function answersOf(values: Values, { attached_custom_fields }: Checkout): Stored {
+export function writeAnswers(values: Values, { attached_custom_fields }: Checkout): Stored {
   const given = attached_custom_fields.flatMap(({ custom_field: { slug, type } }): [string, Stored[string]][] => {
-    const value = values[answerKey(slug)] ?? "";
+    const value = values[getAnswerKey(slug)] ?? "";
     if (type === "checkbox") return [[slug, value === "true"]];
     if (value.trim() === "") return [];
     return [[slug, type === "number" ? Number(value) : value]];

@@ -77,7 +77,7 @@ const french: CardWords = {
 };
 
 /** The words for a reader of this locale. */
-export function cardWordsOf(locale: string): CardWords {
+export function getCardWords(locale: string): CardWords {
   const { language } = new Intl.Locale(locale);
   return language === "de" ? german : language === "fr" ? french : english;
 }

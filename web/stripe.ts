@@ -25,7 +25,7 @@ export function openStripe(publishable_key: string): Promise<Stripe> {
 }
 
 /** What the card is collected for: charged now, kept for later as well, or only kept. The server asks for the same. */
-export function elementsOptions(checkout: Collected) {
+export function buildElementsOptions(checkout: Collected) {
   const { is_payment_required, is_payment_setup_required, total_amount: amount, currency } = checkout;
   const later = is_payment_setup_required ? ("off_session" as const) : null;
   return is_payment_required
@@ -37,7 +37,7 @@ export function elementsOptions(checkout: Collected) {
 export const allowedMethods = ["card"];
 
 /** Stripe's own texts in the page's language; each of these it has. */
-export const localeOf = (locale: string) => new Intl.Locale(locale).language as StripeElementLocale;
+export const getLocale = (locale: string) => new Intl.Locale(locale).language as StripeElementLocale;
 
 const isDark = (element: HTMLElement): boolean => {
   const scheme = getComputedStyle(element).colorScheme;
@@ -45,7 +45,7 @@ const isDark = (element: HTMLElement): boolean => {
 };
 
 /** Stripe's fields in the page's colours, which may be the seller's own. */
-export function appearanceOf(element: HTMLElement): Appearance {
+export function readAppearance(element: HTMLElement): Appearance {
   const style = getComputedStyle(element);
   const read = (name: string): string => style.getPropertyValue(name).trim();
   return {
@@ -66,7 +66,7 @@ export function appearanceOf(element: HTMLElement): Appearance {
 }
 
 /** Call back whenever the page's colours change; answers how to stop that. */
-export function onAppearance(changed: () => void): () => void {
+export function watchAppearance(changed: () => void): () => void {
   const scheme = matchMedia("(prefers-color-scheme: dark)");
   const watcher = new MutationObserver(changed);
   watcher.observe(document.documentElement, { attributeFilter: ["data-theme", "style", "class"] });

@@ -9,19 +9,19 @@ import type { Speech } from "./speech.tsx";
 type Price = Checkout["product_price"];
 
 /** The prices that are paid together: all of the chosen one's currency. */
-export function pricesOf({ prices, product_id, product_price, currency }: Checkout): Price[] {
+export function getPrices({ prices, product_id, product_price, currency }: Checkout): Price[] {
   const offered = prices[product_id] ?? [];
   if (!offered.some(({ id }) => id === product_price.id)) return [product_price];
   return offered.filter(({ price_currency }) => price_currency === currency);
 }
 
 /** What is charged at once. What is too little for a card is asked for with the next order. */
-export const dueToday = ({ is_payment_required, total_amount }: Checkout): number =>
+export const getDueToday = ({ is_payment_required, total_amount }: Checkout): number =>
   is_payment_required ? total_amount : 0;
 
 /** How many seats can be had; undefined where none are sold. */
-export function seatRange(checkout: Checkout): { least: number; most: number } | undefined {
-  const price = pricesOf(checkout).find(({ amount_type }) => amount_type === "seat_based");
+export function getSeatRange(checkout: Checkout): { least: number; most: number } | undefined {
+  const price = getPrices(checkout).find(({ amount_type }) => amount_type === "seat_based");
   if (price?.amount_type !== "seat_based") return undefined;
   const { minimum_seats, maximum_seats } = price.seat_tiers;
   return {
@@ -34,8 +34,8 @@ export function seatRange(checkout: Checkout): { least: number; most: number } |
 export type Line = { amount: number; seats?: { count: number; price: number } };
 
 /** What the subtotal is made of. */
-export function linesOf(checkout: Checkout): Line[] {
-  const prices = pricesOf(checkout);
+export function getLines(checkout: Checkout): Line[] {
+  const prices = getPrices(checkout);
   const open = prices.filter(({ amount_type }) => amount_type === "custom").length;
   const lines = prices.flatMap((price): Line[] => {
     if (price.amount_type === "fixed") return [{ amount: price.price_amount }];
@@ -74,7 +74,7 @@ function discountEnd({ discount }: Checkout, first: Date, next: (from: Date) => 
 }
 
 /** What follows today; undefined where nothing does. */
-export function scheduleOf(checkout: Checkout): Schedule | undefined {
+export function getSchedule(checkout: Checkout): Schedule | undefined {
   const { product, amount, total_amount, tax_amount, tax_behavior, trial_end: ends } = checkout;
   const { recurring_interval: interval, recurring_interval_count } = product;
   if (!interval) return undefined;
@@ -185,12 +185,12 @@ export function describeSchedule(schedule: Schedule | undefined, currency: strin
 
 /** What the button promises. */
 export function describeButton(checkout: Checkout, { words, money }: Speech): string {
-  const due = money(dueToday(checkout), checkout.currency);
-  const schedule = scheduleOf(checkout);
+  const due = money(getDueToday(checkout), checkout.currency);
+  const schedule = getSchedule(checkout);
   if (checkout.trial_end) return words.start_trial;
   if (!checkout.is_payment_required) return checkout.is_payment_setup_required ? words.subscribe : words.get_free;
   if (!schedule) return words.pay(due);
-  const isSteady = schedule.steps.length === 1 && schedule.steps[0]?.amount === dueToday(checkout);
+  const isSteady = schedule.steps.length === 1 && schedule.steps[0]?.amount === getDueToday(checkout);
   return isSteady
     ? words.subscribe_for(due, words.every(schedule.interval, schedule.count))
     : words.subscribe_and_pay(due);

@@ -1,17 +1,25 @@
 import { type RefObject, useCallback, useEffect, useRef, useState } from "react";
 import { type Checkout, checkouts, type Result } from "./api.ts";
-import { digitsOf, readExpiry } from "./card.ts";
-import { addressOf, answersOf, businessOf, check, type Faults, faultsOf, type Values } from "./checkout-form.ts";
-import { tellParent } from "./parent.ts";
+import { readDigits, readExpiry } from "./card.ts";
+import {
+  check,
+  type Faults,
+  readBillingAddress,
+  readBusiness,
+  readFaults,
+  type Values,
+  writeAnswers,
+} from "./checkout-form.ts";
+import { tellParent } from "./embed-messages.ts";
+import { awaitEnd, findSellerPage } from "./follow-checkout.ts";
 import type { StripeHandle } from "./parts/StripeCard.tsx";
 import type { WalletPayer } from "./parts/Wallets.tsx";
 import { type Speech, useSpeech } from "./speech.tsx";
-import { dueToday, isSameDeal } from "./terms.ts";
+import { getDueToday, isSameDeal } from "./terms.ts";
 import type { Order } from "./use-checkout.ts";
-import { awaitEnd, sellerPage } from "./watch.ts";
 
 /** Stripe's key, where the server takes payments through Stripe; its absence means the test processor's own form. */
-export const stripeKey = (checkout: Checkout): string | undefined =>
+export const getStripeKey = (checkout: Checkout): string | undefined =>
   checkout.payment_processor_metadata.publishable_key || undefined;
 
 /** The buyer's challenge that is still to be answered, by the intent's secret. */
@@ -19,7 +27,7 @@ const challengeOf = ({ status, payment_processor_metadata: { intent_status, inte
   status === "confirmed" && intent_status === "requires_action" ? intent_client_secret : undefined;
 
 const sayChanged = (checkout: Checkout, { words, money }: Speech): string =>
-  words.changed(money(dueToday(checkout), checkout.currency));
+  words.changed(money(getDueToday(checkout), checkout.currency));
 
 /** An address of which nothing is said that is not known; none without its country. */
 function filledIn(address: WalletPayer["address"]): Record<string, string> | undefined {
@@ -62,7 +70,7 @@ export function usePurchase({ values, order, stripe, faulty, changed, finished }
 
   /** Paid: on to the seller's page, or to ours. */
   const arrive = useCallback((paid: Checkout): void => {
-    const next = sellerPage(paid, token.current);
+    const next = findSellerPage(paid, token.current);
     const successURL = next ?? paid.success_url;
     const told = tellParent(paid, { event: "success", successURL, redirect: next !== null });
     // The page around us goes there instead, where there is one that listens.
@@ -88,7 +96,7 @@ export function usePurchase({ values, order, stripe, faulty, changed, finished }
   }, [checkout.status, waiting, secret, arrive, conclude]);
 
   useEffect(() => {
-    const publishable_key = stripeKey(callbacks.current.checkout);
+    const publishable_key = getStripeKey(callbacks.current.checkout);
     if (!challenge || !publishable_key) return;
     // Stripe asks in a window of its own. After a reload its card form is gone, so it is opened anew for the question.
     void import("./stripe.ts").then(async ({ openStripe }) => {
@@ -98,8 +106,8 @@ export function usePurchase({ values, order, stripe, faulty, changed, finished }
   }, [challenge]);
 
   const tokenize = async (): Promise<Result<{ id: string }> | { faults: Faults }> => {
-    const address = addressOf(values, checkout) ?? {};
-    if (stripeKey(checkout)) {
+    const address = readBillingAddress(values, checkout) ?? {};
+    if (getStripeKey(checkout)) {
       const blank = { line1: "", line2: "", city: "", postal_code: "", state: "" };
       const email = values.email || checkout.customer_email;
       const details = { name: values.name.trim(), email, phone: "", address: { ...blank, ...address } };
@@ -108,7 +116,7 @@ export function usePurchase({ values, order, stripe, faulty, changed, finished }
       return { faults: { card: made?.fault ?? words.card_loading } };
     }
     const expiry = readExpiry(values.card_expiry) ?? { exp_month: 0, exp_year: 0 };
-    const card = { number: digitsOf(values.card_number), ...expiry, cvc: values.card_cvc };
+    const card = { number: readDigits(values.card_number), ...expiry, cvc: values.card_cvc };
     return checkouts.tokenizeTestCard(card, values.name.trim());
   };
 
@@ -128,14 +136,14 @@ export function usePurchase({ values, order, stripe, faulty, changed, finished }
     const customer_name = (wallet?.name || values.name).trim();
     const body: Record<string, unknown> = { customer_name, quote: standing.quote };
     if (!checkout.customer_id) body.customer_email = (wallet?.email ?? values.email).trim();
-    const customer_billing_address = wallet ? filledIn(wallet.address) : addressOf(values, checkout);
+    const customer_billing_address = wallet ? filledIn(wallet.address) : readBillingAddress(values, checkout);
     if (customer_billing_address) body.customer_billing_address = customer_billing_address;
-    Object.assign(body, businessOf(values, checkout));
-    if (checkout.attached_custom_fields.length > 0) body.custom_field_data = answersOf(values, checkout);
+    Object.assign(body, readBusiness(values, checkout));
+    if (checkout.attached_custom_fields.length > 0) body.custom_field_data = writeAnswers(values, checkout);
     if (checkout.is_payment_form_required) {
       const made = wallet ? await tokenOf(wallet) : await tokenize();
       if ("faults" in made) return refuse(made.faults);
-      if (!made.ok) return refuse(faultsOf(made.failure, words));
+      if (!made.ok) return refuse(readFaults(made.failure, words));
       body.confirmation_token_id = made.value.id;
     }
     const answer = await checkouts.confirm(secret, body);
@@ -154,12 +162,12 @@ export function usePurchase({ values, order, stripe, faulty, changed, finished }
       take(answer.failure.checkout);
       return show(answer.failure.checkout);
     }
-    return refuse(faultsOf(answer.failure, words));
+    return refuse(readFaults(answer.failure, words));
   };
 
   const submit = async (): Promise<void> => {
     if (sending) return;
-    const faults = check(values, checkout, { own_card_form: !stripeKey(checkout), words });
+    const faults = check(values, checkout, { own_card_form: !getStripeKey(checkout), words });
     faulty(faults);
     if (Object.keys(faults).length > 0) return;
     setSending(true);
@@ -189,7 +197,7 @@ export function usePurchase({ values, order, stripe, faulty, changed, finished }
     payByWallet,
     /** From the press of the button until the outcome is known. */
     busy: sending || checkout.status === "confirmed",
-    challenge: stripeKey(checkout) ? undefined : challenge,
+    challenge: getStripeKey(checkout) ? undefined : challenge,
     answer: () => setAnswered(intent),
   };
 }

@@ -32,7 +32,7 @@ export const keepAmounts = (document: Document): void =>
   });
 
 /** Write amounts as numbers are written, with their decimals and without quotes. */
-export const plainAmounts = (document: Document, node: unknown = document.contents, path: Path = []): void =>
+export const unquoteAmounts = (document: Document, node: unknown = document.contents, path: Path = []): void =>
   eachAmount(document, node, path, (scalar) => {
     const [, decimals] = (typeof scalar.value === "string" && /^\d+\.(\d+)$/.exec(scalar.value)) || [];
     const number = Number(scalar.value);

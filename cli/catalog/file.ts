@@ -2,11 +2,11 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { type Document, isNode, LineCounter, parseDocument, visit } from "yaml";
 import type { z } from "zod";
-import { Catalog, type CatalogInput, fieldsAt, lostReferences } from "../../shared/catalog/document.ts";
-import { nearest } from "../../shared/nearest.ts";
+import { Catalog, type CatalogInput, findLostReferences, listFields } from "../../shared/catalog/document.ts";
+import { findNearest } from "../../shared/nearest.ts";
 import { sayIssue } from "../../shared/words.ts";
 import { Fault } from "../fault.ts";
-import { isMap, laidOver } from "../resource/maps.ts";
+import { isMap, mergeDeep } from "../resource/maps.ts";
 import { keepAmounts } from "./amounts.ts";
 import { hideText, type Secrets } from "./secrets.ts";
 
@@ -46,7 +46,7 @@ export function readText(name: string): string {
 }
 
 /** The name of the catalogue in a text, also where the rest of it is wrong. */
-export function catalogNameIn(text: string): string | undefined {
+export function readCatalogName(text: string): string | undefined {
   const name: unknown = parseDocument(text).get("catalog");
   return typeof name === "string" ? name : undefined;
 }
@@ -54,8 +54,8 @@ export function catalogNameIn(text: string): string | undefined {
 export const standardCatalog = "main";
 
 /** Which catalogue is meant: the one that is named, or that of the file, or the usual one. */
-export function catalogName({ file, catalog }: { file: string; catalog?: string }): string {
-  return catalog ?? (existsSync(file) ? catalogNameIn(readText(file)) : undefined) ?? standardCatalog;
+export function chooseCatalogName({ file, catalog }: { file: string; catalog?: string }): string {
+  return catalog ?? (existsSync(file) ? readCatalogName(readText(file)) : undefined) ?? standardCatalog;
 }
 
 type Env = Record<string, string | undefined>;
@@ -89,13 +89,13 @@ export function readCatalog(name: string, text: string, env: Env, environment: s
   const [broken] = document.errors;
   if (broken) {
     const at = lines.linePos(broken.pos[0]);
-    throw flawed(name, text, [{ path: [], message: broken.message, line: at.line, column: at.col, length: 1 }]);
+    throw describeFlaws(name, text, [{ path: [], message: broken.message, line: at.line, column: at.col, length: 1 }]);
   }
   const whole = plainValue(name, document);
   if (!isMap(whole)) {
     const message = text.trim() === "" ? "It is empty." : "A catalogue is a map: version, catalog, products, …";
     const hint = "Start with: `floe init`";
-    throw flawed(name, text, [{ path: [], message: `${message} ${hint}`, line: 1, column: 1, length: 1 }]);
+    throw describeFlaws(name, text, [{ path: [], message: `${message} ${hint}`, line: 1, column: 1, length: 1 }]);
   }
   const { environments, $schema: _, ...base } = whole;
   if (environment !== undefined && !isMap(environments))
@@ -106,17 +106,17 @@ export function readCatalog(name: string, text: string, env: Env, environment: s
       hint: `There are: ${Object.keys(environments).join(", ")}`,
     });
   // Maps field by field, everything else as a whole.
-  const written = (over === undefined ? base : laidOver(base, over)) as Record<string, unknown>;
+  const written = (over === undefined ? base : mergeDeep(base, over)) as Record<string, unknown>;
   const secrets: Secrets = { written, filled: new Map(), values: new Map() };
   const { fill, missing } = filler(env, secrets);
   const catalog = fill(written, []);
   const result = Catalog.safeParse(catalog);
   // References are looked at also where something else is wrong: whoever mends a file wants to know all of it.
   const lost = () => {
-    const told = new Set(result.error?.issues.map((issue) => shownPath(issue.path as Path)));
-    return lostReferences(catalog as Record<string, unknown>).filter(({ path }) => !told.has(shownPath(path)));
+    const told = new Set(result.error?.issues.map((issue) => formatPath(issue.path as Path)));
+    return findLostReferences(catalog as Record<string, unknown>).filter(({ path }) => !told.has(formatPath(path)));
   };
-  const unset = new Set(missing.map(({ path }) => shownPath(path)));
+  const unset = new Set(missing.map(({ path }) => formatPath(path)));
   const flaws = [
     ...missing.map(({ path, name: variable }) => ({
       path,
@@ -126,10 +126,10 @@ export function readCatalog(name: string, text: string, env: Env, environment: s
     ...(result.success
       ? []
       : [...result.error.issues.flatMap((issue) => plainIssues(catalog, issue)), ...lost()]
-    ).filter(({ path }) => !unset.has(shownPath(path))),
+    ).filter(({ path }) => !unset.has(formatPath(path))),
   ];
   if (flaws.length > 0)
-    throw flawed(
+    throw describeFlaws(
       name,
       text,
       flaws.map(({ path, message }) => ({
@@ -174,7 +174,7 @@ function plainIssues(catalog: unknown, issue: Issue, before: Path = []): { path:
   if (issue.code !== "invalid_union" || issue.errors.length === 0) {
     if (issue.code === "unrecognized_keys")
       return issue.keys.map((key) => {
-        const [near] = nearest(key, fieldsAt(path));
+        const [near] = findNearest(key, listFields(path));
         const meant = near === undefined ? "" : ` Did you mean ${near}?`;
         return { path: [...path, key], message: `There is no field "${key}" here.${meant}` };
       });
@@ -235,7 +235,7 @@ function placeOf(
 }
 
 /** The place in the file of a dotted path, such as that of an issue of a plan: `floe.yaml:12:9`. */
-export function whereIs({ name, document, lines, catalog }: CatalogFile, dotted: string): string {
+export function describePlace({ name, document, lines, catalog }: CatalogFile, dotted: string): string {
   const path = dotted.split(".").map((part, index) => (index > 1 && /^\d+$/.test(part) ? Number(part) : part));
   const { line, column } = placeOf(document, lines, asWritten(path, catalog));
   return `${name}:${line}:${column}`;
@@ -261,7 +261,7 @@ function keyRange(document: Document.Parsed, path: Path): readonly [number, numb
 }
 
 /** The lines around a flaw, with a mark under it. */
-export function frame(text: string, { line, column, length }: Flaw): string {
+export function frameFlaw(text: string, { line, column, length }: Flaw): string {
   const all = text.split(/\r?\n/);
   const width = String(Math.min(line + 1, all.length)).length;
   const shown: string[] = [];
@@ -277,16 +277,16 @@ export function frame(text: string, { line, column, length }: Flaw): string {
 }
 
 /** A path as people write it: `products.pro.prices[0]`. */
-export const shownPath = (path: Path): string =>
+export const formatPath = (path: Path): string =>
   path.map((part, index) => (typeof part === "number" ? `[${part}]` : index === 0 ? part : `.${part}`)).join("");
 
 /** All flaws of a file, each with its lines. */
-export function flawed(name: string, text: string, flaws: Flaw[]): Fault {
+export function describeFlaws(name: string, text: string, flaws: Flaw[]): Fault {
   const told = flaws
     .sort((a, b) => a.line - b.line)
     .map((flaw) => {
       const where = `${name}:${flaw.line}:${flaw.column}`;
-      return `${where}${flaw.path.length > 0 ? `  ${shownPath(flaw.path)}` : ""}\n${frame(text, flaw)}\n${flaw.message}`;
+      return `${where}${flaw.path.length > 0 ? `  ${formatPath(flaw.path)}` : ""}\n${frameFlaw(text, flaw)}\n${flaw.message}`;
     });
   return new Fault(
     "error",
@@ -295,7 +295,7 @@ export function flawed(name: string, text: string, flaws: Flaw[]): Fault {
       name: "invalid_catalog",
       text: told.join("\n\n"),
       faults: flaws.map(({ path, message, line, column }) => ({
-        flag: `${shownPath(path)} (${line}:${column})`,
+        flag: `${formatPath(path)} (${line}:${column})`,
         message,
       })),
     },
@@ -303,8 +303,8 @@ export function flawed(name: string, text: string, flaws: Flaw[]): Fault {
 }
 
 /** Faults that the server found, at their places in the file. */
-export function flawsAt(file: CatalogFile, faults: { loc: (string | number)[]; msg: string }[]): Fault {
-  return flawed(
+export function placeFlaws(file: CatalogFile, faults: { loc: (string | number)[]; msg: string }[]): Fault {
+  return describeFlaws(
     file.name,
     file.text,
     faults.map(({ loc, msg }) => {

@@ -3,9 +3,9 @@ import type { Command } from "commander";
 import type { CatalogInput } from "../../shared/catalog/document.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
-import { type Consent, carryOut, checkFormat, showPlan } from "./carry-out.ts";
-import { catalogName, standardName } from "./file.ts";
-import { askPlan, askPull, underProfile } from "./session.ts";
+import { type Consent, carryOut, checkFormat, showPlan } from "./apply.ts";
+import { chooseCatalogName, standardName } from "./file.ts";
+import { askPlan, askPull, switchProfile } from "./session.ts";
 
 type ContextOf = (command: Command) => Context;
 type Options = { file: string; catalog?: string; webhooks?: boolean; verbose?: boolean };
@@ -19,7 +19,7 @@ const withCatalog = (command: Command): Command =>
 
 /** The catalogue of a profile. Where it tells of what happens is its own: another's would tell the wrong server. */
 async function catalogOf(context: Context, options: Options): Promise<CatalogInput> {
-  const { document } = await askPull(context, catalogName(options), false);
+  const { document } = await askPull(context, chooseCatalogName(options), false);
   const { webhooks: own, ...rest } = document;
   return (options.webhooks ? { ...rest, ...(own ? { webhooks: own } : {}) } : rest) as CatalogInput;
 }
@@ -32,7 +32,7 @@ export function addPromote(root: Command, contextOf: ContextOf): void {
   command.addHelpText("after", "\nExamples:\n  floe promote staging production");
   command.action(async (from: string, to: string, options: Options & Consent) => {
     const context = contextOf(command);
-    const [source, target] = [underProfile(context, from), underProfile(context, to)];
+    const [source, target] = [switchProfile(context, from), switchProfile(context, to)];
     await carryOut(
       target,
       await catalogOf(source, options),
@@ -51,7 +51,7 @@ export function addDiff(root: Command, contextOf: ContextOf): void {
   command.action(async (options: Options & { from: string; to: string; format?: string; exitCode?: boolean }) => {
     const context = contextOf(command);
     checkFormat(options.format);
-    const [source, target] = [underProfile(context, options.from), underProfile(context, options.to)];
+    const [source, target] = [switchProfile(context, options.from), switchProfile(context, options.to)];
     const made = await askPlan(target, await catalogOf(source, options), false);
     const missing = options.webhooks ? made.missing : made.missing.filter(({ kind }) => kind !== "webhooks");
     showPlan(target, { ...made, missing }, options.format, { verbose: options.verbose === true });

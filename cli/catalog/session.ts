@@ -3,10 +3,10 @@ import type { CatalogPlan, RehearsedPlan } from "../../shared/api/catalog.ts";
 import type { CatalogInput } from "../../shared/catalog/document.ts";
 import type { Context } from "../context.ts";
 import { Fault, isFault } from "../fault.ts";
-import { withSettings } from "../io.ts";
+import { replaceSettings } from "../io.ts";
 import { makeContext } from "../make-context.ts";
-import { noProfile, profilesIn } from "../settings.ts";
-import { type CatalogFile, flawsAt, readCatalog, readText, shownPath, standardName } from "./file.ts";
+import { describeMissingProfile, readProfileNames } from "../settings.ts";
+import { type CatalogFile, formatPath, placeFlaws, readCatalog, readText, standardName } from "./file.ts";
 
 export type FileOptions = { file?: string; env?: string };
 
@@ -19,11 +19,11 @@ export function openFile(context: Context, { file = standardName, env }: FileOpt
  * The same run under another profile, with nothing but what belongs to it: one key or address for both sides would compare
  * an organization with itself.
  */
-export function underProfile(context: Context, profile: string): Context {
+export function switchProfile(context: Context, profile: string): Context {
   const { server: _, org: __, apiKeyFile: ___, ...globals } = context.globals;
   const { FLOE_SERVER: ____, FLOE_ORG: _____, FLOE_API_KEY: ______, FLOE_PROFILE: _______, ...env } = context.io.env;
-  if (!profilesIn(env).includes(profile)) throw noProfile(env, profile);
-  return makeContext(withSettings(context.io, env), context.manifest, context.version, { ...globals, profile });
+  if (!readProfileNames(env).includes(profile)) throw describeMissingProfile(env, profile);
+  return makeContext(replaceSettings(context.io, env), context.manifest, context.version, { ...globals, profile });
 }
 
 /** Ask for a plan. Faults that the server finds are told at their lines. */
@@ -67,9 +67,9 @@ async function located(file: CatalogFile | undefined, ask: () => Promise<unknown
   } catch (error) {
     const places = isFault(error) ? error.parts.places : undefined;
     if (!places?.some(({ loc }) => loc[1] === "document")) throw error;
-    if (file) throw flawsAt(file, places);
+    if (file) throw placeFlaws(file, places);
     // A catalogue that is in no file is told by its keys.
-    const faults = places.map(({ loc, msg }) => ({ flag: shownPath(loc.slice(2)), message: msg }));
+    const faults = places.map(({ loc, msg }) => ({ flag: formatPath(loc.slice(2)), message: msg }));
     throw new Fault("error", "the server does not accept the catalogue", { name: "invalid_catalog", faults });
   }
 }

@@ -1,12 +1,12 @@
 /** A plan as people read it: in a terminal, or as Markdown on a pull request. */
 import type { CatalogPlan } from "../../shared/api/catalog.ts";
 import type { Filter } from "../../shared/api/meters.ts";
-import { type Fields, priceChanges, same } from "../../shared/catalog/compare.ts";
-import { type Price, priceSlot } from "../../shared/catalog/prices.ts";
+import { comparePrices, type Fields, isSame } from "../../shared/catalog/compare.ts";
+import { getPriceSlot, type Price } from "../../shared/catalog/prices.ts";
 import { printFilter } from "../../shared/meter-filter.ts";
 import { formatMoney, formatUnitMoney } from "../../shared/money.ts";
-import { inPlace, type Place } from "../hints.ts";
-import { type Paint, plain } from "../ui/theme.ts";
+import { completeCommand, type Place } from "../hints.ts";
+import { type Paint, stripControls } from "../ui/theme.ts";
 
 type Step = CatalogPlan["steps"][number];
 type Change = Step["changes"][number];
@@ -52,9 +52,9 @@ const empty = "(empty)";
 function flow(value: unknown): string {
   if (value === null || value === undefined) return unset;
   if (Array.isArray(value)) return value.length === 0 ? empty : value.map(flow).join(", ");
-  if (typeof value !== "object") return plain(String(value));
+  if (typeof value !== "object") return stripControls(String(value));
   const parts = Object.entries(value).map(
-    ([name, one]) => `${plain(name)}: ${Array.isArray(one) ? `[${one.map(flow).join(", ")}]` : flow(one)}`,
+    ([name, one]) => `${stripControls(name)}: ${Array.isArray(one) ? `[${one.map(flow).join(", ")}]` : flow(one)}`,
   );
   return parts.length === 0 ? empty : `{ ${parts.join(", ")} }`;
 }
@@ -65,13 +65,13 @@ function valueText(field: string, value: unknown): string {
   const fields = value as Fields;
   switch (field) {
     case "filter":
-      return plain(printFilter(value as Filter)) || "every event";
+      return stripControls(printFilter(value as Filter)) || "every event";
     case "aggregation":
-      return plain(fields.func === "count" ? "count" : `${String(fields.func)} ${String(fields.property)}`);
+      return stripControls(fields.func === "count" ? "count" : `${String(fields.func)} ${String(fields.property)}`);
     case "recurring":
       return fields.count === 1 ? String(fields.interval) : flow(value);
     case "prices":
-      return (value as Fields[]).map((price) => plain(priceText(price))).join(" + ");
+      return (value as Fields[]).map((price) => stripControls(priceText(price))).join(" + ");
     case "basis_points":
       return `${Number(value) / hundredth} %`;
     case "amount":
@@ -91,8 +91,8 @@ function valueText(field: string, value: unknown): string {
 
 /** Prices of one kind and currency are one line; what goes off sale is kept by whoever has it. */
 function priceLines({ from, to }: Change): string[] {
-  const { added, removed } = priceChanges(from, to);
-  const slot = (price: Fields): string => priceSlot(price as Price);
+  const { added, removed } = comparePrices(from, to);
+  const slot = (price: Fields): string => getPriceSlot(price as Price);
   const kept = "the old price stays with who has it";
   return [
     ...added.map((price) => {
@@ -102,7 +102,7 @@ function priceLines({ from, to }: Change): string[] {
     ...removed
       .filter((price) => !added.some((one) => slot(one) === slot(price)))
       .map((price) => `- ${priceText(price)}, ${kept}`),
-  ].map((line) => `prices: ${plain(line)}`);
+  ].map((line) => `prices: ${stripControls(line)}`);
 }
 
 /** The lines of what a step changes: `name: Pro → Team`. */
@@ -120,8 +120,8 @@ function changeLines({ action, name, changes }: Step): string[] {
       const names =
         field === "properties" ? Object.keys(wants) : [...new Set([...Object.keys(had), ...Object.keys(wants)])];
       return names
-        .filter((name) => !same(had[name] ?? null, wants[name] ?? null))
-        .map((name) => `${field}.${plain(name)}: ${flow(had[name])} → ${flow(wants[name])}`);
+        .filter((name) => !isSame(had[name] ?? null, wants[name] ?? null))
+        .map((name) => `${field}.${stripControls(name)}: ${flow(had[name])} → ${flow(wants[name])}`);
     }
     return [`${label}: ${valueText(field, from)} → ${text}`];
   });
@@ -129,7 +129,7 @@ function changeLines({ action, name, changes }: Step): string[] {
 
 const noteLines = ({ impact, note }: Step): string[] => [
   ...impact.map(({ what, count }) => `${what}: ${count}`),
-  ...(note ? [plain(note)] : []),
+  ...(note ? [stripControls(note)] : []),
 ];
 
 const summary = (plan: CatalogPlan): string => {
@@ -172,7 +172,7 @@ export type View = {
 };
 
 /** The plan for a terminal. */
-export function planText(plan: CatalogPlan, view: View): string {
+export function formatPlan(plan: CatalogPlan, view: View): string {
   const { paint, place, where } = view;
   const out: string[] = [];
   const tone = (action: Step["action"], text: string): string =>
@@ -183,16 +183,21 @@ export function planText(plan: CatalogPlan, view: View): string {
         : paint.bad(text);
   for (const step of plan.steps) {
     out.push(
-      tone(step.action, `${signs[step.action]} ${verbs[step.action]} ${step.kind}.${step.key}  ${plain(step.name)}`),
+      tone(
+        step.action,
+        `${signs[step.action]} ${verbs[step.action]} ${step.kind}.${step.key}  ${stripControls(step.name)}`,
+      ),
     );
     for (const line of changeLines(step)) out.push(`    ${line}`);
     for (const line of noteLines(step)) out.push(paint.warn(`    ! ${line}`));
   }
   for (const { path, message, hint } of plan.issues) {
     const at = where ? `${where(path)}  ` : "";
-    out.push(paint.bad(`! ${at}${path}: ${plain(message)}`));
+    out.push(paint.bad(`! ${at}${path}: ${stripControls(message)}`));
     if (hint)
-      out.push(`    ${hint.startsWith("floe ") ? `Run: ${paint.link(plain(inPlace(hint, place)))}` : plain(hint)}`);
+      out.push(
+        `    ${hint.startsWith("floe ") ? `Run: ${paint.link(stripControls(completeCommand(hint, place)))}` : stripControls(hint)}`,
+      );
   }
   const missing = missingText(plan, view);
   if (missing) out.push(missing);
@@ -203,8 +208,8 @@ export function planText(plan: CatalogPlan, view: View): string {
 }
 
 /** Text of others inside Markdown: it makes no markup, no row, no link, and calls nobody by @name or #number. */
-export const escaped = (text: string): string =>
-  plain(text)
+export const escapeMarkdown = (text: string): string =>
+  stripControls(text)
     .replace(/[\\`*_{}[\]<>()|~!]/g, "\\$&")
     .replace(/[@#](?=\w)/g, "$&<!-- -->");
 /** The same as code, between more backticks than stand in it. */
@@ -212,24 +217,26 @@ function code(text: string): string {
   const longest = Math.max(0, ...(text.match(/`+/g) ?? []).map((run) => run.length));
   const fence = "`".repeat(longest + 1);
   const gap = longest > 0 ? " " : "";
-  return `${fence}${gap}${plain(text).replaceAll("|", "\\|")}${gap}${fence}`;
+  return `${fence}${gap}${stripControls(text).replaceAll("|", "\\|")}${gap}${fence}`;
 }
 
 /** The plan for a pull request. */
-export function planMarkdown(plan: CatalogPlan, view: Pick<View, "pruning" | "verbose">): string {
+export function formatPlanMarkdown(plan: CatalogPlan, view: Pick<View, "pruning" | "verbose">): string {
   const out = [`### Catalogue \`${plan.catalog}\`: ${plan.steps.length === 0 ? "nothing to do" : summary(plan)}`, ""];
   if (plan.steps.length > 0) {
     out.push("| | What | Changes | Concerns |", "|---|---|---|---|");
     for (const step of plan.steps) {
-      const what = `${code(`${step.kind}.${step.key}`)} ${escaped(step.name)}`;
-      const [changes, notes] = [changeLines(step), noteLines(step)].map((lines) => lines.map(escaped).join("<br>"));
+      const what = `${code(`${step.kind}.${step.key}`)} ${escapeMarkdown(step.name)}`;
+      const [changes, notes] = [changeLines(step), noteLines(step)].map((lines) =>
+        lines.map(escapeMarkdown).join("<br>"),
+      );
       out.push(`| ${verbs[step.action]} | ${what} | ${changes} | ${notes} |`);
     }
     out.push("");
   }
   for (const { path, message, hint } of plan.issues)
-    out.push(`- :warning: ${code(path)}: ${escaped(message)}${hint ? ` ${code(hint)}` : ""}`);
+    out.push(`- :warning: ${code(path)}: ${escapeMarkdown(message)}${hint ? ` ${code(hint)}` : ""}`);
   const missing = missingText(plan, view);
-  if (missing) out.push("", escaped(missing));
+  if (missing) out.push("", escapeMarkdown(missing));
   return `${out.join("\n").trimEnd()}\n`;
 }

@@ -1,7 +1,7 @@
 /** Writing `floe.yaml`: what changed is changed in place, and comments and order stay. */
 import { renameSync, writeFileSync } from "node:fs";
 import { Document, isAlias, isScalar, parseDocument } from "yaml";
-import { keepAmounts, plainAmounts } from "./amounts.ts";
+import { keepAmounts, unquoteAmounts } from "./amounts.ts";
 
 const layout = { lineWidth: 100, flowCollectionPadding: false } as const;
 
@@ -14,10 +14,10 @@ export const isJson = (name: string): boolean => name.toLowerCase().endsWith(".j
 const jsonText = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
 /** The text of a new file; `schema` is where editors find how it is made. */
-export function newText(name: string, document: Fields, schema: string | undefined): string {
+export function writeNewText(name: string, document: Fields, schema: string | undefined): string {
   if (isJson(name)) return jsonText({ ...(schema && { $schema: schema }), ...document });
   const made = new Document(document);
-  plainAmounts(made);
+  unquoteAmounts(made);
   if (schema) made.commentBefore = ` yaml-language-server: $schema=${schema}`;
   return made.toString(layout);
 }
@@ -26,7 +26,7 @@ const at = (value: unknown, path: string[]): unknown =>
   path.reduce<unknown>((found, name) => (found as Fields | undefined)?.[name], value);
 
 /** Edits without those of what holds `${env:…}`, which is the file's own business. */
-export function dueEdits(text: string, edits: Edit[]): Edit[] {
+export function selectEdits(text: string, edits: Edit[]): Edit[] {
   const had: unknown = parseDocument(text, { merge: true }).toJS();
   return edits.filter(({ path }) => !JSON.stringify(at(had, path) ?? "").includes("${env:"));
 }
@@ -35,7 +35,7 @@ export function dueEdits(text: string, edits: Edit[]): Edit[] {
  * The text with these values set. A single value is changed where it stands, so that not a space around it moves; what is
  * new, or a list, is written by the library.
  */
-export function mergedText(name: string, text: string, edits: Edit[]): string {
+export function mergeText(name: string, text: string, edits: Edit[]): string {
   if (edits.length === 0) return text;
   const document = parseDocument(text, { merge: true });
   if (isJson(name)) {
@@ -50,7 +50,7 @@ export function mergedText(name: string, text: string, edits: Edit[]): string {
     const single = value !== undefined && (typeof value !== "object" || value === null);
     if (isScalar(node) && node.range && single) {
       const made = new Document(value);
-      plainAmounts(made, made.contents, path);
+      unquoteAmounts(made, made.contents, path);
       splices.push({ from: node.range[0], to: node.range[1], value: made.toString().trimEnd() });
     } else rest.push({ path, value });
   }
@@ -66,7 +66,7 @@ export function mergedText(name: string, text: string, edits: Edit[]): string {
       if (isAlias(node)) changed.setIn(path.slice(0, depth), changed.createNode(node.toJS(changed)));
     }
     const node = changed.createNode(value);
-    plainAmounts(changed, node, path);
+    unquoteAmounts(changed, node, path);
     if (value === undefined) changed.deleteIn(path);
     else changed.setIn(path, node);
   }

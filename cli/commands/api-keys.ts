@@ -1,10 +1,10 @@
 /** `floe api-keys`: keys for programs, of the organization or of oneself. A key is shown once. */
 import { type Command, InvalidArgumentError } from "commander";
-import { type Account, accountOf, inWireCase, listed, placeOf } from "../accounts/place.ts";
+import { type Account, findPlace, getAccount, readListed, writeWireCase } from "../accounts/account-context.ts";
 import { confirm } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
-import { askedFields, showList, showOne } from "../resource/show.ts";
+import { checkAskedFields, showList, showOne } from "../resource/show.ts";
 
 type CreateOptions = {
   name?: string;
@@ -105,21 +105,21 @@ const readGrace = (text: string): number => (text === "0" ? 0 : readDuration(tex
 
 /** Where the keys are: a key cannot manage keys, so it is always a person who asks. */
 async function ownerOf(context: Context, personal: boolean | undefined): Promise<{ account: Account; owner: object }> {
-  if (personal) return { account: accountOf(context), owner: { configId: "default" } };
-  const place = await placeOf(context);
+  if (personal) return { account: getAccount(context), owner: { configId: "default" } };
+  const place = await findPlace(context);
   return { account: place, owner: { configId: "organization", organizationId: place.organizationId } };
 }
 
 async function listKeys(context: Context, personal: boolean | undefined): Promise<void> {
-  const asked = askedFields(context.globals.json, fields);
+  const asked = checkAskedFields(context.globals.json, fields);
   const { account, owner } = await ownerOf(context, personal);
-  const keys = listed<Key>(await account.get("api-key/list", { ...owner }), "apiKeys");
-  showList(context, inWireCase(keys), columns, asked);
+  const keys = readListed<Key>(await account.get("api-key/list", { ...owner }), "apiKeys");
+  showList(context, writeWireCase(keys), columns, asked);
 }
 
 function showKey(context: Context, made: Key, asked: string[] | undefined): void {
   context.say("Keep the key now: it is not shown again.\n");
-  if (context.json) showOne(context, inWireCase(made), asked);
+  if (context.json) showOne(context, writeWireCase(made), asked);
   else context.print(`${made.key ?? ""}\n`);
 }
 
@@ -128,7 +128,7 @@ async function createKey(context: Context, given: string | undefined, options: C
   if (name === undefined) {
     throw new Fault("usage", "the name of the key is missing", { hint: "For example: `floe api-keys create ci`" });
   }
-  const asked = askedFields(context.globals.json, ["key", ...fields]);
+  const asked = checkAskedFields(context.globals.json, ["key", ...fields]);
   const { account, owner } = await ownerOf(context, options.personal);
   const made = (await account.post("api-key/create", {
     name,
@@ -142,7 +142,7 @@ async function createKey(context: Context, given: string | undefined, options: C
 }
 
 async function updateKey(context: Context, keyId: string, options: UpdateOptions): Promise<void> {
-  const asked = askedFields(context.globals.json, fields);
+  const asked = checkAskedFields(context.globals.json, fields);
   if (options.enable && options.disable) throw new Fault("usage", "--enable and --disable exclude each other");
   const changes = {
     ...(options.name !== undefined && { name: options.name }),
@@ -154,19 +154,19 @@ async function updateKey(context: Context, keyId: string, options: UpdateOptions
     throw new Fault("usage", "nothing to change", {
       hint: "Give --name, --expires-in, --scopes, --enable or --disable.",
     });
-  const changed = await accountOf(context).post("api-key/update", { keyId, ...changes });
+  const changed = await getAccount(context).post("api-key/update", { keyId, ...changes });
   context.say("Changed the key.\n");
-  showOne(context, inWireCase(changed), asked);
+  showOne(context, writeWireCase(changed), asked);
 }
 
 async function rotateKey(context: Context, keyId: string, grace: number | undefined): Promise<void> {
-  const asked = askedFields(context.globals.json, ["key", ...fields]);
+  const asked = checkAskedFields(context.globals.json, ["key", ...fields]);
   const body = { keyId, ...(grace !== undefined && { expiresPreviousIn: grace }) };
-  showKey(context, (await accountOf(context).post("api-key/rotate", body)) as Key, asked);
+  showKey(context, (await getAccount(context).post("api-key/rotate", body)) as Key, asked);
 }
 
 async function revokeKey(context: Context, keyId: string, yes: boolean | undefined): Promise<void> {
-  const account = accountOf(context);
+  const account = getAccount(context);
   await confirm(context, "Revoke this key? Programs that use it stop working at once.", yes);
   await account.post("api-key/delete", { keyId });
   context.say("Revoked the key.\n");

@@ -1,6 +1,6 @@
 /** `floe api`: any request, with the sign-in and the retries of every other command. */
 import type { Command } from "commander";
-import { urlOf } from "../../shared/client.ts";
+import { formatUrl } from "../../shared/client.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { pick } from "../resource/show.ts";
@@ -76,7 +76,7 @@ async function request(context: Context, method: string, given: string, options:
           ? { ...(data as object | undefined), ...field }
           : data;
   if (options.dryRun) {
-    const url = server + (method === "GET" && field ? urlOf(path, { query: field }) : path);
+    const url = server + (method === "GET" && field ? formatUrl(path, { query: field }) : path);
     return context.print(`${JSON.stringify({ method, url, ...(body !== undefined && { body }) }, null, 2)}\n`);
   }
   // Organizations may be unknown to who only asks for something public; then none is named.

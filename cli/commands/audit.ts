@@ -1,8 +1,8 @@
 /** `floe audit`: who did what, when and from where. */
 import { type Command, InvalidArgumentError } from "commander";
-import { accountOf, inWireCase, placeOf } from "../accounts/place.ts";
+import { findPlace, getAccount, writeWireCase } from "../accounts/account-context.ts";
 import type { Context } from "../context.ts";
-import { askedFields, showList } from "../resource/show.ts";
+import { checkAskedFields, showList } from "../resource/show.ts";
 
 type Entry = Record<string, unknown> & { actor: { name?: string; email?: string; keyName?: string; kind: string } };
 type Answer = { entries: Entry[]; next: string | null };
@@ -47,8 +47,8 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
 const whoOf = ({ actor }: Entry): string => actor.email ?? actor.name ?? actor.keyName ?? actor.kind;
 
 async function listAudit(context: Context, { mine, action, actor, limit }: Options): Promise<void> {
-  const asked = askedFields(context.globals.json, fields);
-  const account = mine ? accountOf(context) : await placeOf(context);
+  const asked = checkAskedFields(context.globals.json, fields);
+  const account = mine ? getAccount(context) : await findPlace(context);
   const organizationId = "organizationId" in account ? account.organizationId : undefined;
   const entries: Entry[] = [];
   for (let before: string | null | undefined; entries.length < limit; ) {
@@ -65,5 +65,5 @@ async function listAudit(context: Context, { mine, action, actor, limit }: Optio
     if (!before || page.entries.length === 0) break;
   }
   const shown = context.json ? entries : entries.map((one) => ({ ...one, who: whoOf(one) }));
-  showList(context, inWireCase(shown), columns, asked);
+  showList(context, writeWireCase(shown), columns, asked);
 }

@@ -3,18 +3,18 @@ import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import type { CatalogPlan } from "../../shared/api/catalog.ts";
 import type { CatalogInput } from "../../shared/catalog/document.ts";
-import { onlyTargets } from "../../shared/catalog/target.ts";
+import { selectTargets } from "../../shared/catalog/target.ts";
 import {
+  askConsent,
   type Consent,
   carryOut,
   checkFormat,
-  consent,
   refuse,
   report,
   showPlan,
   tellPlan,
-} from "../catalog/carry-out.ts";
-import { type CatalogFile, catalogName, readCatalog, standardName } from "../catalog/file.ts";
+} from "../catalog/apply.ts";
+import { type CatalogFile, chooseCatalogName, readCatalog, standardName } from "../catalog/file.ts";
 import { hidePlan } from "../catalog/secrets.ts";
 import { askApply, askPlan, askRehearsal, type FileOptions, openFile } from "../catalog/session.ts";
 import { writeWhole } from "../catalog/write.ts";
@@ -22,7 +22,7 @@ import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 
 // One module has all of them, since the schema library and the reader of YAML are loaded with it.
-export { addInit, addPull } from "../catalog/making.ts";
+export { addInit, addPull } from "../catalog/init-pull.ts";
 export { addDiff, addPromote } from "../catalog/profiles.ts";
 
 type ContextOf = (command: Command) => Context;
@@ -68,8 +68,8 @@ function targeted(file: CatalogFile, targets: string[], prune: boolean): Catalog
   if (prune)
     throw new Fault("usage", "--prune is for the whole file, not with --target", { hint: "Leave one of them out." });
   const places = targets.map(placeIn);
-  const unknown = targets.filter((_, index) => !onlyTargets(file.catalog, places.slice(index, index + 1)));
-  const kept = onlyTargets(file.catalog, places);
+  const unknown = targets.filter((_, index) => !selectTargets(file.catalog, places.slice(index, index + 1)));
+  const kept = selectTargets(file.catalog, places);
   if (!kept) throw new Fault("usage", `${file.name} has no ${unknown.join(", ")}`, { hint: "Written as products.pro" });
   return kept;
 }
@@ -169,7 +169,7 @@ async function applySaved(context: Context, name: string, options: ApplyOptions)
   const file = readCatalog(saved.file.name, saved.file.text, context.io.env, saved.file.environment ?? undefined);
   const document = targeted(file, saved.targets, saved.prune);
   if (context.globals.json === undefined) tellPlan(context, saved.plan, { prune: saved.prune });
-  await consent(context, saved.plan, options);
+  await askConsent(context, saved.plan, options);
   const applied = await askApply(context, { document, prune: saved.prune, fingerprint: saved.fingerprint }, file);
   report(context, hidePlan(applied, file.secrets));
 }
@@ -223,7 +223,7 @@ export function addImport(root: Command, contextOf: ContextOf): void {
   command.action(async (place: string, id: string, options: { file: string; catalog?: string }) => {
     const context = contextOf(command);
     const { kind, key } = placeIn(place);
-    const body = { catalog: catalogName(options), kind, key, id };
+    const body = { catalog: chooseCatalogName(options), kind, key, id };
     await context.call({ method: "POST", path: "/v1/catalog/import", body });
     context.say(`${kind}.${key} is ${id} now. See: floe plan\n`);
   });

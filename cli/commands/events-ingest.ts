@@ -2,11 +2,11 @@
 import { createHash } from "node:crypto";
 import { createReadStream, realpathSync, statSync } from "node:fs";
 import { type Command, InvalidArgumentError } from "commander";
-import { type Context, currentOrganization } from "../context.ts";
+import { type Context, findCurrentOrganization } from "../context.ts";
 import { Fault } from "../fault.ts";
-import { cursorOf } from "../listen/cursor.ts";
+import { openCursor } from "../listen/cursor.ts";
 import { pause } from "../pause.ts";
-import { progress } from "../ui/progress.ts";
+import { showProgress } from "../ui/progress.ts";
 
 export type Options = {
   fromFile?: string;
@@ -73,16 +73,16 @@ export async function run(context: Context, options: Options): Promise<boolean> 
   }
   if (options.events !== undefined || options.data !== undefined)
     throw new Fault("usage", "--from-file stands for --events and --data");
-  const total = path === "-" ? 0 : sizeOf(path);
+  const total = path === "-" ? 0 : measureSize(path);
   const sums: Sums = { events: 0, inserted: 0, duplicates: 0, conflicts: 0, late: {} };
   const began = Date.now();
   if (options.dryRun) {
-    for await (const { lines } of batchesOf(context, path, options)) sums.events += lines.length;
+    for await (const { lines } of splitBatches(context, path, options)) sums.events += lines.length;
     return end(context, sums, 0, began, true);
   }
   const { server } = context.settings();
-  const place = ["ingest", server, await currentOrganization(context), path === "-" ? "" : realpathSync(path)];
-  const saved = cursorOf(context.io.env, [...place, options.as ?? ""]);
+  const place = ["ingest", server, await findCurrentOrganization(context), path === "-" ? "" : realpathSync(path)];
+  const saved = openCursor(context.io.env, [...place, options.as ?? ""]);
   const known = path === "-" ? undefined : parseMark(saved.read());
   // What was acknowledged is passed over, if the file still begins with it; else all of it is sent, which counts nothing twice.
   const passed = known && (await beginsWith(context, path, options, known)) ? known : undefined;
@@ -112,7 +112,7 @@ export async function run(context: Context, options: Options): Promise<boolean> 
   return end(context, sums, passed?.line ?? 0, began, false);
 }
 
-export function sizeOf(path: string): number {
+export function measureSize(path: string): number {
   try {
     const status = statSync(path);
     if (status.isDirectory()) throw new Fault("usage", `${path} is a folder`);
@@ -162,7 +162,7 @@ function meterOf(context: Context, path: string, total: number, began: number): 
   const speed = (events: number) =>
     `${events.toLocaleString("en-US")} events, ${Math.round((events * 1000) / Math.max(1, Date.now() - began)).toLocaleString("en-US")} a second`;
   if (total > 0) {
-    const bar = progress(context, path, total);
+    const bar = showProgress(context, path, total);
     bar.start("");
     return { add: (bytes, events) => bar.add(bytes, speed(events)), end: () => bar.end() };
   }
@@ -213,7 +213,12 @@ async function beginsWith(context: Context, path: string, options: Options, mark
  * The events of a file, in batches. One without an id of its own gets that of its place: the digest of all lines down to it. So
  * a file that is sent again, also one that has grown, counts nothing twice.
  */
-export async function* batchesOf(context: Context, path: string, options: Options, passed = 0): AsyncGenerator<Batch> {
+export async function* splitBatches(
+  context: Context,
+  path: string,
+  options: Options,
+  passed = 0,
+): AsyncGenerator<Batch> {
   let [digest, number] = [beginning(options), 0];
   let batch: Batch = { lines: [], bytes: 0, mark: { line: 0, digest } };
   for await (const line of linesOf(context, path)) {
@@ -258,7 +263,7 @@ type Sending = {
 
 /** Send the batches, some at once; what is acknowledged without a gap is noted. */
 async function sendAll(context: Context, { path, options, passed, sums, shown, save }: Sending): Promise<void> {
-  const batches = batchesOf(context, path, options, passed?.line ?? 0);
+  const batches = splitBatches(context, path, options, passed?.line ?? 0);
   const marks: { mark: Mark; isDone: boolean }[] = [];
   let failed: { error: unknown } | undefined;
   let turn: Promise<unknown> = Promise.resolve();

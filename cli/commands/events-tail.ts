@@ -1,13 +1,13 @@
 /** `floe events tail`: what customers use, as it comes. */
 import { type Command, InvalidArgumentError } from "commander";
-import { clockOf } from "../clock.ts";
+import { readClock } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { pause } from "../pause.ts";
 import { resolveNames } from "../resource/names.ts";
-import { idOrName } from "../resource/shorthand.ts";
+import { readIdOrName } from "../resource/shorthand.ts";
 import { cut } from "../ui/table.ts";
-import { plain } from "../ui/theme.ts";
+import { stripControls } from "../ui/theme.ts";
 
 type Options = { name?: string[]; customer?: string[]; externalCustomer?: string[]; source?: string; since?: Since };
 /** A time, or how long before now. */
@@ -60,11 +60,11 @@ async function tail(context: Context, options: Options): Promise<void> {
     throw new Fault("usage", `there is no source ${source}`, { hint: "There are: user, system" });
   const asked = await resolveNames(context, {
     ...(options.name && { name: options.name }),
-    ...(options.customer && { customer_id: options.customer.map((name) => idOrName("customers", name)) }),
+    ...(options.customer && { customer_id: options.customer.map((name) => readIdOrName("customers", name)) }),
     ...(options.externalCustomer && { external_customer_id: options.externalCustomer }),
     ...(source && { source }),
   } as Record<string, unknown>);
-  const clock = await clockOf(context);
+  const clock = await readClock(context);
   const { since: begin = { ago_ms: 0 } } = options;
   const since = "at" in begin ? begin.at : clock() - begin.ago_ms;
   /** What was told, by its time, as far back as is asked. */
@@ -108,9 +108,9 @@ function lineOf(context: Context, event: Event): string {
   const paint = context.paint.out();
   const whose = customer?.email ?? external_customer_id ?? "";
   const said = Object.entries(metadata).map(([key, value]) => `${key}=${textOf(value)}`);
-  const start = `${time(timestamp)}  ${plain(name).padEnd(16)}  ${plain(whose).padEnd(24)}  `;
+  const start = `${time(timestamp)}  ${stripControls(name).padEnd(16)}  ${stripControls(whose).padEnd(24)}  `;
   const { columns = 80 } = context.io.stdout;
   if (start.length >= columns) return `${cut(start, columns - 1)}\n`;
-  const rest = cut(plain(said.join(" ")), columns - start.length);
-  return `${paint.dim(time(timestamp))}  ${paint.strong(plain(name).padEnd(16))}  ${plain(whose).padEnd(24)}  ${paint.dim(rest)}\n`;
+  const rest = cut(stripControls(said.join(" ")), columns - start.length);
+  return `${paint.dim(time(timestamp))}  ${paint.strong(stripControls(name).padEnd(16))}  ${stripControls(whose).padEnd(24)}  ${paint.dim(rest)}\n`;
 }

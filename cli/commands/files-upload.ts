@@ -8,8 +8,8 @@ import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { send, Unreachable } from "../http.ts";
 import { pause } from "../pause.ts";
-import { askedFields, showList } from "../resource/show.ts";
-import { progress } from "../ui/progress.ts";
+import { checkAskedFields, showList } from "../resource/show.ts";
+import { showProgress } from "../ui/progress.ts";
 
 type Options = { service: string; name?: string; mimeType?: string; fileVersion?: string };
 type Part = { number: number; chunk_start: number; chunk_end: number; checksum_sha256_base64: string };
@@ -68,7 +68,7 @@ export function add(group: Command, contextOf: (command: Command) => Context): v
 }
 
 async function uploadAll(context: Context, paths: string[], options: Options): Promise<void> {
-  const asked = askedFields(context.globals.json, context.manifest.fields("files", "update"));
+  const asked = checkAskedFields(context.globals.json, context.manifest.fields("files", "update"));
   if (options.name !== undefined && paths.length > 1)
     throw new Fault("usage", "--name names one file, and several were given");
   const made: unknown[] = [];
@@ -89,7 +89,7 @@ async function uploadOne(context: Context, path: string, options: Options): Prom
     const status = await file.stat();
     if (!status.isFile()) throw new Fault("usage", `${path} is not a file`);
     if (status.size === 0) throw new Fault("usage", `${path} is empty`);
-    const shown = progress(context, basename(path), status.size);
+    const shown = showProgress(context, basename(path), status.size);
     try {
       return await sendFile(context, { file, path, size: status.size, shown }, options);
     } finally {
@@ -100,7 +100,7 @@ async function uploadOne(context: Context, path: string, options: Options): Prom
   }
 }
 
-type Source = { file: FileHandle; path: string; size: number; shown: ReturnType<typeof progress> };
+type Source = { file: FileHandle; path: string; size: number; shown: ReturnType<typeof showProgress> };
 
 async function sendFile(context: Context, source: Source, options: Options): Promise<unknown> {
   const { file, path, size, shown } = source;

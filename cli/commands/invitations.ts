@@ -1,11 +1,11 @@
 /** `floe invitations`: ask people into the organization, and answer those who ask you. */
 import type { Command } from "commander";
-import { accountOf, inWireCase, listed, placeOf } from "../accounts/place.ts";
-import { teamNamed } from "../accounts/teams.ts";
+import { findPlace, getAccount, readListed, writeWireCase } from "../accounts/account-context.ts";
+import { findTeamNamed } from "../accounts/teams.ts";
 import { confirm } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
-import { askedFields, showList, showOne } from "../resource/show.ts";
+import { checkAskedFields, showList, showOne } from "../resource/show.ts";
 
 type Invitation = { id: string; email: string; role: string; status: string };
 type CreateOptions = { role: string; team?: string[]; resend?: boolean };
@@ -60,24 +60,24 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
 }
 
 async function listInvitations(context: Context, options: { mine?: boolean; status?: string }): Promise<void> {
-  const asked = askedFields(context.globals.json, fields);
+  const asked = checkAskedFields(context.globals.json, fields);
   const answer = options.mine
-    ? await accountOf(context).get("organization/list-user-invitations")
+    ? await getAccount(context).get("organization/list-user-invitations")
     : await ofOrganization(context);
-  const all = listed<Invitation>(answer, "invitations");
+  const all = readListed<Invitation>(answer, "invitations");
   const shown = options.status ? all.filter(({ status }) => status === options.status) : all;
-  showList(context, inWireCase(shown), columns, asked);
+  showList(context, writeWireCase(shown), columns, asked);
 }
 
 async function ofOrganization(context: Context): Promise<unknown> {
-  const place = await placeOf(context);
+  const place = await findPlace(context);
   return place.get("organization/list-invitations", { organizationId: place.organizationId });
 }
 
 async function invite(context: Context, email: string, { role, team, resend }: CreateOptions): Promise<void> {
-  const asked = askedFields(context.globals.json, fields);
-  const place = await placeOf(context);
-  const teamId = team && (await Promise.all(team.map((name) => teamNamed(place, name)))).map(({ id }) => id);
+  const asked = checkAskedFields(context.globals.json, fields);
+  const place = await findPlace(context);
+  const teamId = team && (await Promise.all(team.map((name) => findTeamNamed(place, name)))).map(({ id }) => id);
   const made = await place.post("organization/invite-member", {
     email,
     role: role.split(",").map((one) => one.trim()),
@@ -86,13 +86,13 @@ async function invite(context: Context, email: string, { role, team, resend }: C
     ...(resend && { resend }),
   });
   context.say(`Invited ${email}.\n`);
-  if (context.json) showOne(context, inWireCase(made), asked);
+  if (context.json) showOne(context, writeWireCase(made), asked);
 }
 
 async function cancelInvitation(context: Context, named: string, yes: boolean | undefined): Promise<void> {
-  const place = await placeOf(context);
+  const place = await findPlace(context);
   const query = { organizationId: place.organizationId };
-  const all = listed<Invitation>(await place.get("organization/list-invitations", query), "invitations");
+  const all = readListed<Invitation>(await place.get("organization/list-invitations", query), "invitations");
   const email = named.trim().toLowerCase();
   const found = all.find((one) => one.id === named || (one.email === email && one.status === "pending"));
   if (!found)
@@ -103,6 +103,6 @@ async function cancelInvitation(context: Context, named: string, yes: boolean | 
 }
 
 async function answerInvitation(context: Context, verb: string, past: string, invitationId: string): Promise<void> {
-  await accountOf(context).post(`organization/${verb}-invitation`, { invitationId });
+  await getAccount(context).post(`organization/${verb}-invitation`, { invitationId });
   context.say(`${past} the invitation.${verb === "accept" ? " See: floe orgs list" : ""}\n`);
 }

@@ -6,7 +6,7 @@ import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { pause } from "../pause.ts";
 import { saveWhole } from "../save.ts";
-import { progress } from "../ui/progress.ts";
+import { showProgress } from "../ui/progress.ts";
 import { openAt } from "./documents.ts";
 
 type Options = { from?: string; to?: string; customer?: string; product?: string; output: string };
@@ -64,7 +64,7 @@ async function saveAll(context: Context, { from, to, customer, product, output }
   let now = await standing();
   for (; now.status === "collecting"; now = await standing()) await wait(context);
   if (now.total > 0) {
-    const shown = progress(context, "invoices", now.total, String);
+    const shown = showProgress(context, "invoices", now.total, String);
     try {
       let seen = now.done;
       shown.start("printing", seen);

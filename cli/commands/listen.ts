@@ -3,11 +3,11 @@ import { createHash } from "node:crypto";
 import { type Command, InvalidArgumentError } from "commander";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
-import { cursorOf } from "../listen/cursor.ts";
+import { openCursor } from "../listen/cursor.ts";
 import type { StreamEvent } from "../listen/events.ts";
 import { type Delivery, forward, type Outcome, parseTarget } from "../listen/forward.ts";
 import { follow } from "../listen/stream.ts";
-import { plain } from "../ui/theme.ts";
+import { stripControls } from "../ui/theme.ts";
 
 type Options = { forwardTo?: string; events?: string[]; retry: number; latest?: boolean; printSecret?: boolean };
 
@@ -46,7 +46,7 @@ async function listen(context: Context, options: Options): Promise<void> {
     createHash("sha256")
       .update(apiKey ?? "")
       .digest("hex");
-  const saved = cursorOf(context.io.env, [server, organization, target?.href ?? ""]);
+  const saved = openCursor(context.io.env, [server, organization, target?.href ?? ""]);
   let cursor = options.latest ? undefined : saved.read();
   const resuming = cursor !== undefined;
   let secret = "";
@@ -66,7 +66,7 @@ async function listen(context: Context, options: Options): Promise<void> {
     }
     if (said.secret && said.secret !== secret) {
       secret = said.secret;
-      context.say(`Signing secret: ${paint.strong(plain(secret))}\n`);
+      context.say(`Signing secret: ${paint.strong(stripControls(secret))}\n`);
     }
     // Where the stream begins; with it, what happens before the first delivery is not lost either.
     if (cursor === undefined) settle(event.id);
@@ -152,5 +152,7 @@ function report(
         ? paint.good(String(status))
         : paint.bad(String(status));
   const tail = outcome ? `  → ${answer}  ${paint.dim(`${duration_ms} ms`)}` : "";
-  context.say(`${time()}  ${plain(type)}  ${paint.dim(plain(id))}${missed ? paint.dim("  (missed)") : ""}${tail}\n`);
+  context.say(
+    `${time()}  ${stripControls(type)}  ${paint.dim(stripControls(id))}${missed ? paint.dim("  (missed)") : ""}${tail}\n`,
+  );
 }

@@ -2,14 +2,14 @@
 import { text as textOf } from "node:stream/consumers";
 import type { Command } from "commander";
 import { askChoice, wait } from "../ask.ts";
-import { type Context, type Organization, organizationsOf, pickOrganization } from "../context.ts";
+import { type Context, listOwnOrganizations, type Organization, pickOrganization } from "../context.ts";
 import { Fault } from "../fault.ts";
-import { inPlace } from "../hints.ts";
+import { completeCommand } from "../hints.ts";
 import { makeContext } from "../make-context.ts";
 import { pause } from "../pause.ts";
-import { askedFields, showOne } from "../resource/show.ts";
+import { checkAskedFields, showOne } from "../resource/show.ts";
 import { type Credential, readPending } from "../settings.ts";
-import { plain } from "../ui/theme.ts";
+import { stripControls } from "../ui/theme.ts";
 
 const client_id = "floe-cli";
 const grant_type = "urn:ietf:params:oauth:grant-type:device_code";
@@ -93,9 +93,11 @@ const pageOf = (code: Code): string => code.verification_uri_complete ?? code.ve
 
 function sayCode(context: Context, code: Code): void {
   const paint = context.paint.err();
-  context.say(`Open   ${paint.link(plain(pageOf(code)))}\nCode   ${paint.strong(plain(spoken(code.user_code)))}\n`);
+  context.say(
+    `Open   ${paint.link(stripControls(pageOf(code)))}\nCode   ${paint.strong(stripControls(spoken(code.user_code)))}\n`,
+  );
   if (code.confirmation_number)
-    context.say(`Enter ${paint.strong(plain(code.confirmation_number))} in the browser. There is one try.\n`);
+    context.say(`Enter ${paint.strong(stripControls(code.confirmation_number))} in the browser. There is one try.\n`);
 }
 
 /** Keep what has begun for `--finish`, and say how to go on. What redeems the code is shown to nobody. */
@@ -109,8 +111,12 @@ async function leave(context: Context, code: Code): Promise<void> {
     return context.say("Once it is confirmed: `floe login --finish`\n");
   }
   const { device_code: _, ...shown } = code;
-  const next = inPlace("floe login --finish", context.globals);
-  showOne(context, { server, profile, ...shown, expires_at: ends, next }, askedFields(context.globals.json, undefined));
+  const next = completeCommand("floe login --finish", context.globals);
+  showOne(
+    context,
+    { server, profile, ...shown, expires_at: ends, next },
+    checkAskedFields(context.globals.json, undefined),
+  );
 }
 
 function pendingOf(context: Context): Code {
@@ -131,13 +137,13 @@ async function finish(context: Context, code: Code): Promise<void> {
     ...(token.expires_in && { expires_at: new Date(Date.now() + token.expires_in * 1000).toISOString() }),
   });
   sayDone(context, user?.email ? ` as ${user.email}` : "");
-  if (token.scope) context.say(`Limited to: ${plain(token.scope.split(" ").join(", "))}.\n`);
+  if (token.scope) context.say(`Limited to: ${stripControls(token.scope.split(" ").join(", "))}.\n`);
   if (context.io.env.FLOE_API_KEY) context.say("FLOE_API_KEY is set and is used before this sign-in.\n");
   await settle(context, user);
 }
 
 const sayDone = (context: Context, who: string): void =>
-  context.say(`${context.paint.err().good("✓ Signed in")} at ${context.settings().server}${plain(who)}.\n`);
+  context.say(`${context.paint.err().good("✓ Signed in")} at ${context.settings().server}${stripControls(who)}.\n`);
 
 /** Keep a token that was made elsewhere: that of a session, or an API key. */
 async function keepToken(context: Context): Promise<void> {
@@ -185,7 +191,7 @@ async function settle(context: Context, user: User | undefined): Promise<void> {
   const chosen = await chooseOrganization(fresh);
   const { writeProfile } = await import("../settings-write.ts");
   await writeProfile(context.io.env, profile, { server, ...(chosen ? { organization: chosen } : {}) });
-  if (chosen) context.say(`Organization: ${plain(chosen.name)} (${chosen.slug}).\n`);
+  if (chosen) context.say(`Organization: ${stripControls(chosen.name)} (${chosen.slug}).\n`);
   if (context.globals.json !== undefined)
     context.print(
       `${JSON.stringify({ server, profile, user: user ?? null, organization: chosen ?? null }, null, 2)}\n`,
@@ -231,7 +237,7 @@ async function poll(context: Context, code: Code): Promise<Token> {
 
 /** The only organization, the one that was named, or the one that the person picks. */
 async function chooseOrganization(context: Context): Promise<Organization | undefined> {
-  const all = await organizationsOf(context);
+  const all = await listOwnOrganizations(context);
   const { org } = context.settings();
   const short = ({ id, name, slug }: Organization): Organization => ({ id, name, slug });
   if (org !== undefined) return short(pickOrganization(all, org));
@@ -242,7 +248,7 @@ async function chooseOrganization(context: Context): Promise<Organization | unde
   }
   if (others.length === 0) return short(only);
   if (context.interactive) {
-    const choices = all.map((one) => ({ value: one.slug, label: `${plain(one.name)} (${one.slug})` }));
+    const choices = all.map((one) => ({ value: one.slug, label: `${stripControls(one.name)} (${one.slug})` }));
     const slug = await askChoice(context, "Which organization?", choices).catch((error: unknown) => {
       // The sign-in is done; who does not want to choose now can do it later.
       if (error instanceof Fault && error.kind === "cancelled") return undefined;

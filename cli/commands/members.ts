@@ -1,9 +1,9 @@
 /** `floe members`: who belongs to the organization, and as what. */
 import type { Command } from "commander";
-import { inWireCase, memberNamed, membersOf, placeOf } from "../accounts/place.ts";
+import { findMemberNamed, findPlace, getMembers, writeWireCase } from "../accounts/account-context.ts";
 import { confirm } from "../ask.ts";
 import type { Context } from "../context.ts";
-import { askedFields, showList, showOne } from "../resource/show.ts";
+import { checkAskedFields, showList, showOne } from "../resource/show.ts";
 
 const columns = ["user.email:name", "user.name", "role", "created_at:date", "id:id"];
 const fields = ["id", "user_id", "organization_id", "role", "created_at", "user.*"];
@@ -33,31 +33,31 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
 }
 
 async function listMembers(context: Context): Promise<void> {
-  const asked = askedFields(context.globals.json, fields);
-  showList(context, inWireCase(await membersOf(await placeOf(context))), columns, asked);
+  const asked = checkAskedFields(context.globals.json, fields);
+  showList(context, writeWireCase(await getMembers(await findPlace(context))), columns, asked);
 }
 
 async function giveRole(context: Context, named: string, given: string): Promise<void> {
-  const asked = askedFields(context.globals.json, fields);
-  const place = await placeOf(context);
-  const { id, user } = await memberNamed(place, named);
+  const asked = checkAskedFields(context.globals.json, fields);
+  const place = await findPlace(context);
+  const { id, user } = await findMemberNamed(place, named);
   const role = given.split(",").map((one) => one.trim());
   const { organizationId } = place;
   const changed = await place.post("organization/update-member-role", { memberId: id, role, organizationId });
   context.say(`${user.email} is ${role.join(" and ")} now.\n`);
-  if (context.json) showOne(context, inWireCase(changed), asked);
+  if (context.json) showOne(context, writeWireCase(changed), asked);
 }
 
 async function removeMember(context: Context, named: string, yes: boolean | undefined): Promise<void> {
-  const place = await placeOf(context);
-  const { id, user } = await memberNamed(place, named);
+  const place = await findPlace(context);
+  const { id, user } = await findMemberNamed(place, named);
   await confirm(context, `Remove ${user.email} from the organization?`, yes);
   await place.post("organization/remove-member", { memberIdOrEmail: id, organizationId: place.organizationId });
   context.say(`Removed ${user.email}.\n`);
 }
 
 async function leaveOrganization(context: Context, yes: boolean | undefined): Promise<void> {
-  const place = await placeOf(context);
+  const place = await findPlace(context);
   await confirm(context, "Leave the organization? Only a member can invite you again.", yes);
   await place.post("organization/leave", { organizationId: place.organizationId });
   context.say("You left the organization.\n");

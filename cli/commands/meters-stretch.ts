@@ -1,5 +1,5 @@
 /** Which stretch of time `floe meters quantities` is about where flags leave it open. */
-import { clockOf } from "../clock.ts";
+import { readClock } from "../clock.ts";
 import type { Context } from "../context.ts";
 
 const day_ms = 24 * 60 * 60 * 1000;
@@ -15,7 +15,7 @@ const pieces: [number, string][] = [
 /** The last days until now, in pieces of which there are some dozens. */
 export async function fill(context: Context, said: Record<string, unknown>): Promise<Record<string, unknown>> {
   const { start_timestamp, end_timestamp, interval } = said;
-  const end = end_timestamp === undefined ? (await clockOf(context))() : Date.parse(String(end_timestamp));
+  const end = end_timestamp === undefined ? (await readClock(context))() : Date.parse(String(end_timestamp));
   const start =
     start_timestamp === undefined
       ? end - (days[String(interval ?? "day")] ?? 1) * day_ms

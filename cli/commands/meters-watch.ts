@@ -1,11 +1,11 @@
 /** `floe meters watch`, and how `floe meters quantities` is drawn. */
 import { type Command, InvalidArgumentError } from "commander";
-import { clockOf } from "../clock.ts";
+import { readClock } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { pause } from "../pause.ts";
-import { idOf } from "../resource/names.ts";
-import { idOrName } from "../resource/shorthand.ts";
+import { findId } from "../resource/names.ts";
+import { readIdOrName } from "../resource/shorthand.ts";
 import { drawQuantities, type Quantities } from "../ui/quantities.ts";
 
 type Options = { every: number; hours: number; timezone?: string };
@@ -38,10 +38,10 @@ export function addWatch(group: Command, contextOf: (command: Command) => Contex
 
 async function watch(context: Context, named: string, options: Options): Promise<void> {
   const { timezone = Intl.DateTimeFormat().resolvedOptions().timeZone } = options;
-  const found = idOrName("meters", named);
-  const id = typeof found === "string" ? found : await idOf(context, found);
+  const found = readIdOrName("meters", named);
+  const id = typeof found === "string" ? found : await findId(context, found);
   const meter = (await context.call({ method: "GET", path: "/v1/meters/:id", params: { id } })) as { name: string };
-  const now = await clockOf(context);
+  const now = await readClock(context);
   const read = async () =>
     (await context.call({
       method: "GET",

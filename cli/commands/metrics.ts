@@ -2,14 +2,14 @@
 import { type Command, InvalidArgumentError } from "commander";
 import type { MetricSlug } from "../../shared/api/metrics.ts";
 import { metricIntervals } from "../../shared/calendar.ts";
-import { type Context, organizationsOfKey } from "../context.ts";
+import { type Context, listOrganizationsOfKey } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { pause } from "../pause.ts";
 import { resolveNames } from "../resource/names.ts";
-import { idOrName } from "../resource/shorthand.ts";
-import { askedFields, showOne } from "../resource/show.ts";
+import { readIdOrName } from "../resource/shorthand.ts";
+import { checkAskedFields, showOne } from "../resource/show.ts";
 import { type Answer, drawMetrics } from "../ui/metrics.ts";
-import { plain } from "../ui/theme.ts";
+import { stripControls } from "../ui/theme.ts";
 
 type Options = {
   interval?: string;
@@ -106,7 +106,7 @@ async function queryOf(context: Context, options: Options, about: () => Promise<
   const end_date = to ?? dayIn(timezone, Date.parse((await about())?.now ?? new Date().toISOString()));
   const before = new Date(Date.parse(end_date) - ((shown_days[interval] ?? 1) - 1) * day_ms).toISOString().slice(0, 10);
   const start_date = from ?? before;
-  const named = (group: string, list: string[] | undefined) => list?.map((name) => idOrName(group, name));
+  const named = (group: string, list: string[] | undefined) => list?.map((name) => readIdOrName(group, name));
   const organization_id = await context.organization();
   return resolveNames(context, {
     ...{ start_date, end_date, interval, timezone },
@@ -123,7 +123,7 @@ async function currencyOf(context: Context): Promise<string | undefined> {
     type Priced = { default_presentment_currency?: string };
     const [one] = id
       ? [(await context.call({ method: "GET", path: "/v1/organizations/:id", params: { id } })) as Priced]
-      : ((await organizationsOfKey(context)) as Priced[]);
+      : ((await listOrganizationsOfKey(context)) as Priced[]);
     return one?.default_presentment_currency;
   } catch (error) {
     // A key may be good for metrics alone.
@@ -161,10 +161,11 @@ async function showPage(context: Context, options: Options): Promise<void> {
   const answer = { ...made, url: [made.url, ...(asked.size > 0 ? [asked] : [])].join("&") };
   if (context.json) {
     const { json } = context.globals;
-    const fields = typeof json === "string" ? askedFields(json, context.manifest.fields("metrics", "link")) : undefined;
+    const fields =
+      typeof json === "string" ? checkAskedFields(json, context.manifest.fields("metrics", "link")) : undefined;
     return showOne(context, answer, fields);
   }
-  context.print(`${plain(answer.url)}\n`);
+  context.print(`${stripControls(answer.url)}\n`);
   context.say("Whoever has this address sees your metrics, for ten minutes.\n");
   if (!context.interactive || isElsewhere(context.io.env) || !/^https?:\/\//.test(answer.url)) return;
   await context.io
@@ -188,7 +189,8 @@ async function show(context: Context, options: Options): Promise<void> {
       query: slugs || !context.json ? { ...query, metrics: slugs ?? standard } : query,
     })) as Answer;
   const { json: asked } = context.globals;
-  const fields = typeof asked === "string" ? askedFields(asked, context.manifest.fields("metrics", "get")) : undefined;
+  const fields =
+    typeof asked === "string" ? checkAskedFields(asked, context.manifest.fields("metrics", "get")) : undefined;
   const wait_ms = (typeof options.watch === "number" ? options.watch : watch_seconds) * 1000;
   if (context.json) {
     if (!options.watch) return showOne(context, await read(), fields);

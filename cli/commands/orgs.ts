@@ -1,9 +1,15 @@
 /** `floe orgs`: the organizations of the person who is signed in. */
 import type { Command } from "commander";
 import { askChoice, askForm } from "../ask.ts";
-import { type Context, type Organization, organizationsOf, personOf, pickOrganization } from "../context.ts";
+import {
+  type Context,
+  findPersonInUse,
+  listOwnOrganizations,
+  type Organization,
+  pickOrganization,
+} from "../context.ts";
 import { Fault } from "../fault.ts";
-import { askedFields, showList, showOne } from "../resource/show.ts";
+import { checkAskedFields, showList, showOne } from "../resource/show.ts";
 
 const fields = ["id", "name", "slug", "current"];
 const columns = ["slug:name", "name", "current:flag", "id:id"];
@@ -37,8 +43,8 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
 const short = ({ id, name, slug }: Organization): Organization => ({ id, name, slug });
 
 async function showAll(context: Context): Promise<void> {
-  const asked = askedFields(context.globals.json, fields);
-  const all = await organizationsOf(context);
+  const asked = checkAskedFields(context.globals.json, fields);
+  const all = await listOwnOrganizations(context);
   const current = context.settings().organization?.id;
   showList(
     context,
@@ -55,7 +61,7 @@ async function keep(context: Context, chosen: Organization): Promise<void> {
 }
 
 async function choose(context: Context, named: string | undefined): Promise<void> {
-  const all = await organizationsOf(context);
+  const all = await listOwnOrganizations(context);
   let slug = named ?? context.settings().org;
   if (slug === undefined) {
     if (!context.interactive)
@@ -87,7 +93,7 @@ async function make(
   slug: string | undefined,
   sandbox: boolean | undefined,
 ): Promise<void> {
-  const { token } = personOf(context);
+  const { token } = findPersonInUse(context);
   let name = given;
   if (name === undefined) {
     if (!context.interactive)

@@ -3,8 +3,14 @@ import type { Command } from "commander";
 import { confirm } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
-import { askedFields, showList } from "../resource/show.ts";
-import { type Config, type Credentials, noProfile, profilesIn, readSettingsFile } from "../settings.ts";
+import { checkAskedFields, showList } from "../resource/show.ts";
+import {
+  type Config,
+  type Credentials,
+  describeMissingProfile,
+  readProfileNames,
+  readSettingsFile,
+} from "../settings.ts";
 
 const columns = ["name:name", "current:flag", "server", "organization", "signed_in_by"];
 const fields = ["name", "current", "server", "organization", "signed_in_by"];
@@ -28,12 +34,12 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
 }
 
 function listProfiles(context: Context): void {
-  const asked = askedFields(context.globals.json, fields);
+  const asked = checkAskedFields(context.globals.json, fields);
   const { env } = context.io;
   const config = readSettingsFile(env, "config.json") as Config;
   const credentials = readSettingsFile(env, "credentials.json") as Credentials;
   const { profile } = context.settings();
-  const rows = profilesIn(env).map((name) => {
+  const rows = readProfileNames(env).map((name) => {
     const { server, organization } = config.profiles?.[name] ?? {};
     const signedIn = Object.entries(credentials[name] ?? {});
     const [at] = server === undefined ? signedIn : signedIn.filter(([url]) => url === server);
@@ -49,7 +55,7 @@ function listProfiles(context: Context): void {
 }
 
 async function useProfile(context: Context, name: string): Promise<void> {
-  if (!profilesIn(context.io.env).includes(name)) throw noProfile(context.io.env, name);
+  if (!readProfileNames(context.io.env).includes(name)) throw describeMissingProfile(context.io.env, name);
   const { chooseProfile } = await import("../settings-write.ts");
   await chooseProfile(context.io.env, name);
   context.say(`${name} is used where no profile is named.\n`);
@@ -57,7 +63,7 @@ async function useProfile(context: Context, name: string): Promise<void> {
 
 async function removeProfile(context: Context, name: string, yes: boolean | undefined): Promise<void> {
   const { env } = context.io;
-  if (!profilesIn(env).includes(name)) throw noProfile(env, name);
+  if (!readProfileNames(env).includes(name)) throw describeMissingProfile(env, name);
   await confirm(context, `Sign out of the profile ${name} and forget it?`, yes);
   const signedIn = Object.entries((readSettingsFile(env, "credentials.json") as Credentials)[name] ?? {});
   const left: string[] = [];

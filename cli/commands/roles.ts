@@ -1,11 +1,11 @@
 /** `floe roles`: what members may do, in roles of the organization's own. */
 import { type Command, InvalidArgumentError } from "commander";
 import { organizationRoles, type Permissions, statements } from "../../shared/permissions.ts";
-import { inWireCase, listed, placeOf } from "../accounts/place.ts";
+import { findPlace, readListed, writeWireCase } from "../accounts/account-context.ts";
 import { confirm } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
-import { askedFields, showList, showOne } from "../resource/show.ts";
+import { checkAskedFields, showList, showOne } from "../resource/show.ts";
 
 type Role = { id: string; role: string; permission: Permissions; createdAt: string };
 type Shown = { role: string; built_in: boolean; permissions: string[] };
@@ -65,8 +65,8 @@ const inLines = (permissions: Permissions): string[] =>
     .map(([resource, actions]) => `${resource}:${actions.join(",")}`);
 
 async function rolesOf(context: Context): Promise<Shown[]> {
-  const place = await placeOf(context);
-  const own = listed<Role>(
+  const place = await findPlace(context);
+  const own = readListed<Role>(
     await place.get("organization/list-roles", { organizationId: place.organizationId }),
     "roles",
   );
@@ -81,12 +81,12 @@ async function rolesOf(context: Context): Promise<Shown[]> {
 }
 
 async function listRoles(context: Context): Promise<void> {
-  const asked = askedFields(context.globals.json, fields);
+  const asked = checkAskedFields(context.globals.json, fields);
   showList(context, await rolesOf(context), columns, asked);
 }
 
 async function getRole(context: Context, name: string): Promise<void> {
-  const asked = askedFields(context.globals.json, fields);
+  const asked = checkAskedFields(context.globals.json, fields);
   const found = (await rolesOf(context)).find(({ role }) => role === name.toLowerCase());
   if (!found) throw new Fault("not_found", `there is no role "${name}"`, { hint: "See: `floe roles list`" });
   if (context.json) showOne(context, found, asked);
@@ -99,22 +99,22 @@ function listPermissions(context: Context): void {
 }
 
 async function createRole(context: Context, role: string, permission: Permissions): Promise<void> {
-  const place = await placeOf(context);
+  const place = await findPlace(context);
   const made = await place.post("organization/create-role", { role, permission, organizationId: place.organizationId });
   context.say(`Created the role ${role}. Give it: floe members role EMAIL ${role}\n`);
-  if (context.json) showOne(context, inWireCase(made));
+  if (context.json) showOne(context, writeWireCase(made));
 }
 
 async function updateRole(context: Context, roleName: string, permission: Permissions): Promise<void> {
-  const place = await placeOf(context);
+  const place = await findPlace(context);
   const { organizationId } = place;
   const changed = await place.post("organization/update-role", { roleName, data: { permission }, organizationId });
   context.say(`Changed the role ${roleName}: ${inLines(permission).join(" ")}\n`);
-  if (context.json) showOne(context, inWireCase(changed));
+  if (context.json) showOne(context, writeWireCase(changed));
 }
 
 async function deleteRole(context: Context, roleName: string, yes: boolean | undefined): Promise<void> {
-  const place = await placeOf(context);
+  const place = await findPlace(context);
   await confirm(context, `Delete the role ${roleName}?`, yes);
   await place.post("organization/delete-role", { roleName, organizationId: place.organizationId });
   context.say(`Deleted the role ${roleName}.\n`);

@@ -4,7 +4,7 @@ import { formatMoney } from "../../shared/money.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { showOne } from "../resource/show.ts";
-import { plain } from "../ui/theme.ts";
+import { stripControls } from "../ui/theme.ts";
 
 type Add = (group: Command, contextOf: (command: Command) => Context) => void;
 type Item = { id: string; change: "added" | "removed" | "changed"; text: string; fields: string[] };
@@ -29,7 +29,9 @@ export const addSave: Add = (group, contextOf) => {
     const made = await context.call({ method: "POST", path: "/v1/sandbox/snapshots", body: { name } });
     if (context.json) return showOne(context, made as Record<string, unknown>);
     const { rows, created_at } = made as { rows: number; created_at: string };
-    context.say(`Saved ${plain(name)}: ${rows} rows, as of ${created_at.slice(0, 16).replace("T", " ")} UTC.\n`);
+    context.say(
+      `Saved ${stripControls(name)}: ${rows} rows, as of ${created_at.slice(0, 16).replace("T", " ")} UTC.\n`,
+    );
   });
 };
 
@@ -72,8 +74,8 @@ function print(context: Context, { kind, added, removed, changed, totals, items 
   for (const { currency, before, after } of totals.filter((one) => one.before !== one.after))
     context.print(`  ${formatMoney(before, currency)} → ${formatMoney(after, currency)}\n`);
   for (const { change, id, text, fields } of items.slice(0, shown_max)) {
-    const what = fields.length > 0 ? ` ${paint.dim(fields.map(plain).join(", "))}` : "";
-    context.print(`  ${tones[change](signs[change])} ${plain(text) || plain(id)}${what}\n`);
+    const what = fields.length > 0 ? ` ${paint.dim(fields.map(stripControls).join(", "))}` : "";
+    context.print(`  ${tones[change](signs[change])} ${stripControls(text) || stripControls(id)}${what}\n`);
   }
   const more = added + removed + changed - Math.min(items.length, shown_max);
   if (more > 0) context.print(paint.dim(`  … and ${more} more\n`));

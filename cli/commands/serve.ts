@@ -109,7 +109,10 @@ export const settings: Setting[] = [
 ];
 
 /** The flags that were given, by the names of their settings. */
-export function settingsOf(options: Record<string, unknown>, command: Command): Record<string, string | undefined> {
+export function readServeSettings(
+  options: Record<string, unknown>,
+  command: Command,
+): Record<string, string | undefined> {
   const attributes = new Map(command.options.map((option) => [option.flags, option.attributeName()]));
   return Object.fromEntries(
     settings.flatMap(({ name, flag }) => {
@@ -137,7 +140,7 @@ export function add(root: Command, _contextOf: (command: Command) => Context): v
     process.removeAllListeners("SIGINT");
     process.removeAllListeners("SIGTERM");
     const { serve } = await import("../../server/main.ts");
-    await serve(settingsOf(options, command));
+    await serve(readServeSettings(options, command));
     // The command ends with the server: by its own exit, or, when it could not start, because nothing is left to do.
     await new Promise(() => undefined);
   });

@@ -1,10 +1,10 @@
 /** `floe sessions`: where you are signed in. */
 import type { Command } from "commander";
-import { accountOf, inWireCase, listed } from "../accounts/place.ts";
+import { getAccount, readListed, writeWireCase } from "../accounts/account-context.ts";
 import { confirm } from "../ask.ts";
-import { type Context, personOf } from "../context.ts";
+import { type Context, findPersonInUse } from "../context.ts";
 import { Fault } from "../fault.ts";
-import { askedFields, showList } from "../resource/show.ts";
+import { checkAskedFields, showList } from "../resource/show.ts";
 
 type Session = Record<string, unknown> & { id: string; token: string };
 type RevokeOptions = { others?: boolean; all?: boolean; yes?: boolean };
@@ -37,20 +37,20 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
 }
 
 async function listSessions(context: Context): Promise<void> {
-  const asked = askedFields(context.globals.json, fields);
-  const { token: own } = personOf(context);
-  const sessions = listed<Session>(await accountOf(context).get("list-sessions"), "sessions");
+  const asked = checkAskedFields(context.globals.json, fields);
+  const { token: own } = findPersonInUse(context);
+  const sessions = readListed<Session>(await getAccount(context).get("list-sessions"), "sessions");
   // What names a session to the server is nobody's business on a screen or in a log.
   showList(
     context,
-    inWireCase(sessions.map(({ token, ...one }) => ({ ...one, current: token === own }))),
+    writeWireCase(sessions.map(({ token, ...one }) => ({ ...one, current: token === own }))),
     columns,
     asked,
   );
 }
 
 async function revokeSessions(context: Context, id: string | undefined, options: RevokeOptions): Promise<void> {
-  const account = accountOf(context);
+  const account = getAccount(context);
   if ([id, options.others, options.all].filter(Boolean).length !== 1)
     throw new Fault("usage", "say which: an id, --others or --all", { hint: "See: `floe sessions list`" });
   if (options.all) {
@@ -63,7 +63,7 @@ async function revokeSessions(context: Context, id: string | undefined, options:
     await account.post("revoke-other-sessions");
     return context.say("Ended all other sign-ins.\n");
   }
-  const found = listed<Session>(await account.get("list-sessions"), "sessions").find((one) => one.id === id);
+  const found = readListed<Session>(await account.get("list-sessions"), "sessions").find((one) => one.id === id);
   if (!found) throw new Fault("not_found", `you have no sign-in "${id}"`, { hint: "See: `floe sessions list`" });
   await confirm(context, "End this sign-in?", options.yes);
   await account.post("revoke-session", { token: found.token });

@@ -1,10 +1,10 @@
 /** `floe teams`: groups of members within the organization. */
 import type { Command } from "commander";
-import { inWireCase, listed, memberNamed, membersOf, placeOf } from "../accounts/place.ts";
-import { teamNamed, teamsOf } from "../accounts/teams.ts";
+import { findMemberNamed, findPlace, getMembers, readListed, writeWireCase } from "../accounts/account-context.ts";
+import { findTeamNamed, getTeams } from "../accounts/teams.ts";
 import { confirm } from "../ask.ts";
 import type { Context } from "../context.ts";
-import { askedFields, showList, showOne } from "../resource/show.ts";
+import { checkAskedFields, showList, showOne } from "../resource/show.ts";
 
 const columns = ["name:name", "created_at:date", "id:id"];
 const fields = ["id", "name", "organization_id", "created_at", "updated_at"];
@@ -46,51 +46,51 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
 }
 
 async function listTeams(context: Context): Promise<void> {
-  const asked = askedFields(context.globals.json, fields);
-  showList(context, inWireCase(await teamsOf(await placeOf(context))), columns, asked);
+  const asked = checkAskedFields(context.globals.json, fields);
+  showList(context, writeWireCase(await getTeams(await findPlace(context))), columns, asked);
 }
 
 async function createTeam(context: Context, name: string): Promise<void> {
-  const asked = askedFields(context.globals.json, fields);
-  const place = await placeOf(context);
+  const asked = checkAskedFields(context.globals.json, fields);
+  const place = await findPlace(context);
   const made = await place.post("organization/create-team", { name, organizationId: place.organizationId });
   context.say(`Created the team ${name}.\n`);
-  if (context.json) showOne(context, inWireCase(made), asked);
+  if (context.json) showOne(context, writeWireCase(made), asked);
 }
 
 async function renameTeam(context: Context, named: string, name: string): Promise<void> {
-  const place = await placeOf(context);
-  const team = await teamNamed(place, named);
+  const place = await findPlace(context);
+  const team = await findTeamNamed(place, named);
   const { organizationId } = place;
   await place.post("organization/update-team", { teamId: team.id, data: { name, organizationId } });
   context.say(`${team.name} is called ${name} now.\n`);
 }
 
 async function deleteTeam(context: Context, named: string, yes: boolean | undefined): Promise<void> {
-  const place = await placeOf(context);
-  const team = await teamNamed(place, named);
+  const place = await findPlace(context);
+  const team = await findTeamNamed(place, named);
   await confirm(context, `Delete the team ${team.name}?`, yes);
   await place.post("organization/remove-team", { teamId: team.id, organizationId: place.organizationId });
   context.say(`Deleted the team ${team.name}.\n`);
 }
 
 async function listTeamMembers(context: Context, named: string): Promise<void> {
-  const asked = askedFields(context.globals.json, memberFields);
-  const place = await placeOf(context);
-  const team = await teamNamed(place, named);
+  const asked = checkAskedFields(context.globals.json, memberFields);
+  const place = await findPlace(context);
+  const team = await findTeamNamed(place, named);
   const answer = await place.get("organization/list-team-members", { teamId: team.id });
-  const people = new Map((await membersOf(place)).map((one) => [one.userId, one.user]));
-  const rows = listed<{ userId: string }>(answer, "members").map((one) => ({
+  const people = new Map((await getMembers(place)).map((one) => [one.userId, one.user]));
+  const rows = readListed<{ userId: string }>(answer, "members").map((one) => ({
     ...one,
     user: people.get(one.userId) ?? null,
   }));
-  showList(context, inWireCase(rows), memberColumns, asked);
+  showList(context, writeWireCase(rows), memberColumns, asked);
 }
 
 async function move(context: Context, verb: "add" | "remove", named: string, who: string): Promise<void> {
-  const place = await placeOf(context);
-  const team = await teamNamed(place, named);
-  const member = await memberNamed(place, who);
+  const place = await findPlace(context);
+  const team = await findTeamNamed(place, named);
+  const member = await findMemberNamed(place, who);
   const { organizationId } = place;
   await place.post(`organization/${verb}-team-member`, { teamId: team.id, userId: member.userId, organizationId });
   context.say(`${member.user.email} is ${verb === "add" ? "in" : "no longer in"} ${team.name}.\n`);

@@ -2,16 +2,16 @@
 import type { Command } from "commander";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
-import { progress } from "../ui/progress.ts";
+import { showProgress } from "../ui/progress.ts";
 import {
   type Answered,
-  batchesOf,
   drawLate,
   type Late,
   type Line,
+  measureSize,
   noteLate,
   type Options,
-  sizeOf,
+  splitBatches,
 } from "./events-ingest.ts";
 
 type Report = {
@@ -100,10 +100,10 @@ const lines_shown = 5;
 async function compare(context: Context, path: string, options: Options): Promise<void> {
   const report: Report = { events: 0, counted: 0, repeated: 0, conflicts: [], missing: [], late: {} };
   const seen = new Set<unknown>();
-  const total = path === "-" ? 0 : sizeOf(path);
-  const bar = total > 0 ? progress(context, path, total) : undefined;
+  const total = path === "-" ? 0 : measureSize(path);
+  const bar = total > 0 ? showProgress(context, path, total) : undefined;
   bar?.start("");
-  for await (const { lines, bytes } of batchesOf(context, path, options)) {
+  for await (const { lines, bytes } of splitBatches(context, path, options)) {
     const fresh = lines.filter(({ event }) => !seen.has(event.external_id) && seen.add(event.external_id));
     report.events += lines.length;
     report.repeated += lines.length - fresh.length;

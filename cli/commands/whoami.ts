@@ -1,8 +1,8 @@
 /** `floe whoami`: who the server says that you are. */
 import type { Command } from "commander";
-import { type Context, type Organization, organizationsOfKey } from "../context.ts";
+import { type Context, listOrganizationsOfKey, type Organization } from "../context.ts";
 import { Fault } from "../fault.ts";
-import { askedFields, showOne } from "../resource/show.ts";
+import { checkAskedFields, showOne } from "../resource/show.ts";
 
 type Session = { user: { id: string; email: string; name: string }; session?: { expiresAt?: string } } | null;
 
@@ -28,9 +28,9 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
 
 async function whoami(context: Context): Promise<void> {
   const { server, profile, apiKey, organization } = context.settings();
-  const asked = askedFields(context.globals.json, ["user", "organization", ...fields]);
+  const asked = checkAskedFields(context.globals.json, ["user", "organization", ...fields]);
   if (apiKey) {
-    const all = await organizationsOfKey(context).catch((error: unknown): Organization[] => {
+    const all = await listOrganizationsOfKey(context).catch((error: unknown): Organization[] => {
       // A key may be good for other things than to say whose it is; one that is no good at all is told above.
       if (error instanceof Fault && error.kind === "not_permitted") return [];
       throw error;

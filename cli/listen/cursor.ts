@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { settingsFolder } from "../settings.ts";
+import { findSettingsFolder } from "../settings.ts";
 
 type Env = Record<string, string | undefined>;
 
@@ -10,8 +10,8 @@ type Env = Record<string, string | undefined>;
 export type Cursor = { read(): string | undefined; write(cursor: string): void };
 
 /** The cursor of `place`: every part of it that differs makes another listener. */
-export function cursorOf(env: Env, place: string[]): Cursor {
-  const folder = join(settingsFolder(env), "listen");
+export function openCursor(env: Env, place: string[]): Cursor {
+  const folder = join(findSettingsFolder(env), "listen");
   const name = createHash("sha256").update(place.join("\n")).digest("hex").slice(0, 24);
   const path = join(folder, `${name}.json`);
   return {

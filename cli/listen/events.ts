@@ -4,7 +4,7 @@
 export type StreamEvent = { event: string; data: string; id?: string };
 
 /** Turns pieces of text into events; a piece may end anywhere. */
-export function eventReader(): { push(text: string): StreamEvent[] } {
+export function createEventReader(): { push(text: string): StreamEvent[] } {
   let rest = "";
   let event = "";
   let data: string[] = [];

@@ -1,12 +1,12 @@
 /** The stream of deliveries, connected again and again until it is stopped. */
 import type { IncomingMessage } from "node:http";
-import { urlOf } from "../../shared/client.ts";
-import { authHeaders, faultOf } from "../client.ts";
+import { formatUrl } from "../../shared/client.ts";
+import { getAuthHeaders, readFault } from "../client.ts";
 import type { Context } from "../context.ts";
-import { Fault, kindOfStatus } from "../fault.ts";
+import { Fault, getFaultKind } from "../fault.ts";
 import { open, Unreachable } from "../http.ts";
 import { pause } from "../pause.ts";
-import { eventReader, type StreamEvent } from "./events.ts";
+import { createEventReader, type StreamEvent } from "./events.ts";
 
 /** How patient a listener is. */
 export type Patience = { silenceMs: number; giveUpMs: number; backoffMs: number; backoffMsMax: number };
@@ -34,12 +34,12 @@ async function connect(
   const headers = {
     accept: "text/event-stream",
     "user-agent": `floe-cli/${context.version}`,
-    ...(await authHeaders(context)),
+    ...(await getAuthHeaders(context)),
     ...(cursor !== undefined && { "last-event-id": cursor }),
   };
   const opening = open({
     method: "GET",
-    url: new URL(server + urlOf(path, { query: { events } })),
+    url: new URL(server + formatUrl(path, { query: { events } })),
     headers,
     timeoutMs,
     env: context.io.env,
@@ -58,12 +58,12 @@ async function connect(
   let text = "";
   response.setEncoding("utf8");
   for await (const part of response) text += part as string;
-  throw faultOf({ status, headers: response.headers, text }, server);
+  throw readFault({ status, headers: response.headers, text }, server);
 }
 
 /** Read events until the connection ends. Silence is measured only while waiting, not while an event is handled. */
 async function readAll(response: IncomingMessage, watch: Watch, silenceMs: number): Promise<string> {
-  const reader = eventReader();
+  const reader = createEventReader();
   response.setEncoding("utf8");
   let timer: NodeJS.Timeout | undefined;
   const arm = (): void => {
@@ -111,7 +111,7 @@ export async function follow(context: Context, watch: Watch, limits: Patience = 
       const passing =
         error.kind === "unreachable" ||
         error.kind === "rate_limited" ||
-        kindOfStatus(error.parts.status ?? 0) === "unreachable";
+        getFaultKind(error.parts.status ?? 0) === "unreachable";
       if (!connected || !passing) throw error;
       reason = error.message;
     }

@@ -2,12 +2,12 @@
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import type { FlagEntry, GroupEntry, OperationEntry } from "../manifest.ts";
-import { inCurrency } from "./currency.ts";
-import { flagName, flagNamed, missingFault, readTyped } from "./flags.ts";
+import { readInCurrency } from "./currency.ts";
+import { describeMissing, flagNamed, getFlagName, readTyped } from "./flags.ts";
 import { type Ask, forms } from "./forms.ts";
-import { isMap, laidOver, nested } from "./maps.ts";
+import { isMap, mergeDeep, nest } from "./maps.ts";
 import { resolveNames } from "./names.ts";
-import { asTyped, type Typed, valueAt } from "./typed.ts";
+import { getValueAt, type Typed, translateFault } from "./typed.ts";
 
 type Given = Record<string, unknown>;
 /** A further request, sent when the first is done. */
@@ -23,9 +23,9 @@ export type Body = {
 
 /** What a command needs to know and was not told. */
 function asksOf(group: GroupEntry, op: OperationEntry): (given: Given) => Ask[] {
-  const required = (op.body ?? []).filter((entry) => entry.required).map((entry) => flagName(entry).slice(2));
+  const required = (op.body ?? []).filter((entry) => entry.required).map((entry) => getFlagName(entry).slice(2));
   const all = forms[`${group.name} ${op.name}`] ?? (() => required.map((flag) => ({ flag })));
-  return (given) => all(given).filter(({ flag }) => valueAt(given, flagNamed(op, flag).place) === undefined);
+  return (given) => all(given).filter(({ flag }) => getValueAt(given, flagNamed(op, flag).place) === undefined);
 }
 
 const missingOf = (asks: Ask[]): string[] =>
@@ -56,8 +56,8 @@ function filled(given: Given, typed: Typed[]): Given {
   for (const { short } of typed) {
     for (const [place, value] of Object.entries(short?.fills ?? {})) {
       const path = place.split(".");
-      const isThere = isMap(valueAt(whole, path.slice(0, -1)));
-      if (isThere && valueAt(whole, path) === undefined) whole = laidOver(whole, nested(path, value)) as Given;
+      const isThere = isMap(getValueAt(whole, path.slice(0, -1)));
+      if (isThere && getValueAt(whole, path) === undefined) whole = mergeDeep(whole, nest(path, value)) as Given;
     }
   }
   return whole;
@@ -78,7 +78,7 @@ async function completed(
   if (wanted.length === 0) return given;
   const there = (await context.call({ method: "GET", path: op.path, params })) as Given;
   checkTypes(there.type, typed);
-  return { ...given, ...Object.fromEntries(wanted.map((name) => [name, laidOver(there[name], given[name])])) };
+  return { ...given, ...Object.fromEntries(wanted.map((name) => [name, mergeDeep(there[name], given[name])])) };
 }
 
 /** The body from `--data` and the flags; a flag wins. What is needed and missing is asked for on a terminal. */
@@ -90,7 +90,7 @@ export async function readBody(
   options: Record<string, unknown> & { data?: unknown },
 ): Promise<Body> {
   const { body: entries = [] } = op;
-  const { said, typed: flags } = await inCurrency(context, (standard) => readTyped(entries, options, standard));
+  const { said, typed: flags } = await readInCurrency(context, (standard) => readTyped(entries, options, standard));
   if (options.data !== undefined && !isMap(options.data)) {
     if (flags.length > 0) throw new Fault("usage", "--data that is no object cannot be joined with flags");
     return { body: options.data, further: [], told: (fault) => fault };
@@ -98,7 +98,8 @@ export async function readBody(
   const parts = partlyWritten(flags);
   const data = options.data ?? {};
   let given: Given = { ...data, ...op.preset };
-  for (const [name, value] of Object.entries(said)) given[name] = parts.has(name) ? laidOver(data[name], value) : value;
+  for (const [name, value] of Object.entries(said))
+    given[name] = parts.has(name) ? mergeDeep(data[name], value) : value;
   const typed = flags;
   given = typeOf(op, given, typed);
   if (op.method === "POST") checkTypes(given.type, typed);
@@ -119,9 +120,9 @@ export async function readBody(
     return ask(new Map());
   }
   const missing = missingOf(asks(given));
-  if (missing.length > 0) throw missingFault(op, missing, given);
+  if (missing.length > 0) throw describeMissing(op, missing, given);
   if (op.method === "PATCH" && entries.length > 0 && Object.keys(given).length === 0) {
-    throw new Fault("usage", "nothing to change was given", { hint: `Flags: ${entries.map(flagName).join(", ")}` });
+    throw new Fault("usage", "nothing to change was given", { hint: `Flags: ${entries.map(getFlagName).join(", ")}` });
   }
   return bodyOf(context, group, op, params, { given, typed });
 }
@@ -136,7 +137,7 @@ async function bodyOf(
 ): Promise<Body> {
   const whole = filled(await completed(context, op, params, await resolveNames(context, given), typed), typed);
   const { body, further } = apart(group, op.body ?? [], whole);
-  return { body, further, told: (fault) => asTyped(fault, op, typed) };
+  return { body, further, told: (fault) => translateFault(fault, op, typed) };
 }
 
 /** What a fault says of what was answered, by flag. */

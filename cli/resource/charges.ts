@@ -1,8 +1,8 @@
 /** What is to be charged, as figures and what they are made of: a forecast of a subscription, a preview of a change. */
 import type { z } from "zod";
 import type { SubscriptionForecast, SubscriptionPreview } from "../../shared/api/subscriptions.ts";
-import { sumOf } from "../../shared/money.ts";
-import { localTime } from "../ui/table.ts";
+import { addUp } from "../../shared/money.ts";
+import { formatLocalTime } from "../ui/table.ts";
 
 type Forecast = z.input<typeof SubscriptionForecast>;
 type Preview = z.input<typeof SubscriptionPreview>;
@@ -25,9 +25,9 @@ function stepsOf(label: string, { derivation, applied_balance_amount, due_amount
 }
 
 function drawForecast({ charges, ends_at, currency }: Forecast): { steps: Step[]; currency: string } {
-  const all = sumOf(charges.map(({ due_amount }) => due_amount));
-  const until = ends_at === null ? "in a year" : `until it ends, ${localTime(String(ends_at))}`;
-  const steps = charges.flatMap(({ at, ...charge }) => stepsOf(localTime(String(at)), charge));
+  const all = addUp(charges.map(({ due_amount }) => due_amount));
+  const until = ends_at === null ? "in a year" : `until it ends, ${formatLocalTime(String(ends_at))}`;
+  const steps = charges.flatMap(({ at, ...charge }) => stepsOf(formatLocalTime(String(at)), charge));
   return { currency, steps: [...steps, { depth: 0, label: "In all", amount: all, because: until }] };
 }
 
@@ -38,18 +38,18 @@ function drawPreview({ charge, later, after, currency }: Preview): { steps: Step
   const next = {
     depth: 0,
     label: "With the next order",
-    amount: sumOf(later.map(({ amount }) => amount)),
+    amount: addUp(later.map(({ amount }) => amount)),
     because: "",
   };
   const period = {
     ...{ depth: 0, label: "A period, afterwards", amount: after.amount },
-    because: `${after.status}; this one ends ${localTime(String(after.current_period_end))}`,
+    because: `${after.status}; this one ends ${formatLocalTime(String(after.current_period_end))}`,
   };
   return { currency, steps: [...(charge ? now : [none]), ...(soon.length > 0 ? [next, ...soon] : []), period] };
 }
 
 /** The figures of an answer that says what is to be charged; null where it is another one. */
-export function chargesIn(row: unknown): { steps: Step[]; currency: string } | null {
+export function readCharges(row: unknown): { steps: Step[]; currency: string } | null {
   if (typeof row !== "object" || row === null) return null;
   if ("charges" in row && "ends_at" in row) return drawForecast(row as Forecast);
   if ("quote" in row && "after" in row && "later" in row) return drawPreview(row as Preview);

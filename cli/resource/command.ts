@@ -1,14 +1,14 @@
 /** One operation of the contract as a command. */
 import type { Command } from "commander";
-import { urlOf } from "../../shared/client.ts";
+import { formatUrl } from "../../shared/client.ts";
 import { confirm } from "../ask.ts";
-import { type Context, currentOrganization } from "../context.ts";
+import { type Context, findCurrentOrganization } from "../context.ts";
 import { Fault } from "../fault.ts";
 import type { FlagEntry, GroupEntry, OperationEntry } from "../manifest.ts";
 import type { Body, Further } from "./body.ts";
-import { addFlags, flagName, missingFault, readTyped } from "./flags.ts";
-import { idOrName, namesIn } from "./shorthand.ts";
-import { askedFields, pickable, showList, showWritten } from "./show.ts";
+import { addFlags, describeMissing, getFlagName, readTyped } from "./flags.ts";
+import { findNames, readIdOrName } from "./shorthand.ts";
+import { checkAskedFields, listPickable, showList, showWritten } from "./show.ts";
 import { readJson } from "./values.ts";
 
 type Options = Record<string, unknown> & {
@@ -58,7 +58,7 @@ const withoutBody: Body = { body: undefined, further: [], told: (fault) => fault
 /** An operation with what people type for its fields, which is loaded only where there is such. */
 async function complete(op: OperationEntry): Promise<OperationEntry> {
   if (!op.body?.some(({ shorthands }) => shorthands)) return op;
-  const { withShorthands } = await import("./shorthands.ts");
+  const { addShorthands: withShorthands } = await import("./shorthands.ts");
   return { ...op, body: withShorthands(op.body) };
 }
 
@@ -129,17 +129,17 @@ async function runOperation(
 ): Promise<void> {
   const asked = context.globals.json;
   const fields =
-    typeof asked === "string" ? askedFields(asked, context.manifest.fields(group.name, op.name)) : undefined;
+    typeof asked === "string" ? checkAskedFields(asked, context.manifest.fields(group.name, op.name)) : undefined;
   const filling = await fillings[group.name]?.[op.name]?.();
   const typed = readTyped(op.query, options).said;
   const said = filling ? { ...typed, ...(await filling.fill(context, typed)) } : typed;
   const missing = op.query.filter(({ name, required }) => required && said[name] === undefined);
-  if (missing.length > 0) throw missingFault(op, missing.map(flagName));
+  if (missing.length > 0) throw describeMissing(op, missing.map(getFlagName));
   const params = await paramsOf(context, group, op, values);
   // What only some commands need is loaded by them: a list starts without it.
-  const query = namesIn(said).length > 0 ? await (await import("./names.ts")).resolveNames(context, said) : said;
+  const query = findNames(said).length > 0 ? await (await import("./names.ts")).resolveNames(context, said) : said;
   if (op.file)
-    return (await import("./download.ts")).download(context, urlOf(op.path, { params, query }), options.output);
+    return (await import("./download.ts")).download(context, formatUrl(op.path, { params, query }), options.output);
   const columns = group.columnsOf?.[op.name] ?? group.columns;
   if (op.list) {
     // Nothing at all, and not merely nothing that the filters let through.
@@ -215,7 +215,7 @@ async function paramsOf(
   op: OperationEntry,
   values: string[],
 ): Promise<Record<string, string>> {
-  if (op.current) return { id: await currentOrganization(context) };
+  if (op.current) return { id: await findCurrentOrganization(context) };
   const params: Record<string, string> = {};
   const found = group.within ?? (group.namedBy && group.name);
   for (const [index, param] of op.params.entries()) {
@@ -224,8 +224,8 @@ async function paramsOf(
       params[param] = await pickOne(context, group, param);
       continue;
     }
-    const named = param === "id" && found ? idOrName(found, value) : value;
-    params[param] = typeof named === "string" ? named : await (await import("./names.ts")).idOf(context, named);
+    const named = param === "id" && found ? readIdOrName(found, value) : value;
+    params[param] = typeof named === "string" ? named : await (await import("./names.ts")).findId(context, named);
   }
   return params;
 }
@@ -247,7 +247,7 @@ async function pickOne(context: Context, group: GroupEntry, param: string): Prom
   if (rows.length === 0) throw new Fault("not_found", `there is no ${group.noun} yet`, absent.parts);
   const { askChoice } = await import("../ask.ts");
   const columns = group.columnsOf?.[listed.name] ?? group.columns;
-  const shown = pickable(rows, columns, (context.io.stdout.columns ?? 80) - 2);
+  const shown = listPickable(rows, columns, (context.io.stdout.columns ?? 80) - 2);
   return askChoice(
     context,
     `Which ${group.noun}?`,
@@ -297,10 +297,10 @@ function dryRun(
   further: Further[],
 ): void {
   const { server } = context.settings();
-  const url = server + urlOf(op.path, { params, query });
+  const url = server + formatUrl(op.path, { params, query });
   const afterwards = further.map(({ operation: { method, path }, body }) => ({
     method,
-    url: server + (params.id === undefined ? path : urlOf(path, { params })),
+    url: server + (params.id === undefined ? path : formatUrl(path, { params })),
     body,
   }));
   const request = {

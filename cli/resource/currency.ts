@@ -1,5 +1,5 @@
 /** Amounts that name no currency are in the organization's own, which only the server knows. */
-import { type Context, type Organization, organizationsOfKey } from "../context.ts";
+import { type Context, listOrganizationsOfKey, type Organization } from "../context.ts";
 import { Fault } from "../fault.ts";
 import type { Standard } from "./shorthand.ts";
 
@@ -10,7 +10,7 @@ async function standardOf(context: Context): Promise<string> {
     const id = await context.organization();
     const all: Priced[] =
       id === undefined
-        ? await organizationsOfKey(context)
+        ? await listOrganizationsOfKey(context)
         : [(await context.call({ method: "GET", path: "/v1/organizations/:id", params: { id } })) as Priced];
     const [only, ...others] = all;
     return (others.length === 0 && only?.default_presentment_currency) || "usd";
@@ -22,7 +22,7 @@ async function standardOf(context: Context): Promise<string> {
 }
 
 /** What `read` makes of texts with amounts. The organization is asked for its currency only if one of them names none. */
-export async function inCurrency<T>(context: Context, read: (standard: Standard) => T): Promise<T> {
+export async function readInCurrency<T>(context: Context, read: (standard: Standard) => T): Promise<T> {
   let isAsked = false;
   const inDollars = read(() => {
     isAsked = true;

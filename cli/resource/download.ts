@@ -1,6 +1,6 @@
 /** An answer that is a file, written to standard output as it comes, or to a file that is there whole or not at all. */
-import { bytesReadable } from "../../shared/bytes.ts";
-import { authHeaders, faultOf } from "../client.ts";
+import { formatBytes } from "../../shared/bytes.ts";
+import { getAuthHeaders, readFault } from "../client.ts";
 import type { Context } from "../context.ts";
 import { open, Unreachable } from "../http.ts";
 import { cut } from "../ui/table.ts";
@@ -28,7 +28,7 @@ export async function download(context: Context, path: string, output: string | 
 function count({ io, say }: Context) {
   const { isTTY, columns = 80 } = io.stderr;
   let [rows, bytes, drawn] = [-1, 0, 0];
-  const far = () => `${Math.max(rows, 0).toLocaleString("en")} ${rows === 1 ? "row" : "rows"}, ${bytesReadable(bytes)}`;
+  const far = () => `${Math.max(rows, 0).toLocaleString("en")} ${rows === 1 ? "row" : "rows"}, ${formatBytes(bytes)}`;
   return {
     far,
     async *watch(parts: AsyncIterable<string>): AsyncGenerator<string> {
@@ -58,7 +58,10 @@ async function* partsOf(context: Context, path: string): AsyncGenerator<string> 
     const { response } = await open({
       method: "GET",
       url: new URL(server + path),
-      headers: { "user-agent": `floe-cli/${context.version} (${process.platform})`, ...(await authHeaders(context)) },
+      headers: {
+        "user-agent": `floe-cli/${context.version} (${process.platform})`,
+        ...(await getAuthHeaders(context)),
+      },
       timeoutMs,
       env: context.io.env,
       signal: AbortSignal.any([context.io.signal, silence.signal]),
@@ -71,7 +74,7 @@ async function* partsOf(context: Context, path: string): AsyncGenerator<string> 
       if (status === 200) yield part as string;
       else refusal += part;
     }
-    if (status !== 200) throw faultOf({ status, headers: response.headers, text: refusal }, server);
+    if (status !== 200) throw readFault({ status, headers: response.headers, text: refusal }, server);
   } catch (error) {
     if (silence.signal.aborted) throw new Unreachable("ETIMEDOUT", `${server} said nothing for ${timeoutMs / 1000} s`);
     if (!(error instanceof Error) || !("code" in error) || error.code !== "ECONNRESET") throw error;

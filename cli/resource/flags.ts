@@ -2,15 +2,15 @@
 import { type Command, Option } from "commander";
 import { Fault } from "../fault.ts";
 import type { FlagEntry, OperationEntry } from "../manifest.ts";
-import { nested } from "./maps.ts";
-import { idOrName, type Kind, type Shorthand, type Standard } from "./shorthand.ts";
-import { join, placesOf, type Typed } from "./typed.ts";
+import { nest } from "./maps.ts";
+import { type Kind, readIdOrName, type Shorthand, type Standard } from "./shorthand.ts";
+import { findPlaces, join, type Typed } from "./typed.ts";
 import { readValue } from "./values.ts";
 
 const kebab = (name: string): string => name.replaceAll("_", "-");
 
 /** The flag of a field, as it is typed: the first shorthand that always writes it, or its own. */
-export const flagName = (entry: FlagEntry): string =>
+export const getFlagName = (entry: FlagEntry): string =>
   `--${entry.shorts?.find(({ writes }) => writes[0] === entry.name)?.flag ?? kebab(entry.name)}`;
 
 const placeholders: Record<FlagEntry["kind"], string> = {
@@ -28,17 +28,17 @@ const usd: Standard = () => "usd";
 /** What one text of a shorthand says, under the wire's own names. */
 function readShort(short: Shorthand, text: string, standard: Standard): Record<string, unknown> {
   const [place] = short.writes;
-  if (short.nullable && text === "none") return nested(place.split("."), null);
+  if (short.nullable && text === "none") return nest(place.split("."), null);
   if (short.read) return short.read(text, standard);
   const { kind = "text", choices, refers } = short;
   const value = readValue({ name: place, kind, ...(choices && { choices }) }, text);
-  return nested(place.split("."), named(value, refers));
+  return nest(place.split("."), named(value, refers));
 }
 
 const named = (value: unknown, group: string | undefined): unknown => {
   if (!group) return value;
   if (Array.isArray(value)) return value.map((one) => named(one, group));
-  return typeof value === "string" ? idOrName(group, value) : value;
+  return typeof value === "string" ? readIdOrName(group, value) : value;
 };
 
 /** A flag of a command, by what it is called. */
@@ -165,7 +165,12 @@ export function readTyped(
   let said: Record<string, unknown> = {};
   const typed: Typed[] = [];
   const take = (flag: string, text: string | undefined, fields: Record<string, unknown>, short?: Shorthand): void => {
-    const one = { flag, places: placesOf(fields, said), ...(text !== undefined && { text }), ...(short && { short }) };
+    const one = {
+      flag,
+      places: findPlaces(fields, said),
+      ...(text !== undefined && { text }),
+      ...(short && { short }),
+    };
     said = join(said, fields, one);
     typed.push(one);
   };
@@ -189,7 +194,7 @@ export function readTyped(
 }
 
 /** A fault for flags that are missing where nobody can be asked, with the example that is nearest to what is meant. */
-export function missingFault(op: OperationEntry, names: string[], given: Record<string, unknown> = {}): Fault {
+export function describeMissing(op: OperationEntry, names: string[], given: Record<string, unknown> = {}): Fault {
   const { examples = [] } = op;
   const example = examples.find((line) => line.includes(`--type ${String(given.type)} `)) ?? examples[0];
   return new Fault("usage", `${names.length === 1 ? "a flag is" : "flags are"} missing: ${names.join(", ")}`, {
@@ -198,7 +203,7 @@ export function missingFault(op: OperationEntry, names: string[], given: Record<
 }
 
 /** The flags that may stand without a value, each with what a value of it looks like. */
-export function optionalValues(entries: FlagEntry[]): Map<string, RegExp> {
+export function findOptionalValues(entries: FlagEntry[]): Map<string, RegExp> {
   return new Map([
     // A list of fields has no dash in it; an id has. `get --json ID` therefore means what it says.
     ["--json", /^[a-z_][a-z0-9_.*]*(,[a-z_][a-z0-9_.*]*)*$/i],

@@ -5,12 +5,12 @@ import type { Context } from "../context.ts";
 import { Fault, renderFault } from "../fault.ts";
 import type { OperationEntry } from "../manifest.ts";
 import type { Question } from "../ui/questions.ts";
-import { inCurrency } from "./currency.ts";
+import { readInCurrency } from "./currency.ts";
 import { type Flag, flagNamed, readFlag } from "./flags.ts";
 import type { Ask } from "./forms.ts";
 import { resolveNames } from "./names.ts";
 import type { Standard } from "./shorthand.ts";
-import { join, placesOf, type Typed } from "./typed.ts";
+import { findPlaces, join, type Typed } from "./typed.ts";
 
 type Body = { given: Record<string, unknown>; typed: Typed[] };
 /** What was answered, by the flag that it stands for. */
@@ -22,7 +22,7 @@ export type Refused = Map<string, string>;
 function taken({ given, typed }: Body, ask: Ask, flag: Flag, text: string, standard?: Standard): Body {
   const fields = ask.means ? ask.means(text) : readFlag(flag, text, standard);
   const { short } = flag;
-  const one: Typed = { flag: `--${ask.flag}`, text, places: placesOf(fields, given), ...(short && { short }) };
+  const one: Typed = { flag: `--${ask.flag}`, text, places: findPlaces(fields, given), ...(short && { short }) };
   return { given: join(given, fields, one), typed: [...typed, one] };
 }
 
@@ -61,7 +61,7 @@ function questionOf(body: Body, ask: Ask, flag: Flag, before?: Question["before"
 /** The same with an answer, its ids in place of names; undefined, and said why, where it cannot be taken. */
 async function known(context: Context, read: (standard: Standard) => Body): Promise<Body | undefined> {
   try {
-    const next = await inCurrency(context, read);
+    const next = await readInCurrency(context, read);
     return { ...next, given: await resolveNames(context, next.given) };
   } catch (error) {
     if (!(error instanceof Fault) || (error.kind !== "not_found" && error.kind !== "usage")) throw error;

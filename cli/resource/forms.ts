@@ -1,5 +1,5 @@
 /** What a command needs to know, one question after the other: first what decides the rest, then only what that needs. */
-import { valueAt } from "./typed.ts";
+import { getValueAt } from "./typed.ts";
 
 /** A question by the flag that answers it. */
 export type Ask = {
@@ -88,7 +88,7 @@ const means = (duration: string): Record<string, unknown> => ({ duration });
 
 function product(given: Given): Ask[] {
   const { prices } = given;
-  const isMetered = Array.isArray(prices) && prices.some((one) => valueAt(one, ["amount_type"]) === "metered_unit");
+  const isMetered = Array.isArray(prices) && prices.some((one) => getValueAt(one, ["amount_type"]) === "metered_unit");
   const choices: [string, string][] = [
     ["once", "Once"],
     ["month", "Every month"],

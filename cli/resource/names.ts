@@ -1,10 +1,10 @@
 /** Names in place of ids: what people call a thing is looked up before anything is sent. */
-import { distance, mistakesIn } from "../../shared/nearest.ts";
+import { countMistakes, measureDistance } from "../../shared/nearest.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import type { GroupEntry } from "../manifest.ts";
 import { isMap } from "./maps.ts";
-import { Named, namesIn } from "./shorthand.ts";
+import { findNames, Named } from "./shorthand.ts";
 
 type Row = Record<string, unknown> & { id: string };
 type Page = { items?: Row[]; pagination?: { max_page?: number } };
@@ -113,11 +113,11 @@ class Things {
   #unknown(name: string, rows: Row[]): Fault {
     const { noun, name: group } = this.#group;
     const names = [...new Set(rows.flatMap((row) => this.#names(row).slice(0, 1)))];
-    const least = mistakesIn(name);
+    const least = countMistakes(name);
     const near = names
       .map((one) => {
         const words = [slug(one), ...slug(one).split("-")];
-        const away = Math.min(...words.map((word) => distance(word, slug(name))));
+        const away = Math.min(...words.map((word) => measureDistance(word, slug(name))));
         return { one, away, within: slug(one).includes(slug(name)) };
       })
       .filter(({ away, within }) => within || away <= least)
@@ -146,7 +146,7 @@ function thingsOf(context: Context, name: string): Things {
 }
 
 /** The id of the thing that a person named in place of its id, and what it is called. */
-export async function idOf(context: Context, { group, name }: Named): Promise<string> {
+export async function findId(context: Context, { group, name }: Named): Promise<string> {
   const found = (await thingsOf(context, group).ids([name], true)).get(name);
   if (!found || found instanceof Fault) throw found ?? new Error(`No answer for ${name}.`);
   return found.id;
@@ -161,7 +161,7 @@ function withIds(value: unknown, idFor: (one: Named) => string): unknown {
 
 /** The same with ids in place of names: one look-up for each kind of thing, all faults at once. */
 export async function resolveNames<T>(context: Context, value: T): Promise<T> {
-  const named = namesIn(value);
+  const named = findNames(value);
   if (named.length === 0) return value;
   const ids = new Map<string, Map<string, Row | Fault>>();
   const faults: Fault[] = [];

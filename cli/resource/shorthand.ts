@@ -45,17 +45,17 @@ export class Named {
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** An id as it is; anything else is a name of something in this group of commands. */
-export const idOrName = (group: string, text: string): string | Named =>
+export const readIdOrName = (group: string, text: string): string | Named =>
   uuid.test(text) ? text : new Named(group, text);
 
 /** A usage error about what was typed: what is wrong, and how it is written. */
-export const unreadable = (text: string, why: string, how: string): never => {
+export const refuseText = (text: string, why: string, how: string): never => {
   throw new Fault("usage", `"${text}" ${why}`, { hint: how });
 };
 
 /** Every name in what is to be sent. */
-export function namesIn(value: unknown): Named[] {
+export function findNames(value: unknown): Named[] {
   if (value instanceof Named) return [value];
-  if (Array.isArray(value)) return value.flatMap(namesIn);
-  return isMap(value) ? Object.values(value).flatMap(namesIn) : [];
+  if (Array.isArray(value)) return value.flatMap(findNames);
+  return isMap(value) ? Object.values(value).flatMap(findNames) : [];
 }

@@ -21,5 +21,5 @@ export const shorthands: Record<string, Shorthand> = {
 };
 
 /** Fields with the shorthands that write them. */
-export const withShorthands = (entries: FlagEntry[]): FlagEntry[] =>
+export const addShorthands = (entries: FlagEntry[]): FlagEntry[] =>
   entries.map((entry) => ({ ...entry, shorts: (entry.shorthands ?? []).flatMap((name) => shorthands[name] ?? []) }));

@@ -2,10 +2,10 @@
 import { formatMoney } from "../../shared/money.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
-import { inPlaceNamed } from "../hints.ts";
+import { completeNamedCommand } from "../hints.ts";
 import { renderDetail, renderFields, renderTable, wrap } from "../ui/table.ts";
-import { painter, plain } from "../ui/theme.ts";
-import { chargesIn } from "./charges.ts";
+import { createPaint, stripControls } from "../ui/theme.ts";
+import { readCharges } from "./charges.ts";
 
 type Row = Record<string, unknown>;
 
@@ -13,7 +13,7 @@ const matches = (known: string, asked: string): boolean =>
   known === asked || (known.endsWith(".*") && asked.startsWith(known.slice(0, -1))) || known.startsWith(`${asked}.`);
 
 /** The fields asked for by `--json a,b.c`, checked against those there are. */
-export function askedFields(asked: string | true | undefined, known: string[] | undefined): string[] | undefined {
+export function checkAskedFields(asked: string | true | undefined, known: string[] | undefined): string[] | undefined {
   if (asked === undefined || asked === true || asked === "") return undefined;
   const fields = asked.split(",").filter(Boolean);
   const unknown = known ? fields.filter((field) => !known.some((one) => matches(one, field))) : [];
@@ -63,8 +63,8 @@ export function showList(
 }
 
 /** Rows as one line each, to be picked from. */
-export const pickable = (rows: unknown[], columns: string[], width: number): string[] =>
-  renderTable(rows, columns, painter({ NO_COLOR: "1" }, undefined, {}), width)
+export const listPickable = (rows: unknown[], columns: string[], width: number): string[] =>
+  renderTable(rows, columns, createPaint({ NO_COLOR: "1" }, undefined, {}), width)
     .trimEnd()
     .split("\n")
     .slice(1);
@@ -76,9 +76,9 @@ const isTree = (row: unknown): row is Tree => typeof row === "object" && row !==
 function renderTree({ steps, currency }: Tree, width: number): string {
   const drawn = steps.map(({ depth, label, amount, because }) => ({
     depth,
-    name: `${"  ".repeat(depth)}${plain(label)}`,
+    name: `${"  ".repeat(depth)}${stripControls(label)}`,
     money: formatMoney(amount, currency),
-    because: plain(because),
+    because: stripControls(because),
   }));
   const widest = (field: "name" | "money") => Math.max(...drawn.map((one) => [...one[field]].length));
   const [names, amounts] = [widest("name"), widest("money")];
@@ -96,7 +96,7 @@ function renderTree({ steps, currency }: Tree, width: number): string {
 
 /** Show one object. */
 export function showOne(context: Context, row: unknown, fields?: string[]): void {
-  const tree = isTree(row) ? row : chargesIn(row);
+  const tree = isTree(row) ? row : readCharges(row);
   if (context.json) context.page(json(fields ? pick(row, fields) : row));
   else if (tree) context.page(renderTree(tree, context.io.stdout.columns ?? 80));
   else context.page(renderDetail(row, context.paint.out(), context.io.stdout.columns ?? 80));
@@ -122,9 +122,11 @@ export function showWritten(context: Context, row: unknown, written: Written, fi
   }
   const { name, label, description, email, slug, url } = row as Record<string, unknown>;
   const called = [name, label, email, slug, description].find((one) => typeof one === "string" && one !== "");
-  context.say(`${context.paint.err().good("✓")} ${past} the ${noun}${called ? ` ${plain(String(called))}` : ""}.\n`);
+  context.say(
+    `${context.paint.err().good("✓")} ${past} the ${noun}${called ? ` ${stripControls(String(called))}` : ""}.\n`,
+  );
   const withUrl = typeof url === "string" && !columns.some((column) => column.startsWith("url")) ? ["url"] : [];
   const { columns: terminal = 80 } = context.io.stdout;
   context.print(renderFields(row, [...columns, ...withUrl], context.paint.out(), terminal));
-  if (next && verb === "create" && called) context.say(`Next: ${inPlaceNamed(next, String(called))}\n`);
+  if (next && verb === "create" && called) context.say(`Next: ${completeNamedCommand(next, String(called))}\n`);
 }

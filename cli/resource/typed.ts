@@ -33,11 +33,11 @@ export function join(
 }
 
 /** Where these fields come to stand, joined to what was said before. */
-export function placesOf(fields: Record<string, unknown>, said: unknown, at: Place = []): Place[] {
+export function findPlaces(fields: Record<string, unknown>, said: unknown, at: Place = []): Place[] {
   return Object.entries(fields).flatMap(([name, value]): Place[] => {
     const place = [...at, name];
     const before = isMap(said) ? said[name] : undefined;
-    if (isMap(value)) return placesOf(value, before, place);
+    if (isMap(value)) return findPlaces(value, before, place);
     if (!Array.isArray(value)) return [place];
     const first = Array.isArray(before) ? before.length : 0;
     return value.map((_, index) => [...place, first + index]);
@@ -45,8 +45,8 @@ export function placesOf(fields: Record<string, unknown>, said: unknown, at: Pla
 }
 
 /** What stands at a place; undefined where there is nothing. */
-export const valueAt = (body: unknown, [name, ...rest]: string[]): unknown =>
-  name === undefined ? body : isMap(body) ? valueAt(body[name], rest) : undefined;
+export const getValueAt = (body: unknown, [name, ...rest]: string[]): unknown =>
+  name === undefined ? body : isMap(body) ? getValueAt(body[name], rest) : undefined;
 
 const begins = (place: Place, other: Place): boolean => place.every((part, index) => part === other[index]);
 
@@ -76,7 +76,7 @@ function flagOf(place: Place, op: OperationEntry, typed: Typed[]): string | unde
 }
 
 /** A fault that names flags as they were typed: what is wrong with `prices[1]` was said by the second `--price`. */
-export function asTyped(fault: Fault, op: OperationEntry, typed: Typed[]): Fault {
+export function translateFault(fault: Fault, op: OperationEntry, typed: Typed[]): Fault {
   const { faults, places } = fault.parts;
   if (!faults || !places) return fault;
   const told = faults.map((one, index) => {

@@ -1,9 +1,9 @@
 /** Texts as values of the wire. */
 import { readFileSync } from "node:fs";
 import { InvalidArgumentError } from "commander";
-import { nearest } from "../../shared/nearest.ts";
+import { findNearest } from "../../shared/nearest.ts";
 import type { FlagEntry } from "../manifest.ts";
-import { isMap, laidOver, nested } from "./maps.ts";
+import { isMap, mergeDeep, nest } from "./maps.ts";
 
 /** Text, the content of `@file`, or of standard input (`-`), as JSON. */
 export function readJson(text: string, readStdin: () => string = () => readFileSync(0, "utf8")): unknown {
@@ -38,7 +38,7 @@ function readMap({ keys }: FlagEntry, text: string, before: Record<string, unkno
   const kind = keys[key];
   if (!kind) throw new InvalidArgumentError(`has no ${key}. There are: ${Object.keys(keys).join(", ")}.`);
   const read = readValue({ name: key, kind: kind === "map" ? "json" : kind }, value);
-  return laidOver(before, nested(key.split("."), read)) as Record<string, unknown>;
+  return mergeDeep(before, nest(key.split("."), read)) as Record<string, unknown>;
 }
 
 function readNumber(text: string, integer: boolean): number {
@@ -51,7 +51,7 @@ function readNumber(text: string, integer: boolean): number {
 function readChoice(text: string, choices: string[] | undefined): string {
   if (!choices || choices.includes(text)) return text;
   const shown = choices.length > 20 ? `${choices.slice(0, 20).join(", ")}, …` : choices.join(", ");
-  const [near] = nearest(text, choices);
+  const [near] = findNearest(text, choices);
   throw new InvalidArgumentError(near ? `is not known. Did you mean ${near}?` : `is none of ${shown}.`);
 }
 

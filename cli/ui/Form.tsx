@@ -2,7 +2,7 @@ import { Box, Text, useInput } from "ink";
 import { useEffect, useRef, useState } from "react";
 import type { Outcome, Question } from "./questions.ts";
 import { inkColors } from "./theme.ts";
-import { beginTyping, moveCursor, type Typing, type } from "./typing.ts";
+import { applyInput, beginTyping, moveCursor, type Typing } from "./typing.ts";
 
 type Answers = Record<string, string>;
 type Props = { title: string; questions: Question[]; done(outcome: Outcome<Answers>): void };
@@ -66,10 +66,10 @@ export function Form({ title, questions, done }: Props) {
     // Home and end, under both of their names.
     else if (key.home || (key.ctrl && input === "a")) put(moveCursor(text.current, Number.NEGATIVE_INFINITY));
     else if (key.end || (key.ctrl && input === "e")) put(moveCursor(text.current, Number.POSITIVE_INFINITY));
-    else if (key.ctrl && input === "u") put(type(text.current, "\u0015"));
-    else if (key.backspace || key.delete) put(type(text.current, "\b"));
+    else if (key.ctrl && input === "u") put(applyInput(text.current, "\u0015"));
+    else if (key.backspace || key.delete) put(applyInput(text.current, "\b"));
     else if (input && !key.ctrl && !key.meta) {
-      const typed = type(text.current, input);
+      const typed = applyInput(text.current, input);
       put(typed);
       if (typed.entered) take();
     }

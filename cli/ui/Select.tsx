@@ -2,7 +2,7 @@ import { Box, Text, useInput } from "ink";
 import { useRef, useState } from "react";
 import type { Choice, Outcome } from "./questions.ts";
 import { inkColors } from "./theme.ts";
-import { beginTyping, type } from "./typing.ts";
+import { applyInput, beginTyping } from "./typing.ts";
 
 type Props = { title: string; choices: Choice[]; done(outcome: Outcome<string>): void };
 
@@ -36,9 +36,9 @@ export function Select({ title, choices, done }: Props) {
     else if (key.upArrow) move(-1);
     else if (key.downArrow) move(1);
     else if (key.backspace || key.delete)
-      put({ typed: type(beginTyping(state.current.typed), "\b").text, position: 0 });
+      put({ typed: applyInput(beginTyping(state.current.typed), "\b").text, position: 0 });
     else if (input && !key.ctrl && !key.meta) {
-      const typed = type(beginTyping(state.current.typed), input);
+      const typed = applyInput(beginTyping(state.current.typed), input);
       put({ typed: typed.text, position: 0 });
       if (typed.entered) take();
     }

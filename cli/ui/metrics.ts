@@ -1,7 +1,7 @@
 /** Metrics as lines of text: what each comes to, how it went, and one of them as bars. Not Ink, which only draws it anew. */
 import { formatMoney, formatUnitMoney } from "../../shared/money.ts";
 import { cut } from "./table.ts";
-import { type Paint, plain } from "./theme.ts";
+import { type Paint, stripControls } from "./theme.ts";
 
 type Numbers = Record<string, number>;
 export type Answer = {
@@ -47,7 +47,7 @@ export function formatPeriod(timestamp: string, interval: string, timeZone: stri
 const blocks = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 
 /** So many values as so many characters: the means of neighbours where there are more values, repeated where there are fewer. */
-export function sparkline(values: readonly number[], width: number): string {
+export function drawSparkline(values: readonly number[], width: number): string {
   if (values.length === 0 || width < 1) return "";
   const each = Math.ceil(values.length / width);
   const means: number[] = [];
@@ -73,10 +73,10 @@ export function drawMetrics(
   const when = (period: { timestamp: string } | undefined) =>
     period ? formatPeriod(period.timestamp, interval, timezone) : "";
   const valueIn = (period: Answer["periods"][number], slug: string) => Number(period[slug] ?? 0);
-  const titled = (slug: string) => plain(metrics[slug]?.display_name ?? slug);
+  const titled = (slug: string) => stripControls(metrics[slug]?.display_name ?? slug);
   const written = (slug: string, value = 0) => formatMetric(value, metrics[slug]?.type, currency);
   const lines = [
-    paint.dim(`By the ${interval}, ${when(periods[0])} to ${when(periods.at(-1))}, ${plain(timezone)}`),
+    paint.dim(`By the ${interval}, ${when(periods[0])} to ${when(periods.at(-1))}, ${stripControls(timezone)}`),
     "",
   ];
   const names = Math.min(name_width, Math.max(...shown.map((slug) => titled(slug).length), 0));
@@ -84,7 +84,7 @@ export function drawMetrics(
   const room = Math.min(columns - names - values - 2 * gap, 90);
   for (const slug of shown) {
     const tone = isLoss(slug) ? paint.warn : slug.includes("revenue") ? paint.good : paint.link;
-    const spark = sparkline(
+    const spark = drawSparkline(
       periods.map((period) => valueIn(period, slug)),
       room,
     );

@@ -1,8 +1,8 @@
 /** How far something large is: a bar that is drawn anew on a terminal, a line now and then in a pipe. */
-import { bytesReadable } from "../../shared/bytes.ts";
+import { formatBytes } from "../../shared/bytes.ts";
 import type { Context } from "../context.ts";
 import { cut } from "./table.ts";
-import { plain } from "./theme.ts";
+import { stripControls } from "./theme.ts";
 
 const bar_width = 24;
 /** In a pipe, a line for each tenth. */
@@ -18,7 +18,7 @@ type Phase = {
 };
 
 /** Show the progress of `name`, which is over at `total` bytes (or what `say` makes of them), through one or several phases. */
-export function progress(context: Context, name: string, total: number, say = bytesReadable): Phase {
+export function showProgress(context: Context, name: string, total: number, say = formatBytes): Phase {
   const { isTTY, columns = 80 } = context.io.stderr;
   let phase = "";
   let shown = name;
@@ -29,7 +29,7 @@ export function progress(context: Context, name: string, total: number, say = by
     const filled = Math.floor((done / total) * bar_width);
     const bar = "█".repeat(filled) + "░".repeat(bar_width - filled);
     // A line that is broken by the terminal could not be drawn over; its last column stays free.
-    context.say(`\r\u001b[2K${cut(`${bar} ${far()}  ${phase}${plain(shown)}`, columns - 1)}`);
+    context.say(`\r\u001b[2K${cut(`${bar} ${far()}  ${phase}${stripControls(shown)}`, columns - 1)}`);
   };
   return {
     start(what, from = 0) {
@@ -41,7 +41,7 @@ export function progress(context: Context, name: string, total: number, say = by
       shown = note;
       if (isTTY) return draw();
       const reached = Math.floor((done / total) * line_steps);
-      if (reached > steps) context.say(`${plain(name)}: ${far()}\n`);
+      if (reached > steps) context.say(`${stripControls(name)}: ${far()}\n`);
       steps = reached;
     },
     end() {

@@ -1,7 +1,7 @@
 /** What a meter has counted, as lines of text: in all, how it went, and the last stretches of time as bars. */
-import { formatPeriod, sparkline } from "./metrics.ts";
+import { drawSparkline, formatPeriod } from "./metrics.ts";
 import { cut, formatUnits } from "./table.ts";
-import { type Paint, plain } from "./theme.ts";
+import { type Paint, stripControls } from "./theme.ts";
 
 export type Quantities = { quantities: { timestamp: string; quantity: number }[]; total: number };
 export type Drawn = {
@@ -22,14 +22,14 @@ export function drawQuantities(drawn: Drawn, columns: number, paint: Paint): str
   const { quantities, total } = answer;
   const when = ({ timestamp }: { timestamp: string }) => formatPeriod(timestamp, interval, timezone);
   const lines = [
-    cut(`${paint.strong(plain(title))}  ${paint.good(formatUnits(total))}`, columns + 20),
-    paint.dim(cut(`by the ${interval}, ${plain(timezone)}`, columns)),
+    cut(`${paint.strong(stripControls(title))}  ${paint.good(formatUnits(total))}`, columns + 20),
+    paint.dim(cut(`by the ${interval}, ${stripControls(timezone)}`, columns)),
   ];
   if (changes) {
     const label = "Since the last look  ";
     const now = `+${formatUnits(changes.at(-1) ?? 0)}`;
     const room = Math.max(0, columns - label.length - now.length - gap);
-    const line = sparkline(changes.slice(-room), Math.min(room, changes.length));
+    const line = drawSparkline(changes.slice(-room), Math.min(room, changes.length));
     lines.push(`${label}${paint.strong(now)}${" ".repeat(gap)}${paint.link(line)}`);
   }
   const last = quantities.slice(-bars_max);
@@ -51,7 +51,7 @@ export function drawQuantities(drawn: Drawn, columns: number, paint: Paint): str
     lines.push("", paint.strong("Most used by"));
     for (const one of customers)
       lines.push(
-        `  ${formatUnits(one.units).padStart(units)}${" ".repeat(gap)}${cut(plain(one.who), Math.max(1, columns - units - 2 * gap))}`,
+        `  ${formatUnits(one.units).padStart(units)}${" ".repeat(gap)}${cut(stripControls(one.who), Math.max(1, columns - units - 2 * gap))}`,
       );
   }
   return lines;

@@ -1,6 +1,6 @@
 /** A table and a list of fields as text. Not Ink: a frame of it takes three times as long, and clears the terminal when it is higher than the window. */
 import { formatMoney, formatUnitMoney } from "../../shared/money.ts";
-import { type Paint, plain } from "./theme.ts";
+import { type Paint, stripControls } from "./theme.ts";
 
 type Row = Record<string, unknown>;
 
@@ -17,7 +17,7 @@ const isRow = (value: unknown): value is Row => typeof value === "object" && val
 const two = (part: number): string => String(part).padStart(2, "0");
 
 /** An instant in the time zone of the reader, to the minute. */
-export function localTime(text: string): string {
+export function formatLocalTime(text: string): string {
   const date = new Date(text);
   if (Number.isNaN(date.getTime())) return text;
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}`;
@@ -32,7 +32,7 @@ const units: [ms: number, unit: string, most: number][] = [
 ];
 
 /** How long ago an instant was, or how far it is; the day, where that says more. */
-export function relativeTime(text: string): string {
+export function formatRelativeTime(text: string): string {
   const away = Date.now() - new Date(text).getTime();
   if (Number.isNaN(away)) return text;
   const far = Math.abs(away);
@@ -41,7 +41,7 @@ export function relativeTime(text: string): string {
     const count = Math.trunc(far / ms);
     if (count < most) return away < 0 ? `in ${count} ${unit}` : `${count} ${unit} ago`;
   }
-  return localTime(text).slice(0, day_width);
+  return formatLocalTime(text).slice(0, day_width);
 }
 
 /** A number of units as people read it. */
@@ -98,18 +98,19 @@ function humanize(value: unknown, kind: string | undefined, row: unknown): strin
     return value === "repeating" ? `${String(at(row, "duration_in_months"))} months` : String(value);
   if (kind === "flag") return value === true ? "yes" : value === false ? "no" : String(value);
   if (typeof value === "boolean") return value ? "yes" : "no";
-  if (kind === "date") return relativeTime(String(value));
-  if (typeof value === "string" && looksLikeTime.test(value)) return localTime(value);
-  if (Array.isArray(value)) return value.map((one) => (isRow(one) ? called(one) : plain(String(one)))).join(", ");
+  if (kind === "date") return formatRelativeTime(String(value));
+  if (typeof value === "string" && looksLikeTime.test(value)) return formatLocalTime(value);
+  if (Array.isArray(value))
+    return value.map((one) => (isRow(one) ? called(one) : stripControls(String(one)))).join(", ");
   if (isRow(value)) return typeof value.id === "string" ? namedWithin(value) : inOneLine(value);
-  return plain(String(value));
+  return stripControls(String(value));
 }
 
 /** What a thing without a name is, of those that a customer's state lists. */
 function described(row: Row): string | undefined {
-  if (typeof row.benefit_type === "string") return plain(row.benefit_type);
+  if (typeof row.benefit_type === "string") return stripControls(row.benefit_type);
   if (typeof row.recurring_interval === "string" && typeof row.status === "string")
-    return `${money(row.amount, row.currency)}/${plain(row.recurring_interval)} (${plain(row.status)})`;
+    return `${money(row.amount, row.currency)}/${stripControls(row.recurring_interval)} (${stripControls(row.status)})`;
   const { consumed_units: used, credited_units: credited } = row;
   if (typeof used !== "number" || typeof credited !== "number") return undefined;
   return `${formatUnits(used)} of ${formatUnits(credited)}`;
@@ -132,12 +133,12 @@ const called = (row: Row): string => {
     row.id,
   ];
   const name = names.find((one) => typeof one === "string" && one !== "");
-  return name === undefined ? inOneLine(row) : plain(String(name));
+  return name === undefined ? inOneLine(row) : stripControls(String(name));
 };
 
 /** What a thing of its own is called where it stands within another, such as the customer of an order. */
 function namedWithin(row: Row): string {
-  const [name, email] = [called(row), plain(String(row.email ?? ""))];
+  const [name, email] = [called(row), stripControls(String(row.email ?? ""))];
   return email === "" || email === name ? name : `${name}, ${email}`;
 }
 
@@ -146,7 +147,7 @@ const inOneLine = (row: Row): string =>
   Object.entries(row)
     .map(([key, value]): [string, string] => [key, typeof value === "boolean" ? String(value) : inLine(value)])
     .filter(([, text]) => text !== "")
-    .map(([key, text]) => `${plain(key)}=${text}`)
+    .map(([key, text]) => `${stripControls(key)}=${text}`)
     .join(" ");
 const inLine = (value: unknown): string => {
   if (!isRow(value)) return humanize(value, undefined, {});

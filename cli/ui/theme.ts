@@ -22,7 +22,7 @@ function wantsColor(env: Env, flag: string | undefined, stream: { isTTY?: boolea
 }
 
 /** The painter of one stream. */
-export function painter(env: Env, flag: string | undefined, stream: { isTTY?: boolean }): Paint {
+export function createPaint(env: Env, flag: string | undefined, stream: { isTTY?: boolean }): Paint {
   const on = wantsColor(env, flag, stream);
   const one =
     ([start, end]: readonly [number, number]) =>
@@ -32,5 +32,5 @@ export function painter(env: Env, flag: string | undefined, stream: { isTTY?: bo
 }
 
 /** Text of the server without the characters that would steer the terminal. */
-export const plain = (text: string): string =>
+export const stripControls = (text: string): string =>
   text.replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, (char) => (char === "\n" || char === "\t" ? " " : "�"));

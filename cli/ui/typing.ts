@@ -11,7 +11,7 @@ export const moveCursor = ({ text, at }: Typing, by: number): Typing => ({
 });
 
 /** What a piece of input does at the cursor. A terminal may hand over several keys at once: a fast typist, or a paste. */
-export function type({ text, at }: Typing, input: string): Typing & { entered: boolean } {
+export function applyInput({ text, at }: Typing, input: string): Typing & { entered: boolean } {
   let before = [...text].slice(0, at);
   const after = [...text].slice(at);
   let entered = false;

@@ -3,32 +3,32 @@ import { drizzleAdapter } from "better-auth/adapters/drizzle";
 import { eq } from "drizzle-orm";
 import type { FastifyInstance } from "fastify";
 import type { Deps } from "../lib/context.ts";
-import { newId } from "../lib/ids.ts";
+import { createId } from "../lib/ids.ts";
 import { hashToken } from "../lib/secrets.ts";
 import { organization } from "../organizations/tables.ts";
-import { refusedSignIns } from "./audit/refused-sign-ins.ts";
+import { createRefusedSignIns } from "./audit/refused-sign-ins.ts";
 import { auditRoutes } from "./audit/routes.ts";
-import { auditedStorage } from "./audit/storage.ts";
+import { wrapAuditedStorage } from "./audit/storage.ts";
 import { account_base, findUnlisted } from "./calls.ts";
 import { changeLink } from "./compat/accounts.ts";
-import { mapped } from "./http/error-mapping.ts";
+import { mapErrors } from "./http/error-mapping.ts";
 import { answerUnexpected, relayLog } from "./http/failures.ts";
-import { originsOf, refuseForeignPages } from "./http/origins.ts";
+import { listOrigins, refuseForeignPages } from "./http/origins.ts";
 import { readRaw, routeAuth } from "./http/wrapper.ts";
 import { createIdentifier, type Identifier } from "./identity/identify.ts";
 import { cookie_prefix } from "./identity/session-cookie.ts";
-import { renewedSessions, sendRenewed, session_seconds } from "./identity/sessions-renewal.ts";
-import { apiKeyRoutes } from "./keys/routes.ts";
-import { limiter } from "./limits/attempts.ts";
+import { createRenewalPlugin, sendRenewed, session_seconds } from "./identity/sessions-renewal.ts";
+import { addApiKeyRoutes } from "./keys/routes.ts";
+import { createLimiter } from "./limits/attempts.ts";
 import { limitAddresses } from "./limits/by-address.ts";
-import { passwordKey } from "./limits/guessing.ts";
-import { changeMail, deletionMail, evenly, resetMail, verificationMail } from "./mails.ts";
-import { organizationStorage } from "./organizations/storage.ts";
+import { getPasswordKey } from "./limits/guessing.ts";
+import { answerEvenly, writeChangeMail, writeDeletionMail, writeResetMail, writeVerificationMail } from "./mails.ts";
+import { wrapOrganizationStorage } from "./organizations/storage.ts";
 import { deletePerson } from "./people/deletion.ts";
-import { type AuthOptions, pluginsOf } from "./plugins.ts";
-import { passwordHashing } from "./sign-in/passwords.ts";
+import { type AuthOptions, createPlugins } from "./plugins.ts";
+import { createPasswordHashing } from "./sign-in/passwords.ts";
 import { password_length_max, password_length_min } from "./sign-in/passwords-guard.ts";
-import { protectedStorage } from "./storage.ts";
+import { wrapProtectedStorage } from "./storage.ts";
 import {
   account,
   invitation,
@@ -40,7 +40,7 @@ import {
   user,
   verification,
 } from "./tables.ts";
-import { accountWork } from "./work.ts";
+import { createAccountWork } from "./work.ts";
 
 /** How long a browser's own copy of its session may be believed. */
 const session_cache_seconds = 300;
@@ -82,16 +82,16 @@ export type Auth = Pick<Identifier, "credentialOf" | "whoIs" | "identify"> & {
 };
 
 export function createAuth(deps: Deps, options: AuthOptions): Auth {
-  const { keepsBooks } = options;
+  const { hasFinancialRecords } = options;
   const { config } = deps;
-  const limits = limiter(deps);
-  const work = accountWork(deps);
+  const limits = createLimiter(deps);
+  const work = createAccountWork(deps);
   const { here, mail } = work;
-  const refused = refusedSignIns(deps);
+  const refused = createRefusedSignIns(deps);
   const storage = (options: BetterAuthOptions) =>
-    auditedStorage(deps, work, (on) =>
-      protectedStorage(
-        organizationStorage(drizzleAdapter(on, { provider: "pg", schema })(options), on, deps.clock),
+    wrapAuditedStorage(deps, work, (on) =>
+      wrapProtectedStorage(
+        wrapOrganizationStorage(drizzleAdapter(on, { provider: "pg", schema })(options), on, deps.clock),
         config.secrets,
       ),
     );
@@ -102,12 +102,12 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
     // What was encrypted before secrets had versions opens with the oldest.
     secret: config.secrets.at(-1),
     secrets: config.secrets.map((value) => ({ version: versionOf(value), value })),
-    trustedOrigins: originsOf(config),
+    trustedOrigins: listOrigins(config),
     logger: { level: "error", log: relayLog(deps.log) },
     telemetry: { enabled: false },
     database: storage,
     advanced: {
-      database: { generateId: () => newId(deps.clock.now()) },
+      database: { generateId: () => createId(deps.clock.now()) },
       cookiePrefix: cookie_prefix,
       // The wrapper writes this header from the connection; a caller cannot.
       ipAddress: { ipAddressHeaders: ["x-client-ip"] },
@@ -123,11 +123,11 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
       requireEmailVerification: config.FLOE_EMAIL_VERIFICATION === "required",
       minPasswordLength: password_length_min,
       maxPasswordLength: password_length_max,
-      password: passwordHashing(here, deps.log, options.passwordRecipe),
+      password: createPasswordHashing(here, deps.log, options.passwordRecipe),
       revokeSessionsOnPasswordReset: true,
-      onPasswordReset: ({ user: { id } }) => limits.forgetAll(passwordKey(id)),
+      onPasswordReset: ({ user: { id } }) => limits.forgetAll(getPasswordKey(id)),
       ...(config.FLOE_PASSWORD_RESET
-        ? { sendResetPassword: async ({ user: { email }, url }) => mail(resetMail(email, url)) }
+        ? { sendResetPassword: async ({ user: { email }, url }) => mail(writeResetMail(email, url)) }
         : {}),
     },
     emailVerification: {
@@ -135,7 +135,7 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
       ...(config.FLOE_EMAIL_VERIFICATION === "off"
         ? {}
         : {
-            sendVerificationEmail: async ({ user: { email }, url }) => mail(verificationMail(email, url)),
+            sendVerificationEmail: async ({ user: { email }, url }) => mail(writeVerificationMail(email, url)),
           }),
     },
     user: {
@@ -143,12 +143,12 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
         enabled: config.FLOE_CHANGE_EMAIL,
         updateEmailWithoutVerification: true,
         sendChangeEmailConfirmation: async ({ user: { email }, newEmail, url }) =>
-          mail(changeMail(email, newEmail, await changeLink(config.secret, email, newEmail, url))),
+          mail(writeChangeMail(email, newEmail, await changeLink(config.secret, email, newEmail, url))),
       },
       deleteUser: {
         enabled: config.FLOE_DELETE_USER,
-        sendDeleteAccountVerification: async ({ user: { email }, url }) => mail(deletionMail(email, url)),
-        beforeDelete: ({ id }) => deletePerson(deps, keepsBooks, id),
+        sendDeleteAccountVerification: async ({ user: { email }, url }) => mail(writeDeletionMail(email, url)),
+        beforeDelete: ({ id }) => deletePerson(deps, hasFinancialRecords, id),
       },
     },
     verification: { storeIdentifier: "hashed" },
@@ -168,7 +168,7 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
     },
     // Ours hold across servers, and by account too (limits.ts).
     rateLimit: { enabled: false },
-    plugins: [...pluginsOf(deps, options, work), refused.plugin, renewedSessions(deps)],
+    plugins: [...createPlugins(deps, options, work), refused.plugin, createRenewalPlugin(deps)],
   });
   const unlisted = findUnlisted(Object.values(auth.api));
   // It would be neither limited nor guarded.
@@ -180,7 +180,7 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
     credentialOf: identifier.credentialOf,
     whoIs: identifier.whoIs,
     identify: identifier.identify,
-    api: { setPassword: mapped(auth.api.setPassword), getSession: mapped(auth.api.getSession) },
+    api: { setPassword: mapErrors(auth.api.setPassword), getSession: mapErrors(auth.api.getSession) },
     async flush() {
       await identifier.flush();
       await refused.flush();
@@ -194,9 +194,9 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
       refuseForeignPages(scope, config);
       readRaw(scope, deps);
       const identify = sendRenewed(scope, ({ headers }) => identifier.identify(headers));
-      apiKeyRoutes(scope, deps, identify);
+      addApiKeyRoutes(scope, deps, identify);
       auditRoutes(scope, deps, identify);
-      routeAuth(scope, deps, evenly(work.answering(auth.handler)));
+      routeAuth(scope, deps, answerEvenly(work.answering(auth.handler)));
     },
     async endSession(token) {
       await auth.api.signOut({ headers: new Headers({ authorization: `Bearer ${token}` }) });

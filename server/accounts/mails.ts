@@ -12,7 +12,7 @@ function named(name: string): string {
 }
 
 /** Proves an address: after sign-up, after a change of address, and whenever it is asked for. */
-export const verificationMail = (to: string, url: string): Mail => ({
+export const writeVerificationMail = (to: string, url: string): Mail => ({
   to,
   subject: "Confirm your e-mail address",
   paragraphs: ["Please confirm that this address is yours. The link works for one hour."],
@@ -22,7 +22,7 @@ export const verificationMail = (to: string, url: string): Mail => ({
 });
 
 /** `url` comes without a page to return to when none was asked for; a link must lead somewhere. */
-export function resetMail(to: string, url: string): Mail {
+export function writeResetMail(to: string, url: string): Mail {
   const link = new URL(url);
   if (!link.searchParams.get("callbackURL")) link.searchParams.set("callbackURL", "/reset-password");
   return {
@@ -35,7 +35,7 @@ export function resetMail(to: string, url: string): Mail {
   };
 }
 
-export const invitationMail = (to: string, organization: string, inviter: string, url: string): Mail => ({
+export const writeInvitationMail = (to: string, organization: string, inviter: string, url: string): Mail => ({
   to,
   subject: `Join ${named(organization)}`,
   paragraphs: [`${named(inviter)} invites you to ${named(organization)}. The invitation stands for two days.`],
@@ -45,7 +45,7 @@ export const invitationMail = (to: string, organization: string, inviter: string
 });
 
 /** The first step of a change of address, sent to the one that still holds. */
-export const changeMail = (to: string, newEmail: string, url: string): Mail => ({
+export const writeChangeMail = (to: string, newEmail: string, url: string): Mail => ({
   to,
   subject: "Change your e-mail address",
   paragraphs: [
@@ -57,7 +57,7 @@ export const changeMail = (to: string, newEmail: string, url: string): Mail => (
   valid_hours: 1,
 });
 
-export const deletionMail = (to: string, url: string): Mail => ({
+export const writeDeletionMail = (to: string, url: string): Mail => ({
   to,
   subject: "Delete your account",
   paragraphs: ["Someone asked to delete your account. This cannot be undone. The link works for one day."],
@@ -70,7 +70,7 @@ export const deletionMail = (to: string, url: string): Mail => ({
 const even_ms = 500;
 
 /** Answers in even time where a mail is written for those who are known, and nothing for others. */
-export const evenly =
+export const answerEvenly =
   (handle: (request: Request) => Promise<Response>) =>
   async (request: Request): Promise<Response> => {
     if (!findCall(new URL(request.url).pathname.slice(account_base.length)).even) return handle(request);

@@ -37,7 +37,7 @@ const isLookBeforeEnd = ({ where, limit }: { where?: Where | undefined; limit?: 
  * it; whoever asks otherwise (a list of sessions) gets the hash in its place. That names the row, to end it, and lets
  * nobody in: reading never takes a hash for what it hides.
  */
-export function protectedStorage(adapter: Adapter, secrets: readonly string[]): Adapter {
+export function wrapProtectedStorage(adapter: Adapter, secrets: readonly string[]): Adapter {
   /** The stored form of a row. */
   const into = (model: string, row: Row): Row => {
     const [hides, seals] = [hashed[model], sealed[model]];

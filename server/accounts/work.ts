@@ -3,7 +3,7 @@ import { runWithTransaction } from "@better-auth/core/context";
 import type { BetterAuthOptions } from "better-auth";
 import type { DBAdapter } from "better-auth/adapters";
 import type { Database, Deps, Tx } from "../lib/context.ts";
-import { loggable } from "../lib/loggable.ts";
+import { redactError } from "../lib/loggable.ts";
 import { type Mail, queueMail } from "../lib/mail.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { findOutage } from "../lib/unreachable.ts";
@@ -22,7 +22,7 @@ type Scope = {
  * The one thing that is known of the account side's work without being handed on, because better-auth lies in between and
  * hands on nothing: which transaction is open, and what failed that better-auth would only log, or take for an answer.
  */
-export function accountWork(deps: Deps) {
+export function createAccountWork(deps: Deps) {
   const scopes = new AsyncLocalStorage<Scope>();
 
   /** Have the request fail, and the transaction that is open undone, whatever better-auth makes of the error. */
@@ -67,7 +67,7 @@ export function accountWork(deps: Deps) {
       try {
         await (open ? queueMail(open.tx, deps, mail) : transact(deps, (tx) => queueMail(tx, deps, mail)));
       } catch (error) {
-        deps.log.error({ error: loggable(error) }, "A mail could not be written down.");
+        deps.log.error({ error: redactError(error) }, "A mail could not be written down.");
         note(error);
         throw error;
       }
@@ -84,10 +84,10 @@ export function accountWork(deps: Deps) {
   };
 }
 
-export type AccountWork = ReturnType<typeof accountWork>;
+export type AccountWork = ReturnType<typeof createAccountWork>;
 
 /** An endpoint of better-auth's whose writes are one transaction, where it makes them one after the other. */
-export function inTransaction<E extends (given: never) => unknown>(endpoint: E): E {
+export function wrapInTransaction<E extends (given: never) => unknown>(endpoint: E): E {
   const call = (given: never) => {
     const { context } = given as { context: { adapter: Storage } };
     // By its own means, so that its hooks come after the commit.

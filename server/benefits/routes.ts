@@ -5,7 +5,7 @@ import { ApiError, notPermitted } from "../../shared/errors.ts";
 import type { Identify } from "../http/actor.ts";
 import { authenticate } from "../http/mount.ts";
 import type { Deps } from "../lib/context.ts";
-import { guildOf, invitationOf, missingSetting, sealGuild } from "../lib/discord.ts";
+import { buildInvitation, findMissingSetting, readGuild, sealGuild } from "../lib/discord.ts";
 import { seal, unseal } from "../lib/secrets.ts";
 
 /** How long somebody may take at Discord. */
@@ -49,7 +49,7 @@ const page = (reply: FastifyReply, title: string, body: string) =>
 export function routeDiscordBot(app: FastifyInstance, deps: Deps, identify: Identify): void {
   const { config, clock } = deps;
   const person = async (request: Parameters<typeof authenticate>[0]) => {
-    const missing = missingSetting(config);
+    const missing = findMissingSetting(config);
     if (missing) throw notPermitted(`Discord is not set up on this server: ${missing} is missing.`);
     const actor = await authenticate(request, identify, asked);
     if (actor.kind !== "user" || actor.user_id === null || actor.organization_id === null)
@@ -61,7 +61,7 @@ export function routeDiscordBot(app: FastifyInstance, deps: Deps, identify: Iden
     const state = { kind: "discord_bot", ...who, until: clock.now().getTime() + patience_ms };
     return reply
       .header("Cache-Control", "no-store")
-      .redirect(invitationOf(config, seal(config.secret, JSON.stringify(state))));
+      .redirect(buildInvitation(config, seal(config.secret, JSON.stringify(state))));
   });
   app.get<{ Querystring: Record<string, unknown> }>("/v1/integrations/discord/bot/callback", async (request, reply) => {
     const text = (name: string) => (typeof request.query[name] === "string" ? request.query[name] : undefined);
@@ -77,7 +77,7 @@ export function routeDiscordBot(app: FastifyInstance, deps: Deps, identify: Iden
     if (!member?.scopes.has("benefits:write")) throw notPermitted("Sign in as who began this, and begin again.");
     if (text("error"))
       return page(reply, "The bot was not let in", "<p>Nothing has changed. You may close this page.</p>");
-    const guild = await guildOf(config, text("code") ?? "");
+    const guild = await readGuild(config, text("code") ?? "");
     if (!guild) throw new ApiError("NotPermitted", "Discord does not know this code. Begin again.");
     const guild_token = sealGuild(config.secret, { guild_id: guild.id, organization_id: state.organization_id });
     return page(

@@ -3,8 +3,8 @@ import type { z } from "zod";
 import { type Benefit, type BenefitPublic, type BenefitUpdate, readProperties } from "../../shared/api/benefits.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
 import type { Actor } from "../lib/context.ts";
-import { faultsOf } from "../lib/faults.ts";
-import { changesOf } from "../lib/rows.ts";
+import { listChanges } from "../lib/rows.ts";
+import { readFaults } from "../lib/validation-errors.ts";
 import type { benefits } from "./tables.ts";
 
 export type BenefitRow = typeof benefits.$inferSelect;
@@ -29,7 +29,7 @@ const isShownByKind = new Set<BenefitRow["type"]>([
 ]);
 
 /** A benefit as its seller sees it. */
-export const benefitOut = (row: BenefitRow): Benefit =>
+export const serializeBenefit = (row: BenefitRow): Benefit =>
   // The properties were checked by the type's own shape when they were written.
   ({
     ...common(row),
@@ -41,7 +41,7 @@ export const benefitOut = (row: BenefitRow): Benefit =>
   }) as Benefit;
 
 /** A benefit as buyers see it. */
-export function benefitPublicOut(row: BenefitRow): BenefitPublic {
+export function serializeBenefitPublic(row: BenefitRow): BenefitPublic {
   if (row.type !== "meter_credit") return { ...common(row), type: row.type };
   const { units, meter_id } = row.properties as Extract<Benefit, { type: "meter_credit" }>["properties"];
   return { ...common(row), type: "meter_credit", properties: { units, meter_id } };
@@ -54,10 +54,10 @@ export function planUpdate(row: BenefitRow, body: Update): { patch: Partial<Bene
   const faults: Fault[] = [];
   if (body.type !== undefined && body.type !== row.type)
     faults.push(fault(["type"], "The type of a benefit can't be changed.", "value_error", body.type));
-  const patch = changesOf(row, body, ["description", "visibility", "metadata"]);
+  const patch = listChanges(row, body, ["description", "visibility", "metadata"]);
   if (body.properties !== undefined) {
     const result = readProperties(row.type, body.properties);
-    if (!result.success) faults.push(...faultsOf(["body", "properties"], result.error.issues, body.properties));
+    if (!result.success) faults.push(...readFaults(["body", "properties"], result.error.issues, body.properties));
     else if (!isKept(row.properties, result.data)) patch.properties = result.data as Benefit["properties"];
   }
   return { patch, faults };

@@ -9,8 +9,8 @@ import {
   matchAny,
   matchFilters,
   matchMetadata,
+  matchOrganizations,
   matchText,
-  ofOrganizations,
   orderBy,
 } from "../lib/page.ts";
 import { matchKey, type RowKey } from "../lib/rows.ts";
@@ -28,7 +28,7 @@ const sortable = {
 };
 
 const living = (organizations: string | readonly string[]) =>
-  and(ofOrganizations(benefits.organization_id, organizations), isNull(benefits.deleted_at));
+  and(matchOrganizations(benefits.organization_id, organizations), isNull(benefits.deleted_at));
 
 /** One page of benefits, and how many there are (BEN-05). */
 export async function listBenefits(db: Database, organizations: readonly string[], filter: Filter) {
@@ -87,7 +87,7 @@ export async function findNamed(
 }
 
 /** The numbers of the accounts at GitHub that a user has shown to be theirs, by signing in with them. */
-export async function gitHubAccounts(db: Database, user_id: string | null): Promise<string[]> {
+export async function findGitHubAccounts(db: Database, user_id: string | null): Promise<string[]> {
   if (user_id === null) return [];
   const rows = await db
     .select({ id: account.accountId })

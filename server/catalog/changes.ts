@@ -11,10 +11,10 @@ import { type Current, type Plan, planCatalog, type Step, stepBody } from "../..
 import type { Operation } from "../../shared/contract.ts";
 import { ApiError } from "../../shared/errors.ts";
 import { nextSteps } from "../../shared/next-steps.ts";
-import { type Ctx, organizationOf, type Tx } from "../lib/context.ts";
-import { faultsOf } from "../lib/faults.ts";
-import { transact, within } from "../lib/unit-of-work.ts";
-import { currentOf } from "./current.ts";
+import { type Ctx, requireOrganization, type Tx } from "../lib/context.ts";
+import { joinTransaction, transact } from "../lib/unit-of-work.ts";
+import { readFaults } from "../lib/validation-errors.ts";
+import { loadCurrent } from "./current.ts";
 import { servedKinds } from "./kinds/index.ts";
 import * as store from "./store.ts";
 
@@ -22,7 +22,7 @@ import * as store from "./store.ts";
 function read(op: Operation, body: Fields): never {
   const result = (op.body as z.ZodType).safeParse(body);
   if (result.success) return result.data as never;
-  throw new ApiError("PolarRequestValidationError", faultsOf(["body"], result.error.issues, body));
+  throw new ApiError("PolarRequestValidationError", readFaults(["body"], result.error.issues, body));
 }
 
 /** The faults of an operation are told at the place of the file that they come from. */
@@ -44,14 +44,14 @@ type Issue = CatalogPlan["issues"][number];
 export type Attempt = (tx: Tx, ctx: Ctx, work: (tx: Tx, ctx: Ctx) => Promise<void>) => Promise<Issue[]>;
 
 /** In earnest. */
-export const passing: Attempt = async (tx, ctx, work) => {
+export const passFaults: Attempt = async (tx, ctx, work) => {
   await work(tx, ctx);
   return [];
 };
 
 /** Each step in a savepoint of its own, so that the next finds the transaction whole. */
-export const collecting: Attempt = (_, ctx, work) =>
-  issuesOf(() => transact(ctx, (inner) => work(inner, within(ctx, inner))));
+export const collectFaults: Attempt = (_, ctx, work) =>
+  issuesOf(() => transact(ctx, (inner) => work(inner, joinTransaction(ctx, inner))));
 
 /** Another thing of the file is missing, which was refused before. */
 class Unmade extends ApiError {
@@ -85,7 +85,7 @@ export async function rehearse<T>(ctx: Ctx, work: (tx: Tx, ctx: Ctx) => Promise<
   let made: { result: T } | undefined;
   try {
     await transact({ ...ctx, alongside: [] }, async (tx) => {
-      made = { result: await work(tx, within(ctx, tx)) };
+      made = { result: await work(tx, joinTransaction(ctx, tx)) };
       throw undone;
     });
   } catch (error) {
@@ -113,7 +113,7 @@ async function run(
   current: Current,
 ): Promise<void> {
   const { kind, key } = step;
-  const organization_id = organizationOf(ctx);
+  const organization_id = requireOrganization(ctx);
   const place = { organization_id, catalog: document.catalog, kind, key };
   const resolve: Ids = {
     idOf: (of, name) => found(name, ids.get(`${of} ${name}`)),
@@ -189,7 +189,7 @@ export async function askOthers(ctx: Ctx, document: Catalog): Promise<void> {
 }
 
 /** The same to see what would be refused. */
-export async function refusedByOthers(ctx: Ctx, document: Catalog): Promise<Issue[]> {
+export async function findRefusals(ctx: Ctx, document: Catalog): Promise<Issue[]> {
   const issues: Issue[] = [];
   for (const { kind, key, ask } of await questionsFor(ctx, document))
     issues.push(...(await issuesOf(() => atPlace(kind, key, ask))));
@@ -206,7 +206,7 @@ async function questionsFor(ctx: Ctx, { version, catalog, ...document }: Catalog
     if (asked.length > 0) Object.assign(only, { [kind]: Object.fromEntries(asked) });
   }
   if (kinds.every((kind) => only[kind] === undefined)) return [];
-  const current = await currentOf(ctx.db, ctx, only);
+  const current = await loadCurrent(ctx.db, ctx, only);
   return planCatalog(only, current, false).steps.flatMap((step): Asked[] => {
     const { kind, key, changes } = step;
     const item: Item | undefined = only[kind]?.[key];

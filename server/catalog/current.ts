@@ -1,8 +1,8 @@
 import type { Catalog } from "../../shared/catalog/document.ts";
-import { type Item, kindOf } from "../../shared/catalog/kinds/index.ts";
+import { getKind, type Item } from "../../shared/catalog/kinds/index.ts";
 import { type Kind, kinds } from "../../shared/catalog/kinds/kind.ts";
 import type { Current } from "../../shared/catalog/plan.ts";
-import { type Ctx, type Database, organizationOf } from "../lib/context.ts";
+import { type Ctx, type Database, requireOrganization } from "../lib/context.ts";
 import { findOrganization } from "../organizations/store.ts";
 import { servedKinds } from "./kinds/index.ts";
 import * as store from "./store.ts";
@@ -10,7 +10,7 @@ import * as store from "./store.ts";
 /** The names by which a thing of the file could be known already. */
 const marksOf = (kind: Kind, items: Record<string, Item>): string[] =>
   Object.entries(items).flatMap(([key, item]) =>
-    kindOf(kind)
+    getKind(kind)
       .marksOf(item, key)
       .filter((mark) => typeof mark === "string"),
   );
@@ -34,8 +34,8 @@ async function gather(
   names: readonly string[] | undefined,
   others: Others,
 ): Promise<Current> {
-  const organization_id = organizationOf(ctx);
-  const entries = await store.entriesOf(db, organization_id, catalog);
+  const organization_id = requireOrganization(ctx);
+  const entries = await store.findEntries(db, organization_id, catalog);
   const rows = {} as Record<Kind, unknown[]>;
   for (const kind of kinds) {
     const keyed = entries.filter((entry) => entry.kind === kind);
@@ -50,18 +50,20 @@ async function gather(
     currency: owner?.default_presentment_currency ?? "usd",
     entries,
     rows: rows as Current["rows"],
-    files: [...(await store.filesOf(db, organization_id, names))],
+    files: [...(await store.findFiles(db, organization_id, names))],
   };
 }
 
 /** What the server has of a catalogue, and what could be taken for what the file asks for. */
-export const currentOf = (db: Database, ctx: Ctx, document: Catalog): Promise<Current> =>
+export const loadCurrent = (db: Database, ctx: Ctx, document: Catalog): Promise<Current> =>
   gather(db, ctx, document.catalog, fileNames(document), (kind, alive) => {
     // What was deleted by hand may have been made anew by hand, so a key without its thing looks around as a new one does.
     const fresh = Object.entries(document[kind] ?? {}).filter(([key]) => !alive.has(key));
-    return store.findUnmanaged(db, organizationOf(ctx), kind, marksOf(kind, Object.fromEntries(fresh)));
+    return store.findUnmanaged(db, requireOrganization(ctx), kind, marksOf(kind, Object.fromEntries(fresh)));
   });
 
 /** Everything of the catalogue that has a key, and with `all` also what has none. */
-export const everything = (db: Database, ctx: Ctx, catalog: string, all: boolean): Promise<Current> =>
-  gather(db, ctx, catalog, undefined, async (kind) => (all ? store.findUnmanaged(db, organizationOf(ctx), kind) : []));
+export const loadEverything = (db: Database, ctx: Ctx, catalog: string, all: boolean): Promise<Current> =>
+  gather(db, ctx, catalog, undefined, async (kind) =>
+    all ? store.findUnmanaged(db, requireOrganization(ctx), kind) : [],
+  );

@@ -1,16 +1,16 @@
 /** What a plan makes of the money of those who have subscribed already. */
 import type { Rehearsal } from "../../shared/api/catalog.ts";
 import type { Step } from "../../shared/catalog/plan.ts";
-import { monthlyAmount } from "../../shared/money.ts";
+import { computeMonthlyAmount } from "../../shared/money.ts";
 import type { DiscountRow } from "../discounts/rules.ts";
 import { findKept } from "../discounts/store.ts";
-import { type Ctx, type Database, organizationOf, type Tx } from "../lib/context.ts";
+import { type Ctx, type Database, requireOrganization, type Tx } from "../lib/context.ts";
 import type { PricedProduct, PriceRow } from "../products/rules.ts";
 import { findPrices, findProducts } from "../products/store.ts";
 import {
-  amountOf,
   type Choice,
   choosePending,
+  computePlanAmount,
   fitSeats,
   intervalOf,
   payPrices,
@@ -33,7 +33,7 @@ export async function loadTerms(
   steps: readonly Step[],
   before?: Terms,
 ): Promise<Terms> {
-  const giving = await store.productsWith(tx, organization_id, idsOf(steps, "benefits"));
+  const giving = await store.findProductsWith(tx, organization_id, idsOf(steps, "benefits"));
   const products = [...new Set([...idsOf(steps, "products"), ...giving, ...(before?.products.keys() ?? [])])];
   return {
     products: byId(await findProducts(tx, organization_id, products)),
@@ -52,7 +52,7 @@ function renew(aggregate: Bare, pending: Choice | null) {
   return {
     discount: plan.discount === undefined ? aggregate.discount : plan.discount,
     amount: after.amount,
-    monthly: monthlyAmount(after.amount, after.recurring_interval, after.recurring_interval_count),
+    monthly: computeMonthlyAmount(after.amount, after.recurring_interval, after.recurring_interval_count),
   };
 }
 
@@ -64,12 +64,12 @@ function moveToSale({ row, product }: Bare, discount: DiscountRow | null): numbe
   const seats = fitSeats(offered, row.seats);
   const choice = { product, prices: payPrices(offered, { product, seats }), seats };
   const { interval, count } = intervalOf(choice, row);
-  return monthlyAmount(amountOf(choice, discount, row.currency), interval, count);
+  return computeMonthlyAmount(computePlanAmount(choice, discount, row.currency), interval, count);
 }
 
 const differing_max = 50;
 
-type Found = Awaited<ReturnType<ReturnType<typeof store.subscriptionsOf>["next"]>>["value"] & object;
+type Found = Awaited<ReturnType<ReturnType<typeof store.findSubscriptionsOf>["next"]>>["value"] & object;
 
 /** Reads what subscriptions are paid for, each price, product and discount once. */
 function openGoods(db: Database, organization_id: string) {
@@ -144,8 +144,8 @@ export async function compareTerms(
   before: Terms | undefined,
   after: Terms | undefined,
 ): Promise<Rehearsal> {
-  const organization_id = organizationOf(ctx);
-  const known = new Map((await store.entriesOf(ctx.db, organization_id, catalog)).map(({ id, key }) => [id, key]));
+  const organization_id = requireOrganization(ctx);
+  const known = new Map((await store.findEntries(ctx.db, organization_id, catalog)).map(({ id, key }) => [id, key]));
   const keyOf = (id: string): string | null => steps.find((step) => step.id === id)?.key ?? known.get(id) ?? null;
   const told: Rehearsal = {
     subscriptions: 0,
@@ -178,7 +178,7 @@ export async function compareTerms(
   const differing: Differing[] = [];
   const goods = openGoods(ctx.db, organization_id);
   const concerned = { products: [...products.keys()], discounts: [...discounts.keys()] };
-  for await (const page of store.subscriptionsOf(ctx.db, organization_id, concerned)) {
+  for await (const page of store.findSubscriptionsOf(ctx.db, organization_id, concerned)) {
     await goods.fill(page);
     for (const found of page) {
       const { row, total } = found;
@@ -219,7 +219,7 @@ export async function compareTerms(
       keepMost(differing);
     }
   }
-  const holders = await store.holdersOf(
+  const holders = await store.findHolders(
     ctx.db,
     organization_id,
     differing.map(({ subscription_id }) => subscription_id),

@@ -1,18 +1,18 @@
 import { createHash } from "node:crypto";
 import type { CatalogPlan, catalog } from "../../shared/api/catalog.ts";
-import { priceChanges } from "../../shared/catalog/compare.ts";
-import { type Catalog, wrongAmounts } from "../../shared/catalog/document.ts";
-import { kindOf, type Rows } from "../../shared/catalog/kinds/index.ts";
+import { comparePrices } from "../../shared/catalog/compare.ts";
+import { type Catalog, findWrongAmounts } from "../../shared/catalog/document.ts";
+import { getKind, type Rows } from "../../shared/catalog/kinds/index.ts";
 import { type Kind, kinds } from "../../shared/catalog/kinds/kind.ts";
-import { type Current, namesIn, type Plan, planCatalog, type Step } from "../../shared/catalog/plan.ts";
-import { documentOf } from "../../shared/catalog/pull.ts";
+import { type Current, type Plan, planCatalog, readNames, type Step } from "../../shared/catalog/plan.ts";
+import { writeDocument } from "../../shared/catalog/pull.ts";
 import type { Service } from "../../shared/contract.ts";
 import { ApiError, fault, invalid } from "../../shared/errors.ts";
 import type { Scope } from "../../shared/scopes.ts";
-import { type Ctx, type Database, organizationOf, type Tx } from "../lib/context.ts";
-import { transact, within } from "../lib/unit-of-work.ts";
-import { askOthers, collecting, passing, refusedByOthers, rehearse, takeSteps } from "./changes.ts";
-import { currentOf, everything } from "./current.ts";
+import { type Ctx, type Database, requireOrganization, type Tx } from "../lib/context.ts";
+import { joinTransaction, transact } from "../lib/unit-of-work.ts";
+import { askOthers, collectFaults, findRefusals, passFaults, rehearse, takeSteps } from "./changes.ts";
+import { loadCurrent, loadEverything } from "./current.ts";
 import { compareTerms, loadTerms, type Terms } from "./rehearsal.ts";
 import * as store from "./store.ts";
 
@@ -33,10 +33,10 @@ const kindsOf = ({ steps }: Plan): Kind[] => kinds.filter((kind) => steps.some((
  * The rows' own fields count, since two changes can have the same time.
  */
 function fingerprintOf({ document, prune }: Asked, current: Current, organization_id: string): string {
-  const names = namesIn(current);
+  const names = readNames(current);
   const rows = kinds.flatMap((kind) =>
     (current.rows[kind] as Rows[Kind][])
-      .map((row) => [kind, row.id, row.modified_at, kindOf(kind).foundFields(row, names)])
+      .map((row) => [kind, row.id, row.modified_at, getKind(kind).foundFields(row, names)])
       .sort((a, b) => String(a[1]).localeCompare(String(b[1]))),
   );
   const entries = [...current.entries].sort(byPlace);
@@ -49,7 +49,7 @@ const byPlace = (a: { kind: string; key: string }, b: { kind: string; key: strin
 
 const isRepriced = ({ changes }: Step): boolean => {
   const prices = changes.find(({ field }) => field === "prices");
-  return priceChanges(prices?.from, prices?.to).removed.length > 0;
+  return comparePrices(prices?.from, prices?.to).removed.length > 0;
 };
 const changed = ({ changes }: Step, field: string): boolean => changes.some((change) => change.field === field);
 
@@ -57,9 +57,9 @@ const changed = ({ changes }: Step, field: string): boolean => changes.some((cha
 async function countConcerned(db: Database, organization_id: string, steps: readonly Step[]): Promise<void> {
   const idsOf = (kind: Kind) => steps.flatMap((step) => (step.kind === kind && step.id !== null ? [step.id] : []));
   const [products, benefits] = [idsOf("products"), idsOf("benefits")];
-  const buyers = await store.buyersOfProducts(db, organization_id, products);
-  const open = await store.openCheckouts(db, organization_id, products);
-  const holders = await store.buyersOfBenefits(db, organization_id, benefits);
+  const buyers = await store.countBuyersOfProducts(db, organization_id, products);
+  const open = await store.countOpenCheckouts(db, organization_id, products);
+  const holders = await store.countBuyersOfBenefits(db, organization_id, benefits);
   for (const step of steps) {
     const { kind, id } = step;
     if (id === null) continue;
@@ -80,18 +80,18 @@ async function planned(
   ctx: Ctx,
   asked: Asked,
 ): Promise<{ plan: Plan; current: Current; fingerprint: string }> {
-  const current = await currentOf(db, ctx, asked.document);
-  const wrong = wrongAmounts(asked.document, current.currency);
+  const current = await loadCurrent(db, ctx, asked.document);
+  const wrong = findWrongAmounts(asked.document, current.currency);
   if (wrong.length > 0) throw invalid(...wrong.map(({ path, message }) => fault(["document", ...path], message)));
   const plan = planCatalog(asked.document, current, asked.prune);
-  await countConcerned(db, organizationOf(ctx), plan.steps);
-  return { plan, current, fingerprint: fingerprintOf(asked, current, organizationOf(ctx)) };
+  await countConcerned(db, requireOrganization(ctx), plan.steps);
+  return { plan, current, fingerprint: fingerprintOf(asked, current, requireOrganization(ctx)) };
 }
 
 const shown = (ctx: Ctx, { document }: Asked, plan: Plan, fingerprint: string): CatalogPlan => ({
   schema_version: 1,
   catalog: document.catalog,
-  organization_id: organizationOf(ctx),
+  organization_id: requireOrganization(ctx),
   fingerprint,
   ...plan,
   // Whoever may not read a kind is not told what there is of it.
@@ -107,15 +107,15 @@ async function tryOut(ctx: Ctx, asked: Asked, look: Look = async () => {}): Prom
   const before = await planned(ctx.db, ctx, asked);
   demand(ctx, kindsOf(before.plan), "read");
   if (before.plan.steps.length === 0) return shown(ctx, asked, before.plan, before.fingerprint);
-  const refused = await refusedByOthers(ctx, asked.document);
+  const refused = await findRefusals(ctx, asked.document);
   return rehearse(ctx, async (tx, inner) => {
-    await store.lockCatalog(tx, organizationOf(ctx), asked.document.catalog);
+    await store.lockCatalog(tx, requireOrganization(ctx), asked.document.catalog);
     const { plan, current, fingerprint } = await planned(tx, inner, asked);
     demand(ctx, kindsOf(plan), "read");
     await look(tx, plan.steps);
     // The steps are shown as they were planned: what is made on the way has ids that nobody will see again.
     const tried = { ...plan, steps: structuredClone(plan.steps) };
-    const found = await takeSteps(tx, inner, asked.document, { plan: tried, current }, collecting);
+    const found = await takeSteps(tx, inner, asked.document, { plan: tried, current }, collectFaults);
     await look(tx, plan.steps);
     return shown(ctx, asked, { ...plan, issues: [...plan.issues, ...refused, ...found] }, fingerprint);
   });
@@ -125,7 +125,7 @@ async function tryOut(ctx: Ctx, asked: Asked, look: Look = async () => {}): Prom
 export const catalogService: Service<typeof catalog, Ctx> = {
   async pull(ctx, { query }) {
     demand(ctx, kinds, "read");
-    return documentOf(query.catalog, await everything(ctx.db, ctx, query.catalog, query.all === true));
+    return writeDocument(query.catalog, await loadEverything(ctx.db, ctx, query.catalog, query.all === true));
   },
 
   plan: (ctx, { body }) => tryOut(ctx, body),
@@ -134,7 +134,7 @@ export const catalogService: Service<typeof catalog, Ctx> = {
     demand(ctx, [], "read", ["subscriptions:read"]);
     const looks: Terms[] = [];
     const plan = await tryOut(ctx, body, async (tx, steps) => {
-      looks.push(await loadTerms(tx, organizationOf(ctx), steps, looks[0]));
+      looks.push(await loadTerms(tx, requireOrganization(ctx), steps, looks[0]));
     });
     const [before, after = before] = looks;
     return { ...plan, rehearsal: await compareTerms(ctx, plan, before, after) };
@@ -144,15 +144,15 @@ export const catalogService: Service<typeof catalog, Ctx> = {
     demand(ctx, kindsIn(body.document), "write");
     await askOthers(ctx, body.document);
     return transact(ctx, async (tx) => {
-      const inner = within(ctx, tx);
-      await store.lockCatalog(tx, organizationOf(ctx), body.document.catalog);
+      const inner = joinTransaction(ctx, tx);
+      await store.lockCatalog(tx, requireOrganization(ctx), body.document.catalog);
       const { plan, current, fingerprint } = await planned(tx, inner, body);
       if (body.fingerprint && body.fingerprint !== fingerprint)
         throw new ApiError("CatalogPlanStale", "Something changed since this plan was made. Plan again.");
       demand(ctx, kindsOf(plan), "write");
       if (plan.issues.length > 0)
         throw new ApiError("CatalogRefused", plan.issues.map(({ path, message }) => `${path}: ${message}`).join(" "));
-      await takeSteps(tx, inner, body.document, { plan, current }, passing);
+      await takeSteps(tx, inner, body.document, { plan, current }, passFaults);
       return shown(ctx, body, plan, fingerprint);
     });
   },
@@ -160,14 +160,14 @@ export const catalogService: Service<typeof catalog, Ctx> = {
   import: (ctx, { body }) =>
     transact(ctx, async (tx) => {
       demand(ctx, [body.kind], "write");
-      const organization_id = organizationOf(ctx);
+      const organization_id = requireOrganization(ctx);
       const { catalog: name, kind, key, id } = body;
       await store.lockCatalog(tx, organization_id, name);
       if (!(await store.isThere(tx, organization_id, kind, id)))
         throw invalid(fault(["id"], `There is no such thing among your ${kind}.`, "value_error", id));
       // A key whose thing was deleted by hand is free again.
       const place = { organization_id, catalog: name, kind, key };
-      const before = (await store.entriesOf(tx, organization_id, name)).find(
+      const before = (await store.findEntries(tx, organization_id, name)).find(
         (entry) => entry.kind === kind && entry.key === key,
       );
       if (before && !(await store.isThere(tx, organization_id, kind, before.id))) await store.deleteEntry(tx, place);

@@ -21,7 +21,7 @@ import { catalogEntries } from "./tables.ts";
  */
 export async function lockCatalog(tx: Tx, organization_id: string, catalog: string): Promise<void> {
   await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`catalog ${organization_id}`}, 0))`);
-  const entries = await entriesOf(tx, organization_id, catalog);
+  const entries = await findEntries(tx, organization_id, catalog);
   for (const kind of kinds) {
     const held = entries.filter((entry) => entry.kind === kind).map(({ id }) => id);
     const { table, id, organization_id: owner } = servedKinds[kind].source;
@@ -36,7 +36,7 @@ export async function lockCatalog(tx: Tx, organization_id: string, catalog: stri
 }
 
 /** What the keys of a catalogue stand for. */
-export async function entriesOf(db: Database, organization_id: string, catalog: string): Promise<Entry[]> {
+export async function findEntries(db: Database, organization_id: string, catalog: string): Promise<Entry[]> {
   return db
     .select({ kind: catalogEntries.kind, key: catalogEntries.key, id: catalogEntries.subject_id })
     .from(catalogEntries)
@@ -133,7 +133,7 @@ export const renameEntry = (tx: Tx, place: Place, key: string) =>
 export const deleteEntry = (tx: Tx, place: Place) => tx.delete(catalogEntries).where(at(place));
 
 /** The uploaded files, by the names that a file gives them. */
-export const filesOf = (db: Database, organization_id: string, names: readonly string[] | undefined) =>
+export const findFiles = (db: Database, organization_id: string, names: readonly string[] | undefined) =>
   db
     .select({ id: files.id, name: files.name, service: files.service })
     .from(files)
@@ -153,7 +153,7 @@ const isSold = isNotNull(orders.invoice_number);
 const customersOf = sql<number>`count(distinct ${orders.customer_id})::int`;
 
 /** How many open checkouts each of these products was chosen in. */
-export async function openCheckouts(db: Database, organization_id: string, ids: string[]): Promise<Counts> {
+export async function countOpenCheckouts(db: Database, organization_id: string, ids: string[]): Promise<Counts> {
   if (ids.length === 0) return new Map();
   const { product_id, status } = checkouts;
   const where = and(eq(checkouts.organization_id, organization_id), inArray(product_id, ids), eq(status, "open"));
@@ -161,7 +161,7 @@ export async function openCheckouts(db: Database, organization_id: string, ids: 
 }
 
 /** How many customers bought each of these products. */
-export async function buyersOfProducts(db: Database, organization_id: string, ids: string[]): Promise<Counts> {
+export async function countBuyersOfProducts(db: Database, organization_id: string, ids: string[]): Promise<Counts> {
   if (ids.length === 0) return new Map();
   const { product_id } = orders;
   const where = and(eq(orders.organization_id, organization_id), inArray(product_id, ids), isSold);
@@ -171,7 +171,7 @@ export async function buyersOfProducts(db: Database, organization_id: string, id
 }
 
 /** How many customers bought a product that gives each of these benefits. */
-export async function buyersOfBenefits(db: Database, organization_id: string, ids: string[]): Promise<Counts> {
+export async function countBuyersOfBenefits(db: Database, organization_id: string, ids: string[]): Promise<Counts> {
   if (ids.length === 0) return new Map();
   const { benefit_id, product_id } = productBenefits;
   return countsOf(
@@ -190,7 +190,11 @@ export async function buyersOfBenefits(db: Database, organization_id: string, id
 const page_size = 2000;
 
 /** Products that are sold with any of these benefits. */
-export async function productsWith(db: Database, organization_id: string, benefit_ids: string[]): Promise<string[]> {
+export async function findProductsWith(
+  db: Database,
+  organization_id: string,
+  benefit_ids: string[],
+): Promise<string[]> {
   if (benefit_ids.length === 0) return [];
   const rows = await db
     .selectDistinct({ id: productBenefits.product_id })
@@ -207,7 +211,7 @@ const named_max = 50;
  * with how many they are and the first of them by id. Some at a time, each with the prices that it is paid at. So a hundred
  * thousand take little more than ten.
  */
-export async function* subscriptionsOf(
+export async function* findSubscriptionsOf(
   db: Database,
   organization_id: string,
   { products: sold, discounts: given }: { products: string[]; discounts: string[] },
@@ -278,7 +282,7 @@ const subscriptionsById = (db: Database, organization_id: string, ids: string[])
     .where(and(eq(subscriptions.organization_id, organization_id), inArray(subscriptions.id, ids)));
 
 /** Whose these subscriptions are, and when they renew. */
-export async function holdersOf(db: Database, organization_id: string, ids: string[]) {
+export async function findHolders(db: Database, organization_id: string, ids: string[]) {
   if (ids.length === 0) return new Map<string, never>();
   const rows = await db
     .select({

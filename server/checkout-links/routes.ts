@@ -1,9 +1,9 @@
 import type { FastifyInstance } from "fastify";
 import { isbot } from "isbot";
 import { ApiError } from "../../shared/errors.ts";
-import { describeOffer, escapeHtml, headOf } from "../http/checkout-page.ts";
-import { contextOf } from "../http/mount.ts";
-import type { CountOpening } from "../http/opening.ts";
+import type { CheckoutRateLimit } from "../http/checkout-limits.ts";
+import { describeOffer, escapeHtml, renderHead } from "../http/checkout-page.ts";
+import { createRequestContext } from "../http/mount.ts";
 import { anonymous, type Deps } from "../lib/context.ts";
 import { openLink, previewLink } from "./service.ts";
 
@@ -13,7 +13,7 @@ const previewers = /bot\b|crawler|spider|externalhit|whatsapp|embedly|preview|un
 const isPreviewer = (agent: string): boolean => previewers.test(agent) && isbot(agent);
 
 /** The address of a checkout link: a checkout is made for whoever opens it, and they are sent there (CHK-62). */
-export function routeLinks(app: FastifyInstance, deps: Deps, count: CountOpening): void {
+export function routeLinks(app: FastifyInstance, deps: Deps, count: CheckoutRateLimit): void {
   app.get<{ Params: { client_secret: string } }>("/buy/:client_secret", async (request, reply) => {
     reply.header("Cache-Control", "no-store");
     // Who only looks whether the address is alive, as mail scanners do, opens nothing.
@@ -25,7 +25,7 @@ export function routeLinks(app: FastifyInstance, deps: Deps, count: CountOpening
     try {
       count(request);
       if (isPreviewer(request.headers["user-agent"] ?? "")) {
-        const offer = await previewLink(contextOf(deps, request, anonymous), request.params.client_secret);
+        const offer = await previewLink(createRequestContext(deps, request, anonymous), request.params.client_secret);
         const { title, meta } = describeOffer({ ...offer, price: null });
         const url = `${deps.config.url}/buy/${encodeURIComponent(request.params.client_secret)}`;
         return reply
@@ -33,10 +33,14 @@ export function routeLinks(app: FastifyInstance, deps: Deps, count: CountOpening
           .header("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
           .header("X-Content-Type-Options", "nosniff")
           .send(
-            `<!doctype html><html><head><meta charset="utf-8">${headOf(title, { ...meta, "og:url": url })}</head><body><h1>${escapeHtml(title)}</h1></body></html>`,
+            `<!doctype html><html><head><meta charset="utf-8">${renderHead(title, { ...meta, "og:url": url })}</head><body><h1>${escapeHtml(title)}</h1></body></html>`,
           );
       }
-      const { url, rest } = await openLink(contextOf(deps, request, anonymous), request.params.client_secret, query);
+      const { url, rest } = await openLink(
+        createRequestContext(deps, request, anonymous),
+        request.params.client_secret,
+        query,
+      );
       const target = new URL(url);
       for (const [key, value] of Object.entries(rest)) target.searchParams.set(key, value);
       return reply.redirect(target.href, 307);

@@ -2,26 +2,27 @@ import type { CheckoutLink } from "../../shared/api/checkout-links.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
 import { checkAmount } from "../checkouts/quote.ts";
 import type { Config } from "../config.ts";
-import { type DiscountRow, discountBaseOut, type LimitedDiscount } from "../discounts/rules.ts";
-import { checkoutProductOut, type PricedProduct, type PriceRow } from "../products/rules.ts";
+import { type DiscountRow, type LimitedDiscount, serializeDiscountBase } from "../discounts/rules.ts";
+import { type PricedProduct, type PriceRow, serializeCheckoutProduct } from "../products/rules.ts";
 import type { checkoutLinks } from "./tables.ts";
 
 export type LinkRow = typeof checkoutLinks.$inferSelect;
 /** A link with all that is shown of it. */
-export type WholeLink = { row: LinkRow; products: PricedProduct[]; discount: DiscountRow | null };
+export type LinkAggregate = { row: LinkRow; products: PricedProduct[]; discount: DiscountRow | null };
 
 /** The address that is given to buyers. */
-export const linkUrl = (client_secret: string, { url }: Pick<Config, "url">): string => `${url}/buy/${client_secret}`;
+export const getLinkUrl = (client_secret: string, { url }: Pick<Config, "url">): string =>
+  `${url}/buy/${client_secret}`;
 
 /** A link as its seller sees it. */
-export function linkOut({ row, products, discount }: WholeLink, config: Config): CheckoutLink {
+export function serializeLink({ row, products, discount }: LinkAggregate, config: Config): CheckoutLink {
   return {
     ...row,
     payment_processor: "stripe",
     units: null,
-    products: products.map((one) => ({ ...checkoutProductOut(one, config.media_url), metadata: one.metadata })),
-    discount: discount && discountBaseOut(discount),
-    url: linkUrl(row.client_secret, config),
+    products: products.map((one) => ({ ...serializeCheckoutProduct(one, config.media_url), metadata: one.metadata })),
+    discount: discount && serializeDiscountBase(discount),
+    url: getLinkUrl(row.client_secret, config),
   };
 }
 
@@ -47,7 +48,7 @@ const value_max = 500;
 const metadata_keys_max = 50;
 
 /** The metadata of a checkout opened through a link: the link's own, and what the address carried besides (CHK-20). */
-export function metadataFor(row: LinkRow, query: Record<string, string>): LinkRow["metadata"] {
+export function mergeMetadata(row: LinkRow, query: Record<string, string>): LinkRow["metadata"] {
   const room = Math.max(0, metadata_keys_max - Object.keys(row.metadata).length);
   const carried = Object.entries(query)
     .filter(([key, value]) => tracked.test(key) && value !== "" && !(key in row.metadata))
@@ -56,7 +57,7 @@ export function metadataFor(row: LinkRow, query: Record<string, string>): LinkRo
 }
 
 /** What an address may carry to fill in the form: of the amount only one that the chosen price takes (CHK-63). */
-export function prefillIn(query: Record<string, string>, prices: readonly PriceRow[]) {
+export function readPrefill(query: Record<string, string>, prices: readonly PriceRow[]) {
   const { customer_email, customer_name } = query;
   const amount = query.amount === undefined || query.amount === "" ? undefined : Number(query.amount);
   const fits = Number.isSafeInteger(amount) && checkAmount(prices, amount).length === 0;
@@ -72,7 +73,7 @@ const understood = /^(product_id|discount_code|amount|customer_(email|name)|cust
 export const isRead = (key: string): boolean => understood.test(key) || tracked.test(key);
 
 /** The origin that an address names, as `https://shop.example:8443`; null where it names none (CHK-25). */
-export function embedOriginOf(text: string | undefined): string | null {
+export function findEmbedOrigin(text: string | undefined): string | null {
   if (text === undefined || text.includes("*") || !URL.canParse(text)) return null;
   const { protocol, origin } = new URL(text);
   return protocol === "https:" || protocol === "http:" ? origin : null;

@@ -2,36 +2,36 @@ import type { CheckoutLink, checkoutLinks } from "../../shared/api/checkout-link
 import { CheckoutCreate } from "../../shared/api/checkouts.ts";
 import type { Service } from "../../shared/contract.ts";
 import { type Fault, fault, invalid, notFound } from "../../shared/errors.ts";
-import { checkSeats, isDiscountable, pickPrice, pricesWith } from "../checkouts/quote.ts";
+import { checkSeats, findPricesWith, isDiscountable, pickPrice } from "../checkouts/quote.ts";
 import { checkProduct } from "../checkouts/rules.ts";
 import { createOpened } from "../checkouts/service.ts";
 import { keepFitting } from "../custom-fields/rules.ts";
-import { covers, discountTermsIn, isRedeemable, type LimitedDiscount } from "../discounts/rules.ts";
+import { covers, findDiscountTerms, isRedeemable, type LimitedDiscount } from "../discounts/rules.ts";
 import { findByCode, findDiscount } from "../discounts/store.ts";
-import { type Ctx, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
-import { newId, newToken } from "../lib/ids.ts";
-import { pageOf } from "../lib/page.ts";
+import { type Ctx, requireOrganization, requireOrganizations, type Tx } from "../lib/context.ts";
+import { createId, createToken } from "../lib/ids.ts";
+import { buildPage } from "../lib/page.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { checkEmbed, type OrganizationRow } from "../organizations/rules.ts";
 import { findOrganization } from "../organizations/store.ts";
-import { checkoutProductOut, type PricedProduct, type PriceRow } from "../products/rules.ts";
+import { type PricedProduct, type PriceRow, serializeCheckoutProduct } from "../products/rules.ts";
 import { findPrice, findProducts } from "../products/store.ts";
 import {
   checkProducts,
-  embedOriginOf,
+  findEmbedOrigin,
   isCovered,
   isRead,
-  linkOut,
-  metadataFor,
-  prefillIn,
-  type WholeLink,
+  type LinkAggregate,
+  mergeMetadata,
+  readPrefill,
+  serializeLink,
 } from "./rules.ts";
 import * as store from "./store.ts";
 
 async function reread(tx: Tx, ctx: Ctx, organization_id: string, id: string): Promise<CheckoutLink> {
   const whole = await store.findLink(tx, organization_id, id);
   if (!whole) throw new Error(`The checkout link ${id} is gone.`);
-  return linkOut(whole, ctx.config);
+  return serializeLink(whole, ctx.config);
 }
 
 /** Whether a discount covers what is offered (CHK-64). */
@@ -66,21 +66,21 @@ async function wantedBy(
 /** The checkout links of the API. */
 export const checkoutLinkService: Service<typeof checkoutLinks, Ctx> = {
   async list(ctx, { query }) {
-    const { items, total } = await store.listLinks(ctx.db, organizationsOf(ctx), query);
-    return pageOf(
-      items.map((whole) => linkOut(whole, ctx.config)),
+    const { items, total } = await store.listLinks(ctx.db, requireOrganizations(ctx), query);
+    return buildPage(
+      items.map((whole) => serializeLink(whole, ctx.config)),
       total,
       query,
     );
   },
   async get(ctx, { params }) {
-    const whole = await store.findLink(ctx.db, organizationOf(ctx), params.id);
+    const whole = await store.findLink(ctx.db, requireOrganization(ctx), params.id);
     if (!whole) throw notFound();
-    return linkOut(whole, ctx.config);
+    return serializeLink(whole, ctx.config);
   },
   create: (ctx, { body }) =>
     transact(ctx, async (tx) => {
-      const organization_id = organizationOf(ctx);
+      const organization_id = requireOrganization(ctx);
       const { ids, placeOf } = await wantedBy(tx, organization_id, {
         products: body.products ?? null,
         product_id: body.product_id ?? null,
@@ -89,12 +89,12 @@ export const checkoutLinkService: Service<typeof checkoutLinks, Ctx> = {
       const faults = checkProducts(ids, await findProducts(tx, organization_id, ids), placeOf);
       faults.push(...(await checkDiscount(tx, organization_id, body.discount_id, ids)));
       if (faults.length > 0) throw invalid(...faults);
-      const id = newId(ctx.clock.now());
+      const id = createId(ctx.clock.now());
       await store.insertLink(tx, {
         id,
         organization_id,
         created_at: ctx.clock.now(),
-        client_secret: newToken("polar_cl_"),
+        client_secret: createToken("polar_cl_"),
         label: body.label ?? null,
         trial_interval: body.trial_interval ?? null,
         trial_interval_count: body.trial_interval_count ?? null,
@@ -111,7 +111,7 @@ export const checkoutLinkService: Service<typeof checkoutLinks, Ctx> = {
     }),
   update: (ctx, { params, body }) =>
     transact(ctx, async (tx) => {
-      const organization_id = organizationOf(ctx);
+      const organization_id = requireOrganization(ctx);
       const row = await store.lockLink(tx, organization_id, params.id);
       if (!row) throw notFound();
       const { products, trial_interval, trial_interval_count, ...plain } = body;
@@ -139,7 +139,7 @@ export const checkoutLinkService: Service<typeof checkoutLinks, Ctx> = {
     }),
   async delete(ctx, { params }) {
     const gone = await transact(ctx, (tx) =>
-      store.deleteLink(tx, { organization_id: organizationOf(ctx), id: params.id }),
+      store.deleteLink(tx, { organization_id: requireOrganization(ctx), id: params.id }),
     );
     if (!gone) throw notFound();
   },
@@ -147,7 +147,7 @@ export const checkoutLinkService: Service<typeof checkoutLinks, Ctx> = {
 
 /** The page that a checkout is opened in, where the seller lets it be (CHK-25). */
 function embedOrigin(seller: OrganizationRow, given: string | undefined): string | null {
-  const origin = embedOriginOf(given);
+  const origin = findEmbedOrigin(given);
   if (origin === null) return null;
   checkEmbed(seller, origin);
   return origin;
@@ -164,7 +164,7 @@ const answersIn = (query: Record<string, string>): Record<string, string> =>
 /** The discount that a link gives: the one whose code the address carries, else the link's own; none that is not good (CHK-63). */
 async function findGiven(
   { db, clock }: Ctx,
-  { row, discount }: WholeLink,
+  { row, discount }: LinkAggregate,
   { id }: PricedProduct,
   prices: readonly PriceRow[],
   code: string | undefined,
@@ -177,7 +177,7 @@ async function findGiven(
     isRedeemable(one, clock.now()) &&
     covers(one, id) &&
     isDiscountable(prices) &&
-    discountTermsIn(one, currency) !== undefined;
+    findDiscountTerms(one, currency) !== undefined;
   return [typed, own].find(isGood)?.id ?? null;
 }
 
@@ -205,7 +205,7 @@ async function findOffer(ctx: Ctx, client_secret: string, product_id: string | u
 /** What a link sells, for who shows it before anybody opens it. */
 export async function previewLink(ctx: Ctx, client_secret: string) {
   const { seller, chosen } = await findOffer(ctx, client_secret, undefined);
-  const { name, description, medias } = checkoutProductOut(chosen, ctx.config.media_url);
+  const { name, description, medias } = serializeCheckoutProduct(chosen, ctx.config.media_url);
   const picture = medias.find(({ mime_type }) => mime_type.startsWith("image/"))?.public_url;
   return { name, description, picture, seller: seller.name };
 }
@@ -222,7 +222,7 @@ export async function openLink(
   const { link, seller, offered, chosen } = await findOffer(ctx, client_secret, query.product_id);
   const { row } = link;
   const price = pickPrice(chosen.prices, seller.default_presentment_currency);
-  const prices = price ? pricesWith(chosen.prices, price) : [];
+  const prices = price ? findPricesWith(chosen.prices, price) : [];
   const base = {
     products: offered.map(({ id }) => id),
     allow_discount_codes: row.allow_discount_codes,
@@ -230,7 +230,7 @@ export async function openLink(
     success_url: row.success_url,
     return_url: row.return_url,
     embed_origin: embedOrigin(seller, query.embed_origin),
-    metadata: metadataFor(row, query),
+    metadata: mergeMetadata(row, query),
     custom_field_data: keepFitting(chosen.fields, answersIn(query)),
     trial_interval: row.trial_interval,
     trial_interval_count: row.trial_interval_count,
@@ -238,7 +238,7 @@ export async function openLink(
     ...fitSeats(prices, row.seats),
   };
   let body = CheckoutCreate.parse(base);
-  for (const [field, value] of Object.entries(prefillIn(query, prices))) {
+  for (const [field, value] of Object.entries(readPrefill(query, prices))) {
     const tried = CheckoutCreate.safeParse({ ...body, [field]: value });
     if (tried.success) body = tried.data;
   }

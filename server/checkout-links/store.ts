@@ -3,17 +3,24 @@ import type { checkoutLinks as operations } from "../../shared/api/checkout-link
 import type { DiscountRow } from "../discounts/rules.ts";
 import { discounts } from "../discounts/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { type ListQuery, loadByOrganization, matchFilters, offsetOf, ofOrganizations, orderBy } from "../lib/page.ts";
+import {
+  computeOffset,
+  type ListQuery,
+  loadByOrganization,
+  matchFilters,
+  matchOrganizations,
+  orderBy,
+} from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import { findProducts } from "../products/store.ts";
-import type { LinkRow, WholeLink } from "./rules.ts";
-import { checkoutLinkProducts, checkoutLinkSecrets, checkoutLinks, sortableUrl } from "./tables.ts";
+import type { LinkAggregate, LinkRow } from "./rules.ts";
+import { checkoutLinkProducts, checkoutLinkSecrets, checkoutLinks, cutSortableUrl } from "./tables.ts";
 
 type Filter = ListQuery<typeof operations.list>;
 const sortable = {
   created_at: checkoutLinks.created_at,
   label: checkoutLinks.label,
-  success_url: sortableUrl(checkoutLinks.success_url),
+  success_url: cutSortableUrl(checkoutLinks.success_url),
   allow_discount_codes: checkoutLinks.allow_discount_codes,
 };
 
@@ -28,7 +35,7 @@ const select = (db: Database) =>
   db.select(shown).from(checkoutLinks).leftJoin(discounts, followKey(checkoutLinks.discount_id, discounts)).$dynamic();
 
 /** Links with their products and discounts, in two statements however many they are. */
-const wholeOf = (db: Database, all: Shown[]): Promise<WholeLink[]> =>
+const wholeOf = (db: Database, all: Shown[]): Promise<LinkAggregate[]> =>
   loadByOrganization(all, async (organization_id, rows) => {
     const found = await findProducts(db, organization_id, [...new Set(rows.flatMap((row) => row.product_ids))]);
     const byId = new Map(found.map((product) => [product.id, product]));
@@ -42,7 +49,7 @@ const wholeOf = (db: Database, all: Shown[]): Promise<WholeLink[]> =>
 /** One page of links, and how many there are. */
 export async function listLinks(db: Database, organizations: readonly string[], filter: Filter) {
   const where = and(
-    ofOrganizations(checkoutLinks.organization_id, organizations),
+    matchOrganizations(checkoutLinks.organization_id, organizations),
     matchFilters(filter, {
       product_id: (ids) =>
         inArray(
@@ -52,7 +59,7 @@ export async function listLinks(db: Database, organizations: readonly string[], 
             .from(checkoutLinkProducts)
             .where(
               and(
-                ofOrganizations(checkoutLinkProducts.organization_id, organizations),
+                matchOrganizations(checkoutLinkProducts.organization_id, organizations),
                 inArray(checkoutLinkProducts.product_id, ids),
               ),
             ),
@@ -63,13 +70,17 @@ export async function listLinks(db: Database, organizations: readonly string[], 
     .where(where)
     .orderBy(...orderBy(filter.sorting, sortable, checkoutLinks.id))
     .limit(filter.limit)
-    .offset(offsetOf(filter));
+    .offset(computeOffset(filter));
   const [row] = await db.select({ total: count() }).from(checkoutLinks).where(where);
   return { items: await wholeOf(db, rows), total: row?.total ?? 0 };
 }
 
 /** These links, in no order. */
-export async function findLinks(db: Database, organization_id: string, ids: readonly string[]): Promise<WholeLink[]> {
+export async function findLinks(
+  db: Database,
+  organization_id: string,
+  ids: readonly string[],
+): Promise<LinkAggregate[]> {
   if (ids.length === 0) return [];
   const rows = await select(db).where(
     and(eq(checkoutLinks.organization_id, organization_id), inArray(checkoutLinks.id, [...ids])),
@@ -78,13 +89,13 @@ export async function findLinks(db: Database, organization_id: string, ids: read
 }
 
 /** A link by its id. */
-export async function findLink(db: Database, organization_id: string, id: string): Promise<WholeLink | undefined> {
+export async function findLink(db: Database, organization_id: string, id: string): Promise<LinkAggregate | undefined> {
   const rows = await select(db).where(matchKey(checkoutLinks, { organization_id, id }));
   return (await wholeOf(db, rows))[0];
 }
 
 /** A link by its secret, whoever's it is. */
-export async function findBySecret(db: Database, client_secret: string): Promise<WholeLink | undefined> {
+export async function findBySecret(db: Database, client_secret: string): Promise<LinkAggregate | undefined> {
   const rows = await select(db)
     .innerJoin(checkoutLinkSecrets, followKey(checkoutLinkSecrets.checkout_link_id, checkoutLinks))
     .where(eq(checkoutLinkSecrets.client_secret, client_secret));

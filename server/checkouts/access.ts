@@ -1,15 +1,15 @@
 import { ApiError, notFound } from "../../shared/errors.ts";
-import { type CustomerRow, emailKey } from "../customers/rules.ts";
+import { type CustomerRow, normalizeEmail } from "../customers/rules.ts";
 import { atClockOf } from "../lib/clock.ts";
 import type { Ctx, Tx } from "../lib/context.ts";
 import type { RowKey } from "../lib/rows.ts";
-import { hashesOf } from "../lib/secrets.ts";
-import { type OrganizationRow, organizationOut } from "../organizations/rules.ts";
+import { hashWithEach } from "../lib/secrets.ts";
+import { type OrganizationRow, serializeOrganization } from "../organizations/rules.ts";
 import { findOrdersOfCard } from "../payments/store.ts";
 import { hasBillable } from "../subscriptions/store.ts";
-import { claimTrial, hadTrial } from "../subscriptions/trials.ts";
+import { claimTrial, findFormerTrial } from "../subscriptions/trials.ts";
 import type { TaxedSeller } from "../tax/rules.ts";
-import { type CheckoutAggregate, productOf } from "./rules.ts";
+import { type CheckoutAggregate, getProduct } from "./rules.ts";
 import { findBySecret, loadCheckout, lockBySecret, type WithSeller } from "./store.ts";
 
 /** A checkout as the holder of its client secret gets it, who sells, and the context by the seller's clock. */
@@ -26,13 +26,13 @@ function admit(ctx: Ctx, found: WithSeller | undefined): WithSeller & { ctx: Ctx
 
 /** The checkout of a client secret. */
 export async function findOfBuyer(ctx: Ctx, client_secret: string): Promise<Opened> {
-  const { row, ...opened } = admit(ctx, await findBySecret(ctx.db, hashesOf(ctx.config.secrets, client_secret)));
+  const { row, ...opened } = admit(ctx, await findBySecret(ctx.db, hashWithEach(ctx.config.secrets, client_secret)));
   return { ...opened, aggregate: await loadCheckout(ctx.db, row) };
 }
 
 /** The same while it is open, kept from changing until the transaction ends. */
 export async function lockOfBuyer(tx: Tx, ctx: Ctx, client_secret: string): Promise<Opened> {
-  const { row, ...opened } = admit(ctx, await lockBySecret(tx, hashesOf(ctx.config.secrets, client_secret)));
+  const { row, ...opened } = admit(ctx, await lockBySecret(tx, hashWithEach(ctx.config.secrets, client_secret)));
   if (row.status !== "open") throw new ApiError("NotOpenCheckout", "This checkout is no longer open.");
   return { ...opened, aggregate: await loadCheckout(tx, row) };
 }
@@ -43,8 +43,8 @@ export async function lockOfBuyer(tx: Tx, ctx: Ctx, client_secret: string): Prom
  */
 export async function checkSubscribed(tx: Tx, seller: OrganizationRow, aggregate: CheckoutAggregate): Promise<void> {
   const { customer_id, customer_email: email, subscription_id, organization_id } = aggregate.row;
-  if (productOf(aggregate).recurring_interval === null || subscription_id !== null) return;
-  if (organizationOut(seller).subscription_settings.allow_multiple_subscriptions) return;
+  if (getProduct(aggregate).recurring_interval === null || subscription_id !== null) return;
+  if (serializeOrganization(seller).subscription_settings.allow_multiple_subscriptions) return;
   if (customer_id === null && email === null) return;
   if (await hasBillable(tx, organization_id, { customer_id, email }))
     throw new ApiError("AlreadyActiveSubscriptionError", "You already have an active subscription.");
@@ -53,7 +53,7 @@ export async function checkSubscribed(tx: Tx, seller: OrganizationRow, aggregate
 /** Whether it matters which card a buyer pays with: a discount or a trial is for each of them only so often. */
 export const asksForCard = (seller: OrganizationRow, { row, discount }: CheckoutAggregate): boolean =>
   Boolean(discount?.max_redemptions_per_customer) ||
-  (row.trial_end !== null && organizationOut(seller).subscription_settings.prevent_trial_abuse);
+  (row.trial_end !== null && serializeOrganization(seller).subscription_settings.prevent_trial_abuse);
 
 /**
  * Refuse a second trial of one buyer where the seller says so; they may buy without it (CHK-53). One who has none yet takes it
@@ -66,12 +66,12 @@ export async function checkTrialled(
   { id: customer_id, organization_id }: CustomerRow,
   { email, card, now }: { email: string; card: string | null; now: Date },
 ): Promise<void> {
-  if (!organizationOut(seller).subscription_settings.prevent_trial_abuse) return;
-  const email_key = emailKey(email);
+  if (!serializeOrganization(seller).subscription_settings.prevent_trial_abuse) return;
+  const email_key = normalizeEmail(email);
   const claims = [`customer:${customer_id}`, `email:${email_key}`, ...(card === null ? [] : [`card:${card}`])];
   const of_card = card === null ? [] : await findOrdersOfCard(tx, organization_id, card);
   const isFirst =
     (await claimTrial(tx, checkout, claims, now)) &&
-    !(await hadTrial(tx, organization_id, { customer_id, email_key, of_card }));
+    !(await findFormerTrial(tx, organization_id, { customer_id, email_key, of_card }));
   if (!isFirst) throw new ApiError("TrialAlreadyRedeemed", "You have had a trial before. You can buy without it.");
 }

@@ -1,15 +1,15 @@
 import type { CheckoutCreate } from "../../shared/api/checkouts.ts";
 import type { Country } from "../../shared/countries.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
-import { minimumAmount } from "../../shared/money.ts";
+import { getMinimumAmount } from "../../shared/money.ts";
 import { findCustomer } from "../customers/store.ts";
 import type { LimitedDiscount } from "../discounts/rules.ts";
 import { findByCode, findDiscount } from "../discounts/store.ts";
 import type { Ctx, Tx } from "../lib/context.ts";
-import { newId } from "../lib/ids.ts";
-import { currencyOf } from "../lib/places.ts";
+import { createId } from "../lib/ids.ts";
+import { getCurrency } from "../lib/places.ts";
 import { holdMeters } from "../meters/store.ts";
-import { type OrganizationRow, organizationOut } from "../organizations/rules.ts";
+import { type OrganizationRow, serializeOrganization } from "../organizations/rules.ts";
 import { isFree } from "../products/lines.ts";
 import { checkPrices } from "../products/price-rules.ts";
 import { type PricedProduct, type PriceInsert, type PriceRow, planPrice } from "../products/rules.ts";
@@ -60,7 +60,7 @@ export async function choose(
   const [product] = products;
   const offered = product ? (own.get(product.id) ?? product.prices) : [];
   // That of the buyer's country where there is a price in it, else the seller's own (CHK-04).
-  const local = country && currencyOf(country);
+  const local = country && getCurrency(country);
   const known = offered.some(({ price_currency }) => price_currency === local) ? local : null;
   const price = named ?? pickPrice(offered, body.currency ?? known ?? seller.default_presentment_currency);
   return product && price && faults.length === 0 ? { products, product, price, own, made } : undefined;
@@ -92,7 +92,7 @@ async function makePrices(
   { prices }: Create,
   faults: Fault[],
 ): Promise<PriceInsert[]> {
-  const { default_presentment_currency: currency, feature_settings } = organizationOut(seller);
+  const { default_presentment_currency: currency, feature_settings } = serializeOrganization(seller);
   const created_at = clock.now();
   const made: PriceInsert[] = [];
   for (const [product_id, wanted] of Object.entries(prices ?? {})) {
@@ -115,7 +115,9 @@ async function makePrices(
     const place = { organization_id: seller.id, product_id, created_at, source: "ad_hoc" as const };
     if (wrong.length === 0)
       for (const price of wanted)
-        made.push(planPrice(price, { ...place, id: newId(created_at) }, { currency, minimumAmount }));
+        made.push(
+          planPrice(price, { ...place, id: createId(created_at) }, { currency, minimumAmount: getMinimumAmount }),
+        );
   }
   return made;
 }

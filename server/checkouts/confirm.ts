@@ -32,9 +32,9 @@ import {
   type CheckoutRow,
   checkComplete,
   checkProduct,
+  getPrices,
+  getProduct,
   moveCheckout,
-  pricesOf,
-  productOf,
 } from "./rules.ts";
 import { sealChallenge, serializePublicCheckout } from "./serialize.ts";
 import { isSignedQuote } from "./signed-quote.ts";
@@ -93,7 +93,7 @@ export async function confirmCheckout(
   const { aggregate, seller, payment, setup, ctx, isRefused, portal_token } = written;
   if (isRefused) throw refuseQuote(serializePublicCheckout(aggregate, seller, ctx));
   const settled = payment
-    ? await chargePayment(ctx, payment, productOf(aggregate).name)
+    ? await chargePayment(ctx, payment, getProduct(aggregate).name)
     : setup && (await executeSetup(ctx, setup));
   if (settled?.status === "failed") throw new ApiError("PaymentError", settled.message ?? "The payment was declined.");
   const row = { ...aggregate.row, payment_processor_metadata: describeChallenge(settled, ctx.config) };
@@ -144,7 +144,7 @@ async function writeConfirmation(
   const wantedTax = findWanted(ctx, filled, seller);
   const unwritten = { ...opened, aggregate: filled, payment: null, setup: null, isRefused: false, portal_token: null };
   if (wantedTax) return { ...unwritten, asks: wantedTax };
-  const product = productOf(filled);
+  const product = getProduct(filled);
   if (agreed && !isSignedQuote(agreed, filled.row, product, ctx)) {
     const row = await updateCheckout(tx, before.row, { ...patch, modified_at: now });
     const aggregate = { ...filled, row };
@@ -155,7 +155,7 @@ async function writeConfirmation(
   await checkSubscribed(tx, seller, filled);
   if (filled.discount) checkRedeemable(filled.discount, now);
   const { quote, trial_end } = filled.row;
-  const prices = pricesOf(filled);
+  const prices = getPrices(filled);
   const flags = computeFlags({ quote, prices, product, discount: filled.discount, trial_end });
   if (flags.is_payment_form_required && !isReadyForPayment(seller))
     throw new ApiError("PaymentNotReady", "This organization cannot take payments now.");
@@ -214,7 +214,7 @@ function planOrder(
   now: Date,
 ): NewOrder {
   const { quote, trial_end } = row;
-  const product = productOf({ row, ...aggregate });
+  const product = getProduct({ row, ...aggregate });
   const isRecurring = product.recurring_interval !== null;
   return {
     organization_id: row.organization_id,

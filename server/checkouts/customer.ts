@@ -4,8 +4,8 @@ import { emitCustomer, tellNamed } from "../customers/service.ts";
 import { findOthers, insertCustomer, lockCustomer, lockCustomerByEmail, updateCustomer } from "../customers/store.ts";
 import type { customers } from "../customers/tables.ts";
 import type { Ctx, Tx } from "../lib/context.ts";
-import { newId } from "../lib/ids.ts";
-import { changesOf } from "../lib/rows.ts";
+import { createId } from "../lib/ids.ts";
+import { listChanges } from "../lib/rows.ts";
 import type { CheckoutRow } from "./rules.ts";
 
 type Details = Partial<Pick<CustomerRow, "billing_name" | "billing_address" | "tax_id">>;
@@ -47,7 +47,7 @@ export async function findOrCreateCustomer(
       metadata: { ...known.metadata, ...row.customer_metadata },
     };
     await checkExternalId(tx, row, known.id);
-    const changes = changesOf(known, wanted, Object.keys(wanted) as (keyof typeof wanted)[]);
+    const changes = listChanges(known, wanted, Object.keys(wanted) as (keyof typeof wanted)[]);
     if (Object.keys(changes).length === 0) return { customer: known, isNew: false };
     const changed = await updateCustomer(tx, known, { ...changes, modified_at: now });
     await emitCustomer(tx, ctx, "customer.updated", changed);
@@ -58,7 +58,7 @@ export async function findOrCreateCustomer(
   await checkExternalId(tx, row, undefined);
   const values: typeof customers.$inferInsert = {
     ...details,
-    id: newId(now),
+    id: createId(now),
     organization_id,
     created_at: now,
     email: row.customer_email,

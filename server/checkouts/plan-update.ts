@@ -7,7 +7,7 @@ import { type Quote, untaxed } from "../../shared/pricing.ts";
 import type { TaxTreatment } from "../../shared/tax.ts";
 import { checkAnswers, keepFitting } from "../custom-fields/rules.ts";
 import { readTaxId } from "../customers/tax-ids.ts";
-import { covers, discountTermsIn, isRedeemable, type LimitedDiscount } from "../discounts/rules.ts";
+import { covers, findDiscountTerms, isRedeemable, type LimitedDiscount } from "../discounts/rules.ts";
 import type { PricedProduct, PriceRow } from "../products/rules.ts";
 import type { Sale } from "../tax/computed.ts";
 import {
@@ -18,15 +18,22 @@ import {
   checkSeats,
   checkTotal,
   computeFlags,
+  computeSeatBounds,
   computeTrial,
+  findPricesWith,
   isDiscountable,
   pickPrice,
-  pricesWith,
   quoteBasket,
-  seatBounds,
 } from "./quote.ts";
-import { asksForAddress, type CheckoutAggregate, type CheckoutRow, checkProduct, offerOf, productOf } from "./rules.ts";
-import { type Buyer, saleOf } from "./tax.ts";
+import {
+  asksForAddress,
+  type CheckoutAggregate,
+  type CheckoutRow,
+  checkProduct,
+  getOffer,
+  getProduct,
+} from "./rules.ts";
+import { type Buyer, describeSale } from "./tax.ts";
 
 type Update = Omit<z.output<typeof CheckoutUpdate>, "allow_trial">;
 type Confirm = Omit<z.output<typeof CheckoutConfirm>, "allow_trial" | "quote">;
@@ -36,7 +43,7 @@ export type Sent = Partial<Update & Confirm & { allow_trial: boolean | undefined
  * What an update is held against besides the checkout: the time, the discount that it names, where there is such a one, and
  * how the seller's sales are taxed.
  */
-export type Ground = {
+export type UpdateContext = {
   now: Date;
   discount: LimitedDiscount | undefined;
   taxation: (sale: Sale) => TaxTreatment;
@@ -47,9 +54,9 @@ type Choice = Pick<CheckoutAggregate, "price"> & { product: PricedProduct };
 /** The product and the price that are bought after an update (CHK-29). */
 function planChoice(aggregate: CheckoutAggregate, body: Sent, faults: Fault[]): Choice {
   const { row, products, price } = aggregate;
-  const product = productOf(aggregate);
+  const product = getProduct(aggregate);
   const currency = body.currency ?? row.quote.currency;
-  const offers = (one: PricedProduct) => offerOf(aggregate, one);
+  const offers = (one: PricedProduct) => getOffer(aggregate, one);
   const moved = body.product_id !== undefined && body.product_id !== row.product_id;
   if (body.product_price_id !== undefined && body.product_price_id !== row.product_price_id) {
     const owner = products.find((one) => offers(one).some((each) => each.id === body.product_price_id));
@@ -80,7 +87,7 @@ function planDiscount(
   prices: readonly PriceRow[],
   body: Sent,
   by: By,
-  ground: Ground,
+  ground: UpdateContext,
   faults: Fault[],
 ): LimitedDiscount | null {
   const field = by === "seller" ? ("discount_id" as const) : ("discount_code" as const);
@@ -92,7 +99,7 @@ function planDiscount(
     wanted &&
     covers(wanted, product.id) &&
     isDiscountable(prices) &&
-    discountTermsIn(wanted, price.price_currency) !== undefined &&
+    findDiscountTerms(wanted, price.price_currency) !== undefined &&
     (sent === undefined || isRedeemable(wanted, ground.now));
   if (isGood) return wanted;
   if (sent !== undefined)
@@ -112,10 +119,10 @@ function quoteTaxed(
   rest: Pick<Bought, "product" | "trial_end">,
   price: PriceRow,
   buyer: Buyer & Pick<CheckoutRow, "quote">,
-  { taxation }: Ground,
+  { taxation }: UpdateContext,
 ): Quote {
   const plain = quoteBasket({ ...basket, tax: untaxed });
-  const tax = taxation(saleOf(buyer, price, plain, buyer.quote.tax));
+  const tax = taxation(describeSale(buyer, price, plain, buyer.quote.tax));
   const { prices, discount } = basket;
   const quote = quoteBasket({ ...basket, tax });
   // Where nothing is collected, nobody asks whether the price holds it. What a service computed is told to it when it is paid.
@@ -131,17 +138,17 @@ function planPurchase(
   body: Sent,
   buyer: Buyer & Pick<CheckoutRow, "quote">,
   by: By,
-  ground: Ground,
+  ground: UpdateContext,
   faults: Fault[],
 ) {
   const { row } = aggregate;
   const choice = planChoice(aggregate, body, faults);
   const { product, price } = choice;
   const moved = product.id !== row.product_id;
-  const prices = pricesWith(offerOf(aggregate, product), price);
+  const prices = findPricesWith(getOffer(aggregate, product), price);
   faults.push(...checkCurrency(price, body.currency), ...checkAmount(prices, body.amount));
   // Seats and amount were chosen for what was bought before.
-  const kept = moved || seatBounds(prices, row) === null ? undefined : row.seats;
+  const kept = moved || computeSeatBounds(prices, row) === null ? undefined : row.seats;
   const seated = checkSeats(prices, { seats: body.seats ?? kept }, row);
   faults.push(...seated.faults);
   const isOpen = prices.some(({ amount_type }) => amount_type === "custom");
@@ -248,7 +255,7 @@ export function planChange(
   aggregate: CheckoutAggregate,
   body: Sent,
   by: By,
-  ground: Ground,
+  ground: UpdateContext,
 ): { aggregate: CheckoutAggregate; patch: Partial<CheckoutRow> } {
   const faults: Fault[] = [];
   const { row } = aggregate;

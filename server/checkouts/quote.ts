@@ -1,9 +1,9 @@
 import { addInterval } from "../../shared/calendar.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
-import { formatMoney, maximumAmount, minimumAmount } from "../../shared/money.ts";
+import { formatMoney, getMaximumAmount, getMinimumAmount } from "../../shared/money.ts";
 import { type AmountSource, computeQuote, type LineTerms, type Quote } from "../../shared/pricing.ts";
 import type { TaxTreatment } from "../../shared/tax.ts";
-import { discountTermsIn, type LimitedDiscount } from "../discounts/rules.ts";
+import { findDiscountTerms, type LimitedDiscount } from "../discounts/rules.ts";
 import { isFree, planLines } from "../products/lines.ts";
 import type { PricedProduct, PriceRow } from "../products/rules.ts";
 
@@ -12,7 +12,7 @@ export const pickPrice = (prices: readonly PriceRow[], currency?: string): Price
   prices.find((price) => price.price_currency === currency) ?? prices[0];
 
 /** The prices that are paid together with one: all in its currency. One that is not on sale any more stands alone. */
-export const pricesWith = (offered: readonly PriceRow[], picked: PriceRow): PriceRow[] =>
+export const findPricesWith = (offered: readonly PriceRow[], picked: PriceRow): PriceRow[] =>
   offered.some(({ id }) => id === picked.id)
     ? offered.filter(({ price_currency }) => price_currency === picked.price_currency)
     : [picked];
@@ -30,11 +30,11 @@ export function checkAmount(prices: readonly PriceRow[], chosen: number | null |
   const money = (amount: number): string => formatMoney(amount, price.price_currency);
   const say = (msg: string, type: string) => [fault(["amount"], msg, type, chosen)];
   const least = price.minimum_amount ?? 0;
-  const most = Math.min(price.maximum_amount ?? Number.POSITIVE_INFINITY, maximumAmount(price.price_currency));
+  const most = Math.min(price.maximum_amount ?? Number.POSITIVE_INFINITY, getMaximumAmount(price.price_currency));
   if (chosen < least) return say(`Amount must be at least ${money(least)}.`, "greater_than_equal");
   if (chosen > most) return say(`Amount must be at most ${money(most)}.`, "less_than_equal");
-  if (chosen > 0 && chosen < minimumAmount(price.price_currency)) {
-    return say(`Amount must be 0 or at least ${money(minimumAmount(price.price_currency))}.`, "invalid_amount");
+  if (chosen > 0 && chosen < getMinimumAmount(price.price_currency)) {
+    return say(`Amount must be 0 or at least ${money(getMinimumAmount(price.price_currency))}.`, "invalid_amount");
   }
   return [];
 }
@@ -46,7 +46,7 @@ const tiersOf = (prices: readonly PriceRow[]) =>
   prices.find(({ amount_type }) => amount_type === "seat_based")?.seat_tiers;
 
 /** How few and how many seats can be bought: as the price says, narrowed for this checkout; null where none are sold. */
-export function seatBounds(prices: readonly PriceRow[], { min_seats, max_seats }: SeatBounds) {
+export function computeSeatBounds(prices: readonly PriceRow[], { min_seats, max_seats }: SeatBounds) {
   const tiers = tiersOf(prices);
   return tiers
     ? {
@@ -62,7 +62,7 @@ export function checkSeats(
   asked: { seats?: number | null | undefined },
   bounds: SeatBounds,
 ): { seats: number | null; faults: Fault[] } {
-  const range = seatBounds(prices, bounds);
+  const range = computeSeatBounds(prices, bounds);
   const { seats } = asked;
   const refuse = (msg: string, type = "value_error") => ({ seats: null, faults: [fault(["seats"], msg, type, seats)] });
   if (!range) return seats ? refuse("Seats can only be set for seat-based pricing.") : { seats: null, faults: [] };
@@ -100,14 +100,14 @@ export const quoteBasket = (basket: Basket): Quote => {
     currency,
     seats: basket.seats,
     lines: planBasket(basket),
-    discount: (basket.discount && discountTermsIn(basket.discount, currency)) ?? null,
+    discount: (basket.discount && findDiscountTerms(basket.discount, currency)) ?? null,
     tax: basket.tax,
   });
 };
 
 /** More than can be charged at once is refused, and said where it can be mended. */
 export function checkTotal({ subtotal_amount, currency, seats }: Quote): Fault[] {
-  const most = maximumAmount(currency);
+  const most = getMaximumAmount(currency);
   if (subtotal_amount <= most) return [];
   const msg = `This comes to more than can be paid at once, ${formatMoney(most, currency)}.`;
   return [fault([seats === null ? "amount" : "seats"], msg, "less_than_equal", seats ?? subtotal_amount)];
@@ -156,7 +156,7 @@ export const isDiscountable = (prices: readonly PriceRow[]): boolean =>
   );
 
 /** Whether a card can be charged with it; less is owed, and asked for with the next order (ORD-04). */
-export const isChargeable = ({ total_amount, currency }: Quote): boolean => total_amount >= minimumAmount(currency);
+export const isChargeable = ({ total_amount, currency }: Quote): boolean => total_amount >= getMinimumAmount(currency);
 
 export type Bought = {
   quote: Quote;

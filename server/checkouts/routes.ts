@@ -3,11 +3,11 @@ import { z } from "zod";
 import { interval } from "../../shared/api/fields.ts";
 import { ApiError } from "../../shared/errors.ts";
 import { checkIdentity, type Identify } from "../http/actor.ts";
+import type { CheckoutRateLimit } from "../http/checkout-limits.ts";
 import { answerAccountError } from "../http/errors.ts";
-import { contextOf } from "../http/mount.ts";
-import type { CountOpening } from "../http/opening.ts";
+import { createRequestContext } from "../http/mount.ts";
 import { anonymous, type Deps } from "../lib/context.ts";
-import { faultsOf } from "../lib/faults.ts";
+import { readFaults } from "../lib/validation-errors.ts";
 import { createForUser } from "./service.ts";
 
 const scalar = z.union([z.string(), z.number(), z.boolean()]);
@@ -45,7 +45,12 @@ const CheckoutRequest = z
     message: "Name products or a slug.",
   });
 /** `POST /api/auth/checkout`: answers `{ url, redirect }`, or the account side's error shape, `{ code, message }`. */
-export function routeOwnCheckouts(app: FastifyInstance, deps: Deps, identify: Identify, count: CountOpening): void {
+export function routeOwnCheckouts(
+  app: FastifyInstance,
+  deps: Deps,
+  identify: Identify,
+  count: CheckoutRateLimit,
+): void {
   // Also what is refused before the handler runs, such as a body that is too large.
   const errorHandler = answerAccountError(deps.log);
   app.post("/api/auth/checkout", { errorHandler }, async (request, reply) => {
@@ -55,10 +60,10 @@ export function routeOwnCheckouts(app: FastifyInstance, deps: Deps, identify: Id
     count(request, user?.user_id);
     const body = CheckoutRequest.safeParse(request.body);
     if (!body.success)
-      throw new ApiError("RequestValidationError", faultsOf(["body"], body.error.issues, request.body));
+      throw new ApiError("RequestValidationError", readFaults(["body"], body.error.issues, request.body));
     const organization_id = user?.active_organization_id ?? null;
     const actor = user ? { ...anonymous, kind: "user" as const, user_id: user.user_id, organization_id } : anonymous;
-    const { url } = await createForUser(contextOf(deps, request, actor), body.data, user?.user_id ?? null);
+    const { url } = await createForUser(createRequestContext(deps, request, actor), body.data, user?.user_id ?? null);
     return reply.send({ url, redirect: body.data.redirect });
   });
 }

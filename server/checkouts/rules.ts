@@ -4,7 +4,7 @@ import { hasStates } from "../../shared/countries.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
 import type { LimitedDiscount } from "../discounts/rules.ts";
 import type { PricedProduct, PriceRow } from "../products/rules.ts";
-import { pricesWith } from "./quote.ts";
+import { findPricesWith } from "./quote.ts";
 import type { checkouts } from "./tables.ts";
 
 export type CheckoutRow = typeof checkouts.$inferSelect;
@@ -21,15 +21,15 @@ export type CheckoutAggregate = {
 };
 
 /** What a product is sold for in a checkout. */
-export const offerOf = ({ own }: Pick<CheckoutAggregate, "own">, product: PricedProduct): PriceRow[] =>
+export const getOffer = ({ own }: Pick<CheckoutAggregate, "own">, product: PricedProduct): PriceRow[] =>
   own.get(product.id) ?? product.prices;
 
 /** The prices that are paid together. */
-export const pricesOf = (aggregate: CheckoutAggregate): PriceRow[] =>
-  pricesWith(offerOf(aggregate, productOf(aggregate)), aggregate.price);
+export const getPrices = (aggregate: CheckoutAggregate): PriceRow[] =>
+  findPricesWith(getOffer(aggregate, getProduct(aggregate)), aggregate.price);
 
 /** The product that is bought. */
-export function productOf({ row, products }: CheckoutAggregate): PricedProduct {
+export function getProduct({ row, products }: CheckoutAggregate): PricedProduct {
   const product = products.find((one) => one.id === row.product_id);
   if (!product) throw new Error(`The checkout ${row.id} has lost its product.`);
   return product;
@@ -121,5 +121,5 @@ export function checkComplete(row: CheckoutRow, form_required: boolean, token: s
 }
 
 /** The address after a sale: every `{CHECKOUT_ID}` replaced as plain text, nothing else read in it (CHK-22). */
-export const successUrl = (row: Pick<CheckoutRow, "id" | "success_url">, url: string): string =>
+export const fillSuccessUrl = (row: Pick<CheckoutRow, "id" | "success_url">, url: string): string =>
   row.success_url === null ? `${url}/confirmation` : row.success_url.replaceAll("{CHECKOUT_ID}", row.id);

@@ -2,24 +2,24 @@ import type { CheckoutOrder, CheckoutPublic } from "../../shared/api/checkout-cl
 import type { Checkout } from "../../shared/api/checkouts.ts";
 import { notFound } from "../../shared/errors.ts";
 import type { Config } from "../config.ts";
-import { discountBaseOut } from "../discounts/rules.ts";
+import { serializeDiscountBase } from "../discounts/rules.ts";
 import { hasInvoice } from "../invoices/rules.ts";
-import { confirmedTo } from "../letters/rules.ts";
+import { findConfirmationAddress } from "../letters/rules.ts";
 import type { Clock } from "../lib/clock.ts";
 import { seal, tryUnseal } from "../lib/secrets.ts";
 import { computeTotals, type OrderAggregate } from "../orders/rules.ts";
-import { checkoutOrganizationOut, type OrganizationRow } from "../organizations/rules.ts";
+import { type OrganizationRow, serializeCheckoutOrganization } from "../organizations/rules.ts";
 import type { Waiting } from "../payments/settlement.ts";
-import { attachedOut, checkoutProductOut, priceOut } from "../products/rules.ts";
-import { computeFlags, computeTrial, seatBounds } from "./quote.ts";
+import { serializeAttached, serializeCheckoutProduct, serializePrice } from "../products/rules.ts";
+import { computeFlags, computeSeatBounds, computeTrial } from "./quote.ts";
 import {
   type CheckoutAggregate,
   type CheckoutRow,
   computeAddressFields,
-  offerOf,
-  pricesOf,
-  productOf,
-  successUrl,
+  fillSuccessUrl,
+  getOffer,
+  getPrices,
+  getProduct,
 } from "./rules.ts";
 import { signQuote } from "./signed-quote.ts";
 
@@ -46,8 +46,8 @@ function openChallenge(kept: CheckoutRow["payment_processor_metadata"], { secret
 
 function serializeCommon(aggregate: CheckoutAggregate, { config, clock, processor }: Shown) {
   const { row, products, price, discount } = aggregate;
-  const product = productOf(aggregate);
-  const prices = pricesOf(aggregate);
+  const product = getProduct(aggregate);
+  const prices = getPrices(aggregate);
   const url = buildUrl(row, config);
   const {
     product_ids: _,
@@ -61,14 +61,14 @@ function serializeCommon(aggregate: CheckoutAggregate, { config, clock, processo
   const key = processor.publishable_key;
   const { trial_end } = row;
   const seated = quote.lines.find(({ source }) => source.rule === "seats")?.source;
-  const range = seatBounds(prices, row);
+  const range = computeSeatBounds(prices, row);
   return {
     ...fields,
     ...computeFlags({ quote, prices, product, discount, trial_end }),
     quote: signQuote(row, product, { config, clock }),
     client_secret: openSecret(row, config),
     url,
-    success_url: successUrl(row, url),
+    success_url: fillSuccessUrl(row, url),
     payment_processor: "stripe" as const,
     payment_processor_metadata: {
       ...(key ? { publishable_key: key } : {}),
@@ -84,14 +84,14 @@ function serializeCommon(aggregate: CheckoutAggregate, { config, clock, processo
     max_units: null,
     ...computeTrial(row, product, row.modified_at ?? row.created_at),
     trial_end,
-    discount: discount && discountBaseOut(discount),
-    products: products.map((one) => checkoutProductOut(one, config.media_url)),
-    product: checkoutProductOut(product, config.media_url),
-    product_price: priceOut(price, product),
+    discount: discount && serializeDiscountBase(discount),
+    products: products.map((one) => serializeCheckoutProduct(one, config.media_url)),
+    product: serializeCheckoutProduct(product, config.media_url),
+    product_price: serializePrice(price, product),
     prices: Object.fromEntries(
-      products.map((one) => [one.id, offerOf(aggregate, one).map((each) => priceOut(each, one))]),
+      products.map((one) => [one.id, getOffer(aggregate, one).map((each) => serializePrice(each, one))]),
     ),
-    attached_custom_fields: attachedOut(product),
+    attached_custom_fields: serializeAttached(product),
   };
 }
 
@@ -113,7 +113,7 @@ export function serializeBought({ order, ...parts }: OrderAggregate, seller: Org
     invoice_number,
     items: parts.items.map(({ label, amount }) => ({ label, amount })),
     is_invoice_available: hasInvoice(order),
-    confirmation_email: confirmedTo({ order, ...parts }, seller),
+    confirmation_email: findConfirmationAddress({ order, ...parts }, seller),
   };
 }
 
@@ -134,5 +134,5 @@ export function serializePublicCheckout(
   } = serializeCommon(aggregate, shown);
   const { status, created_at, modified_at } = aggregate.row;
   const as_of = status === "open" ? shown.clock.now() : (modified_at ?? created_at);
-  return { ...fields, organization: checkoutOrganizationOut(seller), as_of };
+  return { ...fields, organization: serializeCheckoutOrganization(seller), as_of };
 }

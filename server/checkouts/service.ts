@@ -3,17 +3,17 @@ import type { checkoutClient } from "../../shared/api/checkout-client.ts";
 import { CheckoutCreate, type checkouts } from "../../shared/api/checkouts.ts";
 import type { Service } from "../../shared/contract.ts";
 import type { Country } from "../../shared/countries.ts";
-import { destinationOf, webPageOf } from "../../shared/destinations.ts";
+import { findDestination, findWebPage } from "../../shared/destinations.ts";
 import { ApiError, type Fault, fault, invalid, notFound } from "../../shared/errors.ts";
 import { untaxed } from "../../shared/pricing.ts";
 import { checkAnswers } from "../custom-fields/rules.ts";
 import { findCustomerByEmail } from "../customers/store.ts";
 import { answerLink, fetchDocument } from "../invoices/service.ts";
 import { atClockOf } from "../lib/clock.ts";
-import { type Ctx, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
-import { newId, newToken } from "../lib/ids.ts";
-import { pageOf } from "../lib/page.ts";
-import { countryOf } from "../lib/places.ts";
+import { type Ctx, requireOrganization, requireOrganizations, type Tx } from "../lib/context.ts";
+import { createId, createToken } from "../lib/ids.ts";
+import { buildPage } from "../lib/page.ts";
+import { getCountry } from "../lib/places.ts";
 import { hashToken, seal } from "../lib/secrets.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { findOrder } from "../orders/store.ts";
@@ -27,7 +27,7 @@ import { checkSubscribed, findOfBuyer, lockOfBuyer, type Opened } from "./access
 import { choose, findNamedDiscount, linkCustomer } from "./choose.ts";
 import { confirmCheckout } from "./confirm.ts";
 import { planChange, type Sent } from "./plan-update.ts";
-import { pricesWith, quoteBasket, seatBounds } from "./quote.ts";
+import { computeSeatBounds, findPricesWith, quoteBasket } from "./quote.ts";
 import { emitCheckout } from "./reactions.ts";
 import { asksForAddress, type CheckoutAggregate, type CheckoutRow, lifetime_ms } from "./rules.ts";
 import { buildUrl, serializeBought, serializeCheckout, serializePublicCheckout } from "./serialize.ts";
@@ -42,24 +42,24 @@ async function openCheckout(tx: Tx, asked: Ctx, organization_id: string, body: C
   const { seller } = taxed;
   const ctx = atClockOf(asked, seller);
   const faults: Fault[] = [];
-  const country = body.customer_ip_address ? countryOf(body.customer_ip_address) : null;
+  const country = body.customer_ip_address ? getCountry(body.customer_ip_address) : null;
   const chosen = await choose(tx, ctx, seller, body, country, faults);
   const { customer, external_id } = await linkCustomer(tx, organization_id, body, faults);
   const answers = checkAnswers(chosen?.product.fields ?? [], body.custom_field_data ?? {}, { complete: false });
   faults.push(...answers.faults);
   if (chosen)
     faults.push(
-      ...checkBounds(pricesWith(chosen.own.get(chosen.product.id) ?? chosen.product.prices, chosen.price), body),
+      ...checkBounds(findPricesWith(chosen.own.get(chosen.product.id) ?? chosen.product.prices, chosen.price), body),
     );
   if (!chosen || faults.length > 0) throw invalid(...faults);
   const { products, product, price, own, made } = chosen;
   const now = ctx.clock.now();
-  const prices = pricesWith(own.get(product.id) ?? product.prices, price);
+  const prices = findPricesWith(own.get(product.id) ?? product.prices, price);
   const seats =
-    seatBounds(prices, { min_seats: body.min_seats ?? null, max_seats: body.max_seats ?? null })?.least ?? null;
-  const secret = newToken("polar_c_");
+    computeSeatBounds(prices, { min_seats: body.min_seats ?? null, max_seats: body.max_seats ?? null })?.least ?? null;
+  const secret = createToken("polar_c_");
   const draft: CheckoutRow = {
-    id: newId(now),
+    id: createId(now),
     organization_id,
     created_at: now,
     modified_at: null,
@@ -142,7 +142,7 @@ const at = (country: Country): Address => ({
 
 /** The bounds of seats that a checkout is made with fit each other and the price (CHK-07). */
 function checkBounds(prices: readonly PriceRow[], { min_seats, max_seats }: Create): Fault[] {
-  const range = seatBounds(prices, { min_seats: min_seats ?? null, max_seats: max_seats ?? null });
+  const range = computeSeatBounds(prices, { min_seats: min_seats ?? null, max_seats: max_seats ?? null });
   const field = min_seats ? "min_seats" : "max_seats";
   const sent = min_seats ?? max_seats;
   if (!sent) return [];
@@ -155,28 +155,28 @@ function checkBounds(prices: readonly PriceRow[], { min_seats, max_seats }: Crea
 /** The checkouts of the API. */
 export const checkoutService: Service<typeof checkouts, Ctx> = {
   async list(ctx, { query }) {
-    const { items, total } = await store.listCheckouts(ctx.db, organizationsOf(ctx), query);
-    return pageOf(
+    const { items, total } = await store.listCheckouts(ctx.db, requireOrganizations(ctx), query);
+    return buildPage(
       items.map((one) => serializeCheckout(one, ctx)),
       total,
       query,
     );
   },
   async get(ctx, { params }) {
-    const row = await store.findCheckout(ctx.db, organizationOf(ctx), params.id);
+    const row = await store.findCheckout(ctx.db, requireOrganization(ctx), params.id);
     if (!row) throw notFound();
     return serializeCheckout(await store.loadCheckout(ctx.db, row), ctx);
   },
   create: (ctx, { body }) =>
     withTax(
-      (keep) => transact(ctx, async (tx) => keep(await openCheckout(tx, ctx, organizationOf(ctx), body))),
+      (keep) => transact(ctx, async (tx) => keep(await openCheckout(tx, ctx, requireOrganization(ctx), body))),
       (aggregate) => serializeCheckout(aggregate, ctx),
     ),
   update: (ctx, { params, body }) =>
     withTax(
       (keep) =>
         transact(ctx, async (tx) => {
-          const row = await store.lockOrRefuse(tx, organizationOf(ctx), params.id);
+          const row = await store.lockOrRefuse(tx, requireOrganization(ctx), params.id);
           if (!row) throw notFound();
           if (row.status !== "open" || row.expires_at < ctx.clock.now())
             throw new ApiError("NotOpenCheckout", "This checkout is no longer open.");
@@ -293,8 +293,8 @@ async function pagesOf(ctx: Ctx, organization_id: string, request: ForUser) {
   const read = (field: "successUrl" | "returnUrl"): string | null => {
     const text = request[field];
     if (text === undefined) return null;
-    const here = destinationOf(text, [new URL(ctx.config.url).origin]);
-    const page = webPageOf(text);
+    const here = findDestination(text, [new URL(ctx.config.url).origin]);
+    const page = findWebPage(text);
     const isTheirs = page && ((ctx.config.loopback && isLocal(page.hostname)) || (seller && isOwnPage(seller, page)));
     if (here || isTheirs) return (here ?? page)?.href ?? null;
     const msg = "Only a page of the organization: on its website, or on one of its embed_hosts.";
@@ -320,7 +320,7 @@ export async function createForUser(ctx: Ctx, request: ForUser, user_id: string 
   const named = request.products === undefined ? undefined : [request.products].flat();
   const seller = named
     ? await findSeller(ctx.db, named)
-    : await store.sellerOfSlug(ctx.db, request.slug ?? "", ctx.actor.organization_id);
+    : await store.findSellerOfSlug(ctx.db, request.slug ?? "", ctx.actor.organization_id);
   const bySlug = seller && request.slug && !named ? await store.findBySlug(ctx.db, seller, request.slug) : undefined;
   const products = named ?? (bySlug ? [bySlug.id] : undefined);
   if (!seller || !products) throw invalid(fault([named ? "products" : "slug"], "Product does not exist."));

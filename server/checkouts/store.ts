@@ -5,15 +5,15 @@ import type { Erased } from "../customers/rules.ts";
 import { customers } from "../customers/tables.ts";
 import { findKept } from "../discounts/store.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { isOneOf, regionOnly, unlessNamed } from "../lib/forget.ts";
+import { forgetIfNamed, isOneOf, keepRegion } from "../lib/forget.ts";
 import {
+  computeOffset,
   type ListQuery,
   loadByOrganization,
   matchAny,
   matchFilters,
+  matchOrganizations,
   matchText,
-  offsetOf,
-  ofOrganizations,
   orderBy,
 } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
@@ -24,7 +24,7 @@ import type { PricedProduct } from "../products/rules.ts";
 import { findPrices, findProducts } from "../products/store.ts";
 import { products } from "../products/tables.ts";
 import type { TaxedSeller } from "../tax/rules.ts";
-import { registrationsOf } from "../tax/store.ts";
+import { selectRegistrations } from "../tax/store.ts";
 import type { CheckoutAggregate, CheckoutRow } from "./rules.ts";
 import { checkoutSecrets, checkouts } from "./tables.ts";
 
@@ -84,14 +84,14 @@ export async function listCheckouts(db: Database, organizations: readonly string
     status: matchAny(checkouts.status),
     query: matchText(checkouts.customer_email),
   });
-  const where = and(ofOrganizations(checkouts.organization_id, organizations), asked);
+  const where = and(matchOrganizations(checkouts.organization_id, organizations), asked);
   const rows = await db
     .select()
     .from(checkouts)
     .where(where)
     .orderBy(...orderBy(filter.sorting, sortable, checkouts.id))
     .limit(filter.limit)
-    .offset(offsetOf(filter));
+    .offset(computeOffset(filter));
   const count = () => db.$count(checkouts, where);
   const total = await countMatching(db, organizations, "checkouts", asked, count);
   return { items: await loadAll(db, rows), total };
@@ -109,7 +109,7 @@ export async function findCheckout(
 
 const bySecret = (db: Database, hashes: readonly string[]) =>
   db
-    .select({ row: checkouts, seller: organization, registrations: registrationsOf(checkouts.organization_id) })
+    .select({ row: checkouts, seller: organization, registrations: selectRegistrations(checkouts.organization_id) })
     .from(checkoutSecrets)
     .innerJoin(checkouts, followKey(checkoutSecrets.checkout_id, checkouts))
     .innerJoin(organization, eq(organization.id, checkouts.organization_id))
@@ -190,7 +190,11 @@ const hasSlug = (slug: string) =>
   and(eq(products.is_archived, false), sql`${products.metadata} @> ${JSON.stringify({ slug })}::jsonb`);
 
 /** Which organization a slug's product is sold by: the one that is preferred, or the only one that has such a product. */
-export async function sellerOfSlug(db: Database, slug: string, preferred: string | null): Promise<string | undefined> {
+export async function findSellerOfSlug(
+  db: Database,
+  slug: string,
+  preferred: string | null,
+): Promise<string | undefined> {
   const rows = await db.selectDistinct({ id: products.organization_id }).from(products).where(hasSlug(slug));
   return (rows.find(({ id }) => id === preferred) ?? (rows.length === 1 ? rows[0] : undefined))?.id;
 }
@@ -230,11 +234,11 @@ export async function eraseBuyer(tx: Tx, person: Erased): Promise<void> {
       customer_email: null,
       customer_ip_address: null,
       customer_billing_name: null,
-      customer_billing_address: regionOnly(checkouts.customer_billing_address),
+      customer_billing_address: keepRegion(checkouts.customer_billing_address),
       customer_tax_id: null,
       customer_metadata: {},
       custom_field_data: {},
-      metadata: unlessNamed(checkouts.metadata, person),
+      metadata: forgetIfNamed(checkouts.metadata, person),
     })
     .where(and(eq(checkouts.organization_id, organization_id), or(eq(checkouts.customer_id, id), nameless)));
 }

@@ -2,10 +2,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { and, desc, eq, sql } from "drizzle-orm";
 import type { FastifyInstance } from "fastify";
 import { checkIdentity, type Identify } from "../http/actor.ts";
-import { contextOf } from "../http/mount.ts";
-import { type Send, sendEvents, sseMessage } from "../http/sse.ts";
+import { createRequestContext } from "../http/mount.ts";
+import { formatSseMessage, type Send, sendEvents } from "../http/sse.ts";
 import { anonymous, type Ctx, type Deps } from "../lib/context.ts";
-import { newId } from "../lib/ids.ts";
+import { createId } from "../lib/ids.ts";
 import { events } from "../lib/tables.ts";
 import type { Tail, TailedEvent } from "../lib/tail.ts";
 import { findTold } from "../webhooks/store.ts";
@@ -37,7 +37,7 @@ function keyOf(event: TailedEvent, checkout_id: string): string | undefined {
   return changed && fieldOf(event.data, "id") === checkout_id ? "checkout.updated" : undefined;
 }
 
-const message = (id: string, key: string, payload: object): string => sseMessage({ id, key, payload });
+const message = (id: string, key: string, payload: object): string => formatSseMessage({ id, key, payload });
 
 /** `GET /v1/checkouts/client/{client_secret}/stream`: what becomes of a checkout, as server-sent events (CHK-60, CHK-61). */
 export function routeCheckoutStream(app: FastifyInstance, options: StreamOptions): void {
@@ -48,7 +48,7 @@ export function routeCheckoutStream(app: FastifyInstance, options: StreamOptions
       checkIdentity(await identify(request));
       // The place is taken before the checkout is read: what happens in between is said twice rather than not at all.
       const from = await tail.now();
-      const checkout = await options.find(contextOf(deps, request, anonymous), request.params.client_secret);
+      const checkout = await options.find(createRequestContext(deps, request, anonymous), request.params.client_secret);
       const latest = await latestUpdate(deps, checkout.organization_id, checkout.id);
       return sendEvents({ request, reply, log: deps.log }, async (send, gone) => {
         const over = AbortSignal.timeout(options.lifetime_ms ?? lifetime_ms_standard);
@@ -56,8 +56,9 @@ export function routeCheckoutStream(app: FastifyInstance, options: StreamOptions
         const signal = AbortSignal.any([gone, over, ended.signal]);
         /** Events the seller is still to be told of: the latest of each status. */
         const untold = new Map<string, string>();
-        if (checkout.status === "succeeded") await send(message(newId(deps.clock.now()), "checkout.order_created", {}));
-        await send(message(latest?.id ?? newId(deps.clock.now()), "checkout.updated", { status: checkout.status }));
+        if (checkout.status === "succeeded")
+          await send(message(createId(deps.clock.now()), "checkout.order_created", {}));
+        await send(message(latest?.id ?? createId(deps.clock.now()), "checkout.updated", { status: checkout.status }));
         if (latest?.status === checkout.status) untold.set(checkout.status, latest.id);
         const telling = tellDelivered(options, checkout.organization_id, untold, send, signal);
         for await (const event of tail.follow(checkout.organization_id, from, signal)) {
@@ -67,7 +68,7 @@ export function routeCheckoutStream(app: FastifyInstance, options: StreamOptions
           await send(message(event.id, key, key === "checkout.updated" ? { status } : {}));
           if (event.type === "checkout.updated") untold.set(status, event.id);
         }
-        if (over.aborted && !gone.aborted) await send(sseMessage({ type: "reconnect" }));
+        if (over.aborted && !gone.aborted) await send(formatSseMessage({ type: "reconnect" }));
         // Also when it was the server that ended the following.
         ended.abort();
         await telling;
@@ -91,7 +92,7 @@ async function tellDelivered(
       for (const [status, id] of [...untold]) {
         if (!done.includes(id)) continue;
         untold.delete(status);
-        await send(message(newId(deps.clock.now()), "checkout.webhook_event_delivered", { status }));
+        await send(message(createId(deps.clock.now()), "checkout.webhook_event_delivered", { status }));
       }
     } catch (error) {
       if (!signal.aborted) deps.log.warn({ err: error }, "Deliveries could not be looked at; it will be tried again.");

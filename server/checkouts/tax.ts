@@ -1,6 +1,6 @@
 import { fault, invalid } from "../../shared/errors.ts";
 import { computeQuote, type Quote } from "../../shared/pricing.ts";
-import { serverClock } from "../lib/clock.ts";
+import { getServerClock } from "../lib/clock.ts";
 import type { Ctx } from "../lib/context.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import type { OrganizationRow } from "../organizations/rules.ts";
@@ -13,7 +13,7 @@ import { loadCheckout, lockCheckout, updateCheckout } from "./store.ts";
 export type Buyer = Pick<CheckoutRow, "customer_billing_address" | "customer_tax_id" | "is_business_customer">;
 
 /** A sale as its tax follows from it. Who sends a tax number is a business; who says that they are none has none (CHK-33). */
-export const saleOf = (
+export const describeSale = (
   { customer_billing_address: address, customer_tax_id: tax_id, is_business_customer }: Buyer,
   { tax_behavior }: PriceRow,
   quote: Sale["quote"],
@@ -30,7 +30,7 @@ export const saleOf = (
 /** What a service is to be asked, where it computes the tax and has not yet computed that of this checkout; else null. */
 export function findWanted(ctx: Ctx, { row, price }: CheckoutAggregate, seller: OrganizationRow): Wanted | null {
   if (!ctx.taxCalculator || row.quote.tax_amount !== null) return null;
-  return planRequest(saleOf(row, price, row.quote, row.quote.tax), seller, serverClock(ctx.clock).now());
+  return planRequest(describeSale(row, price, row.quote, row.quote.tax), seller, getServerClock(ctx.clock).now());
 }
 
 const ask = (ctx: Ctx, checkout_id: string, wanted: Wanted): Promise<Computed | undefined> =>

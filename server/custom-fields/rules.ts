@@ -2,25 +2,25 @@ import { z } from "zod";
 import { type CustomField, type CustomFieldUpdate, readProperties } from "../../shared/api/custom-fields.ts";
 import type { customFieldData } from "../../shared/api/fields.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
-import { faultsOf } from "../lib/faults.ts";
-import { changesOf } from "../lib/rows.ts";
+import { listChanges } from "../lib/rows.ts";
+import { readFaults } from "../lib/validation-errors.ts";
 import type { customFields } from "./tables.ts";
 
 export type CustomFieldRow = typeof customFields.$inferSelect;
 type Update = z.output<typeof CustomFieldUpdate>;
 
 /** A custom field as it is answered. */
-export function customFieldOut({ deleted_at: _, former_slugs: __, ...row }: CustomFieldRow): CustomField {
+export function serializeCustomField({ deleted_at: _, former_slugs: __, ...row }: CustomFieldRow): CustomField {
   // The properties were checked by the type's own shape when they were written.
   return row as CustomField;
 }
 
 /** The slug is taken by another field of the organization (CUF-02). */
-export const slugTaken = (slug: string): Fault =>
+export const describeTakenSlug = (slug: string): Fault =>
   fault(["slug"], "Custom field with this slug already exists.", "value_error", slug);
 
 /** Answers are still found under the slug; they would be taken for the new field's. */
-export const slugInUse = (slug: string): Fault =>
+export const describeSlugInUse = (slug: string): Fault =>
   fault(["slug"], "Answers are still being moved away from this slug. Try again in a moment.", "value_error", slug);
 
 /** The columns that an update changes, or every fault of it (CUF-01, CUF-03). */
@@ -32,11 +32,11 @@ export function planUpdate(
   const faults: Fault[] = [];
   if (body.type !== undefined && body.type !== row.type)
     faults.push(fault(["type"], "The type of a custom field can't be changed.", "value_error", body.type));
-  const patch = changesOf(row, body, ["slug", "name", "metadata"]);
+  const patch = listChanges(row, body, ["slug", "name", "metadata"]);
   if (body.properties !== undefined) {
     const result = readProperties(row.type, body.properties);
-    if (result.success) Object.assign(patch, changesOf(row, { properties: result.data }, ["properties"]));
-    else faults.push(...faultsOf(["body", "properties"], result.error.issues, body.properties));
+    if (result.success) Object.assign(patch, listChanges(row, { properties: result.data }, ["properties"]));
+    else faults.push(...readFaults(["body", "properties"], result.error.issues, body.properties));
   }
   return { patch: Object.keys(patch).length === 0 ? {} : { ...patch, modified_at: now }, faults };
 }

@@ -1,7 +1,15 @@
 import { and, eq, inArray, isNull, ne, sql } from "drizzle-orm";
 import type { customFields as operations } from "../../shared/api/custom-fields.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { type ListQuery, listRows, matchAny, matchFilters, matchText, ofOrganizations, orderBy } from "../lib/page.ts";
+import {
+  type ListQuery,
+  listRows,
+  matchAny,
+  matchFilters,
+  matchOrganizations,
+  matchText,
+  orderBy,
+} from "../lib/page.ts";
 import { matchKey, type RowKey } from "../lib/rows.ts";
 import type { CustomFieldRow } from "./rules.ts";
 import { customFields } from "./tables.ts";
@@ -14,7 +22,7 @@ const sortable = {
   type: customFields.type,
 };
 const living = (organizations: string | readonly string[]) =>
-  and(ofOrganizations(customFields.organization_id, organizations), isNull(customFields.deleted_at));
+  and(matchOrganizations(customFields.organization_id, organizations), isNull(customFields.deleted_at));
 
 /** One page of custom fields, and how many there are (CUF-11). */
 export async function listCustomFields(db: Database, organizations: readonly string[], filter: Filter) {

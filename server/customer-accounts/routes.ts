@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { portalAccounts, showing_max_s } from "../../shared/api/portal-accounts.ts";
 import type { Deps } from "../lib/context.ts";
-import { cookiesIn } from "../lib/cookies.ts";
+import { parseCookies } from "../lib/cookies.ts";
 import { finishConnecting } from "./service.ts";
 
 const callback = "/v1/customer-portal/oauth-accounts/callback";
@@ -28,7 +28,7 @@ export function routeConnecting(app: FastifyInstance, deps: Deps): void {
   });
   app.get<{ Querystring: Record<string, unknown> }>(callback, async (request, reply) => {
     const text = (name: string) => (typeof request.query[name] === "string" ? request.query[name] : undefined);
-    const cookies = cookiesIn(request.headers.cookie).flatMap(([name, value]) =>
+    const cookies = parseCookies(request.headers.cookie).flatMap(([name, value]) =>
       name.startsWith(cookie_prefix) ? [value] : [],
     );
     const given = Object.fromEntries(

@@ -1,21 +1,21 @@
 import { createHash } from "node:crypto";
 import { type Platform, showing_max_s } from "../../shared/api/portal-accounts.ts";
-import { destinationOf } from "../../shared/destinations.ts";
+import { findDestination } from "../../shared/destinations.ts";
 import { fault, invalid, notFound, notPermitted } from "../../shared/errors.ts";
-import { serverClock } from "../lib/clock.ts";
+import { getServerClock } from "../lib/clock.ts";
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
-import { newId, randomText } from "../lib/ids.ts";
+import { createId, drawText } from "../lib/ids.ts";
 import { Busy } from "../lib/outside.ts";
-import { defineSignal, signal } from "../lib/reactions.ts";
-import { hashesOf, hashToken, sameText, seal, tryUnseal } from "../lib/secrets.ts";
+import { defineSignal, sendSignal } from "../lib/reactions.ts";
+import { hashToken, hashWithEach, isSameText, seal, tryUnseal } from "../lib/secrets.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { findClockOf, findOrganization } from "../organizations/store.ts";
 import * as store from "./store.ts";
 import {
-  authorizeUrl,
+  buildAuthorizeUrl,
   exchangeCode,
+  findMissingClient,
   findPerson,
-  missingClient,
   platformNames,
   readTokens,
   renewTokens,
@@ -44,17 +44,17 @@ export async function beginConnecting(
   { platform, return_to }: { platform: Platform; return_to?: string | undefined },
 ): Promise<{ url: string }> {
   const { config } = ctx;
-  const missing = missingClient(config, platform);
+  const missing = findMissingClient(config, platform);
   if (missing) throw notPermitted(`${platformNames[platform]} is not set up on this server: ${missing} is missing.`);
-  const target = return_to === undefined ? undefined : destinationOf(return_to, [config.url]);
+  const target = return_to === undefined ? undefined : findDestination(return_to, [config.url]);
   if (return_to !== undefined && !target)
     throw invalid({ ...fault([], "This is no page of this server."), loc: ["query", "return_to"] });
-  const state = randomText(state_length);
-  const now = serverClock(ctx.clock).now();
+  const state = drawText(state_length);
+  const now = getServerClock(ctx.clock).now();
   await transact(ctx, async (tx) => {
     const seller = target ? undefined : await findOrganization(tx, asker.organization_id);
     await store.saveRequest(tx, {
-      id: newId(now),
+      id: createId(now),
       created_at: ctx.clock.now(),
       ...asker,
       platform,
@@ -64,7 +64,7 @@ export async function beginConnecting(
     });
   });
   const challenge = createHash("sha256").update(verifierOf(config.secret, state)).digest("base64url");
-  return { url: authorizeUrl(config, platform, state, challenge) };
+  return { url: buildAuthorizeUrl(config, platform, state, challenge) };
 }
 
 /** What somebody has come back with, and the states that their browser was given. */
@@ -78,14 +78,14 @@ type Return = {
 /** Keep the account that a customer has shown to be theirs; answers the address on this server where they go on. */
 export async function finishConnecting(deps: Deps, { state, code, error, cookies }: Return): Promise<string> {
   const { config } = deps;
-  const now = serverClock(deps.clock).now();
-  const isTheirs = state !== undefined && cookies.some((one) => sameText(one, state));
-  const taken = isTheirs ? await store.takeRequest(deps.db, hashesOf(config.secrets, state)) : undefined;
+  const now = getServerClock(deps.clock).now();
+  const isTheirs = state !== undefined && cookies.some((one) => isSameText(one, state));
+  const taken = isTheirs ? await store.takeRequest(deps.db, hashWithEach(config.secrets, state)) : undefined;
   if (!taken || !state || taken.expires_at <= now) return "/error?error=state_mismatch";
   const { organization_id, customer_id, platform } = taken;
   const back = (name: string, value: string): string => {
     // As it was when it was noted; whoever writes to the database sends nobody elsewhere either.
-    const url = destinationOf(taken.return_to, [config.url]) ?? new URL(config.url);
+    const url = findDestination(taken.return_to, [config.url]) ?? new URL(config.url);
     url.searchParams.set(name, value);
     return url.pathname + url.search;
   };
@@ -109,8 +109,8 @@ export async function finishConnecting(deps: Deps, { state, code, error, cookies
     // A customer is let into a guild in their own name; of a repository only their number has to be known.
     const kept = platform === "discord" ? keptTokens(deps, tokens, now) : {};
     const owner = { organization_id, customer_id, member_id: beginner.member_id, platform };
-    await store.saveAccount(tx, { id: newId(created_at), created_at, ...owner, ...person, ...kept });
-    await signal(tx, seller, accountChanged, owner);
+    await store.saveAccount(tx, { id: createId(created_at), created_at, ...owner, ...person, ...kept });
+    await sendSignal(tx, seller, accountChanged, owner);
   });
   return back("connected", platform);
 }
@@ -125,7 +125,7 @@ export async function disconnect(tx: Tx, ctx: Deps | Ctx, owner: store.Owner, pl
   const found = await store.findAccount(tx, owner, platform);
   if (!found) throw notFound();
   await store.deleteAccount(tx, found);
-  await signal(tx, ctx, accountChanged, found);
+  await sendSignal(tx, ctx, accountChanged, found);
 }
 
 /** Somebody has left their team: nothing is given to their accounts any more. */
@@ -135,7 +135,7 @@ export async function forgetAccountsOfMember(
   { organization_id, customer_id, id }: { organization_id: string; customer_id: string; id: string },
 ): Promise<void> {
   for (const platform of await store.deleteAccountsOfMember(tx, { organization_id, id }))
-    await signal(tx, ctx, accountChanged, { organization_id, customer_id, member_id: id, platform });
+    await sendSignal(tx, ctx, accountChanged, { organization_id, customer_id, member_id: id, platform });
 }
 
 /** Of who is gone no account is kept. */
@@ -162,7 +162,7 @@ export async function findFreshToken(
   const text = tryUnseal(config.secrets, row.tokens_sealed);
   if (text === null) return null;
   const tokens = readTokens(text);
-  const now = serverClock(deps.clock).now();
+  const now = getServerClock(deps.clock).now();
   if (row.expires_at === null || row.expires_at.getTime() > now.getTime() + margin_ms) return tokens.access_token;
   if (tokens.refresh_token === undefined) return null;
   // Noted before it is asked for: what is given for it is given once.

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { Platform } from "../../shared/api/portal-accounts.ts";
 import type { Config } from "../config.ts";
-import { gitHubHeaders } from "../lib/github.ts";
-import { readable } from "../lib/outside.ts";
+import { getGitHubHeaders } from "../lib/github.ts";
+import { cleanText } from "../lib/outside.ts";
 import { fetchService } from "../lib/services.ts";
 
 /** How people know a platform. */
@@ -23,7 +23,7 @@ export type Tokens = z.output<typeof Tokens>;
 /** Tokens as they are kept. */
 export const readTokens = (text: string): Tokens => Tokens.parse(JSON.parse(text));
 
-const shownName = z.string().transform((text) => readable(text, names_most) || null);
+const shownName = z.string().transform((text) => cleanText(text, names_most) || null);
 const Person = {
   discord: z.object({ id: z.string().regex(/^\d{1,20}$/), username: shownName }),
   github: z.object({ id: z.int().positive(), login: shownName }),
@@ -45,7 +45,7 @@ const places = {
 const scopes = { discord: "identify email guilds.join", github: "user user:email" };
 
 /** Which setting a platform lacks; undefined where it has all that customers need to show an account. */
-export const missingClient = (config: Config, platform: Platform): string | undefined =>
+export const findMissingClient = (config: Config, platform: Platform): string | undefined =>
   ({
     discord: ["DISCORD_CLIENT_ID", "DISCORD_CLIENT_SECRET"] as const,
     github: ["GITHUB_CLIENT_ID", "GITHUB_CLIENT_SECRET"] as const,
@@ -58,7 +58,7 @@ const clientOf = (config: Config, platform: Platform) =>
 const callbackOf = ({ url }: Config): string => `${url}/v1/customer-portal/oauth-accounts/callback`;
 
 /** Where a customer shows that an account is theirs. Discord takes no challenge of who has a secret. */
-export function authorizeUrl(config: Config, platform: Platform, state: string, challenge: string): string {
+export function buildAuthorizeUrl(config: Config, platform: Platform, state: string, challenge: string): string {
   const url = new URL(places[platform](config).authorize);
   const asked = {
     client_id: clientOf(config, platform).client_id,
@@ -121,7 +121,7 @@ export async function findPerson(
 ): Promise<{ account_number: string; username: string | null } | undefined> {
   const headers =
     platform === "github"
-      ? gitHubHeaders(access_token)
+      ? getGitHubHeaders(access_token)
       : { authorization: `Bearer ${access_token}`, "user-agent": "floe" };
   const { status, json } = await fetchService(places[platform](config).me, { headers });
   if (status !== 200) return undefined;

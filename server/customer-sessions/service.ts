@@ -1,12 +1,12 @@
 import type { CustomerSession, customerSessions } from "../../shared/api/customer-sessions.ts";
 import type { Service } from "../../shared/contract.ts";
 import { fault, invalid } from "../../shared/errors.ts";
-import { type CustomerRow, customerOut } from "../customers/rules.ts";
+import { type CustomerRow, serializeCustomer } from "../customers/rules.ts";
 import { findCustomer } from "../customers/store.ts";
-import { serverClock } from "../lib/clock.ts";
-import { type Ctx, type Database, type Deps, type Identity, organizationOf, type Tx } from "../lib/context.ts";
-import { newId, newToken } from "../lib/ids.ts";
-import { hashesOf, hashToken } from "../lib/secrets.ts";
+import { getServerClock } from "../lib/clock.ts";
+import { type Ctx, type Database, type Deps, type Identity, requireOrganization, type Tx } from "../lib/context.ts";
+import { createId, createToken } from "../lib/ids.ts";
+import { hashToken, hashWithEach } from "../lib/secrets.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { findMember } from "../members/store.ts";
 import { findOrganization } from "../organizations/store.ts";
@@ -24,10 +24,10 @@ export async function openSession(
   { id: customer_id, organization_id }: Pick<CustomerRow, "id" | "organization_id">,
   { return_url = null, member_id = null }: { return_url?: string | null; member_id?: string | null } = {},
 ): Promise<{ row: store.SessionRow; token: string }> {
-  const token = newToken(member_id === null ? token_prefix : member_prefix);
-  const now = serverClock(clock).now();
+  const token = createToken(member_id === null ? token_prefix : member_prefix);
+  const now = getServerClock(clock).now();
   const row = await store.insertSession(db, {
-    id: newId(now),
+    id: createId(now),
     organization_id,
     created_at: now,
     token_hash: hashToken(config.secret, token),
@@ -42,7 +42,7 @@ export async function openSession(
 /** Whose customer session a token is; undefined for what is no such token. */
 export async function identifyCustomer({ db, clock, config }: Deps, token: string): Promise<Identity | undefined> {
   if (!token.startsWith(token_prefix) && !token.startsWith(member_prefix)) return undefined;
-  const found = await store.findHolder(db, hashesOf(config.secrets, token), serverClock(clock).now());
+  const found = await store.findHolder(db, hashWithEach(config.secrets, token), getServerClock(clock).now());
   if (!found) return { kind: "invalid" };
   const { member_id, role, ...session } = found;
   return { kind: "customer", ...session, member: member_id === null || role === null ? null : { id: member_id, role } };
@@ -58,7 +58,7 @@ const portalUrl = (base: string, slug: string, token: string, email: string | nu
 export const customerSessionService: Service<typeof customerSessions, Ctx> = {
   create: (ctx, { body }) =>
     transact(ctx, async (tx): Promise<CustomerSession> => {
-      const organization_id = organizationOf(ctx);
+      const organization_id = requireOrganization(ctx);
       const external_id = body.external_customer_id ?? body.customer_external_id ?? "";
       const by = body.customer_id ? { id: body.customer_id } : { external_id };
       const customer = await findCustomer(tx, organization_id, by);
@@ -79,6 +79,6 @@ export const customerSessionService: Service<typeof customerSessions, Ctx> = {
       const { created_at, modified_at, expires_at, return_url, customer_id } = row;
       const customer_portal_url = portalUrl(ctx.config.url, seller.slug, token, member?.email ?? customer.email);
       const shown = { id: row.id, created_at, modified_at, expires_at, return_url, customer_id };
-      return { ...shown, token, customer_portal_url, customer: customerOut(customer) };
+      return { ...shown, token, customer_portal_url, customer: serializeCustomer(customer) };
     }),
 };

@@ -4,9 +4,9 @@ import { groupByPeriod, poolUse } from "../../shared/usage.ts";
 import { benefits } from "../benefits/tables.ts";
 import { benefitGrants } from "../grants/tables.ts";
 import type { Database } from "../lib/context.ts";
-import { gathered } from "../lib/gather.ts";
-import { followKey, isAmong, rowFromJson, rowsFromJson, sellerOf } from "../lib/rows.ts";
-import { madeOnce } from "../lib/statements.ts";
+import { gatherCalls } from "../lib/gather.ts";
+import { followKey, isAmong, matchSeller, readRow, readRows } from "../lib/rows.ts";
+import { makeOnce } from "../lib/statements.ts";
 import { customerMeters, customerMeterValues, customerMeterWindows, meters } from "../meters/tables.ts";
 import { productPrices } from "../products/tables.ts";
 import { subscriptionPrices, subscriptions } from "../subscriptions/tables.ts";
@@ -38,14 +38,14 @@ const heldBy = (db: Database, where: SQL | undefined) =>
           select coalesce(json_agg(to_jsonb(s) order by s.started_at, s.id), '[]') from ${subscriptions} s
           where s.organization_id = ${customers}.organization_id and s.customer_id = ${customers}.id
             and s.status in ('trialing', 'active')
-        )`.mapWith((list: unknown) => rowsFromJson(subscriptions, list)),
+        )`.mapWith((list: unknown) => readRows(subscriptions, list)),
       used: sql<Held["used"]>`(
           select coalesce(json_agg(to_jsonb(u) || jsonb_build_object('consumed_units', u.consumed_units::text)
             order by u.created_at, u.id), '[]')
           from ${customerMeters} u join ${meters} m on m.organization_id = u.organization_id and m.id = u.meter_id
           where u.organization_id = ${customers}.organization_id and u.customer_id = ${customers}.id
             and m.archived_at is null
-        )`.mapWith((list: unknown) => rowsFromJson(customerMeters, list)),
+        )`.mapWith((list: unknown) => readRows(customerMeters, list)),
       paid: sql<Held["paid"]>`(
           select coalesce(json_agg(json_build_object('use', to_jsonb(u) || jsonb_build_object(
             'consumed_units', u.consumed_units::text, 'free_units', u.free_units::text), 'subscription_id', sp.subscription_id,
@@ -58,7 +58,7 @@ const heldBy = (db: Database, where: SQL | undefined) =>
         )`.mapWith((list: unknown) =>
         (list as (Held["paid"][number] & { use: object })[]).map(({ use, ...price }) => ({
           ...price,
-          use: rowFromJson(customerMeters, use),
+          use: readRow(customerMeters, use),
         })),
       ),
       granted: sql<Held["granted"]>`(
@@ -68,8 +68,8 @@ const heldBy = (db: Database, where: SQL | undefined) =>
             and g.granted_at is not null
         )`.mapWith((list: unknown) =>
         (list as { benefit: object }[]).map(({ benefit, ...row }) => ({
-          ...rowFromJson(benefitGrants, row),
-          benefit: rowFromJson(benefits, benefit),
+          ...readRow(benefitGrants, row),
+          benefit: readRow(benefits, benefit),
         })),
       ),
     })
@@ -80,10 +80,10 @@ const isOne = and(
   eq(customers.organization_id, sql.placeholder("organization_id")),
   eq(customers.id, sql.placeholder("id")),
 );
-const heldByOne = madeOnce((db) => heldBy(db, isOne).prepare("customer_held"));
+const heldByOne = makeOnce((db) => heldBy(db, isOne).prepare("customer_held"));
 
 /** The subscriptions that customers have now, what they have used and what they were given, the oldest first, in one statement. */
-export const findHeld = gathered(
+export const findHeld = gatherCalls(
   async (db: Database, rows: Pick<CustomerRow, "organization_id" | "id">[]): Promise<Held[]> => {
     const [one] = rows;
     const found =
@@ -92,7 +92,7 @@ export const findHeld = gathered(
         : await heldBy(
             db,
             isAmong(
-              sellerOf(rows),
+              matchSeller(rows),
               customers.id,
               rows.map(({ id }) => id),
             ),

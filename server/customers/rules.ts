@@ -16,7 +16,7 @@ const externalIdTaken = (id: string) =>
   fault(["external_id"], "A customer with this external ID already exists.", "value_error", id);
 
 /** A customer as it is answered. The picture follows from the e-mail address and is not stored (CUS-05). */
-export function customerOut(row: CustomerRow): Customer {
+export function serializeCustomer(row: CustomerRow): Customer {
   const { deleted_external_id: _, anonymized_at: __, ...shown } = row;
   const hash = createHash("sha256")
     .update((row.email ?? row.id).trim().toLowerCase())
@@ -129,7 +129,7 @@ export function planAnonymization(row: CustomerRow, mask: (text: string) => stri
     email_verified: false,
     name: row.tax_id !== null || row.name === null ? row.name : masked(row.name),
     billing_name: row.tax_id === null ? null : row.billing_name,
-    billing_address: address && regionOf(address),
+    billing_address: address && getRegion(address),
     metadata: {},
     anonymized_at: now,
   };
@@ -148,7 +148,7 @@ export type Erased = {
 };
 
 /** Of an address, what taxes are computed from. */
-export const regionOf = (address: Address): Address => ({
+export const getRegion = (address: Address): Address => ({
   ...address,
   line1: null,
   line2: null,
@@ -157,7 +157,7 @@ export const regionOf = (address: Address): Address => ({
 });
 
 /** An address as it is compared, so that one person is one: small, and without what follows a plus (DSC-15, CHK-53). */
-export function emailKey(email: string): string {
+export function normalizeEmail(email: string): string {
   const [local = "", host = ""] = email.toLowerCase().split(/@(?=[^@]*$)/);
   return `${local.split("+", 1)[0]}@${host}`;
 }

@@ -3,13 +3,20 @@ import type { Customer, CustomerState, CustomerUpdate, customers } from "../../s
 import type { MemberOwnerCreate } from "../../shared/api/members.ts";
 import type { Service } from "../../shared/contract.ts";
 import { invalid, notFound } from "../../shared/errors.ts";
-import { amountOfUse, balanceOf, unitsOf } from "../../shared/usage.ts";
-import { type Ctx, type Database, type Deps, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
-import { csvLine } from "../lib/csv.ts";
+import { computeBalance, computeUseAmount, countUnits } from "../../shared/usage.ts";
+import {
+  type Ctx,
+  type Database,
+  type Deps,
+  requireOrganization,
+  requireOrganizations,
+  type Tx,
+} from "../lib/context.ts";
+import { formatCsvLine } from "../lib/csv.ts";
 import { emit } from "../lib/events.ts";
-import { newId } from "../lib/ids.ts";
-import { pageOf } from "../lib/page.ts";
-import { defineSignal, signal } from "../lib/reactions.ts";
+import { createId } from "../lib/ids.ts";
+import { buildPage } from "../lib/page.ts";
+import { defineSignal, sendSignal } from "../lib/reactions.ts";
 import type { RowKey } from "../lib/rows.ts";
 import { hashToken } from "../lib/secrets.ts";
 import { isTaken } from "../lib/unique.ts";
@@ -19,11 +26,11 @@ import {
   type CustomerRow,
   checkTaxId,
   checkUnique,
-  customerOut,
   exportCells,
   exportHeader,
   planAnonymization,
   planUpdate,
+  serializeCustomer,
 } from "./rules.ts";
 import * as store from "./store.ts";
 
@@ -43,7 +50,7 @@ export const customerNamed = defineSignal<CustomerRow & { external_id: string }>
 /** Say that a customer has got an external id, if they have one. */
 export async function tellNamed(tx: Tx, ctx: Deps | Ctx, row: CustomerRow): Promise<void> {
   const { external_id } = row;
-  if (external_id !== null) await signal(tx, ctx, customerNamed, { ...row, external_id });
+  if (external_id !== null) await sendSignal(tx, ctx, customerNamed, { ...row, external_id });
 }
 
 const tries_max = 3;
@@ -66,9 +73,9 @@ function describeState(row: CustomerRow, { running, granted, used, paid }: Held)
     meters: paid
       .filter(({ subscription_id }) => subscription_id === subscription.id)
       .map(({ use: { id, created_at, modified_at, meter_id, credited_units, ...use }, ...price }) => ({
-        ...{ id, created_at, modified_at, meter_id, credited_units, consumed_units: unitsOf(use.consumed_units) },
+        ...{ id, created_at, modified_at, meter_id, credited_units, consumed_units: countUnits(use.consumed_units) },
         // A trial's use is free.
-        amount: status === "trialing" ? 0 : amountOfUse({ ...price, ...use, credited_units, before_units: null }),
+        amount: status === "trialing" ? 0 : computeUseAmount({ ...price, ...use, credited_units, before_units: null }),
       })),
   }));
   const granted_benefits = granted.map(({ id, created_at, modified_at, granted_at, benefit, properties }) => ({
@@ -83,9 +90,9 @@ function describeState(row: CustomerRow, { running, granted, used, paid }: Held)
   }));
   const active_meters = used.map(({ id, created_at, modified_at, meter_id, ...use }) => ({
     ...{ id, created_at, modified_at, meter_id },
-    ...balanceOf(use),
+    ...computeBalance(use),
   }));
-  return { ...customerOut(row), active_subscriptions, granted_benefits, active_meters };
+  return { ...serializeCustomer(row), active_subscriptions, granted_benefits, active_meters };
 }
 
 /** Tell what a customer holds now. */
@@ -99,7 +106,7 @@ export async function emitCustomer(
   type: "customer.created" | "customer.updated" | "customer.deleted",
   row: CustomerRow,
 ): Promise<void> {
-  await emit(tx, ctx, row.organization_id, type, customerOut(row));
+  await emit(tx, ctx, row.organization_id, type, serializeCustomer(row));
   // Who is new holds nothing yet, so nobody is asked.
   if (type !== "customer.created") return emitState(tx, ctx, row);
   await emit(
@@ -126,7 +133,7 @@ async function orClash<T>(ctx: Ctx, work: (tx: Tx) => Promise<T>): Promise<T> {
 }
 
 async function find(ctx: Ctx, key: store.CustomerKey): Promise<CustomerRow> {
-  const row = await store.findCustomer(ctx.db, organizationOf(ctx), key);
+  const row = await store.findCustomer(ctx.db, requireOrganization(ctx), key);
   if (!row) throw notFound();
   return row;
 }
@@ -138,7 +145,7 @@ type Changes = Partial<z.output<typeof CustomerUpdate>> &
 /** Change a customer, and say so. What others have is refused, as is what cannot change. */
 export const changeCustomer = (ctx: Ctx, key: store.CustomerKey, body: Changes): Promise<Customer> =>
   orClash(ctx, async (tx) => {
-    const row = await store.lockCustomer(tx, organizationOf(ctx), key);
+    const row = await store.lockCustomer(tx, requireOrganization(ctx), key);
     if (!row || row.deleted_at !== null) throw notFound();
     const { patch, faults } = planUpdate(row, body);
     const { email, external_id } = patch;
@@ -152,13 +159,13 @@ export const changeCustomer = (ctx: Ctx, key: store.CustomerKey, body: Changes):
     if (patch.external_id) await tellNamed(tx, ctx, changed);
     if (patch.default_payment_method_id) await tellChosen(tx, ctx, changed);
     if (patch.type === "team" && row.type !== "team")
-      await signal(tx, ctx, customerTeamed, { team: changed, owner: null });
-    return customerOut(changed);
+      await sendSignal(tx, ctx, customerTeamed, { team: changed, owner: null });
+    return serializeCustomer(changed);
   });
 
 const remove = (ctx: Ctx, key: store.CustomerKey, anonymize = false): Promise<void> =>
   transact(ctx, async (tx) => {
-    const row = await store.lockCustomer(tx, organizationOf(ctx), key);
+    const row = await store.lockCustomer(tx, requireOrganization(ctx), key);
     // Making a deleted customer unreadable can be asked for later, and again (CUS-20).
     if (!row || (row.deleted_at !== null && !anonymize)) throw notFound();
     await removeCustomer(tx, ctx, row, anonymize);
@@ -174,15 +181,15 @@ export async function removeCustomer(tx: Tx, ctx: Deps | Ctx, row: CustomerRow, 
     const gone = { deleted_at: now, modified_at: now, external_id: null, deleted_external_id: row.external_id };
     after = await store.deleteCustomer(tx, row, { ...unreadable, ...gone });
     await emitCustomer(tx, ctx, "customer.deleted", after);
-    await signal(tx, ctx, customerDeleted, after);
+    await sendSignal(tx, ctx, customerDeleted, after);
   } else if (isAnonymized) after = await store.updateCustomer(tx, row, { ...unreadable, modified_at: now });
-  if (anonymize) await signal(tx, ctx, customerAnonymized, { before: row, after });
+  if (anonymize) await sendSignal(tx, ctx, customerAnonymized, { before: row, after });
 }
 
-const linesOf = (rows: CustomerRow[]): string => rows.map((row) => csvLine(exportCells(row))).join("");
+const linesOf = (rows: CustomerRow[]): string => rows.map((row) => formatCsvLine(exportCells(row))).join("");
 /** Customers as a CSV file, one page of them at a time. */
 async function* csvOf(first: CustomerRow[], others: AsyncIterable<CustomerRow[]>): AsyncGenerator<string> {
-  yield csvLine(exportHeader) + linesOf(first);
+  yield formatCsvLine(exportHeader) + linesOf(first);
   for await (const rows of others) yield linesOf(rows);
 }
 
@@ -193,12 +200,12 @@ type PrivacyOperation = "exportData" | "erase" | "getErasure";
 /** The customers of the API. */
 export const customerService: Omit<Service<typeof customers, Ctx>, CardOperation | PrivacyOperation> = {
   async list(ctx, { query }) {
-    const { items, total } = await store.listCustomers(ctx.db, organizationsOf(ctx), query);
-    return pageOf(items.map(customerOut), total, query);
+    const { items, total } = await store.listCustomers(ctx.db, requireOrganizations(ctx), query);
+    return buildPage(items.map(serializeCustomer), total, query);
   },
   create: (ctx, { body }) =>
     orClash(ctx, async (tx) => {
-      const organization_id = organizationOf(ctx);
+      const organization_id = requireOrganization(ctx);
       const {
         organization_id: _,
         tax_id,
@@ -218,7 +225,7 @@ export const customerService: Omit<Service<typeof customers, Ctx>, CardOperation
       const values = {
         ...given,
         email,
-        id: newId(ctx.clock.now()),
+        id: createId(ctx.clock.now()),
         organization_id,
         created_at: ctx.clock.now(),
         external_id,
@@ -231,20 +238,20 @@ export const customerService: Omit<Service<typeof customers, Ctx>, CardOperation
       if (!row) throw new store.Taken();
       await emitCustomer(tx, ctx, "customer.created", row);
       await tellNamed(tx, ctx, row);
-      if (row.type === "team") await signal(tx, ctx, customerTeamed, { team: row, owner });
-      return customerOut(row);
+      if (row.type === "team") await sendSignal(tx, ctx, customerTeamed, { team: row, owner });
+      return serializeCustomer(row);
     }),
   async export(ctx) {
-    const pages = store.allCustomers(ctx.db, organizationsOf(ctx));
+    const pages = store.walkCustomers(ctx.db, requireOrganizations(ctx));
     // The first is read before the answer begins, so that what fails at once is answered as a fault.
     const { value: first } = await pages.next();
     return csvOf(first ?? [], pages);
   },
-  get: async (ctx, { params }) => customerOut(await find(ctx, params)),
+  get: async (ctx, { params }) => serializeCustomer(await find(ctx, params)),
   update: (ctx, { params, body }) => changeCustomer(ctx, params, body),
   delete: (ctx, { params, query }) => remove(ctx, params, query.anonymize),
   getState: async (ctx, { params }) => stateOf(ctx.db, await find(ctx, params)),
-  getExternal: async (ctx, { params }) => customerOut(await find(ctx, params)),
+  getExternal: async (ctx, { params }) => serializeCustomer(await find(ctx, params)),
   updateExternal: (ctx, { params, body }) => changeCustomer(ctx, params, body),
   deleteExternal: (ctx, { params, query }) => remove(ctx, params, query.anonymize),
   getStateExternal: async (ctx, { params }) => stateOf(ctx.db, await find(ctx, params)),
@@ -278,7 +285,7 @@ export async function chooseMethod(
 
 async function tellChosen(tx: Tx, ctx: Deps | Ctx, row: CustomerRow): Promise<void> {
   const { default_payment_method_id } = row;
-  if (default_payment_method_id !== null) await signal(tx, ctx, cardChosen, { ...row, default_payment_method_id });
+  if (default_payment_method_id !== null) await sendSignal(tx, ctx, cardChosen, { ...row, default_payment_method_id });
 }
 
 /** Note that a customer has shown to read the mail of their address, and say so (CUP-11). */

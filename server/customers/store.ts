@@ -1,19 +1,19 @@
 import { and, asc, eq, isNull, ne, not, or, type SQL, sql } from "drizzle-orm";
 import type { customers as operations } from "../../shared/api/customers.ts";
-import { anyOf } from "../lib/arrays.ts";
+import { matchAnyOf } from "../lib/arrays.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import {
-  contains,
+  buildPattern,
+  computeOffset,
   type ListQuery,
   matchFilters,
   matchMetadata,
+  matchOrganizations,
   matchText,
-  offsetOf,
-  ofOrganizations,
   orderBy,
 } from "../lib/page.ts";
 import { matchKey, type RowKey } from "../lib/rows.ts";
-import { madeOnce } from "../lib/statements.ts";
+import { makeOnce } from "../lib/statements.ts";
 import { countMatching } from "../lib/tallies.ts";
 import { subscriptions } from "../subscriptions/tables.ts";
 import type { CustomerRow } from "./rules.ts";
@@ -32,8 +32,8 @@ export type CustomerKey = { id: string } | { external_id: string };
 const sortable = { created_at: customers.created_at, email: customers.email, name: customers.name };
 const sameEmail = (email: string): SQL => eq(sql`lower(${customers.email})`, email.toLowerCase());
 const living = (organizations: string | readonly string[]) =>
-  and(ofOrganizations(customers.organization_id, organizations), isNull(customers.deleted_at));
-const startsWith = (text: string): string => contains(text).slice(1);
+  and(matchOrganizations(customers.organization_id, organizations), isNull(customers.deleted_at));
+const startsWith = (text: string): string => buildPattern(text).slice(1);
 
 /** One page of customers, and how many there are (CUS-22). */
 export async function listCustomers(db: Database, organizations: readonly string[], filter: Filter) {
@@ -52,7 +52,7 @@ export async function listCustomers(db: Database, organizations: readonly string
     // An address is one customer's: sorting one row would only talk the planner out of the unique index.
     .orderBy(...(filter.email === undefined ? orderBy(filter.sorting, sortable, customers.id) : []))
     .limit(filter.limit)
-    .offset(offsetOf(filter));
+    .offset(computeOffset(filter));
   const count = () => db.$count(customers, where);
   return { items, total: await countMatching(db, organizations, "customers", asked, count) };
 }
@@ -61,7 +61,7 @@ export async function listCustomers(db: Database, organizations: readonly string
 const export_page = 500;
 
 /** All customers in the order in which they were made, page after page: however many there are, few are held. */
-export async function* allCustomers(db: Database, organizations: readonly string[]): AsyncGenerator<CustomerRow[]> {
+export async function* walkCustomers(db: Database, organizations: readonly string[]): AsyncGenerator<CustomerRow[]> {
   const { created_at, id } = customers;
   // As text, because a date here knows no microseconds, and would find the last one again.
   let after: { at: string; id: string } | undefined;
@@ -89,7 +89,7 @@ const keyed = (key: CustomerKey): SQL =>
 /** What is asked of one customer by our id, as it is of most. */
 const ofOne = { organization_id: sql.placeholder("organization_id"), id: sql.placeholder("id") };
 const isOne = and(eq(customers.organization_id, ofOne.organization_id), eq(customers.id, ofOne.id));
-const findOne = madeOnce((db) =>
+const findOne = makeOnce((db) =>
   db
     .select()
     .from(customers)
@@ -217,7 +217,7 @@ export const markFirstUse = (tx: Tx, organization_id: string, ids: readonly stri
   tx.execute(sql`
     update ${customers} set first_user_event_at = ${now.toISOString()}::timestamptz
     from (select id from ${customers} where organization_id = ${organization_id}
-      and id = ${anyOf(ids, "uuid")} and first_user_event_at is null order by id for no key update skip locked) as first
+      and id = ${matchAnyOf(ids, "uuid")} and first_user_event_at is null order by id for no key update skip locked) as first
     where ${customers.organization_id} = ${organization_id} and ${customers.id} = first.id`);
 
 /** Delete a customer that the caller has locked: the row stays. */

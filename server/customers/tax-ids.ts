@@ -211,7 +211,7 @@ const isValid = (format: TaxIdFormat, number: string): boolean => {
 };
 
 /** Greece writes itself EL in VAT numbers. */
-export const vatPrefix = (country: string): string => (country === "GR" ? "EL" : country);
+export const getVatPrefix = (country: string): string => (country === "GR" ? "EL" : country);
 const isUnionVat = (country: string, rest: string): boolean =>
   Boolean(
     unionVat[country]?.test(rest) && library().euVat[country]?.some((validator) => validator.validate(rest).isValid),
@@ -235,7 +235,7 @@ export const knowsTaxIds = (country: string): boolean =>
 export function readTaxId(number: string, address_country: string): z.output<typeof TaxId> | undefined {
   const country = numberedAs[address_country] ?? address_country;
   const plain = number.toUpperCase().replace(/[\s./-]/g, "");
-  const prefix = vatPrefix(country);
+  const prefix = getVatPrefix(country);
   const isVat = plain.startsWith(prefix);
   const rest = unionVat[country] && isVat ? plain.slice(prefix.length) : plain;
   if (unionVat[country] && isVat && isUnionVat(country, rest)) return [`${prefix}${rest}`, "eu_vat"];

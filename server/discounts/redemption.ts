@@ -1,7 +1,7 @@
 import { ApiError, fault, invalid } from "../../shared/errors.ts";
-import { emailKey } from "../customers/rules.ts";
+import { normalizeEmail } from "../customers/rules.ts";
 import type { Ctx, Tx } from "../lib/context.ts";
-import { newId } from "../lib/ids.ts";
+import { createId } from "../lib/ids.ts";
 import type { RowKey } from "../lib/rows.ts";
 import type { LimitedDiscount } from "./rules.ts";
 import { isLimited, isRedeemable } from "./rules.ts";
@@ -30,14 +30,14 @@ export async function redeemDiscount(tx: Tx, ctx: Ctx, found: LimitedDiscount, t
   const row = limited ? await lockDiscount(tx, found.organization_id, found.id) : found;
   if (!row || !isRedeemable(row, now)) throw refuse(found.id);
   const { email, ...ids } = taker;
-  const email_key = emailKey(email);
+  const email_key = normalizeEmail(email);
   if (row.max_redemptions_per_customer !== null) {
     const taken = await countTaken(tx, row, { ...ids, email_key });
     if (taken >= row.max_redemptions_per_customer)
       throw new ApiError("DiscountRedemptionLimitReached", "You have used this discount as often as you can.");
   }
   const { organization_id, id: discount_id } = row;
-  const values = { ...ids, organization_id, discount_id, email_key, id: newId(now), created_at: now };
+  const values = { ...ids, organization_id, discount_id, email_key, id: createId(now), created_at: now };
   await insertRedemption(tx, { ...values, is_counted: limited });
 }
 

@@ -2,8 +2,8 @@ import type { z } from "zod";
 import type { Discount, DiscountBase, DiscountCreate, DiscountUpdate } from "../../shared/api/discounts.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
 import type { DiscountTerms } from "../../shared/pricing.ts";
-import { changesOf } from "../lib/rows.ts";
-import { orderProductOut, type ProductRow } from "../products/rules.ts";
+import { listChanges } from "../lib/rows.ts";
+import { type ProductRow, serializeOrderProduct } from "../products/rules.ts";
 import type { discounts } from "./tables.ts";
 
 export type DiscountRow = typeof discounts.$inferSelect;
@@ -13,13 +13,13 @@ type Create = z.output<typeof DiscountCreate>;
 type Update = z.output<typeof DiscountUpdate>;
 
 /** A discount as its seller sees it. */
-export const discountOut = ({ products, ...row }: LimitedDiscount): Discount => ({
-  ...discountBaseOut(row),
-  products: products.map(orderProductOut),
+export const serializeDiscount = ({ products, ...row }: LimitedDiscount): Discount => ({
+  ...serializeDiscountBase(row),
+  products: products.map(serializeOrderProduct),
 });
 
 /** A discount inside an order, a subscription or a link. */
-export function discountBaseOut(row: DiscountRow): DiscountBase {
+export function serializeDiscountBase(row: DiscountRow): DiscountBase {
   const { deleted_at: _, amounts, currency, basis_points, duration_in_months, ...rest } = row;
   const common = {
     ...rest,
@@ -36,7 +36,7 @@ export function discountBaseOut(row: DiscountRow): DiscountBase {
 }
 
 /** The code is another discount's (DSC-01). */
-export const codeTaken = (code: string): Fault =>
+export const describeTakenCode = (code: string): Fault =>
   fault(["code"], "Discount with this code already exists.", "value_error", code);
 
 /** A fault for each product that is not the organization's (DSC-05). */
@@ -76,7 +76,7 @@ export function planUpdate(
       faults.push(fault([field], `The ${field} of a discount can't be changed.`, "value_error", body[field]));
   const dated = ["starts_at", "ends_at"] as const;
   const free = ["name", "code", "max_redemptions", "max_redemptions_per_customer", "metadata"] as const;
-  const patch = changesOf(row, body, [...dated, ...free]);
+  const patch = listChanges(row, body, [...dated, ...free]);
   const [starts_at, ends_at] = [
     patch.starts_at === undefined ? row.starts_at : patch.starts_at,
     patch.ends_at === undefined ? row.ends_at : patch.ends_at,
@@ -165,7 +165,7 @@ export const covers = ({ products }: LimitedDiscount, product_id: string): boole
   products.length === 0 || products.some(({ id }) => id === product_id);
 
 /** What a discount takes off in a currency; undefined where it has no amount in it. */
-export function discountTermsIn(row: DiscountRow, currency: string): DiscountTerms | undefined {
+export function findDiscountTerms(row: DiscountRow, currency: string): DiscountTerms | undefined {
   const { id, name, code } = row;
   if (row.type === "percentage") return { id, name, code, type: "percentage", basis_points: row.basis_points ?? 0 };
   const amount = row.amounts?.[currency];

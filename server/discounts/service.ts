@@ -1,20 +1,20 @@
 import type { Discount, discounts } from "../../shared/api/discounts.ts";
 import type { Service } from "../../shared/contract.ts";
 import { invalid, notFound } from "../../shared/errors.ts";
-import { type Ctx, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
+import { type Ctx, requireOrganization, requireOrganizations, type Tx } from "../lib/context.ts";
 import { emit } from "../lib/events.ts";
-import { newId } from "../lib/ids.ts";
-import { pageOf } from "../lib/page.ts";
-import { orTaken } from "../lib/unique.ts";
+import { createId } from "../lib/ids.ts";
+import { buildPage } from "../lib/page.ts";
+import { refuseTaken } from "../lib/unique.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { findOrganization } from "../organizations/store.ts";
-import { checkProducts, codeTaken, discountOut, planTerms, planUpdate } from "./rules.ts";
+import { checkProducts, describeTakenCode, planTerms, planUpdate, serializeDiscount } from "./rules.ts";
 import * as store from "./store.ts";
 
 async function reread(tx: Tx, organization_id: string, id: string): Promise<Discount> {
   const row = await store.findDiscount(tx, organization_id, id);
   if (!row) throw new Error(`The discount ${id} is gone.`);
-  return discountOut(row);
+  return serializeDiscount(row);
 }
 
 async function currencyOf(tx: Tx, organization_id: string): Promise<string> {
@@ -26,22 +26,23 @@ async function currencyOf(tx: Tx, organization_id: string): Promise<string> {
 /** The discounts of the API. */
 export const discountService: Service<typeof discounts, Ctx> = {
   async list(ctx, { query }) {
-    const { items, total } = await store.listDiscounts(ctx.db, organizationsOf(ctx), query);
-    return pageOf(items.map(discountOut), total, query);
+    const { items, total } = await store.listDiscounts(ctx.db, requireOrganizations(ctx), query);
+    return buildPage(items.map(serializeDiscount), total, query);
   },
   async get(ctx, { params }) {
-    const row = await store.findDiscount(ctx.db, organizationOf(ctx), params.id);
+    const row = await store.findDiscount(ctx.db, requireOrganization(ctx), params.id);
     if (!row) throw notFound();
-    return discountOut(row);
+    return serializeDiscount(row);
   },
   create: (ctx, { body }) =>
     transact(ctx, async (tx) => {
-      const organization_id = organizationOf(ctx);
+      const organization_id = requireOrganization(ctx);
       const wanted = body.products ?? [];
       const faults = checkProducts(wanted, await store.findProductIds(tx, organization_id, wanted));
-      const id = newId(ctx.clock.now());
+      const id = createId(ctx.clock.now());
       const { name, code = null, duration, metadata } = body;
-      if (code !== null && (await store.isCodeTaken(tx, organization_id, code, id))) faults.push(codeTaken(code));
+      if (code !== null && (await store.isCodeTaken(tx, organization_id, code, id)))
+        faults.push(describeTakenCode(code));
       if (faults.length > 0) throw invalid(...faults);
       const row = await store.insertDiscount(tx, {
         id,
@@ -58,21 +59,21 @@ export const discountService: Service<typeof discounts, Ctx> = {
         max_redemptions: body.max_redemptions ?? null,
         max_redemptions_per_customer: body.max_redemptions_per_customer ?? null,
       });
-      if (!row) throw invalid(codeTaken(code ?? ""));
+      if (!row) throw invalid(describeTakenCode(code ?? ""));
       await store.setProducts(tx, row, wanted);
       const out = await reread(tx, organization_id, id);
       await emit(tx, ctx, organization_id, "discount.created", out);
       return out;
     }),
   update: (ctx, { params, body }) =>
-    orTaken(body.code ? codeTaken(body.code) : undefined, () =>
+    refuseTaken(body.code ? describeTakenCode(body.code) : undefined, () =>
       transact(ctx, async (tx) => {
-        const organization_id = organizationOf(ctx);
+        const organization_id = requireOrganization(ctx);
         const row = await store.lockDiscount(tx, organization_id, params.id);
         if (!row) throw notFound();
         const { patch, faults } = planUpdate(row, body, await currencyOf(tx, organization_id));
         if (patch.code && (await store.isCodeTaken(tx, organization_id, patch.code, row.id)))
-          faults.push(codeTaken(patch.code));
+          faults.push(describeTakenCode(patch.code));
         const wanted = body.products ?? undefined;
         if (wanted) faults.push(...checkProducts(wanted, await store.findProductIds(tx, organization_id, wanted)));
         if (faults.length > 0) throw invalid(...faults);
@@ -86,7 +87,7 @@ export const discountService: Service<typeof discounts, Ctx> = {
     ),
   delete: (ctx, { params }) =>
     transact(ctx, async (tx) => {
-      const organization_id = organizationOf(ctx);
+      const organization_id = requireOrganization(ctx);
       const row = await store.lockDiscount(tx, organization_id, params.id);
       if (!row) throw notFound();
       const out = await reread(tx, organization_id, row.id);

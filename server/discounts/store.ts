@@ -2,8 +2,8 @@ import { and, eq, exists, getTableColumns, inArray, isNull, ne, or, sql } from "
 import type { discounts as operations } from "../../shared/api/discounts.ts";
 import type { Erased } from "../customers/rules.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { type ListQuery, matchFilters, matchText, offsetOf, ofOrganizations, orderBy } from "../lib/page.ts";
-import { followKey, matchKey, type RowKey, rowsFromJson } from "../lib/rows.ts";
+import { computeOffset, type ListQuery, matchFilters, matchOrganizations, matchText, orderBy } from "../lib/page.ts";
+import { followKey, matchKey, type RowKey, readRows } from "../lib/rows.ts";
 import { orders } from "../orders/tables.ts";
 import type { ProductRow } from "../products/rules.ts";
 import { products } from "../products/tables.ts";
@@ -20,14 +20,14 @@ const sortable = {
   ends_at: discounts.ends_at,
 };
 const living = (organizations: string | readonly string[]) =>
-  and(ofOrganizations(discounts.organization_id, organizations), isNull(discounts.deleted_at));
+  and(matchOrganizations(discounts.organization_id, organizations), isNull(discounts.deleted_at));
 
 /** The products in the same row, so that a page of discounts is one statement. */
 const limitedTo = sql<ProductRow[]>`(
   select coalesce(json_agg(to_json(p) order by dp."order"), '[]') from ${discountProducts} dp
   join ${products} p on p.organization_id = dp.organization_id and p.id = dp.product_id
   where dp.organization_id = ${discounts}.organization_id and dp.discount_id = ${discounts}.id
-)`.mapWith((list: unknown) => rowsFromJson(products, list));
+)`.mapWith((list: unknown) => readRows(products, list));
 /** Those that are counted, and those that are not yet. */
 const redeemed = sql<number>`${discounts.redemptions_count} + (
   select count(*) from ${discountRedemptions} r
@@ -47,11 +47,11 @@ export async function listDiscounts(db: Database, organizations: readonly string
     .where(where)
     .orderBy(...order)
     .limit(filter.limit)
-    .offset(offsetOf(filter));
+    .offset(computeOffset(filter));
   const items: LimitedDiscount[] = await db
     .select(limited)
     .from(discounts)
-    .where(and(ofOrganizations(discounts.organization_id, organizations), inArray(discounts.id, ids)))
+    .where(and(matchOrganizations(discounts.organization_id, organizations), inArray(discounts.id, ids)))
     .orderBy(...order);
   return { items, total: await db.$count(discounts, where) };
 }

@@ -1,10 +1,10 @@
 import type { Dispute, DisputeStatus } from "../../shared/api/disputes.ts";
 import type { Order } from "../../shared/api/orders.ts";
 import { formatMoney } from "../../shared/money.ts";
-import { type CustomerRow, customerOut } from "../customers/rules.ts";
+import { type CustomerRow, serializeCustomer } from "../customers/rules.ts";
 import type { Mail } from "../lib/mail.ts";
 import type { DisputePolicy, OrganizationRow } from "../organizations/rules.ts";
-import { disputeOut } from "../refunds/rules.ts";
+import { serializePreventedDispute } from "../refunds/rules.ts";
 import type { disputes } from "./tables.ts";
 
 export type DisputeRow = typeof disputes.$inferSelect;
@@ -57,8 +57,8 @@ export function decideAccess(policy: DisputePolicy, status: DisputeStatus | null
 
 /** A dispute as it is answered. */
 export const serializeDispute = ({ dispute, customer }: DisputeAggregate, now: Date): Dispute => ({
-  ...disputeOut(dispute, now),
-  customer: customerOut(customer),
+  ...serializePreventedDispute(dispute, now),
+  customer: serializeCustomer(customer),
   case_id: null,
 });
 
@@ -80,7 +80,7 @@ const news: Partial<Record<DisputeStatus, string>> = {
 };
 
 /** Tells a member how a dispute stands; null where there is nothing to know or to do. */
-export function disputeMail(to: string, organization: string, row: KnownDispute): Mail | null {
+export function writeDisputeMail(to: string, organization: string, row: KnownDispute): Mail | null {
   const what = news[row.status];
   if (what === undefined) return null;
   const money = formatMoney(row.amount + row.tax_amount, row.currency);

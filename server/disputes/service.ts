@@ -2,15 +2,15 @@ import type { disputes } from "../../shared/api/disputes.ts";
 import type { Service } from "../../shared/contract.ts";
 import { ApiError, notFound } from "../../shared/errors.ts";
 import { record } from "../lib/audit.ts";
-import { serverClock } from "../lib/clock.ts";
-import { type Ctx, type Deps, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
-import { newId } from "../lib/ids.ts";
+import { getServerClock } from "../lib/clock.ts";
+import { type Ctx, type Deps, requireOrganization, requireOrganizations, type Tx } from "../lib/context.ts";
+import { createId } from "../lib/ids.ts";
 import { queueMail } from "../lib/mail.ts";
-import { pageOf } from "../lib/page.ts";
+import { buildPage } from "../lib/page.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { noteDisputeOfOrder } from "../orders/service.ts";
 import { lockOrder } from "../orders/store.ts";
-import { disputePolicyOf } from "../organizations/rules.ts";
+import { getDisputePolicy } from "../organizations/rules.ts";
 import { findOrganization } from "../organizations/store.ts";
 import type { PaymentRow } from "../payments/rules.ts";
 import type { DisputeEvent, Dispute as Word } from "../processors/processor.ts";
@@ -22,13 +22,13 @@ import {
   type DisputeRow,
   decideAccess,
   dispute_again_ms,
-  disputeMail,
   isAcceptable,
   isTooSmall,
   type KnownDispute,
   moveDispute,
   serializeDispute,
   weighDisputes,
+  writeDisputeMail,
 } from "./rules.ts";
 import * as store from "./store.ts";
 
@@ -36,25 +36,25 @@ import * as store from "./store.ts";
 const at_once = new Date(0);
 
 /** What is past due goes by the server's clock, which is the bank's. */
-const answer = (ctx: Ctx, found: DisputeAggregate) => serializeDispute(found, serverClock(ctx.clock).now());
+const answer = (ctx: Ctx, found: DisputeAggregate) => serializeDispute(found, getServerClock(ctx.clock).now());
 
 /** The disputes of the API. */
 export const disputeService: Service<typeof disputes, Ctx> = {
   async list(ctx, { query }) {
-    const { items, total } = await store.listDisputes(ctx.db, organizationsOf(ctx), query);
-    return pageOf(
+    const { items, total } = await store.listDisputes(ctx.db, requireOrganizations(ctx), query);
+    return buildPage(
       items.map((found) => answer(ctx, found)),
       total,
       query,
     );
   },
   async get(ctx, { params }) {
-    const found = await store.findDispute(ctx.db, { organization_id: organizationOf(ctx), id: params.id });
+    const found = await store.findDispute(ctx.db, { organization_id: requireOrganization(ctx), id: params.id });
     if (!found) throw notFound();
     return answer(ctx, found);
   },
   async accept(ctx, { params }) {
-    const key = { organization_id: organizationOf(ctx), id: params.id };
+    const key = { organization_id: requireOrganization(ctx), id: params.id };
     const found = await store.findDispute(ctx.db, key);
     if (!found) throw notFound();
     let accepted: DisputeRow | undefined;
@@ -86,7 +86,7 @@ export async function hearDispute(
   const { organization_id, id: payment_id, order_id, customer_id, currency, is_surplus } = payment;
   const now = ctx.clock.now();
   await store.noteDispute(tx, {
-    id: newId(now),
+    id: createId(now),
     organization_id,
     created_at: now,
     currency,
@@ -155,11 +155,11 @@ async function settleDispute(deps: Deps | Ctx, key: DisputeRow, word: Word): Pro
       if (status === "lost") await reportDispute(tx, deps, { order: order.order, change: share }, row.id);
       if (row.status === "lost") await reportWonAfterAll(tx, deps, row);
       const dispute_status = weighDisputes(await store.findStatuses(tx, order.order));
-      const access = decideAccess(disputePolicyOf(seller), dispute_status);
+      const access = decideAccess(getDisputePolicy(seller), dispute_status);
       await noteDisputeOfOrder(tx, deps, order, { dispute_status, access });
     }
     for (const to of await findMemberEmails(tx, row.organization_id)) {
-      const mail = disputeMail(to, seller.name, known);
+      const mail = writeDisputeMail(to, seller.name, known);
       if (mail) await queueMail(tx, deps, { ...mail, organization_id: row.organization_id });
     }
   });

@@ -2,7 +2,7 @@ import { and, count, eq, isNotNull, lte } from "drizzle-orm";
 import type { disputes as operations } from "../../shared/api/disputes.ts";
 import { customers } from "../customers/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { type ListQuery, matchAny, matchFilters, offsetOf, ofOrganizations, orderBy } from "../lib/page.ts";
+import { computeOffset, type ListQuery, matchAny, matchFilters, matchOrganizations, orderBy } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import type { DisputeAggregate, DisputeRow, KnownDispute } from "./rules.ts";
 import { disputes } from "./tables.ts";
@@ -17,7 +17,7 @@ const select = (db: Database) =>
 /** One page of disputes, and how many there are. */
 export async function listDisputes(db: Database, organizations: readonly string[], filter: Filter) {
   const where = and(
-    ofOrganizations(disputes.organization_id, organizations),
+    matchOrganizations(disputes.organization_id, organizations),
     isKnown,
     matchFilters(filter, { order_id: matchAny(disputes.order_id), status: matchAny(disputes.status) }),
   );
@@ -25,7 +25,7 @@ export async function listDisputes(db: Database, organizations: readonly string[
     .where(where)
     .orderBy(...orderBy(filter.sorting, sortable, disputes.id))
     .limit(filter.limit)
-    .offset(offsetOf(filter));
+    .offset(computeOffset(filter));
   const [row] = await db.select({ total: count() }).from(disputes).where(where);
   return { items: items as DisputeAggregate[], total: row?.total ?? 0 };
 }

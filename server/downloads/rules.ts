@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { BenefitInput } from "../../shared/api/benefits.ts";
-import { type FileRow, fileOut } from "../files/rules.ts";
+import { type FileRow, serializeFile } from "../files/rules.ts";
 import { seal, tryUnseal } from "../lib/secrets.ts";
 import type { downloadables } from "./tables.ts";
 
@@ -9,7 +9,7 @@ export type Downloadable = { row: DownloadableRow; file: FileRow };
 export type DownloadTerms = BenefitInput["downloadables"];
 
 /** The files of a benefit that are not put away, each once, in their order (BEN-20). */
-export const activeFiles = ({ files, archived }: DownloadTerms): string[] =>
+export const listActiveFiles = ({ files, archived }: DownloadTerms): string[] =>
   [...new Set(files)].filter((id) => archived[id] !== true);
 
 const Link = z.object({ kind: z.literal("download"), organization_id: z.string(), id: z.string(), until: z.number() });
@@ -32,14 +32,14 @@ export function openLink(secrets: readonly string[], token: string): Link | "mal
 }
 
 /** A file that a customer may download, as they are answered: with where it can be fetched until when. */
-export function downloadableOut(
+export function serializeDownloadable(
   { row, file }: Downloadable,
   { url, secret, media_url }: { url: string; secret: string; media_url: string },
   expires_at: Date,
 ) {
   const address = `${url}/v1/customer-portal/downloadables/${sealLink(secret, row, expires_at)}`;
   const download = { url: address, expires_at, headers: {} as Record<string, string> };
-  const shown = fileOut(file, media_url);
+  const shown = serializeFile(file, media_url);
   if (shown.service !== "downloadable") throw new Error(`The file ${file.id} is not one that buyers download.`);
   return { id: row.id, benefit_id: row.benefit_id, file: { ...shown, download } };
 }

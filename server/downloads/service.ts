@@ -1,9 +1,9 @@
 import { ApiError, notFound } from "../../shared/errors.ts";
-import { serverClock } from "../lib/clock.ts";
+import { getServerClock } from "../lib/clock.ts";
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
-import { newId } from "../lib/ids.ts";
-import { type Paging, pageOf } from "../lib/page.ts";
-import { activeFiles, type DownloadTerms, downloadableOut, openLink } from "./rules.ts";
+import { createId } from "../lib/ids.ts";
+import { buildPage, type Paging } from "../lib/page.ts";
+import { type DownloadTerms, listActiveFiles, openLink, serializeDownloadable } from "./rules.ts";
 import * as store from "./store.ts";
 
 /** Let a customer download what a benefit has now; answers the files. None: nothing of it any more. */
@@ -14,10 +14,10 @@ export async function grantFiles(
   terms: DownloadTerms | null,
 ): Promise<string[]> {
   const now = clock.now();
-  const wanted = terms ? activeFiles(terms) : [];
+  const wanted = terms ? listActiveFiles(terms) : [];
   const present = await store.findPresent(tx, organization_id, wanted);
   const files = wanted.filter((id) => present.has(id));
-  const rows = files.map((file_id) => ({ id: newId(now), file_id }));
+  const rows = files.map((file_id) => ({ id: createId(now), file_id }));
   await store.setFiles(tx, { organization_id, customer_id, benefit_id }, rows, now);
   return files;
 }
@@ -32,9 +32,9 @@ export async function listFilesOfCustomer(
   query: Paging & { benefit_id?: string[] | undefined },
 ) {
   const { items, total } = await store.listDownloadables(db, customer, query);
-  const until = new Date(serverClock(clock).now().getTime() + link_ms);
-  return pageOf(
-    items.map((one) => downloadableOut(one, config, until)),
+  const until = new Date(getServerClock(clock).now().getTime() + link_ms);
+  return buildPage(
+    items.map((one) => serializeDownloadable(one, config, until)),
     total,
     query,
   );
@@ -49,7 +49,7 @@ export async function followLink(deps: Deps, token: string, isRest: boolean): Pr
   const link = openLink(config.secrets, token);
   if (link === "malformed") throw new ApiError("BadRequest", "This is no address of a download.");
   if (link === "unknown") throw notFound();
-  const now = serverClock(clock).now();
+  const now = getServerClock(clock).now();
   if (now.getTime() >= link.until)
     throw new ApiError("ResourceUnavailable", "This address was good for an hour. Get a new one.");
   const found = await store.findDownloadable(db, link);

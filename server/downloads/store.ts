@@ -1,7 +1,7 @@
 import { and, eq, inArray, isNull, notInArray, sql } from "drizzle-orm";
 import { files } from "../files/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { matchAny, matchFilters, offsetOf, orderBy, type Paging } from "../lib/page.ts";
+import { computeOffset, matchAny, matchFilters, orderBy, type Paging } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import type { Downloadable } from "./rules.ts";
 import { downloadables } from "./tables.ts";
@@ -79,7 +79,7 @@ export async function listDownloadables(
   const found = await from()
     .orderBy(...orderBy(["-created_at"], { created_at: downloadables.created_at }, downloadables.id))
     .limit(filter.limit)
-    .offset(offsetOf(filter));
+    .offset(computeOffset(filter));
   const total = found[0]?.total ?? (filter.page > 1 ? (await from().limit(1))[0]?.total : 0) ?? 0;
   return { items: found.map(({ row, file }) => ({ row, file })), total };
 }

@@ -2,12 +2,12 @@ import type { EventCreate, IngestedEvent } from "../../shared/api/events.ts";
 import { type Fault, fault, invalid } from "../../shared/errors.ts";
 import { markFirstUse } from "../customers/store.ts";
 import type { Ctx, Tx } from "../lib/context.ts";
-import { newId, timeOfId } from "../lib/ids.ts";
+import { createId, getTimeOfId } from "../lib/ids.ts";
 import { giveWay } from "../lib/way.ts";
 import { type Became, countUse } from "../meters/counting.ts";
 import { findLandings } from "../meters/landing.ts";
-import { countingLock } from "../meters/store.ts";
-import { digestOf, type EventRow, statusOf } from "./rules.ts";
+import { writeCountingLock } from "../meters/store.ts";
+import { digestEvent, type EventRow, getStatus } from "./rules.ts";
 import * as store from "./store.ts";
 
 /** What one request has sent. */
@@ -52,7 +52,7 @@ export async function writeBatches(
   const coming = taken.flatMap((batch) =>
     batch.events.map((event, index): Coming => {
       const row = rowOf(event, organization_id, named.customerOf(event)?.id ?? null, now);
-      return { event, index, batch, row, digest: event.external_id ? digestOf(event) : "" };
+      return { event, index, batch, row, digest: event.external_id ? digestEvent(event) : "" };
     }),
   );
   const newcomers = unique(coming.map(({ event }) => named.customerOf(event))).filter(
@@ -98,7 +98,7 @@ export async function writeBatches(
     answers.get(one.batch)?.push({
       id: key?.event_id ?? row.id,
       external_id: event.external_id ?? null,
-      status: statusOf({ digest, known: key?.digest, customer_id, isCounted, isLate }),
+      status: getStatus({ digest, known: key?.digest, customer_id, isCounted, isLate }),
       is_late: isLate,
       period,
     });
@@ -114,7 +114,7 @@ export async function writeBatches(
 /** An event as it was counted when it came first: where it says no time, that was its time. */
 const wasOf = ({ event, row }: Coming, key: store.Key | undefined) => {
   const id = key?.event_id ?? row.id;
-  return { ...row, id, timestamp: event.timestamp ?? new Date(timeOfId(id)) };
+  return { ...row, id, timestamp: event.timestamp ?? new Date(getTimeOfId(id)) };
 };
 
 type Customers = { customerOf(event: EventCreate): store.Named | undefined };
@@ -124,12 +124,12 @@ async function resolve(tx: Tx, ctx: Ctx, organization_id: string, events: readon
   const ids = unique(events.map(({ customer_id }) => customer_id));
   const external_ids = unique(events.map(({ external_customer_id }) => external_customer_id));
   // What is read of meters comes after the lock, and sees what whoever changed them has left.
-  const found = await store.findNamed(tx, organization_id, ids, external_ids, countingLock(organization_id));
+  const found = await store.findNamed(tx, organization_id, ids, external_ids, writeCountingLock(organization_id));
   const byExternal = new Map(found.map((one) => [one.external_id, one]));
   const unknown = external_ids.filter((one) => !byExternal.has(one));
   if (unknown.length > 0) {
     const now = ctx.clock.now();
-    const rows = unknown.map((external_customer_id) => ({ id: newId(now), external_customer_id }));
+    const rows = unknown.map((external_customer_id) => ({ id: createId(now), external_customer_id }));
     await store.keepWaiting(tx, organization_id, rows);
     // One who has been made a moment ago has waited for nobody.
     for (const one of await store.findNamed(tx, organization_id, [], unknown)) {
@@ -206,7 +206,7 @@ function findCircling(events: readonly EventCreate[], { depths }: Parents): Set<
 }
 
 const rowOf = (event: EventCreate, organization_id: string, customer_id: string | null, now: Date): EventRow => ({
-  id: newId(now),
+  id: createId(now),
   organization_id,
   timestamp: event.timestamp ?? now,
   name: event.name,

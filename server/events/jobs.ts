@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { markFirstUse } from "../customers/store.ts";
-import { newId } from "../lib/ids.ts";
+import { createId } from "../lib/ids.ts";
 import type { RowSweep, Sweep } from "../lib/sweeps.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { countUse } from "../meters/counting.ts";
@@ -29,7 +29,7 @@ export const attaching: RowSweep = {
       if (!row || row.due_at === null) return;
       const [customer] = await store.findNamed(tx, organization_id, [], [row.external_customer_id]);
       if (!customer) return void (await store.putOffWaiting(tx, row));
-      const owner = { customer_id: customer.id, attached_key: newId(deps.clock.now()) };
+      const owner = { customer_id: customer.id, attached_key: createId(deps.clock.now()) };
       const events = await store.attachEvents(tx, row, owner, attached_max);
       if (events.length > 0 && customer.first_user_event_at === null)
         await markFirstUse(tx, organization_id, [customer.id], deps.clock.now());

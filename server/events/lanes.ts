@@ -1,7 +1,7 @@
-import { type Ctx, type Database, organizationOf } from "../lib/context.ts";
+import { type Ctx, type Database, requireOrganization } from "../lib/context.ts";
 import { endOfTick } from "../lib/ticks.ts";
-import { inTurn } from "../lib/turns.ts";
-import { transact, unitOf } from "../lib/unit-of-work.ts";
+import { runInTurn } from "../lib/turns.ts";
+import { findUnit, transact } from "../lib/unit-of-work.ts";
 import { isAlone } from "../lib/way.ts";
 import { MeterMoved } from "../meters/store.ts";
 import { type Batch, type Ingested, writeBatches } from "./ingest.ts";
@@ -25,8 +25,8 @@ const lanesOf = new WeakMap<Database, Map<string, Lanes>>();
  */
 export function ingestBatch(ctx: Ctx, batch: Batch): Promise<Ingested> {
   // What has to be written with something else is written with it.
-  if (unitOf(ctx.db)) return writeAlone(ctx, batch);
-  const organization_id = organizationOf(ctx);
+  if (findUnit(ctx.db)) return writeAlone(ctx, batch);
+  const organization_id = requireOrganization(ctx);
   const all = lanesOf.get(ctx.db) ?? new Map<string, Lanes>();
   lanesOf.set(ctx.db, all);
   const own = all.get(organization_id) ?? { waiting: [], open: 0 };
@@ -85,7 +85,9 @@ async function writeTogether(some: readonly Waiting[]): Promise<void> {
   const { ctx } = last;
   try {
     const batches = some.map(({ batch }) => batch);
-    const answers = await orAgain(() => transact(ctx, (tx) => writeBatches(tx, ctx, organizationOf(ctx), batches)));
+    const answers = await orAgain(() =>
+      transact(ctx, (tx) => writeBatches(tx, ctx, requireOrganization(ctx), batches)),
+    );
     for (const [index, { answer }] of some.entries()) {
       const became = answers[index];
       if (became === undefined || became instanceof Error) answer.reject(became);
@@ -121,7 +123,7 @@ export async function tryBatch(ctx: Ctx, batch: Batch): Promise<Ingested> {
       throw !answer || answer instanceof Error ? answer : new Tried(answer);
     });
   try {
-    return await (unitOf(ctx.db) ? tried() : inTurn(ctx.db, `try ${batch.organization_id}`, lanes_max, tried));
+    return await (findUnit(ctx.db) ? tried() : runInTurn(ctx.db, `try ${batch.organization_id}`, lanes_max, tried));
   } catch (error) {
     if (error instanceof Tried) return error.answer;
     throw error;

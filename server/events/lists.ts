@@ -2,18 +2,18 @@ import { and, asc, count, desc, eq, gte, inArray, isNull, lte, or, type SQL, sql
 import type { events as operations } from "../../shared/api/events.ts";
 import type { AggregationFunction, Filter } from "../../shared/api/meters.ts";
 import { customers } from "../customers/tables.ts";
-import { arraySql } from "../lib/arrays.ts";
+import { writeArray } from "../lib/arrays.ts";
 import type { Database } from "../lib/context.ts";
-import { firstIdAt } from "../lib/ids.ts";
+import { getFirstId } from "../lib/ids.ts";
 import {
-  contains,
+  buildPattern,
+  computeOffset,
   type ListQuery,
   matchAny,
   matchFilters,
   matchMetadata,
+  matchOrganizations,
   matchText,
-  offsetOf,
-  ofOrganizations,
 } from "../lib/page.ts";
 import { aggregateSql, filterSql, measureSql } from "../meters/matching.ts";
 import type { MeterRow } from "../meters/rules.ts";
@@ -31,7 +31,7 @@ const whose = (organizations: readonly string[]) => ({
   external_customer_id: (ids: readonly string[]) =>
     or(
       sql`${usageEvents.customer_id} in (select ${customers.id} from ${customers}
-        where ${ofOrganizations(customers.organization_id, organizations)}
+        where ${matchOrganizations(customers.organization_id, organizations)}
           and ${inArray(customers.external_id, [...ids])})`,
       and(isNull(usageEvents.customer_id), inArray(usageEvents.external_customer_id, [...ids])),
     ),
@@ -39,7 +39,7 @@ const whose = (organizations: readonly string[]) => ({
 
 /** What was ingested before this instant did not happen after it: the months before need not be looked into. */
 const since = (start: Date): SQL | undefined =>
-  and(gte(usageEvents.timestamp, start), gte(usageEvents.id, firstIdAt(start)));
+  and(gte(usageEvents.timestamp, start), gte(usageEvents.id, getFirstId(start)));
 
 /** The parts of an event down to so many levels, the event itself not among them. */
 const partsOf = (organizations: readonly string[], parent_id: string, depth: number): SQL => sql`
@@ -50,12 +50,12 @@ const partsOf = (organizations: readonly string[], parent_id: string, depth: num
       where ${inOrganizations(sql`p.organization_id`, organizations)} and parts.level < ${depth}
   ) select id from parts)`;
 const inOrganizations = (column: SQL, organizations: readonly string[]): SQL =>
-  sql`${column} in ${listed(arraySql(organizations, "text"))}`;
+  sql`${column} in ${listed(writeArray(organizations, "text"))}`;
 
 function whereOf(organizations: readonly string[], filter: EventFilter): SQL | undefined {
   const { parent_id, depth } = filter;
   return and(
-    ofOrganizations(usageEvents.organization_id, organizations),
+    matchOrganizations(usageEvents.organization_id, organizations),
     matchFilters(filter, {
       ...whose(organizations),
       start_timestamp: since,
@@ -65,7 +65,7 @@ function whereOf(organizations: readonly string[], filter: EventFilter): SQL | u
       // Names are few where events are many.
       query: (text) =>
         sql`${usageEvents.name} in (select ${usageNames.name} from ${usageNames}
-          where ${ofOrganizations(usageNames.organization_id, organizations)} and ${usageNames.name} ilike ${contains(text)})`,
+          where ${matchOrganizations(usageNames.organization_id, organizations)} and ${usageNames.name} ilike ${buildPattern(text)})`,
       parent_id: (parent) =>
         depth === undefined
           ? eq(usageEvents.parent_id, parent)
@@ -93,8 +93,8 @@ export async function listEvents(db: Database, organizations: readonly string[],
     .where(where)
     .orderBy(...order)
     .limit(filter.limit)
-    .offset(offsetOf(filter));
-  const most = Math.max(counted_max + 1, offsetOf(filter) + filter.limit + 1);
+    .offset(computeOffset(filter));
+  const most = Math.max(counted_max + 1, computeOffset(filter) + filter.limit + 1);
   const some = db.select({ id: usageEvents.id }).from(usageEvents).where(where).limit(most).as("some");
   const [row] = await db.select({ total: count() }).from(some);
   return { items, total: row?.total ?? 0 };
@@ -135,7 +135,7 @@ export async function listNames(db: Database, organizations: readonly string[], 
   const isOfSome = filter.customer_id !== undefined || filter.external_customer_id !== undefined;
   const table = isOfSome ? usageEvents : usageNames;
   const where = and(
-    ofOrganizations(table.organization_id, organizations),
+    matchOrganizations(table.organization_id, organizations),
     matchFilters(filter, {
       ...whose(organizations),
       source: matchAny(table.source),
@@ -172,7 +172,7 @@ export async function listNames(db: Database, organizations: readonly string[], 
     .groupBy(table.name, table.source)
     .orderBy(...order, asc(table.name), asc(table.source))
     .limit(filter.limit)
-    .offset(offsetOf(filter));
+    .offset(computeOffset(filter));
   return { items: items.map(({ total: _, ...item }) => item), total: items[0]?.total ?? 0 };
 }
 

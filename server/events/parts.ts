@@ -1,8 +1,8 @@
 import { sql } from "drizzle-orm";
-import { monthAfter } from "../../shared/calendar.ts";
-import { serverClock } from "../lib/clock.ts";
+import { findMonthAfter } from "../../shared/calendar.ts";
+import { getServerClock } from "../lib/clock.ts";
 import type { Deps, Tx } from "../lib/context.ts";
-import { firstIdAt } from "../lib/ids.ts";
+import { getFirstId } from "../lib/ids.ts";
 import type { Sweep } from "../lib/sweeps.ts";
 import { transact } from "../lib/unit-of-work.ts";
 
@@ -25,7 +25,7 @@ async function findParts(tx: Tx): Promise<Set<string>> {
 /** Make the part for a month. What of that month is in the last part already, as of sandboxes that are ahead, is moved. */
 async function makePart(tx: Tx, month: Date): Promise<void> {
   const part = sql.identifier(nameOf(month));
-  const [from, to] = [firstIdAt(month), firstIdAt(monthAfter(month, 1))];
+  const [from, to] = [getFirstId(month), getFirstId(findMonthAfter(month, 1))];
   const bounds = sql.raw(`from ('${from}') to ('${to}')`);
   await tx.execute(sql`create table ${part} (like usage_events including all)`);
   await tx.execute(sql`with moved as (delete from usage_events_other where id >= ${from}::uuid and id < ${to}::uuid returning *)
@@ -37,19 +37,19 @@ async function makePart(tx: Tx, month: Date): Promise<void> {
 const keepParts = ({ db, log, clock, config }: Deps): Promise<void> =>
   transact({ db, log }, async (tx) => {
     await tx.execute(sql`select pg_advisory_xact_lock(${parts_lock})`);
-    const now = serverClock(clock).now();
+    const now = getServerClock(clock).now();
     const there = await findParts(tx);
     for (let ahead = 0; ahead <= months_ahead; ahead += 1) {
-      const month = monthAfter(now, ahead);
+      const month = findMonthAfter(now, ahead);
       if (!there.has(nameOf(month))) await makePart(tx, month);
     }
     const kept = config.FLOE_EVENTS_KEPT_MONTHS;
     if (kept === undefined) return;
-    const oldest = monthAfter(now, -kept);
+    const oldest = findMonthAfter(now, -kept);
     for (const name of there)
       if (/_\d{4}_\d{2}$/.test(name) && name < nameOf(oldest))
         await tx.execute(sql`drop table ${sql.identifier(name)}`);
-    await tx.execute(sql`delete from usage_events_other where id < ${firstIdAt(oldest)}::uuid`);
+    await tx.execute(sql`delete from usage_events_other where id < ${getFirstId(oldest)}::uuid`);
   });
 
 /** Parts are made before they are needed. */

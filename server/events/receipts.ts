@@ -1,7 +1,7 @@
 import { createHash, createPrivateKey, createPublicKey, hkdfSync, type KeyObject, sign } from "node:crypto";
-import { serverClock } from "../lib/clock.ts";
-import { type Ctx, type Deps, organizationOf } from "../lib/context.ts";
-import { unixSeconds } from "../webhooks/rules.ts";
+import { getServerClock } from "../lib/clock.ts";
+import { type Ctx, type Deps, requireOrganization } from "../lib/context.ts";
+import { toUnixSeconds } from "../webhooks/rules.ts";
 import type { Ingested } from "./ingest.ts";
 
 /** What stands before the 32 bytes of a key of Ed25519 in PKCS #8. */
@@ -33,12 +33,12 @@ export function signReceipt(ctx: Ctx, { inserted, duplicates, events }: Ingested
   const { key, kid } = signerOf(ctx.config.secret);
   const lines = createHash("sha256");
   for (const { id, external_id, status } of events) lines.update(`${external_id ?? id} ${status}\n`);
-  const iat = unixSeconds(serverClock(ctx.clock).now());
-  const said = { iss: ctx.config.url, sub: organizationOf(ctx), iat, inserted, duplicates };
+  const iat = toUnixSeconds(getServerClock(ctx.clock).now());
+  const said = { iss: ctx.config.url, sub: requireOrganization(ctx), iat, inserted, duplicates };
   const text = `${encode({ alg: "EdDSA", typ: "JWT", kid })}.${encode({ ...said, events: lines.digest("base64url") })}`;
   return `${text}.${sign(null, Buffer.from(text), key).toString("base64url")}`;
 }
 
 /** The keys with which receipts are verified, those of former secrets among them. */
-export const receiptKeys = ({ config }: Pick<Deps, "config">): object[] =>
+export const listReceiptKeys = ({ config }: Pick<Deps, "config">): object[] =>
   config.secrets.map((secret) => signerOf(secret).jwk);

@@ -1,8 +1,8 @@
 import { hash } from "node:crypto";
 import type { Event, EventCreate, EventMetadata, IngestedEvent } from "../../shared/api/events.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
-import { decimalText } from "../../shared/money.ts";
-import { type CustomerRow, customerOut } from "../customers/rules.ts";
+import { formatDecimal } from "../../shared/money.ts";
+import { type CustomerRow, serializeCustomer } from "../customers/rules.ts";
 import type { usageEvents } from "./tables.ts";
 
 export type EventRow = Omit<typeof usageEvents.$inferSelect, "attached_key">;
@@ -12,15 +12,15 @@ function metadataOut(metadata: EventMetadata): Event["metadata"] {
   const { _cost, _llm, ...own } = metadata as EventMetadata & Record<string, string | number | boolean>;
   return {
     ...own,
-    ...(_cost ? { _cost: { ..._cost, amount: decimalText(_cost.amount) } } : {}),
+    ...(_cost ? { _cost: { ..._cost, amount: formatDecimal(_cost.amount) } } : {}),
     ...(_llm ? { _llm } : {}),
   } as Event["metadata"];
 }
 
 /** An event as it is answered. */
-export const eventOut = (row: EventRow, customer: CustomerRow | undefined, child_count: number): Event => ({
+export const serializeEvent = (row: EventRow, customer: CustomerRow | undefined, child_count: number): Event => ({
   ...row,
-  customer: customer ? customerOut(customer) : null,
+  customer: customer ? serializeCustomer(customer) : null,
   metadata: metadataOut(row.metadata),
   child_count,
   label: row.name,
@@ -33,7 +33,7 @@ const sorted = (map: object): [string, unknown][] =>
  * What an event says, in 16 bytes written as an id: under one external id it says one thing. The order of keys says nothing, nor
  * does a time that was not sent.
  */
-export function digestOf(event: EventCreate): string {
+export function digestEvent(event: EventCreate): string {
   const { name, customer_id, external_customer_id, timestamp, parent_id, member_id, external_member_id } = event;
   const whose = [customer_id ?? null, external_customer_id ?? null, member_id ?? null, external_member_id ?? null];
   const said = [name, ...whose, timestamp?.getTime() ?? null, parent_id ?? null, sorted(event.metadata)];
@@ -60,7 +60,7 @@ export function checkEvents(events: readonly EventCreate[], now: Date, only: str
 }
 
 /** What became of an event, in one word. */
-export function statusOf(found: {
+export function getStatus(found: {
   digest: string;
   known: string | undefined;
   customer_id: string | null;

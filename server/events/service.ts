@@ -2,17 +2,24 @@ import type { Event, events } from "../../shared/api/events.ts";
 import type { meters } from "../../shared/api/meters.ts";
 import type { Service } from "../../shared/contract.ts";
 import { invalid, notFound } from "../../shared/errors.ts";
-import { unitsOf } from "../../shared/usage.ts";
-import { type Ctx, type Database, type Deps, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
-import { newId } from "../lib/ids.ts";
-import { loadByOrganization, pageOf } from "../lib/page.ts";
+import { countUnits } from "../../shared/usage.ts";
+import {
+  type Ctx,
+  type Database,
+  type Deps,
+  requireOrganization,
+  requireOrganizations,
+  type Tx,
+} from "../lib/context.ts";
+import { createId } from "../lib/ids.ts";
+import { buildPage, loadByOrganization } from "../lib/page.ts";
 import { findMeters } from "../meters/store.ts";
 import type { meterMoved } from "../meters/windows.ts";
 import { attaching } from "./jobs.ts";
 import { ingestBatch, tryBatch } from "./lanes.ts";
 import * as lists from "./lists.ts";
 import { signReceipt } from "./receipts.ts";
-import { checkEvents, type EventRow, eventOut } from "./rules.ts";
+import { checkEvents, type EventRow, serializeEvent } from "./rules.ts";
 import * as store from "./store.ts";
 
 const shown = (db: Database, rows: readonly EventRow[]): Promise<Event[]> =>
@@ -24,7 +31,7 @@ const shown = (db: Database, rows: readonly EventRow[]): Promise<Event[]> =>
       organization_id,
       own.map(({ id }) => id),
     );
-    return own.map((row) => eventOut(row, owners.get(row.customer_id ?? ""), parts.get(row.id) ?? 0));
+    return own.map((row) => serializeEvent(row, owners.get(row.customer_id ?? ""), parts.get(row.id) ?? 0));
   });
 
 /** What becomes of customers' meters besides use is in the list, too. */
@@ -34,7 +41,16 @@ export async function noteMoved(
   { organization_id, customer_id, name, timestamp, metadata }: NonNullable<(typeof meterMoved)["payload"]>,
 ): Promise<void> {
   const row: EventRow = {
-    ...{ id: newId(clock.now()), organization_id, timestamp, name, source: "system", customer_id, metadata, depth: 0 },
+    ...{
+      id: createId(clock.now()),
+      organization_id,
+      timestamp,
+      name,
+      source: "system",
+      customer_id,
+      metadata,
+      depth: 0,
+    },
     ...{ external_customer_id: null, external_id: null, parent_id: null, member_id: null, external_member_id: null },
   };
   const seen = { occurrences: 1, first_seen: timestamp, last_seen: timestamp };
@@ -45,7 +61,7 @@ export async function noteMoved(
 export const eventService: Service<typeof events, Ctx> = {
   async list(ctx, { query }) {
     const { filter, meter_id, ...asked } = query;
-    const organizations = organizationsOf(ctx);
+    const organizations = requireOrganizations(ctx);
     const filters = filter ? [filter] : [];
     if (meter_id !== undefined) {
       const meter = (await Promise.all(organizations.map((one) => findMeters(ctx.db, one, [meter_id])))).flat()[0];
@@ -54,24 +70,24 @@ export const eventService: Service<typeof events, Ctx> = {
       filters.push(meter.filter);
     }
     const { items, total } = await lists.listEvents(ctx.db, organizations, { ...asked, filters });
-    return pageOf(await shown(ctx.db, items), total, query);
+    return buildPage(await shown(ctx.db, items), total, query);
   },
   async names(ctx, { query }) {
-    const { items, total } = await lists.listNames(ctx.db, organizationsOf(ctx), query);
-    return pageOf(
+    const { items, total } = await lists.listNames(ctx.db, requireOrganizations(ctx), query);
+    return buildPage(
       items.map((item) => ({ ...item, label: item.name })),
       total,
       query,
     );
   },
   async get(ctx, { params }) {
-    const row = await lists.findEvent(ctx.db, organizationOf(ctx), params.id);
+    const row = await lists.findEvent(ctx.db, requireOrganization(ctx), params.id);
     const [event] = row ? await shown(ctx.db, [row]) : [];
     if (!event) throw notFound();
     return event;
   },
   async ingest(ctx, { body, query }) {
-    const organization_id = organizationOf(ctx);
+    const organization_id = requireOrganization(ctx);
     const faults = checkEvents(body.events, ctx.clock.now(), organization_id);
     if (faults.length > 0) throw invalid(...faults);
     const batch = { organization_id, events: body.events, isTold: query.representation };
@@ -89,13 +105,13 @@ export const eventService: Service<typeof events, Ctx> = {
 /** What meters have counted, by time. */
 export const quantityService: Pick<Service<typeof meters, Ctx>, "quantities"> = {
   async quantities(ctx, { params, query }) {
-    const [meter] = await findMeters(ctx.db, organizationOf(ctx), [params.id]);
+    const [meter] = await findMeters(ctx.db, requireOrganization(ctx), [params.id]);
     if (!meter) throw notFound();
     const found = await lists.findQuantities(ctx.db, meter, query);
-    const total = unitsOf(found.at(-1)?.quantity ?? "0");
+    const total = countUnits(found.at(-1)?.quantity ?? "0");
     const quantities = found
       .slice(0, -1)
-      .map(({ timestamp, quantity }) => ({ timestamp, quantity: unitsOf(quantity) }));
+      .map(({ timestamp, quantity }) => ({ timestamp, quantity: countUnits(quantity) }));
     return { quantities, total };
   },
 };
@@ -107,6 +123,6 @@ export async function callWaiting(
   { organization_id, external_id }: { organization_id: string; external_id: string },
 ): Promise<void> {
   const now = ctx.clock.now();
-  await store.callWaiting(tx, { id: newId(now), organization_id, external_customer_id: external_id, due_at: now });
+  await store.callWaiting(tx, { id: createId(now), organization_id, external_customer_id: external_id, due_at: now });
   ctx.jobs.wake(tx, attaching.name);
 }

@@ -1,7 +1,7 @@
 import { and, eq, inArray, isNull, type SQL, sql } from "drizzle-orm";
 import { unionAll } from "drizzle-orm/pg-core";
 import { customers } from "../customers/tables.ts";
-import { arraySql } from "../lib/arrays.ts";
+import { writeArray } from "../lib/arrays.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { isAmong, type RowKey } from "../lib/rows.ts";
 import type { EventRow } from "./rules.ts";
@@ -32,7 +32,7 @@ export async function findNamed(
       .where(and(isNull(customers.deleted_at), where));
   // By both, so that each is looked up by itself, however many customers there are.
   const byExternal = sql`(${customers.organization_id}, ${customers.external_id}) in
-    (select ${organization_id}::text, unnest(${arraySql(external_ids, "text")}))`;
+    (select ${organization_id}::text, unnest(${writeArray(external_ids, "text")}))`;
   if (ids.length === 0) return of(and(first, byExternal));
   const byId = of(and(first, isAmong(organization_id, customers.id, ids)));
   return external_ids.length === 0 ? byId : unionAll(byId, of(byExternal));
@@ -51,10 +51,10 @@ export async function keepWaiting(
   await tx.execute(sql`
     insert into ${usageWaiting} (id, organization_id, external_customer_id)
     select waiting.id, ${organization_id}, waiting.external_customer_id
-    from unnest(${arraySql(
+    from unnest(${writeArray(
       sorted.map(({ id }) => id),
       "uuid",
-    )}, ${arraySql(
+    )}, ${writeArray(
       sorted.map(({ external_customer_id }) => external_customer_id),
       "text",
     )}) with ordinality as waiting (id, external_customer_id, place) order by place
@@ -138,7 +138,7 @@ export const findKeys = (db: Database, organization_id: string, external_ids: re
         .where(
           and(
             eq(usageKeys.organization_id, organization_id),
-            sql`${usageKeys.external_id} in ${listed(arraySql(external_ids, "text"))}`,
+            sql`${usageKeys.external_id} in ${listed(writeArray(external_ids, "text"))}`,
           ),
         );
 
@@ -148,13 +148,13 @@ export async function takeKeys(tx: Tx, organization_id: string, keys: readonly K
   const made = tx.$with("made", {}).as(sql`
     insert into ${usageKeys} (organization_id, external_id, event_id, digest)
     select ${organization_id}, taken.external_id, taken.event_id, taken.digest
-    from unnest(${arraySql(
+    from unnest(${writeArray(
       sorted.map(({ external_id }) => external_id),
       "text",
-    )}, ${arraySql(
+    )}, ${writeArray(
       sorted.map(({ event_id }) => event_id),
       "uuid",
-    )}, ${arraySql(
+    )}, ${writeArray(
       sorted.map(({ digest }) => digest),
       "uuid",
     )}) with ordinality as taken (external_id, event_id, digest, place) order by place
@@ -176,7 +176,7 @@ export const findParents = (db: Database, organization_id: string, ids: readonly
         .where(
           and(
             eq(usageEvents.organization_id, organization_id),
-            sql`${usageEvents.id} in ${listed(arraySql(ids, "uuid"))}`,
+            sql`${usageEvents.id} in ${listed(writeArray(ids, "uuid"))}`,
           ),
         );
 
@@ -207,16 +207,16 @@ export async function insertEvents(
       external_id, parent_id, member_id, external_member_id, metadata)
     select ${organization_id}, coalesce(e.depth, 0), e.id, e.source, e.timestamp, e.name, e.customer_id, e.external_customer_id,
       e.external_id, e.parent_id, e.member_id, e.external_member_id, e.metadata
-    from unnest(${arraySql(depths, "smallint")}, ${arraySql(of("id"), "uuid")}, ${arraySql(of("source"), "text")},
-      ${arraySql(
+    from unnest(${writeArray(depths, "smallint")}, ${writeArray(of("id"), "uuid")}, ${writeArray(of("source"), "text")},
+      ${writeArray(
         rows.map(({ timestamp }) => timestamp.toISOString()),
         "timestamptz",
       )},
-      ${arraySql(of("name"), "text")}, ${arraySql(of("customer_id"), "uuid")},
-      ${arraySql(of("external_customer_id"), "text")}, ${arraySql(of("external_id"), "text")},
-      ${arraySql(of("parent_id"), "uuid")}, ${arraySql(of("member_id"), "uuid")},
-      ${arraySql(of("external_member_id"), "text")},
-      ${arraySql(
+      ${writeArray(of("name"), "text")}, ${writeArray(of("customer_id"), "uuid")},
+      ${writeArray(of("external_customer_id"), "text")}, ${writeArray(of("external_id"), "text")},
+      ${writeArray(of("parent_id"), "uuid")}, ${writeArray(of("member_id"), "uuid")},
+      ${writeArray(of("external_member_id"), "text")},
+      ${writeArray(
         rows.map(({ metadata }) => JSON.stringify(metadata)),
         "jsonb",
       )}) as e (depth, id, source, timestamp, name, customer_id, external_customer_id, external_id, parent_id, member_id,
@@ -270,7 +270,7 @@ export async function eraseUse(
     )
     .orderBy(e.timestamp, e.id)
     .limit(erased_together);
-  const isForgotten = sql`jsonb_typeof(m.value) = 'string' and not m.key = any(${arraySql(kept, "text")})`;
+  const isForgotten = sql`jsonb_typeof(m.value) = 'string' and not m.key = any(${writeArray(kept, "text")})`;
   await tx
     .update(e)
     .set({

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ApiError, notFound } from "../../shared/errors.ts";
 import { limitOpen } from "../http/limits.ts";
 import type { Deps } from "../lib/context.ts";
-import { attachment, type PartRefusal, type Span, type StoredFile } from "../storage/storage.ts";
+import { type PartRefusal, type Span, type StoredFile, writeAttachment } from "../storage/storage.ts";
 import { findPublic } from "./store.ts";
 
 type Local = NonNullable<Deps["storage"]["local"]>;
@@ -74,7 +74,7 @@ export function routeStorage(app: FastifyInstance, { storage }: Deps, local: Loc
     reply.headers({
       ...harmless,
       "Cache-Control": "private, no-store",
-      "Content-Disposition": attachment(file.name),
+      "Content-Disposition": writeAttachment(file.name),
       "Referrer-Policy": "no-referrer",
     });
     return answer(storage, file, null, request, reply);

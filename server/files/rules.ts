@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { File, files as operations, ProductMedia, UploadPart } from "../../shared/api/files.ts";
-import { bytesReadable } from "../../shared/bytes.ts";
+import { formatBytes } from "../../shared/bytes.ts";
 import type { Input } from "../../shared/contract.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
 import type { RowKey } from "../lib/rows.ts";
@@ -15,21 +15,21 @@ const shown = ({
   upload_parts: _parts,
   purged_at: _purged,
   ...row
-}: FileRow) => ({ ...row, size_readable: bytesReadable(row.size) });
+}: FileRow) => ({ ...row, size_readable: formatBytes(row.size) });
 
 const publicUrl = (row: FileRow, filesUrl: string): string =>
   `${filesUrl}/${row.path.split("/").map(encodeURIComponent).join("/")}`;
 
 /** A picture as it is answered; `filesUrl` is where everybody can see it. */
-export const mediaOut = (row: FileRow, filesUrl: string): ProductMedia => ({
+export const serializeMedia = (row: FileRow, filesUrl: string): ProductMedia => ({
   ...shown(row),
   service: "product_media",
   public_url: publicUrl(row, filesUrl),
 });
 
 /** A file as it is answered. */
-export function fileOut(row: FileRow, filesUrl: string): File {
-  if (row.service === "product_media") return mediaOut(row, filesUrl);
+export function serializeFile(row: FileRow, filesUrl: string): File {
+  if (row.service === "product_media") return serializeMedia(row, filesUrl);
   if (row.service === "organization_avatar")
     return { ...shown(row), service: row.service, public_url: publicUrl(row, filesUrl) };
   if (row.service === "document") throw new Error("A document is answered by who made it.");
@@ -37,7 +37,7 @@ export function fileOut(row: FileRow, filesUrl: string): File {
 }
 
 /** A file that is to be sent, with where each of its parts goes. */
-export const uploadOut = (
+export const serializeUpload = (
   row: FileRow,
   upload_id: string,
   parts: readonly UploadPart[],
@@ -57,7 +57,7 @@ export const uploadOut = (
 const name_length_max = 100;
 
 /** Where a file is kept. The ids make it one of a kind; of the name only what is safe in any path and address. */
-export function pathOf(service: FileRow["service"], organization_id: string, id: string, name: string): string {
+export function getPath(service: FileRow["service"], organization_id: string, id: string, name: string): string {
   const safe = name
     .normalize("NFKD")
     .replace(/[^A-Za-z0-9._-]+/g, "-")
@@ -68,7 +68,7 @@ export function pathOf(service: FileRow["service"], organization_id: string, id:
 }
 
 /** Which file a path can be of: it names the organization and the file. */
-export function keyOfPath(path: string): RowKey | undefined {
+export function parsePath(path: string): RowKey | undefined {
   const [, organization_id, id] = path.split("/");
   return organization_id !== undefined && z.uuid().safeParse(id).success
     ? { organization_id, id: id ?? "" }

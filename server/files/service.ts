@@ -1,28 +1,28 @@
 import type { files } from "../../shared/api/files.ts";
 import type { Service } from "../../shared/contract.ts";
 import { fault, invalid, notFound } from "../../shared/errors.ts";
-import { type Ctx, type Deps, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
-import { newId } from "../lib/ids.ts";
-import { pageOf } from "../lib/page.ts";
+import { type Ctx, type Deps, requireOrganization, requireOrganizations, type Tx } from "../lib/context.ts";
+import { createId } from "../lib/ids.ts";
+import { buildPage } from "../lib/page.ts";
 import type { RowKey } from "../lib/rows.ts";
 import { transact } from "../lib/unit-of-work.ts";
-import { checkCompletion, type FileRow, fileOut, pathOf, uploadOut } from "./rules.ts";
+import { checkCompletion, type FileRow, getPath, serializeFile, serializeUpload } from "./rules.ts";
 import * as store from "./store.ts";
 
 /** The files of the API. */
 export const fileService: Service<typeof files, Ctx> = {
   async list(ctx, { query }) {
-    const { items, total } = await store.listFiles(ctx.db, organizationsOf(ctx), query);
-    return pageOf(
-      items.map((row) => fileOut(row, ctx.config.media_url)),
+    const { items, total } = await store.listFiles(ctx.db, requireOrganizations(ctx), query);
+    return buildPage(
+      items.map((row) => serializeFile(row, ctx.config.media_url)),
       total,
       query,
     );
   },
   async create(ctx, { body }) {
-    const organization_id = organizationOf(ctx);
+    const organization_id = requireOrganization(ctx);
     const { upload, organization_id: _, version = null, checksum_sha256_base64 = null, ...given } = body;
-    const id = newId(ctx.clock.now());
+    const id = createId(ctx.clock.now());
     // Written before the storage is asked, so that nothing begins there that the sweep does not know of.
     const row = await transact(ctx, (tx) =>
       store.insertFile(tx, {
@@ -31,7 +31,7 @@ export const fileService: Service<typeof files, Ctx> = {
         organization_id,
         version,
         checksum_sha256_base64,
-        path: pathOf(given.service, organization_id, id, given.name),
+        path: getPath(given.service, organization_id, id, given.name),
         upload_parts: upload.parts,
         created_at: ctx.clock.now(),
       }),
@@ -39,15 +39,15 @@ export const fileService: Service<typeof files, Ctx> = {
     const upload_id = await ctx.storage.begin(row, upload.parts);
     await store.updateFile(ctx.db, row, { upload_id });
     const targets = await ctx.storage.targets(row, upload_id, upload.parts);
-    return { ...uploadOut(row, upload_id, upload.parts, targets), service: given.service };
+    return { ...serializeUpload(row, upload_id, upload.parts, targets), service: given.service };
   },
   async uploaded(ctx, { params, body }) {
-    const organization_id = organizationOf(ctx);
+    const organization_id = requireOrganization(ctx);
     const row = await store.findFile(ctx.db, organization_id, params.id);
     if (!row) throw notFound();
     const faults = checkCompletion(row, body);
     if (faults.length > 0) throw invalid(...faults);
-    if (row.is_uploaded || row.upload_id === null) return fileOut(row, ctx.config.media_url);
+    if (row.is_uploaded || row.upload_id === null) return serializeFile(row, ctx.config.media_url);
     const made = await ctx.storage.complete(row, {
       upload_id: row.upload_id,
       parts: row.upload_parts ?? [],
@@ -73,23 +73,23 @@ export const fileService: Service<typeof files, Ctx> = {
         }),
       });
     });
-    if (complete) return fileOut(complete, ctx.config.media_url);
+    if (complete) return serializeFile(complete, ctx.config.media_url);
     // Deleted meanwhile, and perhaps swept already.
     await ctx.storage.remove(row.path, row.upload_id);
     throw notFound();
   },
   update: (ctx, { params, body }) =>
     transact(ctx, async (tx) => {
-      const row = await store.lockFile(tx, organizationOf(ctx), params.id);
+      const row = await store.lockFile(tx, requireOrganization(ctx), params.id);
       if (!row) throw notFound();
       const { name = row.name, version = row.version } = body;
       const same = name === row.name && version === row.version;
       const changed = same ? row : await store.updateFile(tx, row, { name, version, modified_at: ctx.clock.now() });
-      return fileOut(changed, ctx.config.media_url);
+      return serializeFile(changed, ctx.config.media_url);
     }),
   delete: (ctx, { params }) =>
     transact(ctx, async (tx) => {
-      const row = await store.lockFile(tx, organizationOf(ctx), params.id);
+      const row = await store.lockFile(tx, requireOrganization(ctx), params.id);
       if (!row) throw notFound();
       // The sweep removes the bytes.
       await store.updateFile(tx, row, { deleted_at: ctx.clock.now() });
@@ -106,8 +106,8 @@ export async function keepFile(
   bytes: Uint8Array,
 ): Promise<FileRow> {
   const created_at = deps.clock.now();
-  const id = newId(created_at);
-  const path = pathOf("document", organization_id, id, name);
+  const id = createId(created_at);
+  const path = getPath("document", organization_id, id, name);
   const given = { organization_id, name, mime_type, size: bytes.length, service: "document" as const };
   const row = await transact(deps, (tx) => store.insertFile(tx, { ...given, id, path, created_at }));
   await deps.storage.write(row, bytes);

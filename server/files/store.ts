@@ -1,17 +1,21 @@
 import { and, count, desc, eq, inArray, isNotNull, isNull, ne, notExists, sql } from "drizzle-orm";
 import type { files as operations } from "../../shared/api/files.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { type ListQuery, matchAny, matchFilters, offsetOf, ofOrganizations } from "../lib/page.ts";
+import { computeOffset, type ListQuery, matchAny, matchFilters, matchOrganizations } from "../lib/page.ts";
 import { matchKey, matchKeys, type RowKey } from "../lib/rows.ts";
 import { organization } from "../organizations/tables.ts";
 import { snapshotFiles } from "../sandbox/tables.ts";
-import { type FileRow, keyOfPath } from "./rules.ts";
+import { type FileRow, parsePath } from "./rules.ts";
 import { files } from "./tables.ts";
 
 type Filter = ListQuery<typeof operations.list>;
 
 const living = (organizations: string | readonly string[]) =>
-  and(ofOrganizations(files.organization_id, organizations), isNull(files.deleted_at), ne(files.service, "document"));
+  and(
+    matchOrganizations(files.organization_id, organizations),
+    isNull(files.deleted_at),
+    ne(files.service, "document"),
+  );
 
 /** One page of files, the newest first, and how many there are. */
 export async function listFiles(db: Database, organizations: readonly string[], filter: Filter) {
@@ -22,7 +26,7 @@ export async function listFiles(db: Database, organizations: readonly string[], 
     .where(where)
     .orderBy(desc(files.created_at), desc(files.id))
     .limit(filter.limit)
-    .offset(offsetOf(filter));
+    .offset(computeOffset(filter));
   const [row] = await db.select({ total: count() }).from(files).where(where);
   return { items, total: row?.total ?? 0 };
 }
@@ -47,7 +51,7 @@ export async function findDocument(db: Database, key: RowKey): Promise<FileRow |
 
 /** The complete file of a path, if everybody may see it. */
 export async function findPublic(db: Database, path: string): Promise<FileRow | undefined> {
-  const key = keyOfPath(path);
+  const key = parsePath(path);
   if (!key) return undefined;
   const [row] = await db
     .select()

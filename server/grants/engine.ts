@@ -3,18 +3,18 @@ import type { CustomerRow } from "../customers/rules.ts";
 import { emitState } from "../customers/service.ts";
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
 import { emit } from "../lib/events.ts";
-import { newId } from "../lib/ids.ts";
+import { createId } from "../lib/ids.ts";
 import type { RowKey } from "../lib/rows.ts";
-import { kinds, termsOf } from "./kinds/index.ts";
+import { getTerms, kinds } from "./kinds/index.ts";
 import {
   findGraceEnd,
   type Grant,
   type GrantRow,
-  grantEventOut,
   type Holder,
   type Plan,
   planGrants,
   type Source,
+  serializeGrantEvent,
 } from "./rules.ts";
 import * as store from "./store.ts";
 
@@ -22,7 +22,7 @@ type Told = "created" | "updated" | "cycled" | "revoked";
 
 /** Say what has become of a grant (BEN-10). */
 const emitGrant = (tx: Tx, ctx: Deps | Ctx, what: Told, grant: Grant, before: BenefitGrantProperties): Promise<void> =>
-  emit(tx, ctx, grant.row.organization_id, `benefit_grant.${what}`, grantEventOut(grant, before));
+  emit(tx, ctx, grant.row.organization_id, `benefit_grant.${what}`, serializeGrantEvent(grant, before));
 
 /**
  * Hold what everybody has of a source against what it gives, and make that so: what is lost is taken first, then what has changed is
@@ -34,7 +34,7 @@ export async function reconcile(
   source: Source,
   { cycles = false, isSettling = false }: { cycles?: boolean; isSettling?: boolean } = {},
 ): Promise<void> {
-  const seen = await store.loadGround(tx, source);
+  const seen = await store.loadGrantContext(tx, source);
   // Most sell nothing of the kind: they wait for nobody.
   if (!seen || (seen.benefits.length === 0 && seen.grants.length === 0)) return;
   const concerned = [
@@ -43,15 +43,15 @@ export async function reconcile(
   ];
   await store.lockHolders(tx, source.organization_id, concerned);
   // Somebody else may have been at it until now.
-  const ground = await store.loadGround(tx, source);
+  const ground = await store.loadGrantContext(tx, source);
   if (!ground) return;
   const now = ctx.clock.now();
   // Its order is written as paid at the end of the transaction that settles it.
   if (isSettling && ground.order) ground.order = { status: "paid" };
-  const plan = planGrants(ground, termsOf, now, cycles);
+  const plan = planGrants(ground, getTerms, now, cycles);
   const grace_end = findGraceEnd(ground);
   if (grace_end !== null && now < grace_end)
-    await store.noteCheck(tx, { ...source, id: newId(now), created_at: now, due_at: grace_end });
+    await store.noteCheck(tx, { ...source, id: createId(now), created_at: now, due_at: grace_end });
   await carryOut(tx, ctx, source, plan);
 }
 
@@ -74,7 +74,7 @@ async function carryOut(tx: Tx, ctx: Deps | Ctx, source: Source, plan: Plan): Pr
 function newGrant({ clock }: Deps | Ctx, source: Source, { customer, member }: Holder, benefit_id: string) {
   const created_at = clock.now();
   const { organization_id, subscription_id, order_id } = source;
-  const id = newId(created_at);
+  const id = createId(created_at);
   return {
     id,
     created_at,
@@ -95,12 +95,13 @@ export async function give(tx: Tx, ctx: Deps | Ctx, grant: Grant): Promise<Grant
   const now = ctx.clock.now();
   const { row, benefit } = grant;
   const outcome = await kinds[benefit.type].grant(tx, ctx, grant);
-  if ("action_required" in outcome) return fail(tx, ctx, grant, failureOf(outcome.action_required, now), "created");
+  if ("action_required" in outcome)
+    return fail(tx, ctx, grant, describeFailure(outcome.action_required, now), "created");
   const { properties, access_id = null } = outcome;
   const state: Partial<GrantRow> = {
     error: null,
     properties,
-    terms: termsOf(benefit),
+    terms: getTerms(benefit),
     revoked_at: null,
     modified_at: now,
   };
@@ -119,7 +120,7 @@ const accountIn = ({ properties: { account_id } }: GrantRow): BenefitGrantProper
 
 type Failure = NonNullable<GrantRow["error"]>;
 /** What somebody has to see to before a benefit can be given (BEN-07). */
-export const failureOf = (message: string, now: Date, type = "BenefitActionRequiredError"): Failure => ({
+export const describeFailure = (message: string, now: Date, type = "BenefitActionRequiredError"): Failure => ({
   message,
   type,
   timestamp: now.toISOString(),
@@ -190,9 +191,9 @@ async function update(tx: Tx, ctx: Deps | Ctx, grant: Grant): Promise<void> {
   const { row, benefit } = grant;
   const now = ctx.clock.now();
   const outcome = await kinds[benefit.type].grant(tx, ctx, grant);
-  if ("action_required" in outcome) return failGrant(tx, ctx, grant, failureOf(outcome.action_required, now));
+  if ("action_required" in outcome) return failGrant(tx, ctx, grant, describeFailure(outcome.action_required, now));
   const { properties, access_id = null } = outcome;
-  const state = { terms: termsOf(benefit), modified_at: now };
+  const state = { terms: getTerms(benefit), modified_at: now };
   if (access_id !== null) {
     // It stays what it is until the other service has answered.
     await store.updateGrant(tx, row, { ...state, access_id, telling: row.telling ?? "updated" });
@@ -205,7 +206,7 @@ async function update(tx: Tx, ctx: Deps | Ctx, grant: Grant): Promise<void> {
 /** Take from an account what a grant has let it into; it is given again once the customer says to which one (BEN-80). */
 export async function takeForNow(tx: Tx, ctx: Deps | Ctx, grant: Grant, message: string): Promise<void> {
   await kinds[grant.benefit.type].revoke?.(tx, ctx, grant);
-  await failGrant(tx, ctx, grant, failureOf(message, ctx.clock.now()), {});
+  await failGrant(tx, ctx, grant, describeFailure(message, ctx.clock.now()), {});
 }
 
 /** Give somebody what they wait for, or have by another account, to the one that is theirs now. */

@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import type { Deps } from "../lib/context.ts";
 import { checkFence, fence_pause_ms } from "../lib/fence.ts";
-import { newId } from "../lib/ids.ts";
+import { createId } from "../lib/ids.ts";
 import type { RowKey } from "../lib/rows.ts";
 import type { RowSweep } from "../lib/sweeps.ts";
 import { transact } from "../lib/unit-of-work.ts";
@@ -72,7 +72,7 @@ const takeSlice = (deps: Deps, key: RowKey): Promise<boolean> =>
         stage === "orders"
           ? { organization_id, subscription_id: null, order_id: one }
           : { organization_id, subscription_id: one, order_id: null };
-      await store.noteCheck(tx, { ...source, id: newId(now), created_at: now, due_at: now });
+      await store.noteCheck(tx, { ...source, id: createId(now), created_at: now, due_at: now });
     }
     deps.jobs.wake(tx, grantChecking.name);
     const last = ids.at(-1);

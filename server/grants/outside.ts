@@ -1,4 +1,4 @@
-import { serverClock } from "../lib/clock.ts";
+import { getServerClock } from "../lib/clock.ts";
 import type { Deps, Tx } from "../lib/context.ts";
 import { Busy, Refused } from "../lib/outside.ts";
 import type { RowKey } from "../lib/rows.ts";
@@ -15,7 +15,7 @@ import {
   postpone,
   updateAccess,
 } from "./accesses.ts";
-import { completeGrant, failGrant, failureOf } from "./engine.ts";
+import { completeGrant, describeFailure, failGrant } from "./engine.ts";
 import { outsideOf } from "./kinds/index.ts";
 import type { Outside } from "./kinds/outside.ts";
 import { lockHolders } from "./store.ts";
@@ -107,7 +107,7 @@ async function carryOut(deps: Deps, kind: Outside, step: Step): Promise<Busy | R
 
 /** When a service wants to be asked again, by the seller's clock. */
 const laterBy = ({ clock }: Deps, { until }: Busy): Date =>
-  new Date(clock.now().getTime() + Math.max(0, (until?.getTime() ?? 0) - serverClock(clock).now().getTime()));
+  new Date(clock.now().getTime() + Math.max(0, (until?.getTime() ?? 0) - getServerClock(clock).now().getTime()));
 
 /** Note what has become of it; answers whether there is more to do at once. */
 async function finishStep(tx: Tx, deps: Deps, step: Step, problem: Busy | Refused | undefined): Promise<boolean> {
@@ -144,8 +144,12 @@ async function finishStep(tx: Tx, deps: Deps, step: Step, problem: Busy | Refuse
   }
   const isRefused = problem instanceof Refused;
   const error = isRefused
-    ? failureOf(problem.message, now)
-    : failureOf(`${problem.message} It was tried ${attempts} times; try it again later.`, now, "BenefitRetriableError");
+    ? describeFailure(problem.message, now)
+    : describeFailure(
+        `${problem.message} It was tried ${attempts} times; try it again later.`,
+        now,
+        "BenefitRetriableError",
+      );
   for (const grant of await findGrantsBy(tx, access)) await failGrant(tx, deps, grant, error);
   await updateAccess(tx, access, {
     ...free,

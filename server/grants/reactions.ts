@@ -3,9 +3,9 @@ import type { BenefitRow } from "../benefits/rules.ts";
 import { findAccount, type Owner } from "../customer-accounts/store.ts";
 import type { CustomerRow } from "../customers/rules.ts";
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
-import { newId } from "../lib/ids.ts";
+import { createId } from "../lib/ids.ts";
 import type { RowKey } from "../lib/rows.ts";
-import { atEnd } from "../lib/unit-of-work.ts";
+import { runAtEnd } from "../lib/unit-of-work.ts";
 import type { KeyRow } from "../license-keys/rules.ts";
 import type { OrderAggregate, OrderRow } from "../orders/rules.ts";
 import type { SeatRow } from "../seats/rules.ts";
@@ -14,19 +14,20 @@ import { findGrantsOn } from "./accesses.ts";
 import { followStatus, giveAgain, reconcile, takeForNow } from "./engine.ts";
 import { grantRunning } from "./jobs.ts";
 import { outsideOf } from "./kinds/index.ts";
-import { missingAccount } from "./kinds/outside.ts";
-import { type Source, sourceOf } from "./rules.ts";
+import { describeMissingAccount } from "./kinds/outside.ts";
+import { getSource, type Source } from "./rules.ts";
 import { findSources, insertRun, lockHolders } from "./store.ts";
 
 /** Once all else is said and written: what is given and taken follows from it. */
-const reconcileLater = (tx: Tx, ctx: Deps | Ctx, source: Source): void => atEnd(tx, () => reconcile(tx, ctx, source));
+const reconcileLater = (tx: Tx, ctx: Deps | Ctx, source: Source): void =>
+  runAtEnd(tx, () => reconcile(tx, ctx, source));
 
 /** An order is paid: what was bought is there at once, and with a new period what it brings (BEN-13, ORD-18). */
 export async function giveWhatWasBought(tx: Tx, ctx: Deps | Ctx, { order }: OrderAggregate): Promise<void> {
   const cycles = order.billing_reason === "subscription_cycle" && order.occasion !== "ended";
   // What a change brings is seen to with the subscription.
   if (order.subscription_id !== null && order.begins === null && !cycles) return;
-  await reconcile(tx, ctx, sourceOf(order), { cycles, isSettling: true });
+  await reconcile(tx, ctx, getSource(order), { cycles, isSettling: true });
 }
 
 /** A subscription has begun to give something else, or nothing (SUB-43, SUB-49, SUB-52). */
@@ -43,7 +44,7 @@ export async function followSeats(tx: Tx, ctx: Deps | Ctx, seat: SeatRow): Promi
 
 /** Whether the buyer keeps what an order gave has changed: money goes back with it, or is disputed (RFD-12). */
 export async function followOrder(tx: Tx, ctx: Deps | Ctx, order: OrderRow): Promise<void> {
-  reconcileLater(tx, ctx, sourceOf(order));
+  reconcileLater(tx, ctx, getSource(order));
 }
 
 /** A customer is gone, and has nothing any more (CUS-17). */
@@ -61,7 +62,7 @@ async function run(tx: Tx, ctx: Deps | Ctx, reason: { product: RowKey } | { bene
   const [product, benefit] = "product" in reason ? [reason.product, null] : [null, reason.benefit];
   const { organization_id } = product ?? benefit;
   const concerns = { product_id: product?.id ?? null, benefit_id: benefit?.id ?? null };
-  await insertRun(tx, { id: newId(now), organization_id, created_at: now, ...concerns, due_at: now });
+  await insertRun(tx, { id: createId(now), organization_id, created_at: now, ...concerns, due_at: now });
   ctx.jobs.wake(tx, grantRunning.name);
 }
 
@@ -89,7 +90,7 @@ export async function followAccount(
     // What a team has as such, its owner may have shown the account for, and the other way round.
     if (!accounts.has(member_id)) accounts.set(member_id, await findAccount(tx, { ...owner, member_id }, platform));
     const account = accounts.get(member_id);
-    if (!account && access_id !== null) await takeForNow(tx, ctx, grant, missingAccount(platform));
+    if (!account && access_id !== null) await takeForNow(tx, ctx, grant, describeMissingAccount(platform));
     else if (account && (error !== null || properties.account_id !== account.account_number))
       await giveAgain(tx, ctx, grant);
   }

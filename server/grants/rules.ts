@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import type { BenefitGrant } from "../../shared/api/benefit-grants.ts";
 import type { BenefitGrantProperties } from "../../shared/api/benefits.ts";
-import { type BenefitRow, benefitOut } from "../benefits/rules.ts";
-import { type CustomerRow, customerOut } from "../customers/rules.ts";
-import { type MemberRow, memberOut } from "../members/rules.ts";
+import { type BenefitRow, serializeBenefit } from "../benefits/rules.ts";
+import { type CustomerRow, serializeCustomer } from "../customers/rules.ts";
+import { type MemberRow, serializeMember } from "../members/rules.ts";
 import type { OrderRow } from "../orders/rules.ts";
 import { active, type SubscriptionRow } from "../subscriptions/rules.ts";
 import type { benefitGrants } from "./tables.ts";
@@ -18,7 +18,7 @@ export type Source =
   | { organization_id: string; subscription_id: null; order_id: string };
 
 /** Of an order, what it gives as long as it lasts; an order of a subscription has that give. */
-export const sourceOf = ({ organization_id, id, subscription_id }: OrderRow): Source =>
+export const getSource = ({ organization_id, id, subscription_id }: OrderRow): Source =>
   subscription_id === null
     ? { organization_id, subscription_id: null, order_id: id }
     : { organization_id, subscription_id, order_id: null };
@@ -27,7 +27,7 @@ export const sourceOf = ({ organization_id, id, subscription_id }: OrderRow): So
 export type Holder = { customer: CustomerRow; member: MemberRow | null };
 
 /** What is known of a source and of what it gave. */
-export type Ground = {
+export type GrantContext = {
   source: Source;
   /** How the subscription stands; null for an order. */
   subscription: Pick<SubscriptionRow, "status" | "past_due_at"> | null;
@@ -46,13 +46,13 @@ export type Ground = {
 const day_ms = 24 * 60 * 60 * 1000;
 
 /** Until when a subscription gives that is not paid for; null where that does not matter (SUB-49). */
-export const findGraceEnd = ({ subscription, grace_days }: Ground): Date | null =>
+export const findGraceEnd = ({ subscription, grace_days }: GrantContext): Date | null =>
   subscription?.status === "past_due" && subscription.past_due_at !== null
     ? new Date(subscription.past_due_at.getTime() + grace_days * day_ms)
     : null;
 
 /** Whether a source gives what it was bought for. */
-export function isGiving(ground: Ground, now: Date): boolean {
+export function isGiving(ground: GrantContext, now: Date): boolean {
   const { subscription, order, is_withheld } = ground;
   if (is_withheld) return false;
   if (order) return order.status === "paid" || order.status === "partially_refunded" || order.status === "refunded";
@@ -77,7 +77,7 @@ const keyOf = (customer_id: string, member_id: string | null, benefit_id: string
  * something first is not tried again by itself. Nobody who is deleted is given anything (BEN-11, BEN-15).
  */
 export function planGrants(
-  ground: Ground,
+  ground: GrantContext,
   termsOf: (benefit: BenefitRow) => string | null,
   now: Date,
   cycles: boolean,
@@ -114,20 +114,20 @@ export const digestTerms = (terms: unknown): string | null =>
   terms === null ? null : createHash("sha256").update(JSON.stringify(terms)).digest("base64url").slice(0, 22);
 
 /** A grant as it is answered. */
-export function grantOut({ row, benefit, customer, member }: Grant): BenefitGrant {
+export function serializeGrant({ row, benefit, customer, member }: Grant): BenefitGrant {
   const { organization_id: _, terms: __, access_id: ___, telling: ____, ...shown } = row;
   return {
     ...shown,
     is_granted: row.granted_at !== null,
     is_revoked: row.revoked_at !== null,
-    customer: customerOut(customer),
-    member: member && memberOut(member),
-    benefit: benefitOut(benefit),
+    customer: serializeCustomer(customer),
+    member: member && serializeMember(member),
+    benefit: serializeBenefit(benefit),
   };
 }
 
 /** The same with what its properties were before, as events carry it (BEN-10). */
-export const grantEventOut = (grant: Grant, previous_properties: BenefitGrantProperties) => ({
-  ...grantOut(grant),
+export const serializeGrantEvent = (grant: Grant, previous_properties: BenefitGrantProperties) => ({
+  ...serializeGrant(grant),
   previous_properties,
 });

@@ -2,8 +2,8 @@ import { and, count, desc, eq, inArray, isNotNull, isNull, or, type SQL, sql } f
 import type { GrantRun, grantRuns as runsApi } from "../../shared/api/grant-runs.ts";
 import type { Service } from "../../shared/contract.ts";
 import { notFound } from "../../shared/errors.ts";
-import { type Ctx, type Database, organizationOf, organizationsOf } from "../lib/context.ts";
-import { offsetOf, ofOrganizations, pageOf } from "../lib/page.ts";
+import { type Ctx, type Database, requireOrganization, requireOrganizations } from "../lib/context.ts";
+import { buildPage, computeOffset, matchOrganizations } from "../lib/page.ts";
 import { matchKey, type RowKey } from "../lib/rows.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { grantRunning } from "./jobs.ts";
@@ -38,7 +38,7 @@ async function find(db: Database, organizations: readonly string[], id: string):
 /** Change a run with its lock, where the change makes sense; asked for again, nothing happens. */
 const change = (ctx: Ctx, id: string, plan: (row: RunRow, now: Date) => Partial<RunRow> | null): Promise<GrantRun> =>
   transact(ctx, async (tx) => {
-    const key: RowKey = { organization_id: organizationOf(ctx), id };
+    const key: RowKey = { organization_id: requireOrganization(ctx), id };
     const [row] = await tx.select().from(grantRuns).where(matchKey(grantRuns, key)).for("update");
     if (!row) throw notFound();
     const now = ctx.clock.now();
@@ -56,7 +56,7 @@ const change = (ctx: Ctx, id: string, plan: (row: RunRow, now: Date) => Partial<
 export const grantRunService: Service<typeof runsApi, Ctx> = {
   async list(ctx, { query }) {
     const where = and(
-      ofOrganizations(grantRuns.organization_id, organizationsOf(ctx)),
+      matchOrganizations(grantRuns.organization_id, requireOrganizations(ctx)),
       query.status && or(...query.status.map((status) => whereStatus[status])),
     );
     const rows = await ctx.db
@@ -65,15 +65,15 @@ export const grantRunService: Service<typeof runsApi, Ctx> = {
       .where(where)
       .orderBy(desc(grantRuns.created_at), desc(grantRuns.id))
       .limit(query.limit)
-      .offset(offsetOf(query));
+      .offset(computeOffset(query));
     const [row] = await ctx.db.select({ total: count() }).from(grantRuns).where(where);
-    return pageOf(
+    return buildPage(
       rows.map((one) => runOut(one.row, one.waiting)),
       row?.total ?? 0,
       query,
     );
   },
-  get: (ctx, { params }) => find(ctx.db, [organizationOf(ctx)], params.id),
+  get: (ctx, { params }) => find(ctx.db, [requireOrganization(ctx)], params.id),
   // What was found already is looked at still: each is one source, and takes no time.
   stop: (ctx, { params }) =>
     change(ctx, params.id, (row, now) => (statusOf(row) === "running" ? { stopped_at: now, due_at: null } : null)),

@@ -3,23 +3,23 @@ import type { Service } from "../../shared/contract.ts";
 import { notFound, notPermitted } from "../../shared/errors.ts";
 import { findBenefits } from "../benefits/store.ts";
 import { emitState } from "../customers/service.ts";
-import { type Ctx, organizationOf, organizationsOf } from "../lib/context.ts";
-import { pageOf } from "../lib/page.ts";
+import { type Ctx, requireOrganization, requireOrganizations } from "../lib/context.ts";
+import { buildPage } from "../lib/page.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { give } from "./engine.ts";
-import { grantOut } from "./rules.ts";
+import { serializeGrant } from "./rules.ts";
 import * as store from "./store.ts";
 
 /** What customers were given, of the API. */
 export const benefitGrantService: Service<typeof benefitGrants, Ctx> = {
   async list(ctx, { query }) {
-    const { items, total } = await store.listGrants(ctx.db, organizationsOf(ctx), query);
-    return pageOf(items.map(grantOut), total, query);
+    const { items, total } = await store.listGrants(ctx.db, requireOrganizations(ctx), query);
+    return buildPage(items.map(serializeGrant), total, query);
   },
   /** Only what has failed is tried again: all else is as it is to be. */
   retry: (ctx, { params }) =>
     transact(ctx, async (tx) => {
-      const key = { organization_id: organizationOf(ctx), id: params.id };
+      const key = { organization_id: requireOrganization(ctx), id: params.id };
       const seen = await store.findGrant(tx, key);
       if (!seen) throw notFound();
       await store.lockHolders(tx, key.organization_id, [seen.row.customer_id]);
@@ -30,18 +30,18 @@ export const benefitGrantService: Service<typeof benefitGrants, Ctx> = {
         throw notPermitted("Only what was to be granted and has failed can be tried again.");
       const after = await give(tx, ctx, found);
       if (after.row.granted_at !== null) await emitState(tx, ctx, customer);
-      return grantOut(after);
+      return serializeGrant(after);
     }),
 };
 
 /** Who was given a benefit. */
 export const benefitGrantsOfBenefit: Service<{ grants: typeof listGrants }, Ctx> = {
   async grants(ctx, { params, query }) {
-    const organization_id = organizationOf(ctx);
+    const organization_id = requireOrganization(ctx);
     const [benefit] = await findBenefits(ctx.db, organization_id, [params.id]);
     if (!benefit) throw notFound();
     const filter = { ...query, benefit_id: benefit.id, sorting: ["-created_at" as const] };
     const { items, total } = await store.listGrants(ctx.db, [organization_id], filter);
-    return pageOf(items.map(grantOut), total, query);
+    return buildPage(items.map(serializeGrant), total, query);
   },
 };

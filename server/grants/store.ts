@@ -8,18 +8,18 @@ import { benefits } from "../benefits/tables.ts";
 import type { CustomerRow, Erased } from "../customers/rules.ts";
 import { customers } from "../customers/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { gathered } from "../lib/gather.ts";
+import { gatherCalls } from "../lib/gather.ts";
 import {
+  computeOffset,
   type ListQuery,
   matchAny,
   matchFilters,
   matchOne,
+  matchOrganizations,
   matchPresence,
-  offsetOf,
-  ofOrganizations,
   orderBy,
 } from "../lib/page.ts";
-import { followKey, isAmong, matchKey, type RowKey, rowFromJson, rowsFromJson, sellerOf } from "../lib/rows.ts";
+import { followKey, isAmong, matchKey, matchSeller, type RowKey, readRow, readRows } from "../lib/rows.ts";
 import { members } from "../members/tables.ts";
 import { orders } from "../orders/tables.ts";
 import { organization } from "../organizations/tables.ts";
@@ -27,7 +27,7 @@ import { productBenefits } from "../products/tables.ts";
 import { refunds } from "../refunds/tables.ts";
 import { customerSeats } from "../seats/tables.ts";
 import { subscriptions } from "../subscriptions/tables.ts";
-import type { Grant, GrantRow, Ground, Holder, Source } from "./rules.ts";
+import type { Grant, GrantContext, GrantRow, Holder, Source } from "./rules.ts";
 import { benefitGrants, grantChecks, grantRuns } from "./tables.ts";
 
 /** What a product gives, in its order, in the row of who has it. */
@@ -36,10 +36,10 @@ const givenBy = (owner: typeof orders | typeof subscriptions) =>
     select coalesce(json_agg(to_jsonb(b) order by pb."order"), '[]')
     from ${productBenefits} pb join ${benefits} b on b.organization_id = pb.organization_id and b.id = pb.benefit_id
     where pb.organization_id = ${owner}.organization_id and pb.product_id = ${owner}.product_id and b.deleted_at is null
-  )`.mapWith((list: unknown) => rowsFromJson(benefits, list));
+  )`.mapWith((list: unknown) => readRows(benefits, list));
 
 type Joined = { row: object; benefit: object; customer: object; member: object | null };
-const memberFrom = (json: object | null) => json && rowFromJson(members, json);
+const memberFrom = (json: object | null) => json && readRow(members, json);
 /** What a source gave, the oldest first. */
 const grantsWhere = (where: SQL) =>
   sql<Grant[]>`(
@@ -52,9 +52,9 @@ const grantsWhere = (where: SQL) =>
     where ${where}
   )`.mapWith((list: unknown) =>
     (list as Joined[]).map(({ row, benefit, customer, member }) => ({
-      row: rowFromJson(benefitGrants, row),
-      benefit: rowFromJson(benefits, benefit),
-      customer: rowFromJson(customers, customer),
+      row: readRow(benefitGrants, row),
+      benefit: readRow(benefits, benefit),
+      customer: readRow(customers, customer),
       member: memberFrom(member),
     })),
   );
@@ -67,7 +67,7 @@ const isTakenBack = (order: SQL) =>
 const grace = sql<number>`coalesce((${organization}.subscription_settings ->> 'benefit_revocation_grace_period')::int, 0)`;
 
 /** Whoever bought holds what it gives; of what has seats, only who has one of them. */
-const holdersOf = (customer: CustomerRow, seats: number | null, seated: Holder[]): Ground["holders"] =>
+const holdersOf = (customer: CustomerRow, seats: number | null, seated: Holder[]): GrantContext["holders"] =>
   seats === null ? [{ customer, member: null }] : seated;
 
 /** Those who have taken a seat of a source. */
@@ -80,15 +80,15 @@ const seatedAt = (source: typeof subscriptions | typeof orders) =>
       and ${source === subscriptions ? sql`s.subscription_id` : sql`s.order_id`} = ${source}.id
   )`.mapWith((list: unknown) =>
     (list as { customer: object; member: object | null }[]).map(({ customer, member }) => ({
-      customer: rowFromJson(customers, customer),
+      customer: readRow(customers, customer),
       member: memberFrom(member),
     })),
   );
 
 type OfSubscription = Source & { subscription_id: string };
 
-const loadOfSubscription = gathered(
-  async (db: Database, sources: OfSubscription[]): Promise<(Ground | undefined)[]> => {
+const loadOfSubscription = gatherCalls(
+  async (db: Database, sources: OfSubscription[]): Promise<(GrantContext | undefined)[]> => {
     const found = await db
       .select({
         subscription: subscriptions,
@@ -111,7 +111,7 @@ const loadOfSubscription = gathered(
       .innerJoin(organization, eq(organization.id, subscriptions.organization_id))
       .where(
         isAmong(
-          sellerOf(sources),
+          matchSeller(sources),
           subscriptions.id,
           sources.map(({ subscription_id }) => subscription_id),
         ),
@@ -126,7 +126,7 @@ const loadOfSubscription = gathered(
 );
 
 /** All that tells what a source gives and gave, in one statement. */
-export async function loadGround(db: Database, source: Source): Promise<Ground | undefined> {
+export async function loadGrantContext(db: Database, source: Source): Promise<GrantContext | undefined> {
   const { organization_id, subscription_id } = source;
   if (subscription_id !== null) return loadOfSubscription(db, { ...source, subscription_id });
   const [found] = await db
@@ -218,7 +218,7 @@ export async function listGrants(
   filter: Filter,
 ): Promise<{ items: Grant[]; total: number }> {
   const where = and(
-    ofOrganizations(benefitGrants.organization_id, organizations),
+    matchOrganizations(benefitGrants.organization_id, organizations),
     matchFilters(filter, {
       benefit_id: matchOne(benefitGrants.benefit_id),
       customer_id: matchAny(benefitGrants.customer_id),
@@ -229,7 +229,9 @@ export async function listGrants(
           db
             .select({ id: customers.id })
             .from(customers)
-            .where(and(ofOrganizations(customers.organization_id, organizations), inArray(customers.external_id, ids))),
+            .where(
+              and(matchOrganizations(customers.organization_id, organizations), inArray(customers.external_id, ids)),
+            ),
         ),
       is_granted: matchPresence(benefitGrants.granted_at),
     }),
@@ -238,7 +240,7 @@ export async function listGrants(
     .where(where)
     .orderBy(...orderBy(filter.sorting, sortable, benefitGrants.id))
     .limit(filter.limit)
-    .offset(offsetOf(filter));
+    .offset(computeOffset(filter));
   return { items, total: await db.$count(benefitGrants, where) };
 }
 

@@ -107,7 +107,7 @@ function namedIn({ headers, body, query }: Asked) {
  * `Polar-Organization` header, the path, the body or the query. Where they name none it is for the operation to say (API-09,
  * API-11), and several answers are those to be tried in turn; never none.
  */
-export function actorsOf(identity: Identity, asked: Asked, op: Asking): Actor[] {
+export function createActors(identity: Identity, asked: Asked, op: Asking): Actor[] {
   if (identity.kind === "anonymous" || identity.kind === "invalid" || identity.kind === "limited") return [anonymous];
   const reach = reachOf(op);
   if (identity.kind === "key") return [actorOfKey(identity, asked, reach)];

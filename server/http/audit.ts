@@ -16,7 +16,7 @@ export const isAudited = (op: Operation, actor: Actor): boolean =>
   (actor.kind === "key" || actor.kind === "user");
 
 /** What an operation is called in the log: `product.created` of `products.create`, unless it names itself. */
-export function actionOf({ resource, key, op }: Named): string {
+export function getAction({ resource, key, op }: Named): string {
   if (op.audit !== undefined) return op.audit;
   const subject = resource.replace(/s$/, "").replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   const verb = key.replace(/[A-Z].*$/, "");
@@ -28,7 +28,7 @@ export function actionOf({ resource, key, op }: Named): string {
  * opens and that holds. So every operation is in the log, whichever domain it is of, if and only if its change is made. What
  * opens none, because the change is made elsewhere, is written down when it has succeeded.
  */
-export async function withEntry<T>(
+export async function runWithEntry<T>(
   ctx: Ctx,
   request: FastifyRequest,
   named: Named,
@@ -36,9 +36,9 @@ export async function withEntry<T>(
   work: (ctx: Ctx) => Promise<T>,
 ): Promise<T> {
   const write = (db: Database, result: unknown) => {
-    const subject = { type: actionOf(named).split(".")[0] ?? "", id: idIn(input.params) ?? idIn(result) ?? null };
+    const subject = { type: getAction(named).split(".")[0] ?? "", id: idIn(input.params) ?? idIn(result) ?? null };
     return record(db, ctx, {
-      action: actionOf(named),
+      action: getAction(named),
       actor: ctx.actor,
       subject,
       // What speaks for no organization makes one: it stands in the log of that. One made elsewhere has none here.

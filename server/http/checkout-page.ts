@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { z } from "zod";
 import { CheckoutPublic } from "../../shared/api/checkout-client.ts";
-import { webPageOf } from "../../shared/destinations.ts";
+import { findWebPage } from "../../shared/destinations.ts";
 import { pickLanguage, readLocale } from "../../shared/locales.ts";
-import { plainText } from "../../shared/markdown.ts";
+import { toPlainText } from "../../shared/markdown.ts";
 import { formatMoney } from "../../shared/money.ts";
-import { countryOf } from "../lib/places.ts";
+import { getCountry } from "../lib/places.ts";
 
 type Checkout = z.input<typeof CheckoutPublic>;
 
@@ -47,8 +47,8 @@ export function describeOffer({
   price: string | null;
 }): Pick<Content, "title" | "meta"> {
   const title = `${name} · ${seller}`;
-  const about = plainText(description ?? "", description_most) || (price ? `${name}, ${price}` : name);
-  const image = webPageOf(picture)?.href;
+  const about = toPlainText(description ?? "", description_most) || (price ? `${name}, ${price}` : name);
+  const image = findWebPage(picture)?.href;
   return {
     title,
     meta: {
@@ -67,18 +67,18 @@ const metaTag = ([name, text]: [string, string]): string =>
   `<meta ${name.startsWith("og:") ? "property" : "name"}="${name}" content="${escapeHtml(text)}">`;
 
 /** The title of a page and what is said of it, for its `head`. */
-export const headOf = (title: string, meta: Record<string, string>): string =>
+export const renderHead = (title: string, meta: Record<string, string>): string =>
   `<title>${escapeHtml(title)}</title>${Object.entries(meta).map(metaTag).join("")}`;
 
 /** The reader's own first language, of what a browser says. */
-export const languageOf = ({ headers }: FastifyRequest): string | undefined =>
+export const chooseLanguage = ({ headers }: FastifyRequest): string | undefined =>
   headers["accept-language"]?.split(",")[0]?.split(";")[0]?.trim();
 
-export const ghost = (name: string): string => `<span class="ghost ${name}"></span>`;
+export const renderGhost = (name: string): string => `<span class="ghost ${name}"></span>`;
 
 /** Whose page it is: their logo, or how their name begins, and the name. */
 export function drawSeller({ name, branding, avatar_url }: Checkout["organization"]): string {
-  const logo = webPageOf(branding.logo_url ?? avatar_url)?.href;
+  const logo = findWebPage(branding.logo_url ?? avatar_url)?.href;
   const mark = logo
     ? `<img src="${escapeHtml(logo)}" alt="">`
     : `<span class="initial" aria-hidden="true">${escapeHtml(name.slice(0, 1).toUpperCase())}</span>`;
@@ -108,12 +108,12 @@ function drawShell({ organization, product, ...checkout }: Checkout, locale: str
   // What is free says so in words, which are the page's.
   const isFree = due === 0 && product.recurring_interval === null;
   const total = isFree ? "\u00a0" : escapeHtml(formatMoney(due, checkout.currency, locale));
-  return `<div class="checkout" aria-busy="true"><section class="water">${drawSeller(organization)}<div class="bought"><div class="what">${what}</div><p class="total"><span class="money">${total}</span></p></div></section><main class="ice"><div class="stack" aria-hidden="true">${ghost("title")}${ghost("input").repeat(3)}</div></main></div>`;
+  return `<div class="checkout" aria-busy="true"><section class="water">${drawSeller(organization)}<div class="bought"><div class="what">${what}</div><p class="total"><span class="money">${total}</span></p></div></section><main class="ice"><div class="stack" aria-hidden="true">${renderGhost("title")}${renderGhost("input").repeat(3)}</div></main></div>`;
 }
 
 /** The origin that may show a checkout in a frame: the one that it was made for (CHK-25). */
 function ancestorsOf({ embed_origin }: Checkout): string {
-  const origin = webPageOf(embed_origin)?.origin;
+  const origin = findWebPage(embed_origin)?.origin;
   return origin && plainOrigin.test(origin) ? origin : "'none'";
 }
 
@@ -135,7 +135,7 @@ export async function readCheckoutPage(
   if (!CheckoutPublic.safeDecode(json as Checkout).success) {
     // Nothing is for sale on a page of none; of any other failure nobody knows.
     const isOver = answer.statusCode === 404 || answer.statusCode === 410;
-    const { language } = pickLanguage(readLocale(languageOf(request)), languages);
+    const { language } = pickLanguage(readLocale(chooseLanguage(request)), languages);
     return {
       ...common,
       status: isOver ? answer.statusCode : 200,
@@ -148,7 +148,7 @@ export async function readCheckoutPage(
     };
   }
   const checkout = json as Checkout;
-  const { language, locale } = pickLanguage(readLocale(checkout.locale, languageOf(request)), languages);
+  const { language, locale } = pickLanguage(readLocale(checkout.locale, chooseLanguage(request)), languages);
   const { product, organization } = checkout;
   const picture = product.medias.find(({ mime_type }) => mime_type.startsWith("image/"))?.public_url;
   const price = formatMoney(checkout.total_amount, checkout.currency, locale);
@@ -164,7 +164,7 @@ export async function readCheckoutPage(
       price,
     }),
     shell: drawShell(checkout, locale),
-    given: { checkout, country: countryOf(request.ip) },
+    given: { checkout, country: getCountry(request.ip) },
     ancestors: ancestorsOf(checkout),
   };
 }

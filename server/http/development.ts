@@ -6,10 +6,10 @@ import { ApiError, notFound } from "../../shared/errors.ts";
 import { formatMoney } from "../../shared/money.ts";
 import { scopes } from "../../shared/scopes.ts";
 import { type Actor, anonymous, type Deps } from "../lib/context.ts";
-import { faultsOf } from "../lib/faults.ts";
 import { listMails } from "../lib/mail.ts";
+import { readFaults } from "../lib/validation-errors.ts";
 import type { Provider } from "../providers/provider.ts";
-import { contextOf } from "./mount.ts";
+import { createRequestContext } from "./mount.ts";
 
 const DemoCheckout = z.object({ product_id: z.uuid(), embed_origin: webUrl.optional() });
 const demo_products_max = 50;
@@ -25,9 +25,14 @@ export const isFromHere = ({ headers }: FastifyRequest): boolean =>
   localHost.test(headers.host ?? "") && !Object.keys(headers).some((name) => forwarded.test(name));
 
 /** The demo shop's and the mail inbox's data, for a server on a developer's own machine. */
-export function development(app: FastifyInstance, deps: Deps, provider: Provider, organization_id: string): void {
+export function addDevelopmentRoutes(
+  app: FastifyInstance,
+  deps: Deps,
+  provider: Provider,
+  organization_id: string,
+): void {
   const actor: Actor = { ...anonymous, kind: "system", organization_id, scopes: new Set(scopes) };
-  const contextFor = (request: FastifyRequest) => contextOf(deps, request, actor);
+  const contextFor = (request: FastifyRequest) => createRequestContext(deps, request, actor);
   app.addHook("onRequest", async (request) => {
     if (!isFromHere(request)) throw notFound();
   });
@@ -46,7 +51,7 @@ export function development(app: FastifyInstance, deps: Deps, provider: Provider
   app.post("/demo/checkout", async (request, reply) => {
     const body = DemoCheckout.safeParse(request.body);
     if (!body.success)
-      throw new ApiError("RequestValidationError", faultsOf(["body"], body.error.issues, request.body));
+      throw new ApiError("RequestValidationError", readFaults(["body"], body.error.issues, request.body));
     const { product_id, embed_origin } = body.data;
     const checkout = await provider.checkouts.create(contextFor(request), {
       body: CheckoutCreate.parse({ products: [product_id], embed_origin: embed_origin ?? deps.config.url }),

@@ -1,10 +1,10 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
-import { ApiError, codeOf } from "../../shared/errors.ts";
+import { ApiError, getCode } from "../../shared/errors.ts";
 import type { Log } from "../lib/context.ts";
 import { findOutage } from "../lib/unreachable.ts";
 
 /** The wire form of an error: `{ error, detail }`, with OAuth's own words for token faults (API-20, API-25). */
-export function errorBody(error: ApiError): Record<string, unknown> {
+export function serializeError(error: ApiError): Record<string, unknown> {
   const oauth = error.error === "invalid_token" || error.error === "insufficient_scope";
   return {
     ...error.beside,
@@ -23,7 +23,7 @@ const named: Record<string, ApiError["error"]> = {
 export function answerError(log: Log) {
   return (thrown: FastifyError | ApiError, request: FastifyRequest, reply: FastifyReply) => {
     const error = readError(thrown);
-    if (error) return reply.code(error.status).headers(error.headers).send(errorBody(error));
+    if (error) return reply.code(error.status).headers(error.headers).send(serializeError(error));
     log.error(
       { err: thrown, request_id: request.id, method: request.method, path: request.routeOptions.url },
       "A request failed.",
@@ -56,7 +56,7 @@ function refusalOf({ error, detail, message }: ApiError): { code: string; messag
     return { code: "VALIDATION_ERROR", message: "Invalid body parameters", detail: message };
   if (error === "TooManyRequests") return { code: "TOO_MANY_REQUESTS", message: "Too many requests", detail: message };
   const said = typeof detail === "string" ? detail : (detail[0]?.msg ?? message);
-  return { code: codeOf(said), message: said };
+  return { code: getCode(said), message: said };
 }
 
 /** Answers an error as the account side does. */

@@ -13,7 +13,7 @@ const room_known_ms = 10_000;
  * `/healthz`: the process lives. `/readyz`: the database answers, its migrations are done, it has room and the worker runs;
  * and how many rows the worker has given up.
  */
-export function health(app: FastifyInstance, deps: Deps): void {
+export function addHealthRoute(app: FastifyInstance, deps: Deps): void {
   const hasRoom = remember(deps, () => findRoom(deps));
   app.get("/healthz", () => ({ status: "ok" }));
   app.get("/readyz", { onRequest: limitOpen(deps) }, async (_request, reply) => {

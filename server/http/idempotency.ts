@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import { and, eq, isNull, lt, or } from "drizzle-orm";
 import { ApiError } from "../../shared/errors.ts";
-import { serverClock } from "../lib/clock.ts";
+import { getServerClock } from "../lib/clock.ts";
 import type { Ctx, Database } from "../lib/context.ts";
 import { seal, unseal } from "../lib/secrets.ts";
 import { forgetRows, type Sweep } from "../lib/sweeps.ts";
 import { idempotencyKeys } from "../lib/tables.ts";
 import type { Alongside } from "../lib/transaction.ts";
-import { transact, within } from "../lib/unit-of-work.ts";
+import { joinTransaction, transact } from "../lib/unit-of-work.ts";
 
 export type Answer = { status: number; body: unknown };
 export type Keyed = { subject: string; key: string; request: string };
@@ -37,17 +37,17 @@ export type AnswerOf = (result: unknown) => Answer | undefined;
  * one transaction: it reserves the key first. What it makes in a transaction of its own is recorded in that one, where it is
  * the answer already (`outside` tells); what is not the answer yet is safe to repeat.
  */
-export async function once(
+export async function answerOnce(
   ctx: Ctx,
   keyed: Keyed,
   outside: AnswerOf | undefined,
   work: (ctx: Ctx) => Promise<Answer>,
 ): Promise<Answer & { replayed: boolean }> {
   const request_hash = createHash("sha256").update(keyed.request).digest("hex");
-  const row = { subject: keyed.subject, key: keyed.key, request_hash, created_at: serverClock(ctx.clock).now() };
+  const row = { subject: keyed.subject, key: keyed.key, request_hash, created_at: getServerClock(ctx.clock).now() };
   const mine = and(eq(idempotencyKeys.subject, keyed.subject), eq(idempotencyKeys.key, keyed.key));
   const reserve = async (db: Database): Promise<boolean> => {
-    const now = serverClock(ctx.clock).now().getTime();
+    const now = getServerClock(ctx.clock).now().getTime();
     const stale = or(
       lt(idempotencyKeys.created_at, new Date(now - kept_ms)),
       and(isNull(idempotencyKeys.status), lt(idempotencyKeys.created_at, new Date(now - abandoned_ms))),
@@ -84,7 +84,7 @@ export async function once(
   }
   const answer = await transact(ctx, async (tx) => {
     if (!(await reserve(tx))) return undefined;
-    const made = await work(within(ctx, tx));
+    const made = await work(joinTransaction(ctx, tx));
     await record(tx, made);
     return made;
   });

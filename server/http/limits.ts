@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { api } from "../../shared/api/index.ts";
 import type { Operation } from "../../shared/contract.ts";
 import { ApiError } from "../../shared/errors.ts";
-import { bucketOf } from "../lib/addresses.ts";
+import { getBucket } from "../lib/addresses.ts";
 import type { Deps, Identity } from "../lib/context.ts";
 import { countInMemory, type Limit } from "../lib/limits.ts";
 import type { Identify } from "./actor.ts";
@@ -58,7 +58,7 @@ export function limitOpen(
   const count = countInMemory(clock);
   const limit = limits.ordinary(config.requests_per_minute * times);
   return async (request) => {
-    if (limit.max > 0) refuse(count(bucketOf(request.ip), limit));
+    if (limit.max > 0) refuse(count(getBucket(request.ip), limit));
   };
 }
 
@@ -134,7 +134,7 @@ export function limitRequests<C extends { from: "header" | "cookie"; text: strin
       isToldOfProxy = true;
       log.warn({ address: ip }, "A proxy that TRUST_PROXY does not name: everybody behind it is counted as one.");
     }
-    const address = bucketOf(ip);
+    const address = getBucket(ip);
     const credential = credentialOf(headers);
     const digest = credential ? digestOf(credential.text) : "";
     const entry: Entry = { credential, digest, address, counted: "not" };

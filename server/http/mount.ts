@@ -7,16 +7,16 @@ import { ApiError, type Fault } from "../../shared/errors.ts";
 import { bytes_max, open_bytes_max } from "../lib/body.ts";
 import { atClockOf } from "../lib/clock.ts";
 import { type Actor, anonymous, type Ctx, type Database, type Deps, type Identity } from "../lib/context.ts";
-import { faultsOf } from "../lib/faults.ts";
 import { adapt, type ClientProfile, readsBareLists } from "../lib/profiles.ts";
 import { Relayed } from "../lib/relayed.ts";
-import { inTurn } from "../lib/turns.ts";
+import { runInTurn } from "../lib/turns.ts";
+import { readFaults } from "../lib/validation-errors.ts";
 import { goAhead } from "../lib/way.ts";
-import { type Asking, actorsOf, admit, checkIdentity, checkKnown, type Identify } from "./actor.ts";
-import { isAudited, withEntry } from "./audit.ts";
+import { type Asking, admit, checkIdentity, checkKnown, createActors, type Identify } from "./actor.ts";
+import { isAudited, runWithEntry } from "./audit.ts";
 import { findHolder, pickOwner, tryAs } from "./candidates.ts";
-import { errorBody } from "./errors.ts";
-import { type Answer, type AnswerOf, checkKey, once } from "./idempotency.ts";
+import { serializeError } from "./errors.ts";
+import { type Answer, type AnswerOf, answerOnce, checkKey } from "./idempotency.ts";
 
 type Handler = (ctx: Ctx, input: never) => Promise<unknown>;
 type Provider = Record<string, Record<string, Handler>>;
@@ -46,13 +46,13 @@ export async function authenticate(request: FastifyRequest, identify: Identify, 
 
 /** Those who may be meant, each let through. */
 function admitted(request: FastifyRequest, identity: Identity, op: Asking): Actor[] {
-  const actors = actorsOf(identity, request, op);
+  const actors = createActors(identity, request, op);
   for (const actor of actors) admit(actor, op, request.method);
   return actors;
 }
 
 /** What a request's operation works with: the clock is that of the organization for which it speaks. */
-export const contextOf = (deps: Deps, request: FastifyRequest, actor: Actor): Ctx => ({
+export const createRequestContext = (deps: Deps, request: FastifyRequest, actor: Actor): Ctx => ({
   ...atClockOf(deps, actor),
   actor,
   client: request.client,
@@ -112,7 +112,9 @@ async function answer(
     actors = pickOwner(actors, await findOwners(deps.db, organizations, input.body as object));
   }
   if (actors.length > 1 && findCustomer && op.params && "external_id" in op.params.shape)
-    actors = await findHolder(actors, (actor) => findCustomer(contextOf(deps, request, actor), input as never));
+    actors = await findHolder(actors, (actor) =>
+      findCustomer(createRequestContext(deps, request, actor), input as never),
+    );
   return tryAs(actors, (actor) => answerAs(actor, named, handler, input, deps, request, reply));
 }
 
@@ -126,10 +128,10 @@ async function answerAs(
   reply: FastifyReply,
 ) {
   const { op } = named;
-  const ctx = contextOf(deps, request, actor);
+  const ctx = createRequestContext(deps, request, actor);
   const handle = (inner: Ctx) => handler(inner, input as never);
   const work = async (inner: Ctx) => {
-    const result = await (isAudited(op, actor) ? withEntry(inner, request, named, input, handle) : handle(inner));
+    const result = await (isAudited(op, actor) ? runWithEntry(inner, request, named, input, handle) : handle(inner));
     // 0: the status is the operation's own.
     if (result instanceof Relayed) return { status: result.status || (op.status ?? 200), body: result.json };
     return answered(op.response ? z.encode(op.response, result as never) : null);
@@ -141,7 +143,7 @@ async function answerAs(
   };
   const early: AnswerOf = (result) => {
     // A refusal that what was written before it led to, and that is the answer from then on.
-    if (result instanceof ApiError) return { status: result.status, body: errorBody(result) };
+    if (result instanceof ApiError) return { status: result.status, body: serializeError(result) };
     const encoded = op.response && z.safeEncode(op.response, result as never);
     return encoded?.success ? answered(encoded.data) : undefined;
   };
@@ -168,9 +170,9 @@ async function answerAs(
     key: checkKey(key),
     request: `${request.method} ${request.url}\n${JSON.stringify(request.body ?? null)}`,
   };
-  const answer = () => once(ctx, keyed, op.external ? early : undefined, work);
+  const answer = () => answerOnce(ctx, keyed, op.external ? early : undefined, work);
   // An answer that is kept is written with what it is about, which takes a connection from its beginning.
-  const made = op.bulk ? await inTurn(deps.db, `bulk ${keyed.subject}`, bulk_turns, answer) : await answer();
+  const made = op.bulk ? await runInTurn(deps.db, `bulk ${keyed.subject}`, bulk_turns, answer) : await answer();
   if (made.replayed) reply.header("Idempotency-Replayed", "true");
   return send(reply, made.status, made.body);
 }
@@ -221,7 +223,7 @@ function readInput(op: Operation, request: FastifyRequest): Record<string, unkno
     const value = part === "body" ? (request.body ?? {}) : part === "query" ? queryOf(op, request) : request[part];
     const result = schema.safeParse(value);
     if (result.success) input[part] = result.data;
-    else faults.push(...faultsOf([part === "params" ? "path" : part], result.error.issues, value));
+    else faults.push(...readFaults([part === "params" ? "path" : part], result.error.issues, value));
   }
   if (faults.length > 0) throw new ApiError("RequestValidationError", faults);
   return input;

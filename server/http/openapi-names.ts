@@ -182,7 +182,7 @@ const pointed = (schema: unknown): unknown =>
   JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/'));
 
 /** Describes shapes, and keeps those with a name apart, for all who refer to them. */
-export function nameShapes() {
+export function createShapeNames() {
   const schemas: Record<string, Json> = {};
   const schemaOf = (shape: z.ZodType): Described => {
     // Inside another, so that the shape itself is referred to where it has a name.

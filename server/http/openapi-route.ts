@@ -2,7 +2,7 @@ import { gzipSync } from "node:zlib";
 import type { FastifyInstance } from "fastify";
 
 /** `GET /openapi.json`: made when it is first asked for, and kept as it is sent, plain and packed. To send it costs nothing. */
-export function openapiRoute(app: FastifyInstance, make: () => object): void {
+export function addOpenapiRoute(app: FastifyInstance, make: () => object): void {
   let kept: { plain: Buffer; packed: Buffer } | undefined;
   app.get("/openapi.json", (request, reply) => {
     if (!kept) {

@@ -1,7 +1,7 @@
 import type { Contract, Operation } from "../../shared/contract.ts";
 import { type ErrorName, statusOf } from "../../shared/errors.ts";
 import { payloads } from "../../shared/events.ts";
-import { nameShapes } from "./openapi-names.ts";
+import { createShapeNames } from "./openapi-names.ts";
 
 type Json = Record<string, unknown>;
 const errorSchemas: Json = {
@@ -38,11 +38,11 @@ const refTo = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 const snake = (text: string): string => text.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /** The published name of an operation: `checkout-links:list`. */
-export const operationIdOf = (resource: string, key: string, op: Operation): string =>
+export const getOperationId = (resource: string, key: string, op: Operation): string =>
   op.id ?? `${snake(resource).replaceAll("_", "-")}:${snake(key)}`;
 
 /** Each event as it is sent: its type, its time, and the object as its own operation answers it. */
-function webhooksOf({ schemas, schemaOf }: ReturnType<typeof nameShapes>): Json {
+function webhooksOf({ schemas, schemaOf }: ReturnType<typeof createShapeNames>): Json {
   return Object.fromEntries(
     Object.entries(payloads).map(([type, shape]) => {
       const words = type.split(/[._]/).map((word) => `${word[0]?.toUpperCase()}${word.slice(1)}`);
@@ -67,9 +67,9 @@ function webhooksOf({ schemas, schemaOf }: ReturnType<typeof nameShapes>): Json 
 }
 
 /** The contract as an OpenAPI 3.1 document; nothing in it is written by hand. */
-export function openapiOf(contract: Contract, serverUrl: string): Json {
+export function describeContract(contract: Contract, serverUrl: string): Json {
   const paths: Record<string, Json> = {};
-  const shapes = nameShapes();
+  const shapes = createShapeNames();
   for (const [resource, operations] of Object.entries(contract)) {
     for (const [key, op] of Object.entries(operations)) {
       const path = op.path.replace(/:(\w+)/g, "{$1}");
@@ -101,7 +101,7 @@ function describe(
   resource: string,
   key: string,
   op: Operation,
-  { schemaOf, responseOf }: ReturnType<typeof nameShapes>,
+  { schemaOf, responseOf }: ReturnType<typeof createShapeNames>,
 ): Json {
   const parameters = (["params", "query"] as const).flatMap((part) => {
     const schema = op[part] && schemaOf(op[part]);
@@ -124,7 +124,7 @@ function describe(
     op.method === "POST" || op.body || op.query || parameters.some(({ schema: { format } }) => format !== undefined);
   const byStatus = Map.groupBy(errors, (name) => statusOf[name]);
   return {
-    operationId: operationIdOf(resource, key, op),
+    operationId: getOperationId(resource, key, op),
     summary: op.summary,
     tags: [resource],
     ...(op.access.by !== "anyone" ? { description: `Scopes: \`${op.access.scopes.join("`, `")}\`` } : { security: [] }),

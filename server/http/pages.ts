@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import fastifyStatic from "@fastify/static";
 import type { FastifyInstance, FastifyReply } from "fastify";
-import { type Content, headOf, readCheckoutPage } from "./checkout-page.ts";
+import { type Content, readCheckoutPage, renderHead } from "./checkout-page.ts";
 import { isFromHere } from "./development.ts";
 import { readPortalPage } from "./portal-page.ts";
 
@@ -98,7 +98,7 @@ function fillDocument({ html, preloads }: Built, page: Filled, content: Content)
     : "";
   return html
     .replace(/<html[^>]*>/, () => root)
-    .replace(/<title>.*<\/title>/, () => `${headOf(title, meta)}${preloads(page, lang)}`)
+    .replace(/<title>.*<\/title>/, () => `${renderHead(title, meta)}${preloads(page, lang)}`)
     .replace('<div id="root"></div>', () => `<div id="root">${shell}</div>${data}`);
 }
 

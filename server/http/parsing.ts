@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ApiError, type Fault, notFound } from "../../shared/errors.ts";
 import { isStorable, readJson, unstorable } from "../lib/body.ts";
-import { profileOf } from "../lib/profiles.ts";
+import { readProfile } from "../lib/profiles.ts";
 import { giveWay } from "../lib/way.ts";
 
 /** Refuse what the database cannot hold: a path is none of ours then, and a query is told where. */
@@ -32,7 +32,7 @@ export function parseRequests(app: FastifyInstance): void {
     },
   );
   app.addHook("onRequest", async (request, reply) => {
-    const client = profileOf(request.headers);
+    const client = readProfile(request.headers);
     if (!client) return reply.code(404).send({ detail: "Not Found" });
     request.client = client;
     if (request.headers["polar-version"] !== undefined) reply.header("Polar-Version", client.version);

@@ -2,13 +2,13 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { z } from "zod";
 import { CustomerOrganizationData } from "../../shared/api/portal.ts";
 import { pickLanguage, readLocale } from "../../shared/locales.ts";
-import { askForPage, type Content, drawSeller, ghost, languageOf } from "./checkout-page.ts";
+import { askForPage, type Content, chooseLanguage, drawSeller, renderGhost } from "./checkout-page.ts";
 
 type Seller = z.input<typeof CustomerOrganizationData>;
 
 /** The place's frame with whose it is, where the page will put that. What the customer has is asked for by the page. */
 const drawShell = ({ organization }: Seller): string =>
-  `<div class="shell wide" aria-busy="true"><header>${drawSeller(organization)}</header><main><div class="card stack" aria-hidden="true">${ghost("title")}${ghost("input").repeat(2)}</div></main></div>`;
+  `<div class="shell wide" aria-busy="true"><header>${drawSeller(organization)}</header><main><div class="card stack" aria-hidden="true">${renderGhost("title")}${renderGhost("input").repeat(2)}</div></main></div>`;
 
 /** Read whose customers a page is for, as the page itself would; nothing where it has to say what is wrong. */
 export async function readPortalPage(
@@ -25,7 +25,7 @@ export async function readPortalPage(
   const { theme } = request.query as Record<string, unknown>;
   return {
     status: 200,
-    lang: pickLanguage(readLocale(languageOf(request)), languages).language,
+    lang: pickLanguage(readLocale(chooseLanguage(request)), languages).language,
     title: seller.organization.name,
     meta: {},
     shell: drawShell(seller),

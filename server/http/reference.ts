@@ -28,7 +28,7 @@ async function open(): Promise<FastifyInstance> {
 }
 
 /** The API reference, read from our own document; script and styles come from this server and no third party is asked. */
-export function reference(app: FastifyInstance, deps: Pick<Deps, "clock" | "config">): void {
+export function addReference(app: FastifyInstance, deps: Pick<Deps, "clock" | "config">): void {
   let inner: Promise<FastifyInstance> | undefined;
   const onRequest = limitOpen(deps);
   for (const url of ["/api/reference", "/api/reference/*"]) {

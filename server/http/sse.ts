@@ -5,7 +5,7 @@ import type { Log } from "../lib/context.ts";
 const keep_alive_ms = 15_000;
 
 /** One server-sent event; `data` goes out as JSON on one line. */
-export const sseMessage = (data: unknown, { id, event }: { id?: string; event?: string } = {}): string =>
+export const formatSseMessage = (data: unknown, { id, event }: { id?: string; event?: string } = {}): string =>
   `${id === undefined ? "" : `id: ${id}\n`}${event === undefined ? "" : `event: ${event}\n`}data: ${JSON.stringify(data)}\n\n`;
 
 /** Says a piece of the stream; resolves when the client has room for more. */

@@ -71,7 +71,7 @@ export type Logo = { format: "png" | "jpg"; bytes: Uint8Array };
 const unprintable = /(?!\u200c|\u200d)[\p{Cc}\p{Cf}\u2028\u2029\ufffe\uffff]/gu;
 
 /** A text of a stranger as it may be printed: no controls, no turned direction, no halves of characters. */
-export const printable = (text: string): string =>
+export const cleanText = (text: string): string =>
   text
     .toWellFormed()
     .replace(/[\t\r\n]+/g, " ")
@@ -79,7 +79,7 @@ export const printable = (text: string): string =>
     .trim();
 
 /** The lines of an address as it is written in most of the world: postal code before the city, the country last. */
-export function addressLines(address: Address, language: Language): string[] {
+export function formatAddress(address: Address, language: Language): string[] {
   const { line1, line2, postal_code, city, state, country } = address;
   const isAmerican = country === "US" || country === "CA" || country === "AU";
   const region = state?.replace(/^[A-Z]{2}-/, "") ?? null;
@@ -87,5 +87,5 @@ export function addressLines(address: Address, language: Language): string[] {
     ? [city, [region, postal_code].filter(Boolean).join(" ")].filter(Boolean).join(", ")
     : [postal_code, city].filter(Boolean).join(" ");
   const name = new Intl.DisplayNames([language], { type: "region" }).of(country) ?? country;
-  return [line1, line2, place, isAmerican ? null : state, name].map((line) => printable(line ?? "")).filter(Boolean);
+  return [line1, line2, place, isAmerican ? null : state, name].map((line) => cleanText(line ?? "")).filter(Boolean);
 }

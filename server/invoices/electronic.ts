@@ -1,5 +1,5 @@
 import core, { type Invoice } from "@e-invoice-eu/core";
-import { decimalMoney, fractionOf } from "../../shared/money.ts";
+import { computeFraction, writeMoney } from "../../shared/money.ts";
 import type { InvoiceDocument, Party } from "./document.ts";
 
 type Root = Invoice["ubl:Invoice"];
@@ -53,17 +53,20 @@ export function shareTax({ tax, net_amount, tax_amount, tax_reason }: InvoiceDoc
  * The lines and the discount without their tax, as EN 16931 has them: the lines less the discount are the net amount, whichever
  * way the prices were meant. What the roundings of the lines leave goes to the largest.
  */
-export function netLines(document: InvoiceDocument): { lines: { label: string; amount: number }[]; discount: number } {
+export function computeNetLines(document: InvoiceDocument): {
+  lines: { label: string; amount: number }[];
+  discount: number;
+} {
   const { lines, subtotal_amount, net_amount, tax_amount, is_tax_inclusive } = document;
   const given = lines.length > 0 ? lines : [{ label: document.number, amount: 0 }];
   const gross = document.discount?.amount ?? 0;
   if (!is_tax_inclusive) return { lines: given, discount: gross };
   const rest = subtotal_amount - gross;
-  const discount = rest === 0 ? gross : gross - fractionOf(tax_amount, gross, rest);
+  const discount = rest === 0 ? gross : gross - computeFraction(tax_amount, gross, rest);
   const tax = subtotal_amount - net_amount - discount;
   const nets = given.map(({ label, amount }) => ({
     label,
-    amount: subtotal_amount === 0 ? amount : amount - fractionOf(tax, amount, subtotal_amount),
+    amount: subtotal_amount === 0 ? amount : amount - computeFraction(tax, amount, subtotal_amount),
   }));
   const largest = nets.reduce((most, one) => (Math.abs(one.amount) > Math.abs(most.amount) ? one : most));
   largest.amount += net_amount + discount - nets.reduce((sum, { amount }) => sum + amount, 0);
@@ -116,13 +119,13 @@ function partyOf(party: Party, id: string, share: Share | undefined, isSeller: b
 export function describeInvoice(document: InvoiceDocument): Invoice {
   const currency = document.currency.toUpperCase();
   const money = <K extends string>(name: K, amount: number) =>
-    ({ [`cbc:${name}`]: decimalMoney(amount, document.currency), [`cbc:${name}@currencyID`]: currency }) as {
+    ({ [`cbc:${name}`]: writeMoney(amount, document.currency), [`cbc:${name}@currencyID`]: currency }) as {
       [P in `cbc:${K}` | `cbc:${K}@currencyID`]: string;
     };
   const shares = shareTax(document);
   const categoryOf = ({ category, rate }: Share): Category =>
     filled({ "cbc:ID": category, "cbc:Percent": rate ?? undefined, "cac:TaxScheme": { "cbc:ID": "VAT" } }) as Category;
-  const { lines, discount } = netLines(document);
+  const { lines, discount } = computeNetLines(document);
   const [only] = shares;
   // A line has one rate. Where there are several, it is the shares that are listed.
   const single = shares.length === 1 && only !== undefined;
@@ -203,7 +206,9 @@ export function describeInvoice(document: InvoiceDocument): Invoice {
 /** A discount in proportion to what falls under each rate, without anything left. */
 function shareDiscount(discount: number, shares: readonly Share[]): number[] {
   const total = shares.reduce((sum, { taxable_amount }) => sum + taxable_amount, 0);
-  const parts = shares.map(({ taxable_amount }) => (total === 0 ? 0 : fractionOf(discount, taxable_amount, total)));
+  const parts = shares.map(({ taxable_amount }) =>
+    total === 0 ? 0 : computeFraction(discount, taxable_amount, total),
+  );
   parts[0] = (parts[0] ?? 0) + discount - parts.reduce((sum, part) => sum + part, 0);
   return parts;
 }

@@ -89,7 +89,7 @@ const stand_in = (character: string): string => (/[\p{Extended_Pictographic}\p{M
  * The fonts that these texts need, in the order in which they are to be tried, and how a text is written with them: what no
  * font has is left out, since a page that is kept for decades may not hold a character without a shape.
  */
-export async function fontsFor(
+export async function loadFonts(
   texts: readonly string[],
   country: string | null,
 ): Promise<{ fonts: ReadyFont[]; spell: (text: string) => string }> {

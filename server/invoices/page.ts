@@ -2,9 +2,9 @@ import type { DocumentProps } from "@react-pdf/renderer";
 import { Document, Image, Page, StyleSheet, Text, View } from "@react-pdf/renderer";
 import { createElement as h, type ReactElement, type ReactNode } from "react";
 import { formatMoney } from "../../shared/money.ts";
-import { addressLines, type InvoiceDocument, type Logo, type Party } from "./document.ts";
-import { type Sum, sumsOf } from "./sums.ts";
-import { wordsOf } from "./words.ts";
+import { formatAddress, type InvoiceDocument, type Logo, type Party } from "./document.ts";
+import { computeSums, type Sum } from "./sums.ts";
+import { getWords } from "./words.ts";
 
 type Style = Parameters<typeof StyleSheet.create>[0][string];
 
@@ -78,8 +78,8 @@ export type Setting = {
 };
 
 /** The page of a document, as it is printed. */
-export function pageOf(document: InvoiceDocument, { fonts, spell, logo }: Setting): ReactElement<DocumentProps> {
-  const words = wordsOf(document.language);
+export function layOutPage(document: InvoiceDocument, { fonts, spell, logo }: Setting): ReactElement<DocumentProps> {
+  const words = getWords(document.language);
   const { kind, currency, seller, buyer } = document;
   const money = (amount: number) => spaced(formatMoney(amount, currency, words.locale));
   const day = (date: string) =>
@@ -108,7 +108,7 @@ export function pageOf(document: InvoiceDocument, { fonts, spell, logo }: Settin
         caption,
         given(party.name, styles.strong),
         party.trade_name === null ? null : given(party.trade_name),
-        ...(party.address ? addressLines(party.address, document.language) : []).map((line) => given(line)),
+        ...(party.address ? formatAddress(party.address, document.language) : []).map((line) => given(line)),
         party.email === null ? null : given(party.email, styles.soft),
         party.tax_id === null
           ? null
@@ -130,7 +130,9 @@ export function pageOf(document: InvoiceDocument, { fonts, spell, logo }: Settin
       h(Text, { style: [styles.text, text] }, money(amount)),
     );
   const { reference } = document;
-  const totals = sumsOf(document).map(({ label, amount, weight }) => sum(spaced(label), amount, ...weights[weight]));
+  const totals = computeSums(document).map(({ label, amount, weight }) =>
+    sum(spaced(label), amount, ...weights[weight]),
+  );
   const notes = [document.tax_reason === "reverse_charge" ? words.reverse_charge : null, document.note];
   const isAmerican = ["US", "CA", "MX"].includes(seller.address?.country ?? "");
   const title = `${words[kind]} ${document.number}`;
@@ -206,10 +208,10 @@ export function pageOf(document: InvoiceDocument, { fonts, spell, logo }: Settin
 }
 
 /** Every text of a document that its fonts have to hold; what the program itself writes is in Latin letters. */
-export const textsOf = (document: InvoiceDocument): string[] => {
+export const collectTexts = (document: InvoiceDocument): string[] => {
   const { seller, buyer, lines, discount, footer, note, payment, language } = document;
-  const addresses = [seller.address, buyer.address].flatMap((one) => (one ? addressLines(one, language) : []));
-  const own = JSON.stringify(wordsOf(language)) + formatMoney(1, document.currency, wordsOf(language).locale);
+  const addresses = [seller.address, buyer.address].flatMap((one) => (one ? formatAddress(one, language) : []));
+  const own = JSON.stringify(getWords(language)) + formatMoney(1, document.currency, getWords(language).locale);
   const people = [seller.name, seller.trade_name, seller.email, buyer.name, buyer.email, seller.website];
   const ids = [seller.tax_id, buyer.tax_id, document.number, document.reference?.number];
   const rest = [discount?.label, footer, note, payment, ...lines.map(({ label }) => label)];

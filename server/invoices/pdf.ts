@@ -2,8 +2,8 @@ import { AFRelationship, PDFDocument, PDFName, PDFRawStream } from "@cantoo/pdf-
 import { Font, pdf } from "@react-pdf/renderer";
 import type { InvoiceDocument, Logo } from "./document.ts";
 import { writeXml } from "./electronic.ts";
-import { fontsFor } from "./fonts.ts";
-import { pageOf, textsOf } from "./page.ts";
+import { loadFonts } from "./fonts.ts";
+import { collectTexts, layOutPage } from "./page.ts";
 
 const registered = new Set<string>();
 
@@ -14,7 +14,7 @@ export async function makePdf(document: InvoiceDocument, logo: Logo | null): Pro
 }
 
 async function printPage(document: InvoiceDocument, logo: Logo | null): Promise<Uint8Array> {
-  const { fonts, spell } = await fontsFor(textsOf(document), document.buyer.address?.country ?? null);
+  const { fonts, spell } = await loadFonts(collectTexts(document), document.buyer.address?.country ?? null);
   for (const { family, fonts: weights } of fonts) {
     if (registered.has(family)) continue;
     registered.add(family);
@@ -27,7 +27,7 @@ async function printPage(document: InvoiceDocument, logo: Logo | null): Promise<
     });
   }
   const families = fonts.map(({ family }) => family);
-  const stream = await pdf(pageOf(document, { fonts: families, spell, logo })).toBuffer();
+  const stream = await pdf(layOutPage(document, { fonts: families, spell, logo })).toBuffer();
   const chunks: Buffer[] = [];
   for await (const chunk of stream) chunks.push(Buffer.from(chunk));
   return Buffer.concat(chunks);

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { limitOpen } from "../http/limits.ts";
-import { contextOf } from "../http/mount.ts";
+import { createRequestContext } from "../http/mount.ts";
 import { anonymous, type Deps } from "../lib/context.ts";
 import { openDocument } from "./service.ts";
 
@@ -15,7 +15,7 @@ export function routeDocuments(app: FastifyInstance, deps: Deps): void {
       reply.headers({ "Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex" });
       // Who only looks whether the address is alive, as mail scanners do, has nothing printed.
       if (request.method === "HEAD") return reply.code(200).send();
-      const opened = await openDocument(contextOf(deps, request, anonymous), request.params.token);
+      const opened = await openDocument(createRequestContext(deps, request, anonymous), request.params.token);
       if ("url" in opened) return reply.redirect(opened.url, 303);
       const { language, waiting } = opened;
       return reply

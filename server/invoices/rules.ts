@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
 import type { InvoiceExport } from "../../shared/api/invoices.ts";
-import { allocate, fractionOf } from "../../shared/money.ts";
+import { allocate, computeFraction } from "../../shared/money.ts";
 import { computeTotals, isPaid, type OrderAggregate, type OrderRow } from "../orders/rules.ts";
 import type { OrganizationRow } from "../organizations/rules.ts";
 import type { PaymentRow } from "../payments/rules.ts";
 import type { RefundRow } from "../refunds/rules.ts";
 import type { RegistrationRow } from "../tax/rules.ts";
-import { type InvoiceDocument, type InvoiceTax, type Party, printable } from "./document.ts";
+import { cleanText, type InvoiceDocument, type InvoiceTax, type Party } from "./document.ts";
 import type { invoiceExports, invoices } from "./tables.ts";
-import { languageFor, wordsOf } from "./words.ts";
+import { chooseLanguage, getWords } from "./words.ts";
 
 export type InvoiceRow = typeof invoices.$inferSelect;
 /** Everything that a document is made of. */
@@ -23,7 +23,7 @@ export type Sources = {
 
 const neutral = "#17212b";
 const dayOf = (date: Date): string => date.toISOString().slice(0, 10);
-const textOrNull = (text: string | null | undefined): string | null => printable(text ?? "") || null;
+const textOrNull = (text: string | null | undefined): string | null => cleanText(text ?? "") || null;
 
 /** The seller's number where the tax is paid, and its main one otherwise. */
 function taxIdOf({ seller, registrations }: Sources, tax: readonly InvoiceTax[]): string | null {
@@ -38,11 +38,11 @@ function describeSeller(sources: Sources, tax: readonly InvoiceTax[]): InvoiceDo
   const { seller } = sources;
   const { legal_name, address } = seller.invoice_settings;
   const bare = { line1: null, line2: null, postal_code: null, city: null, state: null };
-  const name = printable(legal_name ?? seller.name);
+  const name = cleanText(legal_name ?? seller.name);
   return {
     id: seller.id,
     name,
-    trade_name: name === printable(seller.name) ? null : printable(seller.name),
+    trade_name: name === cleanText(seller.name) ? null : cleanText(seller.name),
     address: address ?? (seller.country ? { ...bare, country: seller.country } : null),
     tax_id: taxIdOf(sources, tax),
     email: textOrNull(seller.email),
@@ -52,7 +52,7 @@ function describeSeller(sources: Sources, tax: readonly InvoiceTax[]): InvoiceDo
 
 function describeBuyer({ order, customer }: OrderAggregate): Party {
   return {
-    name: printable(order.billing_name ?? customer.name ?? customer.email ?? ""),
+    name: cleanText(order.billing_name ?? customer.name ?? customer.email ?? ""),
     trade_name: null,
     address: order.billing_address,
     tax_id: textOrNull(order.customer_tax_id?.[0]),
@@ -73,7 +73,9 @@ function shareRefund(tax: readonly InvoiceTax[], net_amount: number, refund: Ref
           refund.amount,
           tax.map(({ taxable_amount }) => taxable_amount),
         )
-      : tax.map(({ taxable_amount }) => (net_amount === 0 ? 0 : fractionOf(refund.amount, taxable_amount, net_amount)));
+      : tax.map(({ taxable_amount }) =>
+          net_amount === 0 ? 0 : computeFraction(refund.amount, taxable_amount, net_amount),
+        );
   return tax.map((one, index) => ({ ...one, taxable_amount: bases[index] ?? 0, amount: amounts[index] ?? 0 }));
 }
 
@@ -84,7 +86,7 @@ export function describeDocument(sources: Sources): InvoiceDocument {
   const { invoice, sale, seller, payment, refund } = sources;
   const { order, customer, items } = sale;
   const totals = computeTotals(order);
-  const language = languageFor(customer.locale, order.billing_address?.country ?? null);
+  const language = chooseLanguage(customer.locale, order.billing_address?.country ?? null);
   const { tax_lines, tax: treatment, discount } = order.derivation;
   const tax: InvoiceTax[] = tax_lines.map(({ name, country, state, rate, taxable_amount, amount }) => ({
     name,
@@ -116,7 +118,7 @@ export function describeDocument(sources: Sources): InvoiceDocument {
       ...common,
       issued_on: dayOf(invoice.created_at),
       reference: { number: order_number, issued_on: dayOf(order.created_at) },
-      lines: [{ label: wordsOf(language).refund_of(order_number), amount: refund.amount }],
+      lines: [{ label: getWords(language).refund_of(order_number), amount: refund.amount }],
       is_tax_inclusive: false,
       subtotal_amount: refund.amount,
       discount: null,
@@ -137,13 +139,13 @@ export function describeDocument(sources: Sources): InvoiceDocument {
     ...common,
     issued_on: dayOf(isReceipt && payment ? payment.created_at : order.created_at),
     reference: isReceipt ? { number: order_number, issued_on: dayOf(order.created_at) } : null,
-    lines: items.map(({ label, amount }) => ({ label: printable(label), amount })),
+    lines: items.map(({ label, amount }) => ({ label: cleanText(label), amount })),
     is_tax_inclusive: order.tax_behavior === "inclusive",
     subtotal_amount: order.subtotal_amount,
     discount:
       order.discount_amount === 0
         ? null
-        : { label: printable(discount?.code ?? discount?.name ?? ""), amount: order.discount_amount },
+        : { label: cleanText(discount?.code ?? discount?.name ?? ""), amount: order.discount_amount },
     net_amount: totals.net_amount,
     tax,
     tax_amount: order.tax_amount,
@@ -166,13 +168,13 @@ export const digestDocument = (document: InvoiceDocument, logo_path: string | nu
     .digest("base64url");
 
 /** How a file is called where it is saved. */
-export const fileNameOf = (number: string): string => `${number}.pdf`;
+export const getFileName = (number: string): string => `${number}.pdf`;
 
 /** The series of an organization's credit notes. */
-export const seriesOf = (slug: string): string => `${slug.toUpperCase()}-CN`;
+export const getSeries = (slug: string): string => `${slug.toUpperCase()}-CN`;
 
 /** An export as it is answered. */
-export function exportOut(row: typeof invoiceExports.$inferSelect, total: number, done: number): InvoiceExport {
+export function serializeExport(row: typeof invoiceExports.$inferSelect, total: number, done: number): InvoiceExport {
   const { id, created_at, modified_at, organization_id, created_after, created_before, skipped } = row;
   return {
     ...{ id, created_at, modified_at, organization_id, created_after, created_before, skipped, total, done },
@@ -191,11 +193,11 @@ export const hasInvoice = ({
   status !== "draft" && status !== "void" && Boolean(billing_name?.trim()) && billing_address !== null;
 
 /** Where the picture of an address of ours is kept. */
-export const pathOfMedia = (url: string | null | undefined): string | null =>
+export const getMediaPath = (url: string | null | undefined): string | null =>
   url && URL.canParse(url) ? new URL(url).pathname.split("/").slice(-4).map(decodeURIComponent).join("/") : null;
 
 /** Which kind of picture these bytes are, if it can be printed. */
-export function formatOf(bytes: Uint8Array): "png" | "jpg" | undefined {
+export function getFormat(bytes: Uint8Array): "png" | "jpg" | undefined {
   const begins = (...first: number[]) => first.every((byte, index) => bytes[index] === byte);
   if (begins(0x89, 0x50, 0x4e, 0x47)) return "png";
   return begins(0xff, 0xd8, 0xff) ? "jpg" : undefined;

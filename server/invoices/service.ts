@@ -3,16 +3,16 @@ import type { Service } from "../../shared/contract.ts";
 import { ApiError, notFound } from "../../shared/errors.ts";
 import { dropFile, finishFile, keepFile, linkFile } from "../files/service.ts";
 import { findPublic } from "../files/store.ts";
-import { serverClock } from "../lib/clock.ts";
-import { type Ctx, type Deps, organizationOf, type Tx } from "../lib/context.ts";
-import { newId } from "../lib/ids.ts";
-import { pageOf } from "../lib/page.ts";
+import { getServerClock } from "../lib/clock.ts";
+import { type Ctx, type Deps, requireOrganization, type Tx } from "../lib/context.ts";
+import { createId } from "../lib/ids.ts";
+import { buildPage } from "../lib/page.ts";
 import { Relayed } from "../lib/relayed.ts";
 import type { RowKey } from "../lib/rows.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import type { OrderAggregate, OrderRow } from "../orders/rules.ts";
 import { markInvoiced } from "../orders/service.ts";
-import { findOrder, nextOrders } from "../orders/store.ts";
+import { findNextOrders, findOrder } from "../orders/store.ts";
 import { findOrganization } from "../organizations/store.ts";
 import { findPaymentOf } from "../refunds/store.ts";
 import { loadRegistrations } from "../tax/store.ts";
@@ -22,17 +22,17 @@ import { printDocument } from "./printer.ts";
 import {
   describeDocument,
   digestDocument,
-  exportOut,
-  fileNameOf,
-  formatOf,
+  getFileName,
+  getFormat,
+  getMediaPath,
+  getSeries,
   hasInvoice,
   type InvoiceRow,
-  pathOfMedia,
   type Sources,
-  seriesOf,
+  serializeExport,
 } from "./rules.ts";
 import * as store from "./store.ts";
-import { type Language, languageFor, type Waiting, wordsOf } from "./words.ts";
+import { chooseLanguage, getWords, type Language, type Waiting } from "./words.ts";
 
 /** The names of the sweeps that print, and that collect what an export is of, as they are woken. */
 export const printing = "invoices.print";
@@ -44,7 +44,7 @@ const collected_at_once = 200;
 
 /** An order that can have documents, or the refusal. */
 async function findSold(ctx: Ctx, id: string): Promise<OrderAggregate> {
-  const found = await findOrder(ctx.db, organizationOf(ctx), id);
+  const found = await findOrder(ctx.db, requireOrganization(ctx), id);
   if (!found) throw notFound();
   return found;
 }
@@ -74,7 +74,7 @@ async function schedule(ctx: Ctx, place: store.Place, numbered: string | { serie
     const now = ctx.clock.now();
     ctx.jobs.wake(tx, printing);
     if (made) return store.scheduleInvoice(tx, made, at_once);
-    const row = { ...place, id: newId(now), created_at: now, due_at: at_once };
+    const row = { ...place, id: createId(now), created_at: now, due_at: at_once };
     if (typeof numbered === "string") {
       await store.insertInvoice(tx, { ...row, number: numbered });
       return;
@@ -129,17 +129,17 @@ export async function openDocument(
   ctx: Ctx,
   token: string,
 ): Promise<{ url: string } | { language: Language; waiting: Waiting }> {
-  const named = readLink(ctx.config, token, serverClock(ctx.clock).now());
+  const named = readLink(ctx.config, token, getServerClock(ctx.clock).now());
   const sale = named && (await findOrder(ctx.db, named.organization_id, named.order_id));
   if (!sale) throw notFound();
   const link = await fetchDocument(ctx, sale, named.kind);
   if (link) return link;
-  const language = languageFor(sale.customer.locale, sale.order.billing_address?.country ?? null);
-  return { language, waiting: wordsOf(language).waiting };
+  const language = chooseLanguage(sale.customer.locale, sale.order.billing_address?.country ?? null);
+  return { language, waiting: getWords(language).waiting };
 }
 
 async function findRefunded(ctx: Ctx, id: string) {
-  const refund = await store.findRefund(ctx.db, { organization_id: organizationOf(ctx), id });
+  const refund = await store.findRefund(ctx.db, { organization_id: requireOrganization(ctx), id });
   // Money that was taken without need is on no invoice.
   if (!refund || refund.origin === "surplus") throw notFound();
   const place: store.Place = {
@@ -172,15 +172,15 @@ export const invoiceService: Service<typeof operations, Ctx> = {
       throw new ApiError("OrderNotEligibleForInvoice", "Nothing is credited before the buyer has the money.");
     checkDetails(sale);
     const seller = await findOrganization(ctx.db, refund.organization_id);
-    await schedule(ctx, place, { series: seriesOf(seller?.slug ?? "") });
+    await schedule(ctx, place, { series: getSeries(seller?.slug ?? "") });
   },
   createExport: (ctx, { body }) =>
     transact(ctx, async (tx) => {
       const now = ctx.clock.now();
       const { created_after = null, created_before = null, customer_id = null, product_id = null } = body;
       const row = await store.insertExport(tx, {
-        id: newId(now),
-        organization_id: organizationOf(ctx),
+        id: createId(now),
+        organization_id: requireOrganization(ctx),
         created_at: now,
         created_after,
         created_before,
@@ -189,15 +189,15 @@ export const invoiceService: Service<typeof operations, Ctx> = {
         due_at: now,
       });
       ctx.jobs.wake(tx, collecting);
-      return exportOut(row, 0, 0);
+      return serializeExport(row, 0, 0);
     }),
   async getExport(ctx, { params }) {
-    const found = await store.findExport(ctx.db, { organization_id: organizationOf(ctx), id: params.id });
+    const found = await store.findExport(ctx.db, { organization_id: requireOrganization(ctx), id: params.id });
     if (!found) throw notFound();
-    return exportOut(found.row, found.total, found.done);
+    return serializeExport(found.row, found.total, found.done);
   },
   async listExported(ctx, { params, query }) {
-    const key = { organization_id: organizationOf(ctx), id: params.id };
+    const key = { organization_id: requireOrganization(ctx), id: params.id };
     const found = await store.findExport(ctx.db, key);
     if (!found) throw notFound();
     const rows = await store.listExported(ctx.db, key, query);
@@ -207,7 +207,7 @@ export const invoiceService: Service<typeof operations, Ctx> = {
         return { order_id: row.order_id, number: row.number, url: link?.url ?? null };
       }),
     );
-    return pageOf(items, found.total, query);
+    return buildPage(items, found.total, query);
   },
   async creditNote(ctx, { params }) {
     const { place } = await findRefunded(ctx, params.id);
@@ -231,13 +231,13 @@ export async function collectDue(deps: Deps, key: RowKey): Promise<void> {
       customer_id: row.customer_ids ?? undefined,
       product_id: row.product_ids ?? undefined,
     };
-    const orders = await nextOrders(tx, [key.organization_id], filter, row.after ?? undefined, collected_at_once);
+    const orders = await findNextOrders(tx, [key.organization_id], filter, row.after ?? undefined, collected_at_once);
     const meant = orders.filter(({ status }) => status !== "draft" && status !== "void");
     const printed = meant.filter(hasInvoice);
     await store.addToExport(
       tx,
       row,
-      printed.map(({ id, invoice_number }) => ({ id, row_id: newId(now), number: invoice_number ?? "" })),
+      printed.map(({ id, invoice_number }) => ({ id, row_id: createId(now), number: invoice_number ?? "" })),
       now,
     );
     const last = orders.length === collected_at_once ? orders.at(-1) : undefined;
@@ -276,14 +276,14 @@ async function readLogo({ db, storage }: Deps, path: string | null): Promise<Log
   const chunks: Buffer[] = [];
   for await (const chunk of (await storage.read(file.path)) ?? []) chunks.push(chunk as Buffer);
   const bytes = Buffer.concat(chunks);
-  const format = formatOf(bytes);
+  const format = getFormat(bytes);
   return format ? { format, bytes } : null;
 }
 
 /** What is to be printed, and whether it is what was. */
 function describePrint(sources: Sources) {
   const document = describeDocument(sources);
-  const path = pathOfMedia(sources.seller.branding.logo_url);
+  const path = getMediaPath(sources.seller.branding.logo_url);
   return { document, path, digest: digestDocument(document, path) };
 }
 
@@ -305,7 +305,7 @@ export async function printDue(deps: Deps, row: InvoiceRow, taken_until: Date): 
   if (digest === row.digest) return store.settleInvoice(deps.db, row, taken_until);
   const pdf = await printWith(deps, document, await readLogo(deps, path));
   const { organization_id } = row;
-  const name = fileNameOf(row.number);
+  const name = getFileName(row.number);
   const file = await keepFile(deps, { organization_id, name, mime_type: "application/pdf" }, pdf);
   await transact(deps, async (tx) => {
     // The order first, as everywhere.

@@ -1,6 +1,6 @@
 import { and, count, eq, getTableColumns, isNotNull, isNull, lte, sql } from "drizzle-orm";
 import type { Database, Tx } from "../lib/context.ts";
-import { offsetOf, type Paging } from "../lib/page.ts";
+import { computeOffset, type Paging } from "../lib/page.ts";
 import { matchKey, type RowKey } from "../lib/rows.ts";
 import type { RefundRow } from "../refunds/rules.ts";
 import { refunds } from "../refunds/tables.ts";
@@ -108,7 +108,7 @@ export function listExported(db: Database, key: RowKey, paging: Paging): Promise
     .where(ofExport(key))
     .orderBy(sql`length(${invoices.number})`, invoices.number, invoices.id)
     .limit(paging.limit)
-    .offset(offsetOf(paging));
+    .offset(computeOffset(paging));
 }
 
 /** An export that is still collecting, kept from changing until the transaction ends. */

@@ -1,14 +1,14 @@
 import { formatMoney } from "../../shared/money.ts";
 import type { InvoiceDocument, InvoiceTax } from "./document.ts";
-import { wordsOf } from "./words.ts";
+import { getWords } from "./words.ts";
 
 /** One line beneath the lines of a document, and how much it matters. */
 export type Sum = { label: string; amount: number; weight: "plain" | "grand" | "soft" | "due" };
 
 /** What stands beneath the lines of a document, from its subtotal to what is due. */
-export function sumsOf(document: InvoiceDocument): Sum[] {
+export function computeSums(document: InvoiceDocument): Sum[] {
   const { kind, language, currency, discount, balance_amount, paid_amount, due_amount, total_amount } = document;
-  const words = wordsOf(language);
+  const words = getWords(language);
   const money = (amount: number) => formatMoney(amount, currency, words.locale);
   const percent = (rate: string) =>
     new Intl.NumberFormat(words.locale, { maximumFractionDigits: 4 }).format(rate as Intl.StringNumericLiteral);

@@ -108,13 +108,13 @@ export type Language = keyof typeof words;
 export const languages = Object.keys(words) as [Language, ...Language[]];
 /** What is said while a document is being printed. */
 export type Waiting = (typeof words)[Language]["waiting"];
-export const wordsOf = (language: Language) => words[language];
+export const getWords = (language: Language) => words[language];
 
 /** Countries where one of these languages is what everybody reads. */
 const spoken: Record<string, Language> = { DE: "de", AT: "de", LI: "de", FR: "fr", MC: "fr" };
 
 /** The language for a buyer: the one they chose, otherwise that of their country, otherwise English. */
-export function languageFor(locale: string | null, country: string | null): Language {
+export function chooseLanguage(locale: string | null, country: string | null): Language {
   const chosen = locale?.toLowerCase().split(/[-_]/)[0];
   return languages.find((language) => language === chosen) ?? (locale ? "en" : (spoken[country ?? ""] ?? "en"));
 }

@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { atTimeOf, type Sweep } from "../lib/sweeps.ts";
+import { moveToTime, type Sweep } from "../lib/sweeps.ts";
 import { orderConfirmations } from "../orders/tables.ts";
 import { paymentMethods } from "../payments/tables.ts";
 import { invitations } from "../seats/service.ts";
@@ -40,7 +40,7 @@ export const subscriptionTelling: Sweep = {
   share: 2,
   dated: true,
   work: async (deps, rows) => {
-    for (const row of rows) await tellDue(atTimeOf(deps, row), row);
+    for (const row of rows) await tellDue(moveToTime(deps, row), row);
   },
 };
 

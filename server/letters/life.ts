@@ -1,11 +1,11 @@
-import { sumOf } from "../../shared/money.ts";
+import { addUp } from "../../shared/money.ts";
 import type { Mail } from "../lib/mail.ts";
 import { computeTotals, type OrderRow } from "../orders/rules.ts";
 import type { OrganizationRow } from "../organizations/rules.ts";
 import type { PaymentMethodRow } from "../payments/rules.ts";
-import { deadlineOf } from "../subscriptions/dunning.ts";
+import { computeDeadline } from "../subscriptions/dunning.ts";
 import { isBillable, type SubscriptionAggregate, type SubscriptionRow } from "../subscriptions/rules.ts";
-import { addresseeOf, type Speech, settingOf, speechFor } from "./rules.ts";
+import { getAddressee, getSpeech, type Speech, settingOf } from "./rules.ts";
 import type { Occasion } from "./words.ts";
 
 /** How a subscription goes on: what is charged next, and what it is then; null where nothing is. */
@@ -124,8 +124,8 @@ const sayings: Partial<Record<Occasion, (facts: Facts, speech: Speech) => Said>>
   }),
   payment_failed: ({ aggregate, seller, unpaid, card }, { words, moment, money }) => {
     const { row, product, retries } = aggregate;
-    const amount = money(sumOf(unpaid.map((order) => computeTotals(order).due_amount)), row.currency);
-    const last = moment(deadlineOf(row.past_due_at ?? row.current_period_start));
+    const amount = money(addUp(unpaid.map((order) => computeTotals(order).due_amount)), row.currency);
+    const last = moment(computeDeadline(row.past_due_at ?? row.current_period_start));
     const [next] = retries;
     return {
       paragraphs: [
@@ -149,13 +149,13 @@ const sayings: Partial<Record<Occasion, (facts: Facts, speech: Speech) => Said>>
 };
 
 /** A mail about a subscription; null where nobody is to be told, or it is not so any more. */
-export function lifeMail(occasion: Occasion, facts: Facts): Mail | null {
+export function writeLifeMail(occasion: Occasion, facts: Facts): Mail | null {
   const { aggregate, seller, link } = facts;
   const { customer, product, row } = aggregate;
-  const to = addresseeOf(customer, seller, settingOf[occasion]);
+  const to = getAddressee(customer, seller, settingOf[occasion]);
   const say = sayings[occasion];
   if (to === null || !say || !isSo(occasion, facts)) return null;
-  const speech = speechFor(customer);
+  const speech = getSpeech(customer);
   const { words, day } = speech;
   const said = say(facts, speech);
   const [first, ...more] = said.paragraphs.filter((text) => text !== null);

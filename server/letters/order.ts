@@ -1,23 +1,23 @@
 import { describeDocument, hasInvoice } from "../invoices/rules.ts";
-import { sumsOf } from "../invoices/sums.ts";
+import { computeSums } from "../invoices/sums.ts";
 import type { Mail } from "../lib/mail.ts";
 import type { OrderAggregate } from "../orders/rules.ts";
 import type { OrganizationRow } from "../organizations/rules.ts";
 import { type Ahead, sayAhead } from "./life.ts";
-import { confirmedTo, occasionOf, speechFor } from "./rules.ts";
+import { findConfirmationAddress, getOccasion, getSpeech } from "./rules.ts";
 
 /**
  * Tells a buyer what they have paid for, how their subscription goes on where it is for one, and where its documents are; null
  * where nobody is to be told.
  */
-export function orderMail(
+export function writeOrderMail(
   sale: OrderAggregate,
   seller: OrganizationRow,
   ahead: Ahead | null,
   linkTo: (kind: "invoice" | "receipt") => string,
 ): Mail | null {
   const { order, customer, product } = sale;
-  const to = confirmedTo(sale, seller);
+  const to = findConfirmationAddress(sale, seller);
   if (to === null || order.invoice_number === null) return null;
   const number = order.invoice_number;
   const document = describeDocument({
@@ -29,11 +29,11 @@ export function orderMail(
     refund: undefined,
   });
   const billing_address = customer.billing_address ?? order.billing_address;
-  const speech = speechFor({ ...customer, billing_address });
+  const speech = getSpeech({ ...customer, billing_address });
   const { words } = speech;
   const money = (amount: number) => speech.money(amount, order.currency);
   const date = speech.date(order.created_at);
-  const sums = sumsOf(document).filter(({ weight, amount }) => weight !== "due" || amount !== 0);
+  const sums = computeSums(document).filter(({ weight, amount }) => weight !== "due" || amount !== 0);
   const links = [
     ...(hasInvoice(order) ? [{ label: words.open_invoice, url: linkTo("invoice") }] : []),
     ...(order.receipt_number === null ? [] : [{ label: words.open_receipt, url: linkTo("receipt") }]),
@@ -41,7 +41,7 @@ export function orderMail(
   const [action, ...more] = links;
   const notes = [action ? words.kept : null, seller.email === null ? null : words.questions(seller.email)];
   const note = notes.filter((text) => text !== null).join(" ");
-  const occasion = occasionOf(order);
+  const occasion = getOccasion(order);
   const paid =
     order.receipt_number === null ? words.unpaid(seller.name) : words.paid(money(document.paid_amount), seller.name);
   const after = ahead && occasion !== null ? sayAhead(ahead, speech) : null;

@@ -1,12 +1,12 @@
 import { formatMoney } from "../../shared/money.ts";
 import type { CustomerRow } from "../customers/rules.ts";
-import { languageFor } from "../invoices/words.ts";
+import { chooseLanguage } from "../invoices/words.ts";
 import type { Mail } from "../lib/mail.ts";
 import type { OrderRow } from "../orders/rules.ts";
-import { type OrganizationRow, organizationOut } from "../organizations/rules.ts";
-import { letterWordsOf, type Occasion } from "./words.ts";
+import { type OrganizationRow, serializeOrganization } from "../organizations/rules.ts";
+import { getLetterWords, type Occasion } from "./words.ts";
 
-type Setting = keyof ReturnType<typeof organizationOut>["customer_email_settings"];
+type Setting = keyof ReturnType<typeof serializeOrganization>["customer_email_settings"];
 
 /** By which setting a seller has a customer told of something: of each thing there is one mail, and one setting. */
 export const settingOf: Record<Occasion, Setting> = {
@@ -28,7 +28,7 @@ export const settingOf: Record<Occasion, Setting> = {
 };
 
 /** What an order means to its customer; null where it is a purchase, or the last bill of a subscription. */
-export function occasionOf({ billing_reason, begins, occasion }: OrderRow): Occasion | null {
+export function getOccasion({ billing_reason, begins, occasion }: OrderRow): Occasion | null {
   if (billing_reason === "purchase" || occasion === "ended") return null;
   if (billing_reason === "subscription_create") return begins?.trial_end ? "trial_started" : "started";
   if (billing_reason === "subscription_update") return "changed";
@@ -37,32 +37,32 @@ export function occasionOf({ billing_reason, begins, occasion }: OrderRow): Occa
 
 /** The setting that the mail of an order follows: a renewal is not a purchase. */
 const settingOfOrder = (order: OrderRow): Setting => {
-  const occasion = occasionOf(order);
+  const occasion = getOccasion(order);
   if (occasion !== null) return settingOf[occasion];
   return order.billing_reason === "purchase" ? "order_confirmation" : "subscription_cycled";
 };
 
 /** To whom something is told; null where the seller has it not told, or there is nobody to write to. */
-export function addresseeOf(
+export function getAddressee(
   { email, anonymized_at, deleted_at }: CustomerRow,
   seller: OrganizationRow,
   setting: Setting,
 ): string | null {
-  const isWanted = organizationOut(seller).customer_email_settings[setting];
+  const isWanted = serializeOrganization(seller).customer_email_settings[setting];
   return isWanted && anonymized_at === null && deleted_at === null ? email : null;
 }
 
 /** To whom an order that was paid is confirmed; null where that is nobody. */
-export const confirmedTo = (
+export const findConfirmationAddress = (
   { order, customer }: { order: OrderRow; customer: CustomerRow },
   seller: OrganizationRow,
-): string | null => addresseeOf(customer, seller, settingOfOrder(order));
+): string | null => getAddressee(customer, seller, settingOfOrder(order));
 
 /**
  * The time of day where a customer is, as far as their country says: where it has several that differ at this moment, nobody
  * knows, and it is UTC.
  */
-export function zoneAt(country: string | null, moment: Date): string {
+export function findZone(country: string | null, moment: Date): string {
   if (country === null || !/^[A-Z]{2}$/.test(country)) return "UTC";
   const zones = zonesOf(country);
   const [first = "UTC"] = zones;
@@ -109,12 +109,12 @@ const formatOf = once((key) => {
 });
 
 /** How a customer is written to: the words, and how amounts and times are written. */
-export function speechFor({ locale, billing_address }: CustomerRow) {
+export function getSpeech({ locale, billing_address }: CustomerRow) {
   const country = billing_address?.country ?? null;
-  const language = languageFor(locale, country);
-  const words = letterWordsOf(language);
+  const language = chooseLanguage(locale, country);
+  const words = getLetterWords(language);
   const write = (moment: Date, style: keyof typeof styles): string =>
-    formatOf(`${style} ${words.locale} ${zoneAt(country, moment)}`).format(moment);
+    formatOf(`${style} ${words.locale} ${findZone(country, moment)}`).format(moment);
   return {
     words,
     language,
@@ -128,4 +128,4 @@ export function speechFor({ locale, billing_address }: CustomerRow) {
     } satisfies Partial<Mail>,
   };
 }
-export type Speech = ReturnType<typeof speechFor>;
+export type Speech = ReturnType<typeof getSpeech>;

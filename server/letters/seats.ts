@@ -8,7 +8,7 @@ import { findOrganization } from "../organizations/store.ts";
 import { findProduct } from "../products/store.ts";
 import { invitation_hours } from "../seats/rules.ts";
 import { findContainer, takeInvitation } from "../seats/store.ts";
-import { speechFor } from "./rules.ts";
+import { getSpeech } from "./rules.ts";
 
 /** Invite somebody to a seat, where it is theirs still. */
 export async function inviteDue(deps: Deps, key: RowKey): Promise<void> {
@@ -23,7 +23,7 @@ export async function inviteDue(deps: Deps, key: RowKey): Promise<void> {
     // Of a team, its member is written to.
     const to = seat.member_id === null ? customer?.email : seat.email;
     if (!customer || !to || !seller || !product) return;
-    const { words, letter } = speechFor(customer);
+    const { words, letter } = getSpeech(customer);
     const query = new URLSearchParams({ token: unseal(deps.config.secrets, seat.token) });
     await queueMail(tx, deps, {
       ...letter,

@@ -1,10 +1,10 @@
 import { linkDocument } from "../invoices/links.ts";
-import { serverClock } from "../lib/clock.ts";
+import { getServerClock } from "../lib/clock.ts";
 import type { Database, Deps, Tx } from "../lib/context.ts";
 import { doTogether } from "../lib/gather.ts";
 import { queueMail } from "../lib/mail.ts";
 import type { RowKey } from "../lib/rows.ts";
-import { atTimeOf, type WorkRow } from "../lib/sweeps.ts";
+import { moveToTime, type WorkRow } from "../lib/sweeps.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { findBalance } from "../orders/balances.ts";
 import type { OrderAggregate } from "../orders/rules.ts";
@@ -25,9 +25,9 @@ import {
 import { foreseeTax } from "../subscriptions/tax.ts";
 import type { TaxedSeller } from "../tax/rules.ts";
 import { findTaxedSeller } from "../tax/store.ts";
-import { type Ahead, lifeMail } from "./life.ts";
-import { orderMail } from "./order.ts";
-import { occasionOf } from "./rules.ts";
+import { type Ahead, writeLifeMail } from "./life.ts";
+import { writeOrderMail } from "./order.ts";
+import { getOccasion } from "./rules.ts";
 import type { Occasion } from "./words.ts";
 
 /**
@@ -36,18 +36,18 @@ import type { Occasion } from "./words.ts";
  */
 export async function confirmDue(deps: Deps, due: readonly [WorkRow, ...WorkRow[]]): Promise<void> {
   const [{ organization_id }] = due;
-  const byId = new Map(due.map((row) => [row.id, atTimeOf(deps, row)]));
+  const byId = new Map(due.map((row) => [row.id, moveToTime(deps, row)]));
   await transact(deps, async (tx) => {
     const sales = await takeConfirmations(tx, organization_id, [...byId.keys()]);
     const taxed = await findTaxedSeller(tx, organization_id);
     if (!taxed) return;
-    const now = serverClock(deps.clock).now();
+    const now = getServerClock(deps.clock).now();
     const letters = await doTogether(
       sales.map((sale) => async () => {
         const theirs = byId.get(sale.order.id) ?? deps;
         const linkTo = (kind: "invoice" | "receipt") =>
           linkDocument(deps.config, { organization_id, order_id: sale.order.id, kind }, now);
-        const letter = orderMail(sale, taxed.seller, await lookAfter(tx, theirs, taxed, sale), linkTo);
+        const letter = writeOrderMail(sale, taxed.seller, await lookAfter(tx, theirs, taxed, sale), linkTo);
         return letter && { ...letter, organization_id, customer_id: sale.customer.id, at: theirs.clock.now() };
       }),
     );
@@ -58,7 +58,7 @@ export async function confirmDue(deps: Deps, due: readonly [WorkRow, ...WorkRow[
 
 /** How the subscription of an order goes on; null where it has none. */
 async function lookAfter(tx: Tx, deps: Deps, seller: TaxedSeller, { order }: OrderAggregate): Promise<Ahead | null> {
-  if (order.subscription_id === null || occasionOf(order) === null) return null;
+  if (order.subscription_id === null || getOccasion(order) === null) return null;
   const found = await findSubscription(tx, order.organization_id, order.subscription_id);
   return found ? lookAhead(tx, deps, seller, found) : null;
 }
@@ -88,7 +88,7 @@ async function writeMail(tx: Tx, deps: Deps, occasion: Occasion, aggregate: Subs
   const seller = await findTaxedSeller(tx, organization_id);
   if (!seller) return false;
   const card = await findCard(tx, deps, aggregate);
-  const mail = lifeMail(occasion, {
+  const mail = writeLifeMail(occasion, {
     aggregate,
     seller: seller.seller,
     ahead: await lookAhead(tx, deps, seller, aggregate),
@@ -97,7 +97,7 @@ async function writeMail(tx: Tx, deps: Deps, occasion: Occasion, aggregate: Subs
     link: linkCard(
       deps.config,
       aggregate.row,
-      serverClock(deps.clock).now(),
+      getServerClock(deps.clock).now(),
       occasion === "card_expiring" ? card?.id : null,
     ),
   });

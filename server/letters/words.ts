@@ -216,4 +216,4 @@ const french: LetterWords = {
 const words: Record<Language, LetterWords> = { en: english, de: german, fr: french };
 
 export type Occasion = keyof LetterWords["subjects"];
-export const letterWordsOf = (language: Language): LetterWords => words[language];
+export const getLetterWords = (language: Language): LetterWords => words[language];

@@ -6,7 +6,7 @@ type ItemType = "uuid" | "text" | "numeric" | "bigint" | "smallint" | "timestamp
  * A list of values as one parameter of a statement: a column of many rows to be written together. It is sent as a text, which
  * both drivers do alike, and read by the database as what it is to be.
  */
-export function arraySql(values: readonly (string | number | null)[], type: ItemType): SQL {
+export function writeArray(values: readonly (string | number | null)[], type: ItemType): SQL {
   const literal = values.map((value) => (value === null ? "NULL" : quoted(String(value)))).join(",");
   return sql`${`{${literal}}`}::text::${sql.raw(type)}[]`;
 }
@@ -15,5 +15,5 @@ const special = /["\\]/;
 const quoted = (text: string): string => `"${special.test(text) ? text.replace(/["\\]/g, "\\$&") : text}"`;
 
 /** What a value is held against that may be any of a list. A query of its own, as else the list may be read for each row. */
-export const anyOf = (values: readonly (string | number)[], type: ItemType): SQL =>
-  sql`any((select ${arraySql(values, type)})::${sql.raw(type)}[])`;
+export const matchAnyOf = (values: readonly (string | number)[], type: ItemType): SQL =>
+  sql`any((select ${writeArray(values, type)})::${sql.raw(type)}[])`;

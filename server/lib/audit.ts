@@ -1,8 +1,8 @@
-import { serverClock } from "./clock.ts";
+import { getServerClock } from "./clock.ts";
 import type { Actor, Database, Deps } from "./context.ts";
-import { newId } from "./ids.ts";
+import { createId } from "./ids.ts";
 import { auditLog } from "./tables.ts";
-import { unitOf } from "./unit-of-work.ts";
+import { findUnit } from "./unit-of-work.ts";
 
 /** Something that was done: by whom, to what, in which organization, from where. */
 export type AuditEntry = {
@@ -22,9 +22,9 @@ const text_length_max = 500;
 /** Write entries of the audit log, by the server's clock: with what they tell of, where it is a transaction, and at once otherwise. */
 export async function record(db: Database, { clock }: Pick<Deps, "clock">, ...entries: AuditEntry[]): Promise<void> {
   if (entries.length === 0) return;
-  const created_at = serverClock(clock).now();
+  const created_at = getServerClock(clock).now();
   const rows = entries.map(({ actor, subject, ...entry }) => ({
-    id: newId(created_at),
+    id: createId(created_at),
     organization_id: entry.organization_id,
     actor_kind: actor.kind,
     user_id: actor.user_id,
@@ -38,7 +38,7 @@ export async function record(db: Database, { clock }: Pick<Deps, "clock">, ...en
     user_agent: entry.user_agent?.slice(0, text_length_max) ?? null,
     created_at,
   }));
-  const unit = unitOf(db);
+  const unit = findUnit(db);
   if (unit) unit.entries.push(...rows);
   else await db.insert(auditLog).values(rows);
 }

@@ -20,11 +20,11 @@ export type SellerTerms = {
 export const systemClock: Clock = { now: () => new Date() };
 
 /** The server's clock, whosever clock this is. */
-export const serverClock = (clock: Clock): Clock => clock.server ?? clock;
+export const getServerClock = (clock: Clock): Clock => clock.server ?? clock;
 
 /** The clock of a seller that is so far ahead of the server's, whosever clock this is. */
 export function shiftClock(clock: Clock, offset_ms: number): Clock {
-  const server = serverClock(clock);
+  const server = getServerClock(clock);
   return offset_ms === 0 ? server : { now: () => new Date(server.now().getTime() + offset_ms), server };
 }
 

@@ -126,11 +126,11 @@ export type Ctx = Deps & {
 };
 
 /** The organization the request speaks for. The mount has made sure that there is one. */
-export function organizationOf(ctx: { actor: Actor }): string {
+export function requireOrganization(ctx: { actor: Actor }): string {
   if (ctx.actor.organization_id === null) throw new Error("An operation without an organization was reached.");
   return ctx.actor.organization_id;
 }
 
 /** The organizations whose rows a list is of: those that were asked for, as far as the caller may read there. */
-export const organizationsOf = (ctx: { actor: Actor }): readonly string[] =>
-  ctx.actor.organization_ids ?? [organizationOf(ctx)];
+export const requireOrganizations = (ctx: { actor: Actor }): readonly string[] =>
+  ctx.actor.organization_ids ?? [requireOrganization(ctx)];

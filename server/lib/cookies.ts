@@ -1,5 +1,5 @@
 /** The cookies of a request, decoded, in their order. A value that cannot be decoded stays as it is. */
-export function cookiesIn(header: string | null | undefined): [name: string, value: string][] {
+export function parseCookies(header: string | null | undefined): [name: string, value: string][] {
   return (header ?? "")
     .split(";")
     .map((part) => part.trim())

@@ -16,4 +16,4 @@ const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`;
  * One line of a CSV file (RFC 4180). What a buyer wrote may begin like a formula: it gets an apostrophe in front, which
  * spreadsheets take for "this is text".
  */
-export const csvLine = (cells: readonly (string | null)[]): string => `${cells.map(cell).join(",")}\r\n`;
+export const formatCsvLine = (cells: readonly (string | null)[]): string => `${cells.map(cell).join(",")}\r\n`;

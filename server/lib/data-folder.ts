@@ -32,7 +32,7 @@ export function holdDataFolder(folder: string): { secret: string; release(): voi
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     takeLock(lock, mine, folder);
-    return { secret: keptText(join(folder, "secret")), release: () => rmSync(lock, { force: true }) };
+    return { secret: keepText(join(folder, "secret")), release: () => rmSync(lock, { force: true }) };
   } catch (error) {
     if (error instanceof DataFolderError) throw error;
     throw new DataFolderError(
@@ -61,7 +61,7 @@ function takeLock(lock: string, mine: string, folder: string): void {
 }
 
 /** Text that is made up once and kept, readable by the owner alone. */
-export function keptText(path: string, make: () => string = () => randomBytes(32).toString("base64url")): string {
+export function keepText(path: string, make: () => string = () => randomBytes(32).toString("base64url")): string {
   try {
     writeFileSync(path, make(), { flag: "wx", mode: 0o600 });
   } catch (error) {

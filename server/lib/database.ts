@@ -53,7 +53,7 @@ export async function openPostgres(url: string, connections = connections_max): 
  * A transaction as one of several sees it that go side by side in it, each with a unit of its own. A savepoint is refused: what the
  * others have done since would be undone with it.
  */
-export const viewOf = (tx: Tx, unit: Unit): Tx =>
+export const makeView = (tx: Tx, unit: Unit): Tx =>
   Object.assign(Object.create(tx), {
     unit,
     transaction: () => {

@@ -25,11 +25,11 @@ export function openGuild(secrets: readonly string[], token: string, organizatio
 const callbackOf = ({ url }: Config): string => `${url}/v1/integrations/discord/bot/callback`;
 
 /** Which setting the bot lacks; undefined when it has all of them. */
-export const missingSetting = (config: Config): string | undefined =>
+export const findMissingSetting = (config: Config): string | undefined =>
   (["DISCORD_CLIENT_ID", "DISCORD_CLIENT_SECRET", "DISCORD_BOT_TOKEN"] as const).find((name) => !config[name]);
 
 /** Where somebody lets the bot into a guild of theirs. */
-export function invitationOf(config: Config, state: string): string {
+export function buildInvitation(config: Config, state: string): string {
   const url = new URL(`${config.DISCORD_URL}/oauth2/authorize`);
   const asked = { response_type: "code", scope: "identify bot", permissions, state, redirect_uri: callbackOf(config) };
   for (const [name, value] of Object.entries({ client_id: config.DISCORD_CLIENT_ID ?? "", ...asked }))
@@ -38,18 +38,20 @@ export function invitationOf(config: Config, state: string): string {
 }
 
 /** Who asks Discord, in the form that it requires. */
-export const discordAgent = ({ url }: Config): Record<string, string> => ({ "user-agent": `DiscordBot (${url}, 1)` });
+export const getDiscordAgent = ({ url }: Config): Record<string, string> => ({
+  "user-agent": `DiscordBot (${url}, 1)`,
+});
 
 const ask = (config: Config, path: string, { headers, ...init }: RequestInit & { headers?: Record<string, string> }) =>
   askService("Discord", `${config.DISCORD_URL}/api/v10${path}`, {
     ...init,
-    headers: { ...discordAgent(config), ...headers },
+    headers: { ...getDiscordAgent(config), ...headers },
   });
 
 const Exchanged = z.object({ guild: z.object({ id: z.string(), name: z.string() }) });
 
 /** The guild that the bot was let into, for the code that Discord gave; undefined when the code is no good. */
-export async function guildOf(config: Config, code: string): Promise<{ id: string; name: string } | undefined> {
+export async function readGuild(config: Config, code: string): Promise<{ id: string; name: string } | undefined> {
   const { status, json } = await ask(config, "/oauth2/token", {
     method: "POST",
     body: new URLSearchParams({

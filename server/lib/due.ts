@@ -3,7 +3,7 @@ import type { AnyPgColumn, PgTable } from "drizzle-orm/pg-core";
 // The row of a seller says how far its clock is ahead; what is due by it is found in one statement.
 import { organization } from "../organizations/tables.ts";
 import type { Database, Deps, SellerTerms } from "./context.ts";
-import { loggable } from "./loggable.ts";
+import { redactError } from "./loggable.ts";
 import type { RowKey } from "./rows.ts";
 import { failedWork } from "./tables.ts";
 
@@ -175,7 +175,7 @@ export async function putOff({ db, clock, log }: Deps, kind: string, row: DueRow
   const now = clock.now();
   const pause_ms = planRetry(row.failing_since === null ? 0 : now.getTime() - row.failing_since.getTime());
   const retry_at = pause_ms === null ? null : new Date(now.getTime() + pause_ms);
-  const said = loggable(error);
+  const said = redactError(error);
   const text = ("message" in said ? String(said.message) : "").slice(0, error_length_max);
   await db
     .insert(failedWork)

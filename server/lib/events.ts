@@ -1,9 +1,9 @@
 import { and, eq, sql } from "drizzle-orm";
 import { z } from "zod";
 import { type EventType, payloads } from "../../shared/events.ts";
-import { arraySql } from "./arrays.ts";
+import { writeArray } from "./arrays.ts";
 import type { Ctx, Deps, Tx } from "./context.ts";
-import { newId } from "./ids.ts";
+import { createId } from "./ids.ts";
 import { matchKey, type RowKey } from "./rows.ts";
 import { sealTokens } from "./secrets.ts";
 import { events } from "./tables.ts";
@@ -42,7 +42,7 @@ export async function emitEach<T extends keyof typeof payloads & EventType>(
   const created_at = ctx.clock.now();
   const told: Noted["told"][number][] = [];
   for (const type of types) {
-    told.push({ id: newId(created_at), type });
+    told.push({ id: createId(created_at), type });
     ctx.jobs.wake(tx, "events.dispatch");
   }
   tx.unit.events.push({ organization_id, created_at, told, wire });
@@ -57,7 +57,7 @@ const searched_together = 1000;
  */
 export async function findToldOf(tx: Tx, organization_id: string, after: string | null, words: readonly string[]) {
   const { id, xid, seq, data } = events;
-  const isFound = sql`exists (select 1 from unnest(${arraySql(words, "text")}) as word
+  const isFound = sql`exists (select 1 from unnest(${writeArray(words, "text")}) as word
     where position(word in lower(${data}::text)) > 0)`;
   const [last_xid, last_seq] = after?.split(" ") ?? [];
   const slice = await tx

@@ -21,7 +21,7 @@ const rootOf = (db: Database): Database => ("unit" in db ? (db.unit as { root?: 
  * A question to the database that is about one thing, made of one that is about many: where several ask it side by side, it is
  * asked once for all of them, in their order. `isLast`: only when nobody asks anything else any more.
  */
-export const gathered =
+export const gatherCalls =
   <D extends Database, I, R>(many: (db: D, items: I[]) => Promise<R[]>, isLast = false) =>
   async (db: D, item: I): Promise<R> => {
     const seat = seats.getStore();

@@ -10,11 +10,11 @@ const token_seconds = 300;
 const drift_seconds = 60;
 
 /** Which setting the app lacks; undefined when it has all of them. */
-export const missingAppSetting = (config: Config): string | undefined =>
+export const findMissingAppSetting = (config: Config): string | undefined =>
   (["GITHUB_APP_ID", "GITHUB_APP_PRIVATE_KEY"] as const).find((name) => !config[name]);
 
 /** By what the app shows that it is the app: a JWT, signed with its key. */
-export function appToken({ GITHUB_APP_ID: iss, GITHUB_APP_PRIVATE_KEY: key }: Config, now: Date): string {
+export function signAppToken({ GITHUB_APP_ID: iss, GITHUB_APP_PRIVATE_KEY: key }: Config, now: Date): string {
   if (!key) throw new Error("GitHub is asked without an app.");
   const seconds = new Date(now).setUTCMilliseconds(0) / 1000;
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
@@ -24,7 +24,7 @@ export function appToken({ GITHUB_APP_ID: iss, GITHUB_APP_PRIVATE_KEY: key }: Co
 }
 
 /** What every call to GitHub says beside what it asks. */
-export const gitHubHeaders = (token: string): Record<string, string> => ({
+export const getGitHubHeaders = (token: string): Record<string, string> => ({
   authorization: `Bearer ${token}`,
   accept: "application/vnd.github+json",
   "x-github-api-version": "2022-11-28",
@@ -41,7 +41,7 @@ async function ask<T>(
 ): Promise<T | undefined> {
   const { status, json } = await askService("GitHub", config.GITHUB_API_URL + path, {
     method,
-    headers: gitHubHeaders(token),
+    headers: getGitHubHeaders(token),
   });
   // A repository that was moved is no longer where it was.
   if ([301, 403, 404, 451].includes(status)) return undefined;
@@ -66,7 +66,7 @@ export async function judgeRepository(
   { owner, name }: { owner: string; name: string },
   accounts: readonly string[],
 ): Promise<"fine" | "not_installed" | "personal" | "no_access"> {
-  const app = appToken(config, now);
+  const app = signAppToken(config, now);
   const repository = `/repos/${encodeURIComponent(owner)}/${encodeURIComponent(name)}`;
   const installation = await ask(config, app, `${repository}/installation`, Installation);
   if (!installation) return "not_installed";

@@ -11,7 +11,7 @@ let random = Buffer.alloc(0);
 let used = 0;
 
 /** A UUID v7: ordered by the time that also dates its row, so that indexes stay local. */
-export function newId(at: Date): string {
+export function createId(at: Date): string {
   sequence = (sequence + 1) >>> 0;
   if (used === random.length) {
     random = randomBytes(id_bytes * ids_ahead);
@@ -22,20 +22,20 @@ export function newId(at: Date): string {
 }
 
 /** What no id of a time is before. */
-export const firstIdAt = (at: Date): string => {
+export const getFirstId = (at: Date): string => {
   const digits = Math.max(0, at.getTime()).toString(16).padStart(12, "0");
   return `${digits.slice(0, 8)}-${digits.slice(8)}-7000-8000-000000000000`;
 };
 
 /** The time that is in an id, in milliseconds. */
-export const timeOfId = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+export const getTimeOfId = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const token_random_length = 37;
 const token_checksum_length = 6;
 
 /** `length` characters of [A-Za-z0-9] without modulo bias. */
-export function randomText(length: number): string {
+export function drawText(length: number): string {
   let text = "";
   while (text.length < length) {
     for (const byte of randomBytes(length * 2)) {
@@ -56,7 +56,7 @@ function checksum(text: string): string {
 }
 
 /** A token of the published form: prefix, 37 random characters, 6 of checksum (TOK-01). */
-export function newToken(prefix: string): string {
-  const random = randomText(token_random_length);
+export function createToken(prefix: string): string {
+  const random = drawText(token_random_length);
   return `${prefix}${random}${checksum(random)}`;
 }

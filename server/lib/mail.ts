@@ -1,10 +1,10 @@
 import { and, desc, eq, gt, inArray, isNotNull, isNull, lt, lte, ne, or, sql } from "drizzle-orm";
 import type { Config } from "../config.ts";
-import { serverClock } from "./clock.ts";
+import { getServerClock } from "./clock.ts";
 import type { Deps, Tx } from "./context.ts";
-import { newId } from "./ids.ts";
+import { createId } from "./ids.ts";
 import type { Letter } from "./letter.ts";
-import { loggable } from "./loggable.ts";
+import { redactError } from "./loggable.ts";
 import { addRows } from "./rows.ts";
 import { seal, tryUnseal } from "./secrets.ts";
 import { forgetRows, type Sweep } from "./sweeps.ts";
@@ -46,10 +46,10 @@ export async function queueMail(tx: Tx, deps: Deps, ...letters: readonly Mail[])
   if (letters.length === 0) return;
   const rows = letters.map(({ to, valid_hours, organization_id, customer_id, at, ...letter }) => {
     const sandbox = deps.sandbox ? (organization_id ?? null) : null;
-    const now = sandbox === null ? serverClock(clock).now() : (at ?? clock.now());
+    const now = sandbox === null ? getServerClock(clock).now() : (at ?? clock.now());
     const subject = oneLine(letter.subject);
     return {
-      id: newId(now),
+      id: createId(now),
       organization_id: sandbox,
       customer_id: customer_id ?? null,
       to,
@@ -125,7 +125,7 @@ export async function sendMail(deps: Deps, mail_id: string): Promise<void> {
       given_up ? { ...over, attempts } : { attempts, next_attempt_at: new Date(clock.now().getTime() + pause_ms) },
     );
     const said = given_up ? "A mail was refused; it is not tried again." : "A mail was not taken; it is tried again.";
-    log.warn({ error: loggable(error), mail_id, attempts }, said);
+    log.warn({ error: redactError(error), mail_id, attempts }, said);
     return;
   }
   await note({ ...over, sent_at: clock.now() });

@@ -27,7 +27,7 @@ export class RefusedAddress extends Error {
 }
 
 /** Sellers' addresses may be private only where the server itself can be reached by nobody else. */
-export const reachOf = ({ development }: Pick<Config, "development">): Reach => ({ private_allowed: development });
+export const findReach = ({ development }: Pick<Config, "development">): Reach => ({ private_allowed: development });
 
 /** Public by its number, and a cloud's own: the host below a machine of Azure's, which answers it alone. */
 const hosts_own = new Set(["168.63.129.16"]);
@@ -47,7 +47,7 @@ const isLocalName = (host: string): boolean =>
   !host.includes(".") || /\.(localhost|local|internal|lan|home\.arpa|onion)$/i.test(host);
 
 /** Why an address may not be called, as far as its text tells; undefined when nothing speaks against it. */
-export function refusalOf(text: string, reach: Reach): string | undefined {
+export function findRefusal(text: string, reach: Reach): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || (url.protocol !== "https:" && url.protocol !== "http:")) return "This is not a valid web address.";
   if (reach.private_allowed) return undefined;
@@ -81,7 +81,7 @@ const publicLookup =
 
 /** As refusalOf, and looks the name up too. A name that cannot be resolved now is let through: sending checks again. */
 export async function checkAddress(text: string, reach: Reach): Promise<string | undefined> {
-  const refusal = refusalOf(text, reach);
+  const refusal = findRefusal(text, reach);
   if (refusal !== undefined || reach.private_allowed) return refusal;
   const host = bareHost(new URL(text));
   if (ipaddr.isValid(host)) return undefined;
@@ -104,7 +104,7 @@ export async function post(
   body: string,
   reach: Reach,
 ): Promise<Reply> {
-  const refusal = refusalOf(address, reach);
+  const refusal = findRefusal(address, reach);
   if (refusal !== undefined) return { http_code: null, text: refusal };
   const url = new URL(address);
   const lookup = reach.lookup ?? resolve;

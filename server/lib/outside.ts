@@ -31,7 +31,7 @@ export class Refused extends Error {
 const closed = new Map<string, Date>();
 
 /** What of a text from outside can be shown and kept. */
-export const readable = (text: unknown, most = message_most): string =>
+export const cleanText = (text: unknown, most = message_most): string =>
   typeof text === "string"
     ? text
         .replace(/[\p{C}\s]+/gu, " ")
@@ -92,7 +92,7 @@ export async function askOutside(call: OutsideCall): Promise<{ status: number; j
   if (again && (status === 429 || answer.headers.get("x-ratelimit-remaining") === "0")) closed.set(counted, again);
   if (done.includes(status)) return { status, json };
   const { message, code } = (typeof json === "object" && json !== null ? json : {}) as Record<string, unknown>;
-  const said = readable(message);
+  const said = cleanText(message);
   // GitHub says with 403, too, that it is asked too often.
   const isLimited =
     status === 429 || (status === 403 && (answer.headers.has("retry-after") || /rate limit/i.test(said)));

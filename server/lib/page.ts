@@ -29,12 +29,12 @@ export const matchFilters = <F extends object>(filter: F, conditions: Conditions
   );
 
 /** A page as it is answered; `total` is of the whole list (API-14). */
-export const pageOf = <T>(items: T[], total: number, { limit }: Paging) => ({
+export const buildPage = <T>(items: T[], total: number, { limit }: Paging) => ({
   items,
   pagination: { total_count: total, max_page: (total + limit - 1 - ((total + limit - 1) % limit)) / limit },
 });
 
-export const offsetOf = ({ page, limit }: Paging): number => (page - 1) * limit;
+export const computeOffset = ({ page, limit }: Paging): number => (page - 1) * limit;
 
 /** Sort keys to an ORDER BY; the id comes last, so that pages never overlap. */
 export function orderBy<K extends string>(
@@ -62,12 +62,12 @@ export async function listRows<T extends PgTable>(
     .where(where)
     .orderBy(...order)
     .limit(paging.limit)
-    .offset(offsetOf(paging));
+    .offset(computeOffset(paging));
   return { items: items as T["$inferSelect"][], total: await db.$count(table, where) };
 }
 
 /** The text as a case-insensitive substring pattern; `%`, `_` and `\` are literal (API-16). */
-export const contains = (text: string): string => `%${text.replace(/[\\%_]/g, "\\$&")}%`;
+export const buildPattern = (text: string): string => `%${text.replace(/[\\%_]/g, "\\$&")}%`;
 
 /** A number as JSON and the database write it; whoever asks for it in other digits asks for a text. */
 const numeric = /^-?(0|[1-9]\d{0,400})(\.\d{1,400})?$/;
@@ -94,7 +94,7 @@ export const matchMetadata =
     );
 
 /** Rows of these organizations: nearly always of one, which is what indexes begin with. */
-export const ofOrganizations = (column: PgColumn, ids: string | readonly string[]): SQL => {
+export const matchOrganizations = (column: PgColumn, ids: string | readonly string[]): SQL => {
   const [first, ...others] = [ids].flat();
   return first !== undefined && others.length === 0 ? eq(column, first) : inArray(column, [...ids]);
 };
@@ -122,7 +122,7 @@ export const matchAny =
 export const matchText =
   (...columns: PgColumn[]) =>
   (text: string): SQL | undefined =>
-    or(...columns.map((column) => ilike(column, contains(text))));
+    or(...columns.map((column) => ilike(column, buildPattern(text))));
 
 /** This one value. */
 export const matchOne =

@@ -13,7 +13,7 @@ function prepare(): void {
 }
 
 /** The country that an address is in, as far as a table of addresses of version 4 knows, and as somebody there may buy (CHK-19). */
-export function countryOf(ip: string): Country | null {
+export function getCountry(ip: string): Country | null {
   const plain = ip.replace(/^::ffff:/i, "");
   if (!isIPv4(plain)) return null;
   prepare();
@@ -22,7 +22,7 @@ export function countryOf(ip: string): Country | null {
 }
 
 /** The currency that is paid with in a country, if anything can be sold in it (CHK-04). */
-export function currencyOf(country: string): (typeof currencies)[number] | null {
+export function getCurrency(country: string): (typeof currencies)[number] | null {
   const found = (countryToCurrency as Record<string, string>)[country]?.toLowerCase();
   return currencies.find((currency) => currency === found) ?? null;
 }

@@ -21,7 +21,7 @@ const firsts = { open: 44, feature_flag: 45, absent_texts: 47, slack_shared_chan
 
 export const legacyProfile: ClientProfile = { generation: "legacy", release: 38, version: "2026-04" };
 /** What an SDK 1.x with this version understands. */
-export const versionedProfile = (version: ApiVersion): ClientProfile => ({
+export const getVersionedProfile = (version: ApiVersion): ClientProfile => ({
   generation: "versioned",
   release: current_release,
   version,
@@ -30,11 +30,11 @@ export const versionedProfile = (version: ApiVersion): ClientProfile => ({
 const ownProfile: ClientProfile = { generation: "versioned", release: own_release, version: "2027-01" };
 
 /** The profile of a request, by its headers. `undefined`: it asked for a version that does not exist. */
-export function profileOf(headers: Record<string, string | string[] | undefined>): ClientProfile | undefined {
+export function readProfile(headers: Record<string, string | string[] | undefined>): ClientProfile | undefined {
   const asked = headers["polar-version"];
   if (asked !== undefined) {
     const version = apiVersions.find((known) => known === asked);
-    return version && versionedProfile(version);
+    return version && getVersionedProfile(version);
   }
   if (/^floe-cli\//.test(String(headers["user-agent"] ?? ""))) return ownProfile;
   const minor = /speakeasy-sdk\/typescript 0\.(\d+)\./.exec(String(headers["user-agent"] ?? ""))?.[1];

@@ -16,6 +16,6 @@ export const answer = <T>({ name }: Signal<T>, ...reactions: Reaction<T>[]): [st
 ];
 
 /** Say that something happened, and wait until everybody has answered who does so at once. */
-export async function signal<T>(tx: Tx, ctx: Deps | Ctx, { name }: Signal<T>, payload: T): Promise<void> {
+export async function sendSignal<T>(tx: Tx, ctx: Deps | Ctx, { name }: Signal<T>, payload: T): Promise<void> {
   for (const react of ctx.reactions.get(name) ?? []) await react(tx, ctx, payload as never);
 }

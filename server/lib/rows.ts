@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { and, eq, getTableColumns, is, SQL, sql } from "drizzle-orm";
 import type { AnyPgColumn, PgColumn, PgTable } from "drizzle-orm/pg-core";
-import { arraySql } from "./arrays.ts";
+import { writeArray } from "./arrays.ts";
 import { type OwnedTable, organizationOf } from "./columns.ts";
 import type { Database, Tx } from "./transaction.ts";
 
@@ -30,11 +30,11 @@ export function isAmong(organization_id: string, column: AnyPgColumn, ids: reado
   const owner = organizationOf(column);
   const [id] = ids;
   if (id !== undefined && ids.length === 1) return sql`(${owner} = ${organization_id} and ${column} = ${id}::uuid)`;
-  return sql`(${owner}, ${column}) in (select ${organization_id}::text, unnest(${arraySql(ids, "uuid")}))`;
+  return sql`(${owner}, ${column}) in (select ${organization_id}::text, unnest(${writeArray(ids, "uuid")}))`;
 }
 
 /** The one seller that things are of that are asked for together. */
-export function sellerOf(things: readonly { organization_id: string }[]): string {
+export function matchSeller(things: readonly { organization_id: string }[]): string {
   const [first, ...others] = new Set(things.map(({ organization_id }) => organization_id));
   if (first === undefined || others.length > 0) throw new Error("What is asked for together is of one seller.");
   return first;
@@ -108,7 +108,7 @@ export async function updateRows<T extends OwnedTable>(
   for (const group of groups.values()) {
     const [first] = group;
     if (!first) continue;
-    const organization_id = sellerOf(group.map(({ key }) => key));
+    const organization_id = matchSeller(group.map(({ key }) => key));
     const rows =
       group.length === 1
         ? await tx
@@ -140,7 +140,7 @@ export const followKey = (column: AnyPgColumn, to: OwnedTable): SQL | undefined 
   and(eq(to.organization_id, organizationOf(column)), eq(to.id, column));
 
 /** A row that came inside another as JSON, with its dates read. */
-export function rowFromJson<T extends PgTable>(table: T, json: object): T["$inferSelect"] {
+export function readRow<T extends PgTable>(table: T, json: object): T["$inferSelect"] {
   const row: Record<string, unknown> = { ...json };
   for (const [key, column] of Object.entries(getTableColumns(table))) {
     const value = row[key];
@@ -150,11 +150,11 @@ export function rowFromJson<T extends PgTable>(table: T, json: object): T["$infe
 }
 
 /** Rows that came inside another as a JSON array. */
-export const rowsFromJson = <T extends PgTable>(table: T, json: unknown): T["$inferSelect"][] =>
-  (json as object[]).map((row) => rowFromJson(table, row));
+export const readRows = <T extends PgTable>(table: T, json: unknown): T["$inferSelect"][] =>
+  (json as object[]).map((row) => readRow(table, row));
 
 /** What an update sends of these fields otherwise than the row has it. */
-export function changesOf<R extends object, K extends keyof R>(
+export function listChanges<R extends object, K extends keyof R>(
   row: R,
   sent: { [F in K]?: R[F] | undefined },
   fields: readonly K[],

@@ -14,11 +14,11 @@ export const hashToken = (secret: string, token: string): string =>
   createHmac("sha256", secret).update(token).digest("hex");
 
 /** What a token may be stored as: with the current secret first, then with those before it. */
-export const hashesOf = (secrets: readonly string[], token: string): string[] =>
+export const hashWithEach = (secrets: readonly string[], token: string): string[] =>
   secrets.map((secret) => hashToken(secret, token));
 
 /** Whether two texts are the same, in time that does not tell where they differ. */
-export function sameText(a: string, b: string): boolean {
+export function isSameText(a: string, b: string): boolean {
   const left = Buffer.from(a);
   const right = Buffer.from(b);
   return left.length === right.length && timingSafeEqual(left, right);
@@ -106,7 +106,7 @@ const signatureOf = (secret: string, text: string, encoding: Encoding): string =
 export const signText = (secret: string, text: string): string => `${text}.${signatureOf(secret, text, "base64")}`;
 
 /** The text before the signature of `text.signature` when one of these secrets made it, as of a cookie; of a JWT with base64url. */
-export function signedText(
+export function openSignedText(
   secrets: readonly string[],
   signed: string,
   encoding: Encoding = "base64",
@@ -114,15 +114,15 @@ export function signedText(
   const dot = signed.lastIndexOf(".");
   if (dot <= 0) return undefined;
   const [text, signature] = [signed.slice(0, dot), signed.slice(dot + 1)];
-  return secrets.some((secret) => sameText(signatureOf(secret, text, encoding), signature)) ? text : undefined;
+  return secrets.some((secret) => isSameText(signatureOf(secret, text, encoding), signature)) ? text : undefined;
 }
 
 /** The same text signed with the current secret; what none of the older ones signed stays as it is. */
-export function resigned(
+export function resign(
   [secret = "", ...older]: readonly string[],
   signed: string,
   encoding: Encoding = "base64",
 ): string {
-  const text = older.length > 0 ? signedText(older, signed, encoding) : undefined;
+  const text = older.length > 0 ? openSignedText(older, signed, encoding) : undefined;
   return text === undefined ? signed : `${text}.${signatureOf(secret, text, encoding)}`;
 }

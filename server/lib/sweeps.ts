@@ -1,6 +1,6 @@
 import { and, lt, type SQL, sql } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
-import { atClockOf, serverClock } from "./clock.ts";
+import { atClockOf, getServerClock } from "./clock.ts";
 import type { Database, Deps } from "./context.ts";
 import { type Due, type DueRow, findDue, forgetFailures, putOff } from "./due.ts";
 import type { RowKey } from "./rows.ts";
@@ -25,7 +25,7 @@ export type RowSweep = Named & {
   together?: number;
   /** What takes longer is given up for now. */
   limit_ms?: number;
-  /** Whether each row is worked on by the clock of its own time where a clock is walked (`atTimeOf`), and in their order. */
+  /** Whether each row is worked on by the clock of its own time where a clock is walked (`moveToTime`), and in their order. */
   dated?: true;
   /**
    * Do what is due, by the seller's clock. It looks at the rows again: another server may have been faster. What succeeds
@@ -38,8 +38,8 @@ export type RowSweep = Named & {
 export type WorkRow = RowKey & { at?: Date };
 
 /** The same by the clock of the row's own time. */
-export const atTimeOf = (deps: Deps, { at }: WorkRow): Deps =>
-  at ? { ...deps, clock: { now: () => at, server: serverClock(deps.clock) } } : deps;
+export const moveToTime = (deps: Deps, { at }: WorkRow): Deps =>
+  at ? { ...deps, clock: { now: () => at, server: getServerClock(deps.clock) } } : deps;
 
 /** How many rows that are worked on by their own time are one piece of work, where a clock is walked. */
 export const walked_together = 400;

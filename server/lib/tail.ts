@@ -8,7 +8,7 @@ import { findOutage } from "./unreachable.ts";
 export type Cursor = { xid: bigint; seq: number };
 export type TailedEvent = Pick<typeof events.$inferSelect, "id" | "xid" | "seq" | "type" | "data" | "created_at">;
 
-export const cursorText = ({ xid, seq }: Cursor): string => `${xid}-${seq}`;
+export const formatCursor = ({ xid, seq }: Cursor): string => `${xid}-${seq}`;
 /** A cursor from its text; undefined when it is none. */
 export function parseCursor(text: string): Cursor | undefined {
   const [, xid, seq] = /^(\d{1,18})-(\d{1,15})$/.exec(text) ?? [];

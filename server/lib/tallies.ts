@@ -2,7 +2,7 @@
 import { and, eq, type SQL, sql } from "drizzle-orm";
 import { organization } from "../organizations/tables.ts";
 import type { Database } from "./context.ts";
-import { ofOrganizations } from "./page.ts";
+import { matchOrganizations } from "./page.ts";
 import type { Sweep } from "./sweeps.ts";
 import { type CountedList, listTallies } from "./tables.ts";
 
@@ -11,7 +11,7 @@ export async function countListed(db: Database, organizations: readonly string[]
   const [row] = await db
     .select({ total: sql<number>`coalesce(sum(${listTallies.change}), 0)::int` })
     .from(listTallies)
-    .where(and(ofOrganizations(listTallies.organization_id, organizations), eq(listTallies.list, list)));
+    .where(and(matchOrganizations(listTallies.organization_id, organizations), eq(listTallies.list, list)));
   return row?.total ?? 0;
 }
 

@@ -2,7 +2,7 @@
 export const endOfTick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** Ask once for what several ask for in the same moment: the question is sent once all of them have come, so it is as new to each. */
-export function askedOnce<K, R>(ask: (key: K) => Promise<R>): (key: K) => Promise<R> {
+export function askOnce<K, R>(ask: (key: K) => Promise<R>): (key: K) => Promise<R> {
   const asked = new Map<K, Promise<R>>();
   async function askLater(key: K): Promise<R> {
     await endOfTick();

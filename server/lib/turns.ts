@@ -8,7 +8,7 @@ const turnsOf = new WeakMap<Database, Map<string, Turns>>();
  * Do what needs the database for long when it is one's turn: of what is asked for under one name, so much goes on at once, and the
  * rest waits in its order, without a connection. So who asks for much leaves the other connections to others.
  */
-export async function inTurn<T>(db: Database, name: string, most: number, work: () => Promise<T>): Promise<T> {
+export async function runInTurn<T>(db: Database, name: string, most: number, work: () => Promise<T>): Promise<T> {
   const all = turnsOf.get(db) ?? new Map<string, Turns>();
   turnsOf.set(db, all);
   const own = all.get(name) ?? { open: 0, waiting: [] };

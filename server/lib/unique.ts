@@ -10,7 +10,7 @@ export function isTaken(error: unknown): boolean {
 }
 
 /** Do it; when a parallel change took the unique value in between, answer as the check before would have. */
-export async function orTaken<T>(taken: Fault | undefined, work: () => Promise<T>): Promise<T> {
+export async function refuseTaken<T>(taken: Fault | undefined, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

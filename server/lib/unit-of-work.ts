@@ -2,9 +2,9 @@ import { sql } from "drizzle-orm";
 // The rows of endpoints say whether anybody hears of what happens; it is found in the statement that writes it.
 import { webhookEndpoints } from "../webhooks/tables.ts";
 import type { Ctx, Deps } from "./context.ts";
-import { viewOf } from "./database.ts";
+import { makeView } from "./database.ts";
 import { doTogether } from "./gather.ts";
-import { loggable } from "./loggable.ts";
+import { redactError } from "./loggable.ts";
 import { addRows } from "./rows.ts";
 import { auditLog, events } from "./tables.ts";
 import type { Alongside, Database, Tx, Unit } from "./transaction.ts";
@@ -12,7 +12,7 @@ import type { Alongside, Database, Tx, Unit } from "./transaction.ts";
 type Parts = Pick<Deps, "db" | "log"> & { alongside?: readonly Alongside[] };
 
 /** The unit of a transaction; null for a connection, where every statement is a transaction of its own. */
-export const unitOf = (db: Database): Unit | null => ("unit" in db ? (db as Tx).unit : null);
+export const findUnit = (db: Database): Unit | null => ("unit" in db ? (db as Tx).unit : null);
 
 /** Whether what was noted in a unit is written, or will be if the transaction that is open holds. */
 export function holds({ isUndone, parent }: Unit): boolean {
@@ -26,7 +26,7 @@ export function holds({ isUndone, parent }: Unit): boolean {
  * forgotten with it.
  */
 export async function transact<T>(ctx: Parts, work: (tx: Tx) => Promise<T>): Promise<T> {
-  const parent = unitOf(ctx.db);
+  const parent = findUnit(ctx.db);
   const unit = unitIn(parent);
   let result: T;
   try {
@@ -52,7 +52,7 @@ export async function transact<T>(ctx: Parts, work: (tx: Tx) => Promise<T>): Pro
  * written with it, or where one is open.
  */
 export const change = <T>(ctx: Parts, work: (db: Database) => Promise<T>): Promise<T> =>
-  unitOf(ctx.db) === null && !ctx.alongside?.length ? work(ctx.db) : transact(ctx, work);
+  findUnit(ctx.db) === null && !ctx.alongside?.length ? work(ctx.db) : transact(ctx, work);
 
 const unitIn = (parent: Unit | null): Unit => ({
   parent,
@@ -77,7 +77,7 @@ export const transactEach = <I, T>(
     const units = items.map((): Unit => ({ ...unitIn(tx.unit), root: tx }));
     const made = await doTogether(
       items.map((item, index) => async () => {
-        const own = viewOf(tx, units[index] ?? tx.unit);
+        const own = makeView(tx, units[index] ?? tx.unit);
         const one = await work(own, item);
         for (const act of own.unit.atEnd.splice(0)) await act();
         return one;
@@ -91,18 +91,18 @@ export const transactEach = <I, T>(
  * The same context in a transaction that its operation has begun: what it does further is part of that, and what is written
  * alongside is left to it.
  */
-export const within = (ctx: Ctx, tx: Tx): Ctx => ({ ...ctx, db: tx, alongside: [] });
+export const joinTransaction = (ctx: Ctx, tx: Tx): Ctx => ({ ...ctx, db: tx, alongside: [] });
 
 /**
  * Have something done at the end of the outermost transaction, before what was noted is written: what others wait for while
  * it is locked, such as a counter.
  */
-export function atEnd(tx: Tx, act: () => Promise<void>): void {
+export function runAtEnd(tx: Tx, act: () => Promise<void>): void {
   tx.unit.atEnd.push(act);
 }
 
 /** Have something done once the outermost transaction is committed, and not at all if it is undone. */
-export function afterCommit(tx: Tx, act: () => Promise<void> | void): void {
+export function runAfterCommit(tx: Tx, act: () => Promise<void> | void): void {
   tx.unit.afterCommit.push(act);
 }
 
@@ -151,7 +151,7 @@ async function finish({ afterCommit }: Unit, { log }: Parts): Promise<void> {
     try {
       await act();
     } catch (error) {
-      log.error({ error: loggable(error) }, "What follows a change failed; the change stands.");
+      log.error({ error: redactError(error) }, "What follows a change failed; the change stands.");
     }
   }
 }

@@ -1,5 +1,5 @@
 import { DrizzleQueryError } from "drizzle-orm";
-import { stateOf } from "./loggable.ts";
+import { readSqlState } from "./loggable.ts";
 
 /** How the driver and the system say that there is no connection, or none any more. */
 const unconnected_codes = new Set([
@@ -50,7 +50,7 @@ export function findOutage(error: unknown): Outage | undefined {
     if (inner instanceof Unconnected) return unreachable;
     if (full_codes.has(String((inner as NodeJS.ErrnoException).code))) return full;
     if (!(inner instanceof DrizzleQueryError)) continue;
-    const state = stateOf(inner) ?? "";
+    const state = readSqlState(inner) ?? "";
     if (gone_states.test(state)) return unreachable;
     if (full_states.test(state)) return full;
     const code = (inner.cause as { code?: unknown } | undefined)?.code;

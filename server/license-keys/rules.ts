@@ -5,9 +5,9 @@ import type { LicenseKey } from "../../shared/api/license-keys.ts";
 import { addInterval } from "../../shared/calendar.ts";
 import type { Metadata } from "../../shared/contract.ts";
 import { ApiError, notPermitted } from "../../shared/errors.ts";
-import { type CustomerRow, customerOut } from "../customers/rules.ts";
-import { hashesOf, hashToken, seal, tryUnseal } from "../lib/secrets.ts";
-import { type MemberRow, memberOut } from "../members/rules.ts";
+import { type CustomerRow, serializeCustomer } from "../customers/rules.ts";
+import { hashToken, hashWithEach, seal, tryUnseal } from "../lib/secrets.ts";
+import { type MemberRow, serializeMember } from "../members/rules.ts";
 import type { licenseKeyActivations, licenseKeys } from "./tables.ts";
 
 export type KeyRow = typeof licenseKeys.$inferSelect;
@@ -28,10 +28,10 @@ export const makeKey = (prefix: string | null): string =>
 
 const id_length = 36;
 /** What a key begins with, before what makes it one of its own. */
-export const prefixOf = (key: string): string | null => key.slice(0, -id_length).replace(/-$/, "") || null;
+export const getPrefix = (key: string): string | null => key.slice(0, -id_length).replace(/-$/, "") || null;
 
 /** What is kept of a key. */
-export const keyColumns = (secret: string, organization_id: string, key: string) => ({
+export const buildKeyColumns = (secret: string, organization_id: string, key: string) => ({
   key_hash: hashKey(secret, organization_id, key),
   key_sealed: seal(secret, key),
   display_key: `****-${key.slice(-6)}`,
@@ -41,17 +41,17 @@ const hashed = (organization_id: string, key: string): string => `license key ${
 const hashKey = (secret: string, organization_id: string, key: string): string =>
   hashToken(secret, hashed(organization_id, key));
 /** As what a key may be kept, with the secret of now or one before it. */
-export const keyHashes = (secrets: readonly string[], organization_id: string, key: string): string[] =>
-  hashesOf(secrets, hashed(organization_id, key));
+export const hashKeyWithEach = (secrets: readonly string[], organization_id: string, key: string): string[] =>
+  hashWithEach(secrets, hashed(organization_id, key));
 
 /** How much a key may be used, by its benefit (BEN-30). */
-export const limitsOf = ({ activations, limit_usage }: KeyTerms) => ({
+export const getLimits = ({ activations, limit_usage }: KeyTerms) => ({
   limit_activations: activations?.limit ?? null,
   limit_usage,
 });
 
 /** When a key ends: what a subscription gives lasts as long as that does (BEN-32). */
-export const expiryOf = ({ expires }: KeyTerms, from: Date, isSubscribed: boolean): Date | null =>
+export const computeExpiry = ({ expires }: KeyTerms, from: Date, isSubscribed: boolean): Date | null =>
   expires && !isSubscribed ? addInterval(from, expires.timeframe, expires.ttl) : null;
 
 /** Whether a key can be used now, and if not, why: the one place that says so. */
@@ -109,19 +109,19 @@ export function checkUse(row: KeyRow, activation: ActivationRow | undefined, ask
 }
 
 /** A key as it is answered. One whose secret is gone shows its end alone. */
-export function keyOut({ row, customer, member, source }: Key, secrets: readonly string[]): LicenseKey {
+export function serializeKey({ row, customer, member, source }: Key, secrets: readonly string[]): LicenseKey {
   const { key_hash: _, key_sealed, grant_id: __, ...shown } = row;
   return {
     ...shown,
     ...source,
     key: tryUnseal(secrets, key_sealed) ?? row.display_key,
-    customer: customerOut(customer),
-    member: member && memberOut(member),
+    customer: serializeCustomer(customer),
+    member: member && serializeMember(member),
   };
 }
 
 /** An activation as it is answered. */
-export const activationOut = ({ id, created_at, modified_at, license_key_id, label, meta }: ActivationRow) => ({
+export const serializeActivation = ({ id, created_at, modified_at, license_key_id, label, meta }: ActivationRow) => ({
   id,
   created_at,
   modified_at,

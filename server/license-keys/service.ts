@@ -12,32 +12,39 @@ import type {
 import type { Service } from "../../shared/contract.ts";
 import { ApiError, notFound } from "../../shared/errors.ts";
 import { findBenefits } from "../benefits/store.ts";
-import { atClockOf, serverClock } from "../lib/clock.ts";
-import { type Ctx, type Database, type Deps, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
-import { newId } from "../lib/ids.ts";
-import { pageOf } from "../lib/page.ts";
-import { defineSignal, signal } from "../lib/reactions.ts";
+import { atClockOf, getServerClock } from "../lib/clock.ts";
+import {
+  type Ctx,
+  type Database,
+  type Deps,
+  requireOrganization,
+  requireOrganizations,
+  type Tx,
+} from "../lib/context.ts";
+import { createId } from "../lib/ids.ts";
+import { buildPage } from "../lib/page.ts";
+import { defineSignal, sendSignal } from "../lib/reactions.ts";
 import type { RowKey } from "../lib/rows.ts";
 import { seal, tryUnseal } from "../lib/secrets.ts";
 import { change, transact } from "../lib/unit-of-work.ts";
 import { findOrganization } from "../organizations/store.ts";
 import {
   type ActivationRow,
-  activationOut,
+  buildKeyColumns,
   checkActivation,
   checkRotation,
   checkUse,
-  expiryOf,
+  computeExpiry,
+  getLimits,
+  getPrefix,
+  hashKeyWithEach,
   type Key,
   type KeyRow,
   type KeyTerms,
-  keyColumns,
-  keyHashes,
-  keyOut,
-  limitsOf,
   makeKey,
   openSeed,
-  prefixOf,
+  serializeActivation,
+  serializeKey,
   signLease,
 } from "./rules.ts";
 import * as store from "./store.ts";
@@ -63,14 +70,14 @@ export async function issueKey(
   terms: KeyTerms,
 ): Promise<KeyRow> {
   const now = clock.now();
-  const limits = { ...limitsOf(terms), expires_at: expiryOf(terms, now, isSubscribed) };
+  const limits = { ...getLimits(terms), expires_at: computeExpiry(terms, now, isSubscribed) };
   const had = await store.lockKeyOfGrant(tx, named.organization_id, named.grant_id);
   if (had) {
     const status = had.status === "revoked" ? "granted" : had.status;
     return store.updateKey(tx, had, { ...limits, status, modified_at: now });
   }
-  const columns = keyColumns(config.secret, named.organization_id, makeKey(terms.prefix));
-  return store.insertKey(tx, { ...named, ...limits, ...columns, id: newId(now), created_at: now });
+  const columns = buildKeyColumns(config.secret, named.organization_id, makeKey(terms.prefix));
+  return store.insertKey(tx, { ...named, ...limits, ...columns, id: createId(now), created_at: now });
 }
 
 /** Take the key of a grant back: it can be used no longer, and is there for when it is granted again. */
@@ -83,7 +90,11 @@ export async function withdrawKey(tx: Tx, { clock }: Deps | Ctx, organization_id
 export const keyStatusSet = defineSignal<KeyRow>("license_key.status_set");
 
 async function lockByText(tx: Tx, ctx: Ctx, organization_id: string, text: string): Promise<Key> {
-  const found = await store.lockKeyByHash(tx, organization_id, keyHashes(ctx.config.secrets, organization_id, text));
+  const found = await store.lockKeyByHash(
+    tx,
+    organization_id,
+    hashKeyWithEach(ctx.config.secrets, organization_id, text),
+  );
   if (!found) throw notFound();
   return found;
 }
@@ -91,7 +102,10 @@ async function lockByText(tx: Tx, ctx: Ctx, organization_id: string, text: strin
 const validate = (ctx: Ctx, organization_id: string, body: Asked<typeof LicenseKeyValidate>) =>
   change(ctx, async (db) => {
     const { activation, ...found } = await use(db, ctx, organization_id, body);
-    return { ...keyOut(found, ctx.config.secrets), activation: activation ? activationOut(activation) : null };
+    return {
+      ...serializeKey(found, ctx.config.secrets),
+      activation: activation ? serializeActivation(activation) : null,
+    };
   });
 
 type Used = Key & { activation: ActivationRow | undefined };
@@ -109,7 +123,7 @@ async function use(
   const found = await store.findKeyByHash(
     db,
     organization_id,
-    keyHashes(ctx.config.secrets, organization_id, body.key),
+    hashKeyWithEach(ctx.config.secrets, organization_id, body.key),
   );
   if (!found) throw notFound();
   const activation = body.activation_id ? await store.findActivation(db, found.row, body.activation_id) : undefined;
@@ -125,9 +139,9 @@ const activate = (ctx: Ctx, organization_id: string, body: Asked<typeof LicenseK
     const now = ctx.clock.now();
     checkActivation(found.row, await store.countActivations(tx, found.row), now);
     const { label, conditions, meta } = body;
-    const named = { id: newId(now), organization_id, license_key_id: found.row.id, created_at: now };
+    const named = { id: createId(now), organization_id, license_key_id: found.row.id, created_at: now };
     const row = await store.insertActivation(tx, { ...named, label, conditions, meta });
-    return { ...activationOut(row), license_key: keyOut(found, ctx.config.secrets) };
+    return { ...serializeActivation(row), license_key: serializeKey(found, ctx.config.secrets) };
   });
 
 /** End an activation of a key. */
@@ -151,7 +165,7 @@ const lease = (ctx: Ctx, organization_id: string, body: Asked<typeof LicenseKeyL
   transact(ctx, async (tx) => {
     const { seconds, usage_budget = null, ...asked } = body;
     const { row, activation } = await use(tx, ctx, organization_id, { ...asked, increment_usage: usage_budget });
-    const now = serverClock(ctx.clock).now();
+    const now = getServerClock(ctx.clock).now();
     const left_ms =
       row.expires_at === null ? Number.POSITIVE_INFINITY : row.expires_at.getTime() - ctx.clock.now().getTime();
     const issued_at = new Date(now).setUTCMilliseconds(0);
@@ -186,7 +200,7 @@ const lease = (ctx: Ctx, organization_id: string, body: Asked<typeof LicenseKeyL
   });
 
 const keyAt = async (ctx: Ctx, id: string): Promise<Key> => {
-  const found = await store.findKey(ctx.db, { organization_id: organizationOf(ctx), id });
+  const found = await store.findKey(ctx.db, { organization_id: requireOrganization(ctx), id });
   if (!found) throw notFound();
   return found;
 };
@@ -194,27 +208,27 @@ const keyAt = async (ctx: Ctx, id: string): Promise<Key> => {
 /** The license keys of the API. */
 export const licenseKeyService: Service<typeof licenseKeys, Ctx> = {
   async list(ctx, { query }) {
-    const { items, total } = await store.listKeys(ctx.db, organizationsOf(ctx), query);
-    return pageOf(
-      items.map((one) => keyOut(one, ctx.config.secrets)),
+    const { items, total } = await store.listKeys(ctx.db, requireOrganizations(ctx), query);
+    return buildPage(
+      items.map((one) => serializeKey(one, ctx.config.secrets)),
       total,
       query,
     );
   },
   async get(ctx, { params }) {
     const found = await keyAt(ctx, params.id);
-    const activations = (await store.findActivations(ctx.db, found.row)).map(activationOut);
-    return { ...keyOut(found, ctx.config.secrets), activations };
+    const activations = (await store.findActivations(ctx.db, found.row)).map(serializeActivation);
+    return { ...serializeKey(found, ctx.config.secrets), activations };
   },
   async getActivation(ctx, { params }) {
     const found = await keyAt(ctx, params.id);
     const activation = await store.findActivation(ctx.db, found.row, params.activation_id);
     if (!activation) throw notFound();
-    return { ...activationOut(activation), license_key: keyOut(found, ctx.config.secrets) };
+    return { ...serializeActivation(activation), license_key: serializeKey(found, ctx.config.secrets) };
   },
   update: (ctx, { params, body }) =>
     transact(ctx, async (tx) => {
-      const found = await store.lockKey(tx, { organization_id: organizationOf(ctx), id: params.id });
+      const found = await store.lockKey(tx, { organization_id: requireOrganization(ctx), id: params.id });
       if (!found) throw notFound();
       const { usage, ...sent } = body;
       // Some clients send a usage of 0 with everything that they change, whether they were asked to or not.
@@ -222,22 +236,22 @@ export const licenseKeyService: Service<typeof licenseKeys, Ctx> = {
       const patch = Object.fromEntries(
         Object.entries({ ...sent, ...counted }).filter(([, value]) => value !== undefined),
       );
-      if (Object.keys(patch).length === 0) return keyOut(found, ctx.config.secrets);
+      if (Object.keys(patch).length === 0) return serializeKey(found, ctx.config.secrets);
       const row = await store.updateKey(tx, found.row, { ...patch, modified_at: ctx.clock.now() });
-      if (row.status !== found.row.status) await signal(tx, ctx, keyStatusSet, row);
-      return keyOut({ ...found, row }, ctx.config.secrets);
+      if (row.status !== found.row.status) await sendSignal(tx, ctx, keyStatusSet, row);
+      return serializeKey({ ...found, row }, ctx.config.secrets);
     }),
   /** Another key in its place, where the one that is in use has become known. What counts goes on. */
   rotate: (ctx, { params }) =>
     transact(ctx, async (tx) => {
-      const found = await store.lockKey(tx, { organization_id: organizationOf(ctx), id: params.id });
+      const found = await store.lockKey(tx, { organization_id: requireOrganization(ctx), id: params.id });
       if (!found) throw notFound();
       return replaceKey(tx, ctx, found);
     }),
-  validate: (ctx, { body }) => validate(ctx, organizationOf(ctx), body),
-  activate: (ctx, { body }) => activate(ctx, organizationOf(ctx), body),
-  deactivate: (ctx, { body }) => deactivate(ctx, organizationOf(ctx), body),
-  lease: (ctx, { body }) => lease(ctx, organizationOf(ctx), body),
+  validate: (ctx, { body }) => validate(ctx, requireOrganization(ctx), body),
+  activate: (ctx, { body }) => activate(ctx, requireOrganization(ctx), body),
+  deactivate: (ctx, { body }) => deactivate(ctx, requireOrganization(ctx), body),
+  lease: (ctx, { body }) => lease(ctx, requireOrganization(ctx), body),
 };
 
 /**
@@ -248,10 +262,10 @@ export async function replaceKey(tx: Tx, { clock, config }: Ctx, { row, ...found
   checkRotation(row);
   const { organization_id, benefit_id } = row;
   const before = tryUnseal(config.secrets, row.key_sealed);
-  const text = makeKey(before === null ? await findPrefix(tx, organization_id, benefit_id) : prefixOf(before));
-  const columns = keyColumns(config.secret, organization_id, text);
+  const text = makeKey(before === null ? await findPrefix(tx, organization_id, benefit_id) : getPrefix(before));
+  const columns = buildKeyColumns(config.secret, organization_id, text);
   const replaced = await store.updateKey(tx, row, { ...columns, modified_at: clock.now() });
-  return keyOut({ ...found, row: replaced }, config.secrets);
+  return serializeKey({ ...found, row: replaced }, config.secrets);
 }
 async function findPrefix(tx: Tx, organization_id: string, id: string): Promise<string | null> {
   const [benefit] = await findBenefits(tx, organization_id, [id]);

@@ -5,9 +5,17 @@ import type { Erased } from "../customers/rules.ts";
 import { customers } from "../customers/tables.ts";
 import { benefitGrants } from "../grants/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { type ListQuery, matchAny, matchFilters, matchOne, offsetOf, ofOrganizations, orderBy } from "../lib/page.ts";
+import {
+  computeOffset,
+  type ListQuery,
+  matchAny,
+  matchFilters,
+  matchOne,
+  matchOrganizations,
+  orderBy,
+} from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
-import { madeOnce } from "../lib/statements.ts";
+import { makeOnce } from "../lib/statements.ts";
 import { members } from "../members/tables.ts";
 import { orders } from "../orders/tables.ts";
 import { subscriptions } from "../subscriptions/tables.ts";
@@ -40,7 +48,7 @@ export async function listKeys(
   filter: Filter,
 ): Promise<{ items: Key[]; total: number }> {
   const where = and(
-    ofOrganizations(licenseKeys.organization_id, organizations),
+    matchOrganizations(licenseKeys.organization_id, organizations),
     matchFilters(filter, {
       benefit_id: matchAny(licenseKeys.benefit_id),
       status: matchAny(licenseKeys.status),
@@ -51,7 +59,7 @@ export async function listKeys(
   const items = await findKeys(db, where)
     .orderBy(...orderBy(["-created_at"], { created_at: licenseKeys.created_at }, licenseKeys.id))
     .limit(filter.limit)
-    .offset(offsetOf(filter));
+    .offset(computeOffset(filter));
   return { items, total: await db.$count(licenseKeys, where) };
 }
 
@@ -85,7 +93,7 @@ const asked = {
 };
 const used = { validations: licenseKeys.validations, usage: licenseKeys.usage, at: licenseKeys.last_validated_at };
 /** What programs ask with each start of theirs. */
-const uses = madeOnce((db) => ({
+const uses = makeOnce((db) => ({
   find: findKeys(db, hashedAs(asked.organization_id, asked.hashes)).prepare("license_key"),
   note: db
     .update(licenseKeys)

@@ -6,10 +6,10 @@ export type MemberRow = typeof members.$inferSelect;
 export type MemberPatch = Partial<Pick<MemberRow, "email" | "name" | "role">>;
 
 /** A member as sellers see them. */
-export const memberOut = ({ organization_id: _, deleted_at: __, ...shown }: MemberRow): Member => shown;
+export const serializeMember = ({ organization_id: _, deleted_at: __, ...shown }: MemberRow): Member => shown;
 
 /** A member as the team's own people see them. */
-export const portalMemberOut = ({
+export const serializePortalMember = ({
   id,
   created_at,
   modified_at,

@@ -4,13 +4,13 @@ import type { Service } from "../../shared/contract.ts";
 import { invalid, notFound, notPermitted } from "../../shared/errors.ts";
 import type { CustomerRow } from "../customers/rules.ts";
 import { type CustomerKey, findCustomer, lockCustomer } from "../customers/store.ts";
-import { type Ctx, type Deps, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
+import { type Ctx, type Deps, requireOrganization, requireOrganizations, type Tx } from "../lib/context.ts";
 import { emit } from "../lib/events.ts";
-import { newId } from "../lib/ids.ts";
-import { pageOf } from "../lib/page.ts";
-import { defineSignal, signal } from "../lib/reactions.ts";
+import { createId } from "../lib/ids.ts";
+import { buildPage } from "../lib/page.ts";
+import { defineSignal, sendSignal } from "../lib/reactions.ts";
 import { transact } from "../lib/unit-of-work.ts";
-import { checkAdded, type MemberPatch, type MemberRow, memberOut, planChange } from "./rules.ts";
+import { checkAdded, type MemberPatch, type MemberRow, planChange, serializeMember } from "./rules.ts";
 import * as store from "./store.ts";
 
 /** Somebody is no member of their team any more. */
@@ -18,11 +18,11 @@ export const memberDeleted = defineSignal<MemberRow>("member.deleted");
 
 type Told = "member.created" | "member.updated" | "member.deleted";
 const tell = (tx: Tx, ctx: Deps | Ctx, type: Told, row: MemberRow): Promise<void> =>
-  emit(tx, ctx, row.organization_id, type, memberOut(row));
+  emit(tx, ctx, row.organization_id, type, serializeMember(row));
 
 /** A customer's row, locked: of a team, one change at a time is made. */
 async function lockTeam(tx: Tx, ctx: Ctx, key: CustomerKey): Promise<CustomerRow> {
-  const team = await lockCustomer(tx, organizationOf(ctx), key);
+  const team = await lockCustomer(tx, requireOrganization(ctx), key);
   if (!team || team.deleted_at !== null) throw notFound();
   return team;
 }
@@ -31,7 +31,7 @@ const insert = async (tx: Tx, ctx: Deps | Ctx, team: CustomerRow, values: z.outp
   const created_at = ctx.clock.now();
   const { email, name = null, external_id = null, role } = values;
   const row = await store.insertMember(tx, {
-    ...{ id: newId(created_at), organization_id: team.organization_id, created_at, customer_id: team.id },
+    ...{ id: createId(created_at), organization_id: team.organization_id, created_at, customer_id: team.id },
     ...{ email, name, external_id, role },
   });
   await tell(tx, ctx, "member.created", row);
@@ -79,7 +79,7 @@ export async function removeMember(tx: Tx, ctx: Deps | Ctx, row: MemberRow): Pro
   const now = ctx.clock.now();
   const gone = await store.updateMember(tx, row, { deleted_at: now, modified_at: now });
   await tell(tx, ctx, "member.deleted", gone);
-  await signal(tx, ctx, memberDeleted, gone);
+  await sendSignal(tx, ctx, memberDeleted, gone);
 }
 
 /** A customer has become a team: somebody owns it from the beginning (CUS-15). */
@@ -93,7 +93,7 @@ export async function ownTeam(
 }
 
 async function findIn(ctx: Ctx, team: CustomerKey, member: store.MemberKey): Promise<MemberRow> {
-  const found = await findCustomer(ctx.db, organizationOf(ctx), team);
+  const found = await findCustomer(ctx.db, requireOrganization(ctx), team);
   const row = found && (await store.findMember(ctx.db, found, member));
   if (!row) throw notFound();
   return row;
@@ -114,18 +114,20 @@ const withMember = <T>(
   });
 
 const add = (ctx: Ctx, key: CustomerKey, body: z.output<typeof MemberCreate>): Promise<Member> =>
-  transact(ctx, async (tx) => memberOut(await addMember(tx, ctx, await lockTeam(tx, ctx, key), body)));
+  transact(ctx, async (tx) => serializeMember(await addMember(tx, ctx, await lockTeam(tx, ctx, key), body)));
 const change = (ctx: Ctx, team: CustomerKey, member: store.MemberKey, body: MemberPatch): Promise<Member> =>
-  withMember(ctx, team, member, async (tx, locked, row) => memberOut(await changeMember(tx, ctx, locked, row, body)));
+  withMember(ctx, team, member, async (tx, locked, row) =>
+    serializeMember(await changeMember(tx, ctx, locked, row, body)),
+  );
 const remove = (ctx: Ctx, team: CustomerKey, member: store.MemberKey): Promise<void> =>
   withMember(ctx, team, member, (tx, _, row) => removeMember(tx, ctx, row));
 
 async function listOf(ctx: Ctx, key: CustomerKey, paging: { page: number; limit: number }) {
-  const team = await findCustomer(ctx.db, organizationOf(ctx), key);
+  const team = await findCustomer(ctx.db, requireOrganization(ctx), key);
   if (!team) throw notFound();
   const filter = { ...paging, customer_id: team.id, sorting: ["created_at" as const] };
   const { items, total } = await store.listMembers(ctx.db, [team.organization_id], filter);
-  return pageOf(items.map(memberOut), total, paging);
+  return buildPage(items.map(serializeMember), total, paging);
 }
 
 type Named = { external_id: string; member_external_id: string };
@@ -135,15 +137,15 @@ const teamIn = ({ external_id }: Named) => ({ external_id });
 /** Members of teams of the API. */
 export const memberService: Service<typeof customerMembers, Ctx> = {
   async list(ctx, { query }) {
-    const { items, total } = await store.listMembers(ctx.db, organizationsOf(ctx), query);
-    return pageOf(items.map(memberOut), total, query);
+    const { items, total } = await store.listMembers(ctx.db, requireOrganizations(ctx), query);
+    return buildPage(items.map(serializeMember), total, query);
   },
   listOfCustomer: (ctx, { params, query }) => listOf(ctx, params, query),
   listOfExternal: (ctx, { params, query }) => listOf(ctx, params, query),
   create: (ctx, { params, body }) => add(ctx, params, body),
   createExternal: (ctx, { params, body }) => add(ctx, params, body),
-  get: async (ctx, { params: { id, member_id } }) => memberOut(await findIn(ctx, { id }, { id: member_id })),
-  getExternal: async (ctx, { params }) => memberOut(await findIn(ctx, teamIn(params), memberIn(params))),
+  get: async (ctx, { params: { id, member_id } }) => serializeMember(await findIn(ctx, { id }, { id: member_id })),
+  getExternal: async (ctx, { params }) => serializeMember(await findIn(ctx, teamIn(params), memberIn(params))),
   update: (ctx, { params: { id, member_id }, body }) => change(ctx, { id }, { id: member_id }, body),
   updateExternal: (ctx, { params, body }) => change(ctx, teamIn(params), memberIn(params), body),
   delete: (ctx, { params: { id, member_id } }) => remove(ctx, { id }, { id: member_id }),

@@ -3,7 +3,7 @@ import type { customerMembers as operations } from "../../shared/api/members.ts"
 import type { Erased } from "../customers/rules.ts";
 import { customers } from "../customers/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { type ListQuery, matchFilters, matchOne, offsetOf, ofOrganizations, orderBy } from "../lib/page.ts";
+import { computeOffset, type ListQuery, matchFilters, matchOne, matchOrganizations, orderBy } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import type { MemberRow } from "./rules.ts";
 import { members } from "./tables.ts";
@@ -18,7 +18,7 @@ const living = and(isNull(members.deleted_at), isNull(customers.deleted_at));
 /** One page of the members of living teams, and how many there are. */
 export async function listMembers(db: Database, organizations: readonly string[], filter: Filter) {
   const where = and(
-    ofOrganizations(members.organization_id, organizations),
+    matchOrganizations(members.organization_id, organizations),
     living,
     matchFilters(filter, {
       customer_id: matchOne(members.customer_id),
@@ -33,7 +33,7 @@ export async function listMembers(db: Database, organizations: readonly string[]
     .where(where)
     .orderBy(...orderBy(filter.sorting, sortable, members.id))
     .limit(filter.limit)
-    .offset(offsetOf(filter));
+    .offset(computeOffset(filter));
   const [row] = await db
     .select({ total: count() })
     .from(members)

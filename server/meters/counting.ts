@@ -1,7 +1,7 @@
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
-import { newId } from "../lib/ids.ts";
-import { joinLandings, type Landing, landingOf, runningOf } from "./landing.ts";
-import { addUp, compileFilter, type Measured, measureOf } from "./matching.ts";
+import { createId } from "../lib/ids.ts";
+import { findLanding, findRunning, joinLandings, type Landing } from "./landing.ts";
+import { addUp, compileFilter, compileMeasure, type Measured } from "./matching.ts";
 import type { Consumption, CountedValue, MeterRow } from "./rules.ts";
 import * as store from "./store.ts";
 import { findWindows as readWindows, type UseRow, addLate as writeLate } from "./uses.ts";
@@ -26,7 +26,7 @@ function consumptionOf({ meter, customer_id, found }: Gathered, now: Date): Cons
   const numbers = func === "unique" ? [] : (values as number[]);
   const total = addUp(numbers);
   const units = func === "max" || func === "min" ? extremeOf(func, numbers) : total;
-  return { id: newId(now), customer_id, meter_id: meter.id, units, counted: values.length, total };
+  return { id: createId(now), customer_id, meter_id: meter.id, units, counted: values.length, total };
 }
 
 const isSum = ({ aggregation }: MeterRow): boolean => aggregation.func === "count" || aggregation.func === "sum";
@@ -65,7 +65,7 @@ export async function countUse(
   if (counting.length === 0 || uses.length === 0) return became;
   const windows = await findWindows(tx, ctx, organization_id, uses, now);
   for (const meter of counting) {
-    const [matches, measure] = [compileFilter(meter.filter), measureOf(meter)];
+    const [matches, measure] = [compileFilter(meter.filter), compileMeasure(meter)];
     const theirs = new Map<string, Gathered>();
     let hasCounted = false;
     for (const [index, use] of uses.entries()) {
@@ -77,7 +77,7 @@ export async function countUse(
       if (before) {
         before.isCounted = true;
         if (window?.payer_id)
-          Object.assign(before, joinLandings(before, landingOf(use.timestamp, runningOf(window), now)));
+          Object.assign(before, joinLandings(before, findLanding(use.timestamp, findRunning(window), now)));
       }
       if (customer_id === null) continue;
       if (window?.since_key && use.id < window.since_key) {
@@ -95,7 +95,7 @@ export async function countUse(
   if (firsts.length > 0) await store.markCounted(tx, organization_id, firsts.sort(), now);
   const ids = uses.map(({ id }) => id).sort();
   // What came before its customer was known is counted now: a reset that follows is after it.
-  const [first_key = "", last_key = ""] = [ids[0], isNew ? ids.at(-1) : newId(now)];
+  const [first_key = "", last_key = ""] = [ids[0], isNew ? ids.at(-1) : createId(now)];
   const how = { now, first_key: isNew ? first_key : null, last_key };
   const of = (...funcs: string[]) => gathered.filter(({ meter }) => funcs.includes(meter.aggregation.func));
   const rowsOf = (some: readonly Gathered[]) => some.map((one) => consumptionOf(one, now));
@@ -142,7 +142,7 @@ async function addDistinct(
   const news = await store.addValues(tx, organization_id, values);
   const added = news.map(({ count, ...row }) => ({
     ...row,
-    id: newId(now),
+    id: createId(now),
     units: String(count),
     counted: 0,
     total: "0",

@@ -3,7 +3,7 @@
  * from, takes the lock of the customer's meter (made where there is none), writes what becomes of the lots and of
  * `credited_units`, and says so in the list of events (`meter.credited`, `meter.reset`, source `system`).
  *
- * - `creditMeter(tx, ctx, credit)`: the customer may use so many more units (BEN-51).
+ * - `addCredit(tx, ctx, credit)`: the customer may use so many more units (BEN-51).
  * - `cycleCredit(tx, ctx, credit, last_credited_at)`: a period is over (BEN-52): unless the meter was reset since the last
  *   credit, as billing on it does, it is reset now, at which what rolls over does; then the fresh credit comes.
  * - `takeBackCredit(tx, ctx, credit)`: what was credited last is taken back (BEN-54). The balance may fall below nothing.
@@ -12,7 +12,7 @@
  * Who calls more than one of them in a transaction calls them in the order of customers and meters.
  */
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
-import { newId } from "../lib/ids.ts";
+import { createId } from "../lib/ids.ts";
 import { takeLots } from "./lots.ts";
 import type { UseKey } from "./uses.ts";
 import * as store from "./uses.ts";
@@ -35,7 +35,7 @@ async function addLot(tx: Tx, ctx: Deps | Ctx, use: Use, credit: Credit): Promis
   const now = ctx.clock.now();
   const { organization_id, customer_id, meter_id, source, units, rollover, expires_at = null, priority = 0 } = credit;
   const lot = await store.insertLot(tx, {
-    ...{ id: newId(now), organization_id, created_at: now, customer_id, meter_id, amount: units, rollover },
+    ...{ id: createId(now), organization_id, created_at: now, customer_id, meter_id, amount: units, rollover },
     ...{ source_kind: source.kind, source_id: source.id, expires_at, priority },
   });
   await saveUse(tx, { ...use, lots: [...use.lots, lot] }, {}, now);
@@ -43,7 +43,7 @@ async function addLot(tx: Tx, ctx: Deps | Ctx, use: Use, credit: Credit): Promis
 }
 
 /** Credit a customer with units of what a meter counts (BEN-51). */
-export async function creditMeter(tx: Tx, ctx: Deps | Ctx, credit: Credit): Promise<void> {
+export async function addCredit(tx: Tx, ctx: Deps | Ctx, credit: Credit): Promise<void> {
   await addLot(tx, ctx, await lockUse(tx, ctx, credit), credit);
 }
 

@@ -1,6 +1,6 @@
 /** On whose bill, and with which period, what was used will be. */
 import { and, asc, eq, gt, isNotNull, sql } from "drizzle-orm";
-import { arraySql } from "../lib/arrays.ts";
+import { writeArray } from "../lib/arrays.ts";
 import type { Tx } from "../lib/context.ts";
 import { compileFilter, type Measured } from "./matching.ts";
 import { findCounting } from "./store.ts";
@@ -13,14 +13,14 @@ export type Landing = { isLate: boolean; period: { start: Date; end: Date } | nu
 /** What was used in one stretch of time, on somebody's account. */
 type Stretch = Pick<UseRow, "started_at" | "billed_from" | "payer_id"> & { end: Date | null };
 /** The stretch of time that is still counted. */
-export const runningOf = ({ started_at, billed_from, payer_id, ends_at }: UseRow): Stretch => ({
+export const findRunning = ({ started_at, billed_from, payer_id, ends_at }: UseRow): Stretch => ({
   ...{ started_at, billed_from, payer_id },
   end: ends_at,
 });
 const nowhere: Landing = { isLate: false, period: null };
 
 /** Where what happened at a time is billed, as it is counted within a stretch of time that nobody has closed by `now`. */
-export function landingOf(timestamp: Date, stretch: Stretch | undefined, now: Date): Landing {
+export function findLanding(timestamp: Date, stretch: Stretch | undefined, now: Date): Landing {
   if (!stretch || stretch.payer_id === null) return nowhere;
   const { started_at, billed_from, end } = stretch;
   const isLate = started_at !== null && timestamp < started_at;
@@ -57,14 +57,14 @@ export async function findLandings(
     .where(
       and(
         eq(customerMeterWindows.organization_id, organization_id),
-        sql`${customer_id} in (select * from unnest(${arraySql(customers, "uuid")}))`,
+        sql`${customer_id} in (select * from unnest(${writeArray(customers, "uuid")}))`,
         gt(until_key, first),
         isNotNull(payer_id),
       ),
     )
     .orderBy(asc(ended_at));
   const running = (await findWindows(tx, organization_id, customers)).map((row) => ({
-    ...{ ...runningOf(row), customer_id: row.customer_id, meter_id: row.meter_id },
+    ...{ ...findRunning(row), customer_id: row.customer_id, meter_id: row.meter_id },
     ...{ since_key: row.since_key, until_key: null },
   }));
   const stretches = Map.groupBy([...closed, ...running], (one) => one.customer_id + one.meter_id);
@@ -82,7 +82,7 @@ export async function findLandings(
       );
       // What a closed one had was decided when it closed.
       const at = own?.until_key ? (own.end ?? now) : now;
-      return joinLandings(landing, landingOf(use.timestamp, own, at));
+      return joinLandings(landing, findLanding(use.timestamp, own, at));
     }, nowhere),
   );
 }

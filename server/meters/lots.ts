@@ -1,4 +1,4 @@
-import { unitsUp } from "../../shared/usage.ts";
+import { roundUnitsUp } from "../../shared/usage.ts";
 import type { customerMeterLots } from "./tables.ts";
 
 export type LotRow = typeof customerMeterLots.$inferSelect;
@@ -8,7 +8,7 @@ export type Lot = Pick<
 >;
 
 /** What a lot still counts for: of what expired, what was spent by then. */
-export const worthOf = ({ amount, taken, expired }: Pick<Lot, "amount" | "taken" | "expired">): number =>
+export const getWorth = ({ amount, taken, expired }: Pick<Lot, "amount" | "taken" | "expired">): number =>
   amount - taken - expired;
 
 const timeOf = ({ expires_at, rollover }: Lot, ends_at: Date | null): number => {
@@ -33,9 +33,9 @@ export function spendLots<L extends Lot>(
   consumed_units: string,
   ends_at: Date | null,
 ): { lot: L; left: number }[] {
-  let used = unitsUp(consumed_units);
+  let used = roundUnitsUp(consumed_units);
   return orderLots(lots, ends_at).map((lot) => {
-    const worth = worthOf(lot);
+    const worth = getWorth(lot);
     const spent = used > BigInt(worth) ? worth : Number(used);
     used -= BigInt(spent);
     return { lot, left: lot.expired_at ? 0 : worth - spent };
@@ -51,7 +51,7 @@ export const closeLots = <L extends Lot>(
 ) =>
   spendLots(lots, consumed_units, ends_at).map(({ lot, left }) => {
     const rolled = lot.rollover || keepsAll ? left : 0;
-    return { lot, rolled, spent: worthOf(lot) - left, expired: lot.expired + left - rolled };
+    return { lot, rolled, spent: getWorth(lot) - left, expired: lot.expired + left - rolled };
   });
 
 /** What is taken of each lot where so many units are taken back: of the source's own first, the last one first; none below nothing. */
@@ -66,7 +66,7 @@ export function takeLots<L extends Lot & Pick<LotRow, "source_kind" | "source_id
   return lots
     .toSorted((a, b) => rank(a) - rank(b) || b.created_at.getTime() - a.created_at.getTime() || (a.id < b.id ? 1 : -1))
     .flatMap((lot) => {
-      const taken = Math.min(left, worthOf(lot));
+      const taken = Math.min(left, getWorth(lot));
       left -= taken;
       return taken > 0 ? [{ lot, units: taken }] : [];
     });

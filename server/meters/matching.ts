@@ -1,7 +1,7 @@
 import { type SQL, sql } from "drizzle-orm";
 import type { AnyPgColumn } from "drizzle-orm/pg-core";
 import type { Filter, FilterClause, Meter } from "../../shared/api/meters.ts";
-import { decimalText } from "../../shared/money.ts";
+import { formatDecimal } from "../../shared/money.ts";
 
 /**
  * Which events a meter counts, and what it takes of them: once in the program, where events come in, and once in SQL, where
@@ -70,7 +70,7 @@ function matchesClause({ property, operator, value }: FilterClause): (event: Mea
     if (typeof found === "string") return holds(operator, () => compareTexts(found, text), found, text);
     if (typeof found === "number")
       return (
-        typeof value !== "string" && holds(operator, () => found - number, decimalText(found), decimalText(number))
+        typeof value !== "string" && holds(operator, () => found - number, formatDecimal(found), formatDecimal(number))
       );
     if (typeof found === "boolean")
       return typeof value === "boolean" && holds(operator, () => Number(found) - number, textOf(found), text);
@@ -88,7 +88,7 @@ export function compileFilter({ conjunction, clauses }: Filter): (event: Measure
 }
 
 /** What a meter takes of an event that it counts: null where there is nothing that it could add up. */
-export function measureOf({ aggregation }: Pick<Meter, "aggregation">): (event: Measured) => unknown {
+export function compileMeasure({ aggregation }: Pick<Meter, "aggregation">): (event: Measured) => unknown {
   if (aggregation.func === "count") return () => 1;
   const place = placeOf(aggregation.property);
   if (aggregation.func === "unique") return (event) => valueAt(place, event) ?? null;
@@ -180,7 +180,7 @@ export function addUp(values: readonly number[]): string {
   const whole = values.reduce((sum, value) => sum + value, 0);
   if (values.every(Number.isSafeInteger) && values.reduce((size, value) => size + Math.abs(value), 0) < 2 ** 53)
     return String(whole);
-  const texts = values.map(decimalText);
+  const texts = values.map(formatDecimal);
   const scale = Math.max(...texts.map((text) => (text.split(".")[1] ?? "").length));
   let sum = 0n;
   for (const text of texts) {
@@ -191,7 +191,7 @@ export function addUp(values: readonly number[]): string {
 }
 
 /** The keys of the metadata that meters read: those that they compare, and those that they add up. */
-export function propertiesRead(meters: readonly Pick<Meter, "filter" | "aggregation">[]): string[] {
+export function listProperties(meters: readonly Pick<Meter, "filter" | "aggregation">[]): string[] {
   const inFilter = ({ clauses }: Filter): string[] =>
     clauses.flatMap((clause) => ("clauses" in clause ? inFilter(clause) : [clause.property]));
   const read = meters.flatMap(({ filter, aggregation }) => [

@@ -7,7 +7,7 @@ import type { Ctx, Database, Deps, Tx } from "../lib/context.ts";
 import { findMeters } from "./store.ts";
 import { customerMeters, customerMeterValues, customerMeterWindows, type Rhythm } from "./tables.ts";
 import type { UseKey, UseRow } from "./uses.ts";
-import { nextEnd, resetUse, saveUse, type Use } from "./windows.ts";
+import { computeNextEnd, resetUse, saveUse, type Use } from "./windows.ts";
 
 const { ended_at, is_part, is_open } = customerMeterWindows;
 
@@ -192,7 +192,7 @@ export function payUse(tx: Tx, use: Use, terms: Terms | null, more: Partial<UseR
   const { started_at } = use.row;
   let { ends_at } = terms;
   // Whoever looks late finds periods that were closed by whoever counted: what runs ends after it began.
-  while (started_at !== null && ends_at <= started_at) ends_at = nextEnd(ends_at, terms.rhythm);
+  while (started_at !== null && ends_at <= started_at) ends_at = computeNextEnd(ends_at, terms.rhythm);
   // Who pays is told of in the same transaction, with all that was used.
   return saveUse(tx, use, { ...terms, ends_at, notice_at: null, ...more }, now);
 }

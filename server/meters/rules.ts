@@ -1,14 +1,14 @@
 import type { z } from "zod";
 import type { Meter, MeterUpdate } from "../../shared/api/meters.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
-import { changesOf } from "../lib/rows.ts";
+import { listChanges } from "../lib/rows.ts";
 import type { meters } from "./tables.ts";
 
 export type MeterRow = typeof meters.$inferSelect;
 type Update = z.output<typeof MeterUpdate>;
 
 /** A meter as it is answered. */
-export const meterOut = (row: MeterRow): Meter => row;
+export const serializeMeter = (row: MeterRow): Meter => row;
 
 /** What one who counts adds to what a customer has used. `units` is the number that it would be by itself. */
 export type Consumption = {
@@ -52,7 +52,7 @@ export function checkUpdate(row: MeterRow, body: Update, use: MeterUse): Fault[]
 export function planUpdate(row: MeterRow, body: Update, now: Date): Partial<MeterRow> {
   const { is_archived } = body;
   const fields = ["name", "unit", "custom_label", "custom_multiplier", "filter", "aggregation", "metadata"] as const;
-  const patch = changesOf(row, body, fields);
+  const patch = listChanges(row, body, fields);
   if (is_archived !== undefined && is_archived !== (row.archived_at !== null))
     patch.archived_at = is_archived ? now : null;
   // What came before, or while it was away, is counted then.

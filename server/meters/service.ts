@@ -1,86 +1,90 @@
 import type { CustomerMeter, customerMeters } from "../../shared/api/customer-meters.ts";
 import type { meters } from "../../shared/api/meters.ts";
-import { monthAfter } from "../../shared/calendar.ts";
+import { findMonthAfter } from "../../shared/calendar.ts";
 import type { Service } from "../../shared/contract.ts";
 import { invalid, notFound } from "../../shared/errors.ts";
-import { balanceOf } from "../../shared/usage.ts";
-import { customerOut } from "../customers/rules.ts";
-import { serverClock } from "../lib/clock.ts";
-import { type Ctx, organizationOf, organizationsOf } from "../lib/context.ts";
-import { newId } from "../lib/ids.ts";
-import { pageOf } from "../lib/page.ts";
-import { inTurn } from "../lib/turns.ts";
+import { computeBalance } from "../../shared/usage.ts";
+import { serializeCustomer } from "../customers/rules.ts";
+import { getServerClock } from "../lib/clock.ts";
+import { type Ctx, requireOrganization, requireOrganizations } from "../lib/context.ts";
+import { createId } from "../lib/ids.ts";
+import { buildPage } from "../lib/page.ts";
+import { runInTurn } from "../lib/turns.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { recounting } from "./jobs.ts";
-import { checkUpdate, meterOut, planUpdate } from "./rules.ts";
+import { checkUpdate, planUpdate, serializeMeter } from "./rules.ts";
 import * as store from "./store.ts";
 import { verifyMeters } from "./verifying.ts";
 
 /** The meters of the API; what they have counted is answered by the domain that has the events. */
 export const meterService: Omit<Service<typeof meters, Ctx>, "quantities"> = {
   async list(ctx, { query }) {
-    const { items, total } = await store.listMeters(ctx.db, organizationsOf(ctx), query);
-    return pageOf(items.map(meterOut), total, query);
+    const { items, total } = await store.listMeters(ctx.db, requireOrganizations(ctx), query);
+    return buildPage(items.map(serializeMeter), total, query);
   },
   async get(ctx, { params }) {
-    const [row] = await store.findMeters(ctx.db, organizationOf(ctx), [params.id]);
+    const [row] = await store.findMeters(ctx.db, requireOrganization(ctx), [params.id]);
     if (!row) throw notFound();
-    return meterOut(row);
+    return serializeMeter(row);
   },
   create: (ctx, { body }) =>
     transact(ctx, async (tx) => {
       const { organization_id: _, custom_label = null, custom_multiplier = null, ...given } = body;
       const values = { ...given, custom_label, custom_multiplier };
-      const owned = { id: newId(ctx.clock.now()), organization_id: organizationOf(ctx), created_at: ctx.clock.now() };
+      const owned = {
+        id: createId(ctx.clock.now()),
+        organization_id: requireOrganization(ctx),
+        created_at: ctx.clock.now(),
+      };
       // Events that came before are counted, too, though never billed (MTR-12).
       const recount_at = (await store.hasIngested(tx, owned.organization_id)) ? ctx.clock.now() : null;
       if (recount_at) ctx.jobs.wake(tx, recounting.name);
-      return meterOut(await store.insertMeter(tx, { ...values, ...owned, recount_at }));
+      return serializeMeter(await store.insertMeter(tx, { ...values, ...owned, recount_at }));
     }),
   update: (ctx, { params, body }) =>
     transact(ctx, async (tx) => {
       const isRemade = body.filter !== undefined || body.aggregation !== undefined;
       // Nobody counts by what it was once it is something else.
-      if (isRemade || body.is_archived !== undefined) await store.haltCounting(tx, organizationOf(ctx));
-      const row = await store.lockMeter(tx, organizationOf(ctx), params.id);
+      if (isRemade || body.is_archived !== undefined) await store.haltCounting(tx, requireOrganization(ctx));
+      const row = await store.lockMeter(tx, requireOrganization(ctx), params.id);
       if (!row) throw notFound();
       const counted = isRemade && (row.first_counted_at !== null || (await store.hasEvents(tx, row)));
-      const holders = body.is_archived ? await store.usesOf(tx, row) : { priced: false, credited: false };
+      const holders = body.is_archived ? await store.findUses(tx, row) : { priced: false, credited: false };
       const use = { ...holders, counted };
       const faults = checkUpdate(row, body, use);
       if (faults.length > 0) throw invalid(...faults);
       const patch = planUpdate(row, body, ctx.clock.now());
       if (patch.recount_at) ctx.jobs.wake(tx, recounting.name);
-      return meterOut(Object.keys(patch).length === 0 ? row : await store.updateMeter(tx, row, patch));
+      return serializeMeter(Object.keys(patch).length === 0 ? row : await store.updateMeter(tx, row, patch));
     }),
 };
 
 type Use = NonNullable<Awaited<ReturnType<typeof store.findUse>>>;
 /** What a customer has used, as it is answered. */
-export const customerMeterOut = ({ use, customer, meter }: Use): CustomerMeter => ({
+export const serializeCustomerMeter = ({ use, customer, meter }: Use): CustomerMeter => ({
   ...use,
-  ...balanceOf(use),
-  customer: customerOut(customer),
-  meter: meterOut(meter),
+  ...computeBalance(use),
+  customer: serializeCustomer(customer),
+  meter: serializeMeter(meter),
 });
 
 /** The customer meters of the API. */
 export const customerMeterService: Service<typeof customerMeters, Ctx> = {
   async list(ctx, { query }) {
-    const { items, total } = await store.listUses(ctx.db, organizationsOf(ctx), query);
-    return pageOf(items.map(customerMeterOut), total, query);
+    const { items, total } = await store.listUses(ctx.db, requireOrganizations(ctx), query);
+    return buildPage(items.map(serializeCustomerMeter), total, query);
   },
   verify(ctx, { query }) {
     const months = ctx.config.FLOE_EVENTS_KEPT_MONTHS;
-    const kept_since = months === undefined ? null : monthAfter(serverClock(ctx.clock).now(), -months);
-    const organization_id = organizationOf(ctx);
-    return inTurn(ctx.db, `verify ${organization_id}`, 1, () =>
+    const kept_since = months === undefined ? null : findMonthAfter(getServerClock(ctx.clock).now(), -months);
+    const organization_id = requireOrganization(ctx);
+    return runInTurn(ctx.db, `verify ${organization_id}`, 1, () =>
       verifyMeters(ctx.db, organization_id, { ...query, kept_since }),
     );
   },
   async get(ctx, { params }) {
-    const found = await store.findUse(ctx.db, { organization_id: organizationOf(ctx), id: params.id });
+    const found = await store.findUse(ctx.db, { organization_id: requireOrganization(ctx), id: params.id });
     if (!found) throw notFound();
-    return customerMeterOut(found);
+    return serializeCustomerMeter(found);
   },
 };

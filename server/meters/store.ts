@@ -4,18 +4,18 @@ import type { meters as meterOperations } from "../../shared/api/meters.ts";
 import { benefits } from "../benefits/tables.ts";
 import { customers } from "../customers/tables.ts";
 import { usageEvents } from "../events/tables.ts";
-import { arraySql } from "../lib/arrays.ts";
+import { writeArray } from "../lib/arrays.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import {
+  computeOffset,
   type ListQuery,
   listRows,
   matchAny,
   matchFilters,
   matchMetadata,
+  matchOrganizations,
   matchPresence,
   matchText,
-  offsetOf,
-  ofOrganizations,
   orderBy,
 } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
@@ -30,7 +30,7 @@ const sortable = { created_at: meters.created_at, name: meters.name };
 /** One page of meters, and how many there are. */
 export async function listMeters(db: Database, organizations: readonly string[], filter: Filter) {
   const where = and(
-    ofOrganizations(meters.organization_id, organizations),
+    matchOrganizations(meters.organization_id, organizations),
     matchFilters(filter, {
       query: matchText(meters.name),
       is_archived: matchPresence(meters.archived_at),
@@ -68,7 +68,7 @@ export async function lockMeter(tx: Tx, organization_id: string, id: string): Pr
 }
 
 /** What keeps a meter from being archived (MTR-13). */
-export async function usesOf(tx: Tx, { id, organization_id }: MeterRow): Promise<Omit<MeterUse, "counted">> {
+export async function findUses(tx: Tx, { id, organization_id }: MeterRow): Promise<Omit<MeterUse, "counted">> {
   const [price] = await tx
     .select({ id: productPrices.id })
     .from(productPrices)
@@ -120,10 +120,10 @@ const fenceOf = (organization_id: string): SQL => sql`${fence_class}::int, hasht
  * afterwards is what whoever changed it has left.
  */
 export const keepCounting = (tx: Tx, organization_id: string): Promise<unknown> =>
-  tx.execute(sql`select ${countingLock(organization_id)}`);
+  tx.execute(sql`select ${writeCountingLock(organization_id)}`);
 
 /** The same as a part of a statement that reads nothing of meters. */
-export const countingLock = (organization_id: string): SQL =>
+export const writeCountingLock = (organization_id: string): SQL =>
   sql`pg_advisory_xact_lock_shared(${fenceOf(organization_id)})`;
 
 /** Wait until nobody counts for an organization, and keep others from counting until the transaction ends. */
@@ -191,9 +191,9 @@ export async function addConsumption(
     select ${organization_id}, used.id, used.customer_id, used.meter_id, ${at}, ${at},
       ${how === "avg" ? sql`coalesce(used.total / nullif(used.counted, 0), 0)` : sql`used.units`}, used.counted, used.total,
       ${last_key}::uuid, ${notice}
-    from unnest(${arraySql(column("id"), "uuid")}, ${arraySql(column("customer_id"), "uuid")},
-      ${arraySql(column("meter_id"), "uuid")}, ${arraySql(column("units"), "numeric")},
-      ${arraySql(column("counted"), "bigint")}, ${arraySql(column("total"), "numeric")})
+    from unnest(${writeArray(column("id"), "uuid")}, ${writeArray(column("customer_id"), "uuid")},
+      ${writeArray(column("meter_id"), "uuid")}, ${writeArray(column("units"), "numeric")},
+      ${writeArray(column("counted"), "bigint")}, ${writeArray(column("total"), "numeric")})
       as used (id, customer_id, meter_id, units, counted, total)
     order by used.customer_id, used.meter_id
     on conflict (organization_id, customer_id, meter_id) do update set
@@ -220,13 +220,13 @@ export async function addValues(
   const made = tx.$with("made", {}).as(sql`
     insert into ${customerMeterValues} (organization_id, meter_id, customer_id, value)
     select distinct ${organization_id}, used.meter_id, used.customer_id, ${digestSql(sql`used.value`)} as digest
-    from unnest(${arraySql(
+    from unnest(${writeArray(
       values.map(({ meter_id }) => meter_id),
       "uuid",
-    )}, ${arraySql(
+    )}, ${writeArray(
       values.map(({ customer_id }) => customer_id),
       "uuid",
-    )}, ${arraySql(
+    )}, ${writeArray(
       values.map(({ value }) => JSON.stringify(value)),
       "jsonb",
     )}) as used (meter_id, customer_id, value)
@@ -342,7 +342,7 @@ const usesFrom = (db: Database) =>
 /** One page of what customers have used, and how many there are. */
 export async function listUses(db: Database, organizations: readonly string[], filter: UseFilter) {
   const where = and(
-    ofOrganizations(customerMeters.organization_id, organizations),
+    matchOrganizations(customerMeters.organization_id, organizations),
     matchFilters(filter, {
       customer_id: matchAny(customerMeters.customer_id),
       external_customer_id: matchAny(customers.external_id),
@@ -355,7 +355,7 @@ export async function listUses(db: Database, organizations: readonly string[], f
     .where(where)
     .orderBy(...orderBy(filter.sorting, sortableUse, customerMeters.id))
     .limit(filter.limit)
-    .offset(offsetOf(filter));
+    .offset(computeOffset(filter));
   const [row] = await db
     .select({ total: count() })
     .from(customerMeters)

@@ -1,5 +1,5 @@
 import { and, eq, isNotNull, isNull, sql } from "drizzle-orm";
-import { arraySql } from "../lib/arrays.ts";
+import { writeArray } from "../lib/arrays.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { isAmong, matchKey, type RowKey } from "../lib/rows.ts";
 import { customerMeterLots, customerMeters, customerMeterValues, customerMeterWindows } from "./tables.ts";
@@ -29,7 +29,7 @@ export async function addLate(
   organization_id: string,
   rows: readonly { id: string; units: string; free: string; from: Date | null; until: Date | null }[],
 ): Promise<void> {
-  const of = (values: (string | null)[], type: "uuid" | "numeric" | "timestamptz") => arraySql(values, type);
+  const of = (values: (string | null)[], type: "uuid" | "numeric" | "timestamptz") => writeArray(values, type);
   await tx.execute(sql`
     update ${customerMeters} set late_units = ${customerMeters.late_units} + late.units,
       free_units = ${customerMeters.free_units} + late.free,

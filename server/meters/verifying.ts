@@ -1,10 +1,10 @@
 /** What customers have used and were credited with, computed from the events and the lots themselves and held against what is kept. */
 import { and, asc, eq, gt, type SQL, sql } from "drizzle-orm";
 import type { MeterDifference } from "../../shared/api/customer-meters.ts";
-import { decimalText } from "../../shared/money.ts";
+import { formatDecimal } from "../../shared/money.ts";
 import { usageEvents } from "../events/tables.ts";
 import type { Database } from "../lib/context.ts";
-import { firstIdAt } from "../lib/ids.ts";
+import { getFirstId } from "../lib/ids.ts";
 import { isAmong } from "../lib/rows.ts";
 import { aggregateSql, filterSql, measureSql } from "./matching.ts";
 import type { MeterRow } from "./rules.ts";
@@ -74,7 +74,7 @@ function isCountable(
   if (archived_at !== null || recount_at !== null) return false;
   if (!isBalance && recounted_at !== null && created_at <= recounted_at) return false;
   if (kept_since === null) return true;
-  return since_key === null ? recounted_at === null && created_at >= kept_since : since_key >= firstIdAt(kept_since);
+  return since_key === null ? recounted_at === null && created_at >= kept_since : since_key >= getFirstId(kept_since);
 }
 
 /** The events that a row of a table has counted, as one row beside it that is called `found`. */
@@ -98,7 +98,7 @@ function recountSql(table: Kept, meter: MeterRow): SQL {
     )}) as found`;
 }
 
-const numeral = (value: unknown): string => decimalText(String(value));
+const numeral = (value: unknown): string => formatDecimal(String(value));
 type Compared = Pick<MeterDifference, "customer_id" | "meter_id" | "started_at" | "ended_at">;
 
 /** Those of some numbers that differ. */

@@ -1,9 +1,9 @@
 import { addInterval } from "../../shared/calendar.ts";
-import { sumOf } from "../../shared/money.ts";
+import { addUp } from "../../shared/money.ts";
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
-import { firstIdAt, newId, timeOfId } from "../lib/ids.ts";
-import { defineSignal, signal } from "../lib/reactions.ts";
-import { closeLots, type LotRow, spendLots, worthOf } from "./lots.ts";
+import { createId, getFirstId, getTimeOfId } from "../lib/ids.ts";
+import { defineSignal, sendSignal } from "../lib/reactions.ts";
+import { closeLots, getWorth, type LotRow, spendLots } from "./lots.ts";
 
 import type { Rhythm } from "./tables.ts";
 import type { UseKey, UseRow } from "./uses.ts";
@@ -25,7 +25,7 @@ export const tellMoved = (
   timestamp: Date,
   credited?: { units: number; rollover: boolean },
 ): Promise<void> =>
-  signal(tx, ctx, meterMoved, {
+  sendSignal(tx, ctx, meterMoved, {
     organization_id,
     customer_id,
     name: credited ? "meter.credited" : "meter.reset",
@@ -46,8 +46,8 @@ const dueTimeOf = ({ ends_at }: Pick<UseRow, "ends_at">, lots: readonly LotRow[]
 /** Write columns of a row, with all that follows from its lots. */
 export async function saveUse(tx: Tx, { row, lots }: Use, patch: Partial<UseRow>, now: Date): Promise<Use> {
   const changed = { ...row, ...patch };
-  const credited_units = sumOf(lots.map(worthOf));
-  const rollover_units = sumOf(lots.filter(({ rollover }) => rollover).map(worthOf));
+  const credited_units = addUp(lots.map(getWorth));
+  const rollover_units = addUp(lots.filter(({ rollover }) => rollover).map(getWorth));
   const due_at = dueTimeOf(changed, lots);
   const units = { credited_units, rollover_units };
   return { row: await store.updateUse(tx, row, { ...patch, ...units, due_at, modified_at: now }), lots };
@@ -59,7 +59,7 @@ export async function saveUse(tx: Tx, { row, lots }: Use, patch: Partial<UseRow>
  */
 export async function lockUse(tx: Tx, ctx: Deps | Ctx, key: UseKey): Promise<Use> {
   const now = ctx.clock.now();
-  await store.makeUse(tx, { ...key, id: newId(now), created_at: now });
+  await store.makeUse(tx, { ...key, id: createId(now), created_at: now });
   const row = await store.lockUse(tx, key);
   if (!row) throw new Error(`The customer ${key.customer_id} has lost a meter.`);
   return settleDue(tx, ctx, { row, lots: await store.findOpenLots(tx, key) }, now);
@@ -93,13 +93,13 @@ async function expireLots(tx: Tx, { row, lots }: Use, at: Date): Promise<Use> {
 
 /** What has no event that was counted, and every one that is to come. */
 function nextId({ last_key }: Pick<UseRow, "last_key">, now: Date): string {
-  const next = newId(now);
+  const next = createId(now);
   // Another server's clock may be ahead.
-  return last_key !== null && last_key >= next ? firstIdAt(new Date(timeOfId(last_key) + 1)) : next;
+  return last_key !== null && last_key >= next ? getFirstId(new Date(getTimeOfId(last_key) + 1)) : next;
 }
 
 /** When the period ends that begins at a time. */
-export function nextEnd(at: Date, { interval, count, anchor_day, within }: Rhythm): Date {
+export function computeNextEnd(at: Date, { interval, count, anchor_day, within }: Rhythm): Date {
   const end = addInterval(at, interval, count, anchor_day);
   if (!within) return end;
   let outer = new Date(within.end);
@@ -122,7 +122,7 @@ export async function resetUse(
 ): Promise<Use> {
   const { organization_id, customer_id, meter_id } = row;
   const isBoundary = row.ends_at !== null && at.getTime() === row.ends_at.getTime();
-  const floor = firstIdAt(at);
+  const floor = getFirstId(at);
   const until_key =
     isBoundary && (row.last_key === null || row.last_key < floor) ? floor : nextId(row, at > now ? at : now);
   const since = { started_at: row.started_at, since_key: row.since_key };
@@ -130,9 +130,9 @@ export async function resetUse(
   const closed = closeLots(lots, consumed_units, row.ends_at, isPart);
   // What goes on is not taken into the bill of who paid until now.
   const credit = isPart
-    ? { credited_units: sumOf(closed.map(({ spent }) => spent)), rollover_units: 0 }
+    ? { credited_units: addUp(closed.map(({ spent }) => spent)), rollover_units: 0 }
     : { credited_units: row.credited_units, rollover_units: row.rollover_units };
-  const window_id = newId(now);
+  const window_id = createId(now);
   await store.insertWindow(tx, {
     ...{ id: window_id, organization_id, created_at: now, customer_id, meter_id, ...since, ended_at: at, until_key },
     ...{
@@ -156,12 +156,14 @@ export async function resetUse(
     if (units === 0) continue;
     const { source_kind, source_id, expires_at, priority, rollover } = lot;
     const more = { customer_id, meter_id, source_kind, source_id, expires_at, priority, rollover };
-    rolled.push(await store.insertLot(tx, { id: newId(now), organization_id, created_at: at, amount: units, ...more }));
+    rolled.push(
+      await store.insertLot(tx, { id: createId(now), organization_id, created_at: at, amount: units, ...more }),
+    );
   }
   await (payer_id === null ? store.forgetValues(tx, row) : store.putValuesBy(tx, row, window_id));
   await tellMoved(tx, ctx, row, at);
   for (const rollover of [false, true]) {
-    const units = sumOf(rolled.filter((lot) => lot.rollover === rollover).map(({ amount }) => amount));
+    const units = addUp(rolled.filter((lot) => lot.rollover === rollover).map(({ amount }) => amount));
     if (units > 0) await tellMoved(tx, ctx, row, at, { units, rollover });
   }
   const { rhythm } = row;
@@ -179,7 +181,7 @@ export async function resetUse(
       late_until: null,
       free_units: "0",
       notice_at: row.notice_at ?? (Number(consumed_units) === 0 && lots.length === 0 ? null : now),
-      ends_at: isBoundary && rhythm && row.ends_at ? nextEnd(row.ends_at, rhythm) : row.ends_at,
+      ends_at: isBoundary && rhythm && row.ends_at ? computeNextEnd(row.ends_at, rhythm) : row.ends_at,
     },
     now,
   );

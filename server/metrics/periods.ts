@@ -157,7 +157,7 @@ export type Cover = { seconds: number; divided: number[]; part_seconds: number; 
  * The longest sums of which most have no moment in them. `seconds` divides all moments: where that is an hour, the sums of a
  * year by the month are of days, but for the few in which a month begins.
  */
-export function coverOf({ moments, seconds: part_seconds }: Pick<Range, "moments" | "seconds">): Cover {
+export function findCover({ moments, seconds: part_seconds }: Pick<Range, "moments" | "seconds">): Cover {
   const [first = 0, last = first] = [moments[0], moments.at(-1)];
   for (const seconds of lengths) {
     if (seconds <= part_seconds) break;

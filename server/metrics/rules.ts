@@ -7,7 +7,7 @@ import {
   metricSlugs,
 } from "../../shared/api/metrics.ts";
 import { cancellationReasons } from "../../shared/api/subscriptions.ts";
-import { averageUp, cutToWhole, divideHalfAway, sumOf } from "../../shared/money.ts";
+import { addUp, cutToWhole, divideHalfAway, roundAverageUp } from "../../shared/money.ts";
 import type { Range } from "./periods.ts";
 
 /** What is summed up, and read from rows that triggers keep. */
@@ -56,11 +56,11 @@ const rounded = (part: number, whole: number): number =>
 const difference =
   (one: Value, ...others: Value[]): Value =>
   (of) =>
-    one(of) - sumOf(others.map((other) => other(of)));
+    one(of) - addUp(others.map((other) => other(of)));
 const inside =
   (...measures: Measure[]): Value =>
   (of) =>
-    sumOf(measures.map((measure) => of.in(measure)));
+    addUp(measures.map((measure) => of.in(measure)));
 const upTo =
   (measure: Measure): Value =>
   (of) =>
@@ -89,9 +89,12 @@ const definitions: Record<MetricSlug, Definition> = {
   net_revenue: [net_revenue, "sum"],
   cumulative_revenue: [upTo("revenue"), "last"],
   net_cumulative_revenue: [upTo("net_revenue"), "last"],
-  average_order_value: [(of) => averageUp(revenue(of), of.in("orders")), (of) => share(revenue(of), of.in("orders"))],
+  average_order_value: [
+    (of) => roundAverageUp(revenue(of), of.in("orders")),
+    (of) => share(revenue(of), of.in("orders")),
+  ],
   net_average_order_value: [
-    (of) => averageUp(net_revenue(of), of.in("orders")),
+    (of) => roundAverageUp(net_revenue(of), of.in("orders")),
     (of) => share(net_revenue(of), of.in("orders")),
   ],
   one_time_products: [inside("one_time"), "sum"],
@@ -148,7 +151,7 @@ const definitions: Record<MetricSlug, Definition> = {
 };
 
 /** What has to be summed up for these metrics: what their definitions ask for. */
-export function measuresOf(slugs: readonly MetricSlug[]): Set<Measure> {
+export function listMeasures(slugs: readonly MetricSlug[]): Set<Measure> {
   const asked = new Set<Measure>();
   // Every sum is 1, so that no definition ends early.
   const note = (measure: Measure) => {
@@ -172,7 +175,7 @@ export function computeMetrics(
   const { stretches, moments, edges } = range;
   /** By measure, what had come about by each of the moments. */
   const known = new Map<Measure, number[]>();
-  for (const measure of measuresOf(slugs)) {
+  for (const measure of listMeasures(slugs)) {
     const by: number[] = [];
     let sum = 0;
     for (let place = 0; place < moments.length; place += 1) {
@@ -194,7 +197,7 @@ export function computeMetrics(
   const values = slugs.map((slug) => [slug, each.map(definitions[slug][0])] as const);
   const totals = values.map(([slug, all]) => {
     const [, total] = definitions[slug];
-    return [slug, total === "sum" ? sumOf(all) : total === "last" ? (all.at(-1) ?? 0) : total(whole)];
+    return [slug, total === "sum" ? addUp(all) : total === "last" ? (all.at(-1) ?? 0) : total(whole)];
   });
   return {
     periods: stretches.map(

@@ -6,32 +6,32 @@ import {
   metricSlugs,
   type metrics as operations,
 } from "../../shared/api/metrics.ts";
-import { zonedText, zoneFormat } from "../../shared/calendar.ts";
+import { createZoneFormat, formatZoned } from "../../shared/calendar.ts";
 import type { Service } from "../../shared/contract.ts";
 import { ApiError, notFound } from "../../shared/errors.ts";
-import { serverClock } from "../lib/clock.ts";
-import { type Ctx, organizationOf, organizationsOf } from "../lib/context.ts";
-import { csvLine } from "../lib/csv.ts";
+import { getServerClock } from "../lib/clock.ts";
+import { type Ctx, requireOrganization, requireOrganizations } from "../lib/context.ts";
+import { formatCsvLine } from "../lib/csv.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { sealViewer } from "../lib/viewers.ts";
 import { findOrganization } from "../organizations/store.ts";
 import { planRange } from "./periods.ts";
-import { computeMetrics, measuresOf } from "./rules.ts";
+import { computeMetrics, listMeasures } from "./rules.ts";
 import { findProductNames, findSums } from "./store.ts";
 
 async function measure(ctx: Ctx, query: MetricsQuery) {
   const range = planRange(query, ctx.clock.now());
-  const wanted = measuresOf(query.metrics ?? metricSlugs);
-  const sums = await transact(ctx, (tx) => findSums(tx, organizationsOf(ctx), query, range, wanted));
+  const wanted = listMeasures(query.metrics ?? metricSlugs);
+  const sums = await transact(ctx, (tx) => findSums(tx, requireOrganizations(ctx), query, range, wanted));
   return computeMetrics(range, sums, query.metrics);
 }
 
 /** The periods as a CSV file: a column for each metric, in the numbers of the wire. */
 async function* csvOf(periods: readonly MetricPeriod[], { metrics = metricSlugs, timezone }: MetricsQuery) {
-  const zone = zoneFormat(timezone);
-  yield csvLine(["timestamp", ...metrics]);
+  const zone = createZoneFormat(timezone);
+  yield formatCsvLine(["timestamp", ...metrics]);
   for (const period of periods)
-    yield csvLine([zonedText(period.timestamp, zone), ...metrics.map((slug) => String(period[slug]))]);
+    yield formatCsvLine([formatZoned(period.timestamp, zone), ...metrics.map((slug) => String(period[slug]))]);
 }
 
 const link_ms = 10 * 60 * 1000;
@@ -44,7 +44,7 @@ export const metricService: Service<typeof operations, Ctx> = {
   },
   limits: async () => ({ min_date: metric_min_date, intervals: metricLimits }),
   async about(ctx) {
-    const organization_id = organizationOf(ctx);
+    const organization_id = requireOrganization(ctx);
     const seller = await findOrganization(ctx.db, organization_id);
     if (!seller) throw notFound();
     const { name, default_presentment_currency: currency } = seller;
@@ -55,8 +55,8 @@ export const metricService: Service<typeof operations, Ctx> = {
     const { key_id, user_id } = ctx.actor;
     if (key_id === null && user_id === null)
       throw new ApiError("NotPermitted", "An address is made by a key or a person, and not by another address.");
-    const expires_at = new Date(serverClock(ctx.clock).now().getTime() + link_ms);
-    const organization_id = organizationOf(ctx);
+    const expires_at = new Date(getServerClock(ctx.clock).now().getTime() + link_ms);
+    const organization_id = requireOrganization(ctx);
     const viewer = { organization_id, key_id, user_id };
     return {
       organization_id,

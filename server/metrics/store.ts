@@ -3,13 +3,13 @@ import type { PgColumn } from "drizzle-orm/pg-core";
 import type { MetricsQuery } from "../../shared/api/metrics.ts";
 import { checkouts } from "../checkouts/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { matchAny, ofOrganizations } from "../lib/page.ts";
+import { matchAny, matchOrganizations } from "../lib/page.ts";
 import { followKey } from "../lib/rows.ts";
 import { orders } from "../orders/tables.ts";
 import { organization } from "../organizations/tables.ts";
 import { products } from "../products/tables.ts";
 import { subscriptions } from "../subscriptions/tables.ts";
-import { coverOf, type Range } from "./periods.ts";
+import { findCover, type Range } from "./periods.ts";
 import { counted, type Measure, type SumsByPlace, tallied } from "./rules.ts";
 import { metricTallies } from "./tables.ts";
 
@@ -46,7 +46,7 @@ function meantProducts(organizations: readonly string[], { product_id, billing_t
   const kind = kindOf(billing_type);
   if (!product_id && !kind) return undefined;
   const where = and(
-    ofOrganizations(products.organization_id, organizations),
+    matchOrganizations(products.organization_id, organizations),
     product_id && matchAny(products.id)(product_id),
     kind &&
       (kind === "recurring"
@@ -74,7 +74,7 @@ export async function findSums(
   const meant = meantProducts(organizations, filter);
   const isMeant = (source: Source): SQL | undefined =>
     and(
-      ofOrganizations(source.organization_id, organizations),
+      matchOrganizations(source.organization_id, organizations),
       meant && sql`${source.product_id} in ${meant}`,
       source.customer_id && filter.customer_id && matchAny(source.customer_id)(filter.customer_id),
     );
@@ -106,10 +106,10 @@ export async function findSums(
     const all = Object.values(tallied).flat();
     const sums = columns.filter((name) => all.includes(name));
     const kept = metricTallies;
-    const ofKept = ofOrganizations(kept.organization_id, organizations);
+    const ofKept = matchOrganizations(kept.organization_id, organizations);
     const summed = sums.map((name) => sql`sum(${sql.identifier(name)}) as ${sql.identifier(name)}`);
     const ofProducts = meant ? sql`${kept.product_id} in ${meant}` : eq(kept.product_id, every_product);
-    const { seconds, divided, part_seconds, parts } = coverOf(range);
+    const { seconds, divided, part_seconds, parts } = findCover(range);
     const oneOf = (some: readonly number[]) => sql`(select unnest(${momentsOf(some)}))`;
     for (const where of [
       and(eq(kept.seconds, 0), meant && sql`${kept.product_id} in ${meant}`),

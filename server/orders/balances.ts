@@ -1,7 +1,7 @@
 import { and, eq, sql } from "drizzle-orm";
 import type { Database, Tx } from "../lib/context.ts";
-import { gathered } from "../lib/gather.ts";
-import { isAmong, type RowKey, sellerOf } from "../lib/rows.ts";
+import { gatherCalls } from "../lib/gather.ts";
+import { isAmong, matchSeller, type RowKey } from "../lib/rows.ts";
 import type { OrderRow } from "./rules.ts";
 import { customerBalances } from "./tables.ts";
 
@@ -12,7 +12,7 @@ const selectBalances = (db: Database, accounts: readonly Account[]) =>
     .from(customerBalances)
     .where(
       isAmong(
-        sellerOf(accounts),
+        matchSeller(accounts),
         customerBalances.customer_id,
         accounts.map(({ customer_id }) => customer_id),
       ),
@@ -26,12 +26,12 @@ const amountsOf = (accounts: readonly Account[], rows: readonly Balance[]): numb
   );
 
 /** The balance of a customer as it stands. */
-export const findBalance = gathered(async (db: Database, accounts: Account[]) =>
+export const findBalance = gatherCalls(async (db: Database, accounts: Account[]) =>
   amountsOf(accounts, await selectBalances(db, accounts)),
 );
 
 /** The balance of an order's customer, kept from changing until the transaction ends; nothing where there never was one. */
-export const lockBalance = gathered(async (tx: Tx, accounts: Account[]) =>
+export const lockBalance = gatherCalls(async (tx: Tx, accounts: Account[]) =>
   amountsOf(accounts, await selectBalances(tx, accounts).for("no key update")),
 );
 

@@ -1,8 +1,8 @@
 import { getTableColumns, type SQL, sql } from "drizzle-orm";
-import { arraySql } from "../lib/arrays.ts";
+import { writeArray } from "../lib/arrays.ts";
 import type { Tx } from "../lib/context.ts";
-import { gathered } from "../lib/gather.ts";
-import { matchKey, type RowKey, sellerOf } from "../lib/rows.ts";
+import { gatherCalls } from "../lib/gather.ts";
+import { matchKey, matchSeller, type RowKey } from "../lib/rows.ts";
 import { organization } from "../organizations/tables.ts";
 import type { OrderRow } from "./rules.ts";
 import { invoiceCounters, orders, receiptCounters } from "./tables.ts";
@@ -31,7 +31,7 @@ export const numberOrder = (
 type Numbering = { order: RowKey & Pick<OrderRow, "customer_id">; patch: Partial<OrderRow>; isCharged: boolean };
 type Numbers = { invoice_number: string; receipt_number: string | null };
 
-const gatherNumbers = gathered(async (tx: Tx, wanted: Numbering[]): Promise<Numbers[]> => {
+const gatherNumbers = gatherCalls(async (tx: Tx, wanted: Numbering[]): Promise<Numbers[]> => {
   const isBare = ({ patch, isCharged }: Numbering) => !isCharged && Object.keys(patch).length === 0;
   if (wanted.length > 1 && wanted.every(isBare)) return numberAll(tx, wanted);
   const made = [];
@@ -44,7 +44,7 @@ const ofListed = sql`${orders.organization_id} = listed.organization_id and ${or
 /** Give orders that were not paid yet their numbers, in this order. */
 async function numberAll(tx: Tx, wanted: readonly Numbering[]): Promise<Numbers[]> {
   const keys = wanted.map(({ order }) => order);
-  const organization_id = sellerOf(keys);
+  const organization_id = matchSeller(keys);
   const count = keys.length;
   const counted = tx.$with("taken").as(
     tx
@@ -63,10 +63,10 @@ async function numberAll(tx: Tx, wanted: readonly Numbering[]): Promise<Numbers[
       invoice_number: sql`${prefixOf(organization_id)} || '-' || ${padded(sql`(taken.next_number - ${count}::int + listed.place)`)}`,
     })
     .from(
-      sql`taken cross join unnest(${arraySql(
+      sql`taken cross join unnest(${writeArray(
         keys.map(() => organization_id),
         "text",
-      )}, ${arraySql(
+      )}, ${writeArray(
         keys.map(({ id }) => id),
         "uuid",
       )}) with ordinality as listed (organization_id, id, place)`,
@@ -126,12 +126,12 @@ async function numberOne(
  * Give an order that was shown before it was paid the next receipt number of its customer, and change it, in one statement
  * (ORD-26). All that are given one together change the same columns.
  */
-export const receiptOrder = (tx: Tx, order: Receipting["order"], patch: Partial<OrderRow>): Promise<string | null> =>
+export const numberReceipt = (tx: Tx, order: Receipting["order"], patch: Partial<OrderRow>): Promise<string | null> =>
   gatherReceipts(tx, { order, patch });
 
 type Receipting = Pick<Numbering, "order" | "patch">;
 
-const gatherReceipts = gathered(async (tx: Tx, wanted: Receipting[]): Promise<(string | null)[]> => {
+const gatherReceipts = gatherCalls(async (tx: Tx, wanted: Receipting[]): Promise<(string | null)[]> => {
   const isOneEach = new Set(wanted.map(({ order }) => order.customer_id)).size === wanted.length;
   if (isOneEach) return receiptAll(tx, wanted);
   const made = [];
@@ -141,7 +141,7 @@ const gatherReceipts = gathered(async (tx: Tx, wanted: Receipting[]): Promise<(s
 
 /** The same for orders of several customers. */
 async function receiptAll(tx: Tx, wanted: readonly Receipting[]): Promise<(string | null)[]> {
-  const organization_id = sellerOf(wanted.map(({ order }) => order));
+  const organization_id = matchSeller(wanted.map(({ order }) => order));
   const listed = JSON.stringify(
     wanted.map(({ order: { id, customer_id }, patch }) => ({
       ...patch,

@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import type { Order, OrderColumn } from "../../shared/api/orders.ts";
 import type { OrderSubscription } from "../../shared/api/subscriptions.ts";
-import { zonedText } from "../../shared/calendar.ts";
+import { formatZoned } from "../../shared/calendar.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
-import { decimalMoney, sumOf } from "../../shared/money.ts";
+import { addUp, writeMoney } from "../../shared/money.ts";
 import type { Quote } from "../../shared/pricing.ts";
-import { type CustomerRow, customerOut } from "../customers/rules.ts";
-import { type DiscountRow, discountBaseOut } from "../discounts/rules.ts";
-import { orderProductOut, type ProductRow } from "../products/rules.ts";
+import { type CustomerRow, serializeCustomer } from "../customers/rules.ts";
+import { type DiscountRow, serializeDiscountBase } from "../discounts/rules.ts";
+import { type ProductRow, serializeOrderProduct } from "../products/rules.ts";
 import type { subscriptions } from "../subscriptions/tables.ts";
 import type { orderItems, orders } from "./tables.ts";
 
@@ -110,9 +110,9 @@ export const balanceChange = (order: OrderRow): number => {
 export function assertQuote({ lines, subtotal_amount, discount_amount, tax_amount, tax_lines, ...quote }: Quote): void {
   const { given } = quote.tax;
   const faults = [
-    sumOf(lines.map((line) => line.amount)) === subtotal_amount || "lines",
-    sumOf(lines.map((line) => line.discount_amount)) === discount_amount || "discount",
-    (tax_amount !== null && sumOf(tax_lines.map((line) => line.amount)) === tax_amount) || "tax",
+    addUp(lines.map((line) => line.amount)) === subtotal_amount || "lines",
+    addUp(lines.map((line) => line.discount_amount)) === discount_amount || "discount",
+    (tax_amount !== null && addUp(tax_lines.map((line) => line.amount)) === tax_amount) || "tax",
     given === undefined || given.rates.length === quote.tax.rates.length || "rates",
     quote.net_amount + (tax_amount ?? 0) === quote.total_amount || "total",
     quote.total_amount >= 0 || lines.some((line) => line.proration) || "sign",
@@ -175,10 +175,10 @@ export function serializeOrder({ order, items, customer, product, discount, subs
     units: null,
     user_id: order.customer_id,
     platform_fee_currency: null,
-    customer: customerOut(customer),
-    product: orderProductOut(product),
-    discount: discount && discountBaseOut(discount),
-    subscription: subscription && orderSubscriptionOut(subscription),
+    customer: serializeCustomer(customer),
+    product: serializeOrderProduct(product),
+    discount: discount && serializeDiscountBase(discount),
+    subscription: subscription && serializeOrderSubscription(subscription),
     items,
   };
 }
@@ -211,10 +211,10 @@ export function exportCells(
   zone: Intl.DateTimeFormat,
 ): (string | null)[] {
   const totals = computeTotals(order);
-  const money = (amount: number) => decimalMoney(amount, order.currency);
+  const money = (amount: number) => writeMoney(amount, order.currency);
   const cells: Record<OrderColumn, () => string | null> = {
     email: () => order.email,
-    created_at: () => zonedText(order.created_at, zone),
+    created_at: () => formatZoned(order.created_at, zone),
     product: () => order.description,
     net_amount: () => money(totals.net_amount),
     currency: () => order.currency,
@@ -236,7 +236,7 @@ export function exportCells(
 }
 
 /** A subscription inside an order. Use is billed with everything else. */
-export const orderSubscriptionOut = (row: typeof subscriptions.$inferSelect): OrderSubscription => ({
+export const serializeOrderSubscription = (row: typeof subscriptions.$inferSelect): OrderSubscription => ({
   ...row,
   units: null,
   current_meter_period_start: row.current_meter_period_start,

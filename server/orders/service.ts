@@ -1,21 +1,21 @@
 import { type OrderColumn, orderColumns, type orders } from "../../shared/api/orders.ts";
-import { zoneFormat } from "../../shared/calendar.ts";
+import { createZoneFormat } from "../../shared/calendar.ts";
 import type { Service } from "../../shared/contract.ts";
 import { ApiError, invalid, notFound } from "../../shared/errors.ts";
 import { explainQuote } from "../../shared/explain.ts";
-import { minimumAmount } from "../../shared/money.ts";
+import { getMinimumAmount } from "../../shared/money.ts";
 import type { Quote } from "../../shared/pricing.ts";
 import { record } from "../lib/audit.ts";
-import { type Ctx, type Deps, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
-import { csvLine } from "../lib/csv.ts";
+import { type Ctx, type Deps, requireOrganization, requireOrganizations, type Tx } from "../lib/context.ts";
+import { formatCsvLine } from "../lib/csv.ts";
 import { emit, emitEach } from "../lib/events.ts";
-import { newId } from "../lib/ids.ts";
-import { pageOf } from "../lib/page.ts";
-import { defineSignal, signal } from "../lib/reactions.ts";
+import { createId } from "../lib/ids.ts";
+import { buildPage } from "../lib/page.ts";
+import { defineSignal, sendSignal } from "../lib/reactions.ts";
 import type { RowKey } from "../lib/rows.ts";
-import { atEnd, transact } from "../lib/unit-of-work.ts";
+import { runAtEnd, transact } from "../lib/unit-of-work.ts";
 import { addToBalance, lockBalance } from "./balances.ts";
-import { numberOrder, receiptOrder } from "./numbers.ts";
+import { numberOrder, numberReceipt } from "./numbers.ts";
 import {
   applyBalance,
   assertQuote,
@@ -93,7 +93,7 @@ const planItems = ({ id: order_id, organization_id }: OrderRow, { quote }: NewOr
     product_price_id,
     start_timestamp: period ? new Date(period.start) : null,
     end_timestamp: period ? new Date(period.end) : null,
-    id: newId(created_at),
+    id: createId(created_at),
     organization_id,
     order_id,
     created_at,
@@ -109,7 +109,7 @@ async function writeOrder(tx: Tx, { clock }: Pick<Deps, "clock">, wanted: NewOrd
   const created_at = clock.now();
   const order = await store.insertOrder(tx, {
     ...planOrder(wanted),
-    id: newId(created_at),
+    id: createId(created_at),
     created_at,
     status: "pending",
   });
@@ -139,7 +139,7 @@ export async function billOrder(
   const { order } = whole;
   await moveBalance(tx, order, ctx.clock.now());
   await emit(tx, ctx, organization_id, "order.created", () => serializeOrder(whole));
-  atEnd(tx, async () => {
+  runAtEnd(tx, async () => {
     Object.assign(order, await numberOrder(tx, order, {}, false));
   });
   return whole;
@@ -151,7 +151,7 @@ export function meetBalance({ total_amount, currency }: Quote, balance: number) 
     applied_balance_amount: applied,
     due_amount,
     is_paid,
-  } = applyBalance(total_amount, balance, minimumAmount(currency));
+  } = applyBalance(total_amount, balance, getMinimumAmount(currency));
   return is_paid
     ? { applied_balance_amount: applied - due_amount, due_amount: 0, is_paid }
     : { applied_balance_amount: applied, due_amount, is_paid };
@@ -238,7 +238,7 @@ export async function settleOrder(
   const columns = { status, paid_at: now, next_payment_attempt_at: null, settle_due_at: null };
   const paid = { ...order, ...columns, ...(isShown ? { modified_at: now } : { created_at: now, modified_at: null }) };
   const settled = { ...parts, order: paid };
-  await signal(tx, ctx, orderSettling, settled);
+  await sendSignal(tx, ctx, orderSettling, settled);
   // What was too little to charge is owed (ORD-03, ORD-04). An order that waited has met the balance before.
   if (!isShown) await moveBalance(tx, order, now);
   const { id: order_id, organization_id } = order;
@@ -246,11 +246,11 @@ export async function settleOrder(
   const types = [...(isShown ? [] : ["order.created" as const]), "order.updated", "order.paid"] as const;
   await emitEach(tx, ctx, organization_id, types, () => serializeOrder(settled));
   await recordMove(tx, ctx, "order.paid", paid, computeTotals(paid).total_amount);
-  await signal(tx, ctx, orderSettled, settled);
-  atEnd(tx, async () => {
+  await sendSignal(tx, ctx, orderSettled, settled);
+  runAtEnd(tx, async () => {
     if (isShown) {
       const made = { ...columns, modified_at: now };
-      if (isCharged) paid.receipt_number = await receiptOrder(tx, order, made);
+      if (isCharged) paid.receipt_number = await numberReceipt(tx, order, made);
       else await store.updateOrder(tx, order, made);
       return;
     }
@@ -314,7 +314,7 @@ export async function noteDisputeOfOrder(
   if (order.dispute_status === shown.dispute_status && order.access === shown.access) return;
   const changed = await store.updateOrder(tx, order, { ...shown, modified_at: ctx.clock.now() });
   await emit(tx, ctx, order.organization_id, "order.updated", serializeOrder({ order: changed, ...parts }));
-  if (order.access !== shown.access) await signal(tx, ctx, orderAccessChanged, changed);
+  if (order.access !== shown.access) await sendSignal(tx, ctx, orderAccessChanged, changed);
 }
 
 /** Have an order settled by itself, as nothing is to be paid for it (CHK-51). */
@@ -341,31 +341,31 @@ async function* csvOf(
   columns: readonly OrderColumn[],
   timezone: string,
 ): AsyncGenerator<string> {
-  const zone = zoneFormat(timezone);
-  const linesOf = (rows: ExportedOrder[]) => rows.map((row) => csvLine(exportCells(row, columns, zone))).join("");
-  yield csvLine(columns.map((column) => orderColumns[column])) + linesOf(first);
+  const zone = createZoneFormat(timezone);
+  const linesOf = (rows: ExportedOrder[]) => rows.map((row) => formatCsvLine(exportCells(row, columns, zone))).join("");
+  yield formatCsvLine(columns.map((column) => orderColumns[column])) + linesOf(first);
   for await (const rows of others) yield linesOf(rows);
 }
 
 /** The orders of the API. */
 export const orderService: Service<typeof orders, Ctx> = {
   async list(ctx, { query }) {
-    const { items, total } = await store.listOrders(ctx.db, organizationsOf(ctx), query);
-    return pageOf(items.map(serializeOrder), total, query);
+    const { items, total } = await store.listOrders(ctx.db, requireOrganizations(ctx), query);
+    return buildPage(items.map(serializeOrder), total, query);
   },
   async get(ctx, { params }) {
-    const found = await store.findOrder(ctx.db, organizationOf(ctx), params.id);
+    const found = await store.findOrder(ctx.db, requireOrganization(ctx), params.id);
     if (!found) throw notFound();
     return serializeOrder(found);
   },
   async export(ctx, { query }) {
-    const pages = store.allOrders(ctx.db, organizationsOf(ctx), query);
+    const pages = store.walkOrders(ctx.db, requireOrganizations(ctx), query);
     // The first is read before the answer begins, so that what fails at once is answered as a fault.
     const { value: first } = await pages.next();
     return csvOf(first ?? [], pages, query.columns ?? standardColumns, query.timezone);
   },
   async explain(ctx, { params }) {
-    const found = await store.findOrder(ctx.db, organizationOf(ctx), params.id);
+    const found = await store.findOrder(ctx.db, requireOrganization(ctx), params.id);
     if (!found) throw notFound();
     const { id, invoice_number, currency, derivation, applied_balance_amount } = found.order;
     if (invoice_number === null) throw notFound();
@@ -375,7 +375,7 @@ export const orderService: Service<typeof orders, Ctx> = {
   },
   update: (ctx, { params, body }) =>
     transact(ctx, async (tx) => {
-      const found = await store.lockOrder(tx, organizationOf(ctx), params.id);
+      const found = await store.lockOrder(tx, requireOrganization(ctx), params.id);
       if (!found || found.order.invoice_number === null) throw notFound();
       const faults = checkAddress(found.order, body.billing_address);
       if (faults.length > 0) throw invalid(...faults);
@@ -386,7 +386,7 @@ export const orderService: Service<typeof orders, Ctx> = {
           : await store.updateOrder(tx, found.order, { ...sent, modified_at: ctx.clock.now() });
       const answer = serializeOrder({ ...found, order });
       await emit(tx, ctx, order.organization_id, "order.updated", answer);
-      if (order !== found.order) await signal(tx, ctx, orderAmended, order);
+      if (order !== found.order) await sendSignal(tx, ctx, orderAmended, order);
       return answer;
     }),
 };

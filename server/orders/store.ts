@@ -5,36 +5,27 @@ import type { Erased } from "../customers/rules.ts";
 import { customers } from "../customers/tables.ts";
 import { discounts } from "../discounts/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { regionOnly, unlessNamed } from "../lib/forget.ts";
-import { gathered } from "../lib/gather.ts";
-import { stateOf } from "../lib/loggable.ts";
+import { forgetIfNamed, keepRegion } from "../lib/forget.ts";
+import { gatherCalls } from "../lib/gather.ts";
+import { readSqlState } from "../lib/loggable.ts";
 import {
+  computeOffset,
   type ListQuery,
   matchAny,
   matchFilters,
   matchMetadata,
+  matchOrganizations,
   matchPresence,
   matchText,
-  offsetOf,
-  ofOrganizations,
   orderBy,
   type Paging,
 } from "../lib/page.ts";
-import {
-  addRows,
-  followKey,
-  insertRows,
-  isAmong,
-  matchKey,
-  type RowKey,
-  rowsFromJson,
-  updateRows,
-} from "../lib/rows.ts";
+import { addRows, followKey, insertRows, isAmong, matchKey, type RowKey, readRows, updateRows } from "../lib/rows.ts";
 import { countMatching } from "../lib/tallies.ts";
 import { products } from "../products/tables.ts";
 import { subscriptions } from "../subscriptions/tables.ts";
 import type { ExportedOrder, OrderAggregate, OrderItemRow, OrderRow } from "./rules.ts";
-import { orderConfirmations, orderItems, orders, sortedAmounts } from "./tables.ts";
+import { computeSortedAmounts, orderConfirmations, orderItems, orders } from "./tables.ts";
 
 /** Which orders are meant. */
 type Filter = ListQuery<typeof operations.list> & {
@@ -44,7 +35,7 @@ type Filter = ListQuery<typeof operations.list> & {
 export type OrderFilter = Omit<Filter, keyof Paging | "sorting">;
 
 const sortable = {
-  ...sortedAmounts(orders),
+  ...computeSortedAmounts(orders),
   created_at: orders.created_at,
   status: orders.status,
   invoice_number: orders.invoice_number,
@@ -58,7 +49,7 @@ const sortable = {
 const lines = sql<OrderItemRow[]>`(
   select coalesce(json_agg(to_jsonb(i) order by i.position), '[]')
   from ${orderItems} i where i.organization_id = ${orders}.organization_id and i.order_id = ${orders}.id
-)`.mapWith((list: unknown) => rowsFromJson(orderItems, list));
+)`.mapWith((list: unknown) => readRows(orderItems, list));
 
 /** What is read of an order to answer it, and the tables that it comes from. */
 export const aggregate = {
@@ -88,7 +79,7 @@ const select = (db: Database) =>
 function matchAsked(organizations: readonly string[], filter: OrderFilter): SQL | undefined {
   const ofProducts = (where: SQL | undefined) =>
     sql`${orders.product_id} in (select ${products.id} from ${products}
-      where ${and(ofOrganizations(products.organization_id, organizations), where)})`;
+      where ${and(matchOrganizations(products.organization_id, organizations), where)})`;
   return matchFilters(filter, {
     product_id: matchAny(orders.product_id),
     product_billing_type: (kinds) =>
@@ -98,7 +89,7 @@ function matchAsked(organizations: readonly string[], filter: OrderFilter): SQL 
     customer_id: matchAny(orders.customer_id),
     external_customer_id: (ids) =>
       sql`${orders.customer_id} in (select ${customers.id} from ${customers} where ${and(
-        ofOrganizations(customers.organization_id, organizations),
+        matchOrganizations(customers.organization_id, organizations),
         inArray(customers.external_id, ids),
         isNull(customers.deleted_at),
       )})`,
@@ -113,7 +104,7 @@ function matchAsked(organizations: readonly string[], filter: OrderFilter): SQL 
 
 /** Of the orders that are shown. */
 const isMeant = (organizations: readonly string[], asked: SQL | undefined): SQL | undefined =>
-  and(ofOrganizations(orders.organization_id, organizations), isNumbered, asked);
+  and(matchOrganizations(orders.organization_id, organizations), isNumbered, asked);
 
 /** What orders are of, few of which have many orders: an order has the name of it to be sorted by. */
 const namers = { product: [products, orders.product_id], discount: [discounts, orders.discount_id] } as const;
@@ -125,15 +116,15 @@ const namers = { product: [products, orders.product_id], discount: [discounts, o
 function selectByName(organizations: readonly string[], where: SQL | undefined, key: string, filter: Paging): SQL {
   const [table, column] = namers[key.replace("-", "") as keyof typeof namers];
   const direction = sql.raw(key.startsWith("-") ? "desc" : "asc");
-  const most = offsetOf(filter) + filter.limit;
+  const most = computeOffset(filter) + filter.limit;
   const some = (of: SQL) =>
     sql`select ${orders.id} as id from ${orders} where ${and(where, of)} order by ${orders.id} ${direction} limit ${most}`;
   return sql`(select page.id from (
     select ${table.name} as name, own.id from ${table} cross join lateral (
       ${some(and(eq(orders.organization_id, table.organization_id), eq(column, table.id)) as SQL)}) own
-    where ${ofOrganizations(table.organization_id, organizations)}
+    where ${matchOrganizations(table.organization_id, organizations)}
     union all select null, own.id from (${some(isNull(column))}) own
-  ) page order by page.name ${direction}, page.id ${direction} limit ${filter.limit} offset ${offsetOf(filter)})`;
+  ) page order by page.name ${direction}, page.id ${direction} limit ${filter.limit} offset ${computeOffset(filter)})`;
 }
 
 /** One page of orders, and how many there are. */
@@ -146,11 +137,11 @@ export async function listOrders(db: Database, organizations: readonly string[],
   const page = isByName
     ? select(db).where(
         and(
-          ofOrganizations(orders.organization_id, organizations),
+          matchOrganizations(orders.organization_id, organizations),
           sql`${orders.id} in ${selectByName(organizations, where, key, filter)}`,
         ),
       )
-    : select(db).where(where).limit(filter.limit).offset(offsetOf(filter));
+    : select(db).where(where).limit(filter.limit).offset(computeOffset(filter));
   const items: OrderAggregate[] = await page.orderBy(...order);
   const count = () => db.$count(orders, where);
   return { items, total: await countMatching(db, organizations, "orders", asked, count) };
@@ -177,21 +168,21 @@ const exported = {
   customer_name: customers.name,
 };
 /** All that is asked for, the oldest first, a page at a time: each is found where the one before it ended. */
-export async function* allOrders(
+export async function* walkOrders(
   db: Database,
   organizations: readonly string[],
   filter: OrderFilter,
 ): AsyncGenerator<ExportedOrder[]> {
   let last: ExportedOrder | undefined;
   do {
-    const rows = await nextOrders(db, organizations, filter, last, export_page);
+    const rows = await findNextOrders(db, organizations, filter, last, export_page);
     yield rows;
     last = rows.length === export_page ? rows.at(-1) : undefined;
   } while (last);
 }
 
 /** So many of what is asked for, after the one that was seen last; the oldest first. */
-export function nextOrders(
+export function findNextOrders(
   db: Database,
   organizations: readonly string[],
   filter: OrderFilter,
@@ -235,7 +226,7 @@ export async function refuseLocked<T>(work: PromiseLike<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    if (stateOf(error) !== lock_not_available) throw error;
+    if (readSqlState(error) !== lock_not_available) throw error;
     throw new ApiError("CheckoutLocked", "This checkout is being changed or paid right now. Try again.");
   }
 }
@@ -249,7 +240,7 @@ export async function lockOrderOrRefuse(tx: Tx, key: RowKey): Promise<OrderRow |
 }
 
 /** Add an order. */
-export const insertOrder = gathered(async (tx: Tx, values: (typeof orders.$inferInsert)[]): Promise<OrderRow[]> => {
+export const insertOrder = gatherCalls(async (tx: Tx, values: (typeof orders.$inferInsert)[]): Promise<OrderRow[]> => {
   const rows = await insertRows(tx, orders, values);
   return values.map(({ id }) => {
     const row = rows.find((one) => one.id === id);
@@ -267,7 +258,7 @@ export async function replaceItems(tx: Tx, order: OrderRow, items: (typeof order
 }
 
 /** Add the lines of a new order. */
-export const insertItems = gathered(
+export const insertItems = gatherCalls(
   async (tx: Tx, lists: (typeof orderItems.$inferInsert)[][]): Promise<OrderItemRow[][]> => {
     const items = lists.flat();
     const rows = await insertRows(tx, orderItems, items);
@@ -287,12 +278,12 @@ export async function updateOrder(
   return row;
 }
 
-const gatherUpdates = gathered((tx: Tx, changes: { key: RowKey; patch: Partial<OrderRow> }[]) =>
+const gatherUpdates = gatherCalls((tx: Tx, changes: { key: RowKey; patch: Partial<OrderRow> }[]) =>
   updateRows(tx, orders, changes),
 );
 
 /** Have the buyer of an order told that it is paid. */
-export const noteConfirmation = gathered(
+export const noteConfirmation = gatherCalls(
   async (tx: Tx, due: (typeof orderConfirmations.$inferInsert)[]): Promise<undefined[]> => {
     await addRows(tx, orderConfirmations, due);
     return due.map(() => undefined);
@@ -337,10 +328,10 @@ export async function eraseBuyer(tx: Tx, person: Erased): Promise<void> {
     .update(orders)
     .set({
       billing_name: sql`case when ${isBilled} then ${orders.billing_name} end`,
-      billing_address: sql`case when ${isBilled} then ${orders.billing_address} else ${regionOnly(orders.billing_address)} end`,
+      billing_address: sql`case when ${isBilled} then ${orders.billing_address} else ${keepRegion(orders.billing_address)} end`,
       customer_tax_id: sql`case when ${isBilled} then ${orders.customer_tax_id} end`,
       custom_field_data: {},
-      metadata: unlessNamed(orders.metadata, person),
+      metadata: forgetIfNamed(orders.metadata, person),
     })
     .where(and(eq(orders.organization_id, person.organization_id), eq(orders.customer_id, person.id)));
 }

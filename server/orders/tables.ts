@@ -36,7 +36,7 @@ export type SubscriptionChange = {
 };
 
 /** What an order comes to, as lists are sorted by it: `amount` with its tax, `net_amount` without. */
-export function sortedAmounts(
+export function computeSortedAmounts(
   table: Record<"subtotal_amount" | "discount_amount" | "tax_amount" | "tax_behavior", AnyPgColumn>,
 ) {
   const asked = sql`(${table.subtotal_amount} - ${table.discount_amount})`;
@@ -133,10 +133,10 @@ export const orders = pgTable(
       .on(table.organization_id, table.status, table.id)
       .where(sql`${table.invoice_number} is not null`),
     index("orders_by_amount")
-      .on(table.organization_id, sortedAmounts(table).amount, table.id)
+      .on(table.organization_id, computeSortedAmounts(table).amount, table.id)
       .where(sql`${table.invoice_number} is not null`),
     index("orders_by_net_amount")
-      .on(table.organization_id, sortedAmounts(table).net_amount, table.id)
+      .on(table.organization_id, computeSortedAmounts(table).net_amount, table.id)
       .where(sql`${table.invoice_number} is not null`),
     index("orders_by_customer").on(table.organization_id, table.customer_id),
     index("orders_by_product").on(table.organization_id, table.product_id, table.id),

@@ -75,7 +75,7 @@ const standard = {
 >;
 
 /** The seller as a buyer sees it in a checkout. */
-export function checkoutOrganizationOut(row: OrganizationRow): CheckoutOrganization {
+export function serializeCheckoutOrganization(row: OrganizationRow): CheckoutOrganization {
   const subscription_settings = { ...standard.subscription_settings, ...row.subscription_settings };
   return {
     id: row.id,
@@ -100,8 +100,8 @@ export function checkoutOrganizationOut(row: OrganizationRow): CheckoutOrganizat
 }
 
 /** The seller as it sees itself: every group of settings complete. */
-export function organizationOut(row: OrganizationRow): Organization {
-  const shown = checkoutOrganizationOut(row);
+export function serializeOrganization(row: OrganizationRow): Organization {
+  const shown = serializeCheckoutOrganization(row);
   const open = isReadyForPayment(row);
   return {
     ...shown,
@@ -113,7 +113,7 @@ export function organizationOut(row: OrganizationRow): Organization {
     invoice_settings: { ...standard.invoice_settings, ...row.invoice_settings },
     dispute_settings: {
       auto_accept_below_amount: row.dispute_settings.auto_accept_below_amount ?? null,
-      access: disputePolicyOf(row),
+      access: getDisputePolicy(row),
     },
     embed_hosts: row.embed_hosts,
     embed_hosts_enforced: shown.feature_settings.frame_ancestors_enforced,
@@ -134,14 +134,14 @@ export function organizationOut(row: OrganizationRow): Organization {
 
 export type DisputePolicy = Organization["dispute_settings"]["access"];
 /** Whether a buyer keeps what they bought while their bank wants the money back: until that is lost, unless said otherwise. */
-export const disputePolicyOf = ({ dispute_settings }: Pick<OrganizationRow, "dispute_settings">): DisputePolicy =>
+export const getDisputePolicy = ({ dispute_settings }: Pick<OrganizationRow, "dispute_settings">): DisputePolicy =>
   dispute_settings.access ?? "until_lost";
 
 /** Whether a paid checkout can be confirmed: on one's own server always, unless the organization is blocked (ORG-05). */
 export const isReadyForPayment = (row: Pick<OrganizationRow, "blocked_at">): boolean => row.blocked_at === null;
 
 /** Another organization has the slug (ORG-02). */
-export const slugTaken = (slug: string): Fault =>
+export const describeTakenSlug = (slug: string): Fault =>
   fault(["slug"], "An organization with this slug already exists.", "value_error", slug);
 
 /** Every fault of an update of this organization. */
@@ -214,7 +214,7 @@ export function isEmbedAllowed(origin: string, hosts: readonly string[]): boolea
 
 /** Refuse a page that a checkout is to be shown in, where the seller names those that may and it is none of them (CHK-25). */
 export function checkEmbed(seller: OrganizationRow, origin: string): void {
-  const { embed_hosts, embed_hosts_enforced } = organizationOut(seller);
+  const { embed_hosts, embed_hosts_enforced } = serializeOrganization(seller);
   if (embed_hosts_enforced && !isEmbedAllowed(origin, embed_hosts))
     throw new ApiError("EmbedHostNotAllowed", "This page may not embed the checkouts of this seller.");
 }

@@ -2,12 +2,12 @@ import type { organizations } from "../../shared/api/organizations.ts";
 import type { Service } from "../../shared/contract.ts";
 import { ApiError, invalid, notFound } from "../../shared/errors.ts";
 import { record } from "../lib/audit.ts";
-import { type Ctx, organizationOf } from "../lib/context.ts";
+import { type Ctx, requireOrganization } from "../lib/context.ts";
 import { emit } from "../lib/events.ts";
-import { newId } from "../lib/ids.ts";
-import { pageOf } from "../lib/page.ts";
+import { createId } from "../lib/ids.ts";
+import { buildPage } from "../lib/page.ts";
 import { transact } from "../lib/unit-of-work.ts";
-import { checkUpdate, organizationOut, planUpdate, slugTaken } from "./rules.ts";
+import { checkUpdate, describeTakenSlug, planUpdate, serializeOrganization } from "./rules.ts";
 import {
   findOrganization,
   insertOrganization,
@@ -20,7 +20,7 @@ import {
 export const organizationService: Service<typeof organizations, Ctx> = {
   async list(ctx, { query }) {
     const { items, total } = await listOrganizations(ctx.db, readableBy(ctx), query);
-    return pageOf(items.map(organizationOut), total, query);
+    return buildPage(items.map(serializeOrganization), total, query);
   },
   create: (ctx, { body }) => {
     const { user_id } = ctx.actor;
@@ -32,9 +32,9 @@ export const organizationService: Service<typeof organizations, Ctx> = {
     const now = ctx.clock.now();
     const { name, slug, sandbox = false, ...settings } = body;
     return transact(ctx, async (tx) => {
-      const values = { ...planUpdate({}, settings, now), id: newId(now), name, slug, sandbox, createdAt: now };
+      const values = { ...planUpdate({}, settings, now), id: createId(now), name, slug, sandbox, createdAt: now };
       const made = await insertOrganization(tx, values, user_id);
-      if (!made) throw invalid(slugTaken(slug));
+      if (!made) throw invalid(describeTakenSlug(slug));
       const { row, owner } = made;
       await record(tx, ctx, {
         action: "member.added",
@@ -45,13 +45,13 @@ export const organizationService: Service<typeof organizations, Ctx> = {
         ip_address: ctx.ip,
         user_agent: null,
       });
-      return organizationOut(row);
+      return serializeOrganization(row);
     });
   },
   async get(ctx, { params }) {
     const row = await findOrganization(ctx.db, ownId(ctx, params.id));
     if (!row) throw notFound();
-    return organizationOut(row);
+    return serializeOrganization(row);
   },
   update: (ctx, { params, body }) =>
     transact(ctx, async (tx) => {
@@ -63,7 +63,7 @@ export const organizationService: Service<typeof organizations, Ctx> = {
       const patch = planUpdate(row, body, now);
       const changed =
         Object.keys(patch).length === 0 ? row : await updateOrganization(tx, row.id, { ...patch, modified_at: now });
-      const out = organizationOut(changed);
+      const out = serializeOrganization(changed);
       await emit(tx, ctx, row.id, "organization.updated", out);
       return out;
     }),
@@ -72,14 +72,14 @@ export const organizationService: Service<typeof organizations, Ctx> = {
 /** The organizations that may be read in one request: a key's own, and those of a person where they may read it. */
 const readableBy = (ctx: Ctx): string[] =>
   ctx.actor.user_id === null
-    ? [organizationOf(ctx)]
+    ? [requireOrganization(ctx)]
     : (ctx.actor.memberships ?? []).flatMap(({ organization_id, scopes }) =>
         scopes.has("organizations:read") ? [organization_id] : [],
       );
 
 /** The id, if it is the one of the organization that the request speaks for. */
 function ownId(ctx: Ctx, id: string): string {
-  const own = organizationOf(ctx);
+  const own = requireOrganization(ctx);
   if (id.toLowerCase() !== own.toLowerCase()) throw notFound();
   return own;
 }

@@ -3,8 +3,8 @@ import type { organizations as operations } from "../../shared/api/organizations
 import { member } from "../accounts/tables.ts";
 import { atClockOf } from "../lib/clock.ts";
 import type { Database, Deps, Tx } from "../lib/context.ts";
-import { newId } from "../lib/ids.ts";
-import { type ListQuery, matchFilters, offsetOf, orderBy } from "../lib/page.ts";
+import { createId } from "../lib/ids.ts";
+import { computeOffset, type ListQuery, matchFilters, orderBy } from "../lib/page.ts";
 import type { OrganizationRow } from "./rules.ts";
 import { organization } from "./tables.ts";
 
@@ -31,7 +31,7 @@ export async function listOrganizations(db: Database, ids: string[], filter: Fil
     .where(where)
     .orderBy(...orderBy(filter.sorting, sortable, organization.id))
     .limit(filter.limit)
-    .offset(offsetOf(filter));
+    .offset(computeOffset(filter));
   const [row] = await db.select({ total: count() }).from(organization).where(where);
   return { items, total: row?.total ?? 0 };
 }
@@ -71,7 +71,7 @@ export async function insertOrganization(
   const [row] = await tx.insert(organization).values(values).onConflictDoNothing().returning();
   if (!row) return undefined;
   const place = {
-    id: newId(values.createdAt),
+    id: createId(values.createdAt),
     organizationId: row.id,
     userId,
     role: "owner",

@@ -1,9 +1,9 @@
 import { and, eq, isNull, lte, not } from "drizzle-orm";
 import type { Erased } from "../customers/rules.ts";
 import type { Ctx, Database, Deps, Tx } from "../lib/context.ts";
-import { gathered } from "../lib/gather.ts";
-import { newId } from "../lib/ids.ts";
-import { isAmong, matchKey, type RowKey, sellerOf } from "../lib/rows.ts";
+import { gatherCalls } from "../lib/gather.ts";
+import { createId } from "../lib/ids.ts";
+import { isAmong, matchKey, matchSeller, type RowKey } from "../lib/rows.ts";
 import type { CardOwner, Method } from "../processors/processor.ts";
 import { findExpiryTime, hashFingerprint, type PaymentMethodRow, type PaymentRow, type SetupRow } from "./rules.ts";
 import * as store from "./store.ts";
@@ -21,7 +21,7 @@ export async function keepMethod(
   await store.insertProcessorCustomer(tx, { ...owner, processor_id: customer_processor_id, created_at });
   return store.insertMethod(tx, {
     ...owner,
-    id: newId(created_at),
+    id: createId(created_at),
     created_at,
     processor_id,
     customer_processor_id,
@@ -87,23 +87,25 @@ export async function findMethodOf(
 }
 
 /** Those of some cards that were not deleted, in their order. */
-const gatherMethods = gathered(async (db: Database, wanted: { organization_id: string; ids: readonly string[] }[]) => {
-  const found: PaymentMethodRow[] = await db
-    .select()
-    .from(paymentMethods)
-    .where(
-      and(
-        isAmong(
-          sellerOf(wanted),
-          paymentMethods.id,
-          wanted.flatMap(({ ids }) => ids),
+const gatherMethods = gatherCalls(
+  async (db: Database, wanted: { organization_id: string; ids: readonly string[] }[]) => {
+    const found: PaymentMethodRow[] = await db
+      .select()
+      .from(paymentMethods)
+      .where(
+        and(
+          isAmong(
+            matchSeller(wanted),
+            paymentMethods.id,
+            wanted.flatMap(({ ids }) => ids),
+          ),
+          isNull(paymentMethods.deleted_at),
         ),
-        isNull(paymentMethods.deleted_at),
-      ),
-    );
-  const byId = new Map(found.map((method) => [method.id, method]));
-  return wanted.map(({ ids }) => ids.flatMap((id) => byId.get(id) ?? []));
-});
+      );
+    const byId = new Map(found.map((method) => [method.id, method]));
+    return wanted.map(({ ids }) => ids.flatMap((id) => byId.get(id) ?? []));
+  },
+);
 
 /** The first of these cards that can still be charged with this account of the processor. */
 export async function findChargeable(

@@ -1,5 +1,5 @@
 import type { Deps } from "../lib/context.ts";
-import { defineSignal, signal } from "../lib/reactions.ts";
+import { defineSignal, sendSignal } from "../lib/reactions.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { findClockOf } from "../organizations/store.ts";
 import type { DisputeEvent, ProcessorEvent, RefundEvent } from "../processors/processor.ts";
@@ -39,7 +39,7 @@ export async function recordProcessorEvent(server: Deps, event: ProcessorEvent):
       return store.noteProcessorEvent(tx, event, isNew ? at_once : undefined);
     const payment = isNew ? await store.findCharge(tx, event) : undefined;
     if (!payment) return;
-    if (event.kind === "refund") await signal(tx, deps, refundTold, { event, payment });
-    else await signal(tx, deps, disputeTold, { event, payment });
+    if (event.kind === "refund") await sendSignal(tx, deps, refundTold, { event, payment });
+    else await sendSignal(tx, deps, disputeTold, { event, payment });
   });
 }

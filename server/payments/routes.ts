@@ -1,9 +1,9 @@
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { ApiError, notFound } from "../../shared/errors.ts";
-import { limitCards } from "../http/opening.ts";
+import { limitCards } from "../http/checkout-limits.ts";
 import type { Deps } from "../lib/context.ts";
-import { faultsOf } from "../lib/faults.ts";
+import { readFaults } from "../lib/validation-errors.ts";
 import { findClockOf } from "../organizations/store.ts";
 import type { Answered, TestControls } from "../processors/processor.ts";
 import { recordProcessorEvent } from "./notices.ts";
@@ -56,7 +56,7 @@ const read = <T extends z.ZodType>(schema: T, body: unknown): z.output<T> => {
   // What was typed into a card's form is never repeated: it may be somebody's real card.
   throw new ApiError(
     "RequestValidationError",
-    faultsOf(["body"], result.error.issues, body).map(({ input: _, ...fault }) => fault),
+    readFaults(["body"], result.error.issues, body).map(({ input: _, ...fault }) => fault),
   );
 };
 

@@ -3,29 +3,29 @@ import type { payments } from "../../shared/api/payments.ts";
 import type { Service } from "../../shared/contract.ts";
 import { notFound } from "../../shared/errors.ts";
 import { type CustomerKey, findCustomer } from "../customers/store.ts";
-import { type Ctx, organizationOf, organizationsOf } from "../lib/context.ts";
-import { type Paging, pageOf } from "../lib/page.ts";
+import { type Ctx, requireOrganization, requireOrganizations } from "../lib/context.ts";
+import { buildPage, type Paging } from "../lib/page.ts";
 import { serializeMethod, serializePayment } from "./rules.ts";
 import { findPayment, listMethods, listPayments } from "./store.ts";
 
 /** The payments of the API. */
 export const paymentService: Service<typeof payments, Ctx> = {
   async list(ctx, { query }) {
-    const { items, total } = await listPayments(ctx.db, organizationsOf(ctx), query);
-    return pageOf(items.map(serializePayment), total, query);
+    const { items, total } = await listPayments(ctx.db, requireOrganizations(ctx), query);
+    return buildPage(items.map(serializePayment), total, query);
   },
   async get(ctx, { params }) {
-    const found = await findPayment(ctx.db, organizationOf(ctx), params.id);
+    const found = await findPayment(ctx.db, requireOrganization(ctx), params.id);
     if (!found) throw notFound();
     return serializePayment(found);
   },
 };
 
 async function methodsOf(ctx: Ctx, key: CustomerKey, query: Paging) {
-  const customer = await findCustomer(ctx.db, organizationOf(ctx), key);
+  const customer = await findCustomer(ctx.db, requireOrganization(ctx), key);
   if (!customer) throw notFound();
   const { items, total } = await listMethods(ctx.db, customer, query);
-  return pageOf(
+  return buildPage(
     items.map((row) => serializeMethod(row, customer)),
     total,
     query,

@@ -1,11 +1,11 @@
 import { ApiError } from "../../shared/errors.ts";
 import { adoptMethod } from "../customers/service.ts";
-import { serverClock } from "../lib/clock.ts";
+import { getServerClock } from "../lib/clock.ts";
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
 import { doTogether } from "../lib/gather.ts";
-import { newId } from "../lib/ids.ts";
-import { loggable } from "../lib/loggable.ts";
-import { defineSignal, signal } from "../lib/reactions.ts";
+import { createId } from "../lib/ids.ts";
+import { redactError } from "../lib/loggable.ts";
+import { defineSignal, sendSignal } from "../lib/reactions.ts";
 import type { RowKey } from "../lib/rows.ts";
 import { seal, unseal } from "../lib/secrets.ts";
 import { transact, transactEach } from "../lib/unit-of-work.ts";
@@ -59,11 +59,11 @@ export function planStart(deps: Pick<Deps, "clock" | "processor">, order: OrderR
 export function planAttempt({ clock, processor }: Pick<Deps, "clock" | "processor">, organization_id: string) {
   const now = clock.now();
   return {
-    id: newId(now),
+    id: createId(now),
     organization_id,
     created_at: now,
     account: processor.account,
-    requested_at: serverClock(clock).now(),
+    requested_at: getServerClock(clock).now(),
     reconcile_due_at: new Date(now.getTime() + reconcile_after_ms),
   };
 }
@@ -119,16 +119,16 @@ async function settleWithin(tx: Tx, deps: Deps | Ctx, key: RowKey, intent: Inten
   const isPaid = patch.status === "succeeded" && !patch.is_surplus;
   const kept = isPaid && payment.keep && intent.method ? await keepMethod(tx, deps, payment, intent.method) : null;
   const moved = await store.updatePayment(tx, payment, { ...patch, ...(kept ? { payment_method_id: kept.id } : {}) });
-  if (moved.status === "pending") await signal(tx, deps, paymentWaiting, { order, intent });
+  if (moved.status === "pending") await sendSignal(tx, deps, paymentWaiting, { order, intent });
   else if (moved.status !== payment.status) {
     if (moved.status === "failed")
-      await signal(tx, deps, paymentFailed, {
+      await sendSignal(tx, deps, paymentFailed, {
         order,
         reason: moved.decline_reason,
         trigger: moved.trigger,
         payment_method_id: moved.payment_method_id,
       });
-    else if (moved.is_surplus) await signal(tx, deps, paymentSurplus, moved);
+    else if (moved.is_surplus) await sendSignal(tx, deps, paymentSurplus, moved);
     else await finishOrder(tx, deps, aggregate, { kept, wasLost: payment.status === "failed", isCharged: true });
   }
   return { status: moved.status, intent, message: moved.decline_message };
@@ -190,7 +190,7 @@ export async function attempt<T>(
   } catch (error) {
     // The card may have been charged, so the buyer must not be told that it failed.
     log.error(
-      { error: loggable(error), ...fields },
+      { error: redactError(error), ...fields },
       "What the processor said could not be written; it will be tried again.",
     );
     return unsettled;

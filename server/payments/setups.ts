@@ -1,7 +1,7 @@
 import type { CustomerRow } from "../customers/rules.ts";
 import { adoptMethod, chooseMethod } from "../customers/service.ts";
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
-import { defineSignal, signal } from "../lib/reactions.ts";
+import { defineSignal, sendSignal } from "../lib/reactions.ts";
 import type { RowKey } from "../lib/rows.ts";
 import { seal, unseal } from "../lib/secrets.ts";
 import { transact } from "../lib/unit-of-work.ts";
@@ -112,10 +112,10 @@ export function settleSetup(deps: Deps | Ctx, key: RowKey, outcome: SetupOutcome
     if (patch.status === "succeeded" && !outcome.method) throw new Error(`The set-up ${key.id} kept no card.`);
     const kept = isStarted && outcome.method ? await keepMethod(tx, deps, setup, outcome.method) : null;
     const moved = await store.updateSetup(tx, setup, { ...patch, ...(kept ? { payment_method_id: kept.id } : {}) });
-    if (moved.status === "pending") await signal(tx, deps, paymentWaiting, { order, intent: outcome });
+    if (moved.status === "pending") await sendSignal(tx, deps, paymentWaiting, { order, intent: outcome });
     else if (moved.status !== setup.status) {
       if (moved.status === "failed")
-        await signal(tx, deps, paymentFailed, { order, reason: moved.decline_reason, trigger: null });
+        await sendSignal(tx, deps, paymentFailed, { order, reason: moved.decline_reason, trigger: null });
       else if (kept)
         await finishOrder(tx, deps, aggregate, { kept, wasLost: setup.status === "failed", isCharged: false });
     }
@@ -137,7 +137,7 @@ async function settleFree(tx: Tx, deps: Deps | Ctx, setup: SetupRow, outcome: Se
   else if (kept) await adoptMethod(tx, deps, customer, kept.id);
   const { organization_id, subscription_id, customer_id } = setup;
   if (kept && subscription_id !== null)
-    await signal(tx, deps, cardLeft, {
+    await sendSignal(tx, deps, cardLeft, {
       subscription: { organization_id, id: subscription_id },
       customer_id,
       method: kept,

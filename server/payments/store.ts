@@ -5,17 +5,17 @@ import { ApiError } from "../../shared/errors.ts";
 import { customers } from "../customers/tables.ts";
 import { discounts } from "../discounts/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { gathered } from "../lib/gather.ts";
+import { gatherCalls } from "../lib/gather.ts";
 import {
+  computeOffset,
   type ListQuery,
   matchAny,
   matchFilters,
-  offsetOf,
-  ofOrganizations,
+  matchOrganizations,
   orderBy,
   type Paging,
 } from "../lib/page.ts";
-import { followKey, insertRows, isAmong, matchKey, type RowKey, sellerOf, updateRows } from "../lib/rows.ts";
+import { followKey, insertRows, isAmong, matchKey, matchSeller, type RowKey, updateRows } from "../lib/rows.ts";
 import { countMatching } from "../lib/tallies.ts";
 import type { OrderRow } from "../orders/rules.ts";
 import { aggregate, ofCustomer, ofDiscount, ofProduct, ofSubscription } from "../orders/store.ts";
@@ -46,7 +46,7 @@ const anyOfEmails = (emails: string[]): SQL => inArray(sql`lower(${payments.cust
 export async function listPayments(db: Database, organizations: readonly string[], filter: Filter) {
   const ofOrders = (where: SQL | undefined) =>
     sql`${payments.order_id} in (select ${orders.id} from ${orders}
-      where ${and(ofOrganizations(orders.organization_id, organizations), where)})`;
+      where ${and(matchOrganizations(orders.organization_id, organizations), where)})`;
   const asked = matchFilters(filter, {
     checkout_id: (ids) => ofOrders(inArray(orders.checkout_id, ids)),
     order_id: (ids) => ofOrders(and(inArray(orders.id, ids), isNotNull(orders.invoice_number))),
@@ -55,7 +55,7 @@ export async function listPayments(db: Database, organizations: readonly string[
     method: matchAny(payments.method),
     customer_email: (emails) => anyOfEmails(emails.map((email) => email.toLowerCase())),
   });
-  const where = and(ofOrganizations(payments.organization_id, organizations), asked);
+  const where = and(matchOrganizations(payments.organization_id, organizations), asked);
   const items: PaymentAggregate[] = await db
     .select(shown)
     .from(payments)
@@ -63,7 +63,7 @@ export async function listPayments(db: Database, organizations: readonly string[
     .where(where)
     .orderBy(...orderBy(filter.sorting, sortable, payments.id))
     .limit(filter.limit)
-    .offset(offsetOf(filter));
+    .offset(computeOffset(filter));
   const count = () => db.$count(payments, where);
   return { items, total: await countMatching(db, organizations, "payments", asked, count) };
 }
@@ -83,7 +83,7 @@ export async function findPayment(
 }
 
 /** A payment and its order with all that it is answered with; payment and order are kept until the transaction ends. */
-export const lockPayment = gathered(async (tx: Tx, keys: RowKey[]) => {
+export const lockPayment = gatherCalls(async (tx: Tx, keys: RowKey[]) => {
   let found = await lockPayments(tx, keys);
   // Where the order got another buyer or product while its lock was waited for, the row is passed over; asked again it is there.
   if (found.length < keys.length) found = await lockPayments(tx, keys);
@@ -101,7 +101,7 @@ const lockPayments = (tx: Tx, keys: RowKey[]) =>
     .leftJoin(subscriptions, ofSubscription)
     .where(
       isAmong(
-        sellerOf(keys),
+        matchSeller(keys),
         payments.id,
         keys.map(({ id }) => id),
       ),
@@ -129,11 +129,11 @@ export async function insertPayment(tx: Tx, values: typeof payments.$inferInsert
   return row;
 }
 
-const gatherInserts = gathered(async (tx: Tx, values: (typeof payments.$inferInsert)[]) => {
+const gatherInserts = gatherCalls(async (tx: Tx, values: (typeof payments.$inferInsert)[]) => {
   const rows = await insertRows(tx, payments, values, { orNothing: true });
   return values.map(({ id }) => rows.find((row) => row.id === id));
 });
-const gatherUpdates = gathered((tx: Tx, changes: { key: RowKey; patch: Partial<PaymentRow> }[]) =>
+const gatherUpdates = gatherCalls((tx: Tx, changes: { key: RowKey; patch: Partial<PaymentRow> }[]) =>
   updateRows(tx, payments, changes),
 );
 
@@ -340,7 +340,7 @@ export async function listMethods(db: Database, { organization_id, id }: RowKey,
     .where(where)
     .orderBy(desc(paymentMethods.created_at), desc(paymentMethods.id))
     .limit(paging.limit)
-    .offset(offsetOf(paging));
+    .offset(computeOffset(paging));
   const [row] = await db.select({ total: count() }).from(paymentMethods).where(where);
   return { items, total: row?.total ?? 0 };
 }

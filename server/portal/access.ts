@@ -2,52 +2,52 @@ import { ApiError, notFound } from "../../shared/errors.ts";
 import { findAccounts } from "../customer-accounts/store.ts";
 import type { CustomerRow } from "../customers/rules.ts";
 import { findCustomer } from "../customers/store.ts";
-import { type Ctx, type Database, organizationOf } from "../lib/context.ts";
+import { type Ctx, type Database, requireOrganization } from "../lib/context.ts";
 import { isManager } from "../members/rules.ts";
 import type { OrganizationRow } from "../organizations/rules.ts";
 import { findOrganization } from "../organizations/store.ts";
 
 /** Whom a request with a customer session speaks for. */
-export function askerOf({ actor }: Ctx): { organization_id: string } & NonNullable<Ctx["actor"]["customer"]> {
+export function getAsker({ actor }: Ctx): { organization_id: string } & NonNullable<Ctx["actor"]["customer"]> {
   if (!actor.customer) throw new Error("A customer's operation without a customer was reached.");
-  return { organization_id: organizationOf({ actor }), ...actor.customer };
+  return { organization_id: requireOrganization({ actor }), ...actor.customer };
 }
 
 /** The customer was there when the request began, and the session, too. */
-export const ended = () => new ApiError("invalid_token", "The customer session has ended.");
+export const createEndedError = () => new ApiError("invalid_token", "The customer session has ended.");
 
 /** The customer who asks. */
 export async function findAsker(ctx: Ctx, db: Database = ctx.db): Promise<CustomerRow> {
-  const { organization_id, customer_id } = askerOf(ctx);
+  const { organization_id, customer_id } = getAsker(ctx);
   const row = await findCustomer(db, organization_id, { id: customer_id });
-  if (!row) throw ended();
+  if (!row) throw createEndedError();
   return row;
 }
 
 /** The accounts elsewhere of the customer who asks. */
-export const findOwnAccounts = (ctx: Ctx, db: Database = ctx.db) => findAccounts(db, accountOwnerOf(ctx));
+export const findOwnAccounts = (ctx: Ctx, db: Database = ctx.db) => findAccounts(db, getAccountOwner(ctx));
 
 /** Whose accounts elsewhere are the asker's: of a team each of its people has their own. */
-export function accountOwnerOf(ctx: Ctx) {
-  const { organization_id, customer_id, member } = askerOf(ctx);
+export function getAccountOwner(ctx: Ctx) {
+  const { organization_id, customer_id, member } = getAsker(ctx);
   return { organization_id, customer_id, member_id: member?.id ?? null };
 }
 
 /** The seller of the customer who asks. */
 export async function findSellerOf(ctx: Ctx, db: Database = ctx.db): Promise<OrganizationRow> {
-  const seller = await findOrganization(db, organizationOf(ctx));
-  if (!seller) throw ended();
+  const seller = await findOrganization(db, requireOrganization(ctx));
+  if (!seller) throw createEndedError();
   return seller;
 }
 
 /** What is not the asker's own does not exist for them (CUP-05). */
 export function checkOwn<T extends { customer_id: string }>(ctx: Ctx, found: T | undefined): T {
-  if (found?.customer_id !== askerOf(ctx).customer_id) throw notFound();
+  if (found?.customer_id !== getAsker(ctx).customer_id) throw notFound();
   return found;
 }
 
 /** Of the people of a team, whose things alone are shown to who asks; null where they see all of the customer's. */
 export function ownOnly(ctx: Ctx): string | null {
-  const { member } = askerOf(ctx);
+  const { member } = getAsker(ctx);
   return member && !isManager(member.role) ? member.id : null;
 }

@@ -4,14 +4,14 @@ import { notFound } from "../../shared/errors.ts";
 import { beginConnecting, disconnect } from "../customer-accounts/service.ts";
 import type { Ctx } from "../lib/context.ts";
 import { transact } from "../lib/unit-of-work.ts";
-import { accountOwnerOf, askerOf } from "./access.ts";
+import { getAccountOwner, getAsker } from "./access.ts";
 
 /** What customers do with their accounts elsewhere (CUP-23). */
 export const portalAccountService: Service<typeof portalAccounts, Ctx> = {
-  authorize: (ctx, { query }) => beginConnecting(ctx, askerOf(ctx), query),
+  authorize: (ctx, { query }) => beginConnecting(ctx, getAsker(ctx), query),
   async delete(ctx, { params }) {
     const platform = platforms.find((one) => one === params.platform);
     if (!platform) throw notFound();
-    await transact(ctx, (tx) => disconnect(tx, ctx, accountOwnerOf(ctx), platform));
+    await transact(ctx, (tx) => disconnect(tx, ctx, getAccountOwner(ctx), platform));
   },
 };

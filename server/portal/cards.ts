@@ -14,7 +14,7 @@ import { listMethods } from "../payments/store.ts";
 import { isBillable, type SubscriptionAggregate } from "../subscriptions/rules.ts";
 import { emitSubscription } from "../subscriptions/serialize.ts";
 import { findLiving, lockSubscription, updateSubscription } from "../subscriptions/store.ts";
-import { askerOf, findAsker } from "./access.ts";
+import { findAsker, getAsker } from "./access.ts";
 
 /** What has become of a card that is left: kept, waiting for its owner's bank, or refused. */
 async function answer(ctx: Ctx, setup: SetupRow, settled: Settled): Promise<CustomerPaymentMethodCreateResponse> {
@@ -45,7 +45,7 @@ async function leaveCard(ctx: Ctx, body: { confirmation_token_id: string; set_de
 
 /** Go on once the bank was asked: the processor says what became of it. */
 async function goOn(ctx: Ctx, setup_intent_id: string, set_default: boolean) {
-  const { organization_id, customer_id: id } = askerOf(ctx);
+  const { organization_id, customer_id: id } = getAsker(ctx);
   const setup = await findFreeSetup(ctx.db, { organization_id, customer_id: id }, setup_intent_id);
   if (!setup) throw notFound();
   const settled =
@@ -68,7 +68,7 @@ const isCharged = ({ row, customer }: SubscriptionAggregate, id: string): boolea
  * (CUP-17).
  */
 async function takeAway(tx: Tx, ctx: Ctx, id: string): Promise<void> {
-  const { organization_id, customer_id } = askerOf(ctx);
+  const { organization_id, customer_id } = getAsker(ctx);
   // Before their subscriptions, as whoever ends all of them locks their customer first.
   const customer = await lockCustomer(tx, organization_id, { id: customer_id });
   const card = await findMethod(tx, { organization_id, id });
@@ -97,7 +97,7 @@ const cards_max = 100;
 /** What customers do with their cards. */
 export const portalCardService: Service<typeof portalCards, Ctx> = {
   list: (ctx, { query }) =>
-    customerCardService.listPaymentMethods(ctx, { params: { id: askerOf(ctx).customer_id }, query }),
+    customerCardService.listPaymentMethods(ctx, { params: { id: getAsker(ctx).customer_id }, query }),
   create: (ctx, { body }) => leaveCard(ctx, body),
   confirm: (ctx, { body }) => goOn(ctx, body.setup_intent_id, body.set_default),
   delete: (ctx, { params }) => transact(ctx, (tx) => takeAway(tx, ctx, params.id)),

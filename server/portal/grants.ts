@@ -4,18 +4,18 @@ import type { CustomerOrganization } from "../../shared/api/portal.ts";
 import type { CustomerBenefitGrant, portalGrants } from "../../shared/api/portal-grants.ts";
 import type { Service } from "../../shared/contract.ts";
 import { fault, invalid, notFound, notPermitted } from "../../shared/errors.ts";
-import { benefitOut } from "../benefits/rules.ts";
+import { serializeBenefit } from "../benefits/rules.ts";
 import { type AccountRow, findAccount } from "../customer-accounts/store.ts";
 import { giveAgain, takeForNow } from "../grants/engine.ts";
 import { outsideOf } from "../grants/kinds/index.ts";
-import { missingAccount } from "../grants/kinds/outside.ts";
-import { type Grant, grantOut } from "../grants/rules.ts";
+import { describeMissingAccount } from "../grants/kinds/outside.ts";
+import { type Grant, serializeGrant } from "../grants/rules.ts";
 import { findGrant, lockHolders } from "../grants/store.ts";
 import type { Ctx, Database, Tx } from "../lib/context.ts";
-import { pageOf } from "../lib/page.ts";
+import { buildPage } from "../lib/page.ts";
 import { transact } from "../lib/unit-of-work.ts";
-import { askerOf, findOwnAccounts, findSellerOf, ownOnly } from "./access.ts";
-import { portalCustomerOut, portalOrganizationOut } from "./rules.ts";
+import { findOwnAccounts, findSellerOf, getAsker, ownOnly } from "./access.ts";
+import { serializePortalCustomer, serializePortalOrganization } from "./rules.ts";
 import { listOwnGrants } from "./store.ts";
 
 /** What a kind says of itself to those who have it: no secrets of the seller's. */
@@ -30,30 +30,30 @@ function shownProperties(benefit: Benefit): unknown {
 
 function show(given: Grant, organization: CustomerOrganization, accounts: readonly AccountRow[]): CustomerBenefitGrant {
   const { benefit, customer } = given;
-  const { member: _, ...grant } = grantOut(given);
-  const kind = benefitOut(benefit);
+  const { member: _, ...grant } = serializeGrant(given);
+  const kind = serializeBenefit(benefit);
   const shown = { ...kind, organization, properties: shownProperties(kind) };
   // Each kind has the shape of its own, which its properties were checked by.
-  return { ...grant, customer: portalCustomerOut(customer, accounts), benefit: shown } as CustomerBenefitGrant;
+  return { ...grant, customer: serializePortalCustomer(customer, accounts), benefit: shown } as CustomerBenefitGrant;
 }
 
 /** Something that the asker was given. */
 async function findOwn(ctx: Ctx, id: string, db: Database = ctx.db): Promise<Grant> {
-  const { organization_id, customer_id } = askerOf(ctx);
+  const { organization_id, customer_id } = getAsker(ctx);
   const found = await findGrant(db, { organization_id, id });
   const own = ownOnly(ctx);
   if (found?.row.customer_id !== customer_id || (own !== null && found.row.member_id !== own)) throw notFound();
   return found;
 }
 
-const organizationOf = async (ctx: Ctx) => portalOrganizationOut(await findSellerOf(ctx));
+const organizationOf = async (ctx: Ctx) => serializePortalOrganization(await findSellerOf(ctx));
 
 const showOne = async (ctx: Ctx, id: string): Promise<CustomerBenefitGrant> =>
   show(await findOwn(ctx, id), await organizationOf(ctx), await findOwnAccounts(ctx));
 
 /** Say to which account something is to be given, or that it is to be given to none for now (BEN-80). */
 async function chooseAccount(tx: Tx, ctx: Ctx, id: string, body: Choice): Promise<void> {
-  const { organization_id, customer_id } = askerOf(ctx);
+  const { organization_id, customer_id } = getAsker(ctx);
   await findOwn(ctx, id, tx);
   await lockHolders(tx, organization_id, [customer_id]);
   const found = await findOwn(ctx, id, tx);
@@ -66,7 +66,7 @@ async function chooseAccount(tx: Tx, ctx: Ctx, id: string, body: Choice): Promis
   const outside = Object.values(outsideOf).find(({ type }) => type === found.benefit.type);
   const { error, access_id, properties: had } = found.row;
   if (account_id === null) {
-    if (outside && access_id !== null) await takeForNow(tx, ctx, found, missingAccount(outside.platform));
+    if (outside && access_id !== null) await takeForNow(tx, ctx, found, describeMissingAccount(outside.platform));
     return;
   }
   const account = outside && (await findAccount(tx, found.row, outside.platform));
@@ -79,9 +79,9 @@ type Choice = z.output<typeof portalGrants.update.body>;
 /** What customers do with what they were given (CUP-21). */
 export const portalGrantService: Service<typeof portalGrants, Ctx> = {
   async list(ctx, { query }) {
-    const { items, total } = await listOwnGrants(ctx.db, askerOf(ctx), { ...query, own_only: ownOnly(ctx) });
+    const { items, total } = await listOwnGrants(ctx.db, getAsker(ctx), { ...query, own_only: ownOnly(ctx) });
     const [organization, accounts] = [await organizationOf(ctx), await findOwnAccounts(ctx)];
-    return pageOf(
+    return buildPage(
       items.map((grant) => show(grant, organization, accounts)),
       total,
       query,

@@ -3,18 +3,18 @@ import type { Service } from "../../shared/contract.ts";
 import { notFound } from "../../shared/errors.ts";
 import { listFilesOfCustomer } from "../downloads/service.ts";
 import type { Ctx } from "../lib/context.ts";
-import { pageOf } from "../lib/page.ts";
+import { buildPage } from "../lib/page.ts";
 import { transact } from "../lib/unit-of-work.ts";
-import { activationOut, type Key, keyOut } from "../license-keys/rules.ts";
+import { type Key, serializeActivation, serializeKey } from "../license-keys/rules.ts";
 import { replaceKey } from "../license-keys/service.ts";
 import { findActivations, findKey, listKeys, lockKey } from "../license-keys/store.ts";
-import { askerOf, ownOnly } from "./access.ts";
+import { getAsker, ownOnly } from "./access.ts";
 import { findBenefitsOfMember } from "./store.ts";
 
 /** A key of the asker's, or of the team's that they see all of. */
 function checkOwnKey(ctx: Ctx, found: Key | undefined): Key {
   const own = ownOnly(ctx);
-  if (found?.row.customer_id !== askerOf(ctx).customer_id || (own !== null && found.row.member_id !== own))
+  if (found?.row.customer_id !== getAsker(ctx).customer_id || (own !== null && found.row.member_id !== own))
     throw notFound();
   return found;
 }
@@ -22,28 +22,28 @@ function checkOwnKey(ctx: Ctx, found: Key | undefined): Key {
 /** What customers see of their license keys, and do with them. */
 export const portalKeyService: Service<typeof portalKeys, Ctx> = {
   async list(ctx, { query }) {
-    const { organization_id, customer_id } = askerOf(ctx);
+    const { organization_id, customer_id } = getAsker(ctx);
     const { items, total } = await listKeys(ctx.db, [organization_id], {
       ...query,
       customer_id,
       member_id: ownOnly(ctx) ?? undefined,
     });
-    return pageOf(
-      items.map((key) => keyOut(key, ctx.config.secrets)),
+    return buildPage(
+      items.map((key) => serializeKey(key, ctx.config.secrets)),
       total,
       query,
     );
   },
   async get(ctx, { params }) {
-    const { organization_id } = askerOf(ctx);
+    const { organization_id } = getAsker(ctx);
     const found = checkOwnKey(ctx, await findKey(ctx.db, { organization_id, id: params.id }));
-    const activations = (await findActivations(ctx.db, found.row)).map(activationOut);
-    return { ...keyOut(found, ctx.config.secrets), activations };
+    const activations = (await findActivations(ctx.db, found.row)).map(serializeActivation);
+    return { ...serializeKey(found, ctx.config.secrets), activations };
   },
   /** Another text for a key that has become known, without asking the seller; what counts goes on. */
   rotate: (ctx, { params }) =>
     transact(ctx, async (tx) => {
-      const { organization_id } = askerOf(ctx);
+      const { organization_id } = getAsker(ctx);
       return replaceKey(tx, ctx, checkOwnKey(ctx, await lockKey(tx, { organization_id, id: params.id })));
     }),
 };
@@ -52,11 +52,11 @@ export const portalKeyService: Service<typeof portalKeys, Ctx> = {
 export const portalDownloadService: Service<typeof portalDownloads, Ctx> = {
   async list(ctx, { query }) {
     const own = ownOnly(ctx);
-    if (own === null) return listFilesOfCustomer(ctx, askerOf(ctx), query);
-    const theirs = await findBenefitsOfMember(ctx.db, askerOf(ctx).organization_id, own);
+    if (own === null) return listFilesOfCustomer(ctx, getAsker(ctx), query);
+    const theirs = await findBenefitsOfMember(ctx.db, getAsker(ctx).organization_id, own);
     const asked = query.benefit_id ? theirs.filter((id) => query.benefit_id?.includes(id)) : theirs;
     // A list that is empty would be no filter.
-    if (asked.length === 0) return pageOf([], 0, query);
-    return listFilesOfCustomer(ctx, askerOf(ctx), { ...query, benefit_id: asked });
+    if (asked.length === 0) return buildPage([], 0, query);
+    return listFilesOfCustomer(ctx, getAsker(ctx), { ...query, benefit_id: asked });
   },
 };

@@ -1,6 +1,6 @@
 import { lt, sql } from "drizzle-orm";
 import { forgetRows, type Sweep } from "../lib/sweeps.ts";
-import { code_mails, mailCode } from "./sign-in.ts";
+import { code_mails, sendCode } from "./sign-in.ts";
 import { portalCodes } from "./tables.ts";
 
 /** Those who have asked for a code. */
@@ -16,7 +16,7 @@ export const codeMailing: Sweep = {
   },
   parallel: 4,
   share: 2,
-  work: (deps, [key]) => mailCode(deps, key),
+  work: (deps, [key]) => sendCode(deps, key),
 };
 
 /** Codes that have expired are forgotten. */

@@ -4,22 +4,22 @@ import { notFound, notPermitted } from "../../shared/errors.ts";
 import type { CustomerRow } from "../customers/rules.ts";
 import { lockCustomer } from "../customers/store.ts";
 import type { Ctx, Tx } from "../lib/context.ts";
-import { pageOf } from "../lib/page.ts";
+import { buildPage } from "../lib/page.ts";
 import { transact } from "../lib/unit-of-work.ts";
-import { type MemberRow, portalMemberOut } from "../members/rules.ts";
+import { type MemberRow, serializePortalMember } from "../members/rules.ts";
 import { addMember, changeMember, removeMember } from "../members/service.ts";
 import { findMember, listMembers } from "../members/store.ts";
-import { askerOf, ended, findAsker } from "./access.ts";
+import { createEndedError, findAsker, getAsker } from "./access.ts";
 
 /** Who asks is the owner, or the customer as such. */
-const isOwner = (ctx: Ctx): boolean => (askerOf(ctx).member?.role ?? "owner") === "owner";
+const isOwner = (ctx: Ctx): boolean => (getAsker(ctx).member?.role ?? "owner") === "owner";
 
 /** Do something with the asker's team, with its lock. */
 const withTeam = <T>(ctx: Ctx, work: (tx: Tx, team: CustomerRow) => Promise<T>): Promise<T> =>
   transact(ctx, async (tx) => {
-    const { organization_id, customer_id: id } = askerOf(ctx);
+    const { organization_id, customer_id: id } = getAsker(ctx);
     const team = await lockCustomer(tx, organization_id, { id });
-    if (!team || team.deleted_at !== null) throw ended();
+    if (!team || team.deleted_at !== null) throw createEndedError();
     return work(tx, team);
   });
 
@@ -35,27 +35,27 @@ export const portalMemberService: Service<typeof portalMembers, Ctx> = {
     const team = await findAsker(ctx);
     const filter = { ...query, customer_id: team.id, sorting: ["created_at" as const] };
     const { items, total } = await listMembers(ctx.db, [team.organization_id], filter);
-    return pageOf(items.map(portalMemberOut), total, query);
+    return buildPage(items.map(serializePortalMember), total, query);
   },
   create: (ctx, { body }) =>
     withTeam(ctx, async (tx, team) => {
       if (body.role === "owner" && !isOwner(ctx)) throw notPermitted("Only the owner hands the team over.");
-      return portalMemberOut(await addMember(tx, ctx, team, body));
+      return serializePortalMember(await addMember(tx, ctx, team, body));
     }),
   update: (ctx, { params, body }) =>
     withTeam(ctx, async (tx, team) => {
       const row = await findOther(tx, team, params.id);
       const { role } = body;
       if (role !== undefined && role !== row.role) {
-        if (row.id === askerOf(ctx).member?.id) throw notPermitted("Nobody changes what they are themselves.");
+        if (row.id === getAsker(ctx).member?.id) throw notPermitted("Nobody changes what they are themselves.");
         if (role === "owner" && !isOwner(ctx)) throw notPermitted("Only the owner hands the team over.");
       }
-      return portalMemberOut(await changeMember(tx, ctx, team, row, body));
+      return serializePortalMember(await changeMember(tx, ctx, team, row, body));
     }),
   delete: (ctx, { params }) =>
     withTeam(ctx, async (tx, team) => {
       const row = await findOther(tx, team, params.id);
-      if (row.id === askerOf(ctx).member?.id) throw notPermitted("Nobody removes themselves.");
+      if (row.id === getAsker(ctx).member?.id) throw notPermitted("Nobody removes themselves.");
       await removeMember(tx, ctx, row);
     }),
 };

@@ -9,8 +9,8 @@ import type {
 import type { Service } from "../../shared/contract.ts";
 import { ApiError, fault, invalid, notFound } from "../../shared/errors.ts";
 import { answerLink, fetchDocument, invoiceService } from "../invoices/service.ts";
-import { type Ctx, organizationOf, type Tx } from "../lib/context.ts";
-import { pageOf } from "../lib/page.ts";
+import { type Ctx, requireOrganization, type Tx } from "../lib/context.ts";
+import { buildPage } from "../lib/page.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { isPaid, type OrderAggregate, serializeOrder } from "../orders/rules.ts";
 import { orderService } from "../orders/service.ts";
@@ -18,12 +18,12 @@ import { findOrder, listOrders, lockOrder } from "../orders/store.ts";
 import { findChargeable, findUnderWay } from "../payments/methods.ts";
 import type { PaymentRow } from "../payments/rules.ts";
 import { chargePayment, startPayment, startSavedPayment } from "../payments/settlement.ts";
-import { checkoutProductOut } from "../products/rules.ts";
+import { serializeCheckoutProduct } from "../products/rules.ts";
 import { findProducts } from "../products/store.ts";
 import { advanceSubscription } from "../subscriptions/billing.ts";
 import { lockWithOrders } from "../subscriptions/store.ts";
-import { askerOf, findSellerOf } from "./access.ts";
-import { portalOrganizationOut } from "./rules.ts";
+import { findSellerOf, getAsker } from "./access.ts";
+import { serializePortalOrganization } from "./rules.ts";
 import { countTries, findLastTry } from "./store.ts";
 
 /** So often a customer may try to pay one order by themselves (ORD-27). */
@@ -32,9 +32,11 @@ const tries_max = 5;
 /** Orders as their customer sees them. */
 async function show(ctx: Ctx, found: readonly Order[]): Promise<CustomerOrder[]> {
   if (found.length === 0) return [];
-  const organization = portalOrganizationOut(await findSellerOf(ctx));
+  const organization = serializePortalOrganization(await findSellerOf(ctx));
   const goods = await findProducts(ctx.db, organization.id, [...new Set(found.map(({ product_id }) => product_id))]);
-  const products = new Map(goods.map((product) => [product.id, checkoutProductOut(product, ctx.config.media_url)]));
+  const products = new Map(
+    goods.map((product) => [product.id, serializeCheckoutProduct(product, ctx.config.media_url)]),
+  );
   return found.map((order) => {
     const product = products.get(order.product_id);
     if (!product) throw new Error(`The order ${order.id} has lost its product.`);
@@ -50,17 +52,17 @@ async function showOne(ctx: Ctx, order: Order): Promise<CustomerOrder> {
 
 /** One of the asker's own orders. */
 async function findOwn(ctx: Ctx, id: string): Promise<OrderAggregate> {
-  const found = await findOrder(ctx.db, organizationOf(ctx), id);
-  if (found?.order.customer_id !== askerOf(ctx).customer_id) throw notFound();
+  const found = await findOrder(ctx.db, requireOrganization(ctx), id);
+  if (found?.order.customer_id !== getAsker(ctx).customer_id) throw notFound();
   return found;
 }
 
 /** What customers ask about their orders (CUP-20). */
 export const portalOrderService: Service<typeof portalOrders, Ctx> = {
   async list(ctx, { query }) {
-    const { organization_id, customer_id } = askerOf(ctx);
+    const { organization_id, customer_id } = getAsker(ctx);
     const { items, total } = await listOrders(ctx.db, [organization_id], { ...query, customer_id: [customer_id] });
-    return pageOf(await show(ctx, items.map(serializeOrder)), total, query);
+    return buildPage(await show(ctx, items.map(serializeOrder)), total, query);
   },
   get: async (ctx, { params }) => showOne(ctx, serializeOrder(await findOwn(ctx, params.id))),
   async update(ctx, { params, body }) {
@@ -94,7 +96,7 @@ async function startRetry(
   { order: { id, subscription_id } }: OrderAggregate,
   body: z.output<typeof CustomerOrderConfirmPayment>,
 ): Promise<{ payment: PaymentRow; description: string }> {
-  const { organization_id, customer_id } = askerOf(ctx);
+  const { organization_id, customer_id } = getAsker(ctx);
   if (subscription_id !== null) await lockWithOrders(tx, organization_id, subscription_id);
   const whole = await lockOrder(tx, organization_id, id);
   if (whole?.order.status !== "pending" || subscription_id === null || whole.order.failed_payments === 0) {

@@ -5,9 +5,9 @@ import { ApiError } from "../../shared/errors.ts";
 import { customerScopes } from "../../shared/scopes.ts";
 import { checkIdentity, type Identify } from "../http/actor.ts";
 import { answerAccountError } from "../http/errors.ts";
-import { contextOf } from "../http/mount.ts";
+import { createRequestContext } from "../http/mount.ts";
 import { type Actor, anonymous, type Ctx, type Deps } from "../lib/context.ts";
-import { faultsOf } from "../lib/faults.ts";
+import { readFaults } from "../lib/validation-errors.ts";
 import type { Provider } from "../providers/provider.ts";
 import { findCustomersOf } from "./store.ts";
 
@@ -80,7 +80,7 @@ export function routeOwnPurchases(app: FastifyInstance, options: CustomerRouteOp
       user_id: identity.user_id,
       customer: { customer_id, session_id: "", member: null },
     };
-    return { ctx: contextOf(deps, request, actor), customer_id };
+    return { ctx: createRequestContext(deps, request, actor), customer_id };
   }
   const route = (method: "GET" | "POST", url: string, answer: (request: FastifyRequest) => Promise<unknown>) =>
     app.route({
@@ -101,7 +101,7 @@ export function routeOwnPurchases(app: FastifyInstance, options: CustomerRouteOp
       const given = snake(request.query as object);
       const parsed = query.safeParse(given);
       if (!parsed.success)
-        throw new ApiError("RequestValidationError", faultsOf(["query"], parsed.error.issues, given));
+        throw new ApiError("RequestValidationError", readFaults(["query"], parsed.error.issues, given));
       return { result: wire(response, await ask(ctx, parsed.data)) };
     });
 
@@ -109,7 +109,7 @@ export function routeOwnPurchases(app: FastifyInstance, options: CustomerRouteOp
     route(method, "/customer/portal", async (request) => {
       const body = PortalRequest.safeParse(request.body ?? {});
       if (!body.success)
-        throw new ApiError("RequestValidationError", faultsOf(["body"], body.error.issues, request.body));
+        throw new ApiError("RequestValidationError", readFaults(["body"], body.error.issues, request.body));
       const { ctx, customer_id } = await open(request);
       const { customer_portal_url: url } = await provider.customerSessions.create(ctx, { body: { customer_id } });
       return { url, redirect: body.data.redirect };
@@ -153,7 +153,7 @@ export function routeOwnPurchases(app: FastifyInstance, options: CustomerRouteOp
     const { ctx, customer_id } = await open(request);
     const body = Ingestion.safeParse(request.body ?? {});
     if (!body.success)
-      throw new ApiError("RequestValidationError", faultsOf(["body"], body.error.issues, request.body));
+      throw new ApiError("RequestValidationError", readFaults(["body"], body.error.issues, request.body));
     const { event: name, metadata } = body.data;
     const events = [{ name, customer_id, metadata }];
     const given = api.events.ingest.body.parse({ events });

@@ -1,10 +1,10 @@
 import type { CustomerOrganization, CustomerPortalCustomer } from "../../shared/api/portal.ts";
 import type { AccountRow } from "../customer-accounts/store.ts";
 import type { CustomerRow } from "../customers/rules.ts";
-import { type OrganizationRow, organizationOut } from "../organizations/rules.ts";
+import { type OrganizationRow, serializeOrganization } from "../organizations/rules.ts";
 
 /** A customer as they see themselves, with the accounts that they have shown to be theirs. */
-export function portalCustomerOut(row: CustomerRow, accounts: readonly AccountRow[]): CustomerPortalCustomer {
+export function serializePortalCustomer(row: CustomerRow, accounts: readonly AccountRow[]): CustomerPortalCustomer {
   const { id, created_at, modified_at, type, email, email_verified, name, locale, tax_id } = row;
   const { billing_name, billing_address, default_payment_method_id } = row;
   const person = { id, created_at, modified_at, type, email, email_verified, name, locale, tax_id };
@@ -18,8 +18,8 @@ export function portalCustomerOut(row: CustomerRow, accounts: readonly AccountRo
 }
 
 /** A seller as their customers see it. */
-export function portalOrganizationOut(row: OrganizationRow): CustomerOrganization {
-  const whole = organizationOut(row);
+export function serializePortalOrganization(row: OrganizationRow): CustomerOrganization {
+  const whole = serializeOrganization(row);
   const { member_model_enabled, checkout_localization_enabled } = whole.feature_settings;
   return { ...whole, organization_features: { member_model_enabled, checkout_localization_enabled } };
 }
@@ -29,7 +29,7 @@ const code_letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 export const code_length = 6;
 
 /** A code out of random bytes, or nothing where too few of them can be used: every letter is equally likely. */
-export function codeFrom(bytes: Uint8Array): string | undefined {
+export function drawCode(bytes: Uint8Array): string | undefined {
   const usable = 256 - (256 % code_letters.length);
   const letters = [...bytes].filter((byte) => byte < usable).map((byte) => code_letters[byte % code_letters.length]);
   return letters.length < code_length ? undefined : letters.slice(0, code_length).join("");

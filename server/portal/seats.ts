@@ -2,7 +2,7 @@ import type { portalSeats } from "../../shared/api/portal-seats.ts";
 import type { Service } from "../../shared/contract.ts";
 import { notFound } from "../../shared/errors.ts";
 import type { Ctx, Database } from "../lib/context.ts";
-import { pageOf } from "../lib/page.ts";
+import { buildPage } from "../lib/page.ts";
 import { readsBareLists } from "../lib/profiles.ts";
 import type { RowKey } from "../lib/rows.ts";
 import { transact } from "../lib/unit-of-work.ts";
@@ -11,18 +11,18 @@ import { assignSeat, describeSeats, resendInvitation, revokeSeat } from "../seat
 import { findContainer, findSeat, listHeld } from "../seats/store.ts";
 import { serializeSubscription } from "../subscriptions/serialize.ts";
 import { findSubscription } from "../subscriptions/store.ts";
-import { askerOf, checkOwn } from "./access.ts";
+import { checkOwn, getAsker } from "./access.ts";
 import { showSubscriptions } from "./subscriptions.ts";
 
 type Named = Parameters<typeof findContainer>[2];
 
 /** What the asker has bought with seats. */
 const findOwn = async (ctx: Ctx, db: Database, named: Named): Promise<Container> =>
-  checkOwn(ctx, await findContainer(db, [askerOf(ctx).organization_id], named));
+  checkOwn(ctx, await findContainer(db, [getAsker(ctx).organization_id], named));
 
 /** A seat of what the asker has bought. */
 async function findOwnSeat(ctx: Ctx, id: string): Promise<RowKey> {
-  const key = { organization_id: askerOf(ctx).organization_id, id };
+  const key = { organization_id: getAsker(ctx).organization_id, id };
   const found = await findSeat(ctx.db, key);
   if (!found) throw notFound();
   await findOwn(ctx, ctx.db, found.row);
@@ -38,7 +38,7 @@ export const portalSeatService: Service<typeof portalSeats, Ctx> = {
   },
   async listClaimed(ctx, { query: asked }) {
     const query = readsBareLists(ctx.client) ? { page: 1, limit: 100 } : asked;
-    const { organization_id, customer_id: id, member } = askerOf(ctx);
+    const { organization_id, customer_id: id, member } = getAsker(ctx);
     const { items, total } = await listHeld(ctx.db, { organization_id, id, member_id: member?.id ?? null }, query);
     const found = await Promise.all(items.map((id) => findSubscription(ctx.db, organization_id, id)));
     const shown = found.flatMap((one) => {
@@ -47,7 +47,7 @@ export const portalSeatService: Service<typeof portalSeats, Ctx> = {
       // What all others use is none of the business of who is not of the team.
       return [one.row.customer_id === id ? subscription : { ...subscription, meters: [] }];
     });
-    return pageOf(await showSubscriptions(ctx, shown), total, query);
+    return buildPage(await showSubscriptions(ctx, shown), total, query);
   },
   async revoke(ctx, { params }) {
     const key = await findOwnSeat(ctx, params.seat_id);

@@ -8,20 +8,20 @@ import { changeCustomer } from "../customers/service.ts";
 import { quantityService } from "../events/service.ts";
 import { atClockOf } from "../lib/clock.ts";
 import type { Ctx } from "../lib/context.ts";
-import { pageOf } from "../lib/page.ts";
+import { buildPage } from "../lib/page.ts";
 import { findMember } from "../members/store.ts";
-import { customerMeterOut, customerMeterService } from "../meters/service.ts";
+import { customerMeterService, serializeCustomerMeter } from "../meters/service.ts";
 import { listUses } from "../meters/store.ts";
 import { findChargeable } from "../payments/methods.ts";
-import { checkoutProductOut } from "../products/rules.ts";
-import { askerOf, checkOwn, ended, findAsker, findOwnAccounts } from "./access.ts";
-import { portalCustomerOut, portalOrganizationOut } from "./rules.ts";
+import { serializeCheckoutProduct } from "../products/rules.ts";
+import { checkOwn, createEndedError, findAsker, findOwnAccounts, getAsker } from "./access.ts";
+import { serializePortalCustomer, serializePortalOrganization } from "./rules.ts";
 import { authenticate, checkEmailUpdate, requestCode, requestEmailUpdate, verifyEmailUpdate } from "./sign-in.ts";
 import { findPublicSeller, listOnSale } from "./store.ts";
 
 /** Change what customers may change of themselves (CUP-14). */
 async function updateMe(ctx: Ctx, body: z.output<typeof CustomerPortalCustomerUpdate>): Promise<void> {
-  const { organization_id, customer_id } = askerOf(ctx);
+  const { organization_id, customer_id } = getAsker(ctx);
   const { default_payment_method_id, ...billing } = body;
   const refuse = (msg: string) => invalid(fault(["default_payment_method_id"], msg));
   if (default_payment_method_id === null)
@@ -36,25 +36,25 @@ async function updateMe(ctx: Ctx, body: z.output<typeof CustomerPortalCustomerUp
 }
 
 /** The customer who asks, as they see themselves. */
-const showMe = async (ctx: Ctx) => portalCustomerOut(await findAsker(ctx), await findOwnAccounts(ctx));
+const showMe = async (ctx: Ctx) => serializePortalCustomer(await findAsker(ctx), await findOwnAccounts(ctx));
 
 /** What customers ask of themselves, and how they sign in. */
 export const customerPortalService: Service<typeof customerPortal, Ctx> = {
   requestCode: (ctx, { body }) => requestCode(ctx, body),
   authenticate: (ctx, { body }) => authenticate(ctx, body.code),
   async introspect(ctx) {
-    const { organization_id, session_id } = askerOf(ctx);
+    const { organization_id, session_id } = getAsker(ctx);
     const row = await findSession(ctx.db, { organization_id, id: session_id });
-    if (!row) throw ended();
+    if (!row) throw createEndedError();
     const { id, created_at, modified_at, expires_at, return_url } = row;
     return { id, created_at, modified_at, expires_at, return_url };
   },
   async getUser(ctx) {
     const { id: customer_id, organization_id, name, email } = await findAsker(ctx);
-    const { member } = askerOf(ctx);
+    const { member } = getAsker(ctx);
     if (member) {
       const row = await findMember(ctx.db, { organization_id, id: customer_id }, member);
-      if (!row) throw ended();
+      if (!row) throw createEndedError();
       return { type: "member", name: row.name, email: row.email, customer_id, member_id: row.id, role: row.role };
     }
     return { type: "customer", name, email: email ?? "", customer_id, member_id: null, role: null };
@@ -72,8 +72,8 @@ export const customerPortalService: Service<typeof customerPortal, Ctx> = {
     if (!seller) throw notFound();
     const products = await listOnSale(ctx.db, seller.id);
     return {
-      organization: portalOrganizationOut(seller),
-      products: products.map((product) => checkoutProductOut(product, ctx.config.media_url)),
+      organization: serializePortalOrganization(seller),
+      products: products.map((product) => serializeCheckoutProduct(product, ctx.config.media_url)),
       publishable_key: atClockOf(ctx, seller).processor.publishable_key,
     };
   },
@@ -85,10 +85,10 @@ const findOwnMeter = async (ctx: Ctx, { params }: { params: { id: string } }) =>
 /** What customers have used (CUP-13). */
 export const portalMeterService: Service<typeof portalMeters, Ctx> = {
   async list(ctx, { query: { query, ...filter } }) {
-    const { organization_id, customer_id } = askerOf(ctx);
+    const { organization_id, customer_id } = getAsker(ctx);
     const own = { ...filter, customer_id: [customer_id], meter_name: query };
     const { items, total } = await listUses(ctx.db, [organization_id], own);
-    return pageOf(items.map(customerMeterOut), total, filter);
+    return buildPage(items.map(serializeCustomerMeter), total, filter);
   },
   get: findOwnMeter,
   async quantities(ctx, { params, query }) {

@@ -4,21 +4,21 @@ import { openSession } from "../customer-sessions/service.ts";
 import { type CustomerRow, checkUnique } from "../customers/rules.ts";
 import { changeCustomer, verifyEmail } from "../customers/service.ts";
 import { findCustomer, findCustomerByEmail, findOthers, lockCustomer } from "../customers/store.ts";
-import { speechFor } from "../letters/rules.ts";
-import { serverClock } from "../lib/clock.ts";
+import { getSpeech } from "../letters/rules.ts";
+import { getServerClock } from "../lib/clock.ts";
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
-import { newId, newToken } from "../lib/ids.ts";
+import { createId, createToken } from "../lib/ids.ts";
 import { queueMail } from "../lib/mail.ts";
 import type { RowKey } from "../lib/rows.ts";
-import { hashesOf, hashToken } from "../lib/secrets.ts";
-import { transact, within } from "../lib/unit-of-work.ts";
+import { hashToken, hashWithEach } from "../lib/secrets.ts";
+import { joinTransaction, transact } from "../lib/unit-of-work.ts";
 import { findMember, findMembersByEmail } from "../members/store.ts";
-import { organizationOut } from "../organizations/rules.ts";
+import { serializeOrganization } from "../organizations/rules.ts";
 import { findClockOf, findOrganization } from "../organizations/store.ts";
-import { ended, findAsker, findSellerOf } from "./access.ts";
-import { code_length, codeFrom, readCode } from "./rules.ts";
+import { createEndedError, findAsker, findSellerOf } from "./access.ts";
+import { code_length, drawCode, readCode } from "./rules.ts";
 import * as store from "./store.ts";
-import { portalWordsOf } from "./words.ts";
+import { getPortalWords } from "./words.ts";
 
 /** The name of the sweep that mails codes, as it is woken. */
 export const code_mails = "portal.mail_codes";
@@ -32,17 +32,17 @@ const codes_max = 5;
 /** Note that somebody asks for a code. The answer is the same whoever they are (CUP-08). */
 export async function requestCode(ctx: Ctx, body: { email: string; organization_id: string }): Promise<void> {
   const seller = await findClockOf(ctx, body.organization_id);
-  const now = serverClock(ctx.clock).now();
+  const now = getServerClock(ctx.clock).now();
   const expires_at = new Date(now.getTime() + code_minutes * minute_ms);
   await transact(seller, async (tx) => {
-    await store.askForCode(tx, { id: newId(now), ...body, now: seller.clock.now(), expires_at });
+    await store.askForCode(tx, { id: createId(now), ...body, now: seller.clock.now(), expires_at });
     ctx.jobs.wake(tx, code_mails);
   });
 }
 
 function newCode(): string {
   for (;;) {
-    const code = codeFrom(randomBytes(2 * code_length));
+    const code = drawCode(randomBytes(2 * code_length));
     if (code !== undefined) return code;
   }
 }
@@ -58,11 +58,11 @@ async function findDoors(tx: Tx, organization_id: string, email: string) {
 }
 
 /** Mail a code for each that the address opens to who asked for one; of anybody else nothing is left. */
-export async function mailCode(deps: Deps, key: RowKey): Promise<void> {
+export async function sendCode(deps: Deps, key: RowKey): Promise<void> {
   await transact(deps, async (tx) => {
     const asked = await store.lockAsked(tx, key);
     if (!asked) return;
-    const now = serverClock(deps.clock).now();
+    const now = getServerClock(deps.clock).now();
     const seller = await findOrganization(tx, key.organization_id);
     const isOver = !seller || asked.expires_at <= now;
     let isFilled = false;
@@ -74,10 +74,10 @@ export async function mailCode(deps: Deps, key: RowKey): Promise<void> {
       const code = newCode();
       const filled = { customer_id: customer.id, member_id, code_hash: hashToken(deps.config.secret, code) };
       if (!isFilled) await store.fillCode(tx, key, filled);
-      else await store.insertCode(tx, { ...asked, ...filled, id: newId(now), due_at: null });
+      else await store.insertCode(tx, { ...asked, ...filled, id: createId(now), due_at: null });
       isFilled = true;
-      const { language, letter } = speechFor(customer);
-      const words = portalWordsOf(language);
+      const { language, letter } = getSpeech(customer);
+      const words = getPortalWords(language);
       const of_team = member ? [words.code_team(customer.name ?? customer.email ?? seller?.name ?? "")] : [];
       await queueMail(tx, deps, {
         ...letter,
@@ -99,7 +99,7 @@ const wrongCode = () =>
 
 /** Take what opens something, once. By chance two people may have the same code: then it is nobody's. */
 async function take(tx: Tx, { config, clock }: Ctx, purpose: store.CodeRow["purpose"], secret: string) {
-  const taken = await store.takeCodes(tx, purpose, hashesOf(config.secrets, secret), serverClock(clock).now());
+  const taken = await store.takeCodes(tx, purpose, hashWithEach(config.secrets, secret), getServerClock(clock).now());
   return taken.length === 1 ? taken[0] : undefined;
 }
 
@@ -114,7 +114,7 @@ export async function authenticate(ctx: Ctx, typed: string): Promise<{ token: st
       const member = await findMember(tx, customer, { id: taken.member_id });
       return member && openSession(ctx, tx, customer, { member_id: member.id });
     }
-    const seller = await findClockOf(within(ctx, tx), taken.organization_id);
+    const seller = await findClockOf(joinTransaction(ctx, tx), taken.organization_id);
     // It was sent to the address that they had then.
     if (isAddressOf(customer, taken.email)) await verifyEmail(tx, seller, customer);
     return openSession(ctx, tx, customer);
@@ -128,19 +128,19 @@ const isAddressOf = ({ email }: CustomerRow, other: string): boolean => email?.t
 /** Have a link sent to a new address, where the seller lets customers change theirs (CUP-15). */
 export async function requestEmailUpdate(ctx: Ctx, email: string): Promise<void> {
   const seller = await findSellerOf(ctx);
-  if (!organizationOut(seller).customer_portal_settings.customer.allow_email_change)
+  if (!serializeOrganization(seller).customer_portal_settings.customer.allow_email_change)
     throw notPermitted("This seller changes addresses only on request.");
-  const token = newToken("polar_cev_");
+  const token = createToken("polar_cev_");
   await transact(ctx, async (tx) => {
     const customer = await findAsker(ctx, tx);
     const others = await findOthers(tx, customer.organization_id, { email, id: customer.id });
     const faults = checkUnique({ email }, others);
     if (faults.length > 0) throw invalid(...faults);
-    const now = serverClock(ctx.clock).now();
+    const now = getServerClock(ctx.clock).now();
     if ((await store.countCodes(tx, customer, "email", now)) >= codes_max)
       throw new ApiError("TooManyRequests", "Links were sent already. Look for them in your mail.");
     await store.insertCode(tx, {
-      id: newId(now),
+      id: createId(now),
       organization_id: customer.organization_id,
       created_at: ctx.clock.now(),
       purpose: "email",
@@ -149,8 +149,8 @@ export async function requestEmailUpdate(ctx: Ctx, email: string): Promise<void>
       code_hash: hashToken(ctx.config.secret, token),
       expires_at: new Date(now.getTime() + link_hours * 60 * minute_ms),
     });
-    const { language, letter } = speechFor(customer);
-    const words = portalWordsOf(language);
+    const { language, letter } = getSpeech(customer);
+    const words = getPortalWords(language);
     const url = `${ctx.config.url}/${encodeURIComponent(seller.slug)}/portal/email?${new URLSearchParams({ token })}`;
     await queueMail(tx, ctx, {
       ...letter,
@@ -171,8 +171,8 @@ const wrongLink = () =>
 
 /** Whether a link to a new address is good, or the refusal. */
 export async function checkEmailUpdate({ db, config, clock }: Ctx, token: string): Promise<void> {
-  const now = serverClock(clock).now();
-  if ((await store.findCodes(db, "email", hashesOf(config.secrets, token), now)).length !== 1) throw wrongLink();
+  const now = getServerClock(clock).now();
+  if ((await store.findCodes(db, "email", hashWithEach(config.secrets, token), now)).length !== 1) throw wrongLink();
 }
 
 /** Take the address that a link was sent to: who opens it reads the mail there. */
@@ -181,10 +181,10 @@ export async function verifyEmailUpdate(ctx: Ctx, token: string): Promise<{ toke
     const taken = await take(tx, ctx, "email", token);
     const { organization_id, customer_id: id, email } = taken ?? {};
     if (!organization_id || !id || !email || !(await findCustomer(tx, organization_id, { id }))) return undefined;
-    const inner = await findClockOf(within(ctx, tx), organization_id);
+    const inner = await findClockOf(joinTransaction(ctx, tx), organization_id);
     await changeCustomer({ ...inner, actor: { ...ctx.actor, organization_id } }, { id }, { email });
     const changed = await lockCustomer(tx, organization_id, { id });
-    if (!changed) throw ended();
+    if (!changed) throw createEndedError();
     await verifyEmail(tx, inner, changed);
     return openSession(ctx, tx, changed);
   });

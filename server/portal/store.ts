@@ -9,7 +9,7 @@ import { selectGrants } from "../grants/store.ts";
 import { benefitGrants } from "../grants/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { isOneOf } from "../lib/forget.ts";
-import { type ListQuery, matchAny, matchFilters, matchText, offsetOf, orderBy } from "../lib/page.ts";
+import { computeOffset, type ListQuery, matchAny, matchFilters, matchText, orderBy } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import { orders } from "../orders/tables.ts";
 import type { OrganizationRow } from "../organizations/rules.ts";
@@ -203,7 +203,7 @@ export async function listOwnGrants(
     .where(where)
     .orderBy(...orderBy(filter.sorting, sortableGrants, benefitGrants.id))
     .limit(filter.limit)
-    .offset(offsetOf(filter));
+    .offset(computeOffset(filter));
   const [row] = await db
     .select({ total: count() })
     .from(benefitGrants)

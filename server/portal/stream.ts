@@ -2,8 +2,8 @@ import type { FastifyInstance } from "fastify";
 import { customer as ofCustomer } from "../../shared/contract.ts";
 import { ApiError } from "../../shared/errors.ts";
 import { checkIdentity, type Identify } from "../http/actor.ts";
-import { authenticate, contextOf } from "../http/mount.ts";
-import { sendEvents, sseMessage } from "../http/sse.ts";
+import { authenticate, createRequestContext } from "../http/mount.ts";
+import { formatSseMessage, sendEvents } from "../http/sse.ts";
 import { anonymous, type Deps } from "../lib/context.ts";
 import type { Tail, TailedEvent } from "../lib/tail.ts";
 import { findInvitation } from "../seats/service.ts";
@@ -32,7 +32,7 @@ const fieldOf = (data: unknown, key: string): unknown =>
  * The news of a customer as their own place hears it (CUP-25): what happened to what, and no more. A plain member of a team hears of
  * their own alone.
  */
-export function newsOf(
+export function describeNews(
   { type, data }: Pick<TailedEvent, "type" | "data">,
   customer_id: string,
   member_id: string | null = null,
@@ -62,11 +62,11 @@ export function routePortalStreams(app: FastifyInstance, options: PortalStreamOp
         authenticate(request, identify, operation).catch((error) => error instanceof ApiError && refused.abort());
       }, check_ms);
       try {
-        await send(sseMessage({ key: "connected", payload: {} }));
+        await send(formatSseMessage({ key: "connected", payload: {} }));
         for await (const event of tail.follow(organization_id, from, AbortSignal.any([gone, refused.signal]))) {
-          const key = newsOf(event, customer.customer_id, own);
+          const key = describeNews(event, customer.customer_id, own);
           if (key !== undefined)
-            await send(sseMessage({ id: event.id, key, payload: { id: fieldOf(event.data, "id") } }));
+            await send(formatSseMessage({ id: event.id, key, payload: { id: fieldOf(event.data, "id") } }));
         }
       } finally {
         clearInterval(check);
@@ -78,15 +78,18 @@ export function routePortalStreams(app: FastifyInstance, options: PortalStreamOp
     async (request, reply) => {
       checkIdentity(await identify(request));
       const from = await tail.now();
-      const seat = await findInvitation(contextOf(deps, request, anonymous), request.params.invitation_token);
+      const seat = await findInvitation(
+        createRequestContext(deps, request, anonymous),
+        request.params.invitation_token,
+      );
       return sendEvents({ request, reply, log: deps.log }, async (send, gone) => {
         const signal = AbortSignal.any([gone, AbortSignal.timeout(lifetime_ms)]);
-        await send(sseMessage({ key: "connected", payload: {} }));
+        await send(formatSseMessage({ key: "connected", payload: {} }));
         for await (const event of tail.follow(seat.organization_id, from, signal)) {
           const isClaim = event.type === "customer_seat.claimed" && fieldOf(event.data, "id") === seat.id;
-          const news = newsOf(event, seat.customer_id ?? "");
+          const news = describeNews(event, seat.customer_id ?? "");
           const key = isClaim ? event.type : news === "benefit.granted" ? news : undefined;
-          if (key !== undefined) await send(sseMessage({ id: event.id, key, payload: {} }));
+          if (key !== undefined) await send(formatSseMessage({ id: event.id, key, payload: {} }));
         }
       });
     },

@@ -7,27 +7,29 @@ import type {
 import type { Subscription, SubscriptionUpdate } from "../../shared/api/subscriptions.ts";
 import type { Service } from "../../shared/contract.ts";
 import { ApiError, fault, invalid, notFound } from "../../shared/errors.ts";
-import { type Ctx, organizationOf } from "../lib/context.ts";
-import { pageOf } from "../lib/page.ts";
-import { type OrganizationRow, organizationOut } from "../organizations/rules.ts";
-import { checkoutProductOut } from "../products/rules.ts";
+import { type Ctx, requireOrganization } from "../lib/context.ts";
+import { buildPage } from "../lib/page.ts";
+import { type OrganizationRow, serializeOrganization } from "../organizations/rules.ts";
+import { serializeCheckoutProduct } from "../products/rules.ts";
 import { findProduct, findProducts } from "../products/store.ts";
 import { listSubscriptions } from "../subscriptions/lists.ts";
 import type { SubscriptionAggregate } from "../subscriptions/rules.ts";
 import { serializeSubscription } from "../subscriptions/serialize.ts";
 import { subscriptionService } from "../subscriptions/service.ts";
 import { findCard, findSubscription } from "../subscriptions/store.ts";
-import { askerOf, findSellerOf } from "./access.ts";
-import { portalOrganizationOut } from "./rules.ts";
+import { findSellerOf, getAsker } from "./access.ts";
+import { serializePortalOrganization } from "./rules.ts";
 
 type Update = z.output<typeof SubscriptionUpdate>;
 
 /** Subscriptions as their customer sees them. */
 export async function showSubscriptions(ctx: Ctx, found: readonly Subscription[]): Promise<CustomerSubscription[]> {
   if (found.length === 0) return [];
-  const organization = portalOrganizationOut(await findSellerOf(ctx));
+  const organization = serializePortalOrganization(await findSellerOf(ctx));
   const goods = await findProducts(ctx.db, organization.id, [...new Set(found.map(({ product_id }) => product_id))]);
-  const products = new Map(goods.map((product) => [product.id, checkoutProductOut(product, ctx.config.media_url)]));
+  const products = new Map(
+    goods.map((product) => [product.id, serializeCheckoutProduct(product, ctx.config.media_url)]),
+  );
   return found.map((subscription) => {
     const product = products.get(subscription.product_id);
     if (!product) throw new Error(`The subscription ${subscription.id} has lost its product.`);
@@ -43,8 +45,8 @@ async function showOne(ctx: Ctx, subscription: Subscription): Promise<CustomerSu
 
 /** One of the asker's own subscriptions. */
 async function findOwn(ctx: Ctx, id: string): Promise<SubscriptionAggregate> {
-  const found = await findSubscription(ctx.db, organizationOf(ctx), id);
-  if (found?.row.customer_id !== askerOf(ctx).customer_id) throw notFound();
+  const found = await findSubscription(ctx.db, requireOrganization(ctx), id);
+  if (found?.row.customer_id !== getAsker(ctx).customer_id) throw notFound();
   return found;
 }
 
@@ -55,7 +57,7 @@ async function admitChange(
   body: CustomerSubscriptionUpdate,
 ): Promise<Update | undefined> {
   const seller = await findSellerOf(ctx);
-  const { subscription: may } = organizationOut(seller).customer_portal_settings;
+  const { subscription: may } = serializeOrganization(seller).customer_portal_settings;
   const { quote } = body;
   if ("product_id" in body) return { ...(await admitProduct(ctx, seller, body.product_id)), quote };
   if ("seats" in body) {
@@ -82,7 +84,7 @@ async function admitChange(
 
 /** Customers change to what is on sale for everybody, and as the seller has it charged. */
 async function admitProduct(ctx: Ctx, seller: OrganizationRow, product_id: string) {
-  const { customer_portal_settings: portal, subscription_settings } = organizationOut(seller);
+  const { customer_portal_settings: portal, subscription_settings } = serializeOrganization(seller);
   if (!portal.subscription.update_plan || !subscription_settings.allow_customer_updates)
     throw new ApiError("UpdateSubscriptionNotAllowed", "This seller changes plans only on request.");
   const product = await findProduct(ctx.db, seller.id, product_id);
@@ -95,7 +97,7 @@ async function admitProduct(ctx: Ctx, seller: OrganizationRow, product_id: strin
 /** What customers do with their subscriptions (CUP-18, CUP-19). */
 export const portalSubscriptionService: Service<typeof portalSubscriptions, Ctx> = {
   async list(ctx, { query: { query, sorting, ...filter } }) {
-    const { organization_id, customer_id } = askerOf(ctx);
+    const { organization_id, customer_id } = getAsker(ctx);
     // All are of one seller.
     const order = sorting.filter((key) => key !== "organization" && key !== "-organization");
     const { items, total } = await listSubscriptions(ctx.db, [organization_id], {
@@ -105,7 +107,7 @@ export const portalSubscriptionService: Service<typeof portalSubscriptions, Ctx>
       customer_id: [customer_id],
     });
     const found = items.map((one) => serializeSubscription(one, ctx.config));
-    return pageOf(await showSubscriptions(ctx, found), total, filter);
+    return buildPage(await showSubscriptions(ctx, found), total, filter);
   },
   get: async (ctx, { params }) => showOne(ctx, serializeSubscription(await findOwn(ctx, params.id), ctx.config)),
   async update(ctx, { params, body }) {

@@ -3,7 +3,7 @@ import type { CustomerWallet, portalWallets } from "../../shared/api/portal-wall
 import type { Service } from "../../shared/contract.ts";
 import { notFound } from "../../shared/errors.ts";
 import type { Ctx } from "../lib/context.ts";
-import { pageOf } from "../lib/page.ts";
+import { buildPage } from "../lib/page.ts";
 import { listBalances } from "../orders/balances.ts";
 import { findAsker } from "./access.ts";
 
@@ -37,7 +37,7 @@ export const portalWalletService: Service<typeof portalWallets, Ctx> = {
         : a.currency.localeCompare(b.currency, "en"),
     );
     const first = (query.page - 1) * query.limit;
-    return pageOf(sorted.slice(first, first + query.limit), wallets.length, query);
+    return buildPage(sorted.slice(first, first + query.limit), wallets.length, query);
   },
   async get(ctx, { params }) {
     const found = (await findWallets(ctx)).find(({ id }) => id === params.id);

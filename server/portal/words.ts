@@ -40,4 +40,4 @@ const french: PortalWords = {
 
 const words: Record<Language, PortalWords> = { en: english, de: german, fr: french };
 /** The words in a language. */
-export const portalWordsOf = (language: Language): PortalWords => words[language];
+export const getPortalWords = (language: Language): PortalWords => words[language];

@@ -17,7 +17,7 @@ import type { RowSweep } from "../lib/sweeps.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { eraseActivations } from "../license-keys/store.ts";
 import { eraseTeam } from "../members/store.ts";
-import { propertiesRead } from "../meters/matching.ts";
+import { listProperties } from "../meters/matching.ts";
 import { findCounting } from "../meters/store.ts";
 import { eraseBuyer as eraseOrders } from "../orders/store.ts";
 import { erasePayer, forgetAtProcessor } from "../payments/methods.ts";
@@ -27,7 +27,7 @@ import { eraseHolder } from "../seats/store.ts";
 import { eraseSubscriber } from "../subscriptions/trials.ts";
 import { rewriteCopies } from "../webhooks/store.ts";
 import { writeLog } from "./log.ts";
-import { type ErasureRow, erasedOf, scrub, textScrubber, type Words } from "./rules.ts";
+import { createTextScrubber, describeErased, type ErasureRow, scrub, type Words } from "./rules.ts";
 import { erasures } from "./service.ts";
 import * as store from "./store.ts";
 import { customerErasures } from "./tables.ts";
@@ -96,7 +96,7 @@ async function takeStep(deps: Deps, key: RowKey): Promise<boolean> {
     const words = readWords(deps, erasure);
     if (erasure.stage === "told") return takeTold(tx, erasure, customer, words);
     if (erasure.stage === "used") return takeUsed(tx, erasure);
-    return erasedOf(customer, words);
+    return describeErased(customer, words);
   });
   if (typeof next === "boolean") return next;
   for (const forget of forgetting) await transact(deps, (tx) => forget(tx, next));
@@ -114,7 +114,7 @@ async function takeTold(tx: Tx, erasure: ErasureRow, customer: CustomerRow, word
   const { organization_id, id, cursor } = erasure;
   const known = [id, ...words.emails, ...words.names.map((name) => name.toLowerCase())];
   const { found, next } = await findToldOf(tx, organization_id, cursor, known);
-  const forgetIn = textScrubber(customer, words);
+  const forgetIn = createTextScrubber(customer, words);
   for (const told of found) {
     const key = { organization_id, id: told.id };
     await rewriteTold(tx, key, scrub(told.data, customer, words));
@@ -128,7 +128,7 @@ async function takeTold(tx: Tx, erasure: ErasureRow, customer: CustomerRow, word
 
 /** Go through a slice of what was used. */
 async function takeUsed(tx: Tx, erasure: ErasureRow): Promise<boolean> {
-  const kept = propertiesRead(await findCounting(tx, erasure.organization_id));
+  const kept = listProperties(await findCounting(tx, erasure.organization_id));
   const cursor = await eraseUse(tx, erasure, erasure.cursor, kept);
   await store.updateErasure(tx, erasure, { cursor, ...(cursor === null && { stage: null }) });
   return cursor !== null;

@@ -1,6 +1,6 @@
 import type { Address } from "../../shared/addresses.ts";
 import type { CustomerErasure } from "../../shared/api/customers.ts";
-import { type CustomerRow, customerOut, type Erased, regionOf } from "../customers/rules.ts";
+import { type CustomerRow, type Erased, getRegion, serializeCustomer } from "../customers/rules.ts";
 import type { customerErasures } from "./tables.ts";
 
 export type ErasureRow = typeof customerErasures.$inferSelect;
@@ -8,7 +8,7 @@ export type ErasureRow = typeof customerErasures.$inferSelect;
 export type Words = { emails: string[]; names: string[] };
 
 /** An erasure as it is answered. */
-export const erasureOut = ({ id: customer_id, created_at, stage, finished_at }: ErasureRow): CustomerErasure => ({
+export const serializeErasure = ({ id: customer_id, created_at, stage, finished_at }: ErasureRow): CustomerErasure => ({
   customer_id,
   created_at,
   stage,
@@ -16,14 +16,14 @@ export const erasureOut = ({ id: customer_id, created_at, stage, finished_at }: 
 });
 
 /** What is looked for in texts. A name of one word may mean anything; a business keeps its own (CUS-20). */
-export function wordsOf({ email, name, billing_name, billing_address, tax_id }: CustomerRow): Words {
+export function getWords({ email, name, billing_name, billing_address, tax_id }: CustomerRow): Words {
   const own = tax_id === null ? [name, billing_name] : [];
   const names = [...own, billing_address?.line1].filter((text) => typeof text === "string" && /\S\s+\S/.test(text));
   return { emails: email === null ? [] : [email.toLowerCase()], names: [...new Set(names as string[])] };
 }
 
 /** Somebody as all who hold something about them are to forget them; `row` is how they are by now. */
-export const erasedOf = (row: CustomerRow, { emails, names }: Words): Erased => ({
+export const describeErased = (row: CustomerRow, { emails, names }: Words): Erased => ({
   organization_id: row.organization_id,
   id: row.id,
   emails,
@@ -35,9 +35,9 @@ const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, "\
 
 /** What becomes of fields with these names in what is about somebody. */
 function forget(row: CustomerRow): Record<string, (value: unknown) => unknown> {
-  const shown = customerOut(row);
+  const shown = serializeCustomer(row);
   const nothing = () => null;
-  const region = (value: unknown) => (value === null ? null : regionOf(value as Address));
+  const region = (value: unknown) => (value === null ? null : getRegion(value as Address));
   return {
     email: (value) => (value === null ? null : row.email),
     customer_email: (value) => (value === null ? null : row.email),
@@ -73,7 +73,7 @@ const ofThemselves = (row: CustomerRow): Record<string, (value: unknown) => unkn
 export function scrub(value: unknown, row: CustomerRow, words: Words): unknown {
   const fields = forget(row);
   const own = ofThemselves(row);
-  const replaceAll = textScrubber(row, words);
+  const replaceAll = createTextScrubber(row, words);
   const isTheirs = (object: Record<string, unknown>) => object.customer_id === row.id;
   const walk = (one: unknown): unknown => {
     if (typeof one === "string") return replaceAll(one);
@@ -94,7 +94,7 @@ export function scrub(value: unknown, row: CustomerRow, words: Words): unknown {
 }
 
 /** Take somebody's addresses and names out of a text. */
-export function textScrubber(row: CustomerRow, { emails, names }: Words): (text: string) => string {
+export function createTextScrubber(row: CustomerRow, { emails, names }: Words): (text: string) => string {
   const named = [...emails, ...names].toSorted((a, b) => b.length - a.length);
   if (named.length === 0) return (text) => text;
   const pattern = new RegExp(named.map(escaped).join("|"), "gi");

@@ -1,14 +1,14 @@
 import type { customers } from "../../shared/api/customers.ts";
 import type { Service } from "../../shared/contract.ts";
 import { notFound } from "../../shared/errors.ts";
-import { type CustomerRow, customerOut } from "../customers/rules.ts";
+import { type CustomerRow, serializeCustomer } from "../customers/rules.ts";
 import { removeCustomer } from "../customers/service.ts";
 import { lockCustomer } from "../customers/store.ts";
-import { type Ctx, type Deps, organizationOf, type Tx } from "../lib/context.ts";
+import { type Ctx, type Deps, requireOrganization, type Tx } from "../lib/context.ts";
 import type { RowKey } from "../lib/rows.ts";
 import { seal } from "../lib/secrets.ts";
 import { transact } from "../lib/unit-of-work.ts";
-import { erasureOut, wordsOf } from "./rules.ts";
+import { getWords, serializeErasure } from "./rules.ts";
 import * as store from "./store.ts";
 
 /** The name of the sweep that erases, as it is woken. */
@@ -22,7 +22,7 @@ export async function noteErasure(
 ): Promise<void> {
   const now = ctx.clock.now();
   // Who was unreadable before is known by nothing any more.
-  const words = before.anonymized_at === null ? seal(ctx.config.secret, JSON.stringify(wordsOf(before))) : null;
+  const words = before.anonymized_at === null ? seal(ctx.config.secret, JSON.stringify(getWords(before))) : null;
   const { organization_id, id } = after;
   await store.insertErasure(tx, { organization_id, id, created_at: now, stage: "records", words, due_at: now });
   ctx.jobs.wake(tx, erasures);
@@ -31,7 +31,7 @@ export async function noteErasure(
 /** All that is held about a customer, as one JSON document. */
 async function* personalData(ctx: Ctx, customer: CustomerRow): AsyncGenerator<string> {
   const named = (name: string, value: unknown) => `${JSON.stringify(name)}:${JSON.stringify(value)}`;
-  yield `{${named("exported_at", ctx.clock.now())},\n${named("customer", customerOut(customer))}`;
+  yield `{${named("exported_at", ctx.clock.now())},\n${named("customer", serializeCustomer(customer))}`;
   for (const holding of await store.findHoldings(ctx.db)) {
     let rows = 0;
     for await (const page of store.readHolding(ctx.db, holding, customer)) {
@@ -47,7 +47,7 @@ async function* personalData(ctx: Ctx, customer: CustomerRow): AsyncGenerator<st
 
 /** A customer who was not erased, also one who was deleted. */
 async function findHeld(ctx: Ctx, id: string): Promise<CustomerRow> {
-  const row = await transact(ctx, (tx) => lockCustomer(tx, organizationOf(ctx), { id }));
+  const row = await transact(ctx, (tx) => lockCustomer(tx, requireOrganization(ctx), { id }));
   if (!row) throw notFound();
   return row;
 }
@@ -59,17 +59,17 @@ export const privacyService: Pick<Service<typeof customers, Ctx>, PrivacyOperati
   exportData: async (ctx, { params }) => personalData(ctx, await findHeld(ctx, params.id)),
   erase: (ctx, { params }) =>
     transact(ctx, async (tx) => {
-      const key: RowKey = { organization_id: organizationOf(ctx), id: params.id };
+      const key: RowKey = { organization_id: requireOrganization(ctx), id: params.id };
       const row = await lockCustomer(tx, key.organization_id, key);
       if (!row) throw notFound();
       await removeCustomer(tx, ctx, row, true);
       const noted = await store.findErasure(tx, key);
       if (!noted) throw notFound();
-      return erasureOut(noted);
+      return serializeErasure(noted);
     }),
   async getErasure(ctx, { params }) {
-    const found = await store.findErasure(ctx.db, { organization_id: organizationOf(ctx), id: params.id });
+    const found = await store.findErasure(ctx.db, { organization_id: requireOrganization(ctx), id: params.id });
     if (!found) throw notFound();
-    return erasureOut(found);
+    return serializeErasure(found);
   },
 };

@@ -3,23 +3,23 @@ import type { Clock } from "../lib/clock.ts";
 import type { Database } from "../lib/context.ts";
 import type { Processors } from "./processor.ts";
 import type { TaxCalculator } from "./tax-calculator.ts";
-import { testProcessor } from "./test.ts";
+import { createTestProcessor } from "./test.ts";
 
 /** The processor that the settings name, Stripe with its keys set, otherwise the test processor; and that of sandboxes. */
 export async function openProcessors(config: Config, db: Database, clock: Clock): Promise<Processors> {
   const { STRIPE_SECRET_KEY, STRIPE_PUBLISHABLE_KEY, STRIPE_WEBHOOK_SECRET, STRIPE_API_URL } = config;
   if (!STRIPE_SECRET_KEY || !STRIPE_PUBLISHABLE_KEY) {
-    const test = testProcessor(db, clock);
+    const test = createTestProcessor(db, clock);
     return { own: test, test, tax: null };
   }
-  const { stripeProcessor } = await import("./stripe.ts");
+  const { createStripeProcessor: stripeProcessor } = await import("./stripe.ts");
   const own = stripeProcessor({
     secret_key: STRIPE_SECRET_KEY,
     publishable_key: STRIPE_PUBLISHABLE_KEY,
     webhook_secret: STRIPE_WEBHOOK_SECRET,
     api_url: STRIPE_API_URL,
   });
-  return { own, test: testProcessor(db, clock), tax: await openTaxCalculator(config) };
+  return { own, test: createTestProcessor(db, clock), tax: await openTaxCalculator(config) };
 }
 
 /** The service that computes tax, where the settings say that one does; null where it follows from the sellers' registrations. */
@@ -29,6 +29,6 @@ async function openTaxCalculator({
   STRIPE_API_URL,
 }: Config): Promise<TaxCalculator | null> {
   if (FLOE_TAX !== "stripe" || !STRIPE_SECRET_KEY) return null;
-  const { stripeTax } = await import("./stripe-tax.ts");
+  const { createStripeTax: stripeTax } = await import("./stripe-tax.ts");
   return stripeTax({ secret_key: STRIPE_SECRET_KEY, api_url: STRIPE_API_URL });
 }

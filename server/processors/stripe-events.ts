@@ -4,11 +4,11 @@ import { ApiError } from "../../shared/errors.ts";
 import type { ProcessorEvent } from "./processor.ts";
 
 /** The id of what another object names, which may be the object itself. */
-export const idOf = (named: string | { id: string } | null | undefined): string =>
+export const getId = (named: string | { id: string } | null | undefined): string =>
   typeof named === "object" ? (named?.id ?? "") : (named ?? "");
 
 /** What Stripe says there is not is null. */
-export async function orNull<T>(work: Promise<T>): Promise<T | null> {
+export async function catchMissing<T>(work: Promise<T>): Promise<T | null> {
   try {
     return await work;
   } catch (error) {
@@ -17,7 +17,7 @@ export async function orNull<T>(work: Promise<T>): Promise<T | null> {
   }
 }
 /** An account of Stripe's has two books, for real money and for none; one of another account is its own. */
-export const accountOf = (isLive: boolean, other?: string): string =>
+export const getAccount = (isLive: boolean, other?: string): string =>
   `${isLive ? "stripe_live" : "stripe_test"}${other ? `_${other}` : ""}`;
 
 /** By what it was marked with, whose an object is. */
@@ -36,7 +36,7 @@ export async function readEvent(
     throw new ApiError("NotPermitted", `The signature does not match: ${message}`);
   });
   if (typeof event?.data?.object !== "object") return undefined;
-  const told = { id: event.id, account: accountOf(event.livemode, event.account) };
+  const told = { id: event.id, account: getAccount(event.livemode, event.account) };
   // What is not of our making says nothing to us.
   switch (event.type) {
     case "payment_intent.succeeded":
@@ -76,8 +76,9 @@ export async function readEvent(
 
 /** The payment that an intent was made for, where it is ours: refunds and disputes name the intent alone. */
 async function chargeOf(stripe: Stripe, named: string | { id: string } | null) {
-  const intent_processor_id = idOf(named);
-  const intent = intent_processor_id === "" ? null : await orNull(stripe.paymentIntents.retrieve(intent_processor_id));
+  const intent_processor_id = getId(named);
+  const intent =
+    intent_processor_id === "" ? null : await catchMissing(stripe.paymentIntents.retrieve(intent_processor_id));
   const ours = OurPayment.safeParse(intent?.metadata);
   return ours.success ? { intent_processor_id, ...ours.data } : undefined;
 }

@@ -1,8 +1,8 @@
 import type Stripe from "stripe";
 import type { Address } from "../../shared/addresses.ts";
 import { hasStates } from "../../shared/countries.ts";
-import { decimalText } from "../../shared/money.ts";
-import { normalState } from "../../shared/states.ts";
+import { formatDecimal } from "../../shared/money.ts";
+import { normalizeState } from "../../shared/states.ts";
 import type { TaxRate, TaxTreatment } from "../../shared/tax.ts";
 import { openStripe, type StripeOptions } from "./stripe.ts";
 import { type TaxAmounts, type TaxCalculator, TaxError, type TaxRequest } from "./tax-calculator.ts";
@@ -13,7 +13,7 @@ type Part = Stripe.Tax.Calculation.TaxBreakdown;
 const usual_timeout_ms = 6000;
 
 /** Stripe Tax, by the registrations and the usual tax code of the account that takes the money. */
-export function stripeTax(options: Omit<StripeOptions, "publishable_key" | "webhook_secret">): TaxCalculator {
+export function createStripeTax(options: Omit<StripeOptions, "publishable_key" | "webhook_secret">): TaxCalculator {
   const stripe = openStripe({ timeout_ms: usual_timeout_ms, ...options });
   return {
     async calculate(request) {
@@ -131,7 +131,7 @@ const sumOf = (parts: readonly { tax_amount: number }[]): number =>
 function rateOf({ tax_rate_details: details }: Part): TaxRate {
   const { country, state, tax_type, percentage_decimal } = details;
   const place = country ?? "";
-  const known = state && hasStates(place) ? (normalState(place, state) ?? state) : (state ?? null);
+  const known = state && hasStates(place) ? (normalizeState(place, state) ?? state) : (state ?? null);
   const name = names[tax_type ?? ""] ?? "Tax";
-  return { name, country: place, state: known, rate: decimalText(percentage_decimal) };
+  return { name, country: place, state: known, rate: formatDecimal(percentage_decimal) };
 }

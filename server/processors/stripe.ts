@@ -15,7 +15,7 @@ import {
   type SetupAttempt,
   type SetupOutcome,
 } from "./processor.ts";
-import { accountOf, idOf, OurPayment, orNull, readEvent } from "./stripe-events.ts";
+import { catchMissing, getAccount, getId, OurPayment, readEvent } from "./stripe-events.ts";
 
 export type StripeOptions = {
   secret_key: string;
@@ -121,7 +121,7 @@ function intentOf(intent: Stripe.PaymentIntent): Intent {
     decline: status === "failed" ? declineOf(intent.last_payment_error, "The payment was not completed.") : null,
     card,
     fingerprint,
-    method: kept && card ? keptMethod(idOf(intent.payment_method), idOf(intent.customer), fingerprint, card) : null,
+    method: kept && card ? keptMethod(getId(intent.payment_method), getId(intent.customer), fingerprint, card) : null,
   };
 }
 const keptMethod = (
@@ -166,7 +166,7 @@ const entered = (token: string) => ({
 const description_length_max = 1000;
 
 /** Stripe, through its official package. */
-export function stripeProcessor(options: StripeOptions): Processor {
+export function createStripeProcessor(options: StripeOptions): Processor {
   const { publishable_key, webhook_secret } = options;
   const stripe = openStripe(options);
   const expand = ["latest_charge"];
@@ -188,7 +188,7 @@ export function stripeProcessor(options: StripeOptions): Processor {
     for await (const setup of stripe.setupIntents.list(search)) if (setup.metadata?.setup_id === setup_id) return setup;
     return null;
   };
-  const account = accountOf(/_live_/.test(options.secret_key));
+  const account = getAccount(/_live_/.test(options.secret_key));
   const charge = async (
     { organization_id, payment_id, amount, currency, description }: Omit<Charge, "confirmation_token_id" | "keep">,
     by: Partial<Stripe.PaymentIntentCreateParams>,
@@ -214,8 +214,8 @@ export function stripeProcessor(options: StripeOptions): Processor {
       }),
     async readCard(token) {
       const card = token.startsWith("pm_")
-        ? (await orNull(stripe.paymentMethods.retrieve(token)))?.card
-        : (await orNull(stripe.confirmationTokens.retrieve(token)))?.payment_method_preview?.card;
+        ? (await catchMissing(stripe.paymentMethods.retrieve(token)))?.card
+        : (await catchMissing(stripe.confirmationTokens.retrieve(token)))?.payment_method_preview?.card;
       return card ? { card: cardOf(card), fingerprint: card.fingerprint ?? null } : null;
     },
     chargeSaved: (one) =>
@@ -269,11 +269,11 @@ export function stripeProcessor(options: StripeOptions): Processor {
       );
     },
     async retrieveRefund(processor_id) {
-      const found = await orNull(stripe.refunds.retrieve(processor_id));
+      const found = await catchMissing(stripe.refunds.retrieve(processor_id));
       return found && refundOf(found);
     },
     async retrieveDispute(processor_id) {
-      const found = await orNull(stripe.disputes.retrieve(processor_id, { expand: ["payment_intent"] }));
+      const found = await catchMissing(stripe.disputes.retrieve(processor_id, { expand: ["payment_intent"] }));
       return found && disputeOf(found);
     },
     async acceptDispute(processor_id) {
@@ -350,7 +350,7 @@ function setupOf(setup: Stripe.SetupIntent): SetupOutcome {
     processor_id: setup.id,
     status,
     client_secret: setup.client_secret ?? "",
-    method: kept ? keptMethod(method.id, idOf(setup.customer), method.card?.fingerprint ?? null, card) : null,
+    method: kept ? keptMethod(method.id, getId(setup.customer), method.card?.fingerprint ?? null, card) : null,
     decline: status === "failed" ? declineOf(setup.last_setup_error, "The card was not accepted.") : null,
   };
 }
@@ -360,7 +360,7 @@ function refundOf(refund: Stripe.Refund): RefundOutcome {
   return {
     refund_id: refund.metadata?.refund_id ?? null,
     processor_id: refund.id,
-    intent_processor_id: idOf(refund.payment_intent),
+    intent_processor_id: getId(refund.payment_intent),
     amount: refund.amount,
     currency: refund.currency,
     reason: refund.reason,
@@ -375,7 +375,7 @@ function disputeOf(dispute: Stripe.Dispute): Dispute {
   const ours = OurPayment.safeParse(typeof intent === "object" ? intent?.metadata : undefined);
   return {
     processor_id: dispute.id,
-    intent_processor_id: idOf(intent),
+    intent_processor_id: getId(intent),
     ...(ours.success ? ours.data : { organization_id: null, payment_id: null }),
     status: dispute_statuses[dispute.status] ?? "under_review",
     amount: dispute.amount,

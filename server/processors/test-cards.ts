@@ -32,11 +32,11 @@ export const outcomes: Record<string, Outcome> = {
 };
 
 /** What becomes of a card that is to be kept: only whether it may be, since nothing is charged. */
-export const setupOutcome = (scenario: string): Outcome | undefined =>
+export const findSetupOutcome = (scenario: string): Outcome | undefined =>
   scenario === "charge_customer_fail" ? success : outcomes[scenario];
 
 /** What becomes of a card that is charged while its owner is away: nobody answers a challenge. */
-export function savedOutcome(scenario: string): Outcome | undefined {
+export function findSavedOutcome(scenario: string): Outcome | undefined {
   if (scenario === "challenge_until_kept") return success;
   return scenario === "challenge"
     ? declined("authentication_required", "Your bank asks you to approve this payment yourself.")

@@ -5,7 +5,7 @@ import type { ProcessorEvent } from "./processor.ts";
 import { testEvents } from "./tables.ts";
 
 /** What the test processor has to tell, handed on as the notices of one far away are. */
-export const testNotices = (record: (deps: Deps, event: ProcessorEvent) => Promise<void>): Sweep => ({
+export const createTestNotices = (record: (deps: Deps, event: ProcessorEvent) => Promise<void>): Sweep => ({
   name: "test_processor.tell",
   every_ms: 1000,
   // A processor goes by its own clock, which is the server's.

@@ -1,7 +1,7 @@
 import { and, eq, inArray } from "drizzle-orm";
 import type { Clock } from "../lib/clock.ts";
 import type { Database } from "../lib/context.ts";
-import { randomText } from "../lib/ids.ts";
+import { drawText } from "../lib/ids.ts";
 import {
   type Dispute,
   type DisputeEvent,
@@ -46,14 +46,14 @@ type Returns = Pick<Processor, "refund" | "retrieveRefund" | "retrieveDispute" |
   };
 
 /** What a test processor gives back: refunds, and what buyers' banks take. */
-export function testReturns(db: Database, clock: Clock, account: string): Returns {
+export function createTestReturns(db: Database, clock: Clock, account: string): Returns {
   const tell = async (
     tx: Pick<Database, "insert">,
     { organization_id, payment_id, id: intent_processor_id }: IntentRow,
     about: Pick<RefundEvent, "kind" | "refund_id" | "processor_id"> | Pick<DisputeEvent, "kind" | "processor_id">,
     due_at: Date,
   ): Promise<void> => {
-    const id = `evt_test_${randomText(24)}`;
+    const id = `evt_test_${drawText(24)}`;
     const event = { id, account, organization_id, payment_id, intent_processor_id, ...about };
     await tx.insert(testEvents).values({ id, organization_id, event, due_at });
   };
@@ -87,7 +87,7 @@ export function testReturns(db: Database, clock: Clock, account: string): Return
         throw new ProcessorError("The refund is greater than what is left of the charge.", "charge_already_refunded");
       const { first: status, later: later_status = null } = refundStatuses(intent.scenario);
       const later_at = later_status && new Date(now.getTime() + minute_ms);
-      const id = `re_test_${randomText(24)}`;
+      const id = `re_test_${drawText(24)}`;
       const { organization_id, id: intent_id } = intent;
       const values = { id, organization_id, refund_id, intent_id, amount, reason, status, later_status, later_at };
       const [made] = await tx
@@ -107,7 +107,7 @@ export function testReturns(db: Database, clock: Clock, account: string): Return
       if (intent?.status !== "succeeded") throw new ProcessorError("There is no such charge to dispute.");
       const now = clock.now();
       const { organization_id, amount } = intent;
-      const values = { id: `du_test_${randomText(24)}`, organization_id, intent_id, amount, ...start };
+      const values = { id: `du_test_${drawText(24)}`, organization_id, intent_id, amount, ...start };
       const [made] = await tx
         .insert(testDisputes)
         .values({ ...values, created_at: now, evidence_due_at: new Date(now.getTime() + evidence_ms) })

@@ -1,11 +1,11 @@
 import { and, eq, sql } from "drizzle-orm";
 import { unionAll } from "drizzle-orm/pg-core";
 import { ApiError, type Fault, fault } from "../../shared/errors.ts";
-import { anyOf } from "../lib/arrays.ts";
+import { matchAnyOf } from "../lib/arrays.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Database } from "../lib/context.ts";
-import { gathered } from "../lib/gather.ts";
-import { randomText } from "../lib/ids.ts";
+import { gatherCalls } from "../lib/gather.ts";
+import { drawText } from "../lib/ids.ts";
 import { insertRows } from "../lib/rows.ts";
 import {
   type Card,
@@ -21,8 +21,8 @@ import {
   type SetupOutcome,
 } from "./processor.ts";
 import { testIntents, testSetups, testTokens } from "./tables.ts";
-import { outcomes, savedOutcome, setupOutcome, testMethods, testNumbers } from "./test-cards.ts";
-import { testReturns } from "./test-returns.ts";
+import { findSavedOutcome, findSetupOutcome, outcomes, testMethods, testNumbers } from "./test-cards.ts";
+import { createTestReturns } from "./test-returns.ts";
 
 type IntentRow = typeof testIntents.$inferSelect;
 type SetupRow = typeof testSetups.$inferSelect;
@@ -55,7 +55,7 @@ function setupOf(row: SetupRow): SetupOutcome {
 }
 /** How a card is kept from now on; whose it is, is told by our own id of them. */
 const keptFor = ({ id, processor_id }: CardOwner) => ({
-  method_id: `pm_test_${randomText(24)}`,
+  method_id: `pm_test_${drawText(24)}`,
   customer_processor_id: processor_id ?? `cus_test_${id}`,
 });
 /** What was decided for a scenario of the test cards. */
@@ -89,8 +89,12 @@ function cardFaults({ exp_month, exp_year, cvc }: CardInput, brand: string, now:
  * A processor for trying floe out: it takes the well-known test cards and nothing else, moves no money, and keeps its
  * books in tables of its own, as one far away would. It is reached outside of our transactions, like any other.
  */
-export function testProcessor(db: Database, clock: Clock): Processor {
-  const { openDispute, decideDispute, refundElsewhere, disputeCharge, ...returns } = testReturns(db, clock, account);
+export function createTestProcessor(db: Database, clock: Clock): Processor {
+  const { openDispute, decideDispute, refundElsewhere, disputeCharge, ...returns } = createTestReturns(
+    db,
+    clock,
+    account,
+  );
   const find = async (payment_id: string): Promise<Intent | null> => {
     const [row] = await db.select().from(testIntents).where(eq(testIntents.payment_id, payment_id));
     return row ? intentOf(row) : null;
@@ -126,8 +130,8 @@ export function testProcessor(db: Database, clock: Clock): Processor {
     return found;
   };
   /** A card that was kept, with a set-up or with a charge. */
-  const gatherKept = gathered(async (_: Database, charges: SavedCharge[]): Promise<(Tested | undefined)[]> => {
-    const asked = anyOf([...new Set(charges.map((charge) => charge.method_processor_id))], "text");
+  const gatherKept = gatherCalls(async (_: Database, charges: SavedCharge[]): Promise<(Tested | undefined)[]> => {
+    const asked = matchAnyOf([...new Set(charges.map((charge) => charge.method_processor_id))], "text");
     const kept = (table: typeof testSetups | typeof testIntents) =>
       and(sql`${table.method_id} = ${asked}`, eq(table.status, "succeeded"));
     const read = ({ method_id, customer_processor_id, card, scenario }: typeof testSetups | typeof testIntents) => ({
@@ -147,7 +151,7 @@ export function testProcessor(db: Database, clock: Clock): Processor {
     );
   });
   const findKept = (charge: SavedCharge) => gatherKept(db, charge);
-  const gatherIntents = gathered(async (_: Database, rows: (typeof testIntents.$inferInsert)[]) => {
+  const gatherIntents = gatherCalls(async (_: Database, rows: (typeof testIntents.$inferInsert)[]) => {
     const made = await insertRows(db, testIntents, rows, { orNothing: true });
     return rows.map(({ payment_id }) => made.find((row) => row.payment_id === payment_id));
   });
@@ -158,8 +162,8 @@ export function testProcessor(db: Database, clock: Clock): Processor {
     outcome: Pick<Intent, "status" | "decline">,
     kept: Pick<IntentRow, "method_id" | "customer_processor_id"> | null,
   ): Promise<Intent> => {
-    const id = `pi_test_${randomText(24)}`;
-    const client_secret = `${id}_secret_${randomText(24)}`;
+    const id = `pi_test_${drawText(24)}`;
+    const client_secret = `${id}_secret_${drawText(24)}`;
     const asked = { organization_id, payment_id, amount, currency, card, scenario, ...outcome, ...kept };
     const made = await gatherIntents(db, { ...asked, id, client_secret, created_at: clock.now() });
     const intent = made ? intentOf(made) : await find(payment_id);
@@ -185,19 +189,19 @@ export function testProcessor(db: Database, clock: Clock): Processor {
     async chargeSaved(one) {
       const kept = await findKept(one);
       if (!kept) throw new ProcessorError("This customer has no such payment method.");
-      return charge(one, kept, known(savedOutcome(kept.scenario)), null);
+      return charge(one, kept, known(findSavedOutcome(kept.scenario)), null);
     },
     // Nothing here says who somebody is.
     async forgetCustomer() {},
     async saveMethod({ organization_id, setup_id, confirmation_token_id, customer }) {
       const { card, scenario } = await cardOf(confirmation_token_id);
-      const id = `seti_test_${randomText(24)}`;
+      const id = `seti_test_${drawText(24)}`;
       const row = {
         organization_id,
         setup_id,
         id,
-        client_secret: `${id}_secret_${randomText(24)}`,
-        ...known(setupOutcome(scenario)),
+        client_secret: `${id}_secret_${drawText(24)}`,
+        ...known(findSetupOutcome(scenario)),
         ...keptFor(customer),
         scenario,
         card,
@@ -227,7 +231,7 @@ export function testProcessor(db: Database, clock: Clock): Processor {
         }
         const faults = cardFaults(card, known.brand, clock.now());
         if (faults.length > 0) throw new ApiError("PolarRequestValidationError", faults);
-        const id = `ctoken_${randomText(24)}`;
+        const id = `ctoken_${drawText(24)}`;
         const kept = {
           brand: known.brand,
           last4: number.slice(-4),

@@ -1,13 +1,13 @@
 import type { z } from "zod";
 import type { ExistingPrice, ProductPriceCreate } from "../../shared/api/prices.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
-import { formatMoney, maximumAmount, minimumAmount } from "../../shared/money.ts";
+import { formatMoney, getMaximumAmount, getMinimumAmount } from "../../shared/money.ts";
 import { type PriceRow, planTiers } from "./rules.ts";
 
 export type PriceWanted = ProductPriceCreate | z.output<typeof ExistingPrice>;
 
 /** What the prices of a product are held against. */
-export type PriceGround = {
+export type PricingContext = {
   recurring: boolean;
   /** The organization's default currency, in which every product can be paid (PRD-20). */
   currency: string;
@@ -25,7 +25,7 @@ type Shape = {
 };
 
 /** Every fault of a wanted list of prices: of each price, and of all together (PRD-08 to PRD-22). */
-export function checkPrices(wanted: readonly PriceWanted[], ground: PriceGround): Fault[] {
+export function checkPrices(wanted: readonly PriceWanted[], ground: PricingContext): Fault[] {
   const faults: Fault[] = [];
   const shapes: Shape[] = [];
   const meters = new Set<string>();
@@ -80,7 +80,11 @@ export const checkReturn = (kept: readonly PriceRow[], meter_ids: ReadonlySet<st
   );
 
 /** The faults of one new price. */
-function checkPrice(price: ProductPriceCreate, at: (string | number)[], ground: Omit<PriceGround, "active">): Fault[] {
+function checkPrice(
+  price: ProductPriceCreate,
+  at: (string | number)[],
+  ground: Omit<PricingContext, "active">,
+): Fault[] {
   const currency = price.price_currency ?? ground.currency;
   switch (price.amount_type) {
     case "fixed":
@@ -105,8 +109,8 @@ function checkPrice(price: ProductPriceCreate, at: (string | number)[], ground: 
 
 /** 0, or between what is worth charging in the currency and what can be charged at once (POL-03, POL-04). */
 function checkAmount(amount: number, currency: string, at: (string | number)[]): Fault[] {
-  const least = minimumAmount(currency);
-  const most = maximumAmount(currency);
+  const least = getMinimumAmount(currency);
+  const most = getMaximumAmount(currency);
   if (amount > most)
     return [fault(at, `Amount must be at most ${formatMoney(most, currency)}.`, "maximum_price", amount)];
   if (amount !== 0 && amount < least)
@@ -122,7 +126,7 @@ function checkTiers(
   const faults: Fault[] = [];
   const { tiers } = planTiers(price.seat_tiers);
   for (const [index, tier] of price.seat_tiers.tiers.entries()) {
-    const most = maximumAmount(currency);
+    const most = getMaximumAmount(currency);
     if (tier.price_per_seat > most) {
       faults.push(
         fault(

@@ -2,10 +2,10 @@ import type { z } from "zod";
 import type { ProductPrice, ProductPriceCreate } from "../../shared/api/prices.ts";
 import type { CheckoutProduct, OrderProduct, Product, ProductUpdate } from "../../shared/api/products.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
-import { type BenefitRow, benefitOut, benefitPublicOut } from "../benefits/rules.ts";
-import { type CustomFieldRow, customFieldOut } from "../custom-fields/rules.ts";
-import { type FileRow, mediaOut } from "../files/rules.ts";
-import { changesOf } from "../lib/rows.ts";
+import { type BenefitRow, serializeBenefit, serializeBenefitPublic } from "../benefits/rules.ts";
+import { type CustomFieldRow, serializeCustomField } from "../custom-fields/rules.ts";
+import { type FileRow, serializeMedia } from "../files/rules.ts";
+import { listChanges } from "../lib/rows.ts";
 import type { MeterRow } from "../meters/rules.ts";
 import type { productPrices, products } from "./tables.ts";
 
@@ -27,7 +27,7 @@ const amountOf = (amount: number | null): number => {
 };
 
 /** A price as it is answered; its type and interval mirror its product (PRD-36). */
-export function priceOut(row: PriceRow, product: Pick<ProductRow, "recurring_interval">): ProductPrice {
+export function serializePrice(row: PriceRow, product: Pick<ProductRow, "recurring_interval">): ProductPrice {
   const common = {
     id: row.id,
     created_at: row.created_at,
@@ -81,39 +81,39 @@ const shown = (row: ProductRow) => {
 };
 
 /** A product as its seller sees it. */
-export function productOut(row: PricedProduct, filesUrl: string): Product {
+export function serializeProduct(row: PricedProduct, filesUrl: string): Product {
   return {
-    ...checkoutProductOut(row, filesUrl),
+    ...serializeCheckoutProduct(row, filesUrl),
     // No operation deletes a product, sold or not (PRD-28).
     is_deletable: false,
     metadata: row.metadata,
-    benefits: row.benefits.map(benefitOut),
-    attached_custom_fields: attachedOut(row),
+    benefits: row.benefits.map(serializeBenefit),
+    attached_custom_fields: serializeAttached(row),
   };
 }
 
 /** The custom fields of a product in their places. */
-export const attachedOut = ({ fields }: PricedProduct): Product["attached_custom_fields"] =>
+export const serializeAttached = ({ fields }: PricedProduct): Product["attached_custom_fields"] =>
   fields.map(({ order, required, field }) => ({
     custom_field_id: field.id,
-    custom_field: customFieldOut(field),
+    custom_field: serializeCustomField(field),
     order,
     required,
   }));
 
 /** A product as its buyer sees it. */
-export function checkoutProductOut(whole: PricedProduct, filesUrl: string): CheckoutProduct {
+export function serializeCheckoutProduct(whole: PricedProduct, filesUrl: string): CheckoutProduct {
   const { prices, benefits, medias, fields: _, ...row } = whole;
   return {
     ...shown(row),
-    prices: prices.map((price) => priceOut(price, row)),
-    benefits: benefits.map(benefitPublicOut),
-    medias: medias.map((file) => mediaOut(file, filesUrl)),
+    prices: prices.map((price) => serializePrice(price, row)),
+    benefits: benefits.map(serializeBenefitPublic),
+    medias: medias.map((file) => serializeMedia(file, filesUrl)),
   };
 }
 
 /** A product inside an order. */
-export const orderProductOut = (row: ProductRow): OrderProduct => ({ ...shown(row), metadata: row.metadata });
+export const serializeOrderProduct = (row: ProductRow): OrderProduct => ({ ...shown(row), metadata: row.metadata });
 
 /** The columns of a new price, from what was sent. */
 export function planPrice(
@@ -152,7 +152,9 @@ export function planPrice(
 }
 
 /** The columns by which lists sort a product: of its oldest price on sale (PRD-35). */
-export function sortColumns(onSale: readonly PriceInsert[]): Pick<ProductRow, "sort_amount_type" | "sort_amount"> {
+export function computeSortColumns(
+  onSale: readonly PriceInsert[],
+): Pick<ProductRow, "sort_amount_type" | "sort_amount"> {
   const [oldest] = [...onSale].sort(
     (a, b) => a.created_at.getTime() - b.created_at.getTime() || (a.id < b.id ? -1 : 1),
   );
@@ -205,7 +207,7 @@ export function planUpdate(row: ProductRow, body: Update): { patch: Partial<Prod
       faults.push(fault([field], "Trials are only for subscription products.", "value_error", body[field]));
   }
   const plain = ["name", "description", "visibility", "is_archived", "metadata"] as const;
-  const patch = changesOf(row, { ...body, ...trialOf(body) }, [...plain, "trial_interval", "trial_interval_count"]);
+  const patch = listChanges(row, { ...body, ...trialOf(body) }, [...plain, "trial_interval", "trial_interval_count"]);
   return { patch, faults };
 }
 

@@ -3,28 +3,28 @@ import type { AttachedCustomFieldInput } from "../../shared/api/custom-fields.ts
 import type { products } from "../../shared/api/products.ts";
 import type { Service } from "../../shared/contract.ts";
 import { type Fault, fault, invalid, notFound } from "../../shared/errors.ts";
-import { minimumAmount } from "../../shared/money.ts";
+import { getMinimumAmount } from "../../shared/money.ts";
 import { findBenefits } from "../benefits/store.ts";
 import { findCustomFields } from "../custom-fields/store.ts";
-import { type Ctx, type Database, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
+import { type Ctx, type Database, requireOrganization, requireOrganizations, type Tx } from "../lib/context.ts";
 import { emit } from "../lib/events.ts";
-import { newId } from "../lib/ids.ts";
-import { pageOf } from "../lib/page.ts";
-import { defineSignal, signal } from "../lib/reactions.ts";
+import { createId } from "../lib/ids.ts";
+import { buildPage } from "../lib/page.ts";
+import { defineSignal, sendSignal } from "../lib/reactions.ts";
 import type { RowKey } from "../lib/rows.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { holdMeters } from "../meters/store.ts";
-import { organizationOut } from "../organizations/rules.ts";
+import { serializeOrganization } from "../organizations/rules.ts";
 import { findOrganization } from "../organizations/store.ts";
-import { checkPrices, checkReturn, type PriceGround, type PriceWanted } from "./price-rules.ts";
+import { checkPrices, checkReturn, type PriceWanted, type PricingContext } from "./price-rules.ts";
 import {
   checkBenefits,
+  computeSortColumns,
   type PricedProduct,
   type PriceInsert,
   planPrice,
   planUpdate,
-  productOut,
-  sortColumns,
+  serializeProduct,
 } from "./rules.ts";
 import * as store from "./store.ts";
 
@@ -37,10 +37,10 @@ async function groundOf(
   tx: Tx,
   organization_id: string,
   named: readonly string[],
-): Promise<Omit<PriceGround, "recurring" | "active">> {
+): Promise<Omit<PricingContext, "recurring" | "active">> {
   const row = await findOrganization(tx, organization_id);
   if (!row) throw notFound();
-  const { default_presentment_currency, feature_settings } = organizationOut(row);
+  const { default_presentment_currency, feature_settings } = serializeOrganization(row);
   return {
     currency: default_presentment_currency,
     seats_enabled: feature_settings.seat_based_pricing_enabled,
@@ -92,13 +92,13 @@ const newPrices = (
   wanted.flatMap((price) => {
     if (!("amount_type" in price)) return [];
     const place = {
-      id: newId(now),
+      id: createId(now),
       organization_id: product.organization_id,
       product_id: product.id,
       created_at: now,
       source: "catalog" as const,
     };
-    return [planPrice(price, place, { currency, minimumAmount })];
+    return [planPrice(price, place, { currency, minimumAmount: getMinimumAmount })];
   });
 
 async function reread(db: Database, organization_id: string, id: string): Promise<PricedProduct> {
@@ -115,21 +115,21 @@ export const productArchived = defineSignal<RowKey>("product.archived");
 /** The products of the API. */
 export const productService: Service<typeof products, Ctx> = {
   async list(ctx, { query }) {
-    const { items, total } = await store.listProducts(ctx.db, organizationsOf(ctx), query);
-    return pageOf(
-      items.map((row) => productOut(row, ctx.config.media_url)),
+    const { items, total } = await store.listProducts(ctx.db, requireOrganizations(ctx), query);
+    return buildPage(
+      items.map((row) => serializeProduct(row, ctx.config.media_url)),
       total,
       query,
     );
   },
   async get(ctx, { params }) {
-    const row = await store.findProduct(ctx.db, organizationOf(ctx), params.id);
+    const row = await store.findProduct(ctx.db, requireOrganization(ctx), params.id);
     if (!row) throw notFound();
-    return productOut(row, ctx.config.media_url);
+    return serializeProduct(row, ctx.config.media_url);
   },
   create: (ctx, { body }) =>
     transact(ctx, async (tx) => {
-      const organization_id = organizationOf(ctx);
+      const organization_id = requireOrganization(ctx);
       const ground = await groundOf(tx, organization_id, metersOf(body.prices));
       const { name, description = null, visibility, metadata, recurring_interval = null } = body;
       const recurring = recurring_interval !== null;
@@ -139,7 +139,7 @@ export const productService: Service<typeof products, Ctx> = {
       ];
       if (faults.length > 0) throw invalid(...faults);
       const now = ctx.clock.now();
-      const id = newId(now);
+      const id = createId(now);
       // What only a subscription has is not kept of a one-time purchase (PRD-03).
       const cycle = recurring
         ? {
@@ -161,18 +161,18 @@ export const productService: Service<typeof products, Ctx> = {
         visibility,
         metadata,
         ...cycle,
-        ...sortColumns(prices),
+        ...computeSortColumns(prices),
       });
       await store.insertPrices(tx, prices);
       await store.setMedias(tx, { organization_id, id }, body.medias);
       await store.setFields(tx, { organization_id, id }, body.attached_custom_fields);
-      const out = productOut(await reread(tx, organization_id, id), ctx.config.media_url);
+      const out = serializeProduct(await reread(tx, organization_id, id), ctx.config.media_url);
       await emit(tx, ctx, organization_id, "product.created", out);
       return out;
     }),
   update: (ctx, { params, body }) =>
     transact(ctx, async (tx) => {
-      const organization_id = organizationOf(ctx);
+      const organization_id = requireOrganization(ctx);
       const row = await store.lockProduct(tx, organization_id, params.id);
       if (!row) throw notFound();
       const { id } = row;
@@ -196,19 +196,19 @@ export const productService: Service<typeof products, Ctx> = {
       const added = newPrices(wanted, row, ground.currency, now);
       await store.archivePrices(tx, organization_id, gone, now);
       await store.insertPrices(tx, added);
-      if (body.is_archived && !row.is_archived) await signal(tx, ctx, productArchived, row);
+      if (body.is_archived && !row.is_archived) await sendSignal(tx, ctx, productArchived, row);
       if (medias) await store.setMedias(tx, row, medias);
       if (attached) await store.setFields(tx, row, attached);
-      if (gone.length + added.length > 0) Object.assign(patch, sortColumns([...kept, ...added]));
+      if (gone.length + added.length > 0) Object.assign(patch, computeSortColumns([...kept, ...added]));
       if (Object.keys(patch).length > 0 || medias || attached)
         await store.updateProduct(tx, row, { ...patch, modified_at: now });
-      const out = productOut(await reread(tx, organization_id, id), ctx.config.media_url);
+      const out = serializeProduct(await reread(tx, organization_id, id), ctx.config.media_url);
       await emit(tx, ctx, organization_id, "product.updated", out);
       return out;
     }),
   setBenefits: (ctx, { params, body }) =>
     transact(ctx, async (tx) => {
-      const organization_id = organizationOf(ctx);
+      const organization_id = requireOrganization(ctx);
       const row = await store.lockProduct(tx, organization_id, params.id);
       if (!row) throw notFound();
       const { benefits: had } = await reread(tx, organization_id, row.id);
@@ -221,9 +221,9 @@ export const productService: Service<typeof products, Ctx> = {
         await store.updateProduct(tx, row, { modified_at: ctx.clock.now() });
         const before = new Set(had.map(({ id }) => id));
         if (before.size !== wanted.length || !wanted.every((id) => before.has(id)))
-          await signal(tx, ctx, productGivesOtherwise, row);
+          await sendSignal(tx, ctx, productGivesOtherwise, row);
       }
-      const out = productOut(await reread(tx, organization_id, row.id), ctx.config.media_url);
+      const out = serializeProduct(await reread(tx, organization_id, row.id), ctx.config.media_url);
       await emit(tx, ctx, organization_id, "product.updated", out);
       return out;
     }),

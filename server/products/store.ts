@@ -7,20 +7,20 @@ import type { FileRow } from "../files/rules.ts";
 import { files } from "../files/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import {
+  computeOffset,
   type ListQuery,
   matchAny,
   matchFilters,
   matchMetadata,
   matchOne,
+  matchOrganizations,
   matchPresence,
   matchText,
-  offsetOf,
-  ofOrganizations,
   orderBy,
 } from "../lib/page.ts";
-import { followKey, matchKey, type RowKey, rowFromJson, rowsFromJson } from "../lib/rows.ts";
-import { madeOnce } from "../lib/statements.ts";
-import { unitOf } from "../lib/unit-of-work.ts";
+import { followKey, matchKey, type RowKey, readRow, readRows } from "../lib/rows.ts";
+import { makeOnce } from "../lib/statements.ts";
+import { findUnit } from "../lib/unit-of-work.ts";
 import { meters } from "../meters/tables.ts";
 import type { PricedProduct, PriceInsert, PriceRow, ProductRow } from "./rules.ts";
 import {
@@ -45,21 +45,21 @@ const prices = sql<PriceRow[]>`(
 )`.mapWith((list: unknown) => (list as WithMeter[]).map(readPrice));
 
 const readPrice = ({ meter, ...row }: WithMeter): PriceRow => ({
-  ...rowFromJson(productPrices, row),
-  meter: meter && rowFromJson(meters, meter),
+  ...readRow(productPrices, row),
+  meter: meter && readRow(meters, meter),
 });
 
 const given = sql<BenefitRow[]>`(
   select coalesce(json_agg(to_jsonb(b) order by pb."order"), '[]')
   from ${productBenefits} pb join ${benefits} b on b.organization_id = pb.organization_id and b.id = pb.benefit_id
   where pb.organization_id = ${products}.organization_id and pb.product_id = ${products}.id and b.deleted_at is null
-)`.mapWith((list: unknown) => rowsFromJson(benefits, list));
+)`.mapWith((list: unknown) => readRows(benefits, list));
 
 const medias = sql<FileRow[]>`(
   select coalesce(json_agg(to_jsonb(f) order by pm."order"), '[]')
   from ${productMedias} pm join ${files} f on f.organization_id = pm.organization_id and f.id = pm.file_id
   where pm.organization_id = ${products}.organization_id and pm.product_id = ${products}.id and f.deleted_at is null
-)`.mapWith((list: unknown) => rowsFromJson(files, list));
+)`.mapWith((list: unknown) => readRows(files, list));
 
 type Attached = PricedProduct["fields"][number];
 const fields = sql<Attached[]>`(
@@ -69,7 +69,7 @@ const fields = sql<Attached[]>`(
     on c.organization_id = pf.organization_id and c.id = pf.custom_field_id
   where pf.organization_id = ${products}.organization_id and pf.product_id = ${products}.id and c.deleted_at is null
 )`.mapWith((list: unknown) =>
-  (list as Attached[]).map(({ field, ...place }) => ({ ...place, field: rowFromJson(customFields, field) })),
+  (list as Attached[]).map(({ field, ...place }) => ({ ...place, field: readRow(customFields, field) })),
 );
 
 const priced = { ...getTableColumns(products), prices, benefits: given, medias, fields };
@@ -114,7 +114,7 @@ const prepareWhole = (db: Database, sorting: Sorting) => ({
   total: db.select({ total: count() }).from(products).where(whole).prepare("products_total"),
 });
 /** The unfiltered list is asked for most, so its statements are made once for each order of one key. */
-const statements = madeOnce(() => new Map<string, ReturnType<typeof prepareWhole>>());
+const statements = makeOnce(() => new Map<string, ReturnType<typeof prepareWhole>>());
 
 function wholeList(db: Database, sorting: Sorting): ReturnType<typeof prepareWhole> {
   const made = statements(db);
@@ -131,18 +131,18 @@ export async function listProducts(
   filter: Filter,
 ): Promise<{ items: PricedProduct[]; total: number }> {
   const { page: _, limit, sorting, ...filters } = filter;
-  const offset = offsetOf(filter);
+  const offset = computeOffset(filter);
   const [organization_id, ...others] = organizations;
   const isWhole =
     others.length === 0 && sorting.length === 1 && Object.values(filters).every((value) => value === undefined);
-  if (isWhole && unitOf(db) === null) {
+  if (isWhole && findUnit(db) === null) {
     const { page, total } = wholeList(db, sorting);
     const items = await page.execute({ organization_id, limit, offset });
     const [row] = await total.execute({ organization_id });
     return { items, total: row?.total ?? 0 };
   }
   const where = and(
-    ofOrganizations(products.organization_id, organizations),
+    matchOrganizations(products.organization_id, organizations),
     matchFilters(filter, {
       id: matchAny(products.id),
       query: matchText(products.name),
@@ -156,7 +156,7 @@ export async function listProducts(
             .from(productBenefits)
             .where(
               and(
-                ofOrganizations(productBenefits.organization_id, organizations),
+                matchOrganizations(productBenefits.organization_id, organizations),
                 inArray(productBenefits.benefit_id, ids),
               ),
             ),
@@ -167,7 +167,7 @@ export async function listProducts(
   );
   const items = await pageAt(
     db,
-    ofOrganizations(products.organization_id, organizations),
+    matchOrganizations(products.organization_id, organizations),
     where,
     sorting,
     limit,
@@ -228,12 +228,15 @@ export async function findOwners(
           .selectDistinct({ id: productPrices.organization_id })
           .from(productPrices)
           .where(
-            and(ofOrganizations(productPrices.organization_id, organizations), eq(productPrices.id, product_price_id)),
+            and(
+              matchOrganizations(productPrices.organization_id, organizations),
+              eq(productPrices.id, product_price_id),
+            ),
           )
       : db
           .selectDistinct({ id: products.organization_id })
           .from(products)
-          .where(and(ofOrganizations(products.organization_id, organizations), inArray(products.id, ids)));
+          .where(and(matchOrganizations(products.organization_id, organizations), inArray(products.id, ids)));
   return (await found).map(({ id }) => id);
 }
 

@@ -32,7 +32,7 @@ import { portalWalletService } from "../portal/wallets.ts";
 import { privacyService } from "../privacy/service.ts";
 import { productService } from "../products/service.ts";
 import { refundService } from "../refunds/service.ts";
-import { sandboxService } from "../sandbox/service.ts";
+import { createSandboxService } from "../sandbox/service.ts";
 import { seatClaimService, seatService } from "../seats/service.ts";
 import { cardLinkService } from "../subscriptions/card-link.ts";
 import { subscriptionService } from "../subscriptions/service.ts";
@@ -88,5 +88,5 @@ export const embedded: Provider = {
   metrics: metricService,
   catalog: catalogService,
   // What passes with time is of all domains, and a sandbox does it in its own order.
-  sandbox: sandboxService(walkedWork),
+  sandbox: createSandboxService(walkedWork),
 };

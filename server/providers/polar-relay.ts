@@ -1,5 +1,5 @@
 import { type Api, api } from "../../shared/api/index.ts";
-import { urlOf } from "../../shared/client.ts";
+import { formatUrl } from "../../shared/client.ts";
 import type { Operation } from "../../shared/contract.ts";
 import { ApiError, notPermitted } from "../../shared/errors.ts";
 import type { Config } from "../config.ts";
@@ -36,7 +36,7 @@ export async function relayOperation(
   { params, query, body }: Input,
   token: string | null,
 ): Promise<Relayed | undefined> {
-  const url = urlOf(path, { params: { ...params }, query: { ...query } });
+  const url = formatUrl(path, { params: { ...params }, query: { ...query } });
   const answer = await fetch(new URL(url, config.POLAR_URL ?? standard_url), {
     method,
     headers: {

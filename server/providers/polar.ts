@@ -15,7 +15,7 @@ const timeout_seconds = 30;
  * Hosted Polar behind our own routes, accounts and roles. The access token belongs to one organization there, so it
  * serves the one organization here that the settings name; to any other nothing exists.
  */
-export function polarProvider(config: Config): Provider {
+export function createPolarProvider(config: Config): Provider {
   const polar = createPolar({
     accessToken: config.POLAR_ACCESS_TOKEN ?? "",
     timeout: timeout_seconds,

@@ -1,7 +1,7 @@
 import type { RefundDispute } from "../../shared/api/disputes.ts";
 import type { Refund } from "../../shared/api/refunds.ts";
 import { ApiError, fault, invalid } from "../../shared/errors.ts";
-import { formatMoney, fractionHalfEven, fractionOf } from "../../shared/money.ts";
+import { computeFraction, formatMoney, roundFractionHalfEven } from "../../shared/money.ts";
 import type { Mail } from "../lib/mail.ts";
 import { computeRefundable, computeTotals, type OrderRow, type Share } from "../orders/rules.ts";
 import type { refunds } from "./tables.ts";
@@ -24,14 +24,14 @@ export function computeTaxShare(order: OrderRow, left: Left, amount: number): nu
   if (amount === left.refundable_amount) return left.refundable_tax_amount;
   const { net_amount } = computeTotals(order);
   if (order.tax_amount <= 0 || net_amount <= 0) return 0;
-  return Math.min(fractionHalfEven(amount, order.tax_amount, net_amount), left.refundable_tax_amount);
+  return Math.min(roundFractionHalfEven(amount, order.tax_amount, net_amount), left.refundable_tax_amount);
 }
 
 /** The tax in so much of an order's total. */
-export function taxWithin(order: OrderRow, total: number): number {
+export function computeTaxWithin(order: OrderRow, total: number): number {
   const { total_amount } = computeTotals(order);
   return total_amount > 0 && order.tax_amount > 0
-    ? Math.min(fractionOf(order.tax_amount, total, total_amount), total)
+    ? Math.min(computeFraction(order.tax_amount, total, total_amount), total)
     : 0;
 }
 
@@ -40,7 +40,7 @@ export function splitTotal(order: OrderRow, left: Left, total: number): Share {
   const isRest = total === left.refundable_amount + left.refundable_tax_amount;
   const tax_amount = isRest
     ? left.refundable_tax_amount
-    : Math.min(taxWithin(order, total), left.refundable_tax_amount);
+    : Math.min(computeTaxWithin(order, total), left.refundable_tax_amount);
   return { amount: total - tax_amount, tax_amount };
 }
 
@@ -66,16 +66,16 @@ const held: readonly OrderRow["dispute_status"][] = ["needs_response", "under_re
 
 /** Refuse a refund of money that the buyer's bank has taken back already (RFD-10). */
 export function checkDisputed({ dispute_status }: Pick<OrderRow, "dispute_status">): void {
-  if (held.includes(dispute_status)) throw disputed();
+  if (held.includes(dispute_status)) throw createDisputedError();
 }
-export const disputed = () =>
+export const createDisputedError = () =>
   new ApiError("RefundDisputedPayment", "The payment of this order is disputed, so it cannot be refunded.");
-export const refundedAlready = () => new ApiError("RefundedAlready", "This order has been refunded already.");
+export const createRefundedError = () => new ApiError("RefundedAlready", "This order has been refunded already.");
 
 /** Refuse a refund that may not be: the first of these that holds (RFD-03). */
 export function checkRefund({ isBlocked, status, subscription_id, left }: Standing, asked: Asked): void {
   if (isBlocked) throw new ApiError("RefundsBlocked", "Refunds are blocked for this organization.");
-  if (status === "refunded") throw refundedAlready();
+  if (status === "refunded") throw createRefundedError();
   if (asked.revoke_benefits && subscription_id !== null)
     throw new ApiError(
       "RevokeSubscriptionBenefitsProhibited",
@@ -116,11 +116,11 @@ export function planOutcome(
 }
 
 /** What counts of a refund on its order: what the buyer has. */
-export const countsOf = ({ status, is_surplus, amount, tax_amount }: RefundRow): Share =>
+export const getCounts = ({ status, is_surplus, amount, tax_amount }: RefundRow): Share =>
   status === "succeeded" && !is_surplus ? { amount, tax_amount } : { amount: 0, tax_amount: 0 };
 
 /** Why money goes back, in the processor's words. */
-export const processorReason = (reason: Refund["reason"]): "duplicate" | "fraudulent" | "requested_by_customer" =>
+export const getProcessorReason = (reason: Refund["reason"]): "duplicate" | "fraudulent" | "requested_by_customer" =>
   reason === "duplicate" || reason === "fraudulent" ? reason : "requested_by_customer";
 
 const reasons: Record<string, Refund["reason"]> = {
@@ -150,7 +150,7 @@ export function planHeard(row: RefundRow, order: OrderRow, total: number, reason
 type Disputed = Omit<RefundDispute, "resolved" | "closed" | "past_due">;
 
 /** A dispute as it is answered with a refund, and by itself. */
-export function disputeOut(row: Disputed, now: Date): RefundDispute {
+export function serializePreventedDispute(row: Disputed, now: Date): RefundDispute {
   const { id, created_at, modified_at, status, amount, tax_amount, currency, reason, order_id, payment_id } = row;
   const resolved = status === "won" || status === "lost";
   // After that there is nothing to answer any more.
@@ -174,8 +174,10 @@ export function disputeOut(row: Disputed, now: Date): RefundDispute {
 }
 
 /** The dispute that a refund prevented. */
-export const preventedOut = (row: Omit<Disputed, "status"> & { status: RefundDispute["status"] | null }, now: Date) =>
-  disputeOut({ ...row, status: row.status ?? "prevented" }, now);
+export const serializePrevented = (
+  row: Omit<Disputed, "status"> & { status: RefundDispute["status"] | null },
+  now: Date,
+) => serializePreventedDispute({ ...row, status: row.status ?? "prevented" }, now);
 
 /** A refund as it is answered, with the dispute that it prevented. */
 export function serializeRefund(
@@ -205,7 +207,7 @@ export function serializeRefund(
 }
 
 /** Tells a member that a buyer paid twice, and what becomes of it. */
-export function surplusMail(
+export function writeSurplusMail(
   to: string,
   organization: string,
   { status, amount, currency, order_id, failure_reason }: RefundRow,

@@ -1,14 +1,14 @@
 import type { Refund, refunds } from "../../shared/api/refunds.ts";
 import type { Service } from "../../shared/contract.ts";
 import { ApiError, fault, invalid } from "../../shared/errors.ts";
-import { serverClock } from "../lib/clock.ts";
-import { type Ctx, type Deps, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
+import { getServerClock } from "../lib/clock.ts";
+import { type Ctx, type Deps, requireOrganization, requireOrganizations, type Tx } from "../lib/context.ts";
 import { emit } from "../lib/events.ts";
-import { newId } from "../lib/ids.ts";
-import { loggable } from "../lib/loggable.ts";
+import { createId } from "../lib/ids.ts";
+import { redactError } from "../lib/loggable.ts";
 import { queueMail } from "../lib/mail.ts";
-import { pageOf } from "../lib/page.ts";
-import { defineSignal, signal } from "../lib/reactions.ts";
+import { buildPage } from "../lib/page.ts";
+import { defineSignal, sendSignal } from "../lib/reactions.ts";
 import type { RowKey } from "../lib/rows.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { computeRefundable, type OrderAggregate, type OrderRow, type Share } from "../orders/rules.ts";
@@ -25,21 +25,21 @@ import {
   checkDisputed,
   checkRefund,
   computeTaxShare,
-  countsOf,
-  disputed,
+  createDisputedError,
+  createRefundedError,
   fitShare,
+  getCounts,
+  getProcessorReason,
   type Left,
   planHeard,
   planOutcome,
-  preventedOut,
-  processorReason,
   type RefundRow,
   refund_again_ms,
-  refundedAlready,
+  serializePrevented,
   serializeRefund,
-  surplusMail,
   takeOff,
   type Word,
+  writeSurplusMail,
 } from "./rules.ts";
 import * as store from "./store.ts";
 
@@ -83,12 +83,12 @@ const unknownOrder = (place: "body" | "query", id: string) =>
 /** The refunds of the API. */
 export const refundService: Service<typeof refunds, Ctx> = {
   async list(ctx, { query }) {
-    const { items, total } = await store.listRefunds(ctx.db, organizationsOf(ctx), query);
-    const now = serverClock(ctx.clock).now();
+    const { items, total } = await store.listRefunds(ctx.db, requireOrganizations(ctx), query);
+    const now = getServerClock(ctx.clock).now();
     const shown = items.map(({ refund, order, dispute }) =>
-      serializeRefund(refund, order, dispute && preventedOut(dispute, now)),
+      serializeRefund(refund, order, dispute && serializePrevented(dispute, now)),
     );
-    return pageOf(shown, total, query);
+    return buildPage(shown, total, query);
   },
   async create(ctx, { body }) {
     const { comment, ...asked } = body;
@@ -96,14 +96,14 @@ export const refundService: Service<typeof refunds, Ctx> = {
     let subscription_id: string | null = null;
     // What is written here is the answer already, should this process not live to give another.
     await transact(ctx, async (tx): Promise<Refund> => {
-      const found = await lockOrder(tx, organizationOf(ctx), body.order_id);
+      const found = await lockOrder(tx, requireOrganization(ctx), body.order_id);
       if (!found || found.order.invoice_number === null) throw unknownOrder("body", body.order_id);
       const { organization_id, customer_id, currency } = found.order;
       const { tax_amount, payment } = await checkOrder(tx, found, asked);
       const now = ctx.clock.now();
       opened = await store.insertRefund(tx, {
         ...asked,
-        id: newId(now),
+        id: createId(now),
         organization_id,
         created_at: now,
         origin: "api",
@@ -123,7 +123,7 @@ export const refundService: Service<typeof refunds, Ctx> = {
   },
   async preview(ctx, { query }) {
     const { revoke_benefits = false } = query;
-    const found = await findOrder(ctx.db, organizationOf(ctx), query.order_id);
+    const found = await findOrder(ctx.db, requireOrganization(ctx), query.order_id);
     if (!found) throw unknownOrder("query", query.order_id);
     const { order } = found;
     const { amount, tax_amount, left } = await checkOrder(ctx.db, found, { amount: query.amount, revoke_benefits });
@@ -148,7 +148,7 @@ export async function openSurplusRefund(tx: Tx, ctx: Deps | Ctx, payment: Paymen
   const now = ctx.clock.now();
   const { id: payment_id, organization_id, amount, currency, order_id, customer_id } = payment;
   await store.insertRefund(tx, {
-    id: newId(now),
+    id: createId(now),
     organization_id,
     created_at: now,
     origin: "surplus",
@@ -175,7 +175,7 @@ export async function hearRefund(
   const { organization_id, id: payment_id, order_id, customer_id, currency, is_surplus } = payment;
   const now = ctx.clock.now();
   await store.noteRefund(tx, event.refund_id, {
-    id: newId(now),
+    id: createId(now),
     organization_id,
     created_at: now,
     origin: "processor",
@@ -209,14 +209,14 @@ async function askProcessor(deps: Deps | Ctx, row: RefundRow): Promise<RefundOut
     refund_id: row.id,
     intent_processor_id: payment.processor_id,
     amount: row.amount + row.tax_amount,
-    reason: processorReason(row.reason),
+    reason: getProcessorReason(row.reason),
   });
 }
 
 /** What the processor knows and we had not heard of yet, when it was asked. */
 const refusals: Record<string, () => ApiError> = {
-  charge_already_refunded: refundedAlready,
-  charge_disputed: disputed,
+  charge_already_refunded: createRefundedError,
+  charge_disputed: createDisputedError,
 };
 
 /** Take a refund back that the processor does not make and nobody was told of; what refuses it is the answer. */
@@ -241,7 +241,10 @@ async function tryRefund(ctx: Ctx, row: RefundRow): Promise<RefundRow> {
     return await settleRefund(ctx, row, word);
   } catch (error) {
     // The money may be on its way, so nobody must be told that it failed.
-    ctx.log.error({ error: loggable(error), refund_id: row.id }, "A refund could not be settled; it is tried again.");
+    ctx.log.error(
+      { error: redactError(error), refund_id: row.id },
+      "A refund could not be settled; it is tried again.",
+    );
     return row;
   }
 }
@@ -271,8 +274,8 @@ function settleRefund(
       ...(heard ? planHeard(row, order.order, heard.amount, heard.reason) : {}),
       ...planOutcome(row, word, now),
     };
-    const before = countsOf(row);
-    let share = countsOf(planned);
+    const before = getCounts(row);
+    let share = getCounts(planned);
     if (row.status !== planned.status && share.amount + share.tax_amount > 0) {
       share = fitShare(computeRefundable(order.order), share);
       Object.assign(planned, share);
@@ -290,9 +293,9 @@ function settleRefund(
     const change = { amount: share.amount - before.amount, tax_amount: share.tax_amount - before.tax_amount };
     if (change.amount !== 0 || change.tax_amount !== 0) {
       Object.assign(moved, await refundOrder(tx, deps, order, change, row.balance_amount));
-      await signal(tx, deps, refundCounted, { refund: moved, order: order.order, change });
+      await sendSignal(tx, deps, refundCounted, { refund: moved, order: order.order, change });
     }
-    if (moved.revoke_benefits) await signal(tx, deps, refundTakesBack, order.order);
+    if (moved.revoke_benefits) await sendSignal(tx, deps, refundTakesBack, order.order);
     if (moved.origin === "surplus" && moved.status !== "pending") await tellSeller(tx, deps, moved);
     if (moved.status === "failed")
       deps.log.error(
@@ -306,5 +309,5 @@ function settleRefund(
 async function tellSeller(tx: Tx, deps: Deps, row: RefundRow): Promise<void> {
   const name = await findOrganizationName(tx, row.organization_id);
   for (const to of await findMemberEmails(tx, row.organization_id))
-    await queueMail(tx, deps, { ...surplusMail(to, name, row), organization_id: row.organization_id });
+    await queueMail(tx, deps, { ...writeSurplusMail(to, name, row), organization_id: row.organization_id });
 }

@@ -4,8 +4,8 @@ import type { Erased } from "../customers/rules.ts";
 import { customers } from "../customers/tables.ts";
 import { disputes } from "../disputes/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { unlessNamed } from "../lib/forget.ts";
-import { type ListQuery, matchAny, matchFilters, offsetOf, ofOrganizations, orderBy } from "../lib/page.ts";
+import { forgetIfNamed } from "../lib/forget.ts";
+import { computeOffset, type ListQuery, matchAny, matchFilters, matchOrganizations, orderBy } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import type { Share } from "../orders/rules.ts";
 import { orders } from "../orders/tables.ts";
@@ -28,7 +28,7 @@ const ofCustomer = followKey(refunds.customer_id, customers);
 /** One page of refunds, and how many there are (RFD-14). */
 export async function listRefunds(db: Database, organizations: readonly string[], filter: Filter) {
   const where = and(
-    ofOrganizations(refunds.organization_id, organizations),
+    matchOrganizations(refunds.organization_id, organizations),
     eq(refunds.is_announced, true),
     matchFilters(filter, {
       id: matchAny(refunds.id),
@@ -48,7 +48,7 @@ export async function listRefunds(db: Database, organizations: readonly string[]
     .where(where)
     .orderBy(...orderBy(filter.sorting, sortable, refunds.id))
     .limit(filter.limit)
-    .offset(offsetOf(filter));
+    .offset(computeOffset(filter));
   const [row] = await db
     .select({ total: count() })
     .from(refunds)
@@ -153,6 +153,6 @@ export async function takeDueRefund(db: Database, key: RowKey, now: Date, again:
 export async function erasePayee(tx: Tx, person: Erased): Promise<void> {
   await tx
     .update(refunds)
-    .set({ comment: null, metadata: unlessNamed(refunds.metadata, person) })
+    .set({ comment: null, metadata: forgetIfNamed(refunds.metadata, person) })
     .where(and(eq(refunds.organization_id, person.organization_id), eq(refunds.customer_id, person.id)));
 }

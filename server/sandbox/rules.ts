@@ -68,7 +68,7 @@ function textOf(row: Row): string {
 }
 
 /** What differs between two snapshots, kind by kind, and what it comes to in money. */
-export function kindsOf({ counts, before, after }: Compared): SnapshotDiff["kinds"] {
+export function listKinds({ counts, before, after }: Compared): SnapshotDiff["kinds"] {
   return counts.map(({ kind, added, removed, changed, items }) => {
     const sums = (all: Compared["before"]) =>
       new Map(all.filter((one) => one.kind === kind).map(({ currency, amount }) => [currency, amount]));

@@ -1,20 +1,20 @@
 import type { SandboxClock, sandbox, TimelineEntry } from "../../shared/api/sandbox.ts";
 import type { Service } from "../../shared/contract.ts";
 import { ApiError, fault, invalid, notFound, notPermitted } from "../../shared/errors.ts";
-import { atClockOf, serverClock } from "../lib/clock.ts";
-import { type Ctx, type Deps, organizationOf, organizationsOf } from "../lib/context.ts";
-import { newId } from "../lib/ids.ts";
+import { atClockOf, getServerClock } from "../lib/clock.ts";
+import { type Ctx, type Deps, requireOrganization, requireOrganizations } from "../lib/context.ts";
+import { createId } from "../lib/ids.ts";
 import { openMail } from "../lib/mail.ts";
-import { pageOf } from "../lib/page.ts";
+import { buildPage } from "../lib/page.ts";
 import type { RowSweep } from "../lib/sweeps.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import type { OrganizationRow } from "../organizations/rules.ts";
 import { findOrganization } from "../organizations/store.ts";
 import { sayEvent } from "../webhooks/messages.ts";
-import { kindsOf, planTarget } from "./rules.ts";
+import { listKinds, planTarget } from "./rules.ts";
 import { compareRows, insertSnapshot, restoreRows } from "./snapshots.ts";
 import * as store from "./store.ts";
-import { type HeldClock, walk, withClock } from "./walk.ts";
+import { type HeldClock, runWithClock, walk } from "./walk.ts";
 
 /** How long one request moves a clock. */
 const walk_ms = 4000;
@@ -22,9 +22,9 @@ const walk_ms = 4000;
 const last_events = 100;
 
 /** The operations of sandboxes; what falls due in one is done by the sweeps that are named. */
-export const sandboxService = (sweeps: readonly RowSweep[]): Service<typeof sandbox, Ctx> => ({
+export const createSandboxService = (sweeps: readonly RowSweep[]): Service<typeof sandbox, Ctx> => ({
   async getClock(ctx) {
-    const organization_id = organizationOf(ctx);
+    const organization_id = requireOrganization(ctx);
     const row = await findOrganization(ctx.db, organization_id);
     if (!row) throw notFound();
     const told = await store.findLast(ctx.db, organization_id, last_events);
@@ -45,14 +45,14 @@ export const sandboxService = (sweeps: readonly RowSweep[]): Service<typeof sand
       return clockOut(after, isDone ? null : to, timelineOf(after, await store.findSince(ctx.db, row.id, before)));
     }),
   async listMails(ctx, { query }) {
-    const { items, total } = await store.listKept(ctx.db, organizationsOf(ctx), query);
+    const { items, total } = await store.listKept(ctx.db, requireOrganizations(ctx), query);
     // Where a secret of the server's is gone, so are the words that it sealed.
     const opened = items.map(async (mail) => (await openMail(ctx.config, mail)) ?? { ...mail, text: "", html: "" });
-    return pageOf(await Promise.all(opened), total, query);
+    return buildPage(await Promise.all(opened), total, query);
   },
   async listSnapshots(ctx, { query }) {
-    const { items, total } = await store.listSnapshots(ctx.db, organizationsOf(ctx), query);
-    return pageOf(items, total, query);
+    const { items, total } = await store.listSnapshots(ctx.db, requireOrganizations(ctx), query);
+    return buildPage(items, total, query);
   },
   saveSnapshot: (ctx, { body: { name } }) =>
     hold(ctx, ({ id: organization_id }) =>
@@ -64,8 +64,8 @@ export const sandboxService = (sweeps: readonly RowSweep[]): Service<typeof sand
         if ((await store.countSnapshots(tx, organization_id)) >= snapshots_max)
           throw notPermitted(`A sandbox can be saved ${snapshots_max} times. Delete what you need no more.`);
         const now = ctx.clock.now();
-        const times = { created_at: now, saved_at: serverClock(ctx.clock).now() };
-        const made = await insertSnapshot(tx, { id: newId(now), organization_id, name, settings, ...times });
+        const times = { created_at: now, saved_at: getServerClock(ctx.clock).now() };
+        const made = await insertSnapshot(tx, { id: createId(now), organization_id, name, settings, ...times });
         if (!made) throw new ApiError("ResourceAlreadyExists", `There is a snapshot ${name} already. Delete it first.`);
         return made;
       }),
@@ -93,18 +93,18 @@ export const sandboxService = (sweeps: readonly RowSweep[]): Service<typeof sand
     }),
   deleteSnapshot: (ctx, { params }) =>
     transact(ctx, async (tx) => {
-      if (!(await store.deleteSnapshot(tx, organizationOf(ctx), params.name))) throw notFound();
+      if (!(await store.deleteSnapshot(tx, requireOrganization(ctx), params.name))) throw notFound();
     }),
   diffSnapshots: (ctx, { params, query }) =>
     transact(ctx, async (tx) => {
       const find = async (name: string) => {
-        const row = await store.findSnapshot(tx, organizationOf(ctx), name);
+        const row = await store.findSnapshot(tx, requireOrganization(ctx), name);
         if (!row) throw notFound();
         return row;
       };
       const from = await find(params.name);
       const to = query.to === present ? null : await find(query.to);
-      return { from: from.name, to: query.to, kinds: kindsOf(await compareRows(tx, from, to)) };
+      return { from: from.name, to: query.to, kinds: listKinds(await compareRows(tx, from, to)) };
     }),
 });
 
@@ -123,10 +123,10 @@ const hasCode = (error: unknown, code: string): boolean =>
 
 /** Do something with a sandbox while nobody else moves it. What takes real money is refused. */
 async function hold<T>(ctx: Ctx, work: (row: OrganizationRow, clock: HeldClock) => Promise<T>): Promise<T> {
-  const organization_id = organizationOf(ctx);
+  const organization_id = requireOrganization(ctx);
   if (!ctx.processor.test)
     throw notPermitted("This organization takes real money, so its time cannot be moved. Make a sandbox for that.");
-  const made = await withClock(depsOf(ctx), organization_id, async (clock) => {
+  const made = await runWithClock(depsOf(ctx), organization_id, async (clock) => {
     const row = await findOrganization(ctx.db, organization_id);
     if (!row) throw notFound();
     return { value: await work(row, clock) };
@@ -141,7 +141,7 @@ const depsOf = ({ actor: _, client: __, ip: ___, alongside: ____, ...deps }: Ctx
 
 async function currentTime(ctx: Ctx, organization_id: string): Promise<Date> {
   const row = await findOrganization(ctx.db, organization_id);
-  return new Date(serverClock(ctx.clock).now().getTime() + (row?.clock_offset_ms ?? 0));
+  return new Date(getServerClock(ctx.clock).now().getTime() + (row?.clock_offset_ms ?? 0));
 }
 
 const clockOut = (now: Date, to: Date | null, timeline: TimelineEntry[]): SandboxClock => ({

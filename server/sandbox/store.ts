@@ -1,7 +1,7 @@
 import { and, asc, count, desc, eq, gte, isNull, not, notInArray, sql } from "drizzle-orm";
 import { files } from "../files/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { listRows, offsetOf, ofOrganizations, type Paging } from "../lib/page.ts";
+import { computeOffset, listRows, matchOrganizations, type Paging } from "../lib/page.ts";
 import { matchKey, type RowKey } from "../lib/rows.ts";
 import { events, failedWork, mails } from "../lib/tables.ts";
 import { organization } from "../organizations/tables.ts";
@@ -90,14 +90,14 @@ export async function findLast(db: Database, organization_id: string, limit: num
 
 /** One page of the mails that sandboxes have kept, the newest first. */
 export async function listKept(db: Database, organization_ids: readonly string[], paging: Paging) {
-  const where = ofOrganizations(mails.organization_id, organization_ids);
+  const where = matchOrganizations(mails.organization_id, organization_ids);
   const items = await db
     .select()
     .from(mails)
     .where(where)
     .orderBy(desc(mails.created_at), desc(mails.id))
     .limit(paging.limit)
-    .offset(offsetOf(paging));
+    .offset(computeOffset(paging));
   const [row] = await db.select({ total: count() }).from(mails).where(where);
   return { items, total: row?.total ?? 0 };
 }
@@ -115,7 +115,7 @@ export async function lockSettings(tx: Tx, organization_id: string): Promise<unk
 
 /** One page of what was saved of sandboxes, the newest first. */
 export function listSnapshots(db: Database, organization_ids: readonly string[], paging: Paging) {
-  const where = ofOrganizations(snapshots.organization_id, organization_ids);
+  const where = matchOrganizations(snapshots.organization_id, organization_ids);
   return listRows(db, snapshots, { where, order: [desc(snapshots.saved_at), desc(snapshots.id)], paging });
 }
 

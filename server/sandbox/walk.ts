@@ -1,4 +1,4 @@
-import { serverClock } from "../lib/clock.ts";
+import { getServerClock } from "../lib/clock.ts";
 import type { Deps, Tx } from "../lib/context.ts";
 import { findLastDue, findNext } from "../lib/due.ts";
 import { type RowSweep, runSweeps, walked_together } from "../lib/sweeps.ts";
@@ -21,14 +21,14 @@ export type HeldClock = {
  * Do work while nobody else does what a seller has due: not the worker of this or another server, and no second request.
  * What the worker of this server has begun is waited for. `undefined` where another holds it.
  */
-export async function withClock<T>(
+export async function runWithClock<T>(
   deps: Deps,
   organization_id: string,
   work: (held: HeldClock) => Promise<T>,
 ): Promise<T | undefined> {
   const { db } = deps;
   const until = (now: Date) => new Date(now.getTime() + hold_ms);
-  let now = serverClock(deps.clock).now();
+  let now = getServerClock(deps.clock).now();
   let held = until(now);
   if (!(await holdClock(db, organization_id, now, held))) return undefined;
   try {
@@ -36,7 +36,7 @@ export async function withClock<T>(
     const lost = () => new Error(`The clock of ${organization_id} was held for too long, and is in other hands.`);
     return await work({
       async set(at, target) {
-        now = serverClock(deps.clock).now();
+        now = getServerClock(deps.clock).now();
         const next = until(now);
         const clock_offset_ms = at.getTime() - now.getTime();
         const values = {
@@ -49,7 +49,7 @@ export async function withClock<T>(
         return now;
       },
       async setWithin(tx, at) {
-        const clock_offset_ms = at.getTime() - serverClock(deps.clock).now().getTime();
+        const clock_offset_ms = at.getTime() - getServerClock(deps.clock).now().getTime();
         if (!(await moveClock(tx, organization_id, held, { clock_offset_ms, clock_target: null }))) throw lost();
       },
     });
@@ -80,7 +80,7 @@ export async function walk(
   const following = new Set(sweeps.flatMap(({ name, dated }) => (dated || name === dispatches.name ? [name] : [])));
   let instant = now;
   for (let isFirst = true; ; isFirst = false) {
-    const next = await findNext(deps.db, serverClock(deps.clock).now(), organization_id, works);
+    const next = await findNext(deps.db, getServerClock(deps.clock).now(), organization_id, works);
     const [first] = next.map(({ at }) => at.getTime()).sort((a, b) => a - b);
     if (first === undefined || first > to.getTime()) break;
     // At least one step is made, so that whoever asks again comes to the end.
@@ -93,7 +93,7 @@ export async function walk(
       const until = new Date(Math.min(first + stretch_ms, to.getTime(), ...others));
       const last = await findLastDue(
         deps.db,
-        serverClock(deps.clock).now(),
+        getServerClock(deps.clock).now(),
         { organization_id, ...ahead },
         until,
         walked_together,

@@ -1,6 +1,6 @@
 import type { CustomerSeat, SeatAssign } from "../../shared/api/seats.ts";
 import { ApiError } from "../../shared/errors.ts";
-import { type MemberRow, memberOut } from "../members/rules.ts";
+import { type MemberRow, serializeMember } from "../members/rules.ts";
 import type { customerSeats } from "./tables.ts";
 
 export type SeatRow = typeof customerSeats.$inferSelect;
@@ -24,14 +24,14 @@ export const invitation_hours = 24;
 export const invitation_ms = invitation_hours * hour_ms;
 
 /** A seat as it is answered. */
-export const seatOut = (
+export const serializeSeat = (
   { token_hash: _, token: __, mail_due_at: ___, ...row }: SeatRow,
   email: string | null,
   member: MemberRow | null = null,
-): CustomerSeat => ({ ...row, member: member && memberOut(member), customer_email: email });
+): CustomerSeat => ({ ...row, member: member && serializeMember(member), customer_email: email });
 
 /** How many seats are left (SEAT-06). */
-export const seatsLeft = ({ seats }: Pick<Container, "seats">, taken: number): number =>
+export const countSeatsLeft = ({ seats }: Pick<Container, "seats">, taken: number): number =>
   Math.max(0, (seats ?? 0) - taken);
 
 const bad = (detail: string) => new ApiError("BadRequest", detail);
@@ -50,7 +50,7 @@ export function checkAssign(body: SeatAssign): void {
 export function checkRoom(container: Container, taken: number): void {
   if (container.seats === null) throw bad("This has no seats.");
   if (!container.is_live) throw bad("This is not paid, or has ended.");
-  if (seatsLeft(container, taken) === 0) throw new ApiError("SeatNotAvailable", "All seats are taken.");
+  if (countSeatsLeft(container, taken) === 0) throw new ApiError("SeatNotAvailable", "All seats are taken.");
 }
 
 /** What becomes of a seat that is taken back (SEAT-12). */

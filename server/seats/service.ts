@@ -7,17 +7,17 @@ import { openSession } from "../customer-sessions/service.ts";
 import type { CustomerRow } from "../customers/rules.ts";
 import { emitCustomer } from "../customers/service.ts";
 import { findCustomer, findCustomerByEmail, insertCustomer } from "../customers/store.ts";
-import { serverClock } from "../lib/clock.ts";
-import { type Ctx, type Deps, organizationsOf, type Tx } from "../lib/context.ts";
+import { getServerClock } from "../lib/clock.ts";
+import { type Ctx, type Deps, requireOrganizations, type Tx } from "../lib/context.ts";
 import { emit } from "../lib/events.ts";
-import { newId } from "../lib/ids.ts";
-import { defineSignal, signal } from "../lib/reactions.ts";
+import { createId } from "../lib/ids.ts";
+import { defineSignal, sendSignal } from "../lib/reactions.ts";
 import type { RowKey } from "../lib/rows.ts";
-import { hashesOf, hashToken, seal } from "../lib/secrets.ts";
-import { transact, within } from "../lib/unit-of-work.ts";
+import { hashToken, hashWithEach, seal } from "../lib/secrets.ts";
+import { joinTransaction, transact } from "../lib/unit-of-work.ts";
 import type { MemberRow } from "../members/rules.ts";
 import { findMember } from "../members/store.ts";
-import { organizationOut } from "../organizations/rules.ts";
+import { serializeOrganization } from "../organizations/rules.ts";
 import { findClockOf, findOrganization } from "../organizations/store.ts";
 import { findProduct } from "../products/store.ts";
 import type { SubscriptionRow } from "../subscriptions/rules.ts";
@@ -25,11 +25,11 @@ import {
   type Container,
   checkAssign,
   checkRoom,
+  countSeatsLeft,
   invitation_ms,
   planRevoked,
   type SeatRow,
-  seatOut,
-  seatsLeft,
+  serializeSeat,
 } from "./rules.ts";
 import * as store from "./store.ts";
 
@@ -41,7 +41,7 @@ export const invitations = "seats.invite";
 
 type Told = "customer_seat.assigned" | "customer_seat.claimed" | "customer_seat.revoked";
 const tell = (tx: Tx, ctx: Deps | Ctx, type: Told, { row, email, member }: store.Seat): Promise<void> =>
-  emit(tx, ctx, row.organization_id, type, seatOut(row, email, member));
+  emit(tx, ctx, row.organization_id, type, serializeSeat(row, email, member));
 
 const invalidToken = () =>
   new ApiError("InvalidInvitationToken", "This invitation is wrong, was used already, was taken back, or has expired.");
@@ -72,7 +72,7 @@ async function findOrMake(tx: Tx, ctx: Ctx, organization_id: string, body: SeatA
   const known = await findCustomerByEmail(tx, organization_id, email);
   if (known) return known;
   const now = ctx.clock.now();
-  const made = await insertCustomer(tx, { id: newId(now), organization_id, created_at: now, email });
+  const made = await insertCustomer(tx, { id: createId(now), organization_id, created_at: now, email });
   // Somebody else was faster.
   if (!made) return findOrMake(tx, ctx, organization_id, body);
   await emitCustomer(tx, ctx, "customer.created", made);
@@ -89,7 +89,7 @@ export async function assignSeat(
   if (!found) throw notFound();
   const { organization_id } = found;
   const seller = await findOrganization(tx, organization_id);
-  if (!seller || !organizationOut(seller).feature_settings.seat_based_pricing_enabled)
+  if (!seller || !serializeOrganization(seller).feature_settings.seat_based_pricing_enabled)
     throw new ApiError(
       "FeatureNotEnabled",
       "Seats are not switched on: set feature_settings.seat_based_pricing_enabled.",
@@ -117,7 +117,7 @@ export async function assignSeat(
     ? await store.updateSeat(tx, old, { ...given, modified_at: now })
     : await store.insertSeat(tx, {
         ...given,
-        id: newId(now),
+        id: createId(now),
         organization_id,
         created_at: now,
         subscription_id,
@@ -128,9 +128,9 @@ export async function assignSeat(
   if (!body.immediate_claim) ctx.jobs.wake(tx, invitations);
   else {
     await tell(tx, ctx, "customer_seat.claimed", seat);
-    await signal(tx, ctx, seatsChanged, row);
+    await sendSignal(tx, ctx, seatsChanged, row);
   }
-  return seatOut(row, customer.email, member);
+  return serializeSeat(row, customer.email, member);
 }
 
 /** An invitation: its token is mailed, and lasts for a day (SEAT-09). */
@@ -140,7 +140,7 @@ function planInvitation({ clock, config }: Ctx) {
     status: "pending" as const,
     token_hash: hashToken(config.secret, token),
     token: seal(config.secret, token),
-    invitation_token_expires_at: new Date(serverClock(clock).now().getTime() + invitation_ms),
+    invitation_token_expires_at: new Date(getServerClock(clock).now().getTime() + invitation_ms),
     mail_due_at: clock.now(),
   };
 }
@@ -151,8 +151,8 @@ export async function describeSeats(ctx: Ctx, container: Container | undefined):
   const seats = await store.listSeats(ctx.db, container);
   const taken = seats.filter(({ row }) => row.status !== "revoked").length;
   return {
-    seats: seats.map(({ row, email, member }) => seatOut(row, email, member)),
-    available_seats: seatsLeft(container, taken),
+    seats: seats.map(({ row, email, member }) => serializeSeat(row, email, member)),
+    available_seats: countSeatsLeft(container, taken),
     total_seats: container.seats ?? 0,
   };
 }
@@ -165,11 +165,11 @@ export async function revokeSeat(tx: Tx, ctx: Deps | Ctx, key: RowKey): Promise<
   await store.holdContainer(tx, seat.row);
   const found = await store.lockSeat(tx, key);
   if (!found) throw notFound();
-  if (found.row.status === "revoked") return seatOut(found.row, null);
+  if (found.row.status === "revoked") return serializeSeat(found.row, null);
   const row = await store.updateSeat(tx, key, planRevoked(ctx.clock.now()));
   await tell(tx, ctx, "customer_seat.revoked", { row, email: null, member: null });
-  if (found.row.status === "claimed") await signal(tx, ctx, seatsChanged, row);
-  return seatOut(row, null);
+  if (found.row.status === "claimed") await sendSignal(tx, ctx, seatsChanged, row);
+  return serializeSeat(row, null);
 }
 
 /** Have the mail of an invitation sent again, with the same link (SEAT-12). */
@@ -180,23 +180,24 @@ export async function resendInvitation(tx: Tx, ctx: Ctx, key: RowKey): Promise<C
     throw new ApiError("BadRequest", "Only an invitation that waits can be sent again.");
   const row = await store.updateSeat(tx, key, { mail_due_at: ctx.clock.now() });
   ctx.jobs.wake(tx, invitations);
-  return seatOut(row, found.email, found.member);
+  return serializeSeat(row, found.email, found.member);
 }
 
 /** A seat in one of the organizations that are asked for. */
 async function findKey(ctx: Ctx, id: string): Promise<RowKey> {
-  for (const organization_id of organizationsOf(ctx))
+  for (const organization_id of requireOrganizations(ctx))
     if (await store.findSeat(ctx.db, { organization_id, id })) return { organization_id, id };
   throw notFound();
 }
 
 /** Seats of the API. */
 export const seatService: Service<typeof customerSeats, Ctx> = {
-  list: async (ctx, { query }) => describeSeats(ctx, await store.findContainer(ctx.db, organizationsOf(ctx), query)),
+  list: async (ctx, { query }) =>
+    describeSeats(ctx, await store.findContainer(ctx.db, requireOrganizations(ctx), query)),
   assign(ctx, { body }) {
     checkAssign(body);
     return transact(ctx, async (tx) =>
-      assignSeat(tx, ctx, await store.findContainer(tx, organizationsOf(ctx), body), body),
+      assignSeat(tx, ctx, await store.findContainer(tx, requireOrganizations(ctx), body), body),
     );
   },
   async revoke(ctx, { params }) {
@@ -209,11 +210,11 @@ export const seatService: Service<typeof customerSeats, Ctx> = {
   },
 };
 
-const hashesIn = ({ config }: Ctx, token: string) => hashesOf(config.secrets, token);
+const hashesIn = ({ config }: Ctx, token: string) => hashWithEach(config.secrets, token);
 
 /** The seat of an invitation that is good, or 404. */
 export async function findInvitation(ctx: Ctx, token: string): Promise<SeatRow> {
-  const found = await store.findInvited(ctx.db, hashesIn(ctx, token), serverClock(ctx.clock).now());
+  const found = await store.findInvited(ctx.db, hashesIn(ctx, token), getServerClock(ctx.clock).now());
   if (!found) throw notFound();
   return found.row;
 }
@@ -239,7 +240,7 @@ export const seatClaimService: Service<typeof seatClaims, Ctx> = {
 };
 
 async function claimSeat(tx: Tx, ctx: Ctx, token: string) {
-  const now = serverClock(ctx.clock).now();
+  const now = getServerClock(ctx.clock).now();
   const invited = await store.findInvited(tx, hashesIn(ctx, token), now);
   if (invited) await store.holdContainer(tx, invited.row);
   const found = await store.lockInvited(tx, hashesIn(ctx, token), now);
@@ -248,7 +249,7 @@ async function claimSeat(tx: Tx, ctx: Ctx, token: string) {
   if (!found || !customer) throw invalidToken();
   const container = await store.findContainer(tx, [customer.organization_id], found.row);
   if (!container?.is_live) throw invalidToken();
-  const at = await findClockOf(within(ctx, tx), customer.organization_id);
+  const at = await findClockOf(joinTransaction(ctx, tx), customer.organization_id);
   const row = await store.updateSeat(tx, found.row, {
     status: "claimed",
     claimed_at: at.clock.now(),
@@ -260,9 +261,9 @@ async function claimSeat(tx: Tx, ctx: Ctx, token: string) {
   });
   const { member } = found;
   await tell(tx, at, "customer_seat.claimed", { row, email: customer.email, member });
-  await signal(tx, at, seatsChanged, row);
+  await sendSignal(tx, at, seatsChanged, row);
   const session = await openSession(ctx, tx, customer, { member_id: member?.id ?? null });
-  return { seat: seatOut(row, customer.email, member), customer_session_token: session.token };
+  return { seat: serializeSeat(row, customer.email, member), customer_session_token: session.token };
 }
 
 /** A customer is gone, and with them the seats that they were given (CUS-17). */

@@ -6,8 +6,8 @@ import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { z } from "zod";
 import type { Clock } from "../lib/clock.ts";
-import { randomText } from "../lib/ids.ts";
-import { sameText, seal, unseal } from "../lib/secrets.ts";
+import { drawText } from "../lib/ids.ts";
+import { isSameText, seal, unseal } from "../lib/secrets.ts";
 import {
   type Completed,
   type CompleteUpload,
@@ -54,7 +54,7 @@ const exists = (path: string): Promise<boolean> =>
  * Files in a folder: `objects/` has the complete ones, each under its path; `uploads/<id>/` has one that is being sent:
  * `data`, into which every part is written at its place, and beside it one small file for each part that arrived whole.
  */
-export function diskStorage({ root, url, secrets, clock }: Options): Storage {
+export function createDiskStorage({ root, url, secrets, clock }: Options): Storage {
   const [secret = ""] = secrets;
   const objectAt = (path: string): string => {
     if (!plainPath.test(path)) throw new Error(`${path} is no path of a file.`);
@@ -105,7 +105,7 @@ export function diskStorage({ root, url, secrets, clock }: Options): Storage {
     },
     async write({ path }, bytes) {
       const object = objectAt(path);
-      const partial = `${object}.${randomText(16)}`;
+      const partial = `${object}.${drawText(16)}`;
       await mkdir(dirname(object), { recursive: true, mode: 0o700 });
       await writeFile(partial, bytes, { flush: true, mode: 0o600 });
       await rename(partial, object);
@@ -182,7 +182,7 @@ async function take(
   const digest = hash.digest();
   if (sha256 !== null && digest.toString("base64") !== sha256) return "checksum";
   const etag = digest.toString("hex");
-  const partial = `${mark}.${randomText(16)}`;
+  const partial = `${mark}.${drawText(16)}`;
   try {
     await writeFile(partial, etag, { flush: true, mode: 0o600 });
     await rename(partial, mark);
@@ -203,7 +203,7 @@ async function assemble(folder: string, object: string, upload: CompleteUpload):
     const etag = await readFile(join(folder, String(number)), "utf8").catch(() => undefined);
     if (etag === undefined) return { refused: "This part has not arrived.", part: number };
     const said = upload.sent.find((one) => one.number === number)?.checksum_etag.replaceAll('"', "");
-    if (said === undefined || !sameText(said, etag))
+    if (said === undefined || !isSameText(said, etag))
       return { refused: "This part arrived with another ETag.", part: number };
   }
   const checked = await check(data, folder, upload.parts);

@@ -15,7 +15,7 @@ import {
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import { ApiError } from "../../shared/errors.ts";
 import type { Clock } from "../lib/clock.ts";
-import { attachment, download_ms, type Refusal, type Storage, type StoredPart, upload_ms } from "./storage.ts";
+import { download_ms, type Refusal, type Storage, type StoredPart, upload_ms, writeAttachment } from "./storage.ts";
 
 type Options = {
   bucket: string;
@@ -41,7 +41,7 @@ const isChecked = (parts: readonly StoredPart[]): boolean =>
   parts.every((part) => Boolean(part.checksum_sha256_base64));
 
 /** Files in a bucket of S3, or of a store that speaks its protocol. Bytes go there without passing our server. */
-export function s3Storage(options: Options): Storage {
+export function createS3Storage(options: Options): Storage {
   const { bucket: Bucket, endpoint, clock } = options;
   const s3 = new S3Client({
     region: options.region,
@@ -143,7 +143,7 @@ export function s3Storage(options: Options): Storage {
       const command = new GetObjectCommand({
         Bucket,
         Key,
-        ResponseContentDisposition: attachment(name),
+        ResponseContentDisposition: writeAttachment(name),
         ResponseContentType: mime_type,
       });
       return { url: await getSignedUrl(s3, command, signed(download_ms)), expires_at: until(download_ms) };

@@ -65,7 +65,7 @@ export const upload_ms = 24 * 60 * 60 * 1000;
 export const download_ms = 60 * 60 * 1000;
 
 /** How a browser is told to save a file, under its own name also where that is not plain ASCII (RFC 6266). */
-export function attachment(name: string): string {
+export function writeAttachment(name: string): string {
   const plain = name.replace(/[^\x20-\x7e]|["\\%]/g, "_");
   if (plain === name) return `attachment; filename="${name}"`;
   const encoded = encodeURIComponent(name.toWellFormed()).replace(

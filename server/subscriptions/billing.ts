@@ -1,9 +1,9 @@
 import { ApiError } from "../../shared/errors.ts";
 import type { Quote } from "../../shared/pricing.ts";
-import { both } from "../lib/both.ts";
+import { runBoth } from "../lib/both.ts";
 import type { Ctx, Database, Deps, Tx } from "../lib/context.ts";
-import { newId } from "../lib/ids.ts";
-import { signal } from "../lib/reactions.ts";
+import { createId } from "../lib/ids.ts";
+import { sendSignal } from "../lib/reactions.ts";
 import type { RowKey } from "../lib/rows.ts";
 import { transactEach } from "../lib/unit-of-work.ts";
 import { takeWindows } from "../meters/paying.ts";
@@ -17,14 +17,14 @@ import { findPrices, findProduct } from "../products/store.ts";
 import type { Computed, Wanted } from "../tax/computed.ts";
 import { findTaxedSeller } from "../tax/store.ts";
 import { isOfUse, planFailure } from "./dunning.ts";
-import { meterPeriodOf } from "./meter-clock.ts";
-import { followMeters, holdMeters, loadUsage, meteredOf } from "./metering.ts";
+import { getMeterPeriod } from "./meter-clock.ts";
+import { followMeters, getMetered, holdMeters, loadUsage } from "./metering.ts";
 import {
   type Choice,
   choosePending,
-  type Ground,
-  letterOf,
+  getLetter,
   type Plan,
+  type PlanContext,
   planCycle,
   planEnd,
   planMeterCycle,
@@ -58,10 +58,10 @@ async function findPending(db: Database, aggregate: SubscriptionAggregate): Prom
 }
 
 /** All that a plan for a subscription is made from. */
-export async function loadGround(db: Database, aggregate: SubscriptionAggregate): Promise<Ground> {
+export async function loadGround(db: Database, aggregate: SubscriptionAggregate): Promise<PlanContext> {
   const entries = await store.findEntries(db, aggregate.row);
   const ids = entries.flatMap(({ line }) => line.product_price_id ?? []);
-  const isMetered = meteredOf(aggregate.prices).length > 0;
+  const isMetered = getMetered(aggregate.prices).length > 0;
   return {
     aggregate,
     entries,
@@ -75,7 +75,7 @@ export async function loadGround(db: Database, aggregate: SubscriptionAggregate)
 export async function writePlan(
   tx: Tx,
   ctx: Deps | Ctx,
-  { aggregate }: Ground,
+  { aggregate }: PlanContext,
   { patch, choice, discount, entries, events }: Pick<Plan, "patch" | "choice" | "discount" | "entries" | "events">,
   more: Partial<SubscriptionRow> = {},
 ): Promise<SubscriptionAggregate> {
@@ -83,7 +83,7 @@ export async function writePlan(
   const { organization_id, id: subscription_id } = aggregate.row;
   const { product, prices } = choice ?? aggregate;
   const asked = { ...patch, ...more, modified_at: now };
-  const wanted = { ...asked, ...meterPeriodOf({ ...aggregate.row, ...asked }, aggregate.row, product, now) };
+  const wanted = { ...asked, ...getMeterPeriod({ ...aggregate.row, ...asked }, aggregate.row, product, now) };
   const due_at = findDueTime({ ...aggregate.row, ...wanted }, aggregate.retries);
   const reminder_due_at = findReminderTime({ ...aggregate.row, ...wanted }, now);
   const row = await store.updateSubscription(tx, aggregate.row, { due_at, reminder_due_at, ...wanted });
@@ -95,7 +95,7 @@ export async function writePlan(
     );
   await store.insertEntries(
     tx,
-    entries.map((line) => ({ id: newId(now), organization_id, created_at: now, subscription_id, line })),
+    entries.map((line) => ({ id: createId(now), organization_id, created_at: now, subscription_id, line })),
   );
   const uses = await followMeters(tx, ctx, aggregate, { row, prices, product });
   const after = {
@@ -109,7 +109,7 @@ export async function writePlan(
   await emitSubscription(tx, ctx, events, after);
   tellState(tx, ctx, aggregate);
   if (row.status !== aggregate.row.status || row.product_id !== aggregate.row.product_id)
-    await signal(tx, ctx, subscriptionGivesOtherwise, row);
+    await sendSignal(tx, ctx, subscriptionGivesOtherwise, row);
   return after;
 }
 
@@ -126,7 +126,7 @@ const partsOf = ({ row, customer, product, discount }: SubscriptionAggregate) =>
 export async function carryOut(
   tx: Tx,
   ctx: Deps | Ctx,
-  ground: Ground,
+  ground: PlanContext,
   plan: Plan,
   { quote, waiting }: { quote: Quote | null; waiting: readonly string[] },
 ): Promise<{ aggregate: SubscriptionAggregate; charge: Charge | null }> {
@@ -141,14 +141,14 @@ export async function carryOut(
   if (ends) await withdrawAll(tx, ctx, after, waiting);
   const { bill } = plan;
   if (!bill || !quote) {
-    await tellCustomer(tx, ctx, after, letterOf(plan, false));
+    await tellCustomer(tx, ctx, after, getLetter(plan, false));
     return { aggregate: after, charge: null };
   }
   const { discount } = bill.discount ? after : { discount: null };
   const parts = { ...partsOf(after), discount };
   const billed = await billOrder(tx, ctx, planOrder(ground, plan, bill, quote), parts);
   await store.billEntries(tx, billed.order, bill.entry_ids);
-  await tellCustomer(tx, ctx, after, letterOf(plan, !isQuiet(billed.order)));
+  await tellCustomer(tx, ctx, after, getLetter(plan, !isQuiet(billed.order)));
   if (billed.order.status === "paid") return { aggregate: after, charge: null };
   return { aggregate: after, charge: await startCharge(tx, ctx, after, billed, "subscription_cycle") };
 }
@@ -269,7 +269,7 @@ export async function advanceSubscriptions(due: readonly DueSubscription[], toge
     // The last group is of nobody: what is left then are the cards of the one before.
     for (let from = 0; from < going.length + together; from += together) {
       const group = going.slice(from, from + together);
-      const [steps] = await both(takeSteps(group, taxes, takeCustomer), chargePayments(charges));
+      const [steps] = await runBoth(takeSteps(group, taxes, takeCustomer), chargePayments(charges));
       for (const { one, asks } of steps) if (asks) taxes.set(one, await askBillTax(one.deps, one.key.id, asks));
       charges = steps.flatMap(({ one: { deps }, charges: own }) => own.map((charge) => ({ deps, ...charge })));
       next.push(...steps.filter(({ goesOn }) => goesOn).map(({ one }) => one));
@@ -346,7 +346,7 @@ async function takeStep(
 }
 
 /** What is due of a subscription besides payments that are tried again. */
-function planDue(ground: Ground, now: Date): Plan {
+function planDue(ground: PlanContext, now: Date): Plan {
   const { row } = ground.aggregate;
   if (row.status === "paused") return planResume(ground, row.resumes_at ?? now);
   const cycle = findCycle(row);

@@ -1,23 +1,23 @@
 import type { CardLink, cardLinks } from "../../shared/api/card-links.ts";
 import type { Service } from "../../shared/contract.ts";
 import { ApiError, notFound } from "../../shared/errors.ts";
-import { sumOf } from "../../shared/money.ts";
+import { addUp } from "../../shared/money.ts";
 import type { Config } from "../config.ts";
-import { atClockOf, serverClock } from "../lib/clock.ts";
+import { atClockOf, getServerClock } from "../lib/clock.ts";
 import type { Ctx, Database } from "../lib/context.ts";
 import type { RowKey } from "../lib/rows.ts";
 import { seal, tryUnseal } from "../lib/secrets.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { computeTotals, type OrderRow } from "../orders/rules.ts";
 import { lockOrder } from "../orders/store.ts";
-import { checkoutOrganizationOut, isReadyForPayment, type OrganizationRow } from "../organizations/rules.ts";
+import { isReadyForPayment, type OrganizationRow, serializeCheckoutOrganization } from "../organizations/rules.ts";
 import { findOrganization } from "../organizations/store.ts";
 import { findStanding, findUnderWay } from "../payments/methods.ts";
 import type { PaymentMethodRow, PaymentRow, SetupRow } from "../payments/rules.ts";
 import { chargePayment, startPayment } from "../payments/settlement.ts";
 import { executeSetup, startFreeSetup } from "../payments/setups.ts";
 import { advanceSubscription } from "./billing.ts";
-import { deadlineOf } from "./dunning.ts";
+import { computeDeadline } from "./dunning.ts";
 import type { SubscriptionAggregate } from "./rules.ts";
 import * as store from "./store.ts";
 
@@ -61,7 +61,7 @@ type Opened = {
 
 /** What a link leads to, and the context by the seller's clock. A customer who is gone has none. */
 async function openLink(asked: Ctx, token: string): Promise<Opened> {
-  const { customer_id, expiring, ...key } = readLink(asked.config, token, serverClock(asked.clock).now());
+  const { customer_id, expiring, ...key } = readLink(asked.config, token, getServerClock(asked.clock).now());
   const seller = await findOrganization(asked.db, key.organization_id);
   const aggregate = await store.findSubscription(asked.db, key.organization_id, key.id);
   if (!seller || !isOf(aggregate, customer_id)) throw notFound();
@@ -108,7 +108,7 @@ async function describeLink({ ctx, seller, aggregate, expiring }: Omit<Opened, "
   const unpaid = row.ended_at === null ? await store.findUnpaid(ctx.db, row) : [];
   const payment = await findAttempt(ctx.db, unpaid);
   const card = await store.findCard(ctx.db, ctx, aggregate);
-  const { name, email, website, avatar_url, branding } = checkoutOrganizationOut(seller);
+  const { name, email, website, avatar_url, branding } = serializeCheckoutOrganization(seller);
   const isKept = unpaid.length === 0 && isExpiring(aggregate, card, expiring);
   const setup = isKept ? await findStanding(ctx.db, row) : undefined;
   const status =
@@ -134,9 +134,9 @@ async function describeLink({ ctx, seller, aggregate, expiring }: Omit<Opened, "
       accent_color: branding.accent_color,
     },
     currency: row.currency,
-    due_amount: sumOf(unpaid.map((order) => computeTotals(order).due_amount)),
+    due_amount: addUp(unpaid.map((order) => computeTotals(order).due_amount)),
     next_payment_attempt_at: unpaid.length > 0 ? (retries[0]?.next_payment_attempt_at ?? null) : null,
-    deadline_at: unpaid.length > 0 && row.past_due_at ? deadlineOf(row.past_due_at) : null,
+    deadline_at: unpaid.length > 0 && row.past_due_at ? computeDeadline(row.past_due_at) : null,
     card: card ? cardShown(card.card) : null,
     locale: customer.locale,
     publishable_key: ctx.processor.publishable_key,

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { type Subscription, SubscriptionPreview, type SubscriptionUpdate } from "../../shared/api/subscriptions.ts";
 import { ApiError, fault, invalid, notFound } from "../../shared/errors.ts";
 import { redeemDiscount } from "../discounts/redemption.ts";
-import { type Ctx, type Database, organizationOf, type Tx } from "../lib/context.ts";
+import { type Ctx, type Database, requireOrganization, type Tx } from "../lib/context.ts";
 import type { RowKey } from "../lib/rows.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { findBalance, lockBalance } from "../orders/balances.ts";
@@ -16,7 +16,7 @@ import { findTaxedSeller } from "../tax/store.ts";
 import { advanceSubscription, type Charge, carryOut } from "./billing.ts";
 import { holdMeters } from "./metering.ts";
 import { planOrder } from "./plan.ts";
-import { type Evaluation, evaluate, isQuoteOf, previewOf, timeOfQuote } from "./preview.ts";
+import { describePreview, type Evaluation, evaluate, isQuoteOf, readQuoteTime } from "./preview.ts";
 import { findDueTime, type SubscriptionAggregate } from "./rules.ts";
 import { serializeSubscription } from "./serialize.ts";
 import * as store from "./store.ts";
@@ -42,7 +42,7 @@ async function findCurrent(ctx: Ctx, key: RowKey): Promise<SubscriptionAggregate
 
 const answer = (ctx: Ctx, aggregate: SubscriptionAggregate): Subscription =>
   serializeSubscription(aggregate, ctx.config);
-const keyOf = (ctx: Ctx, id: string): RowKey => ({ organization_id: organizationOf(ctx), id });
+const keyOf = (ctx: Ctx, id: string): RowKey => ({ organization_id: requireOrganization(ctx), id });
 const accountOf = ({ row }: SubscriptionAggregate) => row;
 
 /** What a change would do. Nothing is written. A tax that a service does not say is left unknown. */
@@ -54,9 +54,9 @@ export async function previewChange(ctx: Ctx, id: string, body: Update): Promise
   const readBalance = () => findBalance(ctx.db, accountOf(found));
   const given = { ctx, seller, at: ctx.clock.now(), readBalance };
   const first = await evaluate(ctx.db, found, body, { ...given, tax: undefined });
-  if (!first.asks) return previewOf(first, body, ctx.config);
+  if (!first.asks) return describePreview(first, body, ctx.config);
   const tax = await askBillTax(ctx, id, first.asks);
-  return previewOf(await evaluate(ctx.db, found, body, { ...given, tax }), body, ctx.config);
+  return describePreview(await evaluate(ctx.db, found, body, { ...given, tax }), body, ctx.config);
 }
 
 /** What was written of a change: the card that is to be charged for it, and whether it waits for that. */
@@ -128,7 +128,7 @@ async function writeChange(
   await holdMeters(tx, ctx, found);
   const seller = await findSeller(tx, key.organization_id);
   const readBalance = () => lockBalance(tx, accountOf(found));
-  const at = body.quote ? timeOfQuote(body.quote, now) : now;
+  const at = body.quote ? readQuoteTime(body.quote, now) : now;
   const evaluateAt = async (time: Date): Promise<Evaluation> => {
     const evaluation = await evaluate(tx, found, body, { ctx, seller, at: time, tax, readBalance });
     if (evaluation.asks) throw new TaxWanted(evaluation.asks);
@@ -156,7 +156,7 @@ async function writeChange(
 
 /** The answer to a change that was agreed to on other terms: these, and nothing has changed. */
 function refuseQuote(ctx: Ctx, evaluation: Evaluation, body: Update): ApiError {
-  const preview = z.encode(SubscriptionPreview, previewOf(evaluation, body, ctx.config));
+  const preview = z.encode(SubscriptionPreview, describePreview(evaluation, body, ctx.config));
   const msg = "What this change comes to is another thing by now. Look at it again before you make it.";
   return new ApiError("QuoteChanged", msg, {}, { preview });
 }

@@ -47,7 +47,7 @@ export const unasked_pause_ms = 10 * minute_ms;
 export const isUnasked = (reason: string | null): boolean => reason !== null && unasked_reasons.has(reason);
 
 /** When a subscription that has not been paid since then ends, whatever is tried (SUB-51). */
-export const deadlineOf = (past_due_at: Date): Date =>
+export const computeDeadline = (past_due_at: Date): Date =>
   new Date(past_due_at.getTime() + retry_days_total * day_ms + minute_ms);
 
 /** What follows a payment that failed: another try at a time, counted or not, or the end of the subscription. */
@@ -71,7 +71,7 @@ export function planFailure(
     const next_payment_attempt_at = new Date(now.getTime() + unasked_pause_ms);
     return { is_over: false, failed_payments, next_payment_attempt_at };
   }
-  const deadline = deadlineOf(past_due_at ?? now);
+  const deadline = computeDeadline(past_due_at ?? now);
   const days = retry_days[failed_payments];
   if (now >= deadline || days === undefined)
     return isOfUse(order) ? { is_over: false, failed_payments, next_payment_attempt_at: null } : { is_over: true };

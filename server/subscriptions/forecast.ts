@@ -1,9 +1,9 @@
 import type { SubscriptionForecast } from "../../shared/api/subscriptions.ts";
 import { addInterval } from "../../shared/calendar.ts";
-import { minimumAmount } from "../../shared/money.ts";
+import { getMinimumAmount } from "../../shared/money.ts";
 import { applyBalance } from "../orders/rules.ts";
 import { meetBalance } from "../orders/service.ts";
-import { follow, type Ground, planCycle, planMeterCycle, planResume } from "./plan.ts";
+import { follow, type PlanContext, planCycle, planMeterCycle, planResume } from "./plan.ts";
 import { findCycle } from "./rules.ts";
 import { type Outlook, quoteFor } from "./tax.ts";
 
@@ -16,7 +16,7 @@ const charges_max = 400;
  * far as that is known. `balance`: what the customer has.
  */
 export function forecast(
-  ground: Ground,
+  ground: PlanContext,
   taxationAt: Outlook,
   now: Date,
   balance: number,
@@ -37,7 +37,7 @@ export function forecast(
     if (bill) {
       const quote = quoteFor(here, plan, bill, taxationAt(at));
       const { applied_balance_amount, due_amount } = meetBalance(quote, left);
-      left = applyBalance(quote.total_amount, left, minimumAmount(currency)).balance;
+      left = applyBalance(quote.total_amount, left, getMinimumAmount(currency)).balance;
       const { current_period_start, current_period_end } = { ...row, ...plan.patch };
       charges.push({
         at,

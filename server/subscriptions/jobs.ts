@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { emitState } from "../customers/service.ts";
 import { findCustomer } from "../customers/store.ts";
-import { atTimeOf, type RowSweep, type Sweep } from "../lib/sweeps.ts";
+import { moveToTime, type RowSweep, type Sweep } from "../lib/sweeps.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { customerMeters } from "../meters/tables.ts";
 import { findToTell, findUseKey, takeNotices } from "../meters/uses.ts";
@@ -27,7 +27,7 @@ export const subscriptionAdvance: Sweep = {
   parallel: 4,
   share: 2,
   dated: true,
-  work: (deps, rows) => advanceSubscriptions(rows.map((key) => ({ deps: atTimeOf(deps, key), key }))),
+  work: (deps, rows) => advanceSubscriptions(rows.map((key) => ({ deps: moveToTime(deps, key), key }))),
 };
 
 /**

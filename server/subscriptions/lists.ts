@@ -1,21 +1,21 @@
 import { and, asc, desc, eq, gte, inArray, isNotNull, isNull, lte, ne, sql } from "drizzle-orm";
 import type { z } from "zod";
 import type { subscriptions as operations, SubscriptionColumn } from "../../shared/api/subscriptions.ts";
-import { zonedText } from "../../shared/calendar.ts";
-import { decimalMoney } from "../../shared/money.ts";
+import { formatZoned } from "../../shared/calendar.ts";
+import { writeMoney } from "../../shared/money.ts";
 import { customers } from "../customers/tables.ts";
 import { discounts } from "../discounts/tables.ts";
 import type { Database } from "../lib/context.ts";
 import {
   type Conditions,
+  computeOffset,
   type ListQuery,
   matchAny,
   matchFilters,
   matchMetadata,
   matchOne,
+  matchOrganizations,
   matchText,
-  offsetOf,
-  ofOrganizations,
   orderBy,
 } from "../lib/page.ts";
 import type { RowKey } from "../lib/rows.ts";
@@ -61,7 +61,7 @@ export async function listSubscriptions(db: Database, organizations: readonly st
     customer_id: matchAny(subscriptions.customer_id),
     external_customer_id: (ids) =>
       sql`${subscriptions.customer_id} in (select ${customers.id} from ${customers} where ${and(
-        ofOrganizations(customers.organization_id, organizations),
+        matchOrganizations(customers.organization_id, organizations),
         inArray(customers.external_id, ids),
         isNull(customers.deleted_at),
       )})`,
@@ -73,16 +73,16 @@ export async function listSubscriptions(db: Database, organizations: readonly st
     metadata: matchMetadata(subscriptions.metadata),
     product_name: (text) =>
       sql`${subscriptions.product_id} in (select ${products.id} from ${products} where ${and(
-        ofOrganizations(products.organization_id, organizations),
+        matchOrganizations(products.organization_id, organizations),
         matchText(products.name)(text),
       )})`,
   });
-  const where = and(ofOrganizations(subscriptions.organization_id, organizations), asked);
+  const where = and(matchOrganizations(subscriptions.organization_id, organizations), asked);
   const found = await select(db)
     .where(where)
     .orderBy(...orderBy(filter.sorting, sortable, subscriptions.id))
     .limit(filter.limit)
-    .offset(offsetOf(filter));
+    .offset(computeOffset(filter));
   const count = () => db.$count(subscriptions, where);
   const total = await countMatching(db, organizations, "subscriptions", asked, count);
   return { items: await loadAll(db, found), total };
@@ -101,13 +101,13 @@ export type ExportedSubscription = {
 const export_page = 500;
 
 /** All that is asked for, the oldest first, a page at a time: each is found where the one before it ended. */
-export async function* allSubscriptions(
+export async function* walkSubscriptions(
   db: Database,
   organizations: readonly string[],
   filter: Meant,
 ): AsyncGenerator<ExportedSubscription[]> {
   const { started_at, id } = subscriptions;
-  const where = and(ofOrganizations(subscriptions.organization_id, organizations), matchFilters(filter, conditions));
+  const where = and(matchOrganizations(subscriptions.organization_id, organizations), matchFilters(filter, conditions));
   let last: ExportedSubscription | undefined;
   do {
     // The time as text, because a date here knows no microseconds, and would find the last one again.
@@ -137,7 +137,7 @@ export function exportCells(
   columns: readonly SubscriptionColumn[],
   zone: Intl.DateTimeFormat,
 ): (string | null)[] {
-  const time = (at: Date | null) => at && zonedText(at, zone);
+  const time = (at: Date | null) => at && formatZoned(at, zone);
   const cells: Record<SubscriptionColumn, () => string | null> = {
     email: () => email,
     name: () => name,
@@ -145,7 +145,7 @@ export function exportCells(
     started_at: () => time(row.started_at),
     product: () => product,
     status: () => row.status,
-    amount: () => decimalMoney(row.amount, row.currency),
+    amount: () => writeMoney(row.amount, row.currency),
     currency: () => row.currency,
     interval: () => `${row.recurring_interval_count} ${row.recurring_interval}`,
     current_period_start: () => time(row.current_period_start),

@@ -30,7 +30,7 @@ function endOf(start: Date, row: Pick<Clocked, "anchor_day" | "current_period_en
  * The stretch of time with whose end use is billed, where the product has an interval of its own for that (SUB-26): it begins with
  * each period, and none goes beyond one. `before`: how it was until now.
  */
-export function meterPeriodOf(row: Clocked, before: Clocked | null, product: Product, now: Date): MeterPeriod {
+export function getMeterPeriod(row: Clocked, before: Clocked | null, product: Product, now: Date): MeterPeriod {
   // A trial's use is not billed.
   if (product.meter_interval === null || !isBillable(row.status) || row.status === "trialing") return none;
   const { current_period_start: start, current_period_end, current_meter_period_end } = row;
@@ -48,13 +48,13 @@ export function meterPeriodOf(row: Clocked, before: Clocked | null, product: Pro
 }
 
 /** The next stretch of time within the same period. */
-export const nextMeterPeriod = (row: Clocked, product: Product, start: Date): MeterPeriod => ({
+export const computeNextMeterPeriod = (row: Clocked, product: Product, start: Date): MeterPeriod => ({
   current_meter_period_start: start,
   current_meter_period_end: endOf(start, row, product),
 });
 
 /** When what a subscription bills of use is counted from nothing again, and so on from there. */
-export function meterTermsOf(row: SubscriptionRow, product: Product): { ends_at: Date; rhythm: Rhythm } {
+export function getMeterTerms(row: SubscriptionRow, product: Product): { ends_at: Date; rhythm: Rhythm } {
   const { recurring_interval: interval, recurring_interval_count: count, anchor_day, current_period_end } = row;
   if (row.current_meter_period_end === null || product.meter_interval === null)
     return { ends_at: current_period_end, rhythm: { interval, count, anchor_day } };

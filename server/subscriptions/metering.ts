@@ -1,6 +1,12 @@
-import { decimalText, formatMoney, formatUnitMoney } from "../../shared/money.ts";
+import { formatDecimal, formatMoney, formatUnitMoney } from "../../shared/money.ts";
 import { computeAmount, type LineTerms } from "../../shared/pricing.ts";
-import { addDecimals, amountOfUse, billableUnits, differenceOf, type Use } from "../../shared/usage.ts";
+import {
+  addDecimals,
+  computeBillableUnits,
+  computeDifference,
+  computeUseAmount,
+  type Use,
+} from "../../shared/usage.ts";
 import type { Ctx, Database, Deps, Tx } from "../lib/context.ts";
 import {
   findPaidKeys,
@@ -16,7 +22,7 @@ import {
 import type { UseKey, UseRow } from "../meters/uses.ts";
 import { lockUse, saveUse } from "../meters/windows.ts";
 import type { PriceRow } from "../products/rules.ts";
-import { meterTermsOf } from "./meter-clock.ts";
+import { getMeterTerms } from "./meter-clock.ts";
 import { isBillable, type SubscriptionAggregate } from "./rules.ts";
 import { findHolders, findPossiblePayers, isOwn } from "./seated.ts";
 import { findSubscription } from "./store.ts";
@@ -36,7 +42,7 @@ type Metered = PriceRow & { meter_id: string; unit_amount: string; meter: NonNul
 const isMetered = (price: PriceRow): price is Metered =>
   price.meter_id !== null && price.unit_amount !== null && price.meter != null;
 /** The prices that use is paid at. */
-export const meteredOf = (prices: readonly PriceRow[]): Metered[] => prices.filter(isMetered);
+export const getMetered = (prices: readonly PriceRow[]): Metered[] => prices.filter(isMetered);
 
 const isSum = ({ aggregation }: Metered["meter"]): boolean =>
   aggregation.func === "count" || aggregation.func === "sum";
@@ -46,28 +52,28 @@ const day = (at: Date): string => at.toISOString().slice(0, 10);
 function linesOf(price: Metered, used: Counted, currency: string): LineTerms[] {
   const { meter, unit_amount, cap_amount } = price;
   const { credited_units, free_units, late_from, late_until } = used;
-  const all = decimalText(used.consumed_units);
+  const all = formatDecimal(used.consumed_units);
   if (Number(all) === 0 && credited_units === 0) return [];
   const hasLate = Number(used.late_units) !== 0 && late_from !== null && late_until !== null;
-  const on_time = hasLate ? differenceOf(all, used.late_units) : all;
+  const on_time = hasLate ? computeDifference(all, used.late_units) : all;
   const each = `× ${formatUnitMoney(unit_amount, currency)}`;
   const cap = cap_amount === null ? "" : ` — Capped at ${formatMoney(cap_amount, currency)}`;
   const line = (units: string, consumed_units: string, before_units: string | null, more: string): LineTerms => {
     const use: Use = {
       ...{ rule: "metered", meter: { id: meter.id, name: meter.name }, unit_amount, cap_amount },
-      ...{ consumed_units, credited_units, free_units: decimalText(free_units), before_units },
+      ...{ consumed_units, credited_units, free_units: formatDecimal(free_units), before_units },
     };
     return {
       label: `${meter.name} — (${units} consumed units) ${each}${cap}${more}`,
       product_price_id: price.id,
       proration: false,
-      source: { ...use, amount: amountOfUse(use) },
+      source: { ...use, amount: computeUseAmount(use) },
     };
   };
   const first = line(on_time, on_time, null, "");
   if (!hasLate) return [first];
   const of = day(late_from) === day(late_until) ? day(late_from) : `${day(late_from)} to ${day(late_until)}`;
-  const late = line(decimalText(used.late_units), all, on_time, ` — late, used ${of}`);
+  const late = line(formatDecimal(used.late_units), all, on_time, ` — late, used ${of}`);
   return [first, { ...late, period: { start: late_from.toISOString(), end: late_until.toISOString() } }];
 }
 
@@ -75,13 +81,13 @@ function linesOf(price: Metered, used: Counted, currency: string): LineTerms[] {
  * The lines of what was used until a time: of periods that are over by then, and where none is closed yet, of the one that runs. With
  * no time, of all there is, as nothing comes after it.
  */
-export const meteredLines = (
+export const computeMeteredLines = (
   prices: readonly PriceRow[],
   usage: Usage,
   currency: string,
   until: Date | null,
 ): LineTerms[] =>
-  meteredOf(prices).flatMap((price) => {
+  getMetered(prices).flatMap((price) => {
     const own = usage.filter(({ meter_id }) => meter_id === price.meter_id);
     const over = own.filter(({ ended_at }) => ended_at !== null && (until === null || ended_at <= until));
     const runs = own.filter(
@@ -93,8 +99,8 @@ export const meteredLines = (
   });
 
 /** What each meter has come to so far, as a subscription is answered with it (SUB-25). */
-export const metersOf = ({ row, prices, uses = [] }: SubscriptionAggregate) =>
-  meteredOf(prices).flatMap((price) => {
+export const getMeters = ({ row, prices, uses = [] }: SubscriptionAggregate) =>
+  getMetered(prices).flatMap((price) => {
     const use = uses.find(({ meter_id }) => meter_id === price.meter_id);
     if (!use) return [];
     const lines = row.status === "trialing" ? [] : linesOf(price, use, row.currency);
@@ -109,7 +115,7 @@ const inOrder = (keys: readonly UseKey[]): UseKey[] =>
 /** Keep what a subscription bills as it is until the transaction ends; the period that is over is closed. */
 export async function holdMeters(tx: Tx, ctx: Deps | Ctx, { row, prices }: SubscriptionAggregate): Promise<void> {
   const { organization_id, customer_id, id } = row;
-  const own = meteredOf(prices).map(({ meter_id }) => ({ organization_id, customer_id, meter_id }));
+  const own = getMetered(prices).map(({ meter_id }) => ({ organization_id, customer_id, meter_id }));
   if (own.length === 0) return;
   const held = row.seats === null ? [] : await findPaidKeys(tx, organization_id, id);
   for (const key of inOrder([...own, ...held])) await lockUse(tx, ctx, key);
@@ -117,7 +123,7 @@ export async function holdMeters(tx: Tx, ctx: Deps | Ctx, { row, prices }: Subsc
 
 /** What is beyond credit of what was used: it was used at another price, or at none, and is never billed (SUB-22). */
 function overdrawn({ consumed_units, credited_units, free_units }: Counted): string {
-  const more = billableUnits({ credited_units, free_units }, consumed_units);
+  const more = computeBillableUnits({ credited_units, free_units }, consumed_units);
   return more.startsWith("-") ? free_units : addDecimals(free_units, more);
 }
 
@@ -130,7 +136,7 @@ type After = Before & Pick<SubscriptionAggregate, "product">;
  */
 export async function followMeters(tx: Tx, ctx: Deps | Ctx, before: Before | null, after: After): Promise<PaidUse[]> {
   const { row } = after;
-  const meters = [...meteredOf(before?.prices ?? []), ...meteredOf(after.prices)].map(({ meter_id }) => meter_id);
+  const meters = [...getMetered(before?.prices ?? []), ...getMetered(after.prices)].map(({ meter_id }) => meter_id);
   if (meters.length === 0) return [];
   const { organization_id, customer_id, id } = row;
   const holders = row.seats === null ? [] : await findHolders(tx, row);
@@ -155,8 +161,8 @@ export async function followMeters(tx: Tx, ctx: Deps | Ctx, before: Before | nul
 async function followParts(tx: Tx, before: Before, { row, prices }: After): Promise<void> {
   const { organization_id, id, current_period_start, current_meter_period_start } = row;
   const start = current_meter_period_start ?? current_period_start;
-  for (const old of meteredOf(before.prices)) {
-    const price = meteredOf(prices).find(({ meter_id }) => meter_id === old.meter_id);
+  for (const old of getMetered(before.prices)) {
+    const price = getMetered(prices).find(({ meter_id }) => meter_id === old.meter_id);
     if (!price) await takeWindows(tx, organization_id, id, { meter_id: old.meter_id });
     else if (price.id !== old.id && isSum(price.meter)) await freeParts(tx, organization_id, id, old.meter_id, start);
   }
@@ -168,7 +174,7 @@ export async function followHolders(tx: Tx, ctx: Deps | Ctx, aggregate: Subscrip
   const { organization_id, id } = row;
   const holders = await findHolders(tx, row);
   const keys = holders.flatMap((customer_id) =>
-    meteredOf(prices).map(({ meter_id }) => ({ organization_id, customer_id, meter_id })),
+    getMetered(prices).map(({ meter_id }) => ({ organization_id, customer_id, meter_id })),
   );
   const held = (await findPaidKeys(tx, organization_id, id)).filter(
     ({ customer_id }) => customer_id !== row.customer_id,
@@ -188,7 +194,7 @@ async function followUse(
 ): Promise<UseRow | undefined> {
   const now = ctx.clock.now();
   const { row, product } = after;
-  const priceIn = (some: readonly PriceRow[]) => meteredOf(some).find(({ meter_id }) => meter_id === key.meter_id);
+  const priceIn = (some: readonly PriceRow[]) => getMetered(some).find(({ meter_id }) => meter_id === key.meter_id);
   const [price, old] = [priceIn(after.prices), priceIn(before?.prices ?? [])];
   const pays = isBillable(row.status);
   const isOwner = key.customer_id === row.customer_id;
@@ -209,7 +215,7 @@ async function followUse(
     if (!isOwner || (await isOwn(tx, key, use.row.payer_id))) return undefined;
     use = await handOverUse(tx, ctx, use);
   }
-  const terms = { payer_id: row.id, ...meterTermsOf(row, product) };
+  const terms = { payer_id: row.id, ...getMeterTerms(row, product) };
   // A trial's use is free, whenever it is told (MTR-29).
   const trial_over = row.status === "trialing" ? row.current_period_end : null;
   const wasPaying = before !== null && isBillable(before.row.status);

@@ -1,5 +1,5 @@
 import { addInterval, type Interval } from "../../shared/calendar.ts";
-import { sumOf } from "../../shared/money.ts";
+import { addUp } from "../../shared/money.ts";
 import {
   computeAmount,
   computeQuote,
@@ -9,13 +9,13 @@ import {
   spreadDiscount,
 } from "../../shared/pricing.ts";
 import type { TaxTreatment } from "../../shared/tax.ts";
-import { type DiscountRow, discountTermsIn } from "../discounts/rules.ts";
+import { type DiscountRow, findDiscountTerms } from "../discounts/rules.ts";
 import type { OrderRow } from "../orders/rules.ts";
 import type { NewOrder } from "../orders/service.ts";
 import { planLines } from "../products/lines.ts";
 import type { PricedProduct, PriceRow } from "../products/rules.ts";
-import { meterPeriodOf, nextMeterPeriod } from "./meter-clock.ts";
-import { meteredLines, type Usage } from "./metering.ts";
+import { computeNextMeterPeriod, getMeterPeriod } from "./meter-clock.ts";
+import { computeMeteredLines, type Usage } from "./metering.ts";
 import type { EntryRow, PaidPrice, SubscriptionAggregate, SubscriptionRow } from "./rules.ts";
 import type { LetterKind } from "./tables.ts";
 
@@ -39,7 +39,7 @@ export type Choice = { product: PricedProduct; prices: PaidPrice[]; seats: numbe
 type Planned = Pick<SubscriptionAggregate, "row" | "product" | "discount" | "prices">;
 
 /** A subscription, what waits to be billed with its next order, and what it changes to with its next period. */
-export type Ground<Aggregate extends Planned = SubscriptionAggregate> = {
+export type PlanContext<Aggregate extends Planned = SubscriptionAggregate> = {
   aggregate: Aggregate;
   entries: readonly Pick<EntryRow, "id" | "line">[];
   /** The prices that the entries are of: they may be others than are paid by now. */
@@ -72,8 +72,8 @@ export type Plan = {
 };
 
 export type Times = { start: Date; end: Date };
-export const periodOf = ({ start, end }: Times) => ({ start: start.toISOString(), end: end.toISOString() });
-export const choiceOf = ({ product, prices, row }: Omit<Planned, "discount">): Choice => ({
+export const computePeriod = ({ start, end }: Times) => ({ start: start.toISOString(), end: end.toISOString() });
+export const getChoice = ({ product, prices, row }: Omit<Planned, "discount">): Choice => ({
   product,
   prices,
   seats: row.seats,
@@ -98,7 +98,7 @@ export const payPrices = (
 ): PaidPrice[] =>
   prices.map((price) => ({
     ...price,
-    amount: sumOf(linesOf(price, rest).map(({ source }) => computeAmount(source))),
+    amount: addUp(linesOf(price, rest).map(({ source }) => computeAmount(source))),
   }));
 
 /** How many seats there are at these prices, where there were so many: as many, as far as they can be bought; null without seats. */
@@ -124,15 +124,15 @@ export function choosePending(
 
 /** The lines of a period. */
 const staticLines = (choice: Choice, times: Times): LineTerms[] =>
-  choice.prices.flatMap((price) => linesOf(price, choice)).map((line) => ({ ...line, period: periodOf(times) }));
+  choice.prices.flatMap((price) => linesOf(price, choice)).map((line) => ({ ...line, period: computePeriod(times) }));
 
-export const termsIn = (discount: DiscountRow | null, currency: string): DiscountTerms | null =>
-  (discount && discountTermsIn(discount, currency)) ?? null;
+export const findTerms = (discount: DiscountRow | null, currency: string): DiscountTerms | null =>
+  (discount && findDiscountTerms(discount, currency)) ?? null;
 
 /** What a period costs before tax, after the discount (SUB-04). */
-export function amountOf(choice: Choice, discount: DiscountRow | null, currency: string): number {
+export function computePlanAmount(choice: Choice, discount: DiscountRow | null, currency: string): number {
   const amounts = choice.prices.map(({ amount }) => amount);
-  return sumOf(amounts) - sumOf(spreadDiscount(amounts, termsIn(discount, currency)));
+  return addUp(amounts) - addUp(spreadDiscount(amounts, findTerms(discount, currency)));
 }
 
 /** A bill with its amounts, as it is taxed. */
@@ -155,7 +155,7 @@ export function isExpired(discount: DiscountRow, applied_at: Date, start: Date):
 }
 
 /** The columns of what a subscription is paid for. */
-export const columnsOf = (
+export const getColumns = (
   choice: Choice,
   row: SubscriptionRow,
   discount: DiscountRow | null,
@@ -166,7 +166,7 @@ export const columnsOf = (
     seats: choice.seats,
     recurring_interval: interval,
     recurring_interval_count: count,
-    amount: amountOf(choice, discount, row.currency),
+    amount: computePlanAmount(choice, discount, row.currency),
   };
 };
 
@@ -175,31 +175,32 @@ export const columnsOf = (
  * is over (SUB-13, DSC-23).
  */
 function beginPeriod(
-  { aggregate, entries, pending, usage }: Ground<Planned>,
+  { aggregate, entries, pending, usage }: PlanContext<Planned>,
   start: Date,
   anchor_day: number,
   occasion: OrderRow["occasion"],
 ): Plan {
   const { row } = aggregate;
-  const choice = pending ?? choiceOf(aggregate);
+  const choice = pending ?? getChoice(aggregate);
   const { interval, count } = intervalOf(choice, row);
   const end = addInterval(start, interval, count, anchor_day);
   const applied_at = row.discount_applied_at ?? start;
   const isOver = aggregate.discount !== null && isExpired(aggregate.discount, applied_at, start);
   const discount = isOver ? null : aggregate.discount;
   // A trial's use is free; any other is of the period that is over, at its prices (SUB-17, MTR-29).
-  const used = usage && row.status !== "trialing" ? meteredLines(aggregate.prices, usage, row.currency, start) : [];
+  const used =
+    usage && row.status !== "trialing" ? computeMeteredLines(aggregate.prices, usage, row.currency, start) : [];
   const lines = [...staticLines(choice, { start, end }), ...entries.map(({ line }) => line), ...used];
   const begun = { ...row, status: "active" as const, anchor_day, current_period_start: start, current_period_end: end };
   return {
     patch: {
-      ...meterPeriodOf(begun, null, choice.product, start),
-      ...columnsOf(choice, row, discount),
+      ...getMeterPeriod(begun, null, choice.product, start),
+      ...getColumns(choice, row, discount),
       anchor_day,
       current_period_start: start,
       current_period_end: end,
       discount_applied_at: discount && applied_at,
-      period_discount: termsIn(discount, row.currency),
+      period_discount: findTerms(discount, row.currency),
       ...(isOver ? { discount_id: null } : {}),
       pending_update: null,
     },
@@ -214,7 +215,7 @@ function beginPeriod(
             billing_reason: "subscription_cycle",
             occasion,
             lines,
-            discount: termsIn(discount, row.currency),
+            discount: findTerms(discount, row.currency),
             period_start: start,
             entry_ids: entries.map(({ id }) => id),
           },
@@ -223,7 +224,7 @@ function beginPeriod(
 }
 
 /** What is left to be billed when nothing more comes. */
-const lastBill = (entries: Ground["entries"], used: LineTerms[]): Bill | null =>
+const lastBill = (entries: PlanContext["entries"], used: LineTerms[]): Bill | null =>
   entries.length + used.length === 0
     ? null
     : {
@@ -239,7 +240,7 @@ const lastBill = (entries: Ground["entries"], used: LineTerms[]): Bill | null =>
  * The period of a subscription, or its trial, is over: it ends, pauses, or the next period begins, never later than the one
  * before it ended, however late this is looked at (SUB-12 to SUB-15).
  */
-export function planCycle(ground: Ground<Planned>, now: Date): Plan {
+export function planCycle(ground: PlanContext<Planned>, now: Date): Plan {
   const { row } = ground.aggregate;
   if (row.cancel_at_period_end)
     return planEnd(ground, now, { canceled_at: row.canceled_at ?? now, ends_at: row.ends_at ?? now });
@@ -249,7 +250,7 @@ export function planCycle(ground: Ground<Planned>, now: Date): Plan {
       choice: null,
       // What was used until then is billed when it goes on, or ends.
       entries: ground.usage
-        ? meteredLines(ground.aggregate.prices, ground.usage, row.currency, row.current_period_end)
+        ? computeMeteredLines(ground.aggregate.prices, ground.usage, row.currency, row.current_period_end)
         : [],
       bill: null,
       events: ["subscription.updated", "subscription.paused"],
@@ -265,12 +266,12 @@ export function planCycle(ground: Ground<Planned>, now: Date): Plan {
  * What was used is billed within a period, by the clock that the product has for that (SUB-26). A fixed discount is for what the
  * period costs.
  */
-export function planMeterCycle({ aggregate, usage }: Ground<Planned>, start: Date): Plan {
+export function planMeterCycle({ aggregate, usage }: PlanContext<Planned>, start: Date): Plan {
   const { row, prices, product, discount } = aggregate;
-  const lines = usage ? meteredLines(prices, usage, row.currency, start) : [];
+  const lines = usage ? computeMeteredLines(prices, usage, row.currency, start) : [];
   const terms = discount?.type === "percentage" ? row.period_discount : null;
   return {
-    patch: nextMeterPeriod(row, product, start),
+    patch: computeNextMeterPeriod(row, product, start),
     choice: null,
     entries: [],
     bill:
@@ -286,7 +287,7 @@ export function planMeterCycle({ aggregate, usage }: Ground<Planned>, start: Dat
 
 /** A subscription ends now, for good. What it owes for use is billed, unless it ends because nobody pays. */
 export function planEnd(
-  { entries, aggregate, usage }: Ground<Planned>,
+  { entries, aggregate, usage }: PlanContext<Planned>,
   now: Date,
   ends: Pick<SubscriptionRow, "canceled_at" | "ends_at"> = { canceled_at: now, ends_at: now },
 ): Plan {
@@ -306,7 +307,7 @@ export function planEnd(
     bill: lastBill(
       entries,
       usage && aggregate.row.status !== "trialing"
-        ? meteredLines(aggregate.prices, usage, aggregate.row.currency, period_end > now ? null : period_end)
+        ? computeMeteredLines(aggregate.prices, usage, aggregate.row.currency, period_end > now ? null : period_end)
         : [],
     ),
     events: ["subscription.updated", "subscription.canceled", "subscription.revoked"],
@@ -314,7 +315,7 @@ export function planEnd(
 }
 
 /** A paused subscription goes on: a new period begins at `start`, and is billed. Who was behind with payments still is. */
-export function planResume(ground: Ground, start: Date): Plan {
+export function planResume(ground: PlanContext, start: Date): Plan {
   const plan = beginPeriod(ground, start, start.getUTCDate(), "resumed");
   const isBehind = ground.aggregate.row.past_due_at !== null;
   return {
@@ -325,7 +326,7 @@ export function planResume(ground: Ground, start: Date): Plan {
 }
 
 /** A trial ends now instead of later: the first period that is paid begins (SUB-45). */
-export function planTrialEnd(ground: Ground, now: Date): Plan {
+export function planTrialEnd(ground: PlanContext, now: Date): Plan {
   const plan = beginPeriod(ground, now, now.getUTCDate(), "trial_over");
   return {
     ...plan,
@@ -336,7 +337,7 @@ export function planTrialEnd(ground: Ground, now: Date): Plan {
 
 /** The order of a bill. What it says of the customer is as it stands now (ORD-10). */
 export function planOrder(
-  { aggregate }: Ground,
+  { aggregate }: PlanContext,
   plan: Plan,
   bill: Bill,
   quote: Quote,
@@ -367,7 +368,7 @@ export function planOrder(
  * What the customer is told of a plan by mail of its own, as it is carried out; null where there is nothing to tell, or where
  * the mail of its order tells it.
  */
-export function letterOf({ patch, choice, events }: Plan, isTold: boolean): LetterKind | null {
+export function getLetter({ patch, choice, events }: Plan, isTold: boolean): LetterKind | null {
   const says = (event: Event) => events.includes(event);
   if (says("subscription.revoked")) return "ended";
   if (says("subscription.paused")) return "paused";
@@ -381,7 +382,7 @@ export function letterOf({ patch, choice, events }: Plan, isTold: boolean): Lett
 }
 
 /** The same subscription after a plan, as the next one is made from it. */
-export function follow({ aggregate, entries }: Ground, plan: Plan): Ground {
+export function follow({ aggregate, entries }: PlanContext, plan: Plan): PlanContext {
   const row = { ...aggregate.row, ...plan.patch };
   const { product, prices } = plan.choice ?? aggregate;
   const discount = plan.discount === undefined ? aggregate.discount : plan.discount;

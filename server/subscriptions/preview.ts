@@ -7,12 +7,12 @@ import { findDiscount } from "../discounts/store.ts";
 import type { Ctx, Database } from "../lib/context.ts";
 import { meetBalance } from "../orders/service.ts";
 import type { OrganizationRow } from "../organizations/rules.ts";
-import { organizationOut } from "../organizations/rules.ts";
+import { serializeOrganization } from "../organizations/rules.ts";
 import { findProduct } from "../products/store.ts";
 import type { Computed, Wanted } from "../tax/computed.ts";
 import type { TaxedSeller } from "../tax/rules.ts";
 import { loadGround } from "./billing.ts";
-import type { Ground } from "./plan.ts";
+import type { PlanContext } from "./plan.ts";
 import type { SubscriptionAggregate } from "./rules.ts";
 import { countSeated } from "./seated.ts";
 import { billFor, openBillTaxation } from "./tax.ts";
@@ -21,7 +21,7 @@ import { type Decision, planUpdate } from "./update.ts";
 type Update = z.output<typeof SubscriptionUpdate>;
 /** What an update comes to at a time: the plan, and what is charged for it now. */
 export type Evaluation = Decision & {
-  ground: Ground;
+  ground: PlanContext;
   at: Date;
   charge: { quote: Quote; met: ReturnType<typeof meetBalance> } | null;
   /** What a service is to be asked before its tax is known. */
@@ -31,7 +31,7 @@ export type Evaluation = Decision & {
 /** How long a quote can be sent with its change: what is left of a period is less with every moment. */
 const valid_ms = 15 * 60 * 1000;
 
-const prorationOf = (seller: OrganizationRow) => organizationOut(seller).subscription_settings.proration_behavior;
+const prorationOf = (seller: OrganizationRow) => serializeOrganization(seller).subscription_settings.proration_behavior;
 
 type Given = {
   ctx: Pick<Ctx, "taxCalculator" | "clock">;
@@ -109,7 +109,7 @@ function sign(evaluation: Evaluation, body: Update, { secret }: Pick<Config, "se
 }
 
 /** What an update would do, with the quote that it can be sent with. */
-export const previewOf = (
+export const describePreview = (
   evaluation: Evaluation,
   body: Update,
   config: Pick<Config, "secret">,
@@ -119,7 +119,7 @@ export const previewOf = (
 });
 
 /** The time that a quote was computed for; undefined where it is too old, or none. */
-export function timeOfQuote(quote: string, now: Date): Date | undefined {
+export function readQuoteTime(quote: string, now: Date): Date | undefined {
   const time = Number.parseInt(quote.split(".")[0] ?? "", 36);
   const age = now.getTime() - time;
   return age >= 0 && age <= valid_ms ? new Date(time) : undefined;
@@ -132,7 +132,7 @@ export function isQuoteOf(
   body: Update,
   config: Pick<Config, "secret">,
 ): boolean {
-  const wanted = Buffer.from(previewOf(evaluation, body, config).quote);
+  const wanted = Buffer.from(describePreview(evaluation, body, config).quote);
   const given = Buffer.from(quote);
   return wanted.length === given.length && timingSafeEqual(wanted, given);
 }

@@ -1,5 +1,5 @@
 import { addInterval } from "../../shared/calendar.ts";
-import { sumOf } from "../../shared/money.ts";
+import { addUp } from "../../shared/money.ts";
 import {
   computeAmount,
   type Discounted,
@@ -11,13 +11,13 @@ import type { PriceRow } from "../products/rules.ts";
 import {
   type Bill,
   type Choice,
-  choiceOf,
-  columnsOf,
+  computePeriod,
   type Event,
-  type Ground,
+  getChoice,
+  getColumns,
   intervalOf,
   type Plan,
-  periodOf,
+  type PlanContext,
   planTrialEnd,
   type Times,
 } from "./plan.ts";
@@ -59,7 +59,7 @@ const partly = (
     product_price_id: id,
     proration: true,
     source: { ...terms, before: plain(terms.before), after: plain(terms.after), rule: "prorated", cut },
-    period: periodOf(times),
+    period: computePeriod(times),
   };
 };
 
@@ -69,7 +69,7 @@ function exchangeLines(aggregate: SubscriptionAggregate, to: Choice, now: Date, 
   const terms = row.period_discount;
   const rest = { start: now, end: row.current_period_end };
   const share = { part: ms(now, row.current_period_end), whole: ms(row.current_period_start, row.current_period_end) };
-  const old = share.part > 0 ? discountPrices(choiceOf(aggregate), terms) : [];
+  const old = share.part > 0 ? discountPrices(getChoice(aggregate), terms) : [];
   const asked = fresh ?? rest;
   const shareAfter = fresh ? { part: 1, whole: 1 } : share;
   return withAmount([
@@ -90,13 +90,13 @@ function seatLines(aggregate: SubscriptionAggregate, to: Choice, now: Date): Lin
   const terms = row.period_discount;
   const total = (choice: Choice): Discounted => {
     const prices = discountPrices(choice, terms);
-    const sum = (field: keyof Discounted) => sumOf(prices.map((price) => price[field]));
+    const sum = (field: keyof Discounted) => addUp(prices.map((price) => price[field]));
     return { amount: sum("amount"), discount_amount: sum("discount_amount") };
   };
   const id = to.prices.find(({ amount_type }) => amount_type === "seat_based")?.id ?? null;
   const label = `${product.name} (${row.seats} → ${to.seats} seats)`;
   const rest = { start: now, end: row.current_period_end };
-  const terms_of_line = { id, before: total(choiceOf(aggregate)), after: total(to), ...share };
+  const terms_of_line = { id, before: total(getChoice(aggregate)), after: total(to), ...share };
   return withAmount([partly(label, rest, terms_of_line, "truncated")]);
 }
 
@@ -104,11 +104,11 @@ function seatLines(aggregate: SubscriptionAggregate, to: Choice, now: Date): Lin
  * A subscription changes to another product, other prices or other seats now: what that comes to for the rest of the period is
  * billed now or with the next order. Where the length of periods changes, or is asked to begin anew, a period begins now.
  */
-export function planChange(ground: Ground, to: Choice, behavior: Proration, now: Date): Plan {
+export function planChange(ground: PlanContext, to: Choice, behavior: Proration, now: Date): Plan {
   const { aggregate, entries } = ground;
   const { row, discount } = aggregate;
   const { interval, count } = intervalOf(to, row);
-  const columns = { ...columnsOf(to, row, discount), pending_update: null };
+  const columns = { ...getColumns(to, row, discount), pending_update: null };
   const events: Event[] = ["subscription.updated"];
   if (row.status === "trialing") return planTrialChange(ground, to, columns, now);
   const isAnew = behavior === "reset" || interval !== row.recurring_interval || count !== row.recurring_interval_count;
@@ -137,7 +137,7 @@ export function planChange(ground: Ground, to: Choice, behavior: Proration, now:
 }
 
 /** A change in a trial costs nothing; its end is that of the new product's trial, which may be past already (SUB-42, SUB-48). */
-function planTrialChange(ground: Ground, to: Choice, columns: Partial<SubscriptionRow>, now: Date): Plan {
+function planTrialChange(ground: PlanContext, to: Choice, columns: Partial<SubscriptionRow>, now: Date): Plan {
   const { row, product } = ground.aggregate;
   const { trial_interval, trial_interval_count } = to.product;
   const plan: Plan = { patch: columns, choice: to, entries: [], bill: null, events: ["subscription.updated"] };

@@ -3,7 +3,7 @@ import { emitState } from "../customers/service.ts";
 import { releaseFromSubscription } from "../discounts/redemption.ts";
 import { findKept } from "../discounts/store.ts";
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
-import { type RowKey, rowFromJson } from "../lib/rows.ts";
+import { type RowKey, readRow } from "../lib/rows.ts";
 import type { OrderAggregate, OrderRow } from "../orders/rules.ts";
 import { withdrawOrder } from "../orders/service.ts";
 import { lockOrder } from "../orders/store.ts";
@@ -83,7 +83,7 @@ async function applyChange(
 ): Promise<SubscriptionAggregate> {
   const { changes } = order;
   if (!changes) throw new Error(`The order ${order.id} changes nothing.`);
-  const patch = rowFromJson(subscriptions, changes.patch) as Partial<SubscriptionRow>;
+  const patch = readRow(subscriptions, changes.patch) as Partial<SubscriptionRow>;
   const product = patch.product_id && (await findProduct(tx, order.organization_id, patch.product_id));
   const amounts = new Map((changes.prices ?? []).map((price) => [price.product_price_id, price.amount]));
   const found = await findPrices(tx, order.organization_id, [...amounts.keys()]);

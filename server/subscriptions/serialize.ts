@@ -1,18 +1,18 @@
 import type { Subscription } from "../../shared/api/subscriptions.ts";
-import { unitsOf } from "../../shared/usage.ts";
-import { customerOut } from "../customers/rules.ts";
+import { countUnits } from "../../shared/usage.ts";
+import { serializeCustomer } from "../customers/rules.ts";
 import { emitState } from "../customers/service.ts";
-import { discountBaseOut } from "../discounts/rules.ts";
+import { serializeDiscountBase } from "../discounts/rules.ts";
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
 import { emitEach } from "../lib/events.ts";
-import { newId } from "../lib/ids.ts";
+import { createId } from "../lib/ids.ts";
 import { defineSignal } from "../lib/reactions.ts";
-import { atEnd } from "../lib/unit-of-work.ts";
-import { meterOut } from "../meters/rules.ts";
-import { orderSubscriptionOut } from "../orders/rules.ts";
-import { priceOut, productOut } from "../products/rules.ts";
-import { deadlineOf } from "./dunning.ts";
-import { metersOf } from "./metering.ts";
+import { runAtEnd } from "../lib/unit-of-work.ts";
+import { serializeMeter } from "../meters/rules.ts";
+import { serializeOrderSubscription } from "../orders/rules.ts";
+import { serializePrice, serializeProduct } from "../products/rules.ts";
+import { computeDeadline } from "./dunning.ts";
+import { getMeters } from "./metering.ts";
 import type { Event } from "./plan.ts";
 import type { SubscriptionAggregate, SubscriptionRow } from "./rules.ts";
 import { insertLetter } from "./store.ts";
@@ -26,21 +26,25 @@ export function serializeSubscription(
   const { row, customer, product, discount, prices, retries } = aggregate;
   const { past_due_at } = row;
   return {
-    ...orderSubscriptionOut(row),
+    ...serializeOrderSubscription(row),
     custom_field_data: row.custom_field_data,
     user_id: row.customer_id,
-    customer: customerOut(customer),
-    product: productOut(product, media_url),
-    discount: discount && discountBaseOut(discount),
-    prices: prices.map((price) => priceOut(price, product)),
-    meters: metersOf(aggregate).map(({ use, meter, amount }) => ({
+    customer: serializeCustomer(customer),
+    product: serializeProduct(product, media_url),
+    discount: discount && serializeDiscountBase(discount),
+    prices: prices.map((price) => serializePrice(price, product)),
+    meters: getMeters(aggregate).map(({ use, meter, amount }) => ({
       ...{ id: use.id, created_at: use.created_at, modified_at: use.modified_at, meter_id: use.meter_id, amount },
-      ...{ consumed_units: unitsOf(use.consumed_units), credited_units: use.credited_units, meter: meterOut(meter) },
+      ...{
+        consumed_units: countUnits(use.consumed_units),
+        credited_units: use.credited_units,
+        meter: serializeMeter(meter),
+      },
     })),
     pending_update: pendingOut(row),
     payment_retries:
       row.status === "past_due" && past_due_at
-        ? { deadline_at: deadlineOf(past_due_at), orders: retries.map((retry) => ({ ...retry })) }
+        ? { deadline_at: computeDeadline(past_due_at), orders: retries.map((retry) => ({ ...retry })) }
         : null,
   };
 }
@@ -82,7 +86,7 @@ export async function tellCustomer(
   if (kind === null) return;
   const now = ctx.clock.now();
   const { organization_id, id: subscription_id } = row;
-  const values = { id: newId(now), organization_id, created_at: now, subscription_id, kind, order_id, due_at: now };
+  const values = { id: createId(now), organization_id, created_at: now, subscription_id, kind, order_id, due_at: now };
   await insertLetter(tx, values);
   ctx.jobs.wake(tx, letters_due);
 }
@@ -92,5 +96,5 @@ export const letters_due = "subscriptions.tell";
 
 /** Tell what the customer holds, once all else is said (SUB-59). */
 export function tellState(tx: Tx, ctx: Deps | Ctx, { customer }: Pick<SubscriptionAggregate, "customer">): void {
-  if (customer.deleted_at === null) atEnd(tx, () => emitState(tx, ctx, customer));
+  if (customer.deleted_at === null) runAtEnd(tx, () => emitState(tx, ctx, customer));
 }

@@ -5,17 +5,17 @@ import {
   subscriptionColumns,
   type subscriptions,
 } from "../../shared/api/subscriptions.ts";
-import { type Interval, zoneFormat } from "../../shared/calendar.ts";
+import { createZoneFormat, type Interval } from "../../shared/calendar.ts";
 import type { Service } from "../../shared/contract.ts";
 import { type Fault, fault, invalid, notFound } from "../../shared/errors.ts";
 import { computeQuote, type Quote, untaxed } from "../../shared/pricing.ts";
-import { emailKey } from "../customers/rules.ts";
+import { normalizeEmail } from "../customers/rules.ts";
 import { findCustomer } from "../customers/store.ts";
-import { type Ctx, type Deps, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
-import { csvLine } from "../lib/csv.ts";
-import { newId } from "../lib/ids.ts";
-import { pageOf } from "../lib/page.ts";
-import { signal } from "../lib/reactions.ts";
+import { type Ctx, type Deps, requireOrganization, requireOrganizations, type Tx } from "../lib/context.ts";
+import { formatCsvLine } from "../lib/csv.ts";
+import { createId } from "../lib/ids.ts";
+import { buildPage } from "../lib/page.ts";
+import { sendSignal } from "../lib/reactions.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { findBalance } from "../orders/balances.ts";
 import { isFree, planLines } from "../products/lines.ts";
@@ -25,10 +25,10 @@ import { findTaxedSeller } from "../tax/store.ts";
 import { loadGround } from "./billing.ts";
 import { changeSubscription, previewChange } from "./change.ts";
 import { forecast } from "./forecast.ts";
-import { allSubscriptions, type ExportedSubscription, exportCells, listSubscriptions } from "./lists.ts";
-import { meterPeriodOf } from "./meter-clock.ts";
+import { type ExportedSubscription, exportCells, listSubscriptions, walkSubscriptions } from "./lists.ts";
+import { getMeterPeriod } from "./meter-clock.ts";
 import { followMeters } from "./metering.ts";
-import { payPrices, termsIn } from "./plan.ts";
+import { findTerms, payPrices } from "./plan.ts";
 import { findReminderTime, planStart, type SubscriptionAggregate, type SubscriptionRow } from "./rules.ts";
 import { emitSubscription, serializeSubscription, subscriptionGivesOtherwise, tellState } from "./serialize.ts";
 import * as store from "./store.ts";
@@ -61,7 +61,7 @@ export async function startSubscription(tx: Tx, ctx: Deps | Ctx, wanted: NewSubs
   };
   const amount = quote.subtotal_amount - quote.discount_amount;
   const first = planStart(now, trial_end, period);
-  const used = meterPeriodOf(
+  const used = getMeterPeriod(
     { ...first, current_meter_period_start: null, current_meter_period_end: null },
     null,
     product,
@@ -81,8 +81,8 @@ export async function startSubscription(tx: Tx, ctx: Deps | Ctx, wanted: NewSubs
     customer_id: customer.id,
     product_id: product.id,
     discount_id: discount?.id ?? null,
-    period_discount: trial_end ? null : termsIn(discount, quote.currency),
-    trial_email_key: trial_end && customer.email ? emailKey(customer.email) : null,
+    period_discount: trial_end ? null : findTerms(discount, quote.currency),
+    trial_email_key: trial_end && customer.email ? normalizeEmail(customer.email) : null,
   };
   const paid = prices.map((price) => ({ ...price, amount: amountOf(quote, price) }));
   const priced = paid.map(({ id, amount }) => ({ product_price_id: id, amount }));
@@ -96,7 +96,7 @@ export async function startSubscription(tx: Tx, ctx: Deps | Ctx, wanted: NewSubs
     await emitSubscription(tx, ctx, ["subscription.updated"], { row, ...parts, uses });
     return row;
   }
-  const own = { id: newId(now), organization_id: customer.organization_id, created_at: now };
+  const own = { id: createId(now), organization_id: customer.organization_id, created_at: now };
   const row = await store.insertSubscription(tx, { ...values, ...own }, priced);
   const uses = await followMeters(tx, ctx, null, { row, prices: paid, product });
   const begun = ["subscription.created", "subscription.active", "subscription.updated"] as const;
@@ -113,36 +113,36 @@ async function* csvOf(
   columns: readonly SubscriptionColumn[],
   timezone: string,
 ): AsyncGenerator<string> {
-  const zone = zoneFormat(timezone);
+  const zone = createZoneFormat(timezone);
   const linesOf = (rows: ExportedSubscription[]) =>
-    rows.map((row) => csvLine(exportCells(row, columns, zone))).join("");
-  yield csvLine(columns.map((column) => subscriptionColumns[column])) + linesOf(first);
+    rows.map((row) => formatCsvLine(exportCells(row, columns, zone))).join("");
+  yield formatCsvLine(columns.map((column) => subscriptionColumns[column])) + linesOf(first);
   for await (const rows of others) yield linesOf(rows);
 }
 
 /** The subscriptions of the API. */
 export const subscriptionService: Service<typeof subscriptions, Ctx> = {
   async list(ctx, { query }) {
-    const { items, total } = await listSubscriptions(ctx.db, organizationsOf(ctx), query);
-    return pageOf(
+    const { items, total } = await listSubscriptions(ctx.db, requireOrganizations(ctx), query);
+    return buildPage(
       items.map((one) => serializeSubscription(one, ctx.config)),
       total,
       query,
     );
   },
   async get(ctx, { params }) {
-    const found = await store.findSubscription(ctx.db, organizationOf(ctx), params.id);
+    const found = await store.findSubscription(ctx.db, requireOrganization(ctx), params.id);
     if (!found) throw notFound();
     return serializeSubscription(found, ctx.config);
   },
   async export(ctx, { query }) {
-    const pages = allSubscriptions(ctx.db, organizationsOf(ctx), query);
+    const pages = walkSubscriptions(ctx.db, requireOrganizations(ctx), query);
     // The first is read before the answer begins, so that what fails at once is answered as a fault.
     const { value: first } = await pages.next();
     return csvOf(first ?? [], pages, query.columns ?? allColumns, query.timezone);
   },
   async forecast(ctx, { params }) {
-    const organization_id = organizationOf(ctx);
+    const organization_id = requireOrganization(ctx);
     const found = await store.findSubscription(ctx.db, organization_id, params.id);
     const seller = await findTaxedSeller(ctx.db, organization_id);
     if (!found || !seller) throw notFound();
@@ -159,7 +159,7 @@ export const subscriptionService: Service<typeof subscriptions, Ctx> = {
 
 /** Subscribe a customer to what costs nothing (SUB-08). */
 async function giveSubscription(tx: Tx, ctx: Ctx, body: Create): Promise<SubscriptionAggregate> {
-  const organization_id = organizationOf(ctx);
+  const organization_id = requireOrganization(ctx);
   const { product_id, customer_id, external_customer_id, metadata } = body;
   const place = customer_id === undefined ? "external_customer_id" : "customer_id";
   const key = customer_id === undefined ? { external_id: external_customer_id ?? "" } : { id: customer_id };
@@ -192,7 +192,7 @@ async function giveSubscription(tx: Tx, ctx: Ctx, body: Create): Promise<Subscri
     custom_field_data: {},
     upgrades: null,
   });
-  await signal(tx, ctx, subscriptionGivesOtherwise, row);
+  await sendSignal(tx, ctx, subscriptionGivesOtherwise, row);
   tellState(tx, ctx, { customer });
   return { row, customer, product, discount: null, prices: payPrices(prices, { product, seats }), retries: [] };
 }

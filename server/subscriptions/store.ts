@@ -2,11 +2,11 @@ import { and, eq, gt, inArray, isNull, lte, ne, sql } from "drizzle-orm";
 import { ApiError } from "../../shared/errors.ts";
 import { customers } from "../customers/tables.ts";
 import { discounts } from "../discounts/tables.ts";
-import { arraySql } from "../lib/arrays.ts";
+import { writeArray } from "../lib/arrays.ts";
 import type { Database, Deps, Tx } from "../lib/context.ts";
-import { gathered } from "../lib/gather.ts";
+import { gatherCalls } from "../lib/gather.ts";
 import { loadByOrganization } from "../lib/page.ts";
-import { followKey, isAmong, matchKey, type RowKey, sellerOf, updateRows } from "../lib/rows.ts";
+import { followKey, isAmong, matchKey, matchSeller, type RowKey, updateRows } from "../lib/rows.ts";
 import { findPaidUse } from "../meters/paying.ts";
 import { meters } from "../meters/tables.ts";
 import type { OrderRow } from "../orders/rules.ts";
@@ -104,11 +104,11 @@ const idsOf = (keys: readonly { id: string }[]): string[] => keys.map(({ id }) =
 
 /** Subscriptions of one seller, each at the place of its key. */
 const findAll = async (db: Database, keys: RowKey[]): Promise<(Loaded | undefined)[]> => {
-  const found = await select(db).where(isAmong(sellerOf(keys), subscriptions.id, idsOf(keys)));
+  const found = await select(db).where(isAmong(matchSeller(keys), subscriptions.id, idsOf(keys)));
   const byId = new Map((await loadAll(db, found)).map((one) => [one.row.id, one]));
   return keys.map(({ id }) => byId.get(id));
 };
-const gatherFound = gathered(findAll);
+const gatherFound = gatherCalls(findAll);
 
 /** A subscription of an organization. */
 export const findSubscription = (db: Database, organization_id: string, id: string): Promise<Loaded | undefined> =>
@@ -119,7 +119,7 @@ export const holdSubscriptions = (tx: Tx, keys: readonly RowKey[]): Promise<{ id
   tx
     .select({ id: subscriptions.id })
     .from(subscriptions)
-    .where(isAmong(sellerOf(keys), subscriptions.id, idsOf(keys)))
+    .where(isAmong(matchSeller(keys), subscriptions.id, idsOf(keys)))
     .orderBy(subscriptions.id)
     .for("no key update");
 
@@ -127,7 +127,7 @@ const lockAll = async (tx: Tx, keys: RowKey[]): Promise<(Loaded | undefined)[]> 
   const held = await holdSubscriptions(tx, keys);
   return held.length === 0 ? keys.map(() => undefined) : findAll(tx, keys);
 };
-const gatherLocked = gathered(lockAll);
+const gatherLocked = gatherCalls(lockAll);
 
 /** A subscription kept from changing until the transaction ends. */
 export const lockSubscription = (tx: Tx, organization_id: string, id: string): Promise<Loaded | undefined> =>
@@ -137,7 +137,7 @@ const selectWaiting = (db: Database, keys: RowKey[]) =>
   db
     .select({ id: orders.id })
     .from(orders)
-    .where(and(isAmong(sellerOf(keys), orders.subscription_id, idsOf(keys)), eq(orders.status, "pending")))
+    .where(and(isAmong(matchSeller(keys), orders.subscription_id, idsOf(keys)), eq(orders.status, "pending")))
     .orderBy(orders.id);
 
 /** The orders of a subscription that wait for their money. */
@@ -185,7 +185,7 @@ export async function hasFailing(db: Database, { organization_id, id }: RowKey, 
 export const lockWithOrders = (tx: Tx, organization_id: string, id: string): Promise<Loaded | undefined> =>
   gatherWithOrders(tx, { organization_id, id });
 
-const gatherWithOrders = gathered(async (tx: Tx, keys: RowKey[]) => {
+const gatherWithOrders = gatherCalls(async (tx: Tx, keys: RowKey[]) => {
   const first = new Set(idsOf(await selectWaiting(tx, keys).for("no key update")));
   const found = await lockAll(tx, keys);
   if (found.some((one) => one?.waiting.some((order) => !first.has(order))))
@@ -197,11 +197,11 @@ const gatherWithOrders = gathered(async (tx: Tx, keys: RowKey[]) => {
  * Whether what is due of a subscription is this server's to do until the transaction ends, and no other is at it. Not the lock of
  * its row, for which one would wait, and which comes after those of its orders.
  */
-export const claimDue = gathered(async (tx: Tx, keys: RowKey[]): Promise<boolean[]> => {
+export const claimDue = gatherCalls(async (tx: Tx, keys: RowKey[]): Promise<boolean[]> => {
   const claims = idsOf(keys).map((id) => `subscriptions.advance ${id}`);
   const rows = await tx
     .select({ is_mine: sql<boolean>`pg_try_advisory_xact_lock(hashtextextended(claim, 0))` })
-    .from(sql`unnest(${arraySql(claims, "text")}) with ordinality as claims (claim, place)`)
+    .from(sql`unnest(${writeArray(claims, "text")}) with ordinality as claims (claim, place)`)
     .orderBy(sql`place`);
   return rows.map(({ is_mine }) => is_mine);
 });
@@ -223,13 +223,13 @@ export async function findLiving(db: Database, { organization_id, id }: RowKey):
 }
 
 /** What came about in a subscription's period and was not billed yet, in the order in which it did. */
-export const findEntries = gathered(async (db: Database, keys: RowKey[]): Promise<EntryRow[][]> => {
+export const findEntries = gatherCalls(async (db: Database, keys: RowKey[]): Promise<EntryRow[][]> => {
   const found = await db
     .select()
     .from(subscriptionEntries)
     .where(
       and(
-        isAmong(sellerOf(keys), subscriptionEntries.subscription_id, idsOf(keys)),
+        isAmong(matchSeller(keys), subscriptionEntries.subscription_id, idsOf(keys)),
         isNull(subscriptionEntries.order_id),
       ),
     )
@@ -358,7 +358,7 @@ export async function updateSubscription(
   return row;
 }
 
-const gatherUpdates = gathered((tx: Tx, changes: { key: RowKey; patch: Partial<SubscriptionRow> }[]) =>
+const gatherUpdates = gatherCalls((tx: Tx, changes: { key: RowKey; patch: Partial<SubscriptionRow> }[]) =>
   updateRows(tx, subscriptions, changes),
 );
 

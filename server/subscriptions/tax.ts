@@ -1,13 +1,13 @@
 import type { Address } from "../../shared/addresses.ts";
 import { type Quote, untaxed } from "../../shared/pricing.ts";
 import type { TaxTreatment } from "../../shared/tax.ts";
-import { serverClock } from "../lib/clock.ts";
+import { getServerClock } from "../lib/clock.ts";
 import type { Ctx, Database, Deps } from "../lib/context.ts";
 import { isFree } from "../products/lines.ts";
 import { askTax, type Computed, openTaxation, planRequest, type Sale, type Wanted } from "../tax/computed.ts";
-import { type TaxedSeller, taxationOf } from "../tax/rules.ts";
+import { getTaxation, type TaxedSeller } from "../tax/rules.ts";
 import { findLastOrder } from "./lists.ts";
-import { type Bill, type Ground, type Plan, quoteBill } from "./plan.ts";
+import { type Bill, type Plan, type PlanContext, quoteBill } from "./plan.ts";
 import type { SubscriptionAggregate, SubscriptionRow } from "./rules.ts";
 
 /** How the bills of a seller's subscriptions are taxed. Unknown, as long as a service is to be asked. */
@@ -29,7 +29,7 @@ export function openBillTaxation(
 ): Taxation {
   const decide = taxCalculator
     ? openTaxation({ taxCalculator, clock }, seller, computed ?? undefined)
-    : taxationOf(seller, at);
+    : getTaxation(seller, at);
   return (sale) => {
     const tax = decide(sale);
     return tax.reason === "unknown" && !(taxCalculator && sale.address) ? untaxed : tax;
@@ -65,7 +65,7 @@ export async function foreseeTax(
  * A bill as its tax follows from it. Whether tax is within the prices is for those to say that cost something: what is given back
  * for them has its tax, too, where what follows is free.
  */
-function saleOf({ aggregate, entryPrices = [] }: Ground, plan: Plan, bill: Bill, row: SubscriptionRow): Sale {
+function saleOf({ aggregate, entryPrices = [] }: PlanContext, plan: Plan, bill: Bill, row: SubscriptionRow): Sale {
   const { billing_address: address, tax_id } = aggregate.customer;
   const prices = [...(plan.choice?.prices ?? []), ...aggregate.prices, ...entryPrices];
   const price = prices.find((one) => !isFree(one)) ?? prices[0];
@@ -80,7 +80,7 @@ function saleOf({ aggregate, entryPrices = [] }: Ground, plan: Plan, bill: Bill,
 }
 
 /** A bill with its amounts, taxed by where the customer is now. */
-export function quoteFor(ground: Ground, plan: Plan, bill: Bill, taxation: Taxation): Quote {
+export function quoteFor(ground: PlanContext, plan: Plan, bill: Bill, taxation: Taxation): Quote {
   const row = { ...ground.aggregate.row, ...plan.patch };
   return quoteBill(bill, row, taxation(saleOf(ground, plan, bill, row)));
 }
@@ -88,7 +88,7 @@ export function quoteFor(ground: Ground, plan: Plan, bill: Bill, taxation: Taxat
 /** The same, and what is missing of it. */
 export function billFor(
   { clock }: Pick<Deps, "clock">,
-  ground: Ground,
+  ground: PlanContext,
   plan: Plan & { bill: Bill },
   { seller }: TaxedSeller,
   taxation: Taxation,
@@ -96,7 +96,7 @@ export function billFor(
   const quote = quoteFor(ground, plan, plan.bill, taxation);
   if (quote.tax_amount !== null) return { quote, asks: null };
   const sale = saleOf(ground, plan, plan.bill, { ...ground.aggregate.row, ...plan.patch });
-  return { quote, asks: planRequest(sale, seller, serverClock(clock).now()) };
+  return { quote, asks: planRequest(sale, seller, getServerClock(clock).now()) };
 }
 
 /** Ask the service about a bill; null where it does not say. No transaction is open. */

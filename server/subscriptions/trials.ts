@@ -1,13 +1,13 @@
 import { and, eq, inArray, isNotNull, or, sql } from "drizzle-orm";
-import { type Erased, emailKey } from "../customers/rules.ts";
+import { type Erased, normalizeEmail } from "../customers/rules.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { unlessNamed } from "../lib/forget.ts";
+import { forgetIfNamed } from "../lib/forget.ts";
 import type { RowKey } from "../lib/rows.ts";
 import { orders } from "../orders/tables.ts";
 import { subscriptions, trialClaims } from "./tables.ts";
 
 /** Whether somebody has had a trial of this seller before: the customer, their address, or their card (CHK-53). */
-export async function hadTrial(
+export async function findFormerTrial(
   db: Database,
   organization_id: string,
   { customer_id, email_key, of_card }: { customer_id: string; email_key: string; of_card: readonly string[] },
@@ -60,10 +60,10 @@ export async function eraseSubscriber(tx: Tx, person: Erased): Promise<void> {
       trial_email_key: sql`case when ${subscriptions.trial_email_key} is not null then ${masked_email} end`,
       customer_cancellation_comment: null,
       custom_field_data: {},
-      metadata: unlessNamed(subscriptions.metadata, person),
+      metadata: forgetIfNamed(subscriptions.metadata, person),
     })
     .where(and(eq(subscriptions.organization_id, organization_id), eq(subscriptions.customer_id, id)));
-  const claims = emails.map((email) => `email:${emailKey(email)}`);
+  const claims = emails.map((email) => `email:${normalizeEmail(email)}`);
   await tx
     .delete(trialClaims)
     .where(and(eq(trialClaims.organization_id, organization_id), inArray(trialClaims.claim, claims)));

@@ -2,23 +2,23 @@ import type { z } from "zod";
 import type { SubscriptionUpdate } from "../../shared/api/subscriptions.ts";
 import { ApiError, fault, invalid } from "../../shared/errors.ts";
 import { covers, isRedeemable, type LimitedDiscount } from "../discounts/rules.ts";
-import { newId } from "../lib/ids.ts";
-import { changesOf } from "../lib/rows.ts";
+import { createId } from "../lib/ids.ts";
+import { listChanges } from "../lib/rows.ts";
 import type { PricedProduct } from "../products/rules.ts";
 import {
-  amountOf,
   type Choice,
-  choiceOf,
+  computePlanAmount,
   type Event,
+  findTerms,
   fitSeats,
   follow,
-  type Ground,
+  getChoice,
   type Plan,
+  type PlanContext,
   payPrices,
   planEnd,
   planResume,
   planTrialEnd,
-  termsIn,
 } from "./plan.ts";
 import { type Proration, planChange } from "./proration.ts";
 import { isBillable, type SubscriptionRow } from "./rules.ts";
@@ -54,7 +54,7 @@ function checkGoesOn(row: SubscriptionRow): void {
 }
 
 /** The prices of a product in the currency of a subscription, or the refusal (SUB-33). */
-function chooseProduct({ aggregate }: Ground, id: string, product: PricedProduct | undefined): Choice {
+function chooseProduct({ aggregate }: PlanContext, id: string, product: PricedProduct | undefined): Choice {
   const { row } = aggregate;
   const refuse = (msg: string) => wrong("product_id", msg, id);
   if (!product) throw refuse("Product does not exist.");
@@ -81,9 +81,9 @@ function putOff(row: SubscriptionRow, sent: Partial<PendingUpdate>, now: Date): 
     ...sent,
   };
   // What waits already is not put off anew (WHK-40).
-  if (had && Object.keys(changesOf(had, wanted, ["product_id", "price_ids", "seats"])).length === 0) return nothing;
+  if (had && Object.keys(listChanges(had, wanted, ["product_id", "price_ids", "seats"])).length === 0) return nothing;
   const pending_update: PendingUpdate = {
-    id: had?.id ?? newId(now),
+    id: had?.id ?? createId(now),
     created_at: had?.created_at ?? time,
     modified_at: had ? time : null,
     ...wanted,
@@ -95,7 +95,7 @@ function putOff(row: SubscriptionRow, sent: Partial<PendingUpdate>, now: Date): 
 const forget = (row: SubscriptionRow): Plan =>
   row.pending_update ? { ...nothing, patch: { pending_update: null }, events: updated } : nothing;
 
-function planProduct(ground: Ground, id: string, { product }: Named, behavior: Behavior, now: Date): Plan {
+function planProduct(ground: PlanContext, id: string, { product }: Named, behavior: Behavior, now: Date): Plan {
   const { row, prices } = ground.aggregate;
   checkGoesOn(row);
   const to = chooseProduct(ground, id, product);
@@ -107,7 +107,7 @@ function planProduct(ground: Ground, id: string, { product }: Named, behavior: B
 }
 
 function planSeats(
-  ground: Ground,
+  ground: PlanContext,
   seats: number,
   { behavior, seated }: { behavior: Behavior; seated: number },
   now: Date,
@@ -132,25 +132,25 @@ function planSeats(
 const seats_most = 10_000;
 
 /** Another discount is billed from the next period on; what a period costs says so now (SUB-44). */
-function planDiscount({ aggregate }: Ground, id: string | null, { discount }: Named, now: Date): Plan {
+function planDiscount({ aggregate }: PlanContext, id: string | null, { discount }: Named, now: Date): Plan {
   const { row } = aggregate;
   checkGoesOn(row);
   const none = { discount_id: null, discount_applied_at: null };
-  const amount = (one: LimitedDiscount | null) => amountOf(choiceOf(aggregate), one, row.currency);
+  const amount = (one: LimitedDiscount | null) => computePlanAmount(getChoice(aggregate), one, row.currency);
   if (id === null) {
     if (row.discount_id === null) return nothing;
     return { ...nothing, patch: { ...none, amount: amount(null) }, discount: null, events: updated };
   }
   if (id === row.discount_id) throw wrong("discount_id", "This discount is already applied to the subscription.", id);
   const isGood =
-    discount && covers(discount, row.product_id) && isRedeemable(discount, now) && termsIn(discount, row.currency);
+    discount && covers(discount, row.product_id) && isRedeemable(discount, now) && findTerms(discount, row.currency);
   if (!isGood) throw wrong("discount_id", "Discount does not exist.", id);
   const patch = { discount_id: id, discount_applied_at: null, amount: amount(discount) };
   return { ...nothing, patch, discount, events: updated };
 }
 
 /** The trial ends at another time, or an active subscription gets one (SUB-45). */
-function planTrial(ground: Ground, trial_end: Date | "now", now: Date): Plan {
+function planTrial(ground: PlanContext, trial_end: Date | "now", now: Date): Plan {
   const { row } = ground.aggregate;
   if (row.ended_at !== null || row.cancel_at_period_end) throw canceled();
   if (row.status !== "trialing" && row.status !== "active")
@@ -183,7 +183,7 @@ const saidIn = (body: Said): Partial<SubscriptionRow> =>
     ),
   );
 
-function planCancel({ aggregate: { row } }: Ground, ends: boolean, said: Said, now: Date): Plan {
+function planCancel({ aggregate: { row } }: PlanContext, ends: boolean, said: Said, now: Date): Plan {
   if (!ends) {
     if (row.ended_at !== null) throw new ApiError("ResourceUnavailable", "This subscription has ended.");
     if (!row.cancel_at_period_end) throw new ApiError("BadRequest", "This subscription is not about to end.");
@@ -205,7 +205,7 @@ function planCancel({ aggregate: { row } }: Ground, ends: boolean, said: Said, n
 }
 
 /** End a subscription now, even if it was to end later (SUB-30). */
-export function planRevoke(ground: Ground, said: Said, now: Date): Plan {
+export function planRevoke(ground: PlanContext, said: Said, now: Date): Plan {
   const { row } = ground.aggregate;
   if (row.ended_at !== null || (!isBillable(row.status) && row.status !== "paused"))
     throw canceled("This subscription has ended already.");
@@ -213,7 +213,7 @@ export function planRevoke(ground: Ground, said: Said, now: Date): Plan {
   return { ...plan, patch: { ...plan.patch, ...saidIn(said) } };
 }
 
-function planPause({ aggregate: { row } }: Ground, pauses: boolean, resumes_at: Date | null): Plan {
+function planPause({ aggregate: { row } }: PlanContext, pauses: boolean, resumes_at: Date | null): Plan {
   if (!pauses) {
     if (!row.pause_at_period_end) throw new ApiError("BadRequest", "This subscription is not about to pause.");
     return { ...nothing, patch: { pause_at_period_end: false, resumes_at: null }, events: updated };
@@ -226,7 +226,7 @@ function planPause({ aggregate: { row } }: Ground, pauses: boolean, resumes_at: 
   return { ...nothing, patch: { pause_at_period_end: true, resumes_at }, events: updated };
 }
 
-function planPeriodEnd({ aggregate: { row } }: Ground, current_period_end: Date, now: Date): Plan {
+function planPeriodEnd({ aggregate: { row } }: PlanContext, current_period_end: Date, now: Date): Plan {
   checkGoesOn(row);
   if (row.status === "trialing") throw inactive("The end of a trial is changed as its trial_end.");
   if (current_period_end <= now)
@@ -249,7 +249,7 @@ const order: Event[] = [
 ];
 
 /** One change after the other, as one. */
-function chain(ground: Ground, steps: readonly ((ground: Ground) => Plan)[]): Plan {
+function chain(ground: PlanContext, steps: readonly ((ground: PlanContext) => Plan)[]): Plan {
   let at = ground;
   let whole = nothing;
   for (const step of steps) {
@@ -271,7 +271,7 @@ function chain(ground: Ground, steps: readonly ((ground: Ground) => Plan)[]): Pl
 }
 
 /** What an update makes of a subscription at a time, or the refusal; nothing is written (SUB-27). */
-export function planUpdate(ground: Ground, body: Update, named: Named, now: Date): Decision {
+export function planUpdate(ground: PlanContext, body: Update, named: Named, now: Date): Decision {
   const alone = (plan: Plan): Decision => ({ plan, redeems: null });
   if ("seats" in body) {
     const { proration_behavior: behavior = named.proration } = body;
@@ -292,10 +292,10 @@ export function planUpdate(ground: Ground, body: Update, named: Named, now: Date
     return alone(isSame ? nothing : { ...nothing, patch: { payment_method_id }, events: updated });
   }
   const { metadata, product_id, discount_id, trial_end, proration_behavior } = body;
-  const steps: ((at: Ground) => Plan)[] = [];
+  const steps: ((at: PlanContext) => Plan)[] = [];
   if (metadata !== undefined)
     steps.push(({ aggregate: { row } }) => {
-      const patch = changesOf(row, { metadata }, ["metadata"]);
+      const patch = listChanges(row, { metadata }, ["metadata"]);
       return Object.keys(patch).length === 0 ? nothing : { ...nothing, patch, events: updated };
     });
   if (discount_id !== undefined) steps.push((at) => planDiscount(at, discount_id, named, now));

@@ -1,5 +1,5 @@
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
-import { newId } from "../lib/ids.ts";
+import { createId } from "../lib/ids.ts";
 import type { RowKey } from "../lib/rows.ts";
 import { computeTotals, type OrderAggregate, type OrderRow, type Share } from "../orders/rules.ts";
 import type { TaxCalculator } from "../processors/tax-calculator.ts";
@@ -18,7 +18,7 @@ export async function reportSale(tx: Tx, ctx: Deps | Ctx, { order }: OrderAggreg
   const now = ctx.clock.now();
   const { id: order_id, organization_id, tax_amount, tax_behavior } = order;
   await store.insertReport(tx, {
-    id: newId(now),
+    id: createId(now),
     organization_id,
     created_at: now,
     kind: "sale",
@@ -58,7 +58,7 @@ export async function reportWonAfterAll(tx: Tx, ctx: Deps | Ctx, dispute: RowKey
   const { order_id, amount, tax_amount } = told;
   const now = ctx.clock.now();
   const what = { kind: "undo", organization_id, dispute_id, order_id, amount, tax_amount } as const;
-  await store.insertReport(tx, { ...what, id: newId(now), created_at: now, due_at: now });
+  await store.insertReport(tx, { ...what, id: createId(now), created_at: now, due_at: now });
   ctx.jobs.wake(tx, telling);
 }
 
@@ -69,7 +69,7 @@ async function reportReturn(tx: Tx, ctx: Deps | Ctx, { order, change }: Parts, c
   const amount = order.tax_behavior === "inclusive" ? change.amount + change.tax_amount : change.amount;
   await store.insertReport(tx, {
     ...cause,
-    id: newId(now),
+    id: createId(now),
     organization_id: order.organization_id,
     created_at: now,
     kind: isBack ? "undo" : "refund",

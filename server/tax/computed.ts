@@ -3,10 +3,10 @@ import type { Address } from "../../shared/addresses.ts";
 import type { TaxIdFormat } from "../../shared/api/fields.ts";
 import type { Quote } from "../../shared/pricing.ts";
 import type { TaxTreatment } from "../../shared/tax.ts";
-import { serverClock } from "../lib/clock.ts";
+import { getServerClock } from "../lib/clock.ts";
 import type { Deps } from "../lib/context.ts";
 import { type TaxCalculator, TaxError, type TaxRequest } from "../processors/tax-calculator.ts";
-import { behaviorOf, type TaxedSeller, type TaxFacts, taxationOf } from "./rules.ts";
+import { getBehavior, getTaxation, type TaxedSeller, type TaxFacts } from "./rules.ts";
 
 /** Who buys where, at which price; what it comes to before tax, and how it is taxed so far. */
 export type Sale = Pick<TaxFacts, "tax_id" | "is_business" | "price_tax_behavior"> & {
@@ -30,7 +30,7 @@ export function planRequest(sale: Sale, seller: Seller, at: Date): Wanted | null
   const amount = quote.subtotal_amount - quote.discount_amount;
   if (!address || amount === 0) return null;
   const isCredit = amount < 0;
-  const behavior = behaviorOf({ ...seller, ...sale, seller_country: seller.country });
+  const behavior = getBehavior({ ...seller, ...sale, seller_country: seller.country });
   const request: TaxRequest = {
     currency: quote.currency,
     behavior,
@@ -47,7 +47,7 @@ export function planRequest(sale: Sale, seller: Seller, at: Date): Wanted | null
 
 /** How a sale is taxed as far as a service has been asked: what stands or was just answered, where it is of this very sale. */
 function treatmentOf(sale: Sale, seller: Seller, at: Date, computed?: Computed): TaxTreatment {
-  const behavior = behaviorOf({ ...seller, ...sale, seller_country: seller.country });
+  const behavior = getBehavior({ ...seller, ...sale, seller_country: seller.country });
   const wanted = planRequest(sale, seller, at);
   const without = (reason: TaxTreatment["reason"]): TaxTreatment => ({ behavior, reason, rates: [], source: null });
   if (!wanted) return without(sale.address ? "zero_rated" : "unknown");
@@ -64,8 +64,8 @@ export function openTaxation(
   taxed: TaxedSeller,
   computed?: Computed,
 ): (sale: Sale) => TaxTreatment {
-  if (!taxCalculator) return taxationOf(taxed, clock.now());
-  const now = serverClock(clock).now();
+  if (!taxCalculator) return getTaxation(taxed, clock.now());
+  const now = getServerClock(clock).now();
   return (sale) => treatmentOf(sale, taxed.seller, now, computed);
 }
 

@@ -1,5 +1,5 @@
 import percentages from "sales-tax/res/sales_tax_rates.json" with { type: "json" };
-import { decimalText } from "../../shared/money.ts";
+import { formatDecimal } from "../../shared/money.ts";
 import type { TaxRate, TaxTreatment } from "../../shared/tax.ts";
 import { unionCountries } from "../../shared/tax.ts";
 
@@ -42,10 +42,10 @@ function entryAt(entry: Entry, at: Date): { rate: number; type: string } {
   return (until === undefined ? undefined : entry.before?.[until]) ?? entry;
 }
 
-const percent = (rate: number): string => decimalText(`${rate}e2`);
+const percent = (rate: number): string => formatDecimal(`${rate}e2`);
 
 /** How the tax of a country or state is called. */
-export function nameTax(country: string, state: string | null): string {
+export function getTaxName(country: string, state: string | null): string {
   if (country === "US") return "State sales tax";
   const of = Object.hasOwn(table, country) ? table[country] : undefined;
   const type = state === null ? of?.type : of?.states?.[state.slice(3)]?.type;
@@ -58,7 +58,7 @@ export function findRate(country: string, state: string | null, at: Date): Found
   const entry = state === null ? table[country] : table[country]?.states?.[state.slice(3)];
   // The part of a harmonized tax that is the province's is collected with the country's own.
   if (!entry || entry.type === "none" || entry.type === "hst") return undefined;
-  const rate = { name: nameTax(country, state), country, state, rate: percent(entryAt(entry, at).rate) };
+  const rate = { name: getTaxName(country, state), country, state, rate: percent(entryAt(entry, at).rate) };
   return { rate, source: rateTable };
 }
 

@@ -2,18 +2,18 @@ import type { z } from "zod";
 import type { TaxRates, TaxRegistration, TaxRegistrationCreate, TaxRegistrationUpdate } from "../../shared/api/tax.ts";
 import { hasStates } from "../../shared/countries.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
-import { normalState } from "../../shared/states.ts";
+import { normalizeState } from "../../shared/states.ts";
 import { knowsTaxIds, readTaxId } from "../customers/tax-ids.ts";
-import { changesOf } from "../lib/rows.ts";
+import { listChanges } from "../lib/rows.ts";
 import { findFederalRate, findRate } from "./rates.ts";
-import { findOwnRate, isStanding, type RegistrationRow, sourceOf } from "./rules.ts";
-import { countryOfTax } from "./territories.ts";
+import { findOwnRate, getSource, isStanding, type RegistrationRow } from "./rules.ts";
+import { getTaxCountry } from "./territories.ts";
 
 type Create = z.output<typeof TaxRegistrationCreate>;
 type Update = z.output<typeof TaxRegistrationUpdate>;
 
 /** A registration as its seller sees it: all of it is theirs. */
-export const registrationOut = (row: RegistrationRow): TaxRegistration => row;
+export const serializeRegistration = (row: RegistrationRow): TaxRegistration => row;
 
 /** There is one for the same place and scheme. */
 export const placeTaken = ({ country, state }: Pick<RegistrationRow, "country" | "state">): Fault =>
@@ -21,7 +21,7 @@ export const placeTaken = ({ country, state }: Pick<RegistrationRow, "country" |
 
 /** A state as it is kept; what is sent has been looked at. */
 const stateOf = (country: string, state: string | null | undefined): string | null =>
-  state && hasStates(country) ? (normalState(country, state) ?? null) : null;
+  state && hasStates(country) ? (normalizeState(country, state) ?? null) : null;
 
 /** What a new registration is made of, or every fault that only the tables of rates and numbers know of. */
 export function planRegistration(body: Create, now: Date): { values: PlacedValues; faults: Fault[] } {
@@ -49,7 +49,7 @@ export function planUpdate(
   now: Date,
 ): { patch: Partial<RegistrationRow>; faults: Fault[] } {
   const { number, faults } = readNumber(row.country, body.tax_id);
-  const patch = changesOf(row, { ...body, tax_id: number }, ["tax_id", "rate", "starts_at", "ends_at"]);
+  const patch = listChanges(row, { ...body, tax_id: number }, ["tax_id", "rate", "starts_at", "ends_at"]);
   const next = { ...row, ...patch };
   if (next.scheme === "oss" && next.rate !== null)
     faults.push(fault(["rate"], "Under the one-stop-shop each country has its own rate: leave it out.", "value_error"));
@@ -72,7 +72,7 @@ function checkPlace(
   { country, state, scheme, rate }: Pick<RegistrationRow, "country" | "state" | "scheme" | "rate">,
   now: Date,
 ): Fault[] {
-  const taxed = countryOfTax(country);
+  const taxed = getTaxCountry(country);
   if (taxed !== country)
     return [
       fault(["country"], `The tax of ${country} is that of ${taxed}: register ${taxed}.`, "value_error", country),
@@ -94,7 +94,7 @@ export function describeRates(
   registrations: readonly RegistrationRow[],
   at: Date,
 ): TaxRates {
-  const taxed = countryOfTax(country);
+  const taxed = getTaxCountry(country);
   const state = stateOf(taxed, sent);
   const standing = registrations.filter((one) => isStanding(one, at));
   const own = (of: string | null) =>
@@ -105,11 +105,11 @@ export function describeRates(
     state === null ? undefined : (own(state) ?? findRate(taxed, state, at)),
   ].filter((one) => one !== undefined);
   const rates = found.map(({ rate }) => rate);
-  return { country, state, rates, source: sourceOf(found), note: noteOf(country, state, found.length > 0) };
+  return { country, state, rates, source: getSource(found), note: noteOf(country, state, found.length > 0) };
 }
 
 function noteOf(country: string, state: string | null, isKnown: boolean): string | null {
-  const taxed = countryOfTax(country);
+  const taxed = getTaxCountry(country);
   if (hasStates(taxed) && state === null)
     return taxed === "US" ? "Tax is collected by state: say in which one." : "Provinces add to it: say in which one.";
   if (!isKnown) return `No rate is known for ${state ?? country}: a registration there needs your own.`;

@@ -1,11 +1,11 @@
 import type { Address } from "../../shared/addresses.ts";
 import type { TaxIdFormat } from "../../shared/api/fields.ts";
 import { type TaxTreatment, unionCountries } from "../../shared/tax.ts";
-import { vatPrefix } from "../customers/tax-ids.ts";
+import { getVatPrefix } from "../customers/tax-ids.ts";
 import type { OrganizationRow } from "../organizations/rules.ts";
-import { type FoundRate, findFederalRate, findRate, nameTax } from "./rates.ts";
+import { type FoundRate, findFederalRate, findRate, getTaxName } from "./rates.ts";
 import type { taxRegistrations } from "./tables.ts";
-import { countryOfTax, findPlace, type Place } from "./territories.ts";
+import { findPlace, getTaxCountry, type Place } from "./territories.ts";
 
 export type RegistrationRow = typeof taxRegistrations.$inferSelect;
 /** Who sells, and where they collect tax. */
@@ -36,7 +36,7 @@ type Outcome = Levy[] | "not_collected" | "reverse_charge" | "unknown";
 const addedIn: ReadonlySet<string> = new Set(["US", "CA", "IN"]);
 
 /** Whether a price holds its tax. While nobody knows where the buyer is, the seller's own country says so. */
-export function behaviorOf(
+export function getBehavior(
   facts: Pick<TaxFacts, "price_tax_behavior" | "default_tax_behavior" | "address" | "seller_country">,
 ): TaxTreatment["behavior"] {
   const asked = facts.price_tax_behavior ?? facts.default_tax_behavior;
@@ -46,14 +46,14 @@ export function behaviorOf(
 }
 
 /** How the sales of a seller are taxed at a time. */
-export const taxationOf =
+export const getTaxation =
   ({ seller: { country, default_tax_behavior }, registrations }: TaxedSeller, at: Date) =>
   (sale: Sale): TaxTreatment =>
     decideTax({ registrations, seller_country: country, default_tax_behavior, ...sale, at });
 
 /** How a sale is taxed: the seller's registrations say where, the buyer's address and number say how (CHK-46). */
 export function decideTax(facts: TaxFacts): TaxTreatment {
-  const behavior = behaviorOf(facts);
+  const behavior = getBehavior(facts);
   const untaxed = (reason: TaxTreatment["reason"]): TaxTreatment => ({ behavior, reason, rates: [], source: null });
   // The oldest counts first, in whatever order they come.
   const standing = facts.registrations
@@ -68,7 +68,7 @@ export function decideTax(facts: TaxFacts): TaxTreatment {
   if (outcome.some(({ found }) => found === undefined)) return untaxed("unknown");
   const found = outcome.flatMap((levy) => (levy.found && Number(levy.found.rate.rate) > 0 ? [levy.found] : []));
   if (found.length === 0) return untaxed("zero_rated");
-  return { behavior, reason: "standard", rates: found.map(({ rate }) => rate), source: sourceOf(found) };
+  return { behavior, reason: "standard", rates: found.map(({ rate }) => rate), source: getSource(found) };
 }
 
 export const isStanding = ({ starts_at, ends_at }: Pick<RegistrationRow, "starts_at" | "ends_at">, at: Date): boolean =>
@@ -97,11 +97,14 @@ const levyOf = (registration: RegistrationRow, country: string, state: string | 
 export function findOwnRate(row: RegistrationRow, country: string, state: string | null): FoundRate | undefined {
   if (row.rate === null || row.country !== country || row.state !== state) return undefined;
   const date = (row.modified_at ?? row.created_at).toISOString().slice(0, 10);
-  return { rate: { name: nameTax(country, state), country, state, rate: row.rate }, source: { name: "seller", date } };
+  return {
+    rate: { name: getTaxName(country, state), country, state, rate: row.rate },
+    source: { name: "seller", date },
+  };
 }
 
 /** Whose rates these are: the table's where one of them is from there. */
-export const sourceOf = (found: readonly FoundRate[]): TaxTreatment["source"] =>
+export const getSource = (found: readonly FoundRate[]): TaxTreatment["source"] =>
   (found.find(({ source }) => source.name !== "seller") ?? found[0])?.source ?? null;
 
 /** Whether the buyer is a business with a number of its country's. */
@@ -110,7 +113,7 @@ const isBusiness = ({ is_business, tax_id }: Buyer): boolean =>
 
 /** Whether the buyer has a VAT number of this member state. */
 const hasUnionNumber = ({ is_business, tax_id }: Buyer, country: string): boolean =>
-  is_business && tax_id?.[1] === "eu_vat" && tax_id[0].startsWith(vatPrefix(country));
+  is_business && tax_id?.[1] === "eu_vat" && tax_id[0].startsWith(getVatPrefix(country));
 
 /**
  * In the European Union. A business with a VAT number pays the tax itself where the seller is established elsewhere
@@ -124,7 +127,7 @@ function decideInUnion({ country }: Place, standing: readonly RegistrationRow[],
   const small = inUnion.find(({ scheme }) => scheme === "small_seller");
   if (inUnion.length === 0) return "not_collected";
   // A seller of whom nothing else is said is established where they are registered.
-  const seller = facts.seller_country === null ? null : countryOfTax(facts.seller_country);
+  const seller = facts.seller_country === null ? null : getTaxCountry(facts.seller_country);
   const isHome = seller === null ? there !== undefined : seller === country;
   if (!isHome && hasUnionNumber(facts, country)) return "reverse_charge";
   if (there) return [levyOf(there, country, null, facts.at)];

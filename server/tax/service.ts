@@ -1,35 +1,35 @@
 import type { tax } from "../../shared/api/tax.ts";
 import type { Service } from "../../shared/contract.ts";
 import { invalid, notFound } from "../../shared/errors.ts";
-import { type Ctx, organizationOf, organizationsOf } from "../lib/context.ts";
-import { newId } from "../lib/ids.ts";
-import { pageOf } from "../lib/page.ts";
+import { type Ctx, requireOrganization, requireOrganizations } from "../lib/context.ts";
+import { createId } from "../lib/ids.ts";
+import { buildPage } from "../lib/page.ts";
 import { transact } from "../lib/unit-of-work.ts";
-import { describeRates, placeTaken, planRegistration, planUpdate, registrationOut } from "./registrations.ts";
+import { describeRates, placeTaken, planRegistration, planUpdate, serializeRegistration } from "./registrations.ts";
 import * as store from "./store.ts";
 
-const keyOf = (ctx: Ctx, id: string) => ({ organization_id: organizationOf(ctx), id });
+const keyOf = (ctx: Ctx, id: string) => ({ organization_id: requireOrganization(ctx), id });
 
 /** Tax registrations and rates of the API. */
 export const taxService: Service<typeof tax, Ctx> = {
   async listRegistrations(ctx, { query }) {
-    const { items, total } = await store.listRegistrations(ctx.db, organizationsOf(ctx), query);
-    return pageOf(items.map(registrationOut), total, query);
+    const { items, total } = await store.listRegistrations(ctx.db, requireOrganizations(ctx), query);
+    return buildPage(items.map(serializeRegistration), total, query);
   },
   async getRegistration(ctx, { params }) {
     const row = await store.findRegistration(ctx.db, keyOf(ctx, params.id));
     if (!row) throw notFound();
-    return registrationOut(row);
+    return serializeRegistration(row);
   },
   createRegistration: (ctx, { body }) =>
     transact(ctx, async (tx) => {
       const now = ctx.clock.now();
       const { values, faults } = planRegistration(body, now);
       if (faults.length > 0) throw invalid(...faults);
-      const owned = { ...keyOf(ctx, newId(now)), created_at: now, modified_at: null };
+      const owned = { ...keyOf(ctx, createId(now)), created_at: now, modified_at: null };
       const row = await store.insertRegistration(tx, { ...owned, ...values });
       if (!row) throw invalid(placeTaken(values));
-      return registrationOut(row);
+      return serializeRegistration(row);
     }),
   updateRegistration: (ctx, { params, body }) =>
     transact(ctx, async (tx) => {
@@ -38,15 +38,15 @@ export const taxService: Service<typeof tax, Ctx> = {
       const now = ctx.clock.now();
       const { patch, faults } = planUpdate(row, body, now);
       if (faults.length > 0) throw invalid(...faults);
-      if (Object.keys(patch).length === 0) return registrationOut(row);
-      return registrationOut(await store.updateRegistration(tx, row, { ...patch, modified_at: now }));
+      if (Object.keys(patch).length === 0) return serializeRegistration(row);
+      return serializeRegistration(await store.updateRegistration(tx, row, { ...patch, modified_at: now }));
     }),
   deleteRegistration: (ctx, { params }) =>
     transact(ctx, async (tx) => {
       if (!(await store.deleteRegistration(tx, keyOf(ctx, params.id)))) throw notFound();
     }),
   async rates(ctx, { query }) {
-    const registrations = await store.loadRegistrations(ctx.db, organizationOf(ctx));
+    const registrations = await store.loadRegistrations(ctx.db, requireOrganization(ctx));
     return describeRates(query.country, query.state, registrations, ctx.clock.now());
   },
 };

@@ -2,8 +2,8 @@ import { eq, getTableColumns, inArray, type SQL, sql } from "drizzle-orm";
 import type { PgColumn } from "drizzle-orm/pg-core";
 import type { tax as operations } from "../../shared/api/tax.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { gathered } from "../lib/gather.ts";
-import { type ListQuery, listRows, ofOrganizations, orderBy } from "../lib/page.ts";
+import { gatherCalls } from "../lib/gather.ts";
+import { type ListQuery, listRows, matchOrganizations, orderBy } from "../lib/page.ts";
 import { matchKey, type RowKey } from "../lib/rows.ts";
 import { organization } from "../organizations/tables.ts";
 import type { RegistrationRow, TaxedSeller } from "./rules.ts";
@@ -16,7 +16,7 @@ export const loadRegistrations = (db: Database, organization_id: string): Promis
   db.select().from(taxRegistrations).where(eq(taxRegistrations.organization_id, organization_id));
 
 /** The same as a column of a statement that reads something else of the seller. */
-export const registrationsOf = (organization_id: PgColumn): SQL<RegistrationRow[]> =>
+export const selectRegistrations = (organization_id: PgColumn): SQL<RegistrationRow[]> =>
   sql`${sql`(
     select coalesce(jsonb_agg(to_jsonb(${taxRegistrations})), '[]') from ${taxRegistrations}
     where ${taxRegistrations.organization_id} = ${organization_id})`}`.mapWith(readRegistrations);
@@ -32,14 +32,16 @@ const readRegistrations = (rows: Record<string, unknown>[]): RegistrationRow[] =
   );
 
 /** Who sells, with what decides on the tax of a sale: one statement. */
-export const findTaxedSeller = gathered(async (db: Database, ids: string[]): Promise<(TaxedSeller | undefined)[]> => {
-  const wanted = [...new Set(ids)];
-  const found: TaxedSeller[] = await db
-    .select({ seller: organization, registrations: registrationsOf(organization.id) })
-    .from(organization)
-    .where(inArray(organization.id, wanted));
-  return ids.map((id) => found.find(({ seller }) => seller.id === id));
-});
+export const findTaxedSeller = gatherCalls(
+  async (db: Database, ids: string[]): Promise<(TaxedSeller | undefined)[]> => {
+    const wanted = [...new Set(ids)];
+    const found: TaxedSeller[] = await db
+      .select({ seller: organization, registrations: selectRegistrations(organization.id) })
+      .from(organization)
+      .where(inArray(organization.id, wanted));
+    return ids.map((id) => found.find(({ seller }) => seller.id === id));
+  },
+);
 
 /** One page of registrations, and how many there are. */
 export const listRegistrations = (
@@ -48,7 +50,7 @@ export const listRegistrations = (
   { sorting, ...paging }: ListQuery<typeof operations.listRegistrations>,
 ) =>
   listRows(db, taxRegistrations, {
-    where: ofOrganizations(taxRegistrations.organization_id, organizations),
+    where: matchOrganizations(taxRegistrations.organization_id, organizations),
     order: orderBy(sorting, sortable, taxRegistrations.id),
     paging,
   });

@@ -1,6 +1,6 @@
 import type { Address } from "../../shared/addresses.ts";
 import { hasStates } from "../../shared/countries.ts";
-import { normalState } from "../../shared/states.ts";
+import { normalizeState } from "../../shared/states.ts";
 import { unionCountries } from "../../shared/tax.ts";
 
 /** Where a sale is taxed, which is not always the country of the address. */
@@ -10,7 +10,7 @@ export type Place = { country: string; state: string | null; inUnion: boolean };
 const taxedAs: Readonly<Record<string, string>> = { MC: "FR", IM: "GB", LI: "CH" };
 
 /** The country whose tax is paid in a country: its own, but for these. */
-export const countryOfTax = (country: string): string => taxedAs[country] ?? country;
+export const getTaxCountry = (country: string): string => taxedAs[country] ?? country;
 
 /**
  * Postal codes of places that belong to a country and not to the area of its tax (for the union, articles 5 and 6 of
@@ -41,7 +41,7 @@ export function findPlace({
 }: Pick<Address, "country" | "state" | "postal_code">): Place | null {
   const code = (postal_code ?? "").replace(/\D/g, "");
   if (outside[country]?.test(code)) return null;
-  const taxed = countryOfTax(country);
-  const known = state !== null && hasStates(taxed) ? (normalState(taxed, state) ?? null) : null;
+  const taxed = getTaxCountry(country);
+  const known = state !== null && hasStates(taxed) ? (normalizeState(taxed, state) ?? null) : null;
   return { country: taxed, state: known, inUnion: unionCountries.has(taxed) };
 }

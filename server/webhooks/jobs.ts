@@ -1,27 +1,27 @@
 import { randomInt } from "node:crypto";
 import { sql } from "drizzle-orm";
-import { serverClock } from "../lib/clock.ts";
+import { getServerClock } from "../lib/clock.ts";
 import type { Deps, Tx } from "../lib/context.ts";
-import { newId } from "../lib/ids.ts";
+import { createId } from "../lib/ids.ts";
 import { queueMail } from "../lib/mail.ts";
-import { post, type Reply, reachOf } from "../lib/outbound.ts";
+import { findReach, post, type Reply } from "../lib/outbound.ts";
 import type { RowKey } from "../lib/rows.ts";
 import { openTokens, seal, sealTokens, tryUnseal } from "../lib/secrets.ts";
 import type { RowSweep } from "../lib/sweeps.ts";
 import { events } from "../lib/tables.ts";
-import { afterCommit, transact } from "../lib/unit-of-work.ts";
-import { chatBody, disabledMail, isQuiet } from "./messages.ts";
+import { runAfterCommit, transact } from "../lib/unit-of-work.ts";
+import { isQuiet, writeChatBody, writeDisabledMail } from "./messages.ts";
 import {
-  headersOf,
+  buildHeaders,
   isDead,
   knows,
-  type Occurrence,
+  type OutboxEvent,
   planAttempt,
   planOutcome,
   planTurns,
-  rawBody,
   retention_ms,
-  unixSeconds,
+  toUnixSeconds,
+  writeRawBody,
 } from "./rules.ts";
 import * as store from "./store.ts";
 import { webhookDeliveries, webhookEvents } from "./tables.ts";
@@ -59,7 +59,7 @@ async function dispatchSome(deps: Deps, [key]: readonly RowKey[], ids: string[])
       });
       const turns = planTurns(own.length, queues.get(endpoint.id), now);
       return own.map(({ occurrence: { id, seq, type }, payload }, index) => ({
-        ...{ id: newId(now), organization_id, endpoint_id: endpoint.id, event_id: id, seq, type, payload },
+        ...{ id: createId(now), organization_id, endpoint_id: endpoint.id, event_id: id, seq, type, payload },
         created_at: now,
         ...turns[index],
       }));
@@ -72,11 +72,11 @@ async function dispatchSome(deps: Deps, [key]: readonly RowKey[], ids: string[])
 }
 
 /** What an endpoint is sent of an occurrence; undefined when it does not listen for it or could not read it. */
-function bodyFor(endpoint: store.EndpointRow, occurrence: Occurrence, organization: string): string | undefined {
-  const profile = store.profileOfEndpoint(endpoint);
+function bodyFor(endpoint: store.EndpointRow, occurrence: OutboxEvent, organization: string): string | undefined {
+  const profile = store.getEndpointProfile(endpoint);
   if (!endpoint.events.includes(occurrence.type)) return undefined;
-  if (endpoint.format === "raw") return knows(profile, occurrence.type) ? rawBody(profile, occurrence) : undefined;
-  return isQuiet(occurrence) ? undefined : chatBody(endpoint.format, occurrence, organization);
+  if (endpoint.format === "raw") return knows(profile, occurrence.type) ? writeRawBody(profile, occurrence) : undefined;
+  return isQuiet(occurrence) ? undefined : writeChatBody(endpoint.format, occurrence, organization);
 }
 
 type Taken = RowKey & { leased_until: Date; url: string; secret: string; payload: string };
@@ -115,7 +115,7 @@ async function settle(tx: Tx, deps: Deps, taken: Taken, { http_code, text }: Rep
   const outcome = planOutcome(event, http_code);
   const { organization_id, endpoint_id } = event;
   await tx.insert(webhookDeliveries).values({
-    id: newId(now),
+    id: createId(now),
     organization_id,
     endpoint_id,
     webhook_event_id: event.id,
@@ -139,8 +139,8 @@ async function settle(tx: Tx, deps: Deps, taken: Taken, { http_code, text }: Rep
       await store.disableEndpoint(tx, endpoint, now);
       const name = await store.findOrganizationName(tx, organization_id);
       for (const to of await store.findMemberEmails(tx, organization_id))
-        await queueMail(tx, deps, { ...disabledMail(to, name, endpoint), organization_id });
-      afterCommit(tx, () =>
+        await queueMail(tx, deps, { ...writeDisabledMail(to, name, endpoint), organization_id });
+      runAfterCommit(tx, () =>
         deps.log.warn({ endpoint_id, organization_id }, "A webhook endpoint was switched off after ten failed events."),
       );
       return;
@@ -157,8 +157,8 @@ async function deliver(deps: Deps, key: RowKey): Promise<void> {
   const taken = await transact(deps, (tx) => take(tx, deps, key));
   if (!taken) return;
   // Receivers compare the time of the signature with their own, whatever the seller's clock says.
-  const headers = headersOf(taken.secret, taken.id, unixSeconds(serverClock(deps.clock).now()), taken.payload);
-  const reply = await post(taken.url, headers, taken.payload, reachOf(deps.config));
+  const headers = buildHeaders(taken.secret, taken.id, toUnixSeconds(getServerClock(deps.clock).now()), taken.payload);
+  const reply = await post(taken.url, headers, taken.payload, findReach(deps.config));
   await transact(deps, (tx) => settle(tx, deps, taken, reply));
 }
 

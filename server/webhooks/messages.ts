@@ -1,7 +1,7 @@
 /** What is said about events in chat channels, in the formats of Discord and Slack (WHK-21), and to sellers by mail. */
 import { formatMoney } from "../../shared/money.ts";
 import type { Mail } from "../lib/mail.ts";
-import type { Occurrence } from "./rules.ts";
+import type { OutboxEvent } from "./rules.ts";
 
 type Message = { title: string; text: string; facts: [name: string, value: string][] };
 type Loose = Record<string, unknown>;
@@ -41,13 +41,13 @@ const titles: Record<string, string> = {
 };
 
 /** A change that is no news in a channel: only the end of a subscription, coming or there, is worth a message. */
-export function isQuiet({ type, data }: Occurrence): boolean {
+export function isQuiet({ type, data }: OutboxEvent): boolean {
   if (type !== "subscription.updated") return false;
   const ending = at(data, "ends_at") != null || at(data, "ended_at") != null;
   return !ending && at(data, "status") !== "past_due";
 }
 
-function messageOf(occurrence: Occurrence, organization: string): Message {
+function messageOf(occurrence: OutboxEvent, organization: string): Message {
   const { type, data } = occurrence;
   const title = titles[type];
   const id = text(at(data, "id"));
@@ -75,7 +75,7 @@ function messageOf(occurrence: Occurrence, organization: string): Message {
 }
 
 /** An event in one line: what happened, and to what. */
-export function sayEvent({ type, data }: Pick<Occurrence, "type" | "data">): string {
+export function sayEvent({ type, data }: Pick<OutboxEvent, "type" | "data">): string {
   const subject = [
     text(at(data, "product", "name")) || text(at(data, "description")) || text(at(data, "name")),
     money(data, type.startsWith("order.") || type.startsWith("checkout.") ? "total_amount" : "amount"),
@@ -88,7 +88,7 @@ export function sayEvent({ type, data }: Pick<Occurrence, "type" | "data">): str
   return subject.length > 0 ? `${title}: ${subject.join(", ")}` : title;
 }
 
-const discordBody = ({ title, text, facts }: Message, occurrence: Occurrence): object => ({
+const discordBody = ({ title, text, facts }: Message, occurrence: OutboxEvent): object => ({
   content: text.slice(0, discord.content),
   // A product may be called @everyone.
   allowed_mentions: { parse: [] },
@@ -127,13 +127,13 @@ const slackBody = ({ title, text, facts }: Message): object => ({
 });
 
 /** The body of an event for a chat channel, as text. */
-export function chatBody(format: "discord" | "slack", occurrence: Occurrence, organization: string): string {
+export function writeChatBody(format: "discord" | "slack", occurrence: OutboxEvent, organization: string): string {
   const message = messageOf(occurrence, organization);
   return JSON.stringify(format === "discord" ? discordBody(message, occurrence) : slackBody(message));
 }
 
 /** Tells a member that an endpoint was given up (WHK-14). Of the address only the host: a chat's path is its password. */
-export function disabledMail(
+export function writeDisabledMail(
   to: string,
   organization: string,
   endpoint: { id: string; name: string | null; url: string },

@@ -6,13 +6,13 @@ import { ApiError } from "../../shared/errors.ts";
 import { type EventType, eventTypes, eventTypesOf } from "../../shared/event-types.ts";
 import type { Identify } from "../http/actor.ts";
 import { authenticate } from "../http/mount.ts";
-import { sendEvents, sseMessage } from "../http/sse.ts";
-import { type Deps, organizationOf } from "../lib/context.ts";
-import { faultsOf } from "../lib/faults.ts";
-import { apiVersions, type ClientProfile, versionedProfile } from "../lib/profiles.ts";
+import { formatSseMessage, sendEvents } from "../http/sse.ts";
+import { type Deps, requireOrganization } from "../lib/context.ts";
+import { apiVersions, type ClientProfile, getVersionedProfile } from "../lib/profiles.ts";
 import { openTokens } from "../lib/secrets.ts";
-import { type Cursor, cursorText, parseCursor, type Tail } from "../lib/tail.ts";
-import { rawBody, sign, unixSeconds } from "./rules.ts";
+import { type Cursor, formatCursor, parseCursor, type Tail } from "../lib/tail.ts";
+import { readFaults } from "../lib/validation-errors.ts";
+import { sign, toUnixSeconds, writeRawBody } from "./rules.ts";
 
 /** How often a stream makes sure that its listener may still listen. */
 const check_ms = 60_000;
@@ -24,7 +24,7 @@ export type ListenOptions = {
 };
 
 const operation = { path: "/v1/webhooks/listen", access: seller("webhooks:read") };
-const newest = versionedProfile(apiVersions[apiVersions.length - 1] ?? "2026-04");
+const newest = getVersionedProfile(apiVersions[apiVersions.length - 1] ?? "2026-04");
 /** A listener that does not say what it understands is a person at a terminal, not an old client. */
 const profileOf = (headers: Record<string, unknown>, client: ClientProfile): ClientProfile =>
   headers["polar-version"] !== undefined || /speakeasy-sdk/.test(String(headers["user-agent"] ?? "")) ? client : newest;
@@ -55,14 +55,15 @@ export const listenSecret = (secret: string, organization_id: string): string =>
  */
 export function routeListening(app: FastifyInstance, { deps, tail, identify }: ListenOptions): void {
   app.get(operation.path, async (request, reply) => {
-    const organization_id = organizationOf({ actor: await authenticate(request, identify, operation) });
+    const organization_id = requireOrganization({ actor: await authenticate(request, identify, operation) });
     const last = request.headers["last-event-id"];
     const asked = {
       ...(request.query as object),
       ...(typeof last === "string" && last !== "" ? { cursor: last } : {}),
     };
     const parsed = Query.safeParse(asked);
-    if (!parsed.success) throw new ApiError("RequestValidationError", faultsOf(["query"], parsed.error.issues, asked));
+    if (!parsed.success)
+      throw new ApiError("RequestValidationError", readFaults(["query"], parsed.error.issues, asked));
     const client = profileOf(request.headers, request.client);
     const now = await tail.now();
     const from = await startOf(parsed.data, now, tail, organization_id);
@@ -77,14 +78,14 @@ export function routeListening(app: FastifyInstance, { deps, tail, identify }: L
         authenticate(request, identify, operation).catch((error) => error instanceof ApiError && refused.abort());
       }, check_ms);
       try {
-        await send(sseMessage({ secret, organization_id }, { id: cursorText(from), event: "hello" }));
+        await send(formatSseMessage({ secret, organization_id }, { id: formatCursor(from), event: "hello" }));
         for await (const event of tail.follow(organization_id, from, AbortSignal.any([gone, refused.signal]))) {
           if (!wanted(event.type)) continue;
-          const body = openTokens(deps.config.secrets, rawBody(client, event));
-          const timestamp = unixSeconds(deps.clock.now());
+          const body = openTokens(deps.config.secrets, writeRawBody(client, event));
+          const timestamp = toUnixSeconds(deps.clock.now());
           const signature = sign(secret, event.id, timestamp, body);
           const data = { id: event.id, type: event.type, created_at: event.created_at, timestamp, body, signature };
-          await send(sseMessage(data, { id: cursorText(event), event: "delivery" }));
+          await send(formatSseMessage(data, { id: formatCursor(event), event: "delivery" }));
         }
       } finally {
         clearInterval(check);

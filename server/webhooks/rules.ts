@@ -16,7 +16,7 @@ export function retryDelay(n: number): { least_ms: number; most_ms: number } {
   return { least_ms: most_ms / 2, most_ms };
 }
 
-export const unixSeconds = (time: Date): number => (time.getTime() - (time.getTime() % 1000)) / 1000;
+export const toUnixSeconds = (time: Date): number => (time.getTime() - (time.getTime() % 1000)) / 1000;
 
 /** Standard Webhooks' signature, keyed with the bytes of the whole secret, prefix included (WHK-08). */
 export function sign(secret: string, id: string, timestamp: number, body: string): string {
@@ -24,7 +24,7 @@ export function sign(secret: string, id: string, timestamp: number, body: string
 }
 
 /** The headers of one attempt; only the time differs between attempts (WHK-07). */
-export const headersOf = (secret: string, id: string, timestamp: number, body: string): Record<string, string> => ({
+export const buildHeaders = (secret: string, id: string, timestamp: number, body: string): Record<string, string> => ({
   "content-type": "application/json",
   "user-agent": "floe webhooks",
   "webhook-id": id,
@@ -37,13 +37,13 @@ export const knows = (profile: Pick<ClientProfile, "generation">, type: string):
   (eventTypesOf[profile.generation] as ReadonlySet<string>).has(type);
 
 /** Of these types, the ones a client can read. */
-export const known = (profile: Pick<ClientProfile, "generation">, types: readonly string[]): EventType[] =>
+export const selectKnown = (profile: Pick<ClientProfile, "generation">, types: readonly string[]): EventType[] =>
   types.filter((type): type is EventType => knows(profile, type));
 
-export type Occurrence = { type: string; created_at: Date; data: unknown };
+export type OutboxEvent = { type: string; created_at: Date; data: unknown };
 
 /** The body in the raw format, as text: made once, in the words of the client (WHK-06, WHK-23). */
-export const rawBody = (profile: ClientProfile, { type, created_at, data }: Occurrence): string =>
+export const writeRawBody = (profile: ClientProfile, { type, created_at, data }: OutboxEvent): string =>
   JSON.stringify({ type, timestamp: created_at.toISOString(), data: adapt(profile, data) });
 
 export type Standing = {

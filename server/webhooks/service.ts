@@ -10,15 +10,23 @@ import type {
 import type { Service } from "../../shared/contract.ts";
 import { fault, invalid, notFound } from "../../shared/errors.ts";
 import { type EventType, eventTypesOf } from "../../shared/event-types.ts";
-import { type Ctx, type Database, organizationOf, organizationsOf, type Tx } from "../lib/context.ts";
-import { newId, newToken } from "../lib/ids.ts";
-import { checkAddress, reachOf } from "../lib/outbound.ts";
-import { matchAny, matchFilters, matchOne, matchText, offsetOf, ofOrganizations, pageOf } from "../lib/page.ts";
-import { type ApiVersion, type ClientProfile, versionedProfile } from "../lib/profiles.ts";
+import { type Ctx, type Database, requireOrganization, requireOrganizations, type Tx } from "../lib/context.ts";
+import { createId, createToken } from "../lib/ids.ts";
+import { checkAddress, findReach } from "../lib/outbound.ts";
+import {
+  buildPage,
+  computeOffset,
+  matchAny,
+  matchFilters,
+  matchOne,
+  matchOrganizations,
+  matchText,
+} from "../lib/page.ts";
+import { type ApiVersion, type ClientProfile, getVersionedProfile } from "../lib/profiles.ts";
 import { matchKey } from "../lib/rows.ts";
 import { openTokens, seal, tryUnseal } from "../lib/secrets.ts";
 import { transact } from "../lib/unit-of-work.ts";
-import { known } from "./rules.ts";
+import { selectKnown } from "./rules.ts";
 import * as store from "./store.ts";
 import { webhookDeliveries, webhookEndpoints, webhookEvents } from "./tables.ts";
 
@@ -31,19 +39,19 @@ const secret_prefix = "polar_whs_";
 function shown({ client, config }: Ctx, row: store.EndpointRow): WebhookEndpoint {
   // The signing key is the secret's text itself, not what it decodes to.
   const uses_standard_webhook_signature = false;
-  const events = known(client, known(store.profileOfEndpoint(row), row.events));
+  const events = selectKnown(client, selectKnown(store.getEndpointProfile(row), row.events));
   return { ...row, secret: tryUnseal(config.secrets, row.secret) ?? "", events, uses_standard_webhook_signature };
 }
 
 /** A version asked for by name counts more than the headers the endpoint is made with. */
 function pinned(client: ClientProfile, asked: ApiVersion | undefined) {
-  const { generation, release, version } = asked ? versionedProfile(asked) : client;
+  const { generation, release, version } = asked ? getVersionedProfile(asked) : client;
   return { generation, release, api_version: version };
 }
 
 /** Refuse an address that will not be called. Looks the name up, so never inside a transaction of its own. */
 export async function checkUrl(ctx: Ctx, url: string, at: "url" | "enabled"): Promise<void> {
-  const refusal = await checkAddress(url, reachOf(ctx.config));
+  const refusal = await checkAddress(url, findReach(ctx.config));
   if (refusal !== undefined) throw invalid(fault([at], refusal, "value_error", at === "url" ? url : undefined));
 }
 
@@ -53,7 +61,7 @@ async function changeEndpoint(
   change: (tx: Tx, row: store.EndpointRow) => Promise<Partial<typeof webhookEndpoints.$inferInsert>>,
 ): Promise<WebhookEndpoint> {
   return transact(ctx, async (tx) => {
-    const row = await store.lockEndpoint(tx, organizationOf(ctx), id);
+    const row = await store.lockEndpoint(tx, requireOrganization(ctx), id);
     if (!row) throw notFound();
     const patch = await change(tx, row);
     if (Object.keys(patch).length === 0) return shown(ctx, row);
@@ -82,15 +90,15 @@ type Update = z.output<typeof WebhookEndpointUpdate>;
 export async function insertEndpoint(tx: Tx, ctx: Ctx, body: Create): Promise<WebhookEndpoint> {
   const { url, events, format, enabled } = body;
   const row = {
-    id: newId(ctx.clock.now()),
-    organization_id: organizationOf(ctx),
+    id: createId(ctx.clock.now()),
+    organization_id: requireOrganization(ctx),
     created_at: ctx.clock.now(),
     url,
     name: body.name ?? null,
     format,
     events,
     enabled,
-    secret: seal(ctx.config.secret, body.secret ?? newToken(secret_prefix)),
+    secret: seal(ctx.config.secret, body.secret ?? createToken(secret_prefix)),
     since_seq: await store.findLatestSeq(tx),
     ...pinned(ctx.client, body.api_version),
   };
@@ -122,8 +130,13 @@ const codes: Record<"2xx" | "3xx" | "4xx" | "5xx", [number, number]> = {
 /** Webhook endpoints, what was sent to them, and sending it again. */
 export const webhookService: Service<typeof webhooks, Ctx> = {
   async listEndpoints(ctx, { query }) {
-    const { rows, total } = await store.findEndpoints(ctx.db, organizationsOf(ctx), query.limit, offsetOf(query));
-    return pageOf(
+    const { rows, total } = await store.findEndpoints(
+      ctx.db,
+      requireOrganizations(ctx),
+      query.limit,
+      computeOffset(query),
+    );
+    return buildPage(
       rows.map((row) => shown(ctx, row)),
       total,
       query,
@@ -136,13 +149,13 @@ export const webhookService: Service<typeof webhooks, Ctx> = {
   },
 
   async getEndpoint(ctx, { params }) {
-    const row = await store.findEndpoint(ctx.db, organizationOf(ctx), params.id);
+    const row = await store.findEndpoint(ctx.db, requireOrganization(ctx), params.id);
     if (!row) throw notFound();
     return shown(ctx, row);
   },
 
   async updateEndpoint(ctx, { params, body }) {
-    const current = await store.findEndpoint(ctx.db, organizationOf(ctx), params.id);
+    const current = await store.findEndpoint(ctx.db, requireOrganization(ctx), params.id);
     if (!current) throw notFound();
     if (body.url !== undefined) await checkUrl(ctx, body.url, "url");
     else if (body.enabled === true && !current.enabled) await checkUrl(ctx, current.url, "enabled");
@@ -154,7 +167,7 @@ export const webhookService: Service<typeof webhooks, Ctx> = {
   },
 
   resetSecret: (ctx, { params }) =>
-    changeEndpoint(ctx, params.id, async () => ({ secret: seal(ctx.config.secret, newToken(secret_prefix)) })),
+    changeEndpoint(ctx, params.id, async () => ({ secret: seal(ctx.config.secret, createToken(secret_prefix)) })),
 
   async listDeliveries(ctx, { query }) {
     const [delivery, event] = [webhookDeliveries, webhookEvents];
@@ -164,7 +177,7 @@ export const webhookService: Service<typeof webhooks, Ctx> = {
         ? undefined
         : matchAny(event.type)([...eventTypesOf[ctx.client.generation]]);
     const where = and(
-      ofOrganizations(delivery.organization_id, organizationsOf(ctx)),
+      matchOrganizations(delivery.organization_id, requireOrganizations(ctx)),
       matchFilters(query, {
         endpoint_id: matchAny(delivery.endpoint_id),
         start_timestamp: (at) => gte(delivery.created_at, at),
@@ -180,9 +193,9 @@ export const webhookService: Service<typeof webhooks, Ctx> = {
     const { rows, total } = await store.findDeliveries(ctx.db, {
       where,
       limit: query.limit,
-      offset: offsetOf(query),
+      offset: computeOffset(query),
     });
-    return pageOf(
+    return buildPage(
       rows.map((row) => deliveryOf(ctx, row)),
       total,
       query,
@@ -191,7 +204,7 @@ export const webhookService: Service<typeof webhooks, Ctx> = {
 
   async redeliver(ctx, { params }) {
     await transact(ctx, async (tx) => {
-      const key = { organization_id: organizationOf(ctx), id: params.id };
+      const key = { organization_id: requireOrganization(ctx), id: params.id };
       const found = await store.lockWebhookEvent(tx, key);
       if (!found || found.event.is_archived || found.endpoint.deleted_at !== null) throw notFound();
       const now = ctx.clock.now();

@@ -2,7 +2,7 @@ import { and, asc, desc, eq, exists, inArray, isNotNull, isNull, not, notExists,
 import { type AnyPgColumn, alias } from "drizzle-orm/pg-core";
 import { member, user } from "../accounts/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { ofOrganizations } from "../lib/page.ts";
+import { matchOrganizations } from "../lib/page.ts";
 import type { ClientProfile } from "../lib/profiles.ts";
 import { followKey, isAmong, matchKey, matchKeys, type RowKey } from "../lib/rows.ts";
 import { events } from "../lib/tables.ts";
@@ -13,7 +13,7 @@ import { webhookDeliveries, webhookEndpoints, webhookEvents } from "./tables.ts"
 export type EndpointRow = typeof webhookEndpoints.$inferSelect;
 export type WebhookEventRow = typeof webhookEvents.$inferSelect;
 
-export const profileOfEndpoint = (endpoint: EndpointRow): ClientProfile => ({
+export const getEndpointProfile = (endpoint: EndpointRow): ClientProfile => ({
   generation: endpoint.generation,
   release: endpoint.release,
   version: endpoint.api_version,
@@ -66,7 +66,7 @@ const ofOrganization = (organization_id: string, id: string): SQL | undefined =>
 
 export async function findEndpoints(db: Database, organizations: readonly string[], limit: number, offset: number) {
   const mine = and(
-    ofOrganizations(webhookEndpoints.organization_id, organizations),
+    matchOrganizations(webhookEndpoints.organization_id, organizations),
     isNull(webhookEndpoints.deleted_at),
   );
   const rows = await db

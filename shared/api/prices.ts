@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { instant } from "../contract.ts";
-import { decimalText } from "../money.ts";
+import { formatDecimal } from "../money.ts";
 import { currency, id, interval, taxBehaviorOption } from "./fields.ts";
 
 const common = {
@@ -71,7 +71,7 @@ const priced = {
 const unitAmount = z
   .union([z.number(), z.string().max(40)])
   .transform((value) =>
-    typeof value === "number" || /^\s*\+?\d*\.?\d+\s*$/.test(value) ? decimalText(String(value).trim()) : value,
+    typeof value === "number" || /^\s*\+?\d*\.?\d+\s*$/.test(value) ? formatDecimal(String(value).trim()) : value,
   )
   .pipe(
     z.string().regex(/^(?=.*[1-9])\d{1,5}(\.\d{1,12})?$/, "Must be above 0, with at most 5 digits and 12 decimals."),

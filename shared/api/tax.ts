@@ -2,8 +2,8 @@ import { z } from "zod";
 import { CountryInput } from "../addresses.ts";
 import { byId, ids, instant, page, paging, type Resource, seller, sorting } from "../contract.ts";
 import { countries, hasStates } from "../countries.ts";
-import { decimalText } from "../money.ts";
-import { normalState } from "../states.ts";
+import { formatDecimal } from "../money.ts";
+import { normalizeState } from "../states.ts";
 import { taxSchemes, unionCountries } from "../tax.ts";
 import { organizationOf, stored } from "./fields.ts";
 
@@ -48,7 +48,7 @@ const rate_max = 100;
 const rate = z
   .union([z.number(), z.string().max(20)])
   .transform((value) =>
-    typeof value === "number" || /^\s*\d+(\.\d+)?\s*$/.test(value) ? decimalText(String(value).trim()) : value,
+    typeof value === "number" || /^\s*\d+(\.\d+)?\s*$/.test(value) ? formatDecimal(String(value).trim()) : value,
   )
   .pipe(
     z
@@ -84,7 +84,7 @@ const addFault = (issues: z.RefinementCtx, path: string, message: string, type =
 function checkPlace({ country, state, scheme, rate }: Fields, issues: z.RefinementCtx): void {
   if (state && !hasStates(country))
     addFault(issues, "state", "Only in the US and Canada do states have a tax that is registered for on its own.");
-  if (state && hasStates(country) && !normalState(country, state))
+  if (state && hasStates(country) && !normalizeState(country, state))
     addFault(issues, "state", `Unknown state of ${country}.`);
   if (country === "US" && !state)
     addFault(issues, "state", "In the US tax is collected by state: say in which one.", "missing");
@@ -197,7 +197,7 @@ export const tax = {
         state: z.string().max(10).optional().describe("State of the US or province of Canada, as NY."),
       })
       .superRefine(({ country, state }, issues) => {
-        if (state && hasStates(country) && !normalState(country, state))
+        if (state && hasStates(country) && !normalizeState(country, state))
           addFault(issues, "state", `Unknown state of ${country}.`);
       }),
     response: TaxRates,

@@ -1,8 +1,8 @@
 import type { z } from "zod";
 import type { Filter } from "../api/meters.ts";
-import { normalFilter } from "../meter-filter.ts";
+import { normalizeFilter } from "../meter-filter.ts";
 import type { Fields } from "./compare.ts";
-import { type AnyKind, type Item, kindOf } from "./kinds/index.ts";
+import { type AnyKind, getKind, type Item } from "./kinds/index.ts";
 import type { Kind } from "./kinds/kind.ts";
 
 /** What the file says in words of its own; it is brought into form by itself. */
@@ -21,7 +21,7 @@ function canonical(kind: AnyKind, fields: Fields): Fields {
   const shape: Record<string, z.ZodType> = kind.update.shape as Record<string, z.ZodType>;
   return Object.fromEntries(
     Object.entries(fields).map(([field, value]) => {
-      if (field === "filter") return [field, normalFilter(value as Filter)];
+      if (field === "filter") return [field, normalizeFilter(value as Filter)];
       if (field === "properties" && value) return [field, canonicalProperties(kind, fields.type, value as Fields)];
       const result = translated.has(field) ? undefined : shape[field]?.safeParse(value);
       return [field, result?.success && result.data !== undefined ? result.data : value];
@@ -34,7 +34,7 @@ const said = (fields: Fields): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 
 /** What the file wants of a thing; `standard` is the currency of prices that name none. */
-export function wantedFields(kind: Kind, key: string, item: Item, standard: string): Fields {
-  const own = kindOf(kind);
+export function readWantedFields(kind: Kind, key: string, item: Item, standard: string): Fields {
+  const own = getKind(kind);
   return canonical(own, said(own.wantedFields(item, key, standard)));
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { nearest } from "../nearest.ts";
+import { findNearest } from "../nearest.ts";
 import { key } from "./key.ts";
-import { catalogKinds, type Item, kindOf } from "./kinds/index.ts";
+import { catalogKinds, getKind, type Item } from "./kinds/index.ts";
 import { type Fault, type Kind, kinds } from "./kinds/kind.ts";
 import { wrongInPrice } from "./prices.ts";
 
@@ -37,16 +37,16 @@ export type Catalog = z.output<typeof Catalog>;
 export type CatalogInput = z.input<typeof Catalog>;
 
 /** The amounts that are none in the currency of the organization, which those that name none are in. */
-export const wrongAmounts = (catalog: Catalog, standard: string): Fault[] =>
+export const findWrongAmounts = (catalog: Catalog, standard: string): Fault[] =>
   Object.entries(catalog.products ?? {}).flatMap(([name, { prices }]) =>
     prices.flatMap((price, index) => wrongInPrice(price, ["products", name, "prices", index], standard)),
   );
 
 /** The fields that a place of a catalogue may have; none where that is not known. */
-export function fieldsAt([kind, ...inside]: readonly PropertyKey[]): string[] {
+export function listFields([kind, ...inside]: readonly PropertyKey[]): string[] {
   if (kind === undefined) return Object.keys(Catalog.shape);
   if (inside.length !== 1 || !isKind(kind)) return [];
-  const { item } = kindOf(kind);
+  const { item } = getKind(kind);
   const written = item instanceof z.ZodPipe ? item.in : item;
   return written instanceof z.ZodObject ? Object.keys(written.shape) : [];
 }
@@ -54,12 +54,12 @@ const isKind = (name: PropertyKey): name is Kind => (kinds as readonly PropertyK
 
 /** That a file has no such thing, and which one is meant. */
 function noThing(items: object | undefined, to: Kind, name: string): string {
-  const [near] = nearest(name, Object.keys(items ?? {}));
+  const [near] = findNearest(name, Object.keys(items ?? {}));
   return `There is no "${name}" under ${to} in this file.${near === undefined ? "" : ` Did you mean "${near}"?`}`;
 }
 
 /** The references that lead nowhere, of the things that are right by themselves, in a file of which others are not. */
-export function lostReferences(catalog: Record<string, unknown>): Fault[] {
+export function findLostReferences(catalog: Record<string, unknown>): Fault[] {
   const itemsOf = (kind: Kind): Record<string, unknown> => {
     const items = catalog[kind];
     return typeof items === "object" && items !== null ? { ...items } : {};
@@ -67,9 +67,9 @@ export function lostReferences(catalog: Record<string, unknown>): Fault[] {
   return kinds.flatMap((kind) =>
     Object.entries(itemsOf(kind)).flatMap(([name, written]) => {
       const faults: Fault[] = [];
-      const item = kindOf(kind).item.safeParse(written);
+      const item = getKind(kind).item.safeParse(written);
       if (item.success)
-        kindOf(kind).findFaults?.(item.data, (to, other, path) => {
+        getKind(kind).findFaults?.(item.data, (to, other, path) => {
           const items = itemsOf(to);
           if (!Object.hasOwn(items, other))
             faults.push({ path: [kind, name, ...path], message: noThing(items, to, other) });
@@ -86,7 +86,7 @@ function faultsOf(catalog: Pick<Catalog, Kind>): Fault[] {
     const items: Record<string, Item> = catalog[kind] ?? {};
     for (const [name, item] of Object.entries(items)) {
       const note = ({ path, message }: Fault) => void faults.push({ path: [kind, name, ...path], message });
-      const own = kindOf(kind).findFaults?.(item, (to, other, path) => {
+      const own = getKind(kind).findFaults?.(item, (to, other, path) => {
         if (catalog[to]?.[other] === undefined) note({ path, message: noThing(catalog[to], to, other) });
       });
       for (const fault of own ?? []) note(fault);

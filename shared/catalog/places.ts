@@ -1,4 +1,4 @@
-import { kindOf } from "./kinds/index.ts";
+import { getKind } from "./kinds/index.ts";
 import type { Kind } from "./kinds/kind.ts";
 import type { Path } from "./prices.ts";
 
@@ -17,7 +17,7 @@ const words: Record<string, string> = {
 /** Where in the file a field of the API is written: `prices.0.price_amount` is `prices.0.fixed`. */
 export function placeInFile(kind: Kind, [field, ...rest]: Path): Path {
   if (field === undefined) return [];
-  const place = kindOf(kind).placeOf?.([field, ...rest]);
+  const place = getKind(kind).placeOf?.([field, ...rest]);
   if (place) return place;
   const name = typeof field === "string" ? (words[field] ?? field) : field;
   return name === field ? [name, ...rest] : [name];

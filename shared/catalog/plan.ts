@@ -1,7 +1,7 @@
-import { wantedFields } from "./canonical.ts";
-import { type Fields, sameField } from "./compare.ts";
+import { readWantedFields } from "./canonical.ts";
+import { type Fields, isSameField } from "./compare.ts";
 import type { Catalog } from "./document.ts";
-import { type Item, kindOf, type Rows } from "./kinds/index.ts";
+import { getKind, type Item, type Rows } from "./kinds/index.ts";
 import { type FileService, type Ids, type Kind, kinds, type Names } from "./kinds/kind.ts";
 
 /** Which thing of the server a key stands for. */
@@ -45,12 +45,12 @@ export type Plan = {
 };
 
 const nameOf = (kind: Kind, row: Rows[Kind] | undefined, item: Fields | undefined, key: string): string => {
-  const name = kindOf(kind).nameOf({ ...row, ...item });
+  const name = getKind(kind).nameOf({ ...row, ...item });
   return typeof name === "string" && name !== "" ? name : key;
 };
 
 /** Names as the file has them; what it does not know is called by its id, which no key can be. */
-export function namesIn(current: Current): Names {
+export function readNames(current: Current): Names {
   const keys = new Map(current.entries.map(({ kind, key, id }) => [`${kind} ${id}`, key]));
   const files = new Map(current.files.map(({ id, name }) => [id, name]));
   return { keyOf: (kind, id) => keys.get(`${kind} ${id}`) ?? `#${id}`, fileName: (id) => files.get(id) ?? `#${id}` };
@@ -69,7 +69,7 @@ function keyNow(catalog: Catalog, current: Current, { kind, key }: Entry): strin
 export function planCatalog(catalog: Catalog, current: Current, prune: boolean): Plan {
   // A renamed thing is called by its new key from here on, by whatever else refers to it too.
   const entries = current.entries.map((entry) => ({ ...entry, key: keyNow(catalog, current, entry) }));
-  const names = namesIn({ ...current, entries });
+  const names = readNames({ ...current, entries });
   const plan: Plan = { steps: [], issues: [], unchanged: 0, missing: [] };
   for (const kind of kinds) {
     const items = (catalog[kind] ?? {}) as Record<string, Item>;
@@ -77,7 +77,7 @@ export function planCatalog(catalog: Catalog, current: Current, prune: boolean):
     for (const [key, item] of Object.entries(items)) {
       const entry = entries.find((one) => one.kind === kind && one.key === key);
       const before = keyed.find(({ id }) => id === entry?.id);
-      const want = wantedFields(kind, key, item, current.currency);
+      const want = readWantedFields(kind, key, item, current.currency);
       plan.issues.push(...fileIssues(kind, key, want, current.files));
       const rows: Rows[Kind][] = current.rows[kind];
       const row = entry && rows.find(({ id }) => id === entry.id);
@@ -92,7 +92,7 @@ export function planCatalog(catalog: Catalog, current: Current, prune: boolean):
     for (const { key, id } of entries.filter((entry) => entry.kind === kind && !items[entry.key])) {
       const row = (current.rows[kind] as Rows[Kind][]).find((one) => one.id === id);
       // What was deleted by hand, or is put away, is gone as far as it can be.
-      if (row && kindOf(kind).foundFields(row, names).archived !== true) plan.missing.push({ kind, key });
+      if (row && getKind(kind).foundFields(row, names).archived !== true) plan.missing.push({ kind, key });
     }
   }
   if (prune) removals();
@@ -111,7 +111,7 @@ export function planCatalog(catalog: Catalog, current: Current, prune: boolean):
 
   function create(kind: Kind, key: string, want: Fields, rows: Rows[Kind][]): void {
     const known = new Set(current.entries.filter((entry) => entry.kind === kind).map(({ id }) => id));
-    const { likeness, foundFields } = kindOf(kind);
+    const { likeness, foundFields } = getKind(kind);
     const marks = likeness(want);
     const like = rows.find(
       (row) => !known.has(row.id) && likeness(foundFields(row, names)).some((mark) => marks.includes(mark)),
@@ -132,11 +132,11 @@ export function planCatalog(catalog: Catalog, current: Current, prune: boolean):
   }
 
   function compare(kind: Kind, key: string, want: Fields, row: Rows[Kind]): void {
-    const have = kindOf(kind).foundFields(row, names);
+    const have = getKind(kind).foundFields(row, names);
     const changes = Object.entries(want)
-      .filter(([field, value]) => !sameField(field, value, have[field]))
+      .filter(([field, value]) => !isSameField(field, value, have[field]))
       .map(([field, to]) => ({ field, from: have[field] ?? null, to }));
-    const fixed = changes.filter(({ field }) => kindOf(kind).isFixed?.(field, have));
+    const fixed = changes.filter(({ field }) => getKind(kind).isFixed?.(field, have));
     for (const { field, from, to } of fixed)
       plan.issues.push({
         code: "immutable",
@@ -154,7 +154,7 @@ export function planCatalog(catalog: Catalog, current: Current, prune: boolean):
     for (const { kind, key } of [...plan.missing].reverse()) {
       const id = entries.find((entry) => entry.kind === kind && entry.key === key)?.id;
       const row = (current.rows[kind] as Rows[Kind][]).find((one) => one.id === id);
-      if (kindOf(kind).isArchived)
+      if (getKind(kind).isArchived)
         archived.push(stepOf("archive", kind, key, row, [{ field: "archived", from: false, to: true }]));
       else deleted.push(stepOf("delete", kind, key, row, []));
     }
@@ -198,7 +198,7 @@ function fileIssues(kind: Kind, key: string, want: Fields, files: Current["files
 
 /** The body of a step, once everything before it is done. */
 export function stepBody(step: Step, row: Rows[Kind] | undefined, ids: Ids): Fields {
-  const { bodyOf } = kindOf(step.kind);
+  const { bodyOf } = getKind(step.kind);
   const fields = Object.fromEntries(step.changes.map(({ field, to }) => [field, to]));
   // The properties of a benefit or field are replaced as a whole, so what the file does not name goes along.
   if (step.action === "update" && fields.properties && row && "properties" in row) {

@@ -1,17 +1,17 @@
 /** Prices of a product as the file wants them, as the server has them, as they are sent, and as a file says them shortest. */
 import type { ProductPrice } from "../api/prices.ts";
 import type { Product } from "../api/products.ts";
-import { decimalMoney, decimalText } from "../money.ts";
-import { minorOf, minorUnitOf, unitPriceOf } from "./amounts.ts";
-import { type Fields, samePrice } from "./compare.ts";
-import { type Ids, type Names, shortened } from "./kinds/kind.ts";
+import { formatDecimal, writeMoney } from "../money.ts";
+import { formatUnitPrice, readMinor, readMinorUnit } from "./amounts.ts";
+import { type Fields, isSamePrice } from "./compare.ts";
+import { type Ids, type Names, shorten } from "./kinds/kind.ts";
 import type { Path, Price } from "./prices.ts";
 
 /** The canonical form of a price; `standard` is the currency of one that names none. */
-export function canonicalPrice(price: Price, standard: string): Fields {
+export function readWantedPrice(price: Price, standard: string): Fields {
   const in_currency = price.currency ?? standard;
   const common = { currency: in_currency, tax_behavior: price.tax_behavior ?? null };
-  const minor = (text: string): number => minorOf(text, in_currency);
+  const minor = (text: string): number => readMinor(text, in_currency);
   const orNone = (text: string | null | undefined): number | null => (typeof text === "string" ? minor(text) : null);
   if ("fixed" in price) {
     const fixed = minor(price.fixed);
@@ -26,7 +26,7 @@ export function canonicalPrice(price: Price, standard: string): Fields {
   if ("metered" in price)
     return {
       metered: price.metered,
-      unit_amount: minorUnitOf(price.unit_price, in_currency),
+      unit_amount: readMinorUnit(price.unit_price, in_currency),
       cap: orNone(price.cap),
       ...common,
     };
@@ -37,7 +37,7 @@ export function canonicalPrice(price: Price, standard: string): Fields {
 }
 
 /** A price of the server in the same form. */
-export function priceFields(price: ProductPrice, names: Names): Fields {
+export function readFoundPrice(price: ProductPrice, names: Names): Fields {
   const common = { currency: price.price_currency, tax_behavior: price.tax_behavior };
   switch (price.amount_type) {
     case "fixed":
@@ -52,7 +52,7 @@ export function priceFields(price: ProductPrice, names: Names): Fields {
       const { meter_id, unit_amount, cap_amount } = price;
       return {
         metered: names.keyOf("meters", meter_id),
-        unit_amount: decimalText(unit_amount),
+        unit_amount: formatDecimal(unit_amount),
         cap: cap_amount,
         ...common,
       };
@@ -70,14 +70,14 @@ export function priceFields(price: ProductPrice, names: Names): Fields {
 }
 
 /** Prices that are as they are wanted are kept; the others are made, and what is left out goes off sale (PRD-22). */
-export function priceBodies(wantedPrices: Fields[], ids: Ids, row: Product | undefined): Fields[] {
+export function writePrices(wantedPrices: Fields[], ids: Ids, row: Product | undefined): Fields[] {
   const bodies = wantedPrices.map((price) => priceBody(price, ids));
   const left = row ? [...row.prices] : [];
   const names: Names = { keyOf: (_, id) => id, fileName: (id) => id };
   return bodies.map((body, index) => {
     const price = wantedPrices[index] ?? {};
     const compared = "metered" in price ? { ...price, metered: body.meter_id } : price;
-    const at = left.findIndex((one) => samePrice(compared, priceFields(one, names)));
+    const at = left.findIndex((one) => isSamePrice(compared, readFoundPrice(one, names)));
     const [kept] = at < 0 ? [] : left.splice(at, 1);
     return kept ? { id: kept.id } : body;
   });
@@ -120,24 +120,26 @@ function priceBody(price: Fields, ids: Ids): Fields {
 }
 
 /** With its currency always: the same file may serve an organization whose usual currency is another. */
-export function shortPrice(price: Fields): Fields | string {
+export function shortenPrice(price: Fields): Fields | string {
   const { fixed, custom, seats, unit_amount, cap, ...rest } = price;
   const code = String(price.currency);
-  const written = (amount: unknown) => (typeof amount === "number" ? decimalMoney(amount, code) : amount);
+  const written = (amount: unknown) => (typeof amount === "number" ? writeMoney(amount, code) : amount);
   const each = (fields: Fields): Fields =>
     Object.fromEntries(Object.entries(fields).map(([name, amount]) => [name, written(amount)]));
   // What is said in two words needs no fields.
   if (!price.tax_behavior && fixed !== undefined) return `${written(fixed)} ${code}`;
   if (!price.tax_behavior && price.free) return `free ${code}`;
-  return shortened(
+  return shorten(
     {
       ...(fixed === undefined ? {} : { fixed: written(fixed) }),
-      ...(custom === undefined ? {} : { custom: shortened(each(custom as Fields)) }),
+      ...(custom === undefined ? {} : { custom: shorten(each(custom as Fields)) }),
       ...rest,
-      ...(unit_amount === undefined ? {} : { unit_price: unitPriceOf(String(unit_amount), code), cap: written(cap) }),
+      ...(unit_amount === undefined
+        ? {}
+        : { unit_price: formatUnitPrice(String(unit_amount), code), cap: written(cap) }),
       ...(seats === undefined
         ? {}
-        : { seats: (seats as Fields[]).map((tier) => shortened({ ...tier, price: written(tier.price) })) }),
+        : { seats: (seats as Fields[]).map((tier) => shorten({ ...tier, price: written(tier.price) })) }),
     },
     { tiers: "volume" },
   );

@@ -1,9 +1,9 @@
 /** Prices in a catalogue: as they are spoken, or in fields. */
 import { z } from "zod";
 import { currency, taxBehaviorOption } from "../api/fields.ts";
-import { currencyDigits } from "../money.ts";
+import { getCurrencyDigits } from "../money.ts";
 import { readPriceText, type WrittenInterval } from "../price-text.ts";
-import { Amount, wrongAmount } from "./amounts.ts";
+import { Amount, findWrongAmount } from "./amounts.ts";
 import { key } from "./key.ts";
 
 const priced = { currency: currency.optional(), tax_behavior: taxBehaviorOption.nullable().optional() };
@@ -57,7 +57,7 @@ const usual = "usd";
 /** What is wrong with the amounts of a price; `standard` is the currency of one that names none. */
 export const wrongInPrice = (price: Price, path: Path, standard: string): { path: Path; message: string }[] =>
   amountsOfPrice(price, path).flatMap(({ path: at, text, currency: code = standard, ofUnit }) => {
-    const message = wrongAmount(text, code, ofUnit);
+    const message = findWrongAmount(text, code, ofUnit);
     return message === undefined ? [] : [{ path: at, message }];
   });
 
@@ -68,7 +68,7 @@ function spokenPrice(text: string, refuse: (why: string) => never): Spoken {
   const { amount, isOpen, currency: code, interval: every } = readPriceText(text, refuse);
   const in_currency = code === undefined ? {} : { currency: code as z.output<typeof currency> };
   if (amount === undefined) return { price: { free: true, ...in_currency }, interval: every };
-  const digits = code === undefined ? 0 : currencyDigits(code);
+  const digits = code === undefined ? 0 : getCurrencyDigits(code);
   const fixed = amount.includes(".") || digits === 0 ? amount : `${amount}.${"0".repeat(digits)}`;
   return {
     price: isOpen ? { custom: { minimum: fixed }, ...in_currency } : { fixed, ...in_currency },
@@ -106,7 +106,7 @@ export const Price = z
   .describe("25.00 eur, or in fields: fixed, free, custom, metered or seats.");
 
 /** What a price is among the prices of its product: a product has one of each (PRD-17, PRD-18). */
-export function priceSlot(price: Price, standard = ""): string {
+export function getPriceSlot(price: Price, standard = ""): string {
   const in_currency = price.currency ?? standard;
   if ("metered" in price) return `metered ${price.metered} ${in_currency}`;
   const kind = "seats" in price ? "seats" : "custom" in price ? "custom" : "fixed";

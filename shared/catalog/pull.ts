@@ -1,11 +1,11 @@
 import type { Fields } from "./compare.ts";
-import { kindOf, type Rows } from "./kinds/index.ts";
+import { getKind, type Rows } from "./kinds/index.ts";
 import { type Kind, kinds, type Names } from "./kinds/kind.ts";
-import { type Current, namesIn } from "./plan.ts";
+import { type Current, readNames } from "./plan.ts";
 
 /** One thing as a file says it in the fewest words. */
-export function itemOf(kind: Kind, key: string, row: Rows[Kind], names: Names): Fields {
-  const { foundFields, shorten } = kindOf(kind);
+export function writeItem(kind: Kind, key: string, row: Rows[Kind], names: Names): Fields {
+  const { foundFields, shorten } = getKind(kind);
   return shorten(foundFields(row, names), key);
 }
 
@@ -26,7 +26,7 @@ export function proposeKey(name: string, taken: ReadonlySet<string>): string {
 }
 
 function titleOf(kind: Kind, row: Rows[Kind]): string {
-  const { keyFrom, nameOf } = kindOf(kind);
+  const { keyFrom, nameOf } = getKind(kind);
   const title = (keyFrom ?? nameOf)({ ...row });
   return typeof title === "string" && title !== "" ? title : kind.replace(/s$/, "");
 }
@@ -34,7 +34,7 @@ function titleOf(kind: Kind, row: Rows[Kind]): string {
 export type Proposed = { kind: Kind; key: string; id: string; name: string };
 
 /** The whole catalogue as a file, and the keys that are proposed for what has none. */
-export function documentOf(catalog: string, current: Current): { document: Fields; proposed: Proposed[] } {
+export function writeDocument(catalog: string, current: Current): { document: Fields; proposed: Proposed[] } {
   const entries = [...current.entries];
   const proposed: Proposed[] = [];
   for (const kind of kinds) {
@@ -48,13 +48,13 @@ export function documentOf(catalog: string, current: Current): { document: Field
       proposed.push({ kind, key, id: row.id, name });
     }
   }
-  const names = namesIn({ ...current, entries });
+  const names = readNames({ ...current, entries });
   const document: Fields = { version: 1, catalog };
   for (const kind of kinds) {
     const section: Fields = {};
     for (const { key, id } of entries.filter((entry) => entry.kind === kind)) {
       const row = (current.rows[kind] as Rows[Kind][]).find((one) => one.id === id);
-      if (row) section[key] = itemOf(kind, key, row, names);
+      if (row) section[key] = writeItem(kind, key, row, names);
     }
     if (Object.keys(section).length > 0) document[kind] = section;
   }

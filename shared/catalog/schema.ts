@@ -33,7 +33,7 @@ function loosened({ required: _, ...node }: Node): Node {
 }
 
 /** The JSON Schema of a catalogue file, by which editors complete and check it while it is written. */
-export function catalogSchema(): object {
+export function describeCatalog(): object {
   const made = z.toJSONSchema(Catalog, { io: "input", target: "draft-7", unrepresentable: "any" });
   const whole = withPlaceholders(made) as Node;
   const sections = Object.fromEntries(kinds.map((kind) => [kind, loosened(whole.properties?.[kind] ?? {})]));

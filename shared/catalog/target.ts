@@ -1,11 +1,11 @@
 import type { CatalogInput } from "./document.ts";
-import { kindOf } from "./kinds/index.ts";
+import { getKind } from "./kinds/index.ts";
 import { type Kind, kinds, type Place } from "./kinds/kind.ts";
 
 type Items = Partial<Record<Kind, Record<string, Record<string, unknown>>>>;
 
 /** The catalogue with nothing but these things and what they need; undefined for a thing that it does not have. */
-export function onlyTargets(
+export function selectTargets(
   catalog: CatalogInput,
   targets: readonly { kind: string; key: string }[],
 ): CatalogInput | undefined {
@@ -20,7 +20,7 @@ export function onlyTargets(
     const item = section && Object.hasOwn(section, place.key) ? section[place.key] : undefined;
     if (!kind || !item) return false;
     wanted.set(id, { kind, key: place.key, item });
-    return (kindOf(kind).needs?.(item) ?? []).every(add);
+    return (getKind(kind).needs?.(item) ?? []).every(add);
   };
   if (!targets.every(add)) return undefined;
   const kept: Items = {};

@@ -1,6 +1,6 @@
 import { desc, eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { actionOf } from "../../server/http/audit.ts";
+import { getAction } from "../../server/http/audit.ts";
 import { auditLog } from "../../server/lib/tables.ts";
 import { products } from "../../server/products/tables.ts";
 import { api } from "../../shared/api/index.ts";
@@ -64,7 +64,7 @@ async function sent({ client }: Seller) {
 describe("changes over /v1", () => {
   test("every operation that changes something has a name of its own kind in the log", () => {
     expect(writes.length).toBeGreaterThan(10);
-    const named = Object.fromEntries(writes.map((one) => [`${one.resource}.${one.key}`, actionOf(one)]));
+    const named = Object.fromEntries(writes.map((one) => [`${one.resource}.${one.key}`, getAction(one)]));
     expect(named).toMatchObject({
       "products.create": "product.created",
       "products.update": "product.updated",
@@ -122,7 +122,7 @@ describe("changes over /v1", () => {
     expect(entry?.actor).toMatchObject({ kind: "user", userId: seller.user_id, name: "seller", email: seller.email });
   });
 
-  test.each(writes.map((one) => [actionOf(one), one] as const))(
+  test.each(writes.map((one) => [getAction(one), one] as const))(
     "%s is written down once, and not when it is refused or asked for again",
     async (action, { resource, key, op }) => {
       const seller = await floe.seller();

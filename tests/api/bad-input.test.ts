@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openapiOf, operationIdOf } from "../../server/http/openapi.ts";
+import { describeContract, getOperationId } from "../../server/http/openapi.ts";
 import { api } from "../../shared/api/index.ts";
-import { urlOf } from "../../shared/client.ts";
+import { formatUrl } from "../../shared/client.ts";
 import {
   badRaw,
   badTexts,
@@ -29,14 +29,14 @@ import { bodyValue } from "../support/samples.ts";
 const seed = Number(process.env.FLOE_TEST_SEED ?? 4455);
 const runs_per_body = Number(process.env.FLOE_TEST_RUNS ?? 20);
 
-const { paths } = openapiOf(api, "") as {
+const { paths } = describeContract(api, "") as {
   paths: Record<string, Record<string, { operationId: string; responses: object }>>;
 };
 const documented = new Map(
   Object.values(paths)
     .flatMap((methods) => Object.values(methods))
     .map(({ operationId, responses }) => [
-      operations.find(({ resource, name, op }) => operationIdOf(resource, name, op) === operationId)?.title,
+      operations.find(({ resource, name, op }) => getOperationId(resource, name, op) === operationId)?.title,
       Object.keys(responses).map(Number),
     ]),
 );
@@ -104,7 +104,7 @@ describe.each(withBody)("$title", (entry) => {
 test.each(withParams)("$title with any text in its path is answered in a documented way", async (entry) => {
   const faults: string[] = [];
   const names = Object.keys(entry.op.params?.shape ?? {});
-  const path = urlOf(entry.op.path, { params: Object.fromEntries(names.map((name) => [name, "HERE"])) });
+  const path = formatUrl(entry.op.path, { params: Object.fromEntries(names.map((name) => [name, "HERE"])) });
   for (const text of ["%00", "%ED%A0%80", "%FF", "%", "..%2F..", "%27", "__proto__", "null", "0", "x".repeat(5000)]) {
     const body = all.sampleOf(entry);
     const { as } = all.may(entry);

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { CatalogPlan } from "../../shared/api/catalog.ts";
 import type { Filter, FilterClause } from "../../shared/api/meters.ts";
 import { Catalog, type CatalogInput } from "../../shared/catalog/document.ts";
-import { catalogSchema } from "../../shared/catalog/schema.ts";
-import { FilterError, normalFilter, parseFilter, printFilter } from "../../shared/meter-filter.ts";
+import { describeCatalog } from "../../shared/catalog/schema.ts";
+import { FilterError, normalizeFilter, parseFilter, printFilter } from "../../shared/meter-filter.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 
 const word = fc.stringMatching(/^[A-Za-z][A-Za-z0-9 |*<>"'#@_-]{2,20}[A-Za-z0-9]$/);
@@ -33,10 +33,10 @@ describe("a filter", () => {
   test("is printed as it is read, whatever is in it", () => {
     fc.assert(
       fc.property(filterOf(3), (filter) => {
-        const normal = normalFilter(filter);
+        const normal = normalizeFilter(filter);
         expect(parseFilter(printFilter(normal))).toEqual(normal);
         expect(parseFilter(printFilter(filter))).toEqual(normal);
-        expect(normalFilter(normal)).toEqual(normal);
+        expect(normalizeFilter(normal)).toEqual(normal);
       }),
       { numRuns: 300 },
     );
@@ -219,7 +219,7 @@ describe("any catalogue", () => {
 
 test("the JSON Schema takes every such catalogue, placeholders and environments, and refuses what is wrong", async () => {
   const app = Fastify({ ajv: { customOptions: { removeAdditional: false, coerceTypes: false, strict: false } } });
-  app.post("/", { schema: { body: catalogSchema() } }, async () => ({ ok: true }));
+  app.post("/", { schema: { body: describeCatalog() } }, async () => ({ ok: true }));
   const check = async (payload: object) => (await app.inject({ method: "POST", url: "/", payload })).statusCode;
   for (const one of fc.sample(catalogs, 10)) expect(await check(one)).toBe(200);
   const base = { version: 1, catalog: "any" };
@@ -237,7 +237,7 @@ test("the JSON Schema takes every such catalogue, placeholders and environments,
     { catalog: "any" },
   ])
     expect([wrong, await check(wrong)]).toEqual([wrong, 400]);
-  expect(JSON.stringify(catalogSchema())).toContain(
+  expect(JSON.stringify(describeCatalog())).toContain(
     "An amount with its decimals: 25.00, or 2500 in a currency that has none.",
   );
   await app.close();

@@ -3,8 +3,8 @@ import { eq } from "drizzle-orm";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { transact } from "../../server/lib/unit-of-work.ts";
-import { type Credit, creditMeter, cycleCredit, resetMeter, takeBackCredit } from "../../server/meters/credits.ts";
-import { closeLots, type Lot, spendLots, takeLots, worthOf } from "../../server/meters/lots.ts";
+import { addCredit, type Credit, cycleCredit, resetMeter, takeBackCredit } from "../../server/meters/credits.ts";
+import { closeLots, getWorth, type Lot, spendLots, takeLots } from "../../server/meters/lots.ts";
 import {
   customerMeterLots,
   customerMeters,
@@ -95,7 +95,7 @@ async function open() {
   return {
     key,
     credit,
-    give: (units: number, over: Partial<Credit> = {}) => run((tx) => creditMeter(tx, floe.deps, credit(units, over))),
+    give: (units: number, over: Partial<Credit> = {}) => run((tx) => addCredit(tx, floe.deps, credit(units, over))),
     take: (units: number, over: Partial<Credit> = {}) =>
       run((tx) => takeBackCredit(tx, floe.deps, credit(units, over))),
     cycle: (units: number, last: Date | null, over: Partial<Credit> = {}) =>
@@ -238,20 +238,20 @@ test("sum of lots = granted − taken − spent − expired, in any order of eve
           const expires_at = one.lasts === null ? null : new Date(now + one.lasts);
           lots.push(lot({ amount: one.units, rollover: one.rollover, expires_at, created_at: new Date(now) }));
         } else if (one.kind === "take") {
-          const before = lots.reduce((sum, it) => sum + worthOf(it), 0);
+          const before = lots.reduce((sum, it) => sum + getWorth(it), 0);
           const taken = takeLots(lots, one.units, { kind: "grant", id: "a" }, one.rollover);
           for (const part of taken) part.lot.taken += part.units;
-          const after = lots.reduce((sum, it) => sum + worthOf(it), 0);
+          const after = lots.reduce((sum, it) => sum + getWorth(it), 0);
           expect(after).toBe(Math.max(0, before - one.units));
           sums.taken += before - after;
         } else {
           const [ends, rolls] = [false, true].map((kind) =>
-            lots.filter((it) => it.rollover === kind && !it.expired_at).reduce((sum, it) => sum + worthOf(it), 0),
+            lots.filter((it) => it.rollover === kind && !it.expired_at).reduce((sum, it) => sum + getWorth(it), 0),
           ) as [number, number];
           const closed = closeLots(lots, String(used), null);
           const rolled = closed.reduce((sum, it) => sum + it.rolled, 0);
           // What has expired took its part of the use with it.
-          const gone = lots.filter((it) => it.expired_at).reduce((sum, it) => sum + worthOf(it), 0);
+          const gone = lots.filter((it) => it.expired_at).reduce((sum, it) => sum + getWorth(it), 0);
           if (lots.every((it) => it.expires_at === null))
             expect(rolled).toBe(Math.max(0, Math.min(Math.trunc(ends + rolls - Math.max(0, used - gone)), rolls)));
           for (const it of closed) {
@@ -274,7 +274,7 @@ test("sum of lots = granted − taken − spent − expired, in any order of eve
           used = 0;
         }
         for (const it of spendLots(lots, String(used), null)) expect(it.left).toBeGreaterThanOrEqual(0);
-        const open_sum = lots.reduce((sum, it) => sum + worthOf(it), 0);
+        const open_sum = lots.reduce((sum, it) => sum + getWorth(it), 0);
         expect(open_sum).toBe(sums.granted - sums.taken - sums.spent - sums.expired);
       }
     }),

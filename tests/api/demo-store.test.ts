@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { demoStore } from "../../server/demo.ts";
+import { openDemoStore } from "../../server/demo.ts";
 import { embedded } from "../../server/providers/embedded.ts";
 import { folder } from "../cli/support.ts";
 import { type Floe, start } from "../support/floe.ts";
@@ -12,8 +12,8 @@ afterAll(() => floe?.close());
 
 test("the seller of a new store finds nobody signed in but themselves, also where the store is made twice", async () => {
   const kept = folder();
-  await demoStore(floe.deps, floe.auth, embedded, kept);
-  const store = await demoStore(floe.deps, floe.auth, embedded, kept);
+  await openDemoStore(floe.deps, floe.auth, embedded, kept);
+  const store = await openDemoStore(floe.deps, floe.auth, embedded, kept);
   const { email = "", password = "" } = store ?? {};
   const signed = await floe.request("POST", "/api/auth/sign-in/email", { body: { email, password } });
   const { token } = signed.json as { token: string };

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { destinationOf, webPageOf } from "../../shared/destinations.ts";
+import { findDestination, findWebPage } from "../../shared/destinations.ts";
 import { newAddress } from "../support/accounts.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 
@@ -25,18 +25,18 @@ const elsewhere = [
 
 test("what leads elsewhere is no destination, and what stays here is", () => {
   const origins = ["https://floe.example", "http://localhost:4455"];
-  for (const text of elsewhere) expect(destinationOf(text, origins)?.href, text).toBeUndefined();
+  for (const text of elsewhere) expect(findDestination(text, origins)?.href, text).toBeUndefined();
   for (const text of ["https://floe.example:444/", "http://floe.example/", "https://ada:pw@floe.example/", "http://["])
-    expect(destinationOf(text, origins)?.href, text).toBeUndefined();
-  for (const value of [null, undefined, 1, ["/account"], {}]) expect(destinationOf(value, origins)).toBeUndefined();
-  expect(destinationOf("/account?a=//b#c", origins)?.href).toBe("https://floe.example/account?a=//b#c");
-  expect(destinationOf("http://localhost:4455/x", origins)?.href).toBe("http://localhost:4455/x");
+    expect(findDestination(text, origins)?.href, text).toBeUndefined();
+  for (const value of [null, undefined, 1, ["/account"], {}]) expect(findDestination(value, origins)).toBeUndefined();
+  expect(findDestination("/account?a=//b#c", origins)?.href).toBe("https://floe.example/account?a=//b#c");
+  expect(findDestination("http://localhost:4455/x", origins)?.href).toBe("http://localhost:4455/x");
 });
 
 test("a page of somebody else's is one on the web, not a script", () => {
-  expect(webPageOf("https://shop.example/done")?.href).toBe("https://shop.example/done");
+  expect(findWebPage("https://shop.example/done")?.href).toBe("https://shop.example/done");
   for (const value of ["javascript:alert(1)", "data:text/html,x", "ftp://shop.example/", "/here", "", null, 1])
-    expect(webPageOf(value)).toBeUndefined();
+    expect(findWebPage(value)).toBeUndefined();
 });
 
 describe("the account side", () => {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { completeConfig, readSettings } from "../../server/config.ts";
-import { reachOf } from "../../server/lib/outbound.ts";
+import { findReach } from "../../server/lib/outbound.ts";
 import { type Floe, start } from "../support/floe.ts";
 
 /** What is for a developer's own screen: a demo shop, and an inbox with everybody's mail, the links in it included. */
@@ -25,7 +25,7 @@ test.each([
 ])("it is there: %s, with %j; and so are private receivers and requests without a limit", (expected, given) => {
   const config = configOf(given);
   expect(config.development).toBe(expected);
-  expect(reachOf(config).private_allowed).toBe(expected);
+  expect(findReach(config).private_allowed).toBe(expected);
   expect(config.requests_per_minute === 0).toBe(expected);
 });
 

@@ -2,16 +2,16 @@ import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { checkouts } from "../../server/checkouts/tables.ts";
-import { openapiOf, operationIdOf } from "../../server/http/openapi.ts";
+import { describeContract, getOperationId } from "../../server/http/openapi.ts";
 import { orders } from "../../server/orders/tables.ts";
 import { organization } from "../../server/organizations/tables.ts";
 import { payments } from "../../server/payments/tables.ts";
 import { refunds } from "../../server/refunds/tables.ts";
-import { withClock } from "../../server/sandbox/walk.ts";
+import { runWithClock } from "../../server/sandbox/walk.ts";
 import { linkCard } from "../../server/subscriptions/card-link.ts";
 import { subscriptions } from "../../server/subscriptions/tables.ts";
 import { api } from "../../shared/api/index.ts";
-import { urlOf } from "../../shared/client.ts";
+import { formatUrl } from "../../shared/client.ts";
 import { expandScopes, scopes } from "../../shared/scopes.ts";
 import { newId } from "../support/ids.ts";
 import {
@@ -96,7 +96,7 @@ test.each(operations)("API-25: $title with a bad token is 401 invalid_token, pub
 });
 
 test.each(operations)("API-31: $title answers with and without a slash at the end", async ({ op }) => {
-  const path = urlOf(op.path, {
+  const path = formatUrl(op.path, {
     params: Object.fromEntries(Object.keys(op.params?.shape ?? {}).map((key) => [key, newId()])),
   }).replace(/\/$/, "");
   for (const url of [path, `${path}/`]) {
@@ -327,7 +327,7 @@ describe("the answers that have a reason of their own", () => {
     const save = { as: seller.key, body: { name: "held" } };
     for (const error of [undefined, "ResourceAlreadyExists"])
       expect((await call(named("sandbox.saveSnapshot"), save)).json.error).toBe(error);
-    await withClock(floe.deps, seller.organization_id, async () => {
+    await runWithClock(floe.deps, seller.organization_id, async () => {
       for (const name of ["advance", "saveSnapshot", "restoreSnapshot"])
         expect((await call(named(`sandbox.${name}`), { as: seller.key, params: { name: "held" } })).json.error).toBe(
           "SandboxBusy",
@@ -580,10 +580,10 @@ test.each(operations.filter(({ op }) => op.method !== "DELETE" && !(op.method ==
 /** Not said with each operation: they are about the way a request comes, not about what it asks for. */
 const anywhere = new Set([411, 413, 415, 429]);
 
-const idOf = ({ resource, name, op }: Entry) => operationIdOf(resource, name, op);
+const idOf = ({ resource, name, op }: Entry) => getOperationId(resource, name, op);
 
 test("every status that is documented was answered above, and no other", () => {
-  const { paths } = openapiOf(api, "") as {
+  const { paths } = describeContract(api, "") as {
     paths: Record<string, Record<string, { operationId: string; responses: object }>>;
   };
   const described = Object.values(paths).flatMap((methods) => Object.values(methods));

@@ -11,7 +11,7 @@ import { readSettings } from "../../server/config.ts";
 import { fileSweeps } from "../../server/files/jobs.ts";
 import { files } from "../../server/files/tables.ts";
 import { runSweeps } from "../../server/lib/sweeps.ts";
-import { s3Storage } from "../../server/storage/s3.ts";
+import { createS3Storage } from "../../server/storage/s3.ts";
 import type { Storage } from "../../server/storage/storage.ts";
 import { begin, finish, put, sha256, upload } from "../support/files.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
@@ -153,7 +153,7 @@ describe("what a store is asked, where the stand-in above knows less than S3 doe
   beforeAll(async () => {
     const port = await freePort();
     await new Promise<void>((done) => store.listen(port, "127.0.0.1", done));
-    storage = s3Storage({
+    storage = createS3Storage({
       bucket: "shop",
       region: "us-east-1",
       endpoint: `http://127.0.0.1:${port}`,

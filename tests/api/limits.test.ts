@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { limiter } from "../../server/accounts/limits/attempts.ts";
+import { createLimiter } from "../../server/accounts/limits/attempts.ts";
 import { accountCleaning } from "../../server/accounts/sweep.ts";
 import { attempts, verification } from "../../server/accounts/tables.ts";
 import { countInMemory } from "../../server/lib/limits.ts";
@@ -21,7 +21,7 @@ const backoff = { free: 5, longest_seconds: 900 };
 
 describe("a limit", () => {
   test("lets through as many as it says, tells how long to wait, and opens again by our clock", async () => {
-    const { hit } = limiter(floe.deps);
+    const { hit } = createLimiter(floe.deps);
     const waits = [];
     for (let i = 0; i < 5; i += 1) waits.push(await hit("test:a", minute));
     expect(waits).toEqual([0, 0, 0, 60, 60]);
@@ -33,7 +33,7 @@ describe("a limit", () => {
   });
 
   test("what is counted for cannot be read in the table, and goes when its time is over", async () => {
-    await limiter(floe.deps).hit("mail:somebody@example.com", minute);
+    await createLimiter(floe.deps).hit("mail:somebody@example.com", minute);
     const rows = await floe.deps.db.select().from(attempts);
     expect(JSON.stringify(rows)).not.toContain("somebody");
     expect(rows.some(({ key }) => /^mail:[0-9a-f]{32}$/.test(key))).toBe(true);
@@ -45,7 +45,7 @@ describe("a limit", () => {
 
 describe("a guesser", () => {
   test("waits from the sixth try on: 1 s, doubling up to the longest", async () => {
-    const { guess } = limiter(floe.deps);
+    const { guess } = createLimiter(floe.deps);
     for (let i = 0; i < 5; i += 1) expect(await guess("guess:a", backoff)).toBe(0);
     const waits = [];
     for (let i = 0; i < 13; i += 1) {
@@ -59,7 +59,7 @@ describe("a guesser", () => {
   });
 
   test("who was right starts anew", async () => {
-    const { guess, forget } = limiter(floe.deps);
+    const { guess, forget } = createLimiter(floe.deps);
     for (let i = 0; i < 5; i += 1) await guess("guess:b", backoff);
     expect(await guess("guess:b", backoff)).toBe(1);
     await forget("guess:b");
@@ -67,7 +67,7 @@ describe("a guesser", () => {
   });
 
   test("waits a day from the hundredth wrong guess in a row on, and starts anew after a week of quiet (NIST)", async () => {
-    const { guess } = limiter(floe.deps);
+    const { guess } = createLimiter(floe.deps);
     for (let i = 0; i < 100; i += 1) {
       expect(await guess("guess:c", backoff)).toBe(0);
       if (i < 99) floe.clock.advance(900_000);
@@ -380,7 +380,7 @@ describe("on PostgreSQL, with 50 at once", () => {
   const through = async (tries: () => Promise<number>) => (await atOnce(50, tries)).filter((wait) => wait === 0).length;
 
   test("exactly as many get through as the limit says", async () => {
-    const { hit, guess } = limiter(shared.deps);
+    const { hit, guess } = createLimiter(shared.deps);
     expect(await through(() => hit("race:a", { max: 7, window_seconds: 60 }))).toBe(7);
     expect(await through(() => guess("race:b", backoff))).toBe(5);
   });

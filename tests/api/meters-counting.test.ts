@@ -3,7 +3,7 @@ import { and, eq, inArray, sql } from "drizzle-orm";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { usageEvents } from "../../server/events/tables.ts";
-import { compileFilter, filterSql, type Measured, measureOf, measureSql } from "../../server/meters/matching.ts";
+import { compileFilter, compileMeasure, filterSql, type Measured, measureSql } from "../../server/meters/matching.ts";
 import { customerMeters, meters } from "../../server/meters/tables.ts";
 import type { Filter } from "../../shared/api/meters.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
@@ -131,7 +131,7 @@ test("MTR-18: the program takes the same events as the database, and the same of
             ),
           );
         const said = new Map(rows.map(({ id, measure }) => [id, measure]));
-        const [matches, measure] = [compileFilter(filter), measureOf({ aggregation })];
+        const [matches, measure] = [compileFilter(filter), compileMeasure({ aggregation })];
         const taken = all.filter((one) => matches(one));
         expect([...said.keys()].sort()).toEqual(taken.map(({ id }) => id).sort());
         for (const one of taken) {

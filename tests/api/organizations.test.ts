@@ -2,7 +2,7 @@ import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { member, session } from "../../server/accounts/tables.ts";
 import { auditLog, events } from "../../server/lib/tables.ts";
-import { organizationOut } from "../../server/organizations/rules.ts";
+import { serializeOrganization } from "../../server/organizations/rules.ts";
 import { organization } from "../../server/organizations/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 
@@ -293,7 +293,7 @@ test("ORG-05 to ORG-07: blocked, an organization can do nothing any more, and se
     .where(eq(organization.id, blocked.organization_id))
     .returning();
   if (!row) throw new Error("There is no such organization.");
-  expect(new Set(Object.values(organizationOut(row).capabilities))).toEqual(new Set([false]));
+  expect(new Set(Object.values(serializeOrganization(row).capabilities))).toEqual(new Set([false]));
   expect(new Set(Object.values((await get()).capabilities))).toEqual(new Set([true]));
   const asked = await floe.request("GET", "/v1/products/", { token: blocked.key });
   expect([asked.status, asked.json]).toMatchObject([401, { error: "invalid_token" }]);

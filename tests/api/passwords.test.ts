@@ -2,7 +2,7 @@ import { randomBytes, scryptSync } from "node:crypto";
 import { hashPassword } from "better-auth/crypto";
 import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { passwordHashing } from "../../server/accounts/sign-in/passwords.ts";
+import { createPasswordHashing } from "../../server/accounts/sign-in/passwords.ts";
 import { account, user } from "../../server/accounts/tables.ts";
 import { listMails } from "../../server/lib/mail.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
@@ -147,7 +147,7 @@ describe("what is refused", () => {
 
 describe("how passwords are kept", () => {
   const silent = { info: () => {}, warn: () => {}, error: () => {} };
-  const { hash, verify } = passwordHashing(() => floe.deps.db, silent);
+  const { hash, verify } = createPasswordHashing(() => floe.deps.db, silent);
 
   test("as argon2id with 19 MiB, another salt each time", async () => {
     const [one, two] = [await hash(password), await hash(password)];

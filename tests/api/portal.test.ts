@@ -2,7 +2,7 @@ import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { listMails } from "../../server/lib/mail.ts";
 import { customerBalances } from "../../server/orders/tables.ts";
-import { newsOf } from "../../server/portal/stream.ts";
+import { describeNews } from "../../server/portal/stream.ts";
 import { portalCodes } from "../../server/portal/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { soldKey } from "../support/grant-rows.ts";
@@ -345,15 +345,15 @@ describe("news", () => {
 
   test("is named as the portal knows it", () => {
     const data = { id: "x", customer_id: "me", is_granted: true, is_invoice_generated: true };
-    expect(newsOf({ type: "benefit_grant.created", data }, "me")).toBe("benefit.granted");
-    expect(newsOf({ type: "benefit_grant.revoked", data }, "me")).toBe("benefit.revoked");
-    expect(newsOf({ type: "order.updated", data }, "me")).toBe("order.invoice_generated");
-    expect(newsOf({ type: "order.paid", data }, "other")).toBeUndefined();
+    expect(describeNews({ type: "benefit_grant.created", data }, "me")).toBe("benefit.granted");
+    expect(describeNews({ type: "benefit_grant.revoked", data }, "me")).toBe("benefit.revoked");
+    expect(describeNews({ type: "order.updated", data }, "me")).toBe("order.invoice_generated");
+    expect(describeNews({ type: "order.paid", data }, "other")).toBeUndefined();
     // A plain member of a team hears of their own.
     const own = { ...data, member_id: "ada" };
-    expect([newsOf({ type: "benefit_grant.revoked", data: own }, "me", "ada")]).toEqual(["benefit.revoked"]);
+    expect([describeNews({ type: "benefit_grant.revoked", data: own }, "me", "ada")]).toEqual(["benefit.revoked"]);
     for (const more of [own, { ...own, member_id: null }])
-      expect(newsOf({ type: "order.paid", data: more }, "me", "bob")).toBeUndefined();
+      expect(describeNews({ type: "order.paid", data: more }, "me", "bob")).toBeUndefined();
   });
 });
 

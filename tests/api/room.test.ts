@@ -3,7 +3,7 @@ import { sql } from "drizzle-orm";
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { findOutage, full, unreachable } from "../../server/lib/unreachable.ts";
-import { codeOf } from "../../shared/errors.ts";
+import { getCode } from "../../shared/errors.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 import { createPostgresDatabase } from "../support/postgres-database.ts";
@@ -57,7 +57,7 @@ test("a full disk is 503 with Retry-After on both sides, /readyz says it, and al
     expect([account.status, account.headers["retry-after"], account.json]).toEqual([
       503,
       "60",
-      { code: codeOf(detail), message: detail },
+      { code: getCode(detail), message: detail },
     ]);
     expect(
       (await floe.request("GET", `/v1/products/${(made.json as { id: string }).id}`, { token: seller.key })).status,

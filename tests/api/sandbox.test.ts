@@ -1,10 +1,10 @@
 import { and, asc, eq, like } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { atClockOf } from "../../server/lib/clock.ts";
-import { atTimeOf } from "../../server/lib/sweeps.ts";
+import { moveToTime } from "../../server/lib/sweeps.ts";
 import { events, mails as kept } from "../../server/lib/tables.ts";
 import { organization } from "../../server/organizations/tables.ts";
-import { walk, withClock } from "../../server/sandbox/walk.ts";
+import { runWithClock, walk } from "../../server/sandbox/walk.ts";
 import { advanceSubscriptions } from "../../server/subscriptions/billing.ts";
 import { subscriptions } from "../../server/subscriptions/tables.ts";
 import { walkedWork } from "../../server/worker.ts";
@@ -269,7 +269,7 @@ describe("its clock", () => {
     const sandbox = atClockOf(floe.deps, { clock_offset_ms: 0, sandbox: true });
     const last = rows.at(-1)?.due ?? undefined;
     await advanceSubscriptions(
-      rows.map((key) => ({ deps: atTimeOf(sandbox, { ...key, ...(last && { at: last }) }), key })),
+      rows.map((key) => ({ deps: moveToTime(sandbox, { ...key, ...(last && { at: last }) }), key })),
       2,
     );
     const { items } = await client.orders.list({ query: { limit: 20, sorting: ["invoice_number"] } });
@@ -302,7 +302,7 @@ describe("its clock", () => {
       const [row] = await floe.deps.db.select().from(organization).where(eq(organization.id, organization_id));
       const from = new Date(now() + Number(row?.clock_offset_ms));
       isDone = Boolean(
-        await withClock(floe.deps, organization_id, (clock) =>
+        await runWithClock(floe.deps, organization_id, (clock) =>
           walk(floe.deps, walkedWork, organization_id, clock, { now: from, to, isOver }),
         ),
       );
@@ -332,7 +332,7 @@ describe("its clock", () => {
     const checkout = await open(sandbox);
     const { organization_id } = sandbox;
     const status = async () => (await sandbox.client.checkouts.get({ params: { id: checkout.id } })).status;
-    await withClock(floe.deps, organization_id, async (clock) => {
+    await runWithClock(floe.deps, organization_id, async (clock) => {
       await clock.set(new Date(now() + day_ms));
       expect(await advance(sandbox, { by: "1day" })).toMatchObject({ status: 409, json: { error: "SandboxBusy" } });
       await floe.runJobs();

@@ -3,7 +3,7 @@ import { eq, sql } from "drizzle-orm";
 import fc from "fast-check";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { newToken, randomText } from "../../server/lib/ids.ts";
+import { createToken, drawText } from "../../server/lib/ids.ts";
 import { openTokens, sealTokens } from "../../server/lib/secrets.ts";
 import { resealEndpoints } from "../../server/webhooks/jobs.ts";
 import { webhookEndpoints } from "../../server/webhooks/tables.ts";
@@ -17,10 +17,10 @@ const older = "an older secret of this server, as long";
 
 describe("a text with tokens", () => {
   const tokens = () => [
-    newToken("polar_c_"),
-    newToken("polar_oat_"),
-    newToken("floe_pat_"),
-    `pi_${randomText(24)}_secret_${randomText(25)}`,
+    createToken("polar_c_"),
+    createToken("polar_oat_"),
+    createToken("floe_pat_"),
+    `pi_${drawText(24)}_secret_${drawText(25)}`,
   ];
 
   test("is kept without them, and opened as it was, to the letter", () => {
@@ -38,13 +38,13 @@ describe("a text with tokens", () => {
   });
 
   test("keeps the rest readable: links, ids, and whatever looks like what was sealed", () => {
-    const link = newToken("polar_cl_");
+    const link = createToken("polar_cl_");
     const forged = `{sealed:${"A".repeat(64)}} {sealed:} {sealed:x}`;
     const text = `{"url":"https://a.example/buy/${link}","note":"my_secret_sauce ${forged}","id":"0199"}`;
     expect(sealTokens(secret, text)).toBe(text);
     expect(openTokens([secret], text)).toBe(text);
     expect(openTokens([older], sealTokens(secret, "polar_c_x"))).toBe("polar_c_x");
-    const kept = sealTokens(secret, newToken("polar_c_"));
+    const kept = sealTokens(secret, createToken("polar_c_"));
     expect(openTokens([older], kept), "sealed with a secret that is gone").toBe(kept);
   });
 
@@ -80,7 +80,7 @@ describe("a sale, a mail and their webhooks", () => {
       body: { name: "Guide", prices: [{ amount_type: "fixed", price_amount: 1900 }] },
     });
     const send = async (path: string, body: object, token?: string) => {
-      const headers = { "idempotency-key": randomText(12) };
+      const headers = { "idempotency-key": drawText(12) };
       const answer = await floe.request("POST", path, { body, headers, ...(token ? { token } : {}) });
       expect([path, answer.status]).toEqual([path, answer.status < 300 ? answer.status : 200]);
       return answer.json as Record<string, unknown>;

@@ -2,9 +2,9 @@ import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { account, apikey, user } from "../../server/accounts/tables.ts";
 import { completeConfig, readSettings } from "../../server/config.ts";
-import { cookiesIn } from "../../server/lib/cookies.ts";
+import { parseCookies } from "../../server/lib/cookies.ts";
 import { listMails } from "../../server/lib/mail.ts";
-import { hashToken, resigned, seal, signedText, unseal } from "../../server/lib/secrets.ts";
+import { hashToken, openSignedText, resign, seal, unseal } from "../../server/lib/secrets.ts";
 import { newAddress } from "../support/accounts.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { client, startOpenId } from "../support/oauth-stand-in.ts";
@@ -50,11 +50,11 @@ describe("a secret", () => {
   test("opens and knows what it or one before it sealed or signed, and nothing else", () => {
     expect(unseal([current, oldest, old], seal(old, "text"))).toBe("text");
     expect(() => unseal([current, oldest], seal(old, "text"))).toThrow();
-    const signed = resigned([old, oldest], `text.${signature(oldest, "text")}`);
-    expect(signedText([current, old], signed)).toBe("text");
-    expect(signedText([current], signed)).toBeUndefined();
-    expect(signedText([current, old], signed.replace("text", "tex7"))).toBeUndefined();
-    expect(resigned([current, oldest], signed)).toBe(signed);
+    const signed = resign([old, oldest], `text.${signature(oldest, "text")}`);
+    expect(openSignedText([current, old], signed)).toBe("text");
+    expect(openSignedText([current], signed)).toBeUndefined();
+    expect(openSignedText([current, old], signed.replace("text", "tex7"))).toBeUndefined();
+    expect(resign([current, oldest], signed)).toBe(signed);
   });
 
   const signature = (secret: string, text: string) => Buffer.from(hashToken(secret, text), "hex").toString("base64");
@@ -160,7 +160,7 @@ describe("a change of the secret", () => {
     const seen = await ask("GET", "/api/auth/get-session", { cookie: browser });
     expect(seen.json).toMatchObject({ user: { id: seller.user_id } });
     const renewed = setBy(seen).find((one) => one.startsWith("floe.session_token=")) ?? "";
-    expect(signedText([current], cookiesIn(renewed)[0]?.[1] ?? "")).toBe(signedToken.split(".")[0]);
+    expect(openSignedText([current], parseCookies(renewed)[0]?.[1] ?? "")).toBe(signedToken.split(".")[0]);
     const adaRenewed = jar(await ask("GET", "/api/auth/get-session", { cookie: adaCookies }));
     // Known still: a stranger's wrong guesses do not lock this browser out.
     for (let n = 0; n < 6; n += 1)

@@ -1,7 +1,7 @@
 /** A person of several organizations who names none: what each operation is about then (PRD-07, API-09, API-11, CHK-02). */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { urlOf } from "../../shared/client.ts";
+import { formatUrl } from "../../shared/client.ts";
 import type { Seller } from "../support/floe.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { isOfCustomers, operations } from "../support/operations.ts";
@@ -98,7 +98,7 @@ test.each(reads)("$title finds the row in whichever of them it is, and no other'
   const pathOf = async (seller: Seller) => {
     const row = await readRowOf(resource, seller);
     const query = queryOf[`${resource}.${name}`] ?? {};
-    return urlOf(op.path, { params: row.of?.[name] ?? row.params, query });
+    return formatUrl(op.path, { params: row.of?.[name] ?? row.params, query });
   };
   for (const seller of [first, second]) {
     const answer = await ask("GET", await pathOf(seller));

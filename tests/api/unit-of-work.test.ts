@@ -1,15 +1,15 @@
 import { eq, sql } from "drizzle-orm";
 import type { FastifyRequest } from "fastify";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { accountWork } from "../../server/accounts/work.ts";
-import { withEntry } from "../../server/http/audit.ts";
-import { type Answer, once } from "../../server/http/idempotency.ts";
+import { createAccountWork } from "../../server/accounts/work.ts";
+import { runWithEntry } from "../../server/http/audit.ts";
+import { type Answer, answerOnce } from "../../server/http/idempotency.ts";
 import { record } from "../../server/lib/audit.ts";
 import { anonymous, type Ctx, type Database, type Tx } from "../../server/lib/context.ts";
 import { emit } from "../../server/lib/events.ts";
-import { profileOf } from "../../server/lib/profiles.ts";
+import { readProfile } from "../../server/lib/profiles.ts";
 import { auditLog, events, idempotencyKeys, mails } from "../../server/lib/tables.ts";
-import { afterCommit, atEnd, transact, within } from "../../server/lib/unit-of-work.ts";
+import { joinTransaction, runAfterCommit, runAtEnd, transact } from "../../server/lib/unit-of-work.ts";
 import { api } from "../../shared/api/index.ts";
 import type { Product } from "../../shared/api/products.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
@@ -29,7 +29,7 @@ beforeAll(async () => {
     organization_id: seller.organization_id,
     scopes: new Set<never>(),
   } as const;
-  ctx = { ...floe.deps, actor, client: profileOf({}) as never, ip: "127.0.0.1", alongside: [] };
+  ctx = { ...floe.deps, actor, client: readProfile({}) as never, ip: "127.0.0.1", alongside: [] };
   await floe.deps.db.execute(sql`create table statements (at text)`);
   await floe.deps.db.execute(sql`create function count_statement() returns trigger language plpgsql as $$
     begin insert into statements values (tg_table_name); return null; end $$`);
@@ -106,7 +106,7 @@ describe("a transaction", () => {
       await tx.insert(mails).values(mailOf("undone"));
       await happen(tx, "undone");
       await note(tx, action);
-      afterCommit(tx, () => void after.push("done"));
+      runAfterCommit(tx, () => void after.push("done"));
     };
     await expect(
       transact(ctx, async (tx) => {
@@ -117,7 +117,7 @@ describe("a transaction", () => {
     await expect(
       transact(ctx, async (tx) => {
         await work(tx);
-        atEnd(tx, () => Promise.reject(new Error("no end")));
+        runAtEnd(tx, () => Promise.reject(new Error("no end")));
       }),
     ).rejects.toThrow("no end");
     expect([await told(), await entries(action), await floe.deps.db.$count(mails), after]).toEqual([[], [], 0, []]);
@@ -127,17 +127,17 @@ describe("a transaction", () => {
     const after: string[] = [];
     const work = async (tx: Tx, name: string) => {
       await happen(tx, name);
-      afterCommit(tx, () => void after.push(name));
+      runAfterCommit(tx, () => void after.push(name));
     };
     await transact(ctx, async (tx) => {
       await work(tx, "first");
-      const inner = within(ctx, tx);
+      const inner = joinTransaction(ctx, tx);
       await transact(inner, async (savepoint) => {
         await work(savepoint, "held");
-        await transact(within(inner, savepoint), (deeper) => work(deeper, "held deeper"));
+        await transact(joinTransaction(inner, savepoint), (deeper) => work(deeper, "held deeper"));
       });
       const undone = transact(inner, async (savepoint) => {
-        await transact(within(inner, savepoint), (deeper) => work(deeper, "held in what is undone"));
+        await transact(joinTransaction(inner, savepoint), (deeper) => work(deeper, "held in what is undone"));
         await work(savepoint, "undone");
         throw new Error("undone");
       });
@@ -154,8 +154,8 @@ describe("a transaction", () => {
     const after: string[] = [];
     const answer = await transact(ctx, async (tx) => {
       await happen(tx, "stands");
-      afterCommit(tx, () => Promise.reject(new Error("the follow-up broke")));
-      afterCommit(tx, () => void after.push("done"));
+      runAfterCommit(tx, () => Promise.reject(new Error("the follow-up broke")));
+      runAfterCommit(tx, () => void after.push("done"));
       return "made";
     });
     expect([answer, after, await told()]).toEqual(["made", ["done"], ["stands"]]);
@@ -233,7 +233,7 @@ const shapes: Record<string, Shape> = {
   "others in one": {
     work: (ctx) =>
       transact(ctx, async (tx) => {
-        for (const name of ["a", "b"]) await change(within(ctx, tx), name);
+        for (const name of ["a", "b"]) await change(joinTransaction(ctx, tx), name);
         return made("whole");
       }),
     stand: ["a", "b"],
@@ -242,8 +242,8 @@ const shapes: Record<string, Shape> = {
   "others in one, one of them undone": {
     work: (ctx) =>
       transact(ctx, async (tx) => {
-        await orNot(change(within(ctx, tx), "a", true));
-        await change(within(ctx, tx), "b");
+        await orNot(change(joinTransaction(ctx, tx), "a", true));
+        await change(joinTransaction(ctx, tx), "b");
         return made("whole");
       }),
     stand: ["b"],
@@ -253,7 +253,7 @@ const shapes: Record<string, Shape> = {
     async work(ctx) {
       await orNot(
         transact(ctx, async (tx) => {
-          await change(within(ctx, tx), "a");
+          await change(joinTransaction(ctx, tx), "a");
           throw failure;
         }),
       );
@@ -307,7 +307,7 @@ describe("an operation's entry and the answer to its key are written with its ch
   test.each(cases)("$name, $keying", async ({ keying, shape }) => {
     let runs = 0;
     const operation = (ctx: Ctx) =>
-      withEntry(ctx, request, named, {}, async (inner) => {
+      runWithEntry(ctx, request, named, {}, async (inner) => {
         runs += 1;
         return shape.work(inner);
       });
@@ -315,7 +315,7 @@ describe("an operation's entry and the answer to its key are written with its ch
     const run = async (): Promise<unknown> => {
       if (keying === "without a key") return operation(ctx);
       const outside = keying === "with a key" ? undefined : answerOf;
-      return once(ctx, keyed, outside, async (inner) => answerOf(await operation(inner)) as Answer);
+      return answerOnce(ctx, keyed, outside, async (inner) => answerOf(await operation(inner)) as Answer);
     };
     const before = (await entries("product.created")).length;
     const first = await run().catch((error: unknown) => error);
@@ -347,11 +347,11 @@ describe("a change that cannot be committed", () => {
       const operation = (inner: Ctx, end: () => Promise<void>) =>
         transact(inner, async (tx) => {
           await tx.insert(mails).values(mailOf("a"));
-          atEnd(tx, end);
+          runAtEnd(tx, end);
           return made("a");
         });
       const run = (end: () => Promise<void>) =>
-        once(ctx, keyed, outside, async (inner) => answerOf(await operation(inner, end)) as Answer);
+        answerOnce(ctx, keyed, outside, async (inner) => answerOf(await operation(inner, end)) as Answer);
       await expect(run(() => Promise.reject(full))).rejects.toBe(full);
       expect([await floe.deps.db.$count(mails), await floe.deps.db.$count(idempotencyKeys)]).toEqual([0, 0]);
       await run(() => Promise.resolve());
@@ -365,7 +365,7 @@ describe("the account side's work", () => {
   const open = () => ({}) as never;
 
   test("goes to the transaction that is open, and what was begun in it and not waited for no longer does", async () => {
-    const work = accountWork(floe.deps);
+    const work = createAccountWork(floe.deps);
     const late = Promise.withResolvers<void>();
     let whereLate: Promise<Database> | undefined;
     const first = await work.transaction(open, async (_, tx) => {
@@ -379,7 +379,7 @@ describe("the account side's work", () => {
   });
 
   test("is undone by what was noted, although the error came to nothing, and fails the request that was answered well", async () => {
-    const work = accountWork(floe.deps);
+    const work = createAccountWork(floe.deps);
     const swallow = () =>
       work.transaction(open, async (_, tx) => {
         await tx.insert(mails).values(mailOf("swallowed"));

@@ -1,6 +1,6 @@
 /** What a person is told to do next can be done as it is told. */
 import { describe, expect, test } from "vitest";
-import { inPlaceNamed } from "../../cli/hints.ts";
+import { completeNamedCommand } from "../../cli/hints.ts";
 import { freePort } from "../support/free-port.ts";
 import { floe, standIn } from "./support.ts";
 
@@ -11,9 +11,11 @@ const lost = await standIn((_, response) => {
 });
 
 test("what was just made is named so that the shell and lists take it as one", () => {
-  expect(inPlaceNamed("floe products get NAME", "Ann's, 2")).toBe("`floe products get 'Ann'\\''s, 2'`");
-  expect(inPlaceNamed("floe x --benefits NAMES", "10,000 tokens")).toBe("`floe x --benefits '10\\,000 tokens'`");
-  expect(inPlaceNamed("floe x --benefits NAMES", "NAMES")).toBe("`floe x --benefits NAMES`");
+  expect(completeNamedCommand("floe products get NAME", "Ann's, 2")).toBe("`floe products get 'Ann'\\''s, 2'`");
+  expect(completeNamedCommand("floe x --benefits NAMES", "10,000 tokens")).toBe(
+    "`floe x --benefits '10\\,000 tokens'`",
+  );
+  expect(completeNamedCommand("floe x --benefits NAMES", "NAMES")).toBe("`floe x --benefits NAMES`");
 });
 
 describe("an idempotency key is offered", () => {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { finished } from "node:stream/promises";
 import { beforeEach, describe, expect, test } from "vitest";
 import { drawQuantities } from "../../cli/ui/quantities.ts";
-import { painter } from "../../cli/ui/theme.ts";
+import { createPaint } from "../../cli/ui/theme.ts";
 import { begin, floe, folder, standIn, until } from "./support.ts";
 
 type Sent = { external_id: string; name: string; metadata: Record<string, unknown> };
@@ -341,7 +341,7 @@ describe("a meter", () => {
       customers: [{ who: "a\u001b", units: 5 }],
     };
     for (const columns of [20, 80])
-      expect(drawQuantities(drawn, columns, painter({}, "never", {})).join("\n")).not.toContain("\u001b");
+      expect(drawQuantities(drawn, columns, createPaint({}, "never", {})).join("\n")).not.toContain("\u001b");
   });
 });
 

@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { eventReader } from "../../cli/listen/events.ts";
+import { createEventReader } from "../../cli/listen/events.ts";
 import { parseTarget } from "../../cli/listen/forward.ts";
 import { patience } from "../../cli/listen/stream.ts";
 import { begin, floe, folder, type Received, standIn, until } from "./support.ts";
@@ -260,7 +260,7 @@ test("events are read from pieces that end anywhere", () => {
   const text =
     ': hi\r\nid: 7\r\nevent: delivery\r\ndata: {"a":\r\ndata: 1}\r\n\r\ndata: x\n\nid: 8\ndata:y\r\rretry: 50\n\n';
   for (const size of [1, 2, 3, 7, 1000]) {
-    const reader = eventReader();
+    const reader = createEventReader();
     const found = [];
     for (let at = 0; at < text.length; at += size) found.push(...reader.push(text.slice(at, at + size)));
     expect(found).toEqual([

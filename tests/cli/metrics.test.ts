@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { drawMetrics, formatMetric, sparkline } from "../../cli/ui/metrics.ts";
-import { painter } from "../../cli/ui/theme.ts";
+import { drawMetrics, drawSparkline, formatMetric } from "../../cli/ui/metrics.ts";
+import { createPaint } from "../../cli/ui/theme.ts";
 import { metricKinds } from "../../shared/api/metrics.ts";
 import { floe, standIn } from "./support.ts";
 
@@ -150,18 +150,18 @@ describe("floe metrics", () => {
 });
 
 test("a line of blocks has the shape of its values, and the width that there is", () => {
-  expect(sparkline([0, 1, 2, 3, 4, 5, 6, 7], 8)).toBe("▁▂▃▄▅▆▇█");
-  expect(sparkline([-7, 0, 7], 3)).toBe("▁▅█");
-  expect(sparkline([0, 0], 4)).toBe("▁▁▁▁");
+  expect(drawSparkline([0, 1, 2, 3, 4, 5, 6, 7], 8)).toBe("▁▂▃▄▅▆▇█");
+  expect(drawSparkline([-7, 0, 7], 3)).toBe("▁▅█");
+  expect(drawSparkline([0, 0], 4)).toBe("▁▁▁▁");
   expect(
     [
-      ...sparkline(
+      ...drawSparkline(
         Array.from({ length: 366 }, (_, day) => day),
         40,
       ),
     ].length,
   ).toBeLessThanOrEqual(40);
-  expect(sparkline([], 10)).toBe("");
+  expect(drawSparkline([], 10)).toBe("");
 });
 
 test("numbers are written as what they are", () => {
@@ -181,5 +181,5 @@ test("what the server names cannot steer the terminal", () => {
     interval: "day",
     timezone: "UTC",
   };
-  expect(drawMetrics(drawing, 80, painter({}, "never", {})).join("\n")).not.toContain("\u001b");
+  expect(drawMetrics(drawing, 80, createPaint({}, "never", {})).join("\n")).not.toContain("\u001b");
 });

@@ -1,9 +1,9 @@
 /** Tables as they stand on terminals of different widths. */
 import { describe, expect, test } from "vitest";
 import { renderDetail, renderTable } from "../../cli/ui/table.ts";
-import { painter } from "../../cli/ui/theme.ts";
+import { createPaint } from "../../cli/ui/theme.ts";
 
-const paint = painter({ NO_COLOR: "1" }, undefined, {});
+const paint = createPaint({ NO_COLOR: "1" }, undefined, {});
 const id = "0193a000-0000-7000-8000-000000000001";
 const columns = ["id:id", "name", "prices:price", "is_archived:flag", "created_at:date"];
 const prices = [

@@ -8,8 +8,8 @@ import {
   type RefundRequest,
   type SavedCharge,
 } from "../../server/processors/processor.ts";
-import { stripeProcessor } from "../../server/processors/stripe.ts";
-import { testProcessor } from "../../server/processors/test.ts";
+import { createStripeProcessor } from "../../server/processors/stripe.ts";
+import { createTestProcessor } from "../../server/processors/test.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 import { type StripeStandIn, startStripe } from "../support/stripe-stand-in.ts";
@@ -36,12 +36,12 @@ const webhook_secret = "whsec_of_these_tests";
 const keys = { secret_key: "sk_test_1", publishable_key: "pk_test_1", webhook_secret };
 const kinds: Record<string, Kind> = {
   test: {
-    open: () => testProcessor(floe.deps.db, floe.clock),
+    open: () => createTestProcessor(floe.deps.db, floe.clock),
     answer: async (client_secret, approved) => floe.deps.processor.test?.authenticate(client_secret, approved),
     dispute: async (intent) => (await floe.deps.processor.test?.openDispute(intent))?.processor_id ?? "",
   },
   stripe: {
-    open: () => stripeProcessor({ ...keys, api_url: standIn.url }),
+    open: () => createStripeProcessor({ ...keys, api_url: standIn.url }),
     answer: async (client_secret, approved) => standIn.authenticate(client_secret, approved),
     dispute: async (intent) => standIn.dispute(intent, "general").id,
   },
@@ -397,7 +397,7 @@ describe.each(Object.keys(kinds))("the %s processor, later", (name) => {
 });
 
 describe("Stripe alone", () => {
-  const open = () => stripeProcessor({ ...keys, api_url: standIn.url });
+  const open = () => createStripeProcessor({ ...keys, api_url: standIn.url });
 
   test("is sent our payment's id as the idempotency key, and never a card", async () => {
     const charge = chargeOf("ctoken_visa");
@@ -456,7 +456,7 @@ describe("Stripe alone", () => {
   test("an answer that takes too long is no answer; what became of it is found", async () => {
     const charge = chargeOf("pm_card_visa");
     standIn.wait(2000);
-    const hasty = stripeProcessor({ ...keys, api_url: standIn.url, timeout_ms: 100 });
+    const hasty = createStripeProcessor({ ...keys, api_url: standIn.url, timeout_ms: 100 });
     const failure = await hasty.confirm(charge).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(Error);
     expect(failure).not.toBeInstanceOf(ProcessorError);
@@ -520,6 +520,6 @@ describe("Stripe alone", () => {
   });
 
   test("without its signing secret it reads no events at all", () => {
-    expect(stripeProcessor({ secret_key: "sk_test_1", publishable_key: "pk_test_1" }).readEvent).toBeUndefined();
+    expect(createStripeProcessor({ secret_key: "sk_test_1", publishable_key: "pk_test_1" }).readEvent).toBeUndefined();
   });
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { legacyProfile } from "../../server/lib/profiles.ts";
-import { identifyHosted, polarProvider } from "../../server/providers/polar.ts";
+import { createPolarProvider, identifyHosted } from "../../server/providers/polar.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 
 /** The switch to hosted Polar, with a second floe in Polar's place: both speak the same contract. */
@@ -18,7 +18,7 @@ beforeAll(async () => {
     identifyCustomer: (deps, token) =>
       identifyHosted({ config: { ...deps.config, POLAR_ORGANIZATION: allowed } }, token),
     provider: (config) =>
-      polarProvider({
+      createPolarProvider({
         ...config,
         POLAR_ACCESS_TOKEN: hostedSeller.key,
         POLAR_URL: hosted.url,
@@ -138,7 +138,7 @@ describe("hosted Polar behind the same API", () => {
   });
 
   test("out of reach, it says so, and a wrong token is not the caller's fault", async () => {
-    const broken = polarProvider({
+    const broken = createPolarProvider({
       ...floe.deps.config,
       POLAR_ACCESS_TOKEN: "floe_oat_wrong",
       POLAR_URL: hosted.url,

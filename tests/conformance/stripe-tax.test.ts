@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { stripeTax } from "../../server/processors/stripe-tax.ts";
+import { createStripeTax } from "../../server/processors/stripe-tax.ts";
 import { type TaxCalculator, TaxError, type TaxRequest } from "../../server/processors/tax-calculator.ts";
 import { taxIdFormats } from "../../shared/api/fields.ts";
 import { type StripeStandIn, startStripe } from "../support/stripe-stand-in.ts";
@@ -9,7 +9,7 @@ let standIn: StripeStandIn;
 let calculator: TaxCalculator;
 beforeEach(async () => {
   standIn = await startStripe();
-  calculator = stripeTax({ secret_key: "sk_test_1", api_url: standIn.url });
+  calculator = createStripeTax({ secret_key: "sk_test_1", api_url: standIn.url });
 });
 afterEach(() => standIn.close());
 
@@ -126,7 +126,7 @@ test("Stripe that does not answer, or is broken, is a fault of tax; one failure 
     standIn.calm();
   }
   standIn.wait(300);
-  const hurried = stripeTax({ secret_key: "sk_test_1", api_url: standIn.url, timeout_ms: 50 });
+  const hurried = createStripeTax({ secret_key: "sk_test_1", api_url: standIn.url, timeout_ms: 50 });
   await expect(hurried.calculate(request())).rejects.toThrow(TaxError);
 });
 

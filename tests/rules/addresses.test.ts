@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { bucketOf } from "../../server/lib/addresses.ts";
+import { getBucket } from "../../server/lib/addresses.ts";
 
 /** CVE-2026-45364: a limit must not be passed by spelling an IPv6 address otherwise, or by another address of one's /64. */
 const hextet = fc.integer({ min: 0, max: 0xffff });
@@ -18,7 +18,7 @@ describe("what an address counts as", () => {
   test("every spelling of an IPv6 address is the same (CVE-2026-45364)", () => {
     fc.assert(
       fc.property(ordinary, (parts) => {
-        const buckets = [spelled(parts), padded(parts), short(parts), `${spelled(parts)}%eth0`].map(bucketOf);
+        const buckets = [spelled(parts), padded(parts), short(parts), `${spelled(parts)}%eth0`].map(getBucket);
         expect(new Set(buckets).size).toBe(1);
       }),
     );
@@ -29,8 +29,8 @@ describe("what an address counts as", () => {
       fc.property(ordinary, hextets, (a, b) => {
         const [one = 0, two = 0, three = 0, four = 0] = a;
         const [, , , , ...rest] = b;
-        expect(bucketOf(spelled([one, two, three, four, ...rest]))).toBe(bucketOf(spelled(a)));
-        expect(bucketOf(spelled([one, two, three, four ^ 1, ...rest]))).not.toBe(bucketOf(spelled(a)));
+        expect(getBucket(spelled([one, two, three, four, ...rest]))).toBe(getBucket(spelled(a)));
+        expect(getBucket(spelled([one, two, three, four ^ 1, ...rest]))).not.toBe(getBucket(spelled(a)));
       }),
     );
   });
@@ -41,13 +41,13 @@ describe("what an address counts as", () => {
         const plain = [a, b, c, d].join(".");
         const hex = `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`;
         const spellings = [plain, `::ffff:${plain}`, `::FFFF:${hex}`, `0:0:0:0:0:ffff:${hex}`];
-        expect(new Set(spellings.map(bucketOf)).size).toBe(1);
-        expect(bucketOf([a, b, c, d ^ 1].join("."))).not.toBe(bucketOf(plain));
+        expect(new Set(spellings.map(getBucket)).size).toBe(1);
+        expect(getBucket([a, b, c, d ^ 1].join("."))).not.toBe(getBucket(plain));
       }),
     );
   });
 
   test("what is no address is one bucket, not one each", () => {
-    expect(bucketOf("x")).toBe(bucketOf("y"));
+    expect(getBucket("x")).toBe(getBucket("y"));
   });
 });

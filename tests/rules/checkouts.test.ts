@@ -357,13 +357,13 @@ describe("states (CHK-55)", () => {
 
 test("CHK-22: only the exact placeholder is replaced, as plain text", () => {
   const of = (success_url: string | null) =>
-    rules.successUrl({ id: "abc", success_url }, "https://floe.example/checkout/s");
+    rules.fillSuccessUrl({ id: "abc", success_url }, "https://floe.example/checkout/s");
   expect(of(null)).toBe("https://floe.example/checkout/s/confirmation");
   expect(of("https://x.example/{CHECKOUT_ID}?id={CHECKOUT_ID}")).toBe("https://x.example/abc?id=abc");
   expect(of("https://x.example/{CHECKOUT_ID.__class__}/{checkout_id}/{}")).toBe(
     "https://x.example/{CHECKOUT_ID.__class__}/{checkout_id}/{}",
   );
-  expect(rules.successUrl({ id: "$&", success_url: "https://x.example/{CHECKOUT_ID}" }, "u")).not.toContain(
+  expect(rules.fillSuccessUrl({ id: "$&", success_url: "https://x.example/{CHECKOUT_ID}" }, "u")).not.toContain(
     "{CHECKOUT_ID}{",
   );
 });

@@ -2,9 +2,9 @@ import type { models } from "@polar-sh/sdk/2027-01";
 import fc from "fast-check";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { z } from "zod";
-import { faultsOf } from "../../server/lib/faults.ts";
 import type { Conditions, ListQuery } from "../../server/lib/page.ts";
-import { adapt, profileOf } from "../../server/lib/profiles.ts";
+import { adapt, readProfile } from "../../server/lib/profiles.ts";
+import { readFaults } from "../../server/lib/validation-errors.ts";
 import { Address } from "../../shared/addresses.ts";
 import { BenefitGrant } from "../../shared/api/benefit-grants.ts";
 import { Benefit, BenefitPublic } from "../../shared/api/benefits.ts";
@@ -185,7 +185,7 @@ const answers = {
 };
 const names = Object.keys(answers) as (keyof typeof answers)[];
 const profileNamed = (agent: string) => {
-  const profile = profileOf({ "user-agent": agent });
+  const profile = readProfile({ "user-agent": agent });
   if (!profile) throw new Error(`No profile for ${agent}`);
   return profile;
 };
@@ -314,7 +314,7 @@ test.each<[z.ZodType, unknown, string]>([
   [z.string().min(3, "Say more."), "a", "Say more."],
 ])("what is wrong with a value is said in our words (%#)", (shape, value, said) => {
   const issues = shape.safeParse(value).error?.issues ?? [];
-  expect(faultsOf(["body"], issues, value).map(({ msg }) => msg)).toEqual([said]);
+  expect(readFaults(["body"], issues, value).map(({ msg }) => msg)).toEqual([said]);
 });
 
 test("a list has a condition for each filter that it declares, and for no other", () => {

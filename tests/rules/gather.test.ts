@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { doTogether, gathered } from "../../server/lib/gather.ts";
-import { askedOnce, endOfTick } from "../../server/lib/ticks.ts";
+import { doTogether, gatherCalls } from "../../server/lib/gather.ts";
+import { askOnce, endOfTick } from "../../server/lib/ticks.ts";
 import type { Database } from "../../server/lib/transaction.ts";
 import { giveWay, goAhead, isAlone } from "../../server/lib/way.ts";
 
@@ -10,7 +10,7 @@ const db = {} as Database;
 function openBooks() {
   const asked: string[] = [];
   const question = (name: string, isLast = false) =>
-    gathered(async (_: Database, items: number[]) => {
+    gatherCalls(async (_: Database, items: number[]) => {
       asked.push(`${name} ${items.join()}`);
       await Promise.resolve();
       return items.map((item) => `${name} ${item}`);
@@ -42,7 +42,7 @@ test("side by side it is asked once, in order, also where some take longer, ask 
 test("where one fails the others come to their end first, and its error is told", async () => {
   const { find } = openBooks();
   const ended: number[] = [];
-  const fail = gathered(async (_: Database, __: number[]): Promise<string[]> => {
+  const fail = gatherCalls(async (_: Database, __: number[]): Promise<string[]> => {
     throw new Error("refused");
   });
   const work = [1, 2, 3].map((item) => async () => {
@@ -56,7 +56,7 @@ test("where one fails the others come to their end first, and its error is told"
 
 test("what several ask in the same moment is asked once, and anew in the next, also after it has failed", async () => {
   const asked: string[] = [];
-  const ask = askedOnce(async (key: string) => {
+  const ask = askOnce(async (key: string) => {
     asked.push(key);
     if (asked.length === 2) throw new Error("away");
     return `${key} ${asked.length}`;

@@ -1,12 +1,12 @@
 import core from "@e-invoice-eu/core";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { addressLines, type InvoiceDocument, printable } from "../../server/invoices/document.ts";
-import { describeInvoice, netLines, shareTax, writeXml } from "../../server/invoices/electronic.ts";
+import { cleanText, formatAddress, type InvoiceDocument } from "../../server/invoices/document.ts";
+import { computeNetLines, describeInvoice, shareTax, writeXml } from "../../server/invoices/electronic.ts";
 import { makePdf } from "../../server/invoices/pdf.ts";
 import { printDocument } from "../../server/invoices/printer.ts";
-import { languageFor } from "../../server/invoices/words.ts";
-import { fractionOf } from "../../shared/money.ts";
+import { chooseLanguage } from "../../server/invoices/words.ts";
+import { computeFraction } from "../../shared/money.ts";
 import { areMetadata, readPdf, readXml, sampleDocument, schemaFaults } from "../support/invoices.ts";
 
 const reverse = sampleDocument({
@@ -206,11 +206,13 @@ describe("an electronic invoice", () => {
       fc.property(amounts, fc.nat(100), fc.nat(3000), fc.boolean(), (list, percent, rate, is_tax_inclusive) => {
         const subtotal_amount = list.reduce((total, one) => total + one, 0);
         fc.pre(subtotal_amount >= 0);
-        const off = fractionOf(subtotal_amount, percent, 100);
+        const off = computeFraction(subtotal_amount, percent, 100);
         const rest = subtotal_amount - off;
-        const tax_amount = is_tax_inclusive ? fractionOf(rest, rate, 10_000 + rate) : fractionOf(rest, rate, 10_000);
+        const tax_amount = is_tax_inclusive
+          ? computeFraction(rest, rate, 10_000 + rate)
+          : computeFraction(rest, rate, 10_000);
         const net_amount = is_tax_inclusive ? rest - tax_amount : rest;
-        const { lines, discount } = netLines(
+        const { lines, discount } = computeNetLines(
           sampleDocument({
             lines: list.map((amount) => ({ label: "x", amount })),
             discount: off === 0 ? null : { label: "y", amount: off },
@@ -252,8 +254,8 @@ describe("the PDF", () => {
         const { buyer } = sampleDocument();
         return printDocument(
           sampleDocument({
-            buyer: { ...buyer, name: printable(name) },
-            lines: [{ label: printable(name), amount: 165000 }],
+            buyer: { ...buyer, name: cleanText(name) },
+            lines: [{ label: cleanText(name), amount: 165000 }],
           }),
           null,
         );
@@ -272,12 +274,20 @@ describe("the PDF", () => {
 });
 
 test("the language is the buyer's own, their country's where all read it, and English otherwise", () => {
-  expect([languageFor("de-AT", "FR"), languageFor("fr", null), languageFor("ja", "DE")]).toEqual(["de", "fr", "en"]);
-  expect([languageFor(null, "AT"), languageFor(null, "FR"), languageFor(null, "CH")]).toEqual(["de", "fr", "en"]);
+  expect([chooseLanguage("de-AT", "FR"), chooseLanguage("fr", null), chooseLanguage("ja", "DE")]).toEqual([
+    "de",
+    "fr",
+    "en",
+  ]);
+  expect([chooseLanguage(null, "AT"), chooseLanguage(null, "FR"), chooseLanguage(null, "CH")]).toEqual([
+    "de",
+    "fr",
+    "en",
+  ]);
 });
 
 test("what XML and pages cannot hold is taken out of a text, and an address is written as its country does", () => {
-  expect(printable(" a\u0000b\u202e\nc\ud800\ufeff ")).toBe("ab c\ufffd");
+  expect(cleanText(" a\u0000b\u202e\nc\ud800\ufeff ")).toBe("ab c\ufffd");
   const address = {
     line1: "1 Main St",
     line2: null,
@@ -286,8 +296,8 @@ test("what XML and pages cannot hold is taken out of a text, and an address is w
     state: "US-NY",
     country: "US",
   } as const;
-  expect(addressLines(address, "en")).toEqual(["1 Main St", "New York, NY 10001", "United States"]);
-  expect(addressLines({ ...address, country: "DE", state: null }, "de")).toEqual([
+  expect(formatAddress(address, "en")).toEqual(["1 Main St", "New York, NY 10001", "United States"]);
+  expect(formatAddress({ ...address, country: "DE", state: null }, "de")).toEqual([
     "1 Main St",
     "10001 New York",
     "Deutschland",

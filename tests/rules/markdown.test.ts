@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseMarkdown, plainText } from "../../shared/markdown.ts";
+import { parseMarkdown, toPlainText } from "../../shared/markdown.ts";
 
 test.each([
   ["plain", "plain"],
@@ -11,13 +11,13 @@ test.each([
   ["[x](data:text/html,1)", "x"],
   ["", ""],
 ])("%j reads as %j in one line", (markdown, text) => {
-  if (markdown.startsWith("**strong")) return expect(plainText(markdown, 100)).toMatch(/strong/);
-  expect(plainText(markdown, 100)).toBe(text);
+  if (markdown.startsWith("**strong")) return expect(toPlainText(markdown, 100)).toMatch(/strong/);
+  expect(toPlainText(markdown, 100)).toBe(text);
 });
 
 test("what is said elsewhere is cut to its length, at the end of a word's letters", () => {
-  expect(plainText("one two three", 8)).toBe("one two…");
-  expect(plainText("x".repeat(300), 200)).toHaveLength(200);
+  expect(toPlainText("one two three", 8)).toBe("one two…");
+  expect(toPlainText("x".repeat(300), 200)).toHaveLength(200);
 });
 
 test("no text takes long, and none is lost", () => {

@@ -3,17 +3,17 @@ import { describe, expect, test } from "vitest";
 import { currencies } from "../../shared/currencies.ts";
 import {
   allocate,
-  currencyDigits,
-  decimalMoney,
-  decimalText,
+  computeFraction,
+  computePercent,
   divideHalfAway,
+  formatDecimal,
   formatMoney,
   formatUnitMoney,
-  fractionOf,
-  maximumAmount,
-  minimumAmount,
+  getCurrencyDigits,
+  getMaximumAmount,
+  getMinimumAmount,
   parseMoney,
-  percentOf,
+  writeMoney,
 } from "../../shared/money.ts";
 
 const amount = fc.integer({ min: -2_000_000_000, max: 2_000_000_000 });
@@ -40,23 +40,25 @@ describe("rounding", () => {
     [1, 5000, 1],
     [100, 3333, 33],
     [-999, 5000, -500],
-  ])("%i at %i basis points is %i", (base, basis_points, share) => expect(percentOf(base, basis_points)).toBe(share));
+  ])("%i at %i basis points is %i", (base, basis_points, share) =>
+    expect(computePercent(base, basis_points)).toBe(share),
+  );
   test("the whole of an amount is the amount, and a share is never more than half a unit off", () => {
     fc.assert(
       fc.property(amount, fc.nat(10_000), (base, rate) => {
-        expect(percentOf(base, 10_000)).toBe(base);
-        const off = BigInt(percentOf(base, rate)) * 10_000n - BigInt(base) * BigInt(rate);
+        expect(computePercent(base, 10_000)).toBe(base);
+        const off = BigInt(computePercent(base, rate)) * 10_000n - BigInt(base) * BigInt(rate);
         expect(off <= 5_000n && off >= -5_000n).toBe(true);
       }),
     );
   });
   test("a part of a period is exact beyond what a float could hold", () => {
-    expect(fractionOf(9_007_199_254_740_991, 2_592_000, 2_592_000)).toBe(9_007_199_254_740_991);
+    expect(computeFraction(9_007_199_254_740_991, 2_592_000, 2_592_000)).toBe(9_007_199_254_740_991);
   });
   test("a fraction of a unit is refused, not rounded in silence", () => {
-    expect(() => percentOf(10.5, 1000)).toThrow(RangeError);
-    expect(() => percentOf(Number.NaN, 1000)).toThrow(RangeError);
-    expect(() => fractionOf(10, 1, 0)).toThrow(RangeError);
+    expect(() => computePercent(10.5, 1000)).toThrow(RangeError);
+    expect(() => computePercent(Number.NaN, 1000)).toThrow(RangeError);
+    expect(() => computeFraction(10, 1, 0)).toThrow(RangeError);
   });
 });
 
@@ -104,18 +106,18 @@ describe("currencies", () => {
     ["idr", 900_000, 1_600_000_000],
     ["zzz", 50, 99_999_999],
   ])("%s is charged from %i to %i", (currency, least, most) =>
-    expect([minimumAmount(currency), maximumAmount(currency)]).toEqual([least, most]),
+    expect([getMinimumAmount(currency), getMaximumAmount(currency)]).toEqual([least, most]),
   );
   test("in every currency something can be charged, and every amount fits a 32-bit column", () => {
     for (const currency of currencies) {
-      expect(minimumAmount(currency)).toBeLessThan(maximumAmount(currency));
-      expect(maximumAmount(currency)).toBeLessThan(2 ** 31);
+      expect(getMinimumAmount(currency)).toBeLessThan(getMaximumAmount(currency));
+      expect(getMaximumAmount(currency)).toBeLessThan(2 ** 31);
     }
   });
   test("only the listed currencies have no minor unit", () => {
-    expect(["jpy", "krw", "clp", "xof"].map(currencyDigits)).toEqual([0, 0, 0, 0]);
-    expect(["usd", "ugx", "isk", "huf"].map(currencyDigits)).toEqual([2, 2, 2, 2]);
-    expect(["JPY", "Krw", "USD"].map(currencyDigits)).toEqual([0, 0, 2]);
+    expect(["jpy", "krw", "clp", "xof"].map(getCurrencyDigits)).toEqual([0, 0, 0, 0]);
+    expect(["usd", "ugx", "isk", "huf"].map(getCurrencyDigits)).toEqual([2, 2, 2, 2]);
+    expect(["JPY", "Krw", "USD"].map(getCurrencyDigits)).toEqual([0, 0, 2]);
   });
 });
 
@@ -154,7 +156,7 @@ describe("amounts as text", () => {
   test("what is written is what is read", () => {
     fc.assert(
       fc.property(fc.nat(2_000_000_000), fc.constantFrom(...currencies), (value, currency) => {
-        expect(parseMoney(decimalMoney(value, currency), currency)).toBe(value);
+        expect(parseMoney(writeMoney(value, currency), currency)).toBe(value);
       }),
     );
   });
@@ -167,7 +169,7 @@ describe("amounts as text", () => {
     [-0.25, "-0.25"],
     [12, "12"],
     ["0.30", "0.3"],
-  ])("%s in full digits is %s", (value, text) => expect(decimalText(value)).toBe(text));
+  ])("%s in full digits is %s", (value, text) => expect(formatDecimal(value)).toBe(text));
   test("a unit's price has every digit, however small", () => {
     expect(formatUnitMoney("0.002", "usd")).toBe("$0.00002");
     expect(formatUnitMoney("1e-9", "usd")).toBe("$0.00000000001");

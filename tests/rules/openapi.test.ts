@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { openapiOf } from "../../server/http/openapi.ts";
+import { describeContract } from "../../server/http/openapi.ts";
 import { api } from "../../shared/api/index.ts";
 import { payloads } from "../../shared/events.ts";
 
 type Json = Record<string, unknown>;
-const document = openapiOf(api, "https://pay.example.com") as {
+const document = describeContract(api, "https://pay.example.com") as {
   paths: Record<string, Record<string, { operationId: string; requestBody?: Json; responses: Record<string, Json> }>>;
   webhooks: Record<string, { post: { requestBody: Json } }>;
   components: { schemas: Record<string, Json> };

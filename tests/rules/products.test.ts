@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { checkPrices, type PriceGround, type PriceWanted } from "../../server/products/price-rules.ts";
-import { type PriceRow, planPrice, priceOut, sortColumns } from "../../server/products/rules.ts";
+import { checkPrices, type PriceWanted, type PricingContext } from "../../server/products/price-rules.ts";
+import { computeSortColumns, type PriceRow, planPrice, serializePrice } from "../../server/products/rules.ts";
 import { ProductPriceCreate } from "../../shared/api/prices.ts";
 import { currencies } from "../../shared/currencies.ts";
-import { maximumAmount, minimumAmount } from "../../shared/money.ts";
+import { getMaximumAmount, getMinimumAmount } from "../../shared/money.ts";
 
 const meter = "00000000-0000-7000-8000-00000000000a";
-const ground: PriceGround = {
+const ground: PricingContext = {
   recurring: false,
   currency: "usd",
   seats_enabled: true,
@@ -23,9 +23,9 @@ const metered = (more: object = {}) =>
 const seats = (tiers: object[], more: object = {}) =>
   price({ amount_type: "seat_based", seat_tiers: { tiers }, ...more });
 const openTier = { min_seats: 1, max_seats: null, price_per_seat: 1000 };
-const check = (prices: PriceWanted[], more: Partial<PriceGround> = {}) =>
+const check = (prices: PriceWanted[], more: Partial<PricingContext> = {}) =>
   checkPrices(prices, { ...ground, ...more }).map(({ loc, type, msg }) => ({ at: loc.slice(1).join("."), type, msg }));
-const places = (prices: PriceWanted[], more: Partial<PriceGround> = {}) =>
+const places = (prices: PriceWanted[], more: Partial<PricingContext> = {}) =>
   check(prices, more).map(({ at, type }) => `${at} ${type}`);
 
 const row = (values: Partial<PriceRow>): PriceRow => ({
@@ -83,12 +83,12 @@ describe("amounts of a price", () => {
     fc.assert(
       fc.property(fc.constantFrom(...currencies), (currency) => {
         const at = (amount: number) => places([fixed(amount, { price_currency: currency })], { currency });
-        expect(at(minimumAmount(currency))).toEqual([]);
-        expect(at(maximumAmount(currency))).toEqual([]);
-        expect(at(minimumAmount(currency) - 1)).toEqual(["prices.0.price_amount minimum_price"]);
-        expect(at(maximumAmount(currency) + 1)).toEqual(["prices.0.price_amount maximum_price"]);
+        expect(at(getMinimumAmount(currency))).toEqual([]);
+        expect(at(getMaximumAmount(currency))).toEqual([]);
+        expect(at(getMinimumAmount(currency) - 1)).toEqual(["prices.0.price_amount minimum_price"]);
+        expect(at(getMaximumAmount(currency) + 1)).toEqual(["prices.0.price_amount maximum_price"]);
         // What is accepted fits the column it is kept in.
-        expect(maximumAmount(currency)).toBeLessThanOrEqual(2_147_483_647);
+        expect(getMaximumAmount(currency)).toBeLessThanOrEqual(2_147_483_647);
       }),
       { numRuns: currencies.length * 2 },
     );
@@ -102,7 +102,8 @@ describe("amounts of a price", () => {
       created_at: new Date(0),
       source: "catalog" as const,
     };
-    const plan = (currency: string) => planPrice(custom() as never, place, { currency, minimumAmount }).minimum_amount;
+    const plan = (currency: string) =>
+      planPrice(custom() as never, place, { currency, minimumAmount: getMinimumAmount }).minimum_amount;
     expect([plan("usd"), plan("jpy"), plan("huf")]).toEqual([50, 80, 17_500]);
   });
 });
@@ -139,7 +140,10 @@ describe("seat tiers", () => {
       created_at: new Date(0),
       source: "catalog" as const,
     };
-    const planned = planPrice(seats([tier(11, 20), tier(3, 10)]) as never, place, { currency: "usd", minimumAmount });
+    const planned = planPrice(seats([tier(11, 20), tier(3, 10)]) as never, place, {
+      currency: "usd",
+      minimumAmount: getMinimumAmount,
+    });
     expect(planned.seat_tiers).toMatchObject({ minimum_seats: 3, maximum_seats: 20, seat_tier_type: "volume" });
   });
 });
@@ -220,28 +224,28 @@ test("PRD-35: a product is sorted by its oldest price on sale: free before all, 
   ];
   for (const [values, sort_amount] of kinds) {
     const sort_amount_type = values.amount_type ?? "fixed";
-    expect(sortColumns([at(2, { price_amount: 5 }), at(1, values)])).toEqual({ sort_amount_type, sort_amount });
+    expect(computeSortColumns([at(2, { price_amount: 5 }), at(1, values)])).toEqual({ sort_amount_type, sort_amount });
   }
   // Of prices made at once, the first.
   const together = [row({ id: "b", price_amount: 2 }), row({ id: "a", price_amount: 1 })];
-  expect(sortColumns(together).sort_amount).toBe(1);
+  expect(computeSortColumns(together).sort_amount).toBe(1);
 });
 
 describe("prices as they are answered", () => {
   test("PRD-36: type and interval mirror the product", () => {
-    expect(priceOut(row({}), { recurring_interval: null })).toMatchObject({
+    expect(serializePrice(row({}), { recurring_interval: null })).toMatchObject({
       type: "one_time",
       recurring_interval: null,
     });
-    expect(priceOut(row({}), { recurring_interval: "month" })).toMatchObject({
+    expect(serializePrice(row({}), { recurring_interval: "month" })).toMatchObject({
       type: "recurring",
       recurring_interval: "month",
     });
   });
 
   test("PRD-09: free stays its own kind, and bears no amount", () => {
-    expect(priceOut(row({ amount_type: "free", price_amount: null }), { recurring_interval: null })).not.toHaveProperty(
-      "price_amount",
-    );
+    expect(
+      serializePrice(row({ amount_type: "free", price_amount: null }), { recurring_interval: null }),
+    ).not.toHaveProperty("price_amount");
   });
 });

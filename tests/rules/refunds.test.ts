@@ -10,11 +10,11 @@ import {
 import {
   checkRefund,
   computeTaxShare,
-  countsOf,
   fitShare,
+  getCounts,
+  getProcessorReason,
   moves,
   planOutcome,
-  processorReason,
   type RefundRow,
   refund_again_ms,
   splitTotal,
@@ -22,7 +22,7 @@ import {
 } from "../../server/refunds/rules.ts";
 import { type Refund, refundReasons, refundStatuses } from "../../shared/api/refunds.ts";
 import type { ApiError } from "../../shared/errors.ts";
-import { divideHalfAway, fractionHalfEven } from "../../shared/money.ts";
+import { divideHalfAway, roundFractionHalfEven } from "../../shared/money.ts";
 
 type Sold = Partial<
   Pick<OrderRow, "applied_balance_amount" | "refunded_amount" | "refunded_tax_amount" | "status" | "discount_amount">
@@ -107,14 +107,14 @@ describe("what may be refunded, and the tax that goes with it (RFD-04, RFD-05)",
   ])("%j leaves %j", (more, left) => expect(computeRefundable(orderOf(1000, 250, more))).toEqual(left));
 
   test("the half goes to the even unit, and everything else to the nearer one", () => {
-    expect([1, 3, 5, 7].map((part) => fractionHalfEven(1, part, 2))).toEqual([0, 2, 2, 4]);
+    expect([1, 3, 5, 7].map((part) => roundFractionHalfEven(1, part, 2))).toEqual([0, 2, 2, 4]);
     fc.assert(
       fc.property(
         fc.nat({ max: 99_999_999 }),
         fc.nat({ max: 99_999_999 }),
         fc.integer({ min: 1, max: 99_999_999 }),
         (amount, part, total) => {
-          const even = fractionHalfEven(amount, part, total);
+          const even = roundFractionHalfEven(amount, part, total);
           const away = Number(divideHalfAway(BigInt(amount) * BigInt(part), BigInt(total)));
           const isTie = (BigInt(amount) * BigInt(part) * 2n) % BigInt(total) === 0n;
           if (!isTie) expect(even).toBe(away);
@@ -124,9 +124,9 @@ describe("what may be refunded, and the tax that goes with it (RFD-04, RFD-05)",
       ),
       { numRuns: 2000 },
     );
-    expect(() => fractionHalfEven(-1, 1, 2)).toThrow(RangeError);
-    expect(() => fractionHalfEven(1, 1, 0)).toThrow(RangeError);
-    expect(() => fractionHalfEven(1.5, 1, 2)).toThrow(RangeError);
+    expect(() => roundFractionHalfEven(-1, 1, 2)).toThrow(RangeError);
+    expect(() => roundFractionHalfEven(1, 1, 0)).toThrow(RangeError);
+    expect(() => roundFractionHalfEven(1.5, 1, 2)).toThrow(RangeError);
   });
 });
 
@@ -188,8 +188,8 @@ function play(start: OrderRow, steps: readonly Step[]) {
       ...row,
       ...planOutcome(row, { status, processor_id: "re_1", failure_reason: null }, new Date(0)),
     };
-    const before = countsOf(row);
-    let share = countsOf(planned);
+    const before = getCounts(row);
+    let share = getCounts(planned);
     if (planned.status !== row.status && share.amount + share.tax_amount > 0) {
       share = fitShare(computeRefundable(order), share);
       Object.assign(planned, share);
@@ -231,7 +231,7 @@ test("over any sequence, what went back never exceeds what was paid, is what the
       (net, tax, balance, sequence) => {
         const start = orderOf(net, tax, { applied_balance_amount: Math.max(balance, -net) });
         const { order, all } = play(start, sequence);
-        const given = all.map(countsOf);
+        const given = all.map(getCounts);
         const [sum, taxes] = [given.reduce((a, b) => a + b.amount, 0), given.reduce((a, b) => a + b.tax_amount, 0)];
         expect([order.refunded_amount, order.refunded_tax_amount]).toEqual([sum, taxes]);
         expect(sum + taxes).toBeLessThanOrEqual(computeTotals(start).due_amount);
@@ -298,10 +298,10 @@ describe("states (RFD-08, RFD-09)", () => {
 
   test("a pending one does not count, nor does surplus money that never paid the order", () => {
     const none = { amount: 0, tax_amount: 0 };
-    expect(countsOf(refundOf({ status: "succeeded" }))).toEqual({ amount: 100, tax_amount: 20 });
+    expect(getCounts(refundOf({ status: "succeeded" }))).toEqual({ amount: 100, tax_amount: 20 });
     for (const status of ["pending", "failed", "canceled"] as const)
-      expect(countsOf(refundOf({ status }))).toEqual(none);
-    expect(countsOf(refundOf({ status: "succeeded", is_surplus: true }))).toEqual(none);
+      expect(getCounts(refundOf({ status }))).toEqual(none);
+    expect(getCounts(refundOf({ status: "succeeded", is_surplus: true }))).toEqual(none);
   });
 
   test("more than was refunded is not taken back", () => {
@@ -320,7 +320,7 @@ describe("states (RFD-08, RFD-09)", () => {
 
   test("each reason has its word at the processor", () => {
     const reasons = [...refundReasons, "dispute_prevention"] as const;
-    expect(reasons.map((reason) => `${reason}: ${processorReason(reason)}`)).toEqual([
+    expect(reasons.map((reason) => `${reason}: ${getProcessorReason(reason)}`)).toEqual([
       "duplicate: duplicate",
       "fraudulent: fraudulent",
       "customer_request: requested_by_customer",

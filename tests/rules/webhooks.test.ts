@@ -7,14 +7,14 @@ import { Webhook } from "standardwebhooks";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import {
   checkAddress,
+  findReach,
+  findRefusal,
   isPublicAddress,
   post,
-  reachOf,
-  refusalOf,
   reply_length_max,
 } from "../../server/lib/outbound.ts";
-import { legacyProfile, versionedProfile } from "../../server/lib/profiles.ts";
-import { chatBody, isQuiet } from "../../server/webhooks/messages.ts";
+import { getVersionedProfile, legacyProfile } from "../../server/lib/profiles.ts";
+import { isQuiet, writeChatBody } from "../../server/webhooks/messages.ts";
 import * as rules from "../../server/webhooks/rules.ts";
 import { eventTypes } from "../../shared/event-types.ts";
 
@@ -89,14 +89,14 @@ describe("where webhooks may be sent (WHK-01)", () => {
     "metadata.google.internal",
   ];
   test.each(refused)("https://%s is refused", async (host) => {
-    const refusal = refusalOf(`https://${host}/hook`, away);
+    const refusal = findRefusal(`https://${host}/hook`, away);
     expect(refusal).toMatch(/^The address must /);
     expect(await checkAddress(`https://${host}:8443/hook`, away)).toBe(refusal);
     // Nothing was tried: what cannot be reached has no code either, but another text.
     expect(await post(`https://${host}/hook`, {}, "{}", away)).toEqual({ http_code: null, text: refusal });
   });
   test.each(["8.8.8.8", "[2606:4700::1111]", "example.com", "hooks.example.com."])("https://%s is allowed", (host) => {
-    expect(refusalOf(`https://${host}/hook`, away)).toBeUndefined();
+    expect(findRefusal(`https://${host}/hook`, away)).toBeUndefined();
   });
   test.each([
     "http://example.com/",
@@ -106,12 +106,12 @@ describe("where webhooks may be sent (WHK-01)", () => {
     "example.com",
     "",
     "https://",
-  ])("%s is no address for a webhook", (text) => expect(refusalOf(text, away)).toBeTypeOf("string"));
+  ])("%s is no address for a webhook", (text) => expect(findRefusal(text, away)).toBeTypeOf("string"));
   test("only a server on a developer's own machine calls that machine", () => {
-    expect(reachOf({ development: true }).private_allowed).toBe(true);
-    expect(reachOf({ development: false }).private_allowed).toBe(false);
-    expect(refusalOf("http://localhost:3000/hook", home)).toBeUndefined();
-    expect(refusalOf("ftp://localhost/", home)).toBeTypeOf("string");
+    expect(findReach({ development: true }).private_allowed).toBe(true);
+    expect(findReach({ development: false }).private_allowed).toBe(false);
+    expect(findRefusal("http://localhost:3000/hook", home)).toBeUndefined();
+    expect(findRefusal("ftp://localhost/", home)).toBeTypeOf("string");
   });
   test.each([
     ["127.0.0.1"],
@@ -240,10 +240,10 @@ describe("signature", () => {
     "whsec_own+secret/with=signs of thirty-two",
     "ü".repeat(32),
   ])("passes the Standard Webhooks library and each official SDK: %s (WHK-07)", async (secret) => {
-    const now = rules.unixSeconds(new Date());
+    const now = rules.toUnixSeconds(new Date());
     const data = { id: "3fa85f64-5717-4562-b3fc-2c963f66afa6" };
     const body = JSON.stringify({ type: "made.up", timestamp: new Date().toISOString(), data });
-    const headers = rules.headersOf(secret, "event-1", now, body);
+    const headers = rules.buildHeaders(secret, "event-1", now, body);
     expect(headers["content-type"]).toBe("application/json");
     expect(headers["user-agent"]).toBe("floe webhooks");
     const base64 = Buffer.from(secret, "utf8").toString("base64");
@@ -343,11 +343,11 @@ describe("attempts", () => {
 });
 
 describe("what an endpoint is sent", () => {
-  const versioned = versionedProfile("2027-01");
+  const versioned = getVersionedProfile("2027-01");
   test("are the types its client can read (contract 1.2)", () => {
-    expect(rules.known({ generation: "legacy" }, eventTypes)).toHaveLength(27);
-    expect(rules.known({ generation: "open" }, eventTypes)).toHaveLength(35);
-    expect(rules.known({ generation: "versioned" }, eventTypes)).toHaveLength(42);
+    expect(rules.selectKnown({ generation: "legacy" }, eventTypes)).toHaveLength(27);
+    expect(rules.selectKnown({ generation: "open" }, eventTypes)).toHaveLength(35);
+    expect(rules.selectKnown({ generation: "versioned" }, eventTypes)).toHaveLength(42);
     expect(rules.knows({ generation: "legacy" }, "checkout.expired")).toBe(false);
     expect(rules.knows({ generation: "open" }, "subscription.cycled")).toBe(false);
     expect(rules.knows({ generation: "versioned" }, "made.up")).toBe(false);
@@ -359,10 +359,10 @@ describe("what an endpoint is sent", () => {
       billing_reason: "subscription_meter_cycle",
       metadata: { billing_reason: "subscription_meter_cycle" },
     };
-    expect(rules.rawBody(versioned, { type: "order.paid", created_at, data })).toBe(
+    expect(rules.writeRawBody(versioned, { type: "order.paid", created_at, data })).toBe(
       `{"type":"order.paid","timestamp":"2026-06-01T12:00:00.123Z","data":${JSON.stringify(data)}}`,
     );
-    expect(JSON.parse(rules.rawBody(legacyProfile, { type: "order.paid", created_at, data })).data).toEqual({
+    expect(JSON.parse(rules.writeRawBody(legacyProfile, { type: "order.paid", created_at, data })).data).toEqual({
       ...data,
       billing_reason: "subscription_cycle",
     });
@@ -381,17 +381,17 @@ describe("chat formats (WHK-21)", () => {
     invoice_number: "F-0001",
   };
   test("an order says product, amount and customer", () => {
-    const discord = JSON.parse(chatBody("discord", { type: "order.paid", created_at, data: order }, "Acme"));
+    const discord = JSON.parse(writeChatBody("discord", { type: "order.paid", created_at, data: order }, "Acme"));
     expect(discord.content).toBe("Order paid in Acme: <@everyone> Pro & Co, $19.00");
     expect(discord.allowed_mentions).toEqual({ parse: [] });
     expect(discord.embeds[0]).toMatchObject({ title: "Order paid", color: expect.any(Number) });
     expect(discord.embeds[0].fields).toContainEqual({ name: "Amount", value: "$19.00", inline: true });
-    const slack = JSON.parse(chatBody("slack", { type: "order.paid", created_at, data: order }, "Acme"));
+    const slack = JSON.parse(writeChatBody("slack", { type: "order.paid", created_at, data: order }, "Acme"));
     expect(slack.text).toBe("Order paid in Acme: &lt;@everyone&gt; Pro &amp; Co, $19.00");
     expect(slack.blocks[1].fields).toContainEqual({ type: "mrkdwn", text: "*Customer*\nada@example.com" });
   });
   test("anything else says its type, its object and the organization", () => {
-    const text = chatBody("slack", { type: "product.created", created_at, data: { id: "p1" } }, "Acme");
+    const text = writeChatBody("slack", { type: "product.created", created_at, data: { id: "p1" } }, "Acme");
     expect(JSON.parse(text)).toMatchObject({
       text: "product.created in Acme",
       blocks: [{}, { fields: [{ text: "*Object*\np1" }] }],

@@ -5,7 +5,7 @@ import postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openPostgres } from "../../server/lib/database.ts";
 import { findOutage, unreachable } from "../../server/lib/unreachable.ts";
-import { codeOf } from "../../shared/errors.ts";
+import { getCode } from "../../shared/errors.ts";
 import { eventually } from "../support/eventually.ts";
 import { type Postgres, startPostgres } from "../support/postgres.ts";
 import { type Program, spawnProgram } from "../support/programs.ts";
@@ -176,7 +176,7 @@ test("a database that ends its connections, dies and comes back: 503 meanwhile, 
       expect(await answerOf(await asked("GET", "/api/auth/get-session", { token: at.session }))).toEqual({
         status: 503,
         retryAfter: "1",
-        json: { code: codeOf(detail), message: detail },
+        json: { code: getCode(detail), message: detail },
       });
       expect((await asked("GET", "/readyz")).status).toBe(503);
       expect((await asked("GET", "/healthz")).status).toBe(200);

@@ -1,6 +1,6 @@
 import { eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { zoneAt } from "../../server/letters/rules.ts";
+import { findZone } from "../../server/letters/rules.ts";
 import { runSweeps } from "../../server/lib/sweeps.ts";
 import { mails } from "../../server/lib/tables.ts";
 import { organization } from "../../server/organizations/tables.ts";
@@ -271,10 +271,10 @@ describe("who is told, and how", () => {
     expect(failed?.text).toContain(
       "am 8. Januar 2027 um 01:00 MEZ wieder versucht, zuletzt bis 27. Januar 2027 um 01:01 MEZ",
     );
-    expect(zoneAt("US", new Date())).toBe("UTC");
-    expect(zoneAt("ES", new Date())).toBe("UTC");
-    expect(zoneAt("IN", new Date())).toBe("Asia/Calcutta");
-    expect(zoneAt("__proto__", new Date())).toBe("UTC");
+    expect(findZone("US", new Date())).toBe("UTC");
+    expect(findZone("ES", new Date())).toBe("UTC");
+    expect(findZone("IN", new Date())).toBe("Asia/Calcutta");
+    expect(findZone("__proto__", new Date())).toBe("UTC");
   });
 
   test("nobody whose customer was deleted or erased, and nothing twice though two servers look", async () => {

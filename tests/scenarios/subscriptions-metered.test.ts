@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { transact } from "../../server/lib/unit-of-work.ts";
-import { creditMeter } from "../../server/meters/credits.ts";
+import { addCredit } from "../../server/meters/credits.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { countQueries } from "../support/queries.ts";
 import { cards, openShop } from "../support/story.ts";
@@ -67,7 +67,7 @@ async function open({ func = "sum", unit_amount = "0.3", cap_amount = null as nu
   const key = { organization_id: shop.seller.organization_id, customer_id, meter_id: meter.id };
   const credit = (units: number) =>
     transact(floe.deps, (tx) =>
-      creditMeter(tx, floe.deps, { ...key, source: { kind: "test", id: "a" }, units, rollover: false }),
+      addCredit(tx, floe.deps, { ...key, source: { kind: "test", id: "a" }, units, rollover: false }),
     );
   const meters = async () =>
     (await shop.get(id)).meters.map((one) => [one.consumed_units, one.credited_units, one.amount]);

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { transact } from "../../server/lib/unit-of-work.ts";
-import { creditMeter } from "../../server/meters/credits.ts";
+import { addCredit } from "../../server/meters/credits.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { openShop } from "../support/story.ts";
 
@@ -284,7 +284,7 @@ test("what is billed, and every balance, is what a recount of the raw events by 
             const key = { organization_id, customer_id: people[one.who] ?? "", meter_id: String(meter.id) };
             const credit = { ...key, source: { kind: "test", id: "a" }, units, rollover };
             const clock = { now: () => now };
-            await transact(floe.deps, (tx) => creditMeter(tx, { ...floe.deps, clock }, credit));
+            await transact(floe.deps, (tx) => addCredit(tx, { ...floe.deps, clock }, credit));
             rules.credit(one.who, units, rollover);
           } else if (one.kind === "seat") {
             if (!seated) continue;

@@ -1,7 +1,7 @@
 import { eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { transact } from "../../server/lib/unit-of-work.ts";
-import { creditMeter } from "../../server/meters/credits.ts";
+import { addCredit } from "../../server/meters/credits.ts";
 import { customerMeterValues } from "../../server/meters/tables.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { openShop } from "../support/story.ts";
@@ -89,7 +89,7 @@ async function open({
     (await shop.get(of)).meters.map((one) => [one.consumed_units, one.credited_units, one.amount]);
   const credit = (customer_id: string, units: number, rollover = false) =>
     transact(floe.deps, (tx) =>
-      creditMeter(tx, floe.deps, {
+      addCredit(tx, floe.deps, {
         ...{ organization_id, customer_id, meter_id: meter.id, units, rollover },
         source: { kind: "test", id: "a" },
       }),

@@ -1,6 +1,6 @@
 /** Every call that the account side answers: better-auth's with its plugins', and our own routes. */
 import { betterAuth } from "better-auth";
-import { pluginsOf } from "../../server/accounts/plugins.ts";
+import { createPlugins } from "../../server/accounts/plugins.ts";
 import type { Floe } from "./floe.ts";
 
 export type Endpoint = { method: "GET" | "POST"; path: string };
@@ -10,7 +10,7 @@ export function endpointsOf(floe: Pick<Floe, "deps" | "url" | "app">): Endpoint[
   const { api } = betterAuth({
     secret: floe.deps.config.secret,
     baseURL: floe.url,
-    plugins: pluginsOf(floe.deps, {} as never, {} as never),
+    plugins: createPlugins(floe.deps, {} as never, {} as never),
   });
   const theirs = (Object.values(api) as Described[]).flatMap(({ path, options }) =>
     path === undefined ? [] : [options?.method ?? []].flat().map((method) => `${method} ${path}`),

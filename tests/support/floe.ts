@@ -8,9 +8,9 @@ import { findDifferences } from "../../bench/recompute.ts";
 import { type Auth, createAuth } from "../../server/accounts/auth.ts";
 import type { PasswordRecipe } from "../../server/accounts/sign-in/passwords.ts";
 import { buildApp } from "../../server/app.ts";
-import { keepsBooks } from "../../server/books.ts";
 import { type Config, completeConfig, readSettings } from "../../server/config.ts";
 import { identifyCustomer } from "../../server/customer-sessions/service.ts";
+import { hasFinancialRecords } from "../../server/financial-records.ts";
 import type { Deps, Identity } from "../../server/lib/context.ts";
 import { openPostgres } from "../../server/lib/database.ts";
 import { openJobs } from "../../server/lib/jobs.ts";
@@ -186,7 +186,7 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
   const { processor: own } = deps;
   deps.processors = { own, tax: deps.taxCalculator, test: own.test ? own : processors.test };
   const auth = createAuth(deps, {
-    keepsBooks,
+    hasFinancialRecords: hasFinancialRecords,
     identifyCustomer: options.identifyCustomer ?? identifyCustomer,
     ...(options.productionPasswords ? {} : { passwordRecipe: quick }),
   });

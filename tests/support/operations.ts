@@ -2,7 +2,7 @@
 import type { z } from "zod";
 import { events } from "../../server/lib/tables.ts";
 import { type Api, api } from "../../shared/api/index.ts";
-import { urlOf } from "../../shared/client.ts";
+import { formatUrl } from "../../shared/client.ts";
 import type { Operation } from "../../shared/contract.ts";
 import { type Floe, type Seller, start } from "./floe.ts";
 import { newId } from "./ids.ts";
@@ -71,7 +71,7 @@ export async function startOperations() {
 
   async function call(entry: Entry, sent: Sent = {}, at: Floe = floe) {
     const body = "body" in sent ? sent.body : sampleOf(entry);
-    const url = urlOf(entry.op.path, {
+    const url = formatUrl(entry.op.path, {
       params: sent.params ?? paramsOf(entry),
       query: sent.query ?? queryOf[entry.title] ?? {},
     });

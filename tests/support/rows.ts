@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { inArray } from "drizzle-orm";
 import { checkoutSecrets, checkouts } from "../../server/checkouts/tables.ts";
 import { queueMail } from "../../server/lib/mail.ts";
-import { hashesOf } from "../../server/lib/secrets.ts";
+import { hashWithEach } from "../../server/lib/secrets.ts";
 import { transact } from "../../server/lib/unit-of-work.ts";
 import { linkCard } from "../../server/subscriptions/card-link.ts";
 import type { Api } from "../../shared/api/index.ts";
@@ -99,7 +99,7 @@ export const isOpenedBy = ({ db, config }: Floe["deps"], client_secret: string) 
     db
       .select({ id: checkoutSecrets.checkout_id })
       .from(checkoutSecrets)
-      .where(inArray(checkoutSecrets.secret_hash, hashesOf(config.secrets, client_secret))),
+      .where(inArray(checkoutSecrets.secret_hash, hashWithEach(config.secrets, client_secret))),
   );
 
 /** A buyer goes to their bank about an order; answers the dispute. */

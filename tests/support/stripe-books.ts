@@ -1,10 +1,10 @@
 /** The books of the stand-in: Stripe's objects with the states and rules that floe meets, and the events that they cause. */
 import type Stripe from "stripe";
 import {
+  findSavedOutcome,
+  findSetupOutcome,
   outcomes,
   refundStatuses,
-  savedOutcome,
-  setupOutcome,
   testMethods,
 } from "../../server/processors/test-cards.ts";
 import type { Known } from "./stripe-description.ts";
@@ -196,7 +196,7 @@ export function openBooks(now: () => number, told: (event: Happened) => void) {
     if (amount < least_amount) throw invalid("Amount must convert to at least 50 cents.", "amount_too_small", "amount");
     if (off_session && !body.customer) throw invalid("You must provide a customer when charging off session.");
     const { id, card } = methodOf(body as Terms, setup_future_usage);
-    const outcome = (off_session ? savedOutcome(card.scenario) : outcomes[card.scenario]) ?? outcomes.success;
+    const outcome = (off_session ? findSavedOutcome(card.scenario) : outcomes[card.scenario]) ?? outcomes.success;
     if (!outcome) throw new Error("There is no such scenario.");
     const error = outcome.decline && {
       type: "card_error",
@@ -239,7 +239,7 @@ export function openBooks(now: () => number, told: (event: Happened) => void) {
 
   function setUp(body: Stripe.SetupIntentCreateParams): Intent {
     const { id, card } = methodOf(body as Terms, body.usage ?? "off_session");
-    const outcome = setupOutcome(card.scenario) ?? outcomes.success;
+    const outcome = findSetupOutcome(card.scenario) ?? outcomes.success;
     if (!outcome) throw new Error("There is no such scenario.");
     const error = outcome.decline && {
       type: "card_error",

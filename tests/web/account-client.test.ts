@@ -179,7 +179,7 @@ describe("checkout", () => {
 
   test("sends the request with redirect false and this page's origin, and opens the url in the overlay", async () => {
     answers["/api/auth/checkout"] = { json: { url: "https://pay.example/checkout/1", redirect: false } };
-    const { url } = await client.checkout({ products: ["p1"], metadata: { from: "test" } }, { theme: "dark" });
+    const { url } = await client.startCheckout({ products: ["p1"], metadata: { from: "test" } }, { theme: "dark" });
     expect(bodies["/api/auth/checkout"]).toEqual({
       products: ["p1"],
       metadata: { from: "test" },
@@ -192,7 +192,7 @@ describe("checkout", () => {
 
   test("raises the message of the server's error, and opens nothing", async () => {
     answers["/api/auth/checkout"] = { status: 401, json: { code: "UNAUTHORIZED", message: "Sign in to buy." } };
-    await expect(client.checkout({ slug: "guide" })).rejects.toThrow("Sign in to buy.");
+    await expect(client.startCheckout({ slug: "guide" })).rejects.toThrow("Sign in to buy.");
     expect(opened).toEqual([]);
   });
 });

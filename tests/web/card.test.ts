@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { safePath } from "../../web/account/onward.ts";
-import { brandOf, cardFaults, formatExpiry, formatNumber, readExpiry } from "../../web/card.ts";
+import { chooseSafePath } from "../../web/account/onward.ts";
+import { findBrand, findCardFaults, formatExpiry, formatNumber, readExpiry } from "../../web/card.ts";
 import { match } from "../../web/router.tsx";
 import { words } from "../../web/words/en.ts";
 
@@ -18,7 +18,7 @@ describe("a card as it is typed", () => {
     ["", "", ""],
   ])("%s is grouped as %s and known as '%s'", (typed, shown, brand) => {
     expect(formatNumber(typed)).toBe(shown);
-    expect(brandOf(typed).name).toBe(brand);
+    expect(findBrand(typed).name).toBe(brand);
   });
 
   test.each([
@@ -37,18 +37,20 @@ describe("a card as it is typed", () => {
   test("an expiry date counts to the end of its month", () => {
     const today = new Date(2026, 10, 21);
     const card = { card_number: "4242 4242 4242 4242", card_cvc: "123" };
-    expect(cardFaults({ ...card, card_expiry: "11 / 26" }, words, today)).toEqual({});
-    expect(cardFaults({ ...card, card_expiry: "10 / 26" }, words, today)).toEqual({ card_expiry: "It has expired." });
+    expect(findCardFaults({ ...card, card_expiry: "11 / 26" }, words, today)).toEqual({});
+    expect(findCardFaults({ ...card, card_expiry: "10 / 26" }, words, today)).toEqual({
+      card_expiry: "It has expired.",
+    });
     expect(readExpiry("13 / 27")).toBeUndefined();
   });
 
   test("slips are found: a wrong digit, a number cut short, a short code", () => {
     const card = { card_number: "4242 4242 4242 4242", card_expiry: "12 / 40", card_cvc: "123" };
-    expect(cardFaults(card, words)).toEqual({});
-    expect(cardFaults({ ...card, card_number: "4242 4242 4242 4243" }, words).card_number).toMatch(/not valid/);
-    expect(cardFaults({ ...card, card_number: "4242 4242" }, words).card_number).toMatch(/incomplete/);
-    expect(cardFaults({ ...card, card_number: "3782 822463 10005" }, words).card_cvc).toBe("It has 4 digits.");
-    expect(Object.keys(cardFaults({ card_number: "", card_expiry: "", card_cvc: "" }, words))).toHaveLength(3);
+    expect(findCardFaults(card, words)).toEqual({});
+    expect(findCardFaults({ ...card, card_number: "4242 4242 4242 4243" }, words).card_number).toMatch(/not valid/);
+    expect(findCardFaults({ ...card, card_number: "4242 4242" }, words).card_number).toMatch(/incomplete/);
+    expect(findCardFaults({ ...card, card_number: "3782 822463 10005" }, words).card_cvc).toBe("It has 4 digits.");
+    expect(Object.keys(findCardFaults({ card_number: "", card_expiry: "", card_cvc: "" }, words))).toHaveLength(3);
   });
 });
 
@@ -77,6 +79,6 @@ describe("the router", () => {
     ["javascript:alert(1)", "/"],
     [null, "/"],
   ])("after signing in, %s leads to %s", (next, path) => {
-    expect(safePath(next, "/", "https://floe.example")).toBe(path);
+    expect(chooseSafePath(next, "/", "https://floe.example")).toBe(path);
   });
 });

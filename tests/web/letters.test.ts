@@ -1,20 +1,26 @@
 /** The mails of the account side, and those to buyers, as a mail program shows them. */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { changeMail, deletionMail, invitationMail, resetMail, verificationMail } from "../../server/accounts/mails.ts";
+import {
+  writeChangeMail,
+  writeDeletionMail,
+  writeInvitationMail,
+  writeResetMail,
+  writeVerificationMail,
+} from "../../server/accounts/mails.ts";
 import { type Letter, renderLetter } from "../../server/lib/letter.ts";
-import { disabledMail } from "../../server/webhooks/messages.ts";
+import { writeDisabledMail } from "../../server/webhooks/messages.ts";
 import { closePages, openChromium, openPage, seriousFaults } from "./support/chromium.ts";
 
 const to = "ada@example.com";
 const url = `https://pay.example.com/api/auth/verify-email?token=${"a.b-c".repeat(60)}&callbackURL=%2F`;
 const from = "https://pay.example.com";
 const letters: Record<string, Letter & { to: string }> = {
-  verification: verificationMail(to, url),
-  reset: resetMail(to, url),
-  change: changeMail(to, "new@example.com", url),
-  deletion: deletionMail(to, url),
-  invitation: invitationMail(to, "Ice & <Sea>", 'Olga "O"', url),
+  verification: writeVerificationMail(to, url),
+  reset: writeResetMail(to, url),
+  change: writeChangeMail(to, "new@example.com", url),
+  deletion: writeDeletionMail(to, url),
+  invitation: writeInvitationMail(to, "Ice & <Sea>", 'Olga "O"', url),
   // What of an order is in its mail is tested with the sale: here is how figures and several links look.
   "an order": {
     to,
@@ -37,7 +43,7 @@ const letters: Record<string, Letter & { to: string }> = {
       sent_by: "Gesendet von",
     },
   },
-  "webhook given up": disabledMail(to, "Ice", { id: "x", name: null, url: "https://hooks.example.com/secret" }),
+  "webhook given up": writeDisabledMail(to, "Ice", { id: "x", name: null, url: "https://hooks.example.com/secret" }),
 };
 
 let browser: Browser;

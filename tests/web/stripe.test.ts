@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { elementsOptions } from "../../web/stripe.ts";
+import { buildElementsOptions } from "../../web/stripe.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { type StripeStandIn, startStripe } from "../support/stripe-stand-in.ts";
 import { buildWeb } from "./support/build.ts";
@@ -310,7 +310,7 @@ test.each([
   ["paid and kept", { is_payment_required: true, is_payment_setup_required: true }, "payment", "off_session"],
   ["only kept", { is_payment_required: false, is_payment_setup_required: true }, "setup", "off_session"],
 ])("a card is collected as it is used: %s", (_name, flags, mode, setupFutureUsage) => {
-  const options = elementsOptions({ ...flags, total_amount: 1900, currency: "eur" });
+  const options = buildElementsOptions({ ...flags, total_amount: 1900, currency: "eur" });
   const amount = mode === "payment" ? { amount: 1900 } : {};
   expect(options).toEqual({ mode, ...amount, currency: "eur", setupFutureUsage });
 });

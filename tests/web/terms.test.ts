@@ -1,9 +1,16 @@
 /** What the checkout says of its figures: when what is charged, in the words of each language. */
 import { describe, expect, test } from "vitest";
-import { accentOf } from "../../web/accent.ts";
-import { levelsOf, limitsOf } from "../../web/portal/levels.ts";
+import { computeAccent } from "../../web/accent.ts";
+import { computeLevels, getLimits } from "../../web/portal/levels.ts";
 import { loadSpeech } from "../../web/speech.tsx";
-import { describeButton, describeOffer, describeSchedule, describeUse, linesOf, scheduleOf } from "../../web/terms.ts";
+import {
+  describeButton,
+  describeOffer,
+  describeSchedule,
+  describeUse,
+  getLines,
+  getSchedule,
+} from "../../web/terms.ts";
 import { words as german } from "../../web/words/de.ts";
 import { words as english } from "../../web/words/en.ts";
 import { words as french } from "../../web/words/fr.ts";
@@ -24,11 +31,11 @@ const off = (duration: "once" | "forever" | "repeating", duration_in_months?: nu
   return { discount, discount_amount: 400, net_amount: 1500, total_amount: 1500 };
 };
 const stepsOf = (checkout: FakeCheckout) =>
-  scheduleOf(checkout)?.steps.map(({ amount, from }) => [amount, from.toISOString().slice(0, 10)]);
+  getSchedule(checkout)?.steps.map(({ amount, from }) => [amount, from.toISOString().slice(0, 10)]);
 
 describe("what is charged later", () => {
   test("nothing, where something is bought once", () => {
-    expect(scheduleOf(makeCheckout("http://floe", {}))).toBeUndefined();
+    expect(getSchedule(makeCheckout("http://floe", {}))).toBeUndefined();
   });
 
   test.each([
@@ -62,10 +69,10 @@ describe("what is charged later", () => {
 
   test("tax that cannot be told yet is said to come on top", () => {
     const taxed = { tax_behavior: "exclusive" as const, tax_amount: 285, ...off("once"), total_amount: 1785 };
-    expect(scheduleOf(recurring(taxed))?.plus_tax).toBe(true);
-    expect(scheduleOf(recurring({ ...taxed, ...off("forever") }))?.plus_tax).toBe(false);
-    expect(scheduleOf(recurring({ tax_amount: null }))?.plus_tax).toBe(true);
-    expect(scheduleOf(recurring({ ...taxed, tax_behavior: "inclusive" }))?.plus_tax).toBe(false);
+    expect(getSchedule(recurring(taxed))?.plus_tax).toBe(true);
+    expect(getSchedule(recurring({ ...taxed, ...off("forever") }))?.plus_tax).toBe(false);
+    expect(getSchedule(recurring({ tax_amount: null }))?.plus_tax).toBe(true);
+    expect(getSchedule(recurring({ ...taxed, tax_behavior: "inclusive" }))?.plus_tax).toBe(false);
   });
 });
 
@@ -79,7 +86,7 @@ describe("what is said of it", () => {
     ["sv_SE", "Then 15,00 US$ a month from 28 February 2026, and 19,00 US$ a month from 30 April 2026."],
     ["no such locale", "Then $15.00 a month from February 28, 2026, and $19.00 a month from April 30, 2026."],
   ])("in %s", async (locale, text) => {
-    const said = describeSchedule(scheduleOf(recurring(off("repeating", 3))), "usd", await loadSpeech(locale));
+    const said = describeSchedule(getSchedule(recurring(off("repeating", 3))), "usd", await loadSpeech(locale));
     expect(said?.replace(/\s/g, " ")).toBe(text);
   });
 
@@ -110,8 +117,8 @@ describe("what is said of it", () => {
       { amount: 4000, seats: { count: 4, price: 1000 } },
       { amount: 1600, seats: { count: 2, price: 800 } },
     ];
-    expect(linesOf(made)).toEqual(lines);
-    expect(linesOf({ ...made, amount: 6000 })).toEqual([{ amount: 6000 }]);
+    expect(getLines(made)).toEqual(lines);
+    expect(getLines({ ...made, amount: 6000 })).toEqual([{ amount: 6000 }]);
     expect(describeOffer(made, made.product, await loadSpeech("en-US"))).toBe("From $8.00 per seat a month");
   });
 
@@ -137,7 +144,7 @@ test.each([
   ["#777777", "#000000"],
   ["#ffffff", "#000000"],
 ])("letters on a seller's %s are %s", (color, ink) => {
-  expect(accentOf(color)).toMatchObject({ "--accent": color, "--accent-ink": ink });
+  expect(computeAccent(color)).toMatchObject({ "--accent": color, "--accent-ink": ink });
 });
 
 describe("the languages", () => {
@@ -172,7 +179,7 @@ describe("what use is held against, on the customer's own page", () => {
     ["a highest value does not add up", pieces([5, 9], 9), 9, undefined],
     ["no pieces", pieces([]), 9, []],
   ])("%s", (_name, used, consumed, levels) => {
-    expect(levelsOf(used, consumed)).toEqual(levels);
+    expect(computeLevels(used, consumed)).toEqual(levels);
   });
 
   const priced = (price: object, status = "active") =>
@@ -194,7 +201,7 @@ describe("what use is held against, on the customer's own page", () => {
     ["what has ended", 0, [priced({ unit_amount: "1", cap_amount: 1 }, "canceled")], []],
     ["what costs nothing", 0, [priced({ unit_amount: "0", cap_amount: 100 })], []],
   ])("%s", (_name, credited, subscriptions, limits) => {
-    const found = limitsOf("m", credited, subscriptions as never);
+    const found = getLimits("m", credited, subscriptions as never);
     expect(found.map(({ units, cap }) => [units, cap?.amount ?? null])).toEqual(limits);
   });
 });

@@ -2,7 +2,7 @@ import { type ReactNode, useState } from "react";
 import { type Session, signing } from "../auth-client.ts";
 import { Notice } from "../parts/Notice.tsx";
 import { Frame, Shell } from "../parts/Shell.tsx";
-import { sentenceOf } from "./form.ts";
+import { getSentence } from "./form.ts";
 import { Link } from "./Link.tsx";
 import { useSignedIn } from "./use-store.ts";
 import "../account.css";
@@ -21,7 +21,7 @@ function SignOut() {
     const answer = await signing.out();
     // Loaded anew, so that nothing of this person stays in the page.
     if (answer.ok) location.assign("/sign-in");
-    else setFault(sentenceOf(answer.failure));
+    else setFault(getSentence(answer.failure));
   };
   return (
     <>

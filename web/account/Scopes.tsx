@@ -12,7 +12,7 @@ const words = (resource: string): string => {
 };
 
 /** The scopes of what is chosen; writing includes reading. */
-export const chosenScopes = (access: Access): string[] =>
+export const listChosenScopes = (access: Access): string[] =>
   Object.entries(access).flatMap(([resource, level]) => (level === "" ? [] : [`${resource}:${level}`]));
 
 /** What a key may do, resource by resource. */

@@ -23,7 +23,7 @@ export function useForm<Values extends Record<string, string>>(initial: Values) 
     /** A refusal beside the field that is meant: the service names the fault, not the field. */
     faultsOf: (failure: Failure, fields: [RegExp, keyof Values][]): Faults<Values> => {
       const found = failure.status === 429 ? undefined : fields.find(([name]) => name.test(failure.error));
-      return { [found?.[1] ?? "form"]: sentenceOf(failure) } as Faults<Values>;
+      return { [found?.[1] ?? "form"]: getSentence(failure) } as Faults<Values>;
     },
     /** The properties of the field of that name. */
     field: <Name extends keyof Values & string>(name: Name) => ({
@@ -52,16 +52,16 @@ export function useForm<Values extends Record<string, string>>(initial: Values) 
 }
 
 /** What is wrong with an e-mail address, as far as a page can tell. */
-export const addressFault = (text: string): string | undefined =>
+export const findAddressFault = (text: string): string | undefined =>
   /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(text.trim()) ? undefined : "Write it like name@example.com.";
 
 const password_length_min = 8;
 /** What is wrong with a password that is being chosen, as far as a page can tell. */
-export const newPasswordFault = (text: string): string | undefined =>
+export const findPasswordFault = (text: string): string | undefined =>
   text.length < password_length_min ? `Use at least ${password_length_min} characters.` : undefined;
 
 /** A refusal as a sentence for people. */
-export function sentenceOf({ status, detail, retry_after }: Failure): string {
+export function getSentence({ status, detail, retry_after }: Failure): string {
   if (status !== 429) return detail;
   if (retry_after === undefined) return "Too many tries. Wait a little, then try again.";
   const minutes = Math.ceil(retry_after / 60);
@@ -70,11 +70,11 @@ export function sentenceOf({ status, detail, retry_after }: Failure): string {
 }
 
 /** A text in a query: also what encodeURIComponent leaves be, though the service takes it for unsafe in a path. */
-export const encoded = (text: string): string =>
+export const encodeText = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*~]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
 
 /** A path with the page to go to afterwards. */
-export function withNext(path: string, next: string | null): string {
+export function addNext(path: string, next: string | null): string {
   if (next === null) return path.includes("?") ? path : `${path}?`;
-  return `${path}${path.includes("?") ? "&" : "?"}next=${encoded(next)}`;
+  return `${path}${path.includes("?") ? "&" : "?"}next=${encodeText(next)}`;
 }

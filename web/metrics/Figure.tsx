@@ -4,7 +4,7 @@ import { useSpeech } from "../speech.tsx";
 import type { Point } from "./Chart.tsx";
 import type { Measured, Question, Slug } from "./calls.ts";
 import { isStanding } from "./groups.ts";
-import { changeOf, periodFormat, writingOf } from "./numbers.ts";
+import { computeChange, createPeriodFormat, getWriting } from "./numbers.ts";
 import { useMetricsWords } from "./speech.tsx";
 
 const Chart = lazy(() => import("./Chart.tsx"));
@@ -57,8 +57,8 @@ export function Figure({ slug, drawn }: { slug: Slug; drawn: Drawn }) {
   const { question, measured, before, currency } = drawn;
   const { display_name, type } = measured.metrics[slug] ?? { display_name: slug, type: "scalar" };
   const name = words.names[slug] ?? display_name;
-  const writing = writingOf(type, currency, locale);
-  const begins = periodFormat(question.interval, question.timezone, locale);
+  const writing = getWriting(type, currency, locale);
+  const begins = createPeriodFormat(question.interval, question.timezone, locale);
   const points = measured.periods.map(
     (period, index): Point => ({
       begins: begins(period.timestamp),
@@ -71,7 +71,7 @@ export function Figure({ slug, drawn }: { slug: Slug; drawn: Drawn }) {
   const compared = (): string => {
     if (was === undefined) return "\u00a0";
     if (was === total) return words.same;
-    const change = changeOf(type, total, was);
+    const change = computeChange(type, total, was);
     if (change === undefined) return words.was(writing.full(was));
     const sign = { signDisplay: "exceptZero", maximumFractionDigits: 1 } as const;
     const options = type === "percentage" ? sign : { ...sign, style: "percent" as const };

@@ -1,11 +1,11 @@
-import { currencyDigits, formatMoney, formatUnitMoney } from "../../shared/money.ts";
+import { formatMoney, formatUnitMoney, getCurrencyDigits } from "../../shared/money.ts";
 import type { Interval } from "./calls.ts";
 
 /** How numbers of a metric are written: in full, and as short as an axis wants them. */
 export type Writing = { full: (value: number) => string; short: (value: number) => string };
 
 /** Numbers of a type that metrics have, in a currency, as a locale writes them. */
-export function writingOf(type: string, currency: string, locale: string): Writing {
+export function getWriting(type: string, currency: string, locale: string): Writing {
   const by = (options: Intl.NumberFormatOptions) => {
     const format = new Intl.NumberFormat(locale, options);
     return (value: number): string => format.format(value);
@@ -13,7 +13,7 @@ export function writingOf(type: string, currency: string, locale: string): Writi
   if (type === "percentage")
     return { full: by({ style: "percent", maximumFractionDigits: 1 }), short: by({ style: "percent" }) };
   if (type === "scalar") return { full: by({ maximumFractionDigits: 2 }), short: by({ notation: "compact" }) };
-  const unit = 10 ** currencyDigits(currency);
+  const unit = 10 ** getCurrencyDigits(currency);
   const money = by({ style: "currency", currency, notation: "compact", currencyDisplay: "narrowSymbol" });
   const isFine = type === "currency_sub_cent";
   return {
@@ -24,13 +24,17 @@ export function writingOf(type: string, currency: string, locale: string): Writi
 }
 
 /** How much more or less than before, as a share; of shares, in points of a hundred. Undefined where there was nothing before. */
-export function changeOf(type: string, value: number, before: number): number | undefined {
+export function computeChange(type: string, value: number, before: number): number | undefined {
   if (type === "percentage") return (value - before) * 100;
   return before === 0 ? undefined : (value - before) / Math.abs(before);
 }
 
 /** When a stretch of time began, as short as its interval allows. */
-export function periodFormat(interval: Interval, timeZone: string, locale: string): (timestamp: string) => string {
+export function createPeriodFormat(
+  interval: Interval,
+  timeZone: string,
+  locale: string,
+): (timestamp: string) => string {
   const parts: Record<Interval, Intl.DateTimeFormatOptions> = {
     hour: { weekday: "short", hour: "2-digit", minute: "2-digit" },
     day: { day: "numeric", month: "short", year: "numeric" },

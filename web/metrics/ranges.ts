@@ -7,22 +7,22 @@ const shown_days: Record<Interval, number> = { hour: 1, day: 30, week: 84, month
 export const intervals = Object.keys(shown_days) as Interval[];
 
 /** The day that it is in a time zone. */
-export const dayIn = (timeZone: string, at: string): string =>
+export const findDay = (timeZone: string, at: string): string =>
   new Intl.DateTimeFormat("sv-SE", { timeZone, dateStyle: "short" }).format(new Date(at));
 
 const moveDay = (day: string, count: number): string =>
   new Date(Date.parse(day) + count * day_ms).toISOString().slice(0, 10);
 
 /** The first day of what is shown of an interval up to a day. */
-export const firstDay = (interval: Interval, last: string): string => moveDay(last, 1 - shown_days[interval]);
+export const findFirstDay = (interval: Interval, last: string): string => moveDay(last, 1 - shown_days[interval]);
 
 /** How many days there are from the first to the last, both counted; NaN where one of them is none. */
-export const daysOf = ({ start_date, end_date }: Pick<Question, "start_date" | "end_date">): number =>
+export const countDays = ({ start_date, end_date }: Pick<Question, "start_date" | "end_date">): number =>
   (Date.parse(end_date) - Date.parse(start_date)) / day_ms + 1;
 
 /** As many days right before. */
-export function rangeBefore(question: Question): Question {
-  const days = daysOf(question);
+export function moveRangeBefore(question: Question): Question {
+  const days = countDays(question);
   const { start_date } = question;
   return { ...question, start_date: moveDay(start_date, -days), end_date: moveDay(start_date, -1) };
 }

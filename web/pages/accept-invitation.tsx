@@ -1,8 +1,8 @@
 import { useCallback, useEffect, useState } from "react";
-import { type Invitation, invitations } from "../account/calls.ts";
-import { sentenceOf, withNext } from "../account/form.ts";
+import { type Invitation, invitations } from "../account/account-api.ts";
+import { addNext, getSentence } from "../account/form.ts";
+import { formatMoment } from "../account/format.ts";
 import { useStore } from "../account/use-store.ts";
-import { moment } from "../account/words.ts";
 import type { Failure } from "../api.ts";
 import { type Session, session, signing } from "../auth-client.ts";
 import { Button } from "../parts/Button.tsx";
@@ -16,10 +16,10 @@ function SignedOut() {
       <h1>You are invited</h1>
       <p className="soft">Sign in, or make an account, with the e-mail address that the invitation was sent to.</p>
       <div className="row">
-        <a className="button" href={withNext("/sign-up", next)}>
+        <a className="button" href={addNext("/sign-up", next)}>
           Sign up
         </a>
-        <a className="button quiet" href={withNext("/sign-in", next)}>
+        <a className="button quiet" href={addNext("/sign-in", next)}>
           Sign in
         </a>
       </div>
@@ -33,9 +33,9 @@ function Unconfirmed({ email }: { email: string }) {
   const send = async (): Promise<void> => {
     setBusy(true);
     const next = location.pathname + location.search;
-    const answer = await signing.sendVerification(email, withNext("/verify-email?done=1", next));
+    const answer = await signing.sendVerification(email, addNext("/verify-email?done=1", next));
     setBusy(false);
-    setTold(answer.ok ? `We sent a link to ${email}.` : sentenceOf(answer.failure));
+    setTold(answer.ok ? `We sent a link to ${email}.` : getSentence(answer.failure));
   };
   return (
     <div className="card stack">
@@ -85,7 +85,7 @@ function Refused({ failure, signed }: { failure: Failure; signed: Session }) {
       <p className="soft">
         {gone
           ? "It has expired, was withdrawn, or has been answered already. Ask for a new one if you still want to join."
-          : sentenceOf(failure)}
+          : getSentence(failure)}
       </p>
       <div className="row">
         <a className="button quiet" href="/account">
@@ -137,7 +137,7 @@ function Question({ invitation, refused }: { invitation: Invitation; refused: (f
         </div>
         <div>
           <dt className="soft">Open until</dt>
-          <dd>{moment(expiresAt)}</dd>
+          <dd>{formatMoment(expiresAt)}</dd>
         </div>
       </dl>
       <div className="row">

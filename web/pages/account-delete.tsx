@@ -1,10 +1,10 @@
 import { useState } from "react";
+import { logins, profile } from "../account/account-api.ts";
 import { Confirm } from "../account/Confirm.tsx";
-import { logins, profile } from "../account/calls.ts";
-import { sentenceOf, useForm } from "../account/form.ts";
+import { getSentence, useForm } from "../account/form.ts";
 import { AccountPage, Section } from "../account/Layout.tsx";
-import { useAsked } from "../account/use-asked.ts";
-import { Whose } from "../account/Whose.tsx";
+import { PasswordManagerHint } from "../account/PasswordManagerHint.tsx";
+import { useQuery } from "../account/use-query.ts";
 import type { User } from "../auth-client.ts";
 import { Button } from "../parts/Button.tsx";
 import { Field } from "../parts/Field.tsx";
@@ -14,7 +14,7 @@ import { Notice } from "../parts/Notice.tsx";
 const gone = "/sign-in?deleted=1";
 
 function Delete({ user }: { user: User }) {
-  const { value: accounts, fault } = useAsked(logins.list);
+  const { value: accounts, fault } = useQuery(logins.list);
   const form = useForm({ password: "" });
   const [asking, setAsking] = useState(false);
   const [told, setTold] = useState<string>();
@@ -31,7 +31,7 @@ function Delete({ user }: { user: User }) {
       setRefused(
         /^SESSION_(EXPIRED|IS_NOT_FRESH|NOT_FRESH)/.test(error)
           ? "You signed in too long ago for this. Sign out, sign in again, and come back."
-          : sentenceOf(answer.failure),
+          : getSentence(answer.failure),
       );
       return undefined;
     }
@@ -65,7 +65,7 @@ function Delete({ user }: { user: User }) {
       {told && <Notice tone="good">{told}</Notice>}
       {hasPassword && (
         <form ref={form.ref} className="stack" noValidate onSubmit={(event) => void submit(event)}>
-          <Whose email={user.email} />
+          <PasswordManagerHint email={user.email} />
           <Field
             label="Password"
             type="password"

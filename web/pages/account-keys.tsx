@@ -1,13 +1,13 @@
 import { useCallback, useEffect, useRef, useState } from "react";
+import { AsyncList } from "../account/AsyncList.tsx";
+import { type Key, type KeyOwner, keys } from "../account/account-api.ts";
 import { Confirm } from "../account/Confirm.tsx";
-import { type Key, type KeyOwner, keys } from "../account/calls.ts";
-import { sentenceOf, useForm } from "../account/form.ts";
-import { Items } from "../account/Items.tsx";
+import { getSentence, useForm } from "../account/form.ts";
+import { formatDay } from "../account/format.ts";
 import { AccountPage, Section } from "../account/Layout.tsx";
-import { type Access, chosenScopes, ScopeFields } from "../account/Scopes.tsx";
-import { useAsked } from "../account/use-asked.ts";
+import { type Access, listChosenScopes, ScopeFields } from "../account/Scopes.tsx";
+import { useQuery } from "../account/use-query.ts";
 import { useStore } from "../account/use-store.ts";
-import { day } from "../account/words.ts";
 import { organizations } from "../auth-client.ts";
 import { Button } from "../parts/Button.tsx";
 import { Field, SelectField } from "../parts/Field.tsx";
@@ -77,14 +77,14 @@ function NewKey({
   const submit = form.submit(
     ({ name, reach }) => ({
       ...(name.trim() === "" && { name: "Say what it is for." }),
-      ...(reach === "some" && chosenScopes(access).length === 0 && { reach: "Choose at least one thing below." }),
+      ...(reach === "some" && listChosenScopes(access).length === 0 && { reach: "Choose at least one thing below." }),
     }),
     async ({ name, expires, reach }) => {
       const answer = await keys.create({
         ...owner,
         name: name.trim(),
         ...(Number(expires) > 0 && { expiresIn: Number(expires) }),
-        ...(reach === "some" && { scopes: chosenScopes(access) }),
+        ...(reach === "some" && { scopes: listChosenScopes(access) }),
       });
       if (!answer.ok) return form.faultsOf(answer.failure, [[/NAME/, "name"]]);
       made(answer.value);
@@ -130,15 +130,15 @@ function NewKey({
 
 function reachOf({ scopes, expiresAt, lastRequest }: Key): string {
   const reach = scopes.length > 3 ? `${scopes.length} scopes` : scopes.join(", ") || "no scopes";
-  const end = expiresAt ? `expires on ${day(expiresAt)}` : "does not expire";
-  return `${reach} · ${end} · ${lastRequest ? `last used on ${day(lastRequest)}` : "never used"}`;
+  const end = expiresAt ? `expires on ${formatDay(expiresAt)}` : "does not expire";
+  return `${reach} · ${end} · ${lastRequest ? `last used on ${formatDay(lastRequest)}` : "never used"}`;
 }
 
 type Made = { id: string; name: string; key: string };
 
 function Keys({ owner }: { owner: KeyOwner }) {
   const ask = useCallback(() => keys.list(owner), [owner]);
-  const { value, fault, reload } = useAsked(ask);
+  const { value, fault, reload } = useQuery(ask);
   const [making, setMaking] = useState(false);
   const [made, setMade] = useState<Made>();
   const [asking, setAsking] = useState<{ key: Key; how: "rotate" | "revoke" }>();
@@ -149,13 +149,13 @@ function Keys({ owner }: { owner: KeyOwner }) {
   };
   const rotate = async (key: Key): Promise<string | undefined> => {
     const answer = await keys.rotate(key.id);
-    if (!answer.ok) return sentenceOf(answer.failure);
+    if (!answer.ok) return getSentence(answer.failure);
     show(answer.value);
     return undefined;
   };
   const revoke = async (key: Key): Promise<string | undefined> => {
     const answer = await keys.revoke(key.id);
-    if (!answer.ok) return sentenceOf(answer.failure);
+    if (!answer.ok) return getSentence(answer.failure);
     if (made?.id === key.id) setMade(undefined);
     await reload();
     return undefined;
@@ -163,7 +163,7 @@ function Keys({ owner }: { owner: KeyOwner }) {
   return (
     <>
       {made && <Shown key={made.key} name={made.name} value={made.key} done={() => setMade(undefined)} />}
-      <Items label="Keys" value={value?.apiKeys} fault={fault} none="No keys yet.">
+      <AsyncList label="Keys" value={value?.apiKeys} fault={fault} none="No keys yet.">
         {value?.apiKeys.map((key) => (
           <li key={key.id}>
             <div>
@@ -183,7 +183,7 @@ function Keys({ owner }: { owner: KeyOwner }) {
             </div>
           </li>
         ))}
-      </Items>
+      </AsyncList>
       {making ? (
         <NewKey owner={owner} made={show} left={() => setMaking(false)} />
       ) : (

@@ -1,11 +1,11 @@
 import { useCallback, useState } from "react";
+import { AsyncList } from "../account/AsyncList.tsx";
+import { type Device, devices, type SignedInPlace, sessions } from "../account/account-api.ts";
 import { Confirm } from "../account/Confirm.tsx";
-import { type Device, devices, type SignedInPlace, sessions } from "../account/calls.ts";
-import { sentenceOf } from "../account/form.ts";
-import { Items } from "../account/Items.tsx";
+import { getSentence } from "../account/form.ts";
+import { formatMoment, readBrowserName } from "../account/format.ts";
 import { AccountPage, Section } from "../account/Layout.tsx";
-import { useAsked } from "../account/use-asked.ts";
-import { browserName, moment } from "../account/words.ts";
+import { useQuery } from "../account/use-query.ts";
 import type { Result } from "../api.ts";
 import { Button } from "../parts/Button.tsx";
 
@@ -21,8 +21,8 @@ type Asking = {
 const nameOf = ({ clientName, clientId }: Device): string => clientName ?? clientId;
 
 function Places({ own }: { own: string }) {
-  const places = useAsked(sessions.list);
-  const listed = useAsked(devices.list);
+  const places = useQuery(sessions.list);
+  const listed = useQuery(devices.list);
   const [asking, setAsking] = useState<Asking>();
   const reload = useCallback(() => Promise.all([places.reload(), listed.reload()]), [places.reload, listed.reload]);
 
@@ -32,7 +32,7 @@ function Places({ own }: { own: string }) {
     ?.filter(({ id }) => !owned.has(id))
     .sort((a, b) => Number(b.id === own) - Number(a.id === own) || b.updatedAt.localeCompare(a.updatedAt));
   const end = (place: SignedInPlace): Asking => ({
-    title: `Sign out ${browserName(place.userAgent)}?`,
+    title: `Sign out ${readBrowserName(place.userAgent)}?`,
     action: "Sign out",
     text: "It is signed out at once.",
     act: () => sessions.revoke(place.token),
@@ -53,21 +53,21 @@ function Places({ own }: { own: string }) {
   return (
     <>
       <Section title="Where you are signed in">
-        <Items label="Where you are signed in" value={shown} fault={places.fault} none="Nowhere.">
+        <AsyncList label="Where you are signed in" value={shown} fault={places.fault} none="Nowhere.">
           {shown?.map((place) => (
             <li key={place.id}>
               <div>
-                <strong>{browserName(place.userAgent)}</strong>{" "}
+                <strong>{readBrowserName(place.userAgent)}</strong>{" "}
                 {place.id === own && <span className="tag">This one</span>}
                 <p className="soft small">
-                  {place.ipAddress ? `${place.ipAddress} · ` : ""}since {moment(place.createdAt)}
+                  {place.ipAddress ? `${place.ipAddress} · ` : ""}since {formatMoment(place.createdAt)}
                   {place.impersonatedBy ? " · by an administrator" : ""}
                 </p>
               </div>
               {place.id !== own && (
                 <Button
                   quiet
-                  aria-label={`Sign out ${browserName(place.userAgent)}, ${moment(place.createdAt)}`}
+                  aria-label={`Sign out ${readBrowserName(place.userAgent)}, ${formatMoment(place.createdAt)}`}
                   onClick={() => setAsking(end(place))}
                 >
                   Sign out
@@ -75,7 +75,7 @@ function Places({ own }: { own: string }) {
               )}
             </li>
           ))}
-        </Items>
+        </AsyncList>
         <div className="row">
           <Button quiet onClick={() => setAsking(others)}>
             Sign out everywhere else
@@ -95,26 +95,26 @@ function Places({ own }: { own: string }) {
         </div>
       </Section>
       <Section title="Devices">
-        <Items label="Devices" value={listed.value} fault={listed.fault} none="No terminal or device is connected.">
+        <AsyncList label="Devices" value={listed.value} fault={listed.fault} none="No terminal or device is connected.">
           {listed.value?.map((device) => (
             <li key={device.id}>
               <div>
                 <strong>{nameOf(device)}</strong>
                 <p className="soft small">
-                  {device.ipAddress ? `${device.ipAddress} · ` : ""}since {moment(device.createdAt)}
+                  {device.ipAddress ? `${device.ipAddress} · ` : ""}since {formatMoment(device.createdAt)}
                   {device.scope ? ` · ${device.scope.split(/\s+/).join(", ")}` : ""}
                 </p>
               </div>
               <Button
                 quiet
-                aria-label={`Disconnect ${nameOf(device)}, ${moment(device.createdAt)}`}
+                aria-label={`Disconnect ${nameOf(device)}, ${formatMoment(device.createdAt)}`}
                 onClick={() => setAsking(disconnect(device))}
               >
                 Disconnect
               </Button>
             </li>
           ))}
-        </Items>
+        </AsyncList>
       </Section>
       {asking && (
         <Confirm
@@ -123,7 +123,7 @@ function Places({ own }: { own: string }) {
           left={() => setAsking(undefined)}
           confirmed={async () => {
             const answer = await asking.act();
-            if (!answer.ok) return sentenceOf(answer.failure);
+            if (!answer.ok) return getSentence(answer.failure);
             if (asking.own) location.assign("/sign-in");
             else await reload();
             return undefined;

@@ -1,13 +1,13 @@
 import { useState } from "react";
+import { AsyncList } from "../account/AsyncList.tsx";
+import { type Account, logins } from "../account/account-api.ts";
 import { Confirm } from "../account/Confirm.tsx";
-import { type Account, logins } from "../account/calls.ts";
-import { newPasswordFault, sentenceOf, useForm } from "../account/form.ts";
-import { Items } from "../account/Items.tsx";
+import { findPasswordFault, getSentence, useForm } from "../account/form.ts";
+import { formatDay } from "../account/format.ts";
 import { AccountPage, Section } from "../account/Layout.tsx";
-import { useAsked } from "../account/use-asked.ts";
+import { PasswordManagerHint } from "../account/PasswordManagerHint.tsx";
 import { useMethods } from "../account/use-methods.ts";
-import { Whose } from "../account/Whose.tsx";
-import { day } from "../account/words.ts";
+import { useQuery } from "../account/use-query.ts";
 import { signing, type User } from "../auth-client.ts";
 import { Button } from "../parts/Button.tsx";
 import { Field } from "../parts/Field.tsx";
@@ -20,7 +20,7 @@ function ChangePassword({ user }: { user: User }) {
   const submit = form.submit(
     ({ currentPassword, newPassword }) => ({
       ...(currentPassword === "" && { currentPassword: "Enter the password that you have now." }),
-      newPassword: newPasswordFault(newPassword),
+      newPassword: findPasswordFault(newPassword),
     }),
     async (values) => {
       setDone(false);
@@ -39,7 +39,7 @@ function ChangePassword({ user }: { user: User }) {
     <form ref={form.ref} className="stack" noValidate onSubmit={(event) => void submit(event)}>
       {form.faults.form && <Notice tone="fault">{form.faults.form}</Notice>}
       {done && <Notice tone="good">Your password is changed.</Notice>}
-      <Whose email={user.email} />
+      <PasswordManagerHint email={user.email} />
       <div className="fields">
         <Field
           label="Present password"
@@ -78,7 +78,7 @@ function FirstPassword({ email }: { email: string }) {
     setBusy(true);
     const answer = await signing.requestReset(email);
     setBusy(false);
-    setTold(answer.ok ? `We sent a link to ${email}.` : sentenceOf(answer.failure));
+    setTold(answer.ok ? `We sent a link to ${email}.` : getSentence(answer.failure));
   };
   return (
     <>
@@ -108,23 +108,23 @@ function Linked({ accounts, reload, fault }: { accounts?: Account[]; reload: () 
     const answer = await logins.link(id);
     if (answer.ok) return location.assign(answer.value.url);
     setBusy(undefined);
-    setRefused(sentenceOf(answer.failure));
+    setRefused(getSentence(answer.failure));
   };
   return (
     <Section title="Linked accounts">
-      <Items label="Linked accounts" value={linked} fault={fault} none="You sign in with nothing else yet.">
+      <AsyncList label="Linked accounts" value={linked} fault={fault} none="You sign in with nothing else yet.">
         {linked?.map((account) => (
           <li key={account.id}>
             <div>
               <strong>{nameOf(account.providerId)}</strong>
-              <p className="soft small">Linked on {day(account.createdAt)}</p>
+              <p className="soft small">Linked on {formatDay(account.createdAt)}</p>
             </div>
             <Button quiet aria-label={`Unlink ${nameOf(account.providerId)}`} onClick={() => setLeaving(account)}>
               Unlink
             </Button>
           </li>
         ))}
-      </Items>
+      </AsyncList>
       {refused && <Notice tone="fault">{refused}</Notice>}
       {accounts && free.length > 0 && (
         <div className="row">
@@ -142,7 +142,7 @@ function Linked({ accounts, reload, fault }: { accounts?: Account[]; reload: () 
           left={() => setLeaving(undefined)}
           confirmed={async () => {
             const answer = await logins.unlink(leaving);
-            if (!answer.ok) return sentenceOf(answer.failure);
+            if (!answer.ok) return getSentence(answer.failure);
             await reload();
             return undefined;
           }}
@@ -155,7 +155,7 @@ function Linked({ accounts, reload, fault }: { accounts?: Account[]; reload: () 
 }
 
 function Ways({ user }: { user: User }) {
-  const { value: accounts, fault, reload } = useAsked(logins.list);
+  const { value: accounts, fault, reload } = useQuery(logins.list);
   const hasPassword = accounts?.some(({ providerId }) => providerId === "credential");
   return (
     <>

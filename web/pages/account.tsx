@@ -1,6 +1,6 @@
 import { useState } from "react";
-import { profile } from "../account/calls.ts";
-import { addressFault, encoded, sentenceOf, useForm } from "../account/form.ts";
+import { profile } from "../account/account-api.ts";
+import { encodeText, findAddressFault, getSentence, useForm } from "../account/form.ts";
 import { AccountPage, Section } from "../account/Layout.tsx";
 import { session, signing, type User } from "../auth-client.ts";
 import { Button } from "../parts/Button.tsx";
@@ -92,12 +92,12 @@ function Address({ user }: { user: User }) {
   const [told, setTold] = useState<string>();
   const [sending, setSending] = useState(false);
   const submit = form.submit(
-    ({ email }) => ({ email: addressFault(email) }),
+    ({ email }) => ({ email: findAddressFault(email) }),
     async ({ email }) => {
       setTold(undefined);
       const newEmail = email.trim();
       // A confirmed address changes by one link, and is confirmed by another; both lead here.
-      const landing = user.emailVerified ? `change=${encoded(newEmail)}` : "done=1";
+      const landing = user.emailVerified ? `change=${encodeText(newEmail)}` : "done=1";
       const answer = await profile.changeEmail(newEmail, `/verify-email?${landing}&next=%2Faccount`);
       if (!answer.ok) return form.faultsOf(answer.failure, [[/EMAIL/, "email"]]);
       setTold(
@@ -115,7 +115,7 @@ function Address({ user }: { user: User }) {
     setSending(true);
     const answer = await signing.sendVerification(user.email, "/verify-email?done=1&next=%2Faccount");
     setSending(false);
-    setTold(answer.ok ? `We sent a link to ${user.email}.` : sentenceOf(answer.failure));
+    setTold(answer.ok ? `We sent a link to ${user.email}.` : getSentence(answer.failure));
   };
   return (
     <Section title="E-mail address">

@@ -1,8 +1,8 @@
 import { type FormEvent, lazy, Suspense, useCallback, useEffect, useRef, useState } from "react";
-import { accentOf } from "../accent.ts";
+import { computeAccent } from "../accent.ts";
 import { checkouts, type Failure } from "../api.ts";
-import { cardFaults, cardName, digitsOf, readExpiry } from "../card.ts";
-import { type Faults, faultsOf, sayFailure } from "../checkout-form.ts";
+import { findCardFaults, formatCard, readDigits, readExpiry } from "../card.ts";
+import { type Faults, readFaults, sayFailure } from "../checkout-form.ts";
 import { Button } from "../parts/Button.tsx";
 import { Field } from "../parts/Field.tsx";
 import { GhostLine } from "../parts/Ghost.tsx";
@@ -12,7 +12,7 @@ import { Shell, useTitle } from "../parts/Shell.tsx";
 import type { StripeHandle } from "../parts/StripeCard.tsx";
 import { Sides, SidesGhost } from "../parts/Summary.tsx";
 import { type CardLink, cardLinks } from "../recovery.ts";
-import { cardWordsOf } from "../recovery-words.ts";
+import { getCardWords } from "../recovery-words.ts";
 import { Speaking, useSpeech } from "../speech.tsx";
 import "../checkout.css";
 
@@ -22,7 +22,7 @@ const StripeCard = lazy(() => import("../parts/StripeCard.tsx"));
 
 const poll_ms = 2000;
 
-const useWords = () => cardWordsOf(useSpeech().locale);
+const useWords = () => getCardWords(useSpeech().locale);
 
 /** Whether nothing is charged now: another card is to be charged from the next payment on. */
 const isKeeping = ({ status }: CardLink): boolean => status === "expiring" || status === "keeping";
@@ -74,14 +74,14 @@ function Unpaid({ link }: { link: CardLink }) {
         <div className="what">
           <h1>{link.product_name}</h1>
         </div>
-        {isKeeping(link) && card && <p className="later">{words.expires(cardName(card), month(card))}</p>}
+        {isKeeping(link) && card && <p className="later">{words.expires(formatCard(card), month(card))}</p>}
         {isOpen && (
           <>
             <p className="total">
               <Money amount={link.due_amount} currency={link.currency} />
               <span className="per">{words.unpaid}</span>
             </p>
-            <p className="later">{card ? words.refused(cardName(card)) : words.no_card}</p>
+            <p className="later">{card ? words.refused(formatCard(card)) : words.no_card}</p>
             {next && <p className="later">{words.next_try(moment(next))}</p>}
             {last && <p className="later">{words.last_try(moment(last))}</p>}
           </>
@@ -123,13 +123,13 @@ function Form({ link, token, take }: { link: CardLink; token: string; take: (lin
       return made && "id" in made ? made : { faults: { card: made?.fault ?? speech.words.card_loading } };
     }
     const expiry = readExpiry(values.card_expiry) ?? { exp_month: 0, exp_year: 0 };
-    const card = { number: digitsOf(values.card_number), ...expiry, cvc: values.card_cvc };
+    const card = { number: readDigits(values.card_number), ...expiry, cvc: values.card_cvc };
     const made = await checkouts.tokenizeTestCard(card, values.name.trim());
-    return made.ok ? made.value : { faults: faultsOf(made.failure, speech.words) };
+    return made.ok ? made.value : { faults: readFaults(made.failure, speech.words) };
   };
   const pay = async (): Promise<void> => {
     const missing = values.name.trim() === "" ? { name: speech.words.missing.name } : {};
-    const found: Faults = publishable_key ? {} : { ...missing, ...cardFaults(values, speech.words) };
+    const found: Faults = publishable_key ? {} : { ...missing, ...findCardFaults(values, speech.words) };
     report(found);
     if (Object.keys(found).length > 0) return;
     const made = await tokenize();
@@ -141,7 +141,7 @@ function Form({ link, token, take }: { link: CardLink; token: string; take: (lin
       const now = await cardLinks.get(token);
       if (now.ok && now.value.status !== "open" && now.value.status !== "expiring") return take(now.value);
     }
-    report(faultsOf(answer.failure, speech.words));
+    report(readFaults(answer.failure, speech.words));
   };
   const submit = (event: FormEvent): void => {
     event.preventDefault();
@@ -194,7 +194,7 @@ function Form({ link, token, take }: { link: CardLink; token: string; take: (lin
       </section>
       <div className="stack">
         {faults.form && <Notice tone="fault">{faults.form}</Notice>}
-        <Button type="submit" full busy={busy} style={accentOf(organization.accent_color)}>
+        <Button type="submit" full busy={busy} style={computeAccent(organization.accent_color)}>
           {isKeeping(link) ? words.keep : speech.words.pay(speech.money(due_amount, currency))}
         </Button>
         <p className="soft">{speech.words.card_safe}</p>
@@ -217,7 +217,7 @@ function Standing({ link, wasKept }: { link: CardLink; wasKept: boolean }) {
       <h2 ref={heading} tabIndex={-1}>
         {said}
       </h2>
-      {status === "paid" && card && <p className="soft">{words.paid_by(cardName(card))}</p>}
+      {status === "paid" && card && <p className="soft">{words.paid_by(formatCard(card))}</p>}
       {status === "ended" && <p className="soft">{words.no_charge}</p>}
       {organization.email && (status === "paid" || status === "ended") && (
         <p>

@@ -1,20 +1,20 @@
 import { type FocusEvent, type FormEvent, lazy, Suspense, useEffect, useRef, useState } from "react";
 import { sellableCountries } from "../../shared/countries.ts";
-import { decimalMoney, minimumAmount, parseMoney } from "../../shared/money.ts";
-import { accentOf } from "../accent.ts";
+import { getMinimumAmount, parseMoney, writeMoney } from "../../shared/money.ts";
+import { computeAccent } from "../accent.ts";
 import type { Checkout } from "../api.ts";
 import {
-  answersIn,
   asksForAddress,
-  businessOf,
   check,
   type Faults,
-  faultsOf,
-  openPriceOf,
+  findOpenPrice,
+  readAnswers,
+  readBusiness,
+  readFaults,
   type Values,
 } from "../checkout-form.ts";
+import { announce, isEmbedded, tellParent } from "../embed-messages.ts";
 import { given } from "../given.ts";
-import { announce, isEmbedded, tellParent } from "../parent.ts";
 import { Address } from "../parts/Address.tsx";
 import { Business } from "../parts/Business.tsx";
 import { Button } from "../parts/Button.tsx";
@@ -30,9 +30,9 @@ import { Trust } from "../parts/Trust.tsx";
 import { expired, Unavailable } from "../parts/Unavailable.tsx";
 import { navigate } from "../router.tsx";
 import { Speaking, useSpeech } from "../speech.tsx";
-import { describeButton, linesOf } from "../terms.ts";
+import { describeButton, getLines } from "../terms.ts";
 import { type Order, useCheckout } from "../use-checkout.ts";
-import { stripeKey, usePurchase } from "../use-purchase.ts";
+import { getStripeKey, usePurchase } from "../use-purchase.ts";
 import "../checkout.css";
 
 const CardForm = lazy(() => import("../parts/CardForm.tsx"));
@@ -41,7 +41,7 @@ const StripeCard = lazy(() => import("../parts/StripeCard.tsx"));
 const Wallets = lazy(() => import("../parts/Wallets.tsx"));
 
 /** What the buyer chose, or what was proposed: the line of it is the last. */
-const chosenAmount = (checkout: Checkout): number => linesOf(checkout).at(-1)?.amount ?? checkout.amount;
+const chosenAmount = (checkout: Checkout): number => getLines(checkout).at(-1)?.amount ?? checkout.amount;
 
 /** Where the buyer seems to be, by their address in the network. */
 const countryHere = () => sellableCountries.find((country) => country === given?.country);
@@ -51,7 +51,7 @@ const valuesOf = (checkout: Checkout): Values => {
   return {
     email: checkout.customer_email ?? "",
     name: checkout.customer_name ?? "",
-    amount: openPriceOf(checkout) ? decimalMoney(chosenAmount(checkout), checkout.currency) : "",
+    amount: findOpenPrice(checkout) ? writeMoney(chosenAmount(checkout), checkout.currency) : "",
     business: String(checkout.is_business_customer),
     company: checkout.customer_billing_name ?? "",
     tax_id: checkout.customer_tax_id ?? "",
@@ -64,7 +64,7 @@ const valuesOf = (checkout: Checkout): Values => {
     card_number: "",
     card_expiry: "",
     card_cvc: "",
-    ...answersIn(checkout),
+    ...readAnswers(checkout),
   };
 };
 
@@ -82,7 +82,7 @@ function Form({ order }: { order: Order }) {
   const [attempt, setAttempt] = useState(0);
   const form = useRef<HTMLFormElement>(null);
   const stripe = useRef<StripeHandle>(null);
-  const publishable_key = stripeKey(checkout);
+  const publishable_key = getStripeKey(checkout);
 
   const change = (patch: Partial<Values>): void => {
     setValues((before) => ({ ...before, ...patch }) as Values);
@@ -92,7 +92,7 @@ function Form({ order }: { order: Order }) {
   };
   const send = async (patch: object): Promise<void> => {
     const answer = await update(patch);
-    if (!answer.ok) setFaults((before) => ({ ...before, ...faultsOf(answer.failure, words) }));
+    if (!answer.ok) setFaults((before) => ({ ...before, ...readFaults(answer.failure, words) }));
   };
   const report = (found: Faults): void => {
     setChanged(undefined);
@@ -120,8 +120,8 @@ function Form({ order }: { order: Order }) {
     if (country) void update({ customer_billing_address: { country } });
   }, [country, update]);
 
-  const open = openPriceOf(checkout);
-  const least = open?.amount_type === "custom" ? open.minimum_amount || minimumAmount(checkout.currency) : 0;
+  const open = findOpenPrice(checkout);
+  const least = open?.amount_type === "custom" ? open.minimum_amount || getMinimumAmount(checkout.currency) : 0;
   const settleAmount = (): void => {
     const amount = parseMoney(values.amount, checkout.currency);
     if (amount !== undefined && amount !== chosenAmount(checkout)) void send({ amount });
@@ -132,7 +132,7 @@ function Form({ order }: { order: Order }) {
   const settleBusiness = (patch: Partial<Values>): void => {
     // A tax number is one of a country.
     const now = { ...values, ...patch } as Values;
-    if (now.country || now.tax_id.trim() === "") void send(businessOf(now, checkout));
+    if (now.country || now.tax_id.trim() === "") void send(readBusiness(now, checkout));
   };
   const count = Object.entries(faults).filter(([name, text]) => text && name !== "card" && name !== "form").length;
   const submit = (event: FormEvent): void => {
@@ -251,7 +251,12 @@ function Form({ order }: { order: Order }) {
             {changed}
           </div>
         )}
-        <Button type="submit" full busy={purchase.busy} style={accentOf(checkout.organization.branding.accent_color)}>
+        <Button
+          type="submit"
+          full
+          busy={purchase.busy}
+          style={computeAccent(checkout.organization.branding.accent_color)}
+        >
           {purchase.busy ? words.completing : describeButton(checkout, speech)}
         </Button>
         <p className="hidden" role="alert">

@@ -1,7 +1,8 @@
 import { useEffect, useRef, useState } from "react";
-import { webPageOf } from "../../shared/destinations.ts";
+import { findWebPage } from "../../shared/destinations.ts";
 import { type Checkout, type CheckoutOrder, checkouts } from "../api.ts";
-import { announce, isEmbedded, tellParent } from "../parent.ts";
+import { announce, isEmbedded, tellParent } from "../embed-messages.ts";
+import { awaitEnd, findSellerPage } from "../follow-checkout.ts";
 import { Documents } from "../parts/Documents.tsx";
 import { GhostLine } from "../parts/Ghost.tsx";
 import { useTitle } from "../parts/Shell.tsx";
@@ -9,9 +10,8 @@ import { Sides, SidesGhost, Summary } from "../parts/Summary.tsx";
 import { Unavailable } from "../parts/Unavailable.tsx";
 import { navigate } from "../router.tsx";
 import { Speaking, useSpeech } from "../speech.tsx";
-import { dueToday, scheduleOf } from "../terms.ts";
+import { getDueToday, getSchedule } from "../terms.ts";
 import { useCheckout } from "../use-checkout.ts";
-import { awaitEnd, sellerPage } from "../watch.ts";
 import "../checkout.css";
 
 /** The order that a checkout has become: undefined until it is known, null where nothing can be learnt of it. */
@@ -35,11 +35,11 @@ function Outcome({ checkout }: { checkout: Checkout }) {
   const { words, money, day } = useSpeech();
   const heading = useRef<HTMLHeadingElement>(null);
   const done = checkout.status === "succeeded";
-  const due = dueToday(checkout);
+  const due = getDueToday(checkout);
   const sale = useSale(checkout);
-  const next = scheduleOf(checkout)?.steps[0];
-  const seller = sellerPage(checkout, null);
-  const back = webPageOf(checkout.return_url) ?? webPageOf(checkout.organization.website);
+  const next = getSchedule(checkout)?.steps[0];
+  const seller = findSellerPage(checkout, null);
+  const back = findWebPage(checkout.return_url) ?? findWebPage(checkout.organization.website);
   useTitle(done ? words.thank_you : words.your_order);
 
   // A reader hears the outcome, wherever the focus was left.

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "react";
 import { useStore } from "../account/use-store.ts";
 import { call, type Failure } from "../api.ts";
-import { checkout, session, unwrap } from "../auth-client.ts";
+import { session, startCheckout, unwrap } from "../auth-client.ts";
 import { loadSellerScript, openOverlay } from "../overlay.ts";
 import { PageLinks } from "../page-links.tsx";
 import { Button } from "../parts/Button.tsx";
@@ -46,7 +46,7 @@ export default function DemoPage() {
   };
   /** As a site with accounts does it for who is signed in, or by the site's own server for anyone. */
   const open = async (product: Product) => {
-    if (signed) return checkout({ products: product.id }, { theme });
+    if (signed) return startCheckout({ products: product.id }, { theme });
     const made = unwrap(
       await call<{ url: string }>("POST", "/demo/checkout", { product_id: product.id, embed_origin: location.origin }),
     );

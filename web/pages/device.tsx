@@ -1,8 +1,8 @@
 import { type FormEvent, useCallback, useEffect, useRef, useState } from "react";
 import { type DeviceRequest, devices } from "../account/device.ts";
-import { sentenceOf } from "../account/form.ts";
+import { getSentence } from "../account/form.ts";
+import { formatMoment } from "../account/format.ts";
 import { useStore } from "../account/use-store.ts";
-import { moment } from "../account/words.ts";
 import { session, type User } from "../auth-client.ts";
 import { Button } from "../parts/Button.tsx";
 import { Field } from "../parts/Field.tsx";
@@ -34,7 +34,7 @@ function CodeForm({ found, given }: { found: (request: DeviceRequest) => void; g
       setBusy(false);
       if (!answer.ok)
         return setFault(
-          answer.failure.status === 400 ? "This code is not known, or its time is up." : sentenceOf(answer.failure),
+          answer.failure.status === 400 ? "This code is not known, or its time is up." : getSentence(answer.failure),
         );
       if (answer.value.status !== "pending") return setFault("This code was used already. Ask for a new one.");
       found(answer.value);
@@ -132,7 +132,7 @@ function Facts({ request, user }: { request: DeviceRequest; user: User }) {
       </div>
       <div>
         <dt className="soft">Asked at</dt>
-        <dd>{moment(request.requested_at)}</dd>
+        <dd>{formatMoment(request.requested_at)}</dd>
       </div>
       <div>
         <dt className="soft">Access</dt>
@@ -181,7 +181,7 @@ function Question({ request, user, done }: QuestionProps) {
     setBusy(undefined);
     if (result.ok) done("approved");
     else if (asks && result.failure.error === "access_denied") done("wrong_number");
-    else setFault(sentenceOf(result.failure));
+    else setFault(getSentence(result.failure));
   };
   const deny = async (): Promise<void> => {
     if (busy) return;
@@ -189,7 +189,7 @@ function Question({ request, user, done }: QuestionProps) {
     const result = await devices.deny(request.user_code);
     setBusy(undefined);
     if (result.ok) done("denied");
-    else setFault(sentenceOf(result.failure));
+    else setFault(getSentence(result.failure));
   };
   return (
     <form
@@ -301,7 +301,7 @@ export default function DevicePage() {
       <Shell title="Connect a device">
         <div className="card stack">
           <h1>Connect a device</h1>
-          <Notice tone="fault">{sentenceOf(failure)}</Notice>
+          <Notice tone="fault">{getSentence(failure)}</Notice>
           <Button onClick={() => void session.refetch()}>Try again</Button>
         </div>
       </Shell>

@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { addressFault, sentenceOf, useForm } from "../account/form.ts";
+import { findAddressFault, getSentence, useForm } from "../account/form.ts";
 import { Link } from "../account/Link.tsx";
 import { signing } from "../auth-client.ts";
 import { Button } from "../parts/Button.tsx";
@@ -12,10 +12,10 @@ export default function ForgotPasswordPage() {
   const form = useForm({ email: "" });
   const [sent, setSent] = useState<string>();
   const submit = form.submit(
-    ({ email }) => ({ email: addressFault(email) }),
+    ({ email }) => ({ email: findAddressFault(email) }),
     async ({ email }) => {
       const answer = await signing.requestReset(email.trim());
-      if (!answer.ok) return { form: sentenceOf(answer.failure) };
+      if (!answer.ok) return { form: getSentence(answer.failure) };
       setSent(email.trim());
       return undefined;
     },

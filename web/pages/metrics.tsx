@@ -5,7 +5,7 @@ import { language } from "../language.ts";
 import { type About, type Interval, type Limits, openMetrics, type Question, readAddress } from "../metrics/calls.ts";
 import { type Drawn, Figure, FigureGhost } from "../metrics/Figure.tsx";
 import { type Group, groupNames, groups } from "../metrics/groups.ts";
-import { dayIn, daysOf, firstDay, intervals, rangeBefore } from "../metrics/ranges.ts";
+import { countDays, findDay, findFirstDay, intervals, moveRangeBefore } from "../metrics/ranges.ts";
 import { MetricsSpeaking, useMetricsWords } from "../metrics/speech.tsx";
 import { Button } from "../parts/Button.tsx";
 import { Field, SelectField } from "../parts/Field.tsx";
@@ -25,8 +25,8 @@ function firstQuestion(asked: URLSearchParams, { about }: Known): Question {
   const interval = intervals.includes(given) ? given : "day";
   const zone = asked.get("timezone") ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
   const timezone = Intl.supportedValuesOf("timeZone").includes(zone) ? zone : "UTC";
-  const end_date = asked.get("end_date") ?? dayIn(timezone, about.now);
-  const start_date = asked.get("start_date") ?? firstDay(interval, end_date);
+  const end_date = asked.get("end_date") ?? findDay(timezone, about.now);
+  const start_date = asked.get("start_date") ?? findFirstDay(interval, end_date);
   const wanted = asked.get("product_id");
   const product_id = about.products.find(({ id }) => id === wanted)?.id ?? "";
   return { interval, start_date, end_date, timezone, product_id };
@@ -41,7 +41,7 @@ function useDayFaults({ interval, start_date, end_date }: Question, { limits }: 
   const isDay = (text: string): boolean => text >= limits.min_date && /^\d{4}-\d\d-\d\d$/.test(text);
   if (!isDay(start_date)) return { start_date: words.no_day };
   if (!isDay(end_date)) return { end_date: words.no_day };
-  const days = daysOf({ start_date, end_date });
+  const days = countDays({ start_date, end_date });
   if (days < 1) return { end_date: words.wrong_order };
   const { max_days } = limits.intervals[interval];
   if (days - 1 <= max_days) return {};
@@ -70,7 +70,7 @@ function Controls({ question, change, faults, known: { about } }: ControlsProps)
         value={interval}
         onChange={({ target }) => {
           const next = target.value as Interval;
-          change({ interval: next, start_date: firstDay(next, end_date || dayIn(timezone, about.now)) });
+          change({ interval: next, start_date: findFirstDay(next, end_date || findDay(timezone, about.now)) });
         }}
       >
         {intervals.map((one) => (
@@ -133,7 +133,7 @@ function useDrawn(metrics: Metrics, question: Question, group: Group, { about }:
     const asked = latest.current;
     const [measured, before] = await Promise.all([
       metrics.measure(question, groups[group]),
-      metrics.measure(rangeBefore(question), groups[group]),
+      metrics.measure(moveRangeBefore(question), groups[group]),
     ]);
     if (asked !== latest.current) return;
     setFailure(measured.ok ? undefined : measured.failure);

@@ -1,5 +1,4 @@
 import { useCallback, useState } from "react";
-import { useAsked } from "../asked.ts";
 import { sayFailure } from "../checkout-form.ts";
 import { Button } from "../parts/Button.tsx";
 import { Notice } from "../parts/Notice.tsx";
@@ -8,11 +7,12 @@ import { entrance, type Failure, keepSession } from "../portal/calls.ts";
 import { usePortalWords } from "../portal/speech.tsx";
 import { navigate } from "../router.tsx";
 import { useSpeech } from "../speech.tsx";
+import { useQuery } from "../use-query.ts";
 
 function Claim({ slug, token }: { slug: string; token: string }) {
   const { words: common } = useSpeech();
   const words = usePortalWords();
-  const { value: info, failure } = useAsked(useCallback(() => entrance.seat(token), [token]));
+  const { value: info, failure } = useQuery(useCallback(() => entrance.seat(token), [token]));
   const [refused, setRefused] = useState<Failure>();
   const [busy, setBusy] = useState(false);
 

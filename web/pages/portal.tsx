@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useMemo, useState } from "react";
-import { accentOf } from "../accent.ts";
+import { computeAccent } from "../accent.ts";
 import { sayFailure } from "../checkout-form.ts";
 import { given_seller } from "../given.ts";
 import { Button } from "../parts/Button.tsx";
@@ -80,7 +80,7 @@ function Inside({ seller, slug, session }: { seller: Seller; slug: string; sessi
   }, [leave]);
   const portal = useMemo(() => (token === null ? undefined : openPortal(token, ended)), [token, ended]);
   return (
-    <div className="shell wide" style={accentOf(branding.accent_color)}>
+    <div className="shell wide" style={computeAccent(branding.accent_color)}>
       <Head seller={seller} signOut={portal && leave} />
       <main>
         {portal ? (

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "react";
-import { newPasswordFault, sentenceOf, useForm } from "../account/form.ts";
+import { findPasswordFault, getSentence, useForm } from "../account/form.ts";
 import { Link } from "../account/Link.tsx";
 import { signing } from "../auth-client.ts";
 import { Button } from "../parts/Button.tsx";
@@ -20,14 +20,14 @@ export default function ResetPasswordPage() {
   }, [done, useless]);
 
   const submit = form.submit(
-    ({ password }) => ({ password: newPasswordFault(password) }),
+    ({ password }) => ({ password: findPasswordFault(password) }),
     async ({ password }) => {
       const answer = await signing.reset(token ?? "", password);
       if (answer.ok) {
         setDone(true);
         return undefined;
       }
-      if (answer.failure.error !== "INVALID_TOKEN") return { password: sentenceOf(answer.failure) };
+      if (answer.failure.error !== "INVALID_TOKEN") return { password: getSentence(answer.failure) };
       setUseless(true);
       return undefined;
     },

@@ -1,10 +1,10 @@
 import { useEffect, useState } from "react";
-import { addressFault, type Faults, sentenceOf, useForm, withNext } from "../account/form.ts";
+import { addNext, type Faults, findAddressFault, getSentence, useForm } from "../account/form.ts";
 import { Link } from "../account/Link.tsx";
-import { isForDevice, safePath } from "../account/onward.ts";
+import { chooseSafePath, isForDevice } from "../account/onward.ts";
+import { SocialButtons } from "../account/SocialButtons.tsx";
 import { useMethods } from "../account/use-methods.ts";
 import { useStore } from "../account/use-store.ts";
-import { Ways } from "../account/Ways.tsx";
 import { type Methods, type Session, session, signing } from "../auth-client.ts";
 import { Button } from "../parts/Button.tsx";
 import { Field } from "../parts/Field.tsx";
@@ -47,9 +47,9 @@ function Unconfirmed({ email, next }: { email: string; next: string | null }) {
   const [told, setTold] = useState<string>();
   const send = async (): Promise<void> => {
     setBusy(true);
-    const answer = await signing.sendVerification(email, withNext("/verify-email?done=1", next));
+    const answer = await signing.sendVerification(email, addNext("/verify-email?done=1", next));
     setBusy(false);
-    setTold(answer.ok ? `We sent a link to ${email}. Follow it, then sign in.` : sentenceOf(answer.failure));
+    setTold(answer.ok ? `We sent a link to ${email}. Follow it, then sign in.` : getSentence(answer.failure));
   };
   return (
     <Notice tone={told ? "note" : "fault"}>
@@ -71,13 +71,13 @@ function SignInForm({ next, methods, left }: FormProps) {
   const form = useForm({ email: "", password: "" });
   const [remember, setRemember] = useState(true);
   const [unconfirmed, setUnconfirmed] = useState<string>();
-  const target = safePath(next, "/account");
+  const target = chooseSafePath(next, "/account");
 
   const check = ({ email, password }: typeof form.values): Faults<typeof form.values> => {
     const isUsername = methods.username && !email.includes("@") && email.trim() !== "";
     return {
       ...(!isUsername &&
-        addressFault(email) && {
+        findAddressFault(email) && {
           email: methods.username ? "Enter your e-mail address or username." : "Enter your e-mail address.",
         }),
       ...(password === "" && { password: "Enter your password." }),
@@ -99,7 +99,7 @@ function SignInForm({ next, methods, left }: FormProps) {
       setUnconfirmed(email);
       return undefined;
     }
-    return { form: sentenceOf(answer.failure) };
+    return { form: getSentence(answer.failure) };
   });
   return (
     <div className="card stack">
@@ -140,10 +140,10 @@ function SignInForm({ next, methods, left }: FormProps) {
           </Button>
         </form>
       )}
-      <Ways methods={methods} next={target} guests={!isForDevice(target)} />
+      <SocialButtons methods={methods} next={target} guests={!isForDevice(target)} />
       {(methods.signUp.password || methods.signUp.providers) && (
         <p className="small soft">
-          No account yet? <Link href={withNext("/sign-up", next)}>Sign up</Link>
+          No account yet? <Link href={addNext("/sign-up", next)}>Sign up</Link>
         </p>
       )}
     </div>
@@ -163,7 +163,7 @@ export default function SignInPage() {
   const onward = known && next !== null && !leaving;
 
   useEffect(() => {
-    if (onward) location.replace(safePath(next, "/account"));
+    if (onward) location.replace(chooseSafePath(next, "/account"));
   }, [onward, next]);
 
   if (pending || !methods || onward) return <Frame />;

@@ -1,9 +1,9 @@
 import { useState } from "react";
-import { addressFault, newPasswordFault, useForm, withNext } from "../account/form.ts";
+import { addNext, findAddressFault, findPasswordFault, useForm } from "../account/form.ts";
 import { Link } from "../account/Link.tsx";
-import { safePath } from "../account/onward.ts";
+import { chooseSafePath } from "../account/onward.ts";
+import { SocialButtons } from "../account/SocialButtons.tsx";
 import { useMethods } from "../account/use-methods.ts";
-import { Ways } from "../account/Ways.tsx";
 import { signing } from "../auth-client.ts";
 import { Button } from "../parts/Button.tsx";
 import { Field } from "../parts/Field.tsx";
@@ -14,7 +14,7 @@ import "../account.css";
 /** Making an account. With `?next=` it goes on to that path of this site. */
 export default function SignUpPage() {
   const next = new URLSearchParams(location.search).get("next");
-  const target = safePath(next, "/account");
+  const target = chooseSafePath(next, "/account");
   const form = useForm({ name: "", email: "", password: "" });
   const methods = useMethods();
   const [written, setWritten] = useState<string>();
@@ -22,15 +22,15 @@ export default function SignUpPage() {
   const submit = form.submit(
     ({ name, email, password }) => ({
       ...(name.trim() === "" && { name: "Enter your name." }),
-      email: addressFault(email),
-      password: newPasswordFault(password),
+      email: findAddressFault(email),
+      password: findPasswordFault(password),
     }),
     async ({ name, email, password }) => {
       const answer = await signing.up({
         name: name.trim(),
         email: email.trim(),
         password,
-        callbackURL: withNext("/verify-email?done=1", target),
+        callbackURL: addNext("/verify-email?done=1", target),
       });
       if (!answer.ok)
         return form.faultsOf(answer.failure, [
@@ -56,7 +56,7 @@ export default function SignUpPage() {
           <Notice tone="good">We sent a message to {written}. Follow its link, then sign in.</Notice>
           <p className="small soft">
             Nothing there? It may be with the unwanted mail, or the address has an account already:{" "}
-            <Link href={withNext("/sign-in", next)}>sign in</Link> or{" "}
+            <Link href={addNext("/sign-in", next)}>sign in</Link> or{" "}
             <Link href="/forgot-password?">choose a new password</Link>.
           </p>
         </div>
@@ -84,9 +84,9 @@ export default function SignUpPage() {
               </Button>
             </form>
           )}
-          {providers && <Ways methods={{ ...methods, password }} next={target} guests={false} />}
+          {providers && <SocialButtons methods={{ ...methods, password }} next={target} guests={false} />}
           <p className="small soft">
-            You have one? <Link href={withNext("/sign-in", next)}>Sign in</Link>
+            You have one? <Link href={addNext("/sign-in", next)}>Sign in</Link>
           </p>
         </div>
       )}

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "react";
-import { addressFault, sentenceOf, useForm, withNext } from "../account/form.ts";
-import { safePath } from "../account/onward.ts";
+import { addNext, findAddressFault, getSentence, useForm } from "../account/form.ts";
+import { chooseSafePath } from "../account/onward.ts";
 import { useStore } from "../account/use-store.ts";
 import { session, signing } from "../auth-client.ts";
 import { Button } from "../parts/Button.tsx";
@@ -34,10 +34,10 @@ function SendAgain({ next }: { next: string | null }) {
   const form = useForm({ email: "" });
   const [sent, setSent] = useState<string>();
   const submit = form.submit(
-    ({ email }) => ({ email: addressFault(email) }),
+    ({ email }) => ({ email: findAddressFault(email) }),
     async ({ email }) => {
-      const answer = await signing.sendVerification(email.trim(), withNext("/verify-email?done=1", next));
-      if (!answer.ok) return { form: sentenceOf(answer.failure) };
+      const answer = await signing.sendVerification(email.trim(), addNext("/verify-email?done=1", next));
+      if (!answer.ok) return { form: getSentence(answer.failure) };
       setSent(email.trim());
       return undefined;
     },
@@ -70,7 +70,7 @@ function Changed({ address, next }: { address: string; next: string | null }) {
             ? `Your account has the address ${address}.`
             : `We sent a link to ${address}. Follow it too, to confirm that the address is yours.`}
         </p>
-        <a className="button" href={safePath(next, "/account")}>
+        <a className="button" href={chooseSafePath(next, "/account")}>
           Continue
         </a>
       </div>
@@ -112,7 +112,7 @@ function Verification({ query }: { query: URLSearchParams }) {
     setBusy(false);
     if (answer.ok) setDone(true);
     else if (Object.hasOwn(endings, answer.failure.error.toLowerCase())) setError(answer.failure.error.toLowerCase());
-    else setFault(sentenceOf(answer.failure));
+    else setFault(getSentence(answer.failure));
   };
   const changing = query.has("change") && error === "invalid_token";
   const ending = changing ? unchangeable : (Object.hasOwn(endings, error ?? "") && endings[error ?? ""]) || otherwise;
@@ -125,7 +125,7 @@ function Verification({ query }: { query: URLSearchParams }) {
         </h1>
         {fault && <Notice tone="fault">{fault}</Notice>}
         {done ? (
-          <a className="button" href={safePath(next, "/account")}>
+          <a className="button" href={chooseSafePath(next, "/account")}>
             Continue
           </a>
         ) : token ? (

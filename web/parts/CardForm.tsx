@@ -1,5 +1,5 @@
 import { type InputHTMLAttributes, type ReactNode, useId, useLayoutEffect, useRef } from "react";
-import { brandOf, digitsOf, formatExpiry, formatNumber } from "../card.ts";
+import { findBrand, formatExpiry, formatNumber, readDigits } from "../card.ts";
 import { useSpeech } from "../speech.tsx";
 import { Brands } from "./Brands.tsx";
 
@@ -27,7 +27,7 @@ function useCaret(value: string) {
   return (element: HTMLInputElement): void => {
     input.current = element;
     const caret = element.selectionStart ?? element.value.length;
-    if (caret < element.value.length) digitsBefore.current = digitsOf(element.value.slice(0, caret)).length;
+    if (caret < element.value.length) digitsBefore.current = readDigits(element.value.slice(0, caret)).length;
   };
 }
 
@@ -60,7 +60,7 @@ export default function CardForm({ values, errors, faultId, change }: Props) {
   const { words } = useSpeech();
   const id = useId();
   const keepCaret = useCaret(values.card_number);
-  const brand = brandOf(values.card_number);
+  const brand = findBrand(values.card_number);
   const said = (field: keyof CardValues): string | undefined => (errors[field] ? `${id}-${field}` : undefined);
   return (
     <fieldset>
@@ -101,7 +101,7 @@ export default function CardForm({ values, errors, faultId, change }: Props) {
           maxLength={4}
           value={values.card_cvc}
           describedBy={[said("card_cvc")]}
-          onChange={({ target }) => change({ card_cvc: digitsOf(target.value).slice(0, 4) })}
+          onChange={({ target }) => change({ card_cvc: readDigits(target.value).slice(0, 4) })}
         />
       </div>
       {(["card_number", "card_expiry", "card_cvc"] as const).map(

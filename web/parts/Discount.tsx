@@ -1,5 +1,5 @@
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
-import { faultsOf } from "../checkout-form.ts";
+import { readFaults } from "../checkout-form.ts";
 import { useSpeech } from "../speech.tsx";
 import type { Order } from "../use-checkout.ts";
 import { Button } from "./Button.tsx";
@@ -26,7 +26,7 @@ export function Discount({ order: { checkout, update, updating } }: { order: Ord
   const send = async (discount_code: string | null): Promise<void> => {
     const answer = await update({ discount_code });
     if (!answer.ok) {
-      const { discount_code: fault, form } = faultsOf(answer.failure, words);
+      const { discount_code: fault, form } = readFaults(answer.failure, words);
       setError(fault ?? form);
       place.current?.querySelector<HTMLElement>("input")?.focus();
       return;

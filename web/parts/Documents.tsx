@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "react";
 import { type CheckoutOrder, checkouts, type Failure } from "../api.ts";
 import { sayFailure } from "../checkout-form.ts";
-import { isEmbedded } from "../parent.ts";
+import { isEmbedded } from "../embed-messages.ts";
 import { useSpeech } from "../speech.tsx";
 import { Button } from "./Button.tsx";
 import { Notice } from "./Notice.tsx";

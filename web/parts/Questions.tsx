@@ -1,5 +1,5 @@
 import type { Checkout } from "../api.ts";
-import { type Answers, answerKey } from "../checkout-form.ts";
+import { type Answers, getAnswerKey } from "../checkout-form.ts";
 import { useSpeech } from "../speech.tsx";
 import { Field, SelectField, TextField, TickField } from "./Field.tsx";
 
@@ -20,7 +20,7 @@ export function Questions({ asked, values, errors, change }: Props) {
   const { words } = useSpeech();
   return asked.map(({ custom_field: field, required }) => {
     const { slug, name, properties } = field;
-    const key = answerKey(slug);
+    const key = getAnswerKey(slug);
     const value = values[key] ?? "";
     const common = {
       label: properties.form_label ?? name,

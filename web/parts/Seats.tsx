@@ -1,7 +1,7 @@
 import { useEffect, useId, useState } from "react";
-import { faultsOf } from "../checkout-form.ts";
+import { readFaults } from "../checkout-form.ts";
 import { useSpeech } from "../speech.tsx";
-import { dueToday, seatRange } from "../terms.ts";
+import { getDueToday, getSeatRange } from "../terms.ts";
 import type { Order } from "../use-checkout.ts";
 
 /** How many seats: by a button each way, by the arrow keys, or typed. */
@@ -12,7 +12,7 @@ export function Seats({ order: { checkout, update } }: { order: Order }) {
   const [typed, setTyped] = useState(String(standing));
   const [error, setError] = useState<string>();
   const [told, setTold] = useState("");
-  const range = seatRange(checkout);
+  const range = getSeatRange(checkout);
 
   useEffect(() => setTyped(String(standing)), [standing]);
 
@@ -25,10 +25,10 @@ export function Seats({ order: { checkout, update } }: { order: Order }) {
     setError(undefined);
     const answer = await update({ seats });
     if (!answer.ok) {
-      const faults = faultsOf(answer.failure, words);
+      const faults = readFaults(answer.failure, words);
       return setError(faults.seats ?? faults.form);
     }
-    const due = words.now_due(money(dueToday(answer.value), answer.value.currency));
+    const due = words.now_due(money(getDueToday(answer.value), answer.value.currency));
     setTold(`${words.count_seats(seats)}. ${due}`);
   };
   const settle = (): void => {

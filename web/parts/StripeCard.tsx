@@ -3,12 +3,12 @@ import { type RefObject, useEffect, useRef, useState } from "react";
 import { useSpeech } from "../speech.tsx";
 import {
   allowedMethods,
-  appearanceOf,
+  buildElementsOptions,
   type Collected,
-  elementsOptions,
-  localeOf,
-  onAppearance,
+  getLocale,
   openStripe,
+  readAppearance,
+  watchAppearance,
 } from "../stripe.ts";
 import { Button } from "./Button.tsx";
 import { Notice } from "./Notice.tsx";
@@ -47,10 +47,10 @@ export default function StripeCard({ publishable_key, checkout, asks = false, ha
       const frame = place.current;
       if (gone || !frame) return;
       const collected = stripe.elements({
-        ...elementsOptions(first.current),
+        ...buildElementsOptions(first.current),
         allowedPaymentMethodTypes: allowedMethods,
-        appearance: appearanceOf(frame),
-        locale: localeOf(locale),
+        appearance: readAppearance(frame),
+        locale: getLocale(locale),
       });
       const card = collected.create("payment", {
         // They are asked for by this page, and sent along with the card.
@@ -64,7 +64,7 @@ export default function StripeCard({ publishable_key, checkout, asks = false, ha
       card.mount(frame);
       undo.push(
         () => card.destroy(),
-        onAppearance(() => collected.update({ appearance: appearanceOf(frame) })),
+        watchAppearance(() => collected.update({ appearance: readAppearance(frame) })),
       );
       elements.current = collected;
       field.current = card;
@@ -92,7 +92,7 @@ export default function StripeCard({ publishable_key, checkout, asks = false, ha
   useEffect(() => {
     const now = { is_payment_required, is_payment_setup_required, total_amount, currency };
     first.current = { ...first.current, ...now };
-    void elements.current?.update(elementsOptions(now));
+    void elements.current?.update(buildElementsOptions(now));
   }, [is_payment_required, is_payment_setup_required, total_amount, currency]);
 
   return (

@@ -1,10 +1,18 @@
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
-import { webPageOf } from "../../shared/destinations.ts";
+import { findWebPage } from "../../shared/destinations.ts";
 import type { Checkout } from "../api.ts";
-import { isEmbedded } from "../parent.ts";
+import { isEmbedded } from "../embed-messages.ts";
 import { catchFocus } from "../router.tsx";
 import { useSpeech } from "../speech.tsx";
-import { describeSchedule, describeUse, dueToday, linesOf, pricesOf, scheduleOf, seatRange } from "../terms.ts";
+import {
+  describeSchedule,
+  describeUse,
+  getDueToday,
+  getLines,
+  getPrices,
+  getSchedule,
+  getSeatRange,
+} from "../terms.ts";
 import type { Order } from "../use-checkout.ts";
 import { Discount } from "./Discount.tsx";
 import { GhostLine } from "./Ghost.tsx";
@@ -49,7 +57,7 @@ function Row({ label, children, className }: { label: ReactNode; children: React
 
 /** One thing at one price, which its name and the total say already. */
 const isPlain = (checkout: Checkout): boolean =>
-  pricesOf(checkout).length === 1 &&
+  getPrices(checkout).length === 1 &&
   checkout.seats === null &&
   checkout.discount_amount === 0 &&
   checkout.tax_amount === 0 &&
@@ -60,9 +68,9 @@ function Lines({ checkout }: { checkout: Checkout }) {
   const speech = useSpeech();
   const { words, money } = speech;
   const { discount_amount, tax_amount, tax_behavior, total_amount, currency, discount, product } = checkout;
-  const lines = linesOf(checkout);
-  const uses = pricesOf(checkout).flatMap((price) => describeUse(price, speech) ?? []);
-  const due = dueToday(checkout);
+  const lines = getLines(checkout);
+  const uses = getPrices(checkout).flatMap((price) => describeUse(price, speech) ?? []);
+  const due = getDueToday(checkout);
   const isTaxed = tax_amount === null || tax_amount > 0;
   const isIncluded = tax_behavior === "inclusive" && tax_amount !== null;
   const tax = tax_amount === null ? words.tax_later : <Money amount={tax_amount} currency={currency} />;
@@ -142,12 +150,12 @@ export function Summary({ checkout, order }: { checkout: Checkout; order?: Order
   const [open, setOpen] = useState(order === undefined);
   const id = useId();
   const { product, organization } = checkout;
-  const back = webPageOf(checkout.return_url);
+  const back = findWebPage(checkout.return_url);
   const logo = organization.branding.logo_url ?? organization.avatar_url;
   const picture = product.medias.find(({ mime_type }) => mime_type.startsWith("image/"))?.public_url;
-  const schedule = scheduleOf(checkout);
+  const schedule = getSchedule(checkout);
   const later = describeSchedule(schedule, checkout.currency, speech);
-  const due = dueToday(checkout);
+  const due = getDueToday(checkout);
   const isOpen = order !== undefined && checkout.status === "open";
   const takesCode = isOpen && checkout.allow_discount_codes && checkout.is_discount_applicable;
   const hasDetails = takesCode || Boolean(product.description) || !isPlain(checkout);
@@ -184,7 +192,7 @@ export function Summary({ checkout, order }: { checkout: Checkout; order?: Order
         </p>
         {later && <p className="later">{later}</p>}
         {isOpen && checkout.trial_end && <SkipTrial order={order} className="plain" />}
-        {isOpen && seatRange(checkout) && <Seats order={order} />}
+        {isOpen && getSeatRange(checkout) && <Seats order={order} />}
         {hasDetails && (
           <button type="button" className="fold" aria-expanded={open} aria-controls={id} onClick={() => setOpen(!open)}>
             {words.details}

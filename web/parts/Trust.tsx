@@ -1,4 +1,4 @@
-import { webPageOf } from "../../shared/destinations.ts";
+import { findWebPage } from "../../shared/destinations.ts";
 import type { Checkout } from "../api.ts";
 import { useSpeech } from "../speech.tsx";
 import { isTestMode } from "./Summary.tsx";
@@ -7,7 +7,7 @@ import { isTestMode } from "./Summary.tsx";
 export function Trust({ checkout }: { checkout: Checkout }) {
   const { words } = useSpeech();
   const { organization, is_payment_form_required, is_payment_setup_required } = checkout;
-  const website = webPageOf(organization.website);
+  const website = findWebPage(organization.website);
   const isStripe = Boolean(checkout.payment_processor_metadata.publishable_key);
   return (
     <div className="trust">

@@ -2,7 +2,7 @@ import type { StripeElements } from "@stripe/stripe-js";
 import { useEffect, useRef, useState } from "react";
 import type { Checkout } from "../api.ts";
 import { useSpeech } from "../speech.tsx";
-import { allowedMethods, appearanceOf, elementsOptions, localeOf, openStripe } from "../stripe.ts";
+import { allowedMethods, buildElementsOptions, getLocale, openStripe, readAppearance } from "../stripe.ts";
 import { GhostLine } from "./Ghost.tsx";
 
 /** Who pays, as their wallet tells, and the token that stands for its card. */
@@ -45,10 +45,10 @@ export default function Wallets({ publishable_key, checkout, ready, pay }: Props
       if (gone || !frame) return;
       const { checkout: first } = latest.current;
       const collected = stripe.elements({
-        ...elementsOptions(first),
+        ...buildElementsOptions(first),
         allowedPaymentMethodTypes: allowedMethods,
-        appearance: appearanceOf(frame),
-        locale: localeOf(locale),
+        appearance: readAppearance(frame),
+        locale: getLocale(locale),
       });
       const buttons = collected.create("expressCheckout", {
         business: { name: first.organization.name },
@@ -88,7 +88,7 @@ export default function Wallets({ publishable_key, checkout, ready, pay }: Props
 
   useEffect(() => {
     const now = { is_payment_required, is_payment_setup_required, total_amount, currency };
-    void elements.current?.update(elementsOptions(now));
+    void elements.current?.update(buildElementsOptions(now));
   }, [is_payment_required, is_payment_setup_required, total_amount, currency]);
 
   return (

@@ -1,11 +1,11 @@
 import { useCallback, useState } from "react";
-import { bytesReadable } from "../../shared/bytes.ts";
-import { type Asked, useAsked } from "../asked.ts";
+import { formatBytes } from "../../shared/bytes.ts";
 import { Button } from "../parts/Button.tsx";
 import { Markdown } from "../parts/Markdown.tsx";
 import { Notice } from "../parts/Notice.tsx";
 import { useSpeech } from "../speech.tsx";
-import { Account, platformOf, Returned } from "./Account.tsx";
+import { type Asked, useQuery } from "../use-query.ts";
+import { Account, getPlatform, Returned } from "./Account.tsx";
 import type { Failure, Grant, LicenseKey } from "./calls.ts";
 import { Dialog, Part, Refused } from "./Part.tsx";
 import { usePlace } from "./place.ts";
@@ -15,7 +15,7 @@ import { usePortalWords } from "./speech.tsx";
 function Files({ benefit_id }: { benefit_id: string }) {
   const words = usePortalWords();
   const { portal } = usePlace();
-  const { value, failure } = useAsked(useCallback(() => portal.files(benefit_id), [portal, benefit_id]));
+  const { value, failure } = useQuery(useCallback(() => portal.files(benefit_id), [portal, benefit_id]));
   return (
     <>
       <Refused failure={failure} />
@@ -23,7 +23,7 @@ function Files({ benefit_id }: { benefit_id: string }) {
         {value?.items.map(({ id, file }) => (
           <li key={id}>
             <div>
-              {file.name} <span className="soft small">{bytesReadable(file.size)}</span>
+              {file.name} <span className="soft small">{formatBytes(file.size)}</span>
             </div>
             <a className="button quiet" href={file.download.url} download={file.name}>
               {words.download}
@@ -122,7 +122,7 @@ function Activations({
   const { locale } = useSpeech();
   const words = usePortalWords();
   const { portal, seller } = usePlace();
-  const { value, failure, reload } = useAsked(useCallback(() => portal.licenseKey(id), [portal, id]));
+  const { value, failure, reload } = useQuery(useCallback(() => portal.licenseKey(id), [portal, id]));
   const [refused, setRefused] = useState<Failure>();
   const [busy, setBusy] = useState<string>();
   if (!value) return <Refused failure={failure} />;
@@ -170,7 +170,7 @@ function Activations({
 
 function Keys({ grant }: { grant: Grant }) {
   const { portal } = usePlace();
-  const { value, failure, reload } = useAsked(
+  const { value, failure, reload } = useQuery(
     useCallback(() => portal.licenseKeys(grant.benefit_id), [portal, grant.benefit_id]),
   );
   const limited = grant.benefit.type === "license_keys" ? grant.benefit.properties.activations : null;
@@ -195,7 +195,7 @@ function Keys({ grant }: { grant: Grant }) {
 function One({ grant }: { grant: Grant }) {
   const words = usePortalWords();
   const { benefit, error } = grant;
-  const platform = platformOf(grant);
+  const platform = getPlatform(grant);
   const note = benefit.type === "custom" ? benefit.properties.note : null;
   return (
     <li className="card stack">

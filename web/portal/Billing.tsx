@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from "react";
-import { type AddressField, type Faults, faultsOf, sayFailure } from "../checkout-form.ts";
+import { type AddressField, type Faults, readFaults, sayFailure } from "../checkout-form.ts";
 import { Address } from "../parts/Address.tsx";
 import { Button } from "../parts/Button.tsx";
 import { Field } from "../parts/Field.tsx";
@@ -30,7 +30,7 @@ function EmailChange({ email }: { email: string }) {
   const send = async (): Promise<void> => {
     setSent(undefined);
     const answer = await portal.requestEmail(wanted.trim());
-    setFault(answer.ok ? undefined : (faultsOf(answer.failure, common).email ?? sayFailure(answer.failure, common)));
+    setFault(answer.ok ? undefined : (readFaults(answer.failure, common).email ?? sayFailure(answer.failure, common)));
     if (answer.ok) setSent(wanted.trim());
   };
   return (
@@ -99,7 +99,7 @@ export function Billing() {
     const billing_address =
       given.length === 0 ? undefined : Object.fromEntries(given.map((field) => [field, address[field].trim()]));
     const answer = await portal.update({ billing_name: name, tax_id: tax_id.trim() || null, billing_address });
-    setFaults(answer.ok ? {} : faultsOf(answer.failure, common));
+    setFaults(answer.ok ? {} : readFaults(answer.failure, common));
     setSaved(answer.ok);
     if (answer.ok) await reload();
   };

@@ -1,7 +1,7 @@
 import { lazy, type RefObject, Suspense, useImperativeHandle, useRef, useState } from "react";
 import { checkouts } from "../api.ts";
-import { cardFaults, digitsOf, readExpiry } from "../card.ts";
-import { type Faults, faultsOf } from "../checkout-form.ts";
+import { findCardFaults, readDigits, readExpiry } from "../card.ts";
+import { type Faults, readFaults } from "../checkout-form.ts";
 import { Field } from "../parts/Field.tsx";
 import { GhostLine } from "../parts/Ghost.tsx";
 import { Notice } from "../parts/Notice.tsx";
@@ -43,13 +43,13 @@ export function CardEntry({ handle, due }: { handle: RefObject<CardHandle | null
       return made && "id" in made ? made.id : report({ card: made?.fault ?? speech.words.card_loading });
     }
     const missing = values.name.trim() === "" ? { name: speech.words.missing.name } : {};
-    const found: Faults = { ...missing, ...cardFaults(values, speech.words) };
+    const found: Faults = { ...missing, ...findCardFaults(values, speech.words) };
     if (Object.keys(found).length > 0) return report(found);
     setFaults({});
     const expiry = readExpiry(values.card_expiry) ?? { exp_month: 0, exp_year: 0 };
-    const card = { number: digitsOf(values.card_number), ...expiry, cvc: values.card_cvc };
+    const card = { number: readDigits(values.card_number), ...expiry, cvc: values.card_cvc };
     const made = await checkouts.tokenizeTestCard(card, values.name.trim());
-    return made.ok ? made.value.id : report(faultsOf(made.failure, speech.words));
+    return made.ok ? made.value.id : report(readFaults(made.failure, speech.words));
   };
   useImperativeHandle(handle, () => ({ read, refuse: (text) => void report({ card: text }) }));
   return (

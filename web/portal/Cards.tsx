@@ -1,11 +1,11 @@
 import { type FormEvent, useCallback, useRef, useState } from "react";
-import type { Asked } from "../asked.ts";
-import { cardName } from "../card.ts";
+import { formatCard } from "../card.ts";
 import { sayFailure } from "../checkout-form.ts";
 import { Button } from "../parts/Button.tsx";
 import { TickField } from "../parts/Field.tsx";
 import { Notice } from "../parts/Notice.tsx";
 import { useSpeech } from "../speech.tsx";
+import type { Asked } from "../use-query.ts";
 import { Bank } from "./Bank.tsx";
 import { CardEntry, type CardHandle } from "./CardEntry.tsx";
 import type { Card, Failure } from "./calls.ts";
@@ -104,7 +104,7 @@ export function Cards({ asked }: { asked: Asked<Card[]> }) {
                 return (
                   <li key={card.id}>
                     <div>
-                      <strong>{cardName(card.method_metadata)}</strong>{" "}
+                      <strong>{formatCard(card.method_metadata)}</strong>{" "}
                       <span className="soft">{words.card_until(month.format(Date.UTC(exp_year, exp_month - 1)))}</span>{" "}
                       {card.is_default && <span className="tag">{words.default_card}</span>}
                     </div>
@@ -120,7 +120,7 @@ export function Cards({ asked }: { asked: Asked<Card[]> }) {
                       )}
                       <Button
                         quiet
-                        aria-label={`${words.remove_card}: ${cardName(card.method_metadata)}`}
+                        aria-label={`${words.remove_card}: ${formatCard(card.method_metadata)}`}
                         onClick={() => setRemoving(card)}
                       >
                         {words.remove_card}
@@ -149,7 +149,7 @@ export function Cards({ asked }: { asked: Asked<Card[]> }) {
           )}
           {removing && (
             <Dialog
-              title={words.remove_card_title(cardName(removing.method_metadata))}
+              title={words.remove_card_title(formatCard(removing.method_metadata))}
               left={() => setRemoving(undefined)}
             >
               <p className="soft">{words.remove_card_how}</p>

@@ -1,8 +1,8 @@
 import { useCallback } from "react";
-import { useAsked } from "../asked.ts";
 import { useSpeech } from "../speech.tsx";
+import { useQuery } from "../use-query.ts";
 import type { Meter } from "./calls.ts";
-import { type Limit, levelsOf } from "./levels.ts";
+import { computeLevels, type Limit } from "./levels.ts";
 import { usePlace } from "./place.ts";
 import { usePortalWords } from "./speech.tsx";
 
@@ -37,11 +37,11 @@ export function Course({
       ...{ interval: "day", timezone: /^[A-Za-z]/.test(timeZone) ? timeZone : "UTC" },
     });
   }, [portal, id, until, timeZone]);
-  const { value, failure } = useAsked(ask);
+  const { value, failure } = useQuery(ask);
   if (failure) return null;
   const pieces = value?.quantities ?? [];
   const most = Math.max(0, ...pieces.map(({ quantity }) => quantity));
-  const levels = value && limits.length > 0 ? levelsOf(value, used) : undefined;
+  const levels = value && limits.length > 0 ? computeLevels(value, used) : undefined;
   const lines = levels ? limits : [];
   const bars = levels ?? pieces.map(({ quantity }) => Math.max(0, quantity));
   const top = Math.max(...bars, ...lines.map((limit) => limit.units)) || 1;

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useMemo, useState } from "react";
-import { useAsked } from "../asked.ts";
 import { GhostLine } from "../parts/Ghost.tsx";
+import { useQuery } from "../use-query.ts";
 import { Benefits } from "./Benefits.tsx";
 import { Billing } from "./Billing.tsx";
 import { Cards } from "./Cards.tsx";
@@ -40,7 +40,7 @@ function Waiting({ failure }: { failure: Failure | undefined }) {
 
 /** What one of the people of a team has of what it has bought: what it pays is none of theirs. */
 function Own({ portal, seller }: Shown) {
-  const grants = useAsked(portal.grants);
+  const grants = useQuery(portal.grants);
   const { reload } = grants;
   useNews(portal, reload);
   const place = useMemo(() => ({ portal, seller, me: null, reload }), [portal, seller, reload]);
@@ -52,7 +52,7 @@ function Own({ portal, seller }: Shown) {
 }
 
 function OfTeam(shown: Shown) {
-  const { value: user, failure } = useAsked(shown.portal.user);
+  const { value: user, failure } = useQuery(shown.portal.user);
   if (!user) return <Waiting failure={failure} />;
   return user.role === "member" ? <Own {...shown} /> : <Everything {...shown} />;
 }
@@ -69,12 +69,12 @@ export function Home(shown: Shown) {
 function Everything({ portal, seller }: Shown) {
   const words = usePortalWords();
   const [limit, setLimit] = useState(orders_step);
-  const me = useAsked(portal.me);
-  const subscriptions = useAsked(portal.subscriptions);
-  const orders = useAsked(useCallback(() => portal.orders(limit), [portal, limit]));
-  const cards = useAsked(portal.cards);
-  const grants = useAsked(portal.grants);
-  const meters = useAsked(portal.meters);
+  const me = useQuery(portal.me);
+  const subscriptions = useQuery(portal.subscriptions);
+  const orders = useQuery(useCallback(() => portal.orders(limit), [portal, limit]));
+  const cards = useQuery(portal.cards);
+  const grants = useQuery(portal.grants);
+  const meters = useQuery(portal.meters);
 
   const { reload: askMe } = me;
   const { reload: askSubscriptions } = subscriptions;

@@ -1,10 +1,10 @@
 import { useEffect, useRef, useState } from "react";
-import type { Asked } from "../asked.ts";
 import { sayFailure } from "../checkout-form.ts";
 import { Button } from "../parts/Button.tsx";
 import { Money } from "../parts/Money.tsx";
 import { Notice } from "../parts/Notice.tsx";
 import { useSpeech } from "../speech.tsx";
+import type { Asked } from "../use-query.ts";
 import type { Card, Order } from "./calls.ts";
 import { Part } from "./Part.tsx";
 import { Pay } from "./Pay.tsx";

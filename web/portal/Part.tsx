@@ -1,10 +1,10 @@
 import { type ReactNode, useEffect, useId, useRef } from "react";
-import type { Asked } from "../asked.ts";
 import { sayFailure } from "../checkout-form.ts";
 import { GhostLine } from "../parts/Ghost.tsx";
 import { Notice } from "../parts/Notice.tsx";
 import { catchFocus } from "../router.tsx";
 import { useSpeech } from "../speech.tsx";
+import type { Asked } from "../use-query.ts";
 import type { Failure } from "./calls.ts";
 
 /** One part of the page under its heading; grey bars where its content will be. */

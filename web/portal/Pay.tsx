@@ -1,6 +1,6 @@
 import { type FormEvent, useCallback, useEffect, useRef, useState } from "react";
-import { accentOf } from "../accent.ts";
-import { cardName } from "../card.ts";
+import { computeAccent } from "../accent.ts";
+import { formatCard } from "../card.ts";
 import { sayFailure } from "../checkout-form.ts";
 import { Button } from "../parts/Button.tsx";
 import { SelectField } from "../parts/Field.tsx";
@@ -87,7 +87,7 @@ export function Pay({ order, cards, left }: { order: Order; cards: Card[]; left:
             <SelectField label={words.pay_by} value={by} onChange={({ target }) => setBy(target.value)}>
               {cards.map((card) => (
                 <option key={card.id} value={card.id}>
-                  {cardName(card.method_metadata)}
+                  {formatCard(card.method_metadata)}
                 </option>
               ))}
               <option value="">{words.another_card}</option>
@@ -103,7 +103,7 @@ export function Pay({ order, cards, left }: { order: Order; cards: Card[]; left:
             <Button
               type="submit"
               busy={busy || standing !== "entering"}
-              style={accentOf(seller.organization.branding.accent_color)}
+              style={computeAccent(seller.organization.branding.accent_color)}
             >
               {words.pay_now(speech.money(amount, currency))}
             </Button>

@@ -1,10 +1,10 @@
 import { type FormEvent, useCallback, useState } from "react";
-import { useAsked } from "../asked.ts";
-import { faultsOf, sayFailure } from "../checkout-form.ts";
+import { readFaults, sayFailure } from "../checkout-form.ts";
 import { Button } from "../parts/Button.tsx";
 import { Field } from "../parts/Field.tsx";
 import { Notice } from "../parts/Notice.tsx";
 import { useSpeech } from "../speech.tsx";
+import { useQuery } from "../use-query.ts";
 import type { Failure } from "./calls.ts";
 import { Refused } from "./Part.tsx";
 import { usePlace } from "./place.ts";
@@ -15,7 +15,7 @@ export function Seats({ subscription_id }: { subscription_id: string }) {
   const { words: common } = useSpeech();
   const words = usePortalWords();
   const { portal } = usePlace();
-  const { value, failure, reload } = useAsked(
+  const { value, failure, reload } = useQuery(
     useCallback(() => portal.seats(subscription_id), [portal, subscription_id]),
   );
   const [email, setEmail] = useState("");
@@ -37,7 +37,7 @@ export function Seats({ subscription_id }: { subscription_id: string }) {
   };
   const give = async (): Promise<void> => {
     const answer = await portal.giveSeat({ subscription_id, email: email.trim() });
-    if (!answer.ok) return setFault(faultsOf(answer.failure, common).email ?? sayFailure(answer.failure, common));
+    if (!answer.ok) return setFault(readFaults(answer.failure, common).email ?? sayFailure(answer.failure, common));
     setFault(undefined);
     setEmail("");
     await reload();

@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from "react";
-import { accentOf } from "../accent.ts";
+import { computeAccent } from "../accent.ts";
 import { sayFailure } from "../checkout-form.ts";
 import { Button } from "../parts/Button.tsx";
 import { Field } from "../parts/Field.tsx";
@@ -88,7 +88,7 @@ export function SignIn({
           />
         </>
       )}
-      <Button type="submit" full busy={busy} style={accentOf(organization.branding.accent_color)}>
+      <Button type="submit" full busy={busy} style={computeAccent(organization.branding.accent_color)}>
         {sent ? words.go_in : words.send_code}
       </Button>
       {sent && (

@@ -1,9 +1,9 @@
 import { useCallback, useState } from "react";
-import { type Asked, useAsked } from "../asked.ts";
 import { Button } from "../parts/Button.tsx";
 import { Money } from "../parts/Money.tsx";
 import { Notice } from "../parts/Notice.tsx";
 import { useSpeech } from "../speech.tsx";
+import { type Asked, useQuery } from "../use-query.ts";
 import { Cancel } from "./Cancel.tsx";
 import { ChangePlan } from "./ChangePlan.tsx";
 import type { Card, Failure, Order, Subscription } from "./calls.ts";
@@ -19,7 +19,7 @@ function Forecast({ subscription: { id, currency } }: { subscription: Subscripti
   const { day, money } = useSpeech();
   const words = usePortalWords();
   const { portal } = usePlace();
-  const { value, failure } = useAsked(useCallback(() => portal.forecast(id), [portal, id]));
+  const { value, failure } = useQuery(useCallback(() => portal.forecast(id), [portal, id]));
   if (!value) return <Refused failure={failure} />;
   const total = value.charges.reduce((sum, { due_amount }) => sum + due_amount, 0);
   return (

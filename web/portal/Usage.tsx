@@ -1,9 +1,9 @@
 import { useId } from "react";
-import type { Asked } from "../asked.ts";
 import { useSpeech } from "../speech.tsx";
+import type { Asked } from "../use-query.ts";
 import { Course } from "./Course.tsx";
 import type { Meter, Subscription } from "./calls.ts";
-import { limitsOf } from "./levels.ts";
+import { getLimits } from "./levels.ts";
 import { Part } from "./Part.tsx";
 import { usePortalWords } from "./speech.tsx";
 
@@ -36,7 +36,7 @@ function Gauge({ meter: whole, subscriptions }: { meter: Meter; subscriptions: S
           </p>
         </>
       )}
-      <Course meter={whole} limits={limitsOf(whole.meter_id, credited, subscriptions)} units={units} />
+      <Course meter={whole} limits={getLimits(whole.meter_id, credited, subscriptions)} units={units} />
     </li>
   );
 }

@@ -7,7 +7,7 @@ export type Limit = { units: number; cap: { amount: number; currency: string } |
 const over = new Set(["canceled", "incomplete_expired", "unpaid"]);
 
 /** What the use of a meter is held against, the lowest first: what is included, and where a subscription charges its most. */
-export function limitsOf(meter_id: string, credited: number, subscriptions: readonly Subscription[]): Limit[] {
+export function getLimits(meter_id: string, credited: number, subscriptions: readonly Subscription[]): Limit[] {
   const included: Limit[] = credited > 0 ? [{ units: credited, cap: null }] : [];
   const capped = subscriptions.flatMap(({ status, currency, prices }) =>
     over.has(status)
@@ -26,7 +26,7 @@ export function limitsOf(meter_id: string, credited: number, subscriptions: read
  * How much was used in all by the end of each piece: what is counted now, without what came after it. What came before the count began
  * anew is none of it. Undefined where pieces do not add up, as those of a highest value.
  */
-export function levelsOf({ quantities, total }: Quantities, used: number): number[] | undefined {
+export function computeLevels({ quantities, total }: Quantities, used: number): number[] | undefined {
   const sum = quantities.reduce((added, { quantity }) => added + quantity, 0);
   if (Math.abs(sum - total) > 1e-9 * Math.max(1, Math.abs(total))) return undefined;
   let after = 0;

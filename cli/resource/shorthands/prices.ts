@@ -1,7 +1,7 @@
 /** Prices as people write them. */
-import { currencyDigits, decimalText, parseMoney } from "../../../shared/money.ts";
+import { formatDecimal, getCurrencyDigits, parseMoney } from "../../../shared/money.ts";
 import { readCurrency, readInterval, readPriceText } from "../../../shared/price-text.ts";
-import { idOrName, type Shorthand, type Standard, unreadable } from "../shorthand.ts";
+import { readIdOrName, refuseText, type Shorthand, type Standard } from "../shorthand.ts";
 
 const howToPrice =
   "Write 19.00, 19.00eur, 19.00/month, 5+ (pay what you want, from 5.00), free, or metered:METER:0.002/month.";
@@ -12,7 +12,7 @@ const howToSeats =
 
 /** One price as typed: `19.00`, `19eur`, `€19`, `free`, `5+` (pay what you want, from 5.00), `19/month`. */
 function readPrice(typed: string, standard: Standard): Record<string, unknown> {
-  const wrong = (why: string): never => unreadable(typed, why, howToPrice);
+  const wrong = (why: string): never => refuseText(typed, why, howToPrice);
   const { amount: text, isOpen, currency, interval } = readPriceText(typed, wrong);
   const price_currency = currency ?? standard();
   if (text === undefined) return { prices: [{ amount_type: "free", price_currency }], ...interval };
@@ -26,20 +26,20 @@ function readPrice(typed: string, standard: Standard): Record<string, unknown> {
 
 /** `metered:METER:0.002` or `…:0.002eur:cap=50.00/month`: so much per unit, in the currency and not in its minor unit. */
 function readMetered(typed: string, standard: Standard): Record<string, unknown> {
-  const wrong = (why: string): never => unreadable(typed, why, howToMeter);
+  const wrong = (why: string): never => refuseText(typed, why, howToMeter);
   const [, meter, symbol, amount = "", code, cap, every] =
     /^metered:(.+?):([$€£])?(\d+(?:\.\d+)?)([a-z]{3})?(?::cap=([^/:]+))?(?:\/([^:]+))?$/i.exec(typed.trim()) ?? [];
   if (!meter) return wrong("is not a metered price");
   const interval = readInterval(every?.toLowerCase(), wrong);
   const price_currency = readCurrency(symbol, code?.toLowerCase(), wrong) ?? standard();
   // Shifting the point by an exponent keeps every digit that was typed.
-  const unit_amount = decimalText(`${amount}e${currencyDigits(price_currency)}`);
+  const unit_amount = formatDecimal(`${amount}e${getCurrencyDigits(price_currency)}`);
   const cap_amount = cap === undefined ? undefined : parseMoney(cap, price_currency);
   if (cap !== undefined && cap_amount === undefined)
     return wrong(`has a cap that is not an amount in ${price_currency}: ${cap}`);
   const price = {
     amount_type: "metered_unit",
-    meter_id: idOrName("meters", meter.trim()),
+    meter_id: readIdOrName("meters", meter.trim()),
     unit_amount,
     price_currency,
     ...(cap_amount !== undefined && { cap_amount }),
@@ -53,7 +53,7 @@ const tiersOf = (typed: string): string[] =>
 
 /** A price by the number of seats: tiers that follow each other, the last of which may be open. */
 function readSeats(typed: string, standard: Standard): Record<string, unknown> {
-  const wrong = (why: string): never => unreadable(typed, why, howToSeats);
+  const wrong = (why: string): never => refuseText(typed, why, howToSeats);
   const [, seat_tier_type, , every] = seatsForm.exec(typed.trim().toLowerCase()) ?? [];
   const interval = readInterval(every, wrong);
   const texts = tiersOf(typed);
@@ -93,7 +93,7 @@ function readTrial(text: string): Record<string, unknown> {
   if (text === "none") return { trial_interval: null, trial_interval_count: null };
   const [, count, trial_interval] = /^([1-9]\d{0,2})\s*(day|week|month|year)s?$/.exec(text.trim().toLowerCase()) ?? [];
   if (!trial_interval)
-    return unreadable(
+    return refuseText(
       text,
       "is not a time",
       "Write a number of days, weeks, months or years, such as 14days; or none.",
@@ -142,7 +142,7 @@ export const prices: Record<string, Shorthand> = {
         .map((one) => one.trim())
         .filter(Boolean)
         .map((one) => ({
-          custom_field_id: idOrName("custom-fields", one.replace(/!$/, "").trim()),
+          custom_field_id: readIdOrName("custom-fields", one.replace(/!$/, "").trim()),
           required: one.endsWith("!"),
         })),
     }),

@@ -3,7 +3,7 @@ import { createAuthMiddleware, isAPIError } from "better-auth/api";
 import { eq } from "drizzle-orm";
 import { record } from "../../lib/audit.ts";
 import type { Deps } from "../../lib/context.ts";
-import { loggable } from "../../lib/loggable.ts";
+import { redactError } from "../../lib/loggable.ts";
 import { findCall, matchRule } from "../calls.ts";
 import { user } from "../tables.ts";
 
@@ -11,12 +11,14 @@ import { user } from "../tables.ts";
  * Writes down sign-ins that were refused, for the person whose account was tried. After the answer, so that its time does
  * not tell whether there is such a person; what nobody owns is in nobody's log, or strangers could fill it.
  */
-export function refusedSignIns(deps: Deps) {
+export function createRefusedSignIns(deps: Deps) {
   const pending = new Set<Promise<void>>();
   const later = (work: () => Promise<void>) => {
     const done = new Promise<void>((resolve) => setImmediate(resolve))
       .then(work)
-      .catch((error: unknown) => deps.log.error({ error: loggable(error) }, "A refused sign-in was not written down."))
+      .catch((error: unknown) =>
+        deps.log.error({ error: redactError(error) }, "A refused sign-in was not written down."),
+      )
       .finally(() => pending.delete(done));
     pending.add(done);
   };

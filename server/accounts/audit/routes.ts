@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { Deps } from "../../lib/context.ts";
 import { auditLog } from "../../lib/tables.ts";
 import { account_base } from "../calls.ts";
-import { guarded, type Identify, membershipFor, personOf, queryOf } from "../http/own-routes.ts";
+import { guardRoute, type Identify, parseQuery, requireMembership, requirePerson } from "../http/own-routes.ts";
 import { apikey, user } from "../tables.ts";
 
 const limit_standard = 50;
@@ -31,10 +31,10 @@ const List = z.object({
 export function auditRoutes(scope: FastifyInstance, deps: Deps, identify: Identify): void {
   scope.get(
     `${account_base}/audit/list`,
-    guarded(async (request) => {
-      const person = await personOf(identify, request);
-      const { organizationId, action, actor, before, limit } = queryOf(request, List);
-      if (organizationId !== undefined) membershipFor(person, organizationId, "audit", "read");
+    guardRoute(async (request) => {
+      const person = await requirePerson(identify, request);
+      const { organizationId, action, actor, before, limit } = parseQuery(request, List);
+      if (organizationId !== undefined) requireMembership(person, organizationId, "audit", "read");
       const of =
         organizationId === undefined
           ? or(eq(auditLog.user_id, person.user_id), eq(auditLog.subject_id, person.user_id))

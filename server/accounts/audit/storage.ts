@@ -19,7 +19,7 @@ const rows_max = 10_000;
  * makes it. `open` gives the storage on a connection or a transaction; each call goes to the transaction that is open, and what
  * cannot be reached fails the request.
  */
-export function auditedStorage(deps: Deps, work: AccountWork, open: (db: Database) => Adapter): Adapter {
+export function wrapAuditedStorage(deps: Deps, work: AccountWork, open: (db: Database) => Adapter): Adapter {
   const outside = open(deps.db);
 
   async function ask<T>(question: (store: Store) => Promise<T>): Promise<T> {

@@ -8,7 +8,7 @@ import {
 import { deleteSessionCookie, expireCookie } from "better-auth/cookies";
 import { parseUserOutput } from "better-auth/db";
 import type { Clock } from "../../lib/clock.ts";
-import { signedText } from "../../lib/secrets.ts";
+import { openSignedText } from "../../lib/secrets.ts";
 import { findCall, matchPath, matchRule } from "../calls.ts";
 
 /** Of calls that published clients make with a provider's name and its id of the account, where a row's id is wanted now. */
@@ -64,7 +64,7 @@ export const refuseTakenAddress = {
 
 /** The claims of a mailed link's token that we signed; undefined of any other. */
 function claimsOf(token: unknown, secret: string): { email?: string; updateTo?: string; exp?: number } | undefined {
-  const signed = typeof token === "string" ? signedText([secret], token, "base64url") : undefined;
+  const signed = typeof token === "string" ? openSignedText([secret], token, "base64url") : undefined;
   return signed && JSON.parse(Buffer.from(signed.split(".")[1] ?? "", "base64url").toString("utf8"));
 }
 

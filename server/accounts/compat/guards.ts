@@ -1,7 +1,7 @@
 import type { BetterAuthPlugin } from "better-auth";
 import { APIError, createAuthMiddleware } from "better-auth/api";
 import { reservedSlugs, Slug } from "../../../shared/api/organizations.ts";
-import { webPageOf } from "../../../shared/destinations.ts";
+import { findWebPage } from "../../../shared/destinations.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { matchPath, matchRule } from "../calls.ts";
 import { invalidBody } from "../http/error-mapping.ts";
@@ -29,7 +29,7 @@ const lengths_max = new Map([
 ]);
 
 /** Listed first: guards that must act before other plugins look at a request. */
-export const compat = (clock: Clock) =>
+export const createCompatGuards = (clock: Clock) =>
   ({
     id: "floe-compat",
     // An endpoint under the name of a core one takes its place.
@@ -101,7 +101,7 @@ const pictures = new Set(["image", "logo"]);
 /** The field of a picture that no page may show. */
 function unshowable(given: unknown): string | undefined {
   if (typeof given !== "object" || given === null) return undefined;
-  const isWrong = (value: unknown) => typeof value === "string" && value !== "" && !webPageOf(value);
+  const isWrong = (value: unknown) => typeof value === "string" && value !== "" && !findWebPage(value);
   return Object.entries(given).find(([field, value]) => pictures.has(field) && isWrong(value))?.[0];
 }
 

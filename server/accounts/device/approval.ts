@@ -1,14 +1,14 @@
 import { APIError, createAuthEndpoint, getAuthoritativeSessionFromCtx } from "better-auth/api";
 import { and, eq, gt, inArray, isNull } from "drizzle-orm";
 import { z } from "zod";
-import { bucketOf } from "../../lib/addresses.ts";
+import { getBucket } from "../../lib/addresses.ts";
 import { record } from "../../lib/audit.ts";
 import type { Deps } from "../../lib/context.ts";
-import { hashesOf } from "../../lib/secrets.ts";
+import { hashWithEach } from "../../lib/secrets.ts";
 import { transact } from "../../lib/unit-of-work.ts";
 import { deviceCode } from "../tables.ts";
-import { agentName, clientName, confirmationHashes, fault, secondsBetween } from "./protocol.ts";
-import { codeTries } from "./tries.ts";
+import { countSeconds, createOAuthFault, getClientName, hashConfirmation, readAgentName } from "./protocol.ts";
+import { createCodeTries } from "./tries.ts";
 
 type Code = typeof deviceCode.$inferSelect;
 type Asking = Parameters<typeof getAuthoritativeSessionFromCtx>[0];
@@ -20,21 +20,21 @@ const answered = z.object({ userCode: text, confirmationNumber: z.union([text, z
 const plain = (code: string): string => code.replace(/[^a-z0-9]/gi, "").toUpperCase();
 
 const refuse = (status: "BAD_REQUEST" | "FORBIDDEN", error: string, description: string) =>
-  new APIError(status, fault(error, description));
+  new APIError(status, createOAuthFault(error, description));
 const unknown = () => refuse("BAD_REQUEST", "invalid_request", "This code is not known.");
 const invalid = ({ message }: { message: string }) => {
   throw refuse("BAD_REQUEST", "invalid_request", message);
 };
 
 /** What a person does on the device page: look at a request, and approve or deny it. */
-export function approvalEndpoints(deps: Deps) {
+export function createApprovalEndpoints(deps: Deps) {
   const { db, clock, config } = deps;
-  const tries = codeTries(deps);
+  const tries = createCodeTries(deps);
 
   /** The person who asks, in the session they ask from. */
   async function personOf(ctx: Asking) {
     const signedIn = await getAuthoritativeSessionFromCtx(ctx);
-    if (!signedIn) throw new APIError("UNAUTHORIZED", fault("unauthorized", "Sign in first."));
+    if (!signedIn) throw new APIError("UNAUTHORIZED", createOAuthFault("unauthorized", "Sign in first."));
     const { user, session } = signedIn;
     const ip = ctx.headers?.get("x-client-ip") ?? "";
     const by: unknown = session.impersonatedBy;
@@ -43,7 +43,7 @@ export function approvalEndpoints(deps: Deps) {
       session_id: session.id,
       impersonated_by: typeof by === "string" ? by : null,
       ip,
-      address: bucketOf(ip),
+      address: getBucket(ip),
       user_agent: ctx.headers?.get("user-agent") ?? null,
     };
   }
@@ -55,7 +55,7 @@ export function approvalEndpoints(deps: Deps) {
     if (wait > 0) {
       const minutes = (wait - (wait % 60)) / 60 + 1;
       const description = `Too many wrong codes. Try again in ${minutes} minutes.`;
-      throw new APIError("TOO_MANY_REQUESTS", fault("too_many_attempts", description), {
+      throw new APIError("TOO_MANY_REQUESTS", createOAuthFault("too_many_attempts", description), {
         "Retry-After": String(wait),
       });
     }
@@ -68,7 +68,7 @@ export function approvalEndpoints(deps: Deps) {
     const [found] = await db
       .select()
       .from(deviceCode)
-      .where(inArray(deviceCode.userCode, hashesOf(config.secrets, plain(typed))));
+      .where(inArray(deviceCode.userCode, hashWithEach(config.secrets, plain(typed))));
     if (!found) throw unknown();
     return found;
   }
@@ -111,14 +111,14 @@ export function approvalEndpoints(deps: Deps) {
         user_code: plain(ctx.query.user_code),
         status: found.status,
         client_id: found.clientId,
-        client_name: clientName(found.clientId),
+        client_name: getClientName(found.clientId),
         scope: found.scope,
         ip_address: found.ipAddress,
         place: placeOf(found.ipAddress, person.ip, config.url),
-        agent: agentName(found.userAgent),
+        agent: readAgentName(found.userAgent),
         user_agent: found.userAgent,
         requested_at: found.createdAt,
-        expires_in: secondsBetween(clock.now(), found.expiresAt),
+        expires_in: countSeconds(clock.now(), found.expiresAt),
         confirmation_required: found.confirmation !== null,
       });
     },
@@ -175,7 +175,7 @@ export function approvalEndpoints(deps: Deps) {
         if (confirmationNumber === undefined)
           throw refuse("BAD_REQUEST", "invalid_request", "Enter the number that your terminal shows.");
         const entered = String(confirmationNumber).trim();
-        if (!confirmationHashes(config.secrets, found.id, entered).includes(found.confirmation)) {
+        if (!hashConfirmation(config.secrets, found.id, entered).includes(found.confirmation)) {
           await settle(found, "denied", person);
           await tries.take(person.user_id, person.address);
           const description = "That is not the number your terminal shows. The request is denied; start again there.";
@@ -198,7 +198,7 @@ export function approvalEndpoints(deps: Deps) {
   return { deviceVerify: look, deviceApprove: approve, deviceDeny: deny };
 }
 
-const isLoopback = (address: string) => address === "::1" || bucketOf(address).startsWith("127.");
+const isLoopback = (address: string) => address === "::1" || getBucket(address).startsWith("127.");
 
 /**
  * Where a request came from, as seen from the browser that looks at it. A server that others reach is never asked by
@@ -208,7 +208,7 @@ function placeOf(from: string | null, browser: string, url: string): string {
   if (!from || !browser) return "unknown";
   if (isLoopback(from) && isLoopback(browser))
     return /^(localhost|127\..*|\[::1\])$/.test(new URL(url).hostname) ? "this_computer" : "unknown";
-  if (bucketOf(from) !== bucketOf(browser)) return "another_address";
+  if (getBucket(from) !== getBucket(browser)) return "another_address";
   // An IPv6 network is one home or office; its addresses change by themselves.
-  return from !== browser && bucketOf(from).includes("/") ? "same_network" : "same_address";
+  return from !== browser && getBucket(from).includes("/") ? "same_network" : "same_address";
 }

@@ -3,19 +3,19 @@ import { APIError, createAuthEndpoint } from "better-auth/api";
 import { and, eq, exists, isNull, lte, or, sql } from "drizzle-orm";
 import { z } from "zod";
 import type { Deps } from "../../lib/context.ts";
-import { newId, randomText } from "../../lib/ids.ts";
+import { createId, drawText } from "../../lib/ids.ts";
 import { hashToken } from "../../lib/secrets.ts";
 import { hashSecret } from "../storage.ts";
 import { deviceCode, session } from "../tables.ts";
 import {
-  codeFault,
-  confirmationHashes,
-  fault,
+  countSeconds,
+  createOAuthFault,
+  findCodeFault,
+  findTokenFault,
   flows,
+  hashConfirmation,
+  listScopeNames,
   type OAuthFault,
-  scopeNames,
-  secondsBetween,
-  tokenFault,
 } from "./protocol.ts";
 
 const device_code_length = 40;
@@ -42,12 +42,12 @@ export function grantEndpoints({ db, clock, config }: Deps) {
   const interval_ms = config.FLOE_DEVICE_INTERVAL ?? interval_standard_ms;
 
   const askForCode = createAuthEndpoint("/device/code", { method: "POST", body: anyBody }, async (ctx) => {
-    const refusal = codeFault(ctx.body);
+    const refusal = findCodeFault(ctx.body);
     if (refusal) return bad(refusal);
     const asked = ctx.body as { client_id: string; scope?: string };
-    const device_code = randomText(device_code_length);
+    const device_code = drawText(device_code_length);
     const now = clock.now();
-    const id = newId(now);
+    const id = createId(now);
     const number = numbered ? String(randomInt(number_min, number_max + 1)) : undefined;
     for (let draw = 0; draw < draws_max; draw++) {
       const user_code = newUserCode();
@@ -61,8 +61,8 @@ export function grantEndpoints({ db, clock, config }: Deps) {
           status: "pending",
           pollingInterval: interval_ms,
           clientId: asked.client_id,
-          scope: scopeNames(asked.scope ?? "").join(" ") || null,
-          confirmation: number === undefined ? null : confirmationHashes(config.secrets, id, number)[0],
+          scope: listScopeNames(asked.scope ?? "").join(" ") || null,
+          confirmation: number === undefined ? null : hashConfirmation(config.secrets, id, number)[0],
           ipAddress: ctx.headers?.get("x-client-ip") ?? null,
           userAgent: ctx.headers?.get("user-agent") ?? null,
           createdAt: now,
@@ -80,15 +80,15 @@ export function grantEndpoints({ db, clock, config }: Deps) {
         ...(number === undefined ? {} : { confirmation_number: number }),
       });
     }
-    throw new APIError("INTERNAL_SERVER_ERROR", fault("server_error", "No free code was found. Try again."));
+    throw new APIError("INTERNAL_SERVER_ERROR", createOAuthFault("server_error", "No free code was found. Try again."));
   });
 
   const redeem = createAuthEndpoint("/device/token", { method: "POST", body: anyBody }, async (ctx) => {
-    const refusal = tokenFault(ctx.body);
+    const refusal = findTokenFault(ctx.body);
     if (refusal) return bad(refusal);
     const { device_code, client_id } = ctx.body as { device_code: string; client_id: string };
     const now = clock.now();
-    const unknown = fault("invalid_grant", "This device code is not known, or was used already.");
+    const unknown = createOAuthFault("invalid_grant", "This device code is not known, or was used already.");
     const [found] = await db
       .select()
       .from(deviceCode)
@@ -104,17 +104,18 @@ export function grantEndpoints({ db, clock, config }: Deps) {
       .returning({ status: deviceCode.status });
     if (!polled) {
       const [left] = await db.select({ id: deviceCode.id }).from(deviceCode).where(own);
-      return bad(left ? fault("slow_down", "Asked too often. Wait longer between two questions.") : unknown);
+      return bad(left ? createOAuthFault("slow_down", "Asked too often. Wait longer between two questions.") : unknown);
     }
     if (found.expiresAt <= now || polled.status === "denied") {
       await db.delete(deviceCode).where(own);
       return bad(
         polled.status === "denied"
-          ? fault("access_denied", "The person has denied the request.")
-          : fault("expired_token", "The code has expired. Ask for a new one."),
+          ? createOAuthFault("access_denied", "The person has denied the request.")
+          : createOAuthFault("expired_token", "The code has expired. Ask for a new one."),
       );
     }
-    if (polled.status === "pending") return bad(fault("authorization_pending", "The code was not approved yet."));
+    if (polled.status === "pending")
+      return bad(createOAuthFault("authorization_pending", "The code was not approved yet."));
     // Who ended that session meanwhile, by a new password say, has taken the approval back.
     const approver = db.select({ id: session.id }).from(session).where(eq(session.id, deviceCode.sessionId));
     const [taken] = await db
@@ -129,15 +130,16 @@ export function grantEndpoints({ db, clock, config }: Deps) {
       .catch((error: unknown) => {
         // Who was banned in the meantime.
         if (error instanceof APIError && error.statusCode === 403)
-          return bad(fault("access_denied", "This account may not sign in."));
+          return bad(createOAuthFault("access_denied", "This account may not sign in."));
         throw error;
       });
-    if (!made) throw new APIError("INTERNAL_SERVER_ERROR", fault("server_error", "The session was not made."));
+    if (!made)
+      throw new APIError("INTERNAL_SERVER_ERROR", createOAuthFault("server_error", "The session was not made."));
     ctx.context.setNewSession({ session: made, user });
     return ctx.json({
       access_token: made.token,
       token_type: "Bearer",
-      expires_in: secondsBetween(now, made.expiresAt),
+      expires_in: countSeconds(now, made.expiresAt),
       scope: taken.scope ?? "",
     });
   });

@@ -1,5 +1,5 @@
 import { isScope } from "../../../shared/scopes.ts";
-import { hashesOf } from "../../lib/secrets.ts";
+import { hashWithEach } from "../../lib/secrets.ts";
 
 /** Clients that may ask for a device code; each is a public client without a secret. */
 const clients: Readonly<Record<string, string>> = { "floe-cli": "floe command line" };
@@ -7,7 +7,7 @@ const clients: Readonly<Record<string, string>> = { "floe-cli": "floe command li
 const isKnownClient = (id: string): boolean => Object.hasOwn(clients, id);
 
 /** What a client is called, so that no stranger is approved. */
-export const clientName = (id: string | null): string | null =>
+export const getClientName = (id: string | null): string | null =>
   id !== null && Object.hasOwn(clients, id) ? (clients[id] ?? null) : null;
 
 const device_grant = "urn:ietf:params:oauth:grant-type:device_code";
@@ -20,7 +20,7 @@ export const flows = {
 } as const;
 
 /** The document by which standard clients find the device flow (RFC 8414). */
-export const metadataOf = (issuer: string, base: string) => ({
+export const buildMetadata = (issuer: string, base: string) => ({
   issuer,
   device_authorization_endpoint: `${base}/device/code`,
   token_endpoint: `${base}/device/token`,
@@ -32,32 +32,41 @@ export const metadataOf = (issuer: string, base: string) => ({
 export type OAuthFault = { error: string; error_description: string };
 
 /** A refusal in OAuth's words. */
-export const fault = (error: string, error_description: string): OAuthFault => ({ error, error_description });
+export const createOAuthFault = (error: string, error_description: string): OAuthFault => ({
+  error,
+  error_description,
+});
 
 /** What is wrong with a token request, in RFC 6749's words; undefined when nothing is. */
-export function tokenFault(body: Record<string, unknown>): OAuthFault | undefined {
+export function findTokenFault(body: Record<string, unknown>): OAuthFault | undefined {
   for (const field of ["grant_type", "device_code", "client_id"]) {
     const value = body[field];
-    if (typeof value !== "string" || value === "") return fault("invalid_request", `${field} is required.`);
+    if (typeof value !== "string" || value === "") return createOAuthFault("invalid_request", `${field} is required.`);
   }
   if (body.grant_type !== device_grant)
-    return fault("unsupported_grant_type", `Only ${device_grant} is supported here.`);
-  if (!isKnownClient(String(body.client_id))) return fault("invalid_client", "This client is not known.");
+    return createOAuthFault("unsupported_grant_type", `Only ${device_grant} is supported here.`);
+  if (!isKnownClient(String(body.client_id))) return createOAuthFault("invalid_client", "This client is not known.");
   return undefined;
 }
 
 /** What is wrong with a request for a code. */
-export function codeFault({ client_id, scope }: Record<string, unknown>): OAuthFault | undefined {
-  if (typeof client_id !== "string" || client_id === "") return fault("invalid_request", "client_id is required.");
-  if (!isKnownClient(client_id)) return fault("invalid_client", "This client is not known.");
+export function findCodeFault({ client_id, scope }: Record<string, unknown>): OAuthFault | undefined {
+  if (typeof client_id !== "string" || client_id === "")
+    return createOAuthFault("invalid_request", "client_id is required.");
+  if (!isKnownClient(client_id)) return createOAuthFault("invalid_client", "This client is not known.");
   if (scope === undefined) return undefined;
-  if (typeof scope !== "string") return fault("invalid_request", "scope is a text: names of scopes, by spaces.");
-  const unknown = scopeNames(scope).find((name) => !isScope(name));
-  return unknown === undefined ? undefined : fault("invalid_scope", `There is no scope "${unknown.slice(0, 64)}".`);
+  if (typeof scope !== "string")
+    return createOAuthFault("invalid_request", "scope is a text: names of scopes, by spaces.");
+  const unknown = listScopeNames(scope).find((name) => !isScope(name));
+  return unknown === undefined
+    ? undefined
+    : createOAuthFault("invalid_scope", `There is no scope "${unknown.slice(0, 64)}".`);
 }
 
 /** The names in a list of scopes, each once. */
-export const scopeNames = (scope: string): string[] => [...new Set(scope.split(/\s+/).filter((name) => name !== ""))];
+export const listScopeNames = (scope: string): string[] => [
+  ...new Set(scope.split(/\s+/).filter((name) => name !== "")),
+];
 
 const systems: readonly [RegExp, string][] = [
   [/android/i, "Android"],
@@ -71,18 +80,18 @@ const systems: readonly [RegExp, string][] = [
  * The program and system that a user agent names, in words of ours: whoever asks writes that header, and must not be able
  * to write on the page that asks whether to trust them.
  */
-export function agentName(userAgent: string | null): string {
+export function readAgentName(userAgent: string | null): string {
   const [, own] = /^floe-cli\/(\d{1,4}(?:\.\d{1,4})?)/.exec(userAgent ?? "") ?? [];
   const system = systems.find(([pattern]) => pattern.test(userAgent ?? ""))?.[1];
   return `${own === undefined ? "another program" : `${clients["floe-cli"]} ${own}`}${system ? ` on ${system}` : ""}`;
 }
 
 /** What may be kept of the number that only the terminal shows: by the current secret first, then by earlier ones. */
-export const confirmationHashes = (secrets: readonly string[], code_id: string, number: string): string[] =>
-  hashesOf(secrets, `device-confirmation:${code_id}:${number}`);
+export const hashConfirmation = (secrets: readonly string[], code_id: string, number: string): string[] =>
+  hashWithEach(secrets, `device-confirmation:${code_id}:${number}`);
 
 /** Whole seconds from one time to another; 0 when it is past. */
-export function secondsBetween(from: Date, to: Date): number {
+export function countSeconds(from: Date, to: Date): number {
   const ms = Math.max(to.getTime() - from.getTime(), 0);
   return (ms - (ms % 1000)) / 1000;
 }

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { fault, metadataOf } from "./protocol.ts";
+import { buildMetadata, createOAuthFault } from "./protocol.ts";
 
 type Fields = Record<string, unknown>;
 type Wrapper = {
@@ -12,13 +12,13 @@ type Wrapper = {
 };
 
 /** What OAuth clients call: documents of metadata, and the two endpoints that take forms as well as JSON. */
-export function deviceRoutes(scope: FastifyInstance, { url, base, fieldsOf, forward }: Wrapper): void {
+export function addDeviceRoutes(scope: FastifyInstance, { url, base, fieldsOf, forward }: Wrapper): void {
   const documents = [
     ["/.well-known/oauth-authorization-server", url],
     [`/.well-known/oauth-authorization-server${base}`, `${url}${base}`],
     [`${base}/.well-known/oauth-authorization-server`, `${url}${base}`],
   ] as const;
-  for (const [path, issuer] of documents) scope.get(path, () => metadataOf(issuer, `${url}${base}`));
+  for (const [path, issuer] of documents) scope.get(path, () => buildMetadata(issuer, `${url}${base}`));
 
   for (const path of ["/device/code", "/device/token"]) {
     scope.post(`${base}${path}`, async (request, reply) => {
@@ -33,4 +33,4 @@ export const refuseMalformed = (reply: FastifyReply): FastifyReply =>
   reply
     .code(400)
     .header("Cache-Control", "no-store")
-    .send(fault("invalid_request", "The body is neither JSON nor a form."));
+    .send(createOAuthFault("invalid_request", "The body is neither JSON nor a form."));

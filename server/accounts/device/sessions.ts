@@ -12,7 +12,7 @@ import type { Deps } from "../../lib/context.ts";
 import { transact } from "../../lib/unit-of-work.ts";
 import { findCall } from "../calls.ts";
 import { session } from "../tables.ts";
-import { clientName } from "./protocol.ts";
+import { getClientName } from "./protocol.ts";
 
 /** The answer to a limited session that asks for more. */
 export const limitedSession = {
@@ -21,7 +21,7 @@ export const limitedSession = {
 };
 
 /** The devices that a person has approved, to see and to end. */
-export function deviceSessionEndpoints(deps: Deps) {
+export function createDeviceSessionEndpoints(deps: Deps) {
   const { db, clock } = deps;
   const listed = createAuthEndpoint(
     "/device/list",
@@ -37,7 +37,7 @@ export function deviceSessionEndpoints(deps: Deps) {
         rows.map(({ id, clientId, scope, createdAt, updatedAt, expiresAt, ipAddress, userAgent }) => ({
           id,
           clientId,
-          clientName: clientName(clientId),
+          clientName: getClientName(clientId),
           scope,
           createdAt,
           updatedAt,

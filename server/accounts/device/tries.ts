@@ -13,7 +13,7 @@ const locked_ms = 30 * 60 * 1000;
  * Counts wrong user codes by account and by address. A try is counted as wrong before the code is looked at, and taken
  * back when it was right; so of any number of tries at once, on any number of servers, five are let through.
  */
-export function codeTries({ db, clock, config }: { db: Database; clock: Clock; config: Config }) {
+export function createCodeTries({ db, clock, config }: { db: Database; clock: Clock; config: Config }) {
   const keyOf = (kind: string, value: string) => `${kind}:${hashToken(config.secret, value).slice(0, 32)}`;
 
   /** Seconds to wait; 0 lets the try through. */

@@ -1,5 +1,5 @@
 import { APIError, isAPIError } from "better-auth/api";
-import { codeOf } from "../../../shared/errors.ts";
+import { getCode } from "../../../shared/errors.ts";
 
 type Json = Record<string, unknown>;
 
@@ -81,14 +81,14 @@ export function mapError(status: number, body: unknown): Json {
   if (text === "Invalid JSON in request body") return { ...invalidBody, detail: "not valid JSON." };
   const known = status === 401 && signedOut.has(text ?? "") ? "UNAUTHORIZED" : code;
   const message = rewritten[known ?? ""]?.message ?? text ?? standardTexts[status] ?? "Error";
-  if (known === undefined || derived.has(known) || known === codeOf(message))
-    return { ...given, message, code: codeOf(message) };
+  if (known === undefined || derived.has(known) || known === getCode(message))
+    return { ...given, message, code: getCode(message) };
   return { detail: message, ...given, message: wordsOf(known), code: known };
 }
 
 function mapInvalid(given: Json, text: string): Json {
   const [, name] = named.find(([shape]) => shape.test(text)) ?? [];
-  if (name !== undefined) return { ...given, message: name, code: codeOf(name) };
+  if (name !== undefined) return { ...given, message: name, code: getCode(name) };
   const known = text === invalidBody.message || text === invalidQuery.message;
   if (known) return given;
   const isQuery = text.startsWith("[query") || text.startsWith(invalidQuery.message);
@@ -131,7 +131,7 @@ export function mapLocation(location: string, path: string): string {
 }
 
 /** A call within this process that fails in the catalogue's words too. */
-export const mapped =
+export const mapErrors =
   <A extends unknown[], R>(call: (...given: A) => Promise<R>) =>
   async (...given: A): Promise<R> => {
     try {

@@ -1,7 +1,7 @@
 import { APIError, isAPIError } from "better-auth/api";
-import { codeOf } from "../../../shared/errors.ts";
+import { getCode } from "../../../shared/errors.ts";
 import type { Log } from "../../lib/context.ts";
-import { loggable, stateOf } from "../../lib/loggable.ts";
+import { readSqlState, redactError } from "../../lib/loggable.ts";
 import { findOutage } from "../../lib/unreachable.ts";
 import { invalidBody } from "./error-mapping.ts";
 
@@ -12,16 +12,16 @@ const unusable = new Set(["23502", "22021", "22P02", "22P05", "54000", "22003"])
 /** What better-auth did not expect: the request's fault becomes a 4xx, the rest a 500 whose reason is in the log. */
 export const answerUnexpected = (log: Log) => (error: unknown) => {
   if (isAPIError(error) && error.statusCode < 500) return;
-  const state = stateOf(error) ?? "";
+  const state = readSqlState(error) ?? "";
   // Two requests asked for the same name at once: the second is told what it would have been told a moment later.
   if (state === unique_violation) throw new APIError("CONFLICT", { code: "ALREADY_EXISTS", message: "Already exists" });
   if (unusable.has(state)) throw new APIError("BAD_REQUEST", invalidBody);
   const outage = findOutage(error);
   if (outage) {
     const { headers, message } = outage;
-    throw new APIError("SERVICE_UNAVAILABLE", { code: codeOf(message), message }, headers);
+    throw new APIError("SERVICE_UNAVAILABLE", { code: getCode(message), message }, headers);
   }
-  log.error({ error: loggable(error) }, "An account request failed.");
+  log.error({ error: redactError(error) }, "An account request failed.");
   // Answered here: what is left to the router it prints whole, the values of the failed query included.
   if (!isAPIError(error)) throw new APIError("INTERNAL_SERVER_ERROR", { message: "Internal server error" });
 };
@@ -31,6 +31,6 @@ export const relayLog =
   (log: Log) =>
   (_level: unknown, message: string, ...details: unknown[]) => {
     const failure = details.find((one) => one instanceof Error && !isAPIError(one) && one.name !== "BetterAuthError");
-    if (failure) log.error({ error: loggable(failure) }, message);
+    if (failure) log.error({ error: redactError(failure) }, message);
     else log.info({}, message);
   };

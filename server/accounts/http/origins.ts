@@ -5,7 +5,7 @@ import type { Config } from "../../config.ts";
 type Refusal = { code: string; message: string };
 
 /** Where our own pages are served; on this machine under each of its two names. */
-export const originsOf = ({ url, loopback, PORT }: Config): string[] =>
+export const listOrigins = ({ url, loopback, PORT }: Config): string[] =>
   loopback ? [new URL(url).origin, `http://localhost:${PORT}`, `http://127.0.0.1:${PORT}`] : [new URL(url).origin];
 
 /** A provider posts its answer from a page of its own; a device is no page. */
@@ -35,7 +35,7 @@ function refuseOrigin(headers: IncomingHttpHeaders, ours: readonly string[]): Re
 
 /** Refuse what a page that is not ours has a browser send. */
 export function refuseForeignPages(scope: FastifyInstance, config: Config): void {
-  const ours = originsOf(config);
+  const ours = listOrigins(config);
   scope.addHook("onRequest", async (request, reply) => {
     const path = request.url.split("?")[0] ?? "";
     if (reading.has(request.method) || open_to_others.test(path)) return undefined;

@@ -22,7 +22,7 @@ export class Refusal extends Error {
 }
 
 /** Answer a route of our own beside better-auth's, with the same guards and the same shape of errors. */
-export const guarded =
+export const guardRoute =
   (work: (request: FastifyRequest) => Promise<unknown>) => async (request: FastifyRequest, reply: FastifyReply) => {
     reply.header("Cache-Control", "no-store");
     try {
@@ -34,7 +34,7 @@ export const guarded =
   };
 
 /** Who is signed in; a key is nobody here. */
-export async function personOf(identify: Identify, request: FastifyRequest): Promise<Person> {
+export async function requirePerson(identify: Identify, request: FastifyRequest): Promise<Person> {
   const identity = await identify(request);
   if (identity.kind !== "user") throw new Refusal(401, "Unauthorized or invalid session", "UNAUTHORIZED_SESSION");
   if (identity.limited) throw new Refusal(403, limitedSession.message, limitedSession.code);
@@ -42,14 +42,14 @@ export async function personOf(identify: Identify, request: FastifyRequest): Pro
 }
 
 /** Who is signed in, and is themselves: what is made outlasts an admin's visit in somebody else's name. */
-export async function personThemselves(identify: Identify, request: FastifyRequest): Promise<Person> {
-  const person = await personOf(identify, request);
+export async function requirePersonThemselves(identify: Identify, request: FastifyRequest): Promise<Person> {
+  const person = await requirePerson(identify, request);
   if (person.impersonated_by === null) return person;
   throw new Refusal(403, notWhileImpersonating.message, notWhileImpersonating.code);
 }
 
 /** The person's membership, which must give what is asked for. To a stranger the organization does not exist. */
-export function membershipFor(
+export function requireMembership(
   person: Person,
   organizationId: string,
   resource: Parameters<typeof demand>[1],
@@ -71,17 +71,18 @@ const issuesIn = (error: z.ZodError) =>
   error.issues.map((issue) => `${issue.path.join(".") || "body"}: ${issue.message}`).join("; ");
 
 /** A refusal of something in the body. */
-export const invalidBody = (detail: string) => new Refusal(400, "Invalid body parameters", "VALIDATION_ERROR", detail);
+export const createInvalidBody = (detail: string) =>
+  new Refusal(400, "Invalid body parameters", "VALIDATION_ERROR", detail);
 
 /** The body as it must be. */
-export function bodyOf<S extends z.ZodType>(request: FastifyRequest, schema: S): z.output<S> {
+export function parseBody<S extends z.ZodType>(request: FastifyRequest, schema: S): z.output<S> {
   const result = schema.safeParse(jsonOf(request));
   if (result.success) return result.data;
-  throw invalidBody(issuesIn(result.error));
+  throw createInvalidBody(issuesIn(result.error));
 }
 
 /** The query as it must be. */
-export function queryOf<S extends z.ZodType>(request: FastifyRequest, schema: S): z.output<S> {
+export function parseQuery<S extends z.ZodType>(request: FastifyRequest, schema: S): z.output<S> {
   const result = schema.safeParse(request.query);
   if (result.success) return result.data;
   throw new Refusal(400, "Invalid query parameters", "VALIDATION_ERROR", issuesIn(result.error));
@@ -92,6 +93,6 @@ function jsonOf(request: FastifyRequest): unknown {
   try {
     return JSON.parse(request.body.toString("utf8"));
   } catch {
-    throw invalidBody("not valid JSON.");
+    throw createInvalidBody("not valid JSON.");
   }
 }

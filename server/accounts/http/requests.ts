@@ -1,8 +1,8 @@
 import type { FastifyRequest } from "fastify";
 import type { Config } from "../../config.ts";
-import { cookiesIn, decodeText } from "../../lib/cookies.ts";
-import { resigned, signedText } from "../../lib/secrets.ts";
-import { cookie_prefix, cookieName, sessionCookie } from "../identity/session-cookie.ts";
+import { decodeText, parseCookies } from "../../lib/cookies.ts";
+import { openSignedText, resign } from "../../lib/secrets.ts";
+import { cookie_prefix, getCookieName, writeSessionCookie } from "../identity/session-cookie.ts";
 
 /** Headers by which a caller could pretend to come from elsewhere. */
 const untrusted = new Set([
@@ -22,7 +22,7 @@ const cached = new RegExp(`^(__Secure-)?${cookie_prefix}\\.session_data(\\.\\d+)
  * anew. Nothing believes the copy of the session that a browser carries: every call reads the database, so that a session that
  * was ended is nobody's from that moment on, also where somebody has kept its cookies.
  */
-export function headersOf(request: FastifyRequest, { secrets }: Config): Headers {
+export function readHeaders(request: FastifyRequest, { secrets }: Config): Headers {
   const headers = new Headers();
   for (const [name, value] of Object.entries(request.headers)) {
     if (value !== undefined && !untrusted.has(name)) headers.set(name, Array.isArray(value) ? value.join(", ") : value);
@@ -31,39 +31,39 @@ export function headersOf(request: FastifyRequest, { secrets }: Config): Headers
   const agent = headers.get("user-agent");
   if (agent) headers.set("user-agent", agent.slice(0, user_agent_length_max));
   const bearer = /^bearer +(\S+\.\S+)$/i.exec(headers.get("authorization") ?? "")?.[1];
-  if (bearer) headers.set("authorization", `Bearer ${resigned(secrets, decodeText(bearer))}`);
+  if (bearer) headers.set("authorization", `Bearer ${resign(secrets, decodeText(bearer))}`);
   if (request.headers.cookie === undefined) return headers;
-  const cookies = cookiesIn(request.headers.cookie).map(([name, value]) => {
+  const cookies = parseCookies(request.headers.cookie).map(([name, value]) => {
     // Left empty, not out: the names say which pieces of it the browser has, to be taken back.
     if (cached.test(name)) return [name, ""];
-    return [name, ours.test(name) ? resigned(secrets, value) : value];
+    return [name, ours.test(name) ? resign(secrets, value) : value];
   });
   headers.set("cookie", cookies.map(([name = "", value = ""]) => `${name}=${encodeURIComponent(value)}`).join("; "));
   return headers;
 }
 
 /** The query with a mailed link's token as the current secret signs it. */
-export function queryOf(query: string, path: string, { secrets }: Config): string {
+export function readQuery(query: string, path: string, { secrets }: Config): string {
   if (path !== "/verify-email" || secrets.length === 1) return query;
   const fields = new URLSearchParams(query);
   const token = fields.get("token");
-  if (token !== null) fields.set("token", resigned(secrets, token, "base64url"));
+  if (token !== null) fields.set("token", resign(secrets, token, "base64url"));
   return `?${fields}`;
 }
 
 /** The session cookie signed anew, for a browser that asked with one of an earlier secret. */
-export async function renewedCookie(
+export async function renewCookie(
   request: FastifyRequest,
   response: Response,
   config: Config,
 ): Promise<string | undefined> {
-  const name = cookieName(config, "session_token");
-  const held = new Map(cookiesIn(request.headers.cookie)).get(name);
-  const token = held === undefined ? undefined : signedText(config.secrets, held);
-  if (held === undefined || token === undefined || resigned(config.secrets, held) === held) return undefined;
+  const name = getCookieName(config, "session_token");
+  const held = new Map(parseCookies(request.headers.cookie)).get(name);
+  const token = held === undefined ? undefined : openSignedText(config.secrets, held);
+  if (held === undefined || token === undefined || resign(config.secrets, held) === held) return undefined;
   if (response.headers.getSetCookie().some((one) => one.startsWith(`${name}=`))) return undefined;
   const found: unknown = await response.clone().json();
   if (typeof found !== "object" || found === null || !("session" in found)) return undefined;
   const { expiresAt, remembered } = found.session as { expiresAt: string; remembered: boolean };
-  return sessionCookie(config, token, remembered ? new Date(expiresAt) : undefined);
+  return writeSessionCookie(config, token, remembered ? new Date(expiresAt) : undefined);
 }

@@ -1,16 +1,16 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { destinationOf } from "../../../shared/destinations.ts";
-import { ApiError, codeOf } from "../../../shared/errors.ts";
+import { findDestination } from "../../../shared/destinations.ts";
+import { ApiError, getCode } from "../../../shared/errors.ts";
 import type { Config } from "../../config.ts";
 import { isStorable, readJson } from "../../lib/body.ts";
 import type { Deps } from "../../lib/context.ts";
-import { loggable } from "../../lib/loggable.ts";
+import { redactError } from "../../lib/loggable.ts";
 import { findOutage } from "../../lib/unreachable.ts";
 import { account_base as base, findCall, resolvePath } from "../calls.ts";
-import { deviceRoutes, refuseMalformed } from "../device/routes.ts";
+import { addDeviceRoutes, refuseMalformed } from "../device/routes.ts";
 import { invalidBody, invalidQuery, mapError, mapLocation, mapStatus } from "./error-mapping.ts";
-import { originsOf } from "./origins.ts";
-import { headersOf, queryOf, renewedCookie } from "./requests.ts";
+import { listOrigins } from "./origins.ts";
+import { readHeaders, readQuery, renewCookie } from "./requests.ts";
 
 type Handler = (request: Request) => Promise<Response>;
 type Fields = Record<string, unknown>;
@@ -38,10 +38,10 @@ export function readRaw(scope: FastifyInstance, deps: Deps): void {
       return reply
         .code(503)
         .headers(headers)
-        .send({ code: codeOf(message), message });
+        .send({ code: getCode(message), message });
     }
     deps.log.error(
-      { error: loggable(error), request_id: request.id, path: request.routeOptions.url },
+      { error: redactError(error), request_id: request.id, path: request.routeOptions.url },
       "An account request failed.",
     );
     return reply.code(500).send(mapError(500, null));
@@ -69,7 +69,7 @@ function refusalOf(request: FastifyRequest): 400 | 413 | undefined {
 export function routeAuth(scope: FastifyInstance, deps: Deps, handle: Handler): void {
   const { config } = deps;
   const { url } = config;
-  deviceRoutes(scope, {
+  addDeviceRoutes(scope, {
     url,
     base,
     fieldsOf,
@@ -95,7 +95,7 @@ export function routeAuth(scope: FastifyInstance, deps: Deps, handle: Handler): 
         return reply.redirect(`${url}/error?error=invalid_callback_request`);
       const first = await ask();
       const response = first.status === 409 && findCall(path).contested ? await ask() : first;
-      const renewed = path === "/get-session" ? await renewedCookie(request, response, config) : undefined;
+      const renewed = path === "/get-session" ? await renewCookie(request, response, config) : undefined;
       if (renewed !== undefined) reply.header("set-cookie", renewed);
       if (path.startsWith("/callback/")) return answer(reply, config, path, onErrorPage(response, url));
       if (path === "/delete-user/callback" && isPage(request))
@@ -116,10 +116,10 @@ const destinations: Readonly<Record<string, string>> = {
 /** A request that would send a person to somebody else's page is refused, before any of it is done. */
 function refusedDestination(request: FastifyRequest, config: Config): { code: string; message: string } | undefined {
   const sent = [...new URLSearchParams(request.url.split("?")[1] ?? ""), ...Object.entries(fieldsOf(request) ?? {})];
-  const origins = originsOf(config);
+  const origins = listOrigins(config);
   const [name] =
     sent.find(
-      ([key, to]) => Object.hasOwn(destinations, key) && to !== "" && isText(to) && !destinationOf(to, origins),
+      ([key, to]) => Object.hasOwn(destinations, key) && to !== "" && isText(to) && !findDestination(to, origins),
     ) ?? [];
   if (name === undefined) return undefined;
   const called = destinations[name] ?? name;
@@ -166,9 +166,9 @@ function fieldsOf(request: FastifyRequest): Fields | undefined {
 }
 
 function toRequest(request: FastifyRequest, config: Config, path: string, json?: Fields): Request {
-  const headers = headersOf(request, config);
+  const headers = readHeaders(request, config);
   if (json) headers.set("content-type", "application/json");
-  const query = request.url.includes("?") ? queryOf(request.url.slice(request.url.indexOf("?")), path, config) : "";
+  const query = request.url.includes("?") ? readQuery(request.url.slice(request.url.indexOf("?")), path, config) : "";
   const sent = json
     ? JSON.stringify(json)
     : Buffer.isBuffer(request.body) && request.body.length > 0
@@ -187,15 +187,15 @@ const isPostedGet = ({ method }: FastifyRequest, path: string): boolean =>
 
 function toGet(request: FastifyRequest, config: Config, path: string): Request {
   const fields = Object.entries(fieldsOf(request) ?? {}).map(([key, value]) => [key, String(value)]);
-  const query = queryOf(`?${new URLSearchParams(fields)}`, path, config);
-  return new Request(`${config.url}${base}${path}${query}`, { headers: headersOf(request, config) });
+  const query = readQuery(`?${new URLSearchParams(fields)}`, path, config);
+  return new Request(`${config.url}${base}${path}${query}`, { headers: readHeaders(request, config) });
 }
 
 async function answer(reply: FastifyReply, config: Config, path: string, response: Response): Promise<FastifyReply> {
   const isDevice = path === "/device" || path.startsWith("/device/");
   const isRedirect = response.status >= 300 && response.status < 400;
   const to = isRedirect ? response.headers.get("location") : null;
-  if (to !== null && !destinationOf(to, originsOf(config)))
+  if (to !== null && !findDestination(to, listOrigins(config)))
     return reply.redirect(`${config.url}/error?error=invalid_redirect`);
   reply.code(response.status);
   for (const [name, value] of response.headers) {

@@ -5,7 +5,7 @@ import { bearer } from "better-auth/plugins";
  * better-auth's bearer tokens, known to guards too. By itself the plugin tells only the endpoint whose session a token is;
  * a guard listed after this one would take the caller for signed out, and let pass what it guards.
  */
-export function guardedBearer() {
+export function createGuardedBearer() {
   const plugin = bearer();
   const before = plugin.hooks.before.map(({ matcher, handler }) => ({
     matcher,

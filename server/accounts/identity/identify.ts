@@ -2,18 +2,18 @@ import type { IncomingHttpHeaders } from "node:http";
 import { and, eq, gt, isNull, lte, ne, or } from "drizzle-orm";
 import type { Config } from "../../config.ts";
 import type { Deps, Identity } from "../../lib/context.ts";
-import { cookiesIn, decodeText } from "../../lib/cookies.ts";
-import { signedText } from "../../lib/secrets.ts";
+import { decodeText, parseCookies } from "../../lib/cookies.ts";
+import { openSignedText } from "../../lib/secrets.ts";
 import { viewer_prefix } from "../../lib/viewers.ts";
 import { organization } from "../../organizations/tables.ts";
-import { scopeNames } from "../device/protocol.ts";
-import { originsOf } from "../http/origins.ts";
+import { listScopeNames } from "../device/protocol.ts";
+import { listOrigins } from "../http/origins.ts";
 import { createKeyIdentifier } from "../keys/identify.ts";
 import { hashSecret } from "../storage.ts";
 import { member, session, user } from "../tables.ts";
-import { limitedTo, memberships, membershipsIn } from "./memberships.ts";
-import { cookieName, sessionCookie } from "./session-cookie.ts";
-import { sessionRenewal } from "./sessions-renewal.ts";
+import { limitMemberships, memberships, readMemberships } from "./memberships.ts";
+import { getCookieName, writeSessionCookie } from "./session-cookie.ts";
+import { createSessionRenewal } from "./sessions-renewal.ts";
 import { identifyViewer } from "./viewers.ts";
 
 const last_used_every_ms = 5000;
@@ -36,9 +36,9 @@ function cookieToken(headers: IncomingHttpHeaders, config: Config, origins: stri
   // Browsers send no origin with what only reads; they say there in other words whether it comes from elsewhere.
   const site = headers["sec-fetch-site"] ?? "none";
   if (origin === undefined ? site !== "none" && site !== "same-origin" : !origins.includes(origin)) return undefined;
-  const wanted = cookieName(config, "session_token");
-  for (const [name, value] of cookiesIn(headers.cookie)) {
-    const token = name === wanted ? signedText(config.secrets, value) : undefined;
+  const wanted = getCookieName(config, "session_token");
+  for (const [name, value] of parseCookies(headers.cookie)) {
+    const token = name === wanted ? openSignedText(config.secrets, value) : undefined;
     if (token !== undefined) return token;
   }
   return undefined;
@@ -65,8 +65,8 @@ export type IdentifyCustomer = (deps: Deps, token: string) => Promise<Identity |
 /** Who a request says it is, in one query. When a key was last used is noted later, in batches, out of the request's way. */
 export function createIdentifier(deps: Deps, identifyCustomer: IdentifyCustomer): Identifier {
   const keys = createKeyIdentifier(deps);
-  const origins = originsOf(deps.config);
-  const { isDue, renew } = sessionRenewal(deps);
+  const origins = listOrigins(deps.config);
+  const { isDue, renew } = createSessionRenewal(deps);
   const timer = setInterval(() => {
     keys.flush().catch((error: unknown) => deps.log.warn({ err: error }, "The last use of API keys was not noted."));
   }, last_used_every_ms);
@@ -99,15 +99,15 @@ export function createIdentifier(deps: Deps, identifyCustomer: IdentifyCustomer)
       .groupBy(session.id);
     if (!row) return { kind: "invalid" };
     const { scope, expiresAt, remembered, ...person } = row;
-    const all = membershipsIn(row.memberships);
+    const all = readMemberships(row.memberships);
     const until = isDue({ expiresAt, remembered }) ? await renew(row.session_id) : undefined;
-    const cookie = until && from === "cookie" ? sessionCookie(deps.config, token, until) : undefined;
+    const cookie = until && from === "cookie" ? writeSessionCookie(deps.config, token, until) : undefined;
     return {
       kind: "user",
       ...person,
       ...(cookie === undefined ? {} : { set_cookie: cookie }),
       limited: scope !== null,
-      memberships: scope === null ? all : limitedTo(all, scopeNames(scope)),
+      memberships: scope === null ? all : limitMemberships(all, listScopeNames(scope)),
     };
   }
 
@@ -129,7 +129,7 @@ export function createIdentifier(deps: Deps, identifyCustomer: IdentifyCustomer)
       const customer = await identifyCustomer(deps, text);
       if (customer) return customer;
       // Signing in answers the token bare in its body, and signed in the header `set-auth-token`; either is sent back.
-      const token = text.includes(".") ? signedText(deps.config.secrets, decodeText(text)) : text;
+      const token = text.includes(".") ? openSignedText(deps.config.secrets, decodeText(text)) : text;
       return token === undefined ? { kind: "invalid" } : bySession(token, from);
     }
     const identity = await bySession(text, from);

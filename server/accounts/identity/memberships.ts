@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { type Permissions, permissionsOf, scopesOf } from "../../../shared/permissions.ts";
+import { getPermissions, getScopes, type Permissions } from "../../../shared/permissions.ts";
 import { expandScopes } from "../../../shared/scopes.ts";
 import type { Membership, SellerTerms } from "../../lib/context.ts";
 import { organization } from "../../organizations/tables.ts";
@@ -19,17 +19,17 @@ export const memberships = sql<Stored[]>`coalesce(
   filter (where ${member.id} is not null and ${organization.blocked_at} is null), '[]')`;
 
 /** Memberships with what their roles give. */
-export const membershipsIn = (stored: readonly Stored[]): Membership[] =>
+export const readMemberships = (stored: readonly Stored[]): Membership[] =>
   stored.map(({ role, own, ...rest }) => {
-    const permissions = permissionsOf(
+    const permissions = getPermissions(
       role,
       (own ?? []).map((text): Permissions => JSON.parse(text)),
     );
-    return { ...rest, role, permissions, scopes: scopesOf(permissions) };
+    return { ...rest, role, permissions, scopes: getScopes(permissions) };
   });
 
 /** Memberships for a sign-in that is limited to scopes: none of what their roles give beside the API is left. */
-export function limitedTo(all: readonly Membership[], given: Iterable<string>): Membership[] {
+export function limitMemberships(all: readonly Membership[], given: Iterable<string>): Membership[] {
   const held = expandScopes(given);
   return all.map((one) => ({
     ...one,

@@ -2,7 +2,7 @@ import { role } from "better-auth/plugins/access";
 import type { allows, Permissions } from "../../../shared/permissions.ts";
 
 /** Why not all that is asked (with OR: none of it) may be done, in the catalogue's words; undefined when it may. */
-export function denial(permissions: Permissions, asked: Permissions, connector?: "AND" | "OR"): string | undefined {
+export function findDenial(permissions: Permissions, asked: Permissions, connector?: "AND" | "OR"): string | undefined {
   const held = Object.fromEntries(Object.entries(permissions).map(([name, actions]) => [name, [...actions]]));
   const request = Object.fromEntries(
     Object.entries(asked).map(([name, actions]) => [name, { actions: [...actions], connector: connector ?? "AND" }]),
@@ -16,10 +16,10 @@ export const demand = (
   permissions: Permissions,
   resource: Parameters<typeof allows>[1],
   action: string,
-): string | undefined => denial(permissions, { [resource]: [action] });
+): string | undefined => findDenial(permissions, { [resource]: [action] });
 
 /** What is in `wanted` and not in `held`, as `resource:action`: nobody gives what they lack. */
-export const missingFrom = (held: Permissions, wanted: Permissions): string[] =>
+export const listMissing = (held: Permissions, wanted: Permissions): string[] =>
   Object.entries(wanted).flatMap(([resource, actions]) =>
     actions.filter((action) => !held[resource]?.includes(action)).map((action) => `${resource}:${action}`),
   );

@@ -19,7 +19,7 @@ type Held = { expiresAt: Date | string; remembered?: unknown };
  * How sessions are made to last longer by use. Not left to better-auth, which does it on its own calls alone, and asks a
  * cookie whether the person wanted to be remembered: here every use counts, and the session itself knows.
  */
-export function sessionRenewal({ db, clock }: Pick<Deps, "db" | "clock">) {
+export function createSessionRenewal({ db, clock }: Pick<Deps, "db" | "clock">) {
   const dueBy = () => new Date(clock.now().getTime() + (session_seconds - session_update_seconds) * 1000);
   return {
     isDue: ({ expiresAt, remembered }: Held): boolean => remembered !== false && new Date(expiresAt) <= dueBy(),
@@ -44,8 +44,8 @@ export function sessionRenewal({ db, clock }: Pick<Deps, "db" | "clock">) {
 }
 
 /** Renewal by use of better-auth's calls. Listed last: what it sets is no sign-in, which other plugins would take it for. */
-export function renewedSessions(deps: Deps) {
-  const { isDue, renew } = sessionRenewal(deps);
+export function createRenewalPlugin(deps: Deps) {
+  const { isDue, renew } = createSessionRenewal(deps);
   return {
     id: "floe-sessions",
     schema: { session: { fields: { remembered: { type: "boolean", required: false, input: false } } } },

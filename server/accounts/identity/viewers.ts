@@ -3,9 +3,9 @@ import { expandScopes } from "../../../shared/scopes.ts";
 import type { Deps, Identity } from "../../lib/context.ts";
 import { openViewer, type Viewer } from "../../lib/viewers.ts";
 import { organization } from "../../organizations/tables.ts";
-import { scopesIn } from "../keys/identify.ts";
+import { readScopes } from "../keys/identify.ts";
 import { apikey, member, user } from "../tables.ts";
-import { memberships, membershipsIn } from "./memberships.ts";
+import { memberships, readMemberships } from "./memberships.ts";
 
 const scope = "metrics:read";
 
@@ -17,7 +17,7 @@ async function isKeyGood({ db, clock }: Deps, { key_id }: Viewer): Promise<boole
     .select({ permissions: apikey.permissions })
     .from(apikey)
     .where(and(eq(apikey.id, key_id), eq(apikey.enabled, true), isStanding));
-  return key !== undefined && expandScopes(scopesIn(key.permissions)).has(scope);
+  return key !== undefined && expandScopes(readScopes(key.permissions)).has(scope);
 }
 
 /** Whether the person who made it still does. */
@@ -31,7 +31,7 @@ async function isPersonGood({ db, clock }: Deps, { organization_id, user_id }: V
     .innerJoin(organization, eq(organization.id, member.organizationId))
     .where(and(eq(user.id, user_id), isLetIn))
     .groupBy(user.id);
-  return membershipsIn(person?.memberships ?? []).some(
+  return readMemberships(person?.memberships ?? []).some(
     (one) => one.organization_id === organization_id && one.scopes.has(scope),
   );
 }

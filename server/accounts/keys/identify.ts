@@ -1,10 +1,10 @@
 import { and, eq, gt, inArray, isNotNull, isNull, lte, ne, or, sql } from "drizzle-orm";
 import { expandScopes } from "../../../shared/scopes.ts";
 import type { Deps, Identity } from "../../lib/context.ts";
-import { hashesOf } from "../../lib/secrets.ts";
-import { askedOnce } from "../../lib/ticks.ts";
+import { hashWithEach } from "../../lib/secrets.ts";
+import { askOnce } from "../../lib/ticks.ts";
 import { organization } from "../../organizations/tables.ts";
-import { limitedTo, memberships, membershipsIn } from "../identity/memberships.ts";
+import { limitMemberships, memberships, readMemberships } from "../identity/memberships.ts";
 import { apikey, member, user } from "../tables.ts";
 
 /** How the two kinds of keys begin: an organization's, and a person's own. */
@@ -18,7 +18,7 @@ export type KeyIdentifier = {
 };
 
 /** The scopes kept with a key. */
-export function scopesIn(permissions: string | null): string[] {
+export function readScopes(permissions: string | null): string[] {
   const kept: unknown = permissions === null ? null : JSON.parse(permissions);
   const scopes = typeof kept === "object" && kept !== null && "scopes" in kept ? kept.scopes : [];
   return Array.isArray(scopes) ? scopes.map(String) : [];
@@ -86,10 +86,10 @@ export function createKeyIdentifier(deps: Deps): KeyIdentifier {
     ...Object.fromEntries(known.map((hash, index) => [`key${index}`, hash])),
     now: deps.clock.now().toISOString(),
   });
-  const findOfOrganization = askedOnce(async (token: string) => {
-    const known = hashesOf(secrets, token);
+  const findOfOrganization = askOnce(async (token: string) => {
+    const known = hashWithEach(secrets, token);
     const [row] = await ofOrganization.execute(askedOf(known));
-    return row && { ...row, known, scopes: expandScopes(scopesIn(row.permissions)) };
+    return row && { ...row, known, scopes: expandScopes(readScopes(row.permissions)) };
   });
   async function ofKey(token: string): Promise<Identity> {
     const row = await findOfOrganization(token);
@@ -98,11 +98,11 @@ export function createKeyIdentifier(deps: Deps): KeyIdentifier {
     return (await use(row, row.known)) ?? { kind: "key", key_id, organization_id, clock_offset_ms, sandbox, scopes };
   }
   async function ofPersonalKey(token: string): Promise<Identity> {
-    const known = hashesOf(secrets, token);
+    const known = hashWithEach(secrets, token);
     const [row] = await ofPerson.execute(askedOf(known));
     if (!row) return { kind: "invalid" };
     const { key_id, user_id } = row;
-    const limited = limitedTo(membershipsIn(row.memberships), scopesIn(row.permissions));
+    const limited = limitMemberships(readMemberships(row.memberships), readScopes(row.permissions));
     const identity = { kind: "personal_key", key_id, user_id, active_organization_id: null } as const;
     return (await use(row, known)) ?? { ...identity, memberships: limited };
   }

@@ -5,24 +5,24 @@ import { allows } from "../../../shared/permissions.ts";
 import { expandScopes, isScope, type Scope } from "../../../shared/scopes.ts";
 import { record } from "../../lib/audit.ts";
 import type { Database, Deps, Tx } from "../../lib/context.ts";
-import { newId, newToken } from "../../lib/ids.ts";
+import { createId, createToken } from "../../lib/ids.ts";
 import { hashToken } from "../../lib/secrets.ts";
 import { transact } from "../../lib/unit-of-work.ts";
 import {
-  bodyOf,
-  guarded,
+  createInvalidBody,
+  guardRoute,
   type Identify,
-  invalidBody,
-  membershipFor,
   type Person,
-  personOf,
-  personThemselves,
-  queryOf,
+  parseBody,
+  parseQuery,
   Refusal,
+  requireMembership,
+  requirePerson,
+  requirePersonThemselves,
 } from "../http/own-routes.ts";
 import { apikey } from "../tables.ts";
-import { key_prefixes, scopesIn } from "./identify.ts";
-import { askedScopes, Create, Delete, Get, type KeyRow, List, Rotate, shown, Update } from "./shapes.ts";
+import { key_prefixes, readScopes } from "./identify.ts";
+import { Create, Delete, Get, type KeyRow, List, Rotate, readAskedScopes, serializeKey, Update } from "./shapes.ts";
 
 /** What of a key's value is kept and shown, so that people can tell keys apart. */
 const start_length = key_prefixes.organization.length + 4;
@@ -42,7 +42,7 @@ const personal = (person: Person): Held => ({
 });
 
 function forOrganization(person: Person, organizationId: string, action: Action): Held {
-  const { scopes } = membershipFor(person, organizationId, "apiKey", action);
+  const { scopes } = requireMembership(person, organizationId, "apiKey", action);
   return { owner: { organizationId, userId: null }, held: scopes };
 }
 
@@ -54,7 +54,7 @@ function meant(
 ): Held {
   const { memberships, active_organization_id } = person;
   if (asked.configId === "default") {
-    if (asked.organizationId !== undefined) throw invalidBody("organizationId: a personal key has none.");
+    if (asked.organizationId !== undefined) throw createInvalidBody("organizationId: a personal key has none.");
     return personal(person);
   }
   const only = memberships.length === 1 ? memberships[0]?.organization_id : undefined;
@@ -88,7 +88,7 @@ function reached(person: Person, row: KeyRow | undefined, configId: string | und
 /** Scopes that exist and that the person holds, or a refusal. */
 function checkScopes(wanted: readonly string[], held: ReadonlySet<Scope>): void {
   const unknown = wanted.find((one) => !isScope(one));
-  if (unknown !== undefined) throw invalidBody(`scopes: "${unknown}" is not a scope.`);
+  if (unknown !== undefined) throw createInvalidBody(`scopes: "${unknown}" is not a scope.`);
   const beyond = [...expandScopes(wanted)].find((one) => !held.has(one));
   if (beyond !== undefined) throw new Refusal(403, `You do not hold the scope ${beyond} yourself.`, "FORBIDDEN");
 }
@@ -100,7 +100,7 @@ function checkLimits(row: Partial<KeyRow>): void {
   if ((row.refillInterval ?? null) !== null && (row.refillAmount ?? null) === null)
     throw new Refusal(400, "refillAmount is required when refillInterval is provided");
   if (row.rateLimitEnabled && !(row.rateLimitMax && row.rateLimitTimeWindow))
-    throw invalidBody("rateLimitMax: a rate limit has rateLimitMax and rateLimitTimeWindow.");
+    throw createInvalidBody("rateLimitMax: a rate limit has rateLimitMax and rateLimitTimeWindow.");
 }
 
 type Limits = Pick<
@@ -120,7 +120,7 @@ const limitFields = { remaining: 1, refillAmount: 1, refillInterval: 1, rateLimi
  * Keys of an organization, and of a person. Only who is signed in makes, sees and revokes them; a key itself cannot.
  * The key is shown once and kept as a hash (TOK-03). The calls are those of the published API key client.
  */
-export function apiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Identify): void {
+export function addApiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Identify): void {
   const at = (path: string) => `/api/auth/api-key/${path}`;
   const inSeconds = (seconds: number) => new Date(deps.clock.now().getTime() + seconds * 1000);
 
@@ -142,21 +142,21 @@ export function apiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Ident
 
   scope.post(
     at("create"),
-    guarded(async (request) => {
-      const person = await personThemselves(identify, request);
-      const body = bodyOf(request, Create);
+    guardRoute(async (request) => {
+      const person = await requirePersonThemselves(identify, request);
+      const body = parseBody(request, Create);
       refuseOtherUser(person, body.userId);
       const { owner, held } = meant(person, body, "create");
-      const scopes = askedScopes(body);
+      const scopes = readAskedScopes(body);
       checkScopes(scopes ?? [], held);
       const limits = limitsIn({ ...body, remaining: body.remaining ?? body.refillAmount });
       checkLimits(limits);
       const configId = owner.organizationId === null ? "default" : "organization";
       const prefix = key_prefixes[configId];
-      const key = newToken(prefix);
+      const key = createToken(prefix);
       const now = deps.clock.now();
       const row = {
-        id: newId(now),
+        id: createId(now),
         configId,
         ...owner,
         createdBy: person.user_id,
@@ -174,45 +174,45 @@ export function apiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Ident
       return transact(deps, async (tx) => {
         const [made] = await tx.insert(apikey).values(row).returning();
         if (!made) throw new Error("The key was not written.");
-        await tell(tx, request, person, "created", made, { scopes: scopesIn(made.permissions) });
-        return { ...shown(made), key };
+        await tell(tx, request, person, "created", made, { scopes: readScopes(made.permissions) });
+        return { ...serializeKey(made), key };
       });
     }),
   );
 
   scope.get(
     at("get"),
-    guarded(async (request) => {
-      const person = await personOf(identify, request);
-      const { id, configId } = queryOf(request, Get);
+    guardRoute(async (request) => {
+      const person = await requirePerson(identify, request);
+      const { id, configId } = parseQuery(request, Get);
       const [row] = await deps.db.select().from(apikey).where(eq(apikey.id, id));
       reached(person, row, configId, "read");
-      return shown(row as KeyRow);
+      return serializeKey(row as KeyRow);
     }),
   );
 
   scope.get(
     at("list"),
-    guarded(async (request) => {
-      const person = await personOf(identify, request);
-      const { limit, offset, sortBy, sortDirection, ...asked } = queryOf(request, List);
+    guardRoute(async (request) => {
+      const person = await requirePerson(identify, request);
+      const { limit, offset, sortBy, sortDirection, ...asked } = parseQuery(request, List);
       const of = ownedBy(meant(person, asked, "read").owner);
       const order = sortDirection === "asc" ? asc : desc;
       const found = deps.db.select().from(apikey).where(of).orderBy(order(apikey[sortBy]), order(apikey.id));
       const rows = await (limit === undefined ? found : found.limit(limit)).offset(offset ?? 0);
-      return { apiKeys: rows.map(shown), total: await deps.db.$count(apikey, of), limit, offset };
+      return { apiKeys: rows.map(serializeKey), total: await deps.db.$count(apikey, of), limit, offset };
     }),
   );
 
   scope.post(
     at("update"),
-    guarded(async (request) => {
-      const person = await personOf(identify, request);
-      const { keyId, configId, userId, ...body } = bodyOf(request, Update);
+    guardRoute(async (request) => {
+      const person = await requirePerson(identify, request);
+      const { keyId, configId, userId, ...body } = parseBody(request, Update);
       refuseOtherUser(person, userId);
       return transact(deps, async (tx) => {
         const { row, held } = await locked(tx, person, { keyId, configId }, "update");
-        const scopes = askedScopes(body);
+        const scopes = readAskedScopes(body);
         checkScopes(scopes ?? [], held);
         const { name, enabled, expiresIn, metadata } = body;
         const patch = {
@@ -237,21 +237,21 @@ export function apiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Ident
           ...(scopes && { scopes }),
           ...(enabled !== undefined && { enabled }),
         });
-        return shown(changed);
+        return serializeKey(changed);
       });
     }),
   );
 
   scope.post(
     at("rotate"),
-    guarded(async (request) => {
-      const person = await personThemselves(identify, request);
-      const { keyId, configId, expiresPreviousIn } = bodyOf(request, Rotate);
+    guardRoute(async (request) => {
+      const person = await requirePersonThemselves(identify, request);
+      const { keyId, configId, expiresPreviousIn } = parseBody(request, Rotate);
       return transact(deps, async (tx) => {
         const { row, held } = await locked(tx, person, { keyId, configId }, "update");
         // Whoever renews a key comes to know it, so it may not be able to do more than they.
-        if (row.organizationId !== null) checkScopes(scopesIn(row.permissions).filter(isScope), held);
-        const key = newToken(key_prefixes[row.organizationId === null ? "default" : "organization"]);
+        if (row.organizationId !== null) checkScopes(readScopes(row.permissions).filter(isScope), held);
+        const key = createToken(key_prefixes[row.organizationId === null ? "default" : "organization"]);
         const stays = expiresPreviousIn > 0;
         const [changed] = await tx
           .update(apikey)
@@ -266,16 +266,16 @@ export function apiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Ident
           .returning();
         if (!changed) throw unknownKey();
         await tell(tx, request, person, "rotated", changed, { expiresPreviousIn });
-        return { ...shown(changed), key };
+        return { ...serializeKey(changed), key };
       });
     }),
   );
 
   scope.post(
     at("delete"),
-    guarded(async (request) => {
-      const person = await personOf(identify, request);
-      const asked = bodyOf(request, Delete);
+    guardRoute(async (request) => {
+      const person = await requirePerson(identify, request);
+      const asked = parseBody(request, Delete);
       return transact(deps, async (tx) => {
         const { row } = await locked(tx, person, asked, "delete");
         await tx.delete(apikey).where(eq(apikey.id, row.id));
@@ -287,8 +287,8 @@ export function apiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Ident
 
   scope.post(
     at("delete-all-expired-api-keys"),
-    guarded(async (request) => {
-      const person = await personOf(identify, request);
+    guardRoute(async (request) => {
+      const person = await requirePerson(identify, request);
       const managed = person.memberships
         .filter(({ permissions }) => allows(permissions, "apiKey", "delete"))
         .map((one) => one.organization_id);

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { apikey } from "../tables.ts";
-import { scopesIn } from "./identify.ts";
+import { readScopes } from "./identify.ts";
 
 const expires_in_seconds_max = 5 * 365 * 24 * 60 * 60;
 const grace_seconds_max = 30 * 24 * 60 * 60;
@@ -81,9 +81,9 @@ export const List = z.object({
 export type KeyRow = typeof apikey.$inferSelect;
 
 /** A key as it is answered: what published clients read, and its scopes; never its value or its hash. */
-export function shown(row: KeyRow) {
+export function serializeKey(row: KeyRow) {
   const { key, previousKey, createdBy, rateLimitStartedAt, previousKeyExpiresAt, permissions, metadata, ...open } = row;
-  const scopes = scopesIn(permissions);
+  const scopes = readScopes(permissions);
   return {
     ...open,
     referenceId: row.organizationId ?? row.userId,
@@ -106,7 +106,7 @@ function byResource(scopes: readonly string[]): Record<string, string[]> {
 }
 
 /** The scopes that are asked for, in either way of saying it; undefined when none are named. */
-export const askedScopes = (body: Pick<z.output<typeof Create>, "scopes" | "permissions">): string[] | undefined =>
+export const readAskedScopes = (body: Pick<z.output<typeof Create>, "scopes" | "permissions">): string[] | undefined =>
   body.scopes ??
   (body.permissions &&
     Object.entries(body.permissions).flatMap(([resource, actions]) =>

@@ -23,7 +23,7 @@ const count_max = 1_000_000;
  * statement: of any number of requests at once, no more than allowed get through. A key's second part (an address, an
  * account) is kept as a hash. Answers are seconds to wait; 0 lets the caller go on.
  */
-export function limiter({ db, clock, config }: Parts) {
+export function createLimiter({ db, clock, config }: Parts) {
   const keyOf = (key: string, device?: string): string => {
     const [kind = "", ...rest] = key.split(":");
     const hash = hashToken(config.secret, rest.join(":")).slice(0, 32);

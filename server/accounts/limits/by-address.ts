@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { bucketOf } from "../../lib/addresses.ts";
+import { getBucket } from "../../lib/addresses.ts";
 import type { Deps } from "../../lib/context.ts";
 import { decodeText } from "../../lib/cookies.ts";
 import { countInMemory, type Limit } from "../../lib/limits.ts";
 import { type AccountCall, account_base, findCall } from "../calls.ts";
-import { limiter } from "./attempts.ts";
+import { createLimiter } from "./attempts.ts";
 
 const minute_seconds = 60;
 
@@ -27,10 +27,10 @@ export const tooMany = { code: "TOO_MANY_REQUESTS", message: "Too many requests"
  * we trust named it: `request.ip` sees to that.
  */
 export function limitAddresses(scope: FastifyInstance, deps: Deps): void {
-  const { hit } = limiter(deps);
+  const { hit } = createLimiter(deps);
   const calls = countInMemory(deps.clock);
   scope.addHook("onRequest", async (request, reply) => {
-    const address = bucketOf(request.ip);
+    const address = getBucket(request.ip);
     const { limit } = request.method === "GET" ? {} : findCall(pathOf(request));
     const wait = calls(address, general) || (limit ? await hit(`${limit}:${address}`, sensitive[limit]) : 0);
     return wait > 0 ? refuseTooMany(reply, wait) : undefined;

@@ -3,13 +3,13 @@ import type { BetterAuthPlugin } from "better-auth";
 import { APIError, createAuthMiddleware } from "better-auth/api";
 import { eq } from "drizzle-orm";
 import type { Deps } from "../../lib/context.ts";
-import { cookiesIn } from "../../lib/cookies.ts";
-import { newToken } from "../../lib/ids.ts";
+import { parseCookies } from "../../lib/cookies.ts";
+import { createToken } from "../../lib/ids.ts";
 import type { Limit } from "../../lib/limits.ts";
-import { signedText } from "../../lib/secrets.ts";
+import { openSignedText } from "../../lib/secrets.ts";
 import { findCall, matchRule } from "../calls.ts";
 import { user } from "../tables.ts";
-import { type Backoff, limiter } from "./attempts.ts";
+import { type Backoff, createLimiter } from "./attempts.ts";
 import { tooMany } from "./by-address.ts";
 
 /** Wrong passwords in a row for one account: five are free, then each waits twice as long, up to a quarter of an hour. */
@@ -22,7 +22,7 @@ const known_seconds = 365 * 24 * 60 * 60;
 const known_max = 8;
 
 /** What counts the wrong passwords of an account; start anew when its password has been reset. */
-export const passwordKey = (user_id: string): string => `password:${user_id}`;
+export const getPasswordKey = (user_id: string): string => `password:${user_id}`;
 
 /** An account in a browser's cookie: whoever reads it there learns nothing. */
 const accountHash = (user_id: string) => createHash("sha256").update(user_id).digest("hex").slice(0, 16);
@@ -34,8 +34,8 @@ type Known = { device: string; accounts: string[] };
  * address, and does the same for accounts that do not exist. A browser that the account knows counts by itself, so that
  * nobody is locked out by a stranger's guesses.
  */
-export function guessingLimits(deps: Deps) {
-  const { hit, guess, forget } = limiter(deps);
+export function createGuessingLimits(deps: Deps) {
+  const { hit, guess, forget } = createLimiter(deps);
   const { secret, secrets } = deps.config;
 
   /** What the account is called, whether it exists or not: an address, a name. */
@@ -71,7 +71,7 @@ export function guessingLimits(deps: Deps) {
     if (signs_in) {
       const account = await accountOf(signs_in, fields);
       if (account === undefined) return;
-      wait(await guess(passwordKey(account), guessing, await deviceOf(account)));
+      wait(await guess(getPasswordKey(account), guessing, await deviceOf(account)));
     }
     if (confirms && (typeof fields.password === "string" || typeof fields.currentPassword === "string")) {
       const session = sessionToken(ctx.request.headers, ctx.context.authCookies.sessionToken.name, secrets);
@@ -89,7 +89,7 @@ export function guessingLimits(deps: Deps) {
     // The password was right, and only then is it said that the address waits to be confirmed.
     if (signs_in && codeOf(ctx.context.returned) === "EMAIL_NOT_VERIFIED") {
       const account = await accountOf(signs_in, (ctx.body ?? {}) as Record<string, unknown>);
-      if (account !== undefined) await forget(passwordKey(account));
+      if (account !== undefined) await forget(getPasswordKey(account));
     }
     const entered = ctx.context.newSession?.user.id;
     if (entered === undefined || !enters) return;
@@ -97,9 +97,9 @@ export function guessingLimits(deps: Deps) {
     const known = parseKnown(await ctx.getSignedCookie(name, secret));
     const account = accountHash(entered);
     const isKnown = known?.accounts.includes(account) ?? false;
-    if (signs_in) await forget(passwordKey(entered), isKnown ? known?.device : undefined);
+    if (signs_in) await forget(getPasswordKey(entered), isKnown ? known?.device : undefined);
     const accounts = [account, ...(known?.accounts ?? []).filter((one) => one !== account)].slice(0, known_max);
-    const value = [known?.device ?? newToken(""), ...accounts].join("~");
+    const value = [known?.device ?? createToken(""), ...accounts].join("~");
     await ctx.setSignedCookie(name, value, secret, { ...attributes, maxAge: known_seconds });
   });
 
@@ -124,6 +124,7 @@ function parseKnown(value: string | false | null | undefined): Known | undefined
 function sessionToken(headers: Headers, cookie: string, secrets: readonly string[]): string | undefined {
   const [, bearer] = /^bearer\s+(\S+)$/i.exec(headers.get("authorization") ?? "") ?? [];
   if (bearer) return bearer.split(".")[0];
-  for (const [name, value] of cookiesIn(headers.get("cookie"))) if (name === cookie) return signedText(secrets, value);
+  for (const [name, value] of parseCookies(headers.get("cookie")))
+    if (name === cookie) return openSignedText(secrets, value);
   return undefined;
 }

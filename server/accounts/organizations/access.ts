@@ -1,18 +1,18 @@
 import { APIError, createAuthEndpoint, sessionMiddleware } from "better-auth/api";
 import { and, eq, inArray } from "drizzle-orm";
 import { z } from "zod";
-import { organizationRoles, type Permissions, permissionsOf, rolesIn } from "../../../shared/permissions.ts";
+import { getPermissions, organizationRoles, type Permissions, readRoles } from "../../../shared/permissions.ts";
 import type { Database } from "../../lib/context.ts";
-import { denial } from "../identity/permissions-guard.ts";
+import { findDenial } from "../identity/permissions-guard.ts";
 import { member, organizationRole, team, teamMember } from "../tables.ts";
 
 /** What roles permit in an organization, and which of them it does not have. */
-export async function rolesHere(
+export async function findRoles(
   db: Database,
   organizationId: string,
   role: string,
 ): Promise<{ permissions: Permissions; unknown: string[] }> {
-  const named = rolesIn(role).filter((name) => !Object.hasOwn(organizationRoles, name));
+  const named = readRoles(role).filter((name) => !Object.hasOwn(organizationRoles, name));
   const own =
     named.length === 0
       ? []
@@ -21,7 +21,7 @@ export async function rolesHere(
           .from(organizationRole)
           .where(and(eq(organizationRole.organizationId, organizationId), inArray(organizationRole.role, named)));
   return {
-    permissions: permissionsOf(
+    permissions: getPermissions(
       role,
       own.map(({ permission }) => JSON.parse(permission)),
     ),
@@ -30,13 +30,13 @@ export async function rolesHere(
 }
 
 /** A person's place in an organization and what it permits, as it is now. */
-export async function membershipOf(db: Database, organizationId: string, userId: string) {
+export async function findMembership(db: Database, organizationId: string, userId: string) {
   const [row] = await db
     .select({ role: member.role })
     .from(member)
     .where(and(eq(member.organizationId, organizationId), eq(member.userId, userId)));
   if (!row) return undefined;
-  return { role: row.role, permissions: (await rolesHere(db, organizationId, row.role)).permissions };
+  return { role: row.role, permissions: (await findRoles(db, organizationId, row.role)).permissions };
 }
 
 const noActiveOrganization = () =>
@@ -48,7 +48,7 @@ const permissionMap = z.record(z.string(), z.array(z.string()));
  * roles never permit together what `/v1` permits, and says nothing of the reason; its list of a team's members is closed
  * to those who manage the team without being in it.
  */
-export const organizationEndpoints = (db: Database) => ({
+export const createOrganizationEndpoints = (db: Database) => ({
   hasPermission: createAuthEndpoint(
     "/organization/has-permission",
     {
@@ -72,15 +72,15 @@ export const organizationEndpoints = (db: Database) => ({
           message: "Invalid body parameters",
           detail: "permissions: name what is asked for",
         });
-      const organizationId = ctx.body.organizationId ?? activeIn(session).organization;
+      const organizationId = ctx.body.organizationId ?? readActive(session).organization;
       if (!organizationId) throw noActiveOrganization();
-      const membership = await membershipOf(db, organizationId, user.id);
+      const membership = await findMembership(db, organizationId, user.id);
       if (!membership)
         throw new APIError("FORBIDDEN", {
           code: "USER_IS_NOT_A_MEMBER_OF_THE_ORGANIZATION",
           message: "User is not a member of the organization",
         });
-      const error = denial(membership.permissions, permissions, connector) ?? null;
+      const error = findDenial(membership.permissions, permissions, connector) ?? null;
       return ctx.json({ error, success: error === null });
     },
   ),
@@ -94,14 +94,14 @@ export const organizationEndpoints = (db: Database) => ({
     },
     async (ctx) => {
       const { user, session } = ctx.context.session;
-      const teamId = ctx.query?.teamId ?? activeIn(session).team;
+      const teamId = ctx.query?.teamId ?? readActive(session).team;
       if (!teamId)
         throw new APIError("BAD_REQUEST", {
           code: "YOU_DO_NOT_HAVE_AN_ACTIVE_TEAM",
           message: "You do not have an active team",
         });
       const [found] = await db.select({ organizationId: team.organizationId }).from(team).where(eq(team.id, teamId));
-      const membership = found && (await membershipOf(db, found.organizationId, user.id));
+      const membership = found && (await findMembership(db, found.organizationId, user.id));
       // To a stranger a team of another organization does not exist.
       if (!membership) throw new APIError("NOT_FOUND", { code: "TEAM_NOT_FOUND", message: "Team not found" });
       const members = await db
@@ -115,7 +115,7 @@ export const organizationEndpoints = (db: Database) => ({
         .where(eq(teamMember.teamId, teamId))
         .orderBy(teamMember.createdAt, teamMember.id);
       const inside = members.some(({ userId }) => userId === user.id);
-      const manages = denial(membership.permissions, { team: ["update"] }) === undefined;
+      const manages = findDenial(membership.permissions, { team: ["update"] }) === undefined;
       if (!inside && !manages)
         throw new APIError("FORBIDDEN", {
           code: "USER_IS_NOT_A_MEMBER_OF_THE_TEAM",
@@ -127,7 +127,7 @@ export const organizationEndpoints = (db: Database) => ({
 });
 
 /** What a session has active; better-auth's own type of a session does not name these. */
-export function activeIn(session: Record<string, unknown>): { organization?: string; team?: string } {
+export function readActive(session: Record<string, unknown>): { organization?: string; team?: string } {
   const { activeOrganizationId, activeTeamId } = session;
   return {
     ...(typeof activeOrganizationId === "string" ? { organization: activeOrganizationId } : {}),

@@ -1,14 +1,14 @@
 import type { BetterAuthPlugin } from "better-auth";
 import { APIError, createAuthMiddleware, getSessionFromCtx, isAPIError } from "better-auth/api";
 import { and, eq, gt, inArray, isNotNull, notInArray, or, sql } from "drizzle-orm";
-import { rolesIn, statements } from "../../../shared/permissions.ts";
+import { readRoles, statements } from "../../../shared/permissions.ts";
 import type { Deps } from "../../lib/context.ts";
 import { type AccountPath, findCall, matchPath, matchRule } from "../calls.ts";
 import { invalidBody } from "../http/error-mapping.ts";
-import { denial, missingFrom } from "../identity/permissions-guard.ts";
+import { findDenial, listMissing } from "../identity/permissions-guard.ts";
 import { leaveActive } from "../people/deletion.ts";
 import { invitation, member, organizationRole, session, team } from "../tables.ts";
-import { activeIn, membershipOf, rolesHere } from "./access.ts";
+import { findMembership, findRoles, readActive } from "./access.ts";
 import { checkInvitation } from "./plugin.ts";
 
 type Context = Parameters<typeof getSessionFromCtx>[0];
@@ -29,7 +29,7 @@ async function askedBy(ctx: Context) {
   if (!signedIn) return undefined;
   const body = fieldsOf(ctx.body);
   const named = text(body.organizationId) ?? text(fieldsOf(body.data).organizationId);
-  const organizationId = named ?? text(fieldsOf(ctx.query).organizationId) ?? activeIn(signedIn.session).organization;
+  const organizationId = named ?? text(fieldsOf(ctx.query).organizationId) ?? readActive(signedIn.session).organization;
   return { user: signedIn.user, body, organizationId };
 }
 
@@ -37,24 +37,24 @@ async function askedBy(ctx: Context) {
 function oneSpelling(role: unknown): string | undefined {
   const given = Array.isArray(role) && role.every((one) => typeof one === "string") ? role.join(",") : text(role);
   if (given === undefined) return undefined;
-  const names = [...new Set(rolesIn(given))];
+  const names = [...new Set(readRoles(given))];
   if (names.length === 0) throw invalid("role: name at least one");
   return names.join(",");
 }
 
 /** What better-auth's organization plugin leaves open: names, and who may give which role. */
-export const organizationGuards = ({ db, clock, config }: Deps) => {
+export const createOrganizationGuards = ({ db, clock, config }: Deps) => {
   const on = (paths: AccountPath[], work: (ctx: Context, path: string) => Promise<unknown>) => ({
     matcher: matchPath(...paths),
     handler: createAuthMiddleware(async (ctx) => void (await work(ctx, ctx.path))),
   });
 
   /** Refuse roles that the organization does not have, and those that permit what the giver may not do. */
-  async function checkGrant(organizationId: string, givers: Awaited<ReturnType<typeof membershipOf>>, role: string) {
-    const { permissions, unknown } = await rolesHere(db, organizationId, role);
+  async function checkGrant(organizationId: string, givers: Awaited<ReturnType<typeof findMembership>>, role: string) {
+    const { permissions, unknown } = await findRoles(db, organizationId, role);
     if (unknown.length > 0)
       throw new APIError("BAD_REQUEST", { code: "ROLE_NOT_FOUND", message: `Role not found: ${unknown.join(", ")}` });
-    return missingFrom(givers?.permissions ?? {}, permissions);
+    return listMissing(givers?.permissions ?? {}, permissions);
   }
   const holders = (table: typeof member | typeof invitation, organizationId: string, role: string) =>
     and(eq(table.organizationId, organizationId), sql`${role} = any(string_to_array(${table.role}, ','))`);
@@ -94,9 +94,9 @@ export const organizationGuards = ({ db, clock, config }: Deps) => {
             const { body, user, organizationId } = asked;
             const isCancelling = ctx.path === "/organization/cancel-invitation";
             const about = isCancelling ? await organizationOf(text(body.invitationId)) : organizationId;
-            const membership = about === undefined ? undefined : await membershipOf(db, about, user.id);
+            const membership = about === undefined ? undefined : await findMembership(db, about, user.id);
             const [resource, action] = findCall(ctx.path).needs ?? ["", ""];
-            const error = membership && denial(membership.permissions, { [resource]: [action] });
+            const error = membership && findDenial(membership.permissions, { [resource]: [action] });
             if (error !== undefined) throw new APIError("FORBIDDEN", { message: error });
           }),
         },
@@ -116,7 +116,7 @@ export const organizationGuards = ({ db, clock, config }: Deps) => {
             throw invalid("role: a letter first, then letters, digits, - or _, at most 63");
           const unknown = Object.entries(fieldsOf(data.permission)).flatMap(([resource, actions]) =>
             Object.hasOwn(statements, resource) && Array.isArray(actions)
-              ? missingFrom(statements, { [resource]: actions.map(String) })
+              ? listMissing(statements, { [resource]: actions.map(String) })
               : [],
           );
           if (unknown.length > 0)
@@ -132,7 +132,7 @@ export const organizationGuards = ({ db, clock, config }: Deps) => {
           const { body, user, organizationId } = asked;
           const renamed = text(fieldsOf(body.data).roleName)?.toLowerCase();
           if (path === "/organization/update-role" && renamed === undefined) return;
-          if (!(await membershipOf(db, organizationId, user.id))) return;
+          if (!(await findMembership(db, organizationId, user.id))) return;
           const named = or(
             eq(organizationRole.role, text(body.roleName) ?? ""),
             eq(organizationRole.id, text(body.roleId) ?? ""),
@@ -153,7 +153,7 @@ export const organizationGuards = ({ db, clock, config }: Deps) => {
           if (!asked?.organizationId || role === undefined) return;
           const { body, user, organizationId } = asked;
           body.role = role;
-          const inviter = await membershipOf(db, organizationId, user.id);
+          const inviter = await findMembership(db, organizationId, user.id);
           if (!inviter) return;
           const missingPermissions = await checkGrant(organizationId, inviter, role);
           if (missingPermissions.length === 0) return;
@@ -169,7 +169,7 @@ export const organizationGuards = ({ db, clock, config }: Deps) => {
           if (!asked?.organizationId || role === undefined) return;
           const { body, user, organizationId } = asked;
           body.role = role;
-          const giver = await membershipOf(db, organizationId, user.id);
+          const giver = await findMembership(db, organizationId, user.id);
           if (!giver) return;
           const [target] = await db
             .select({ role: member.role })
@@ -177,8 +177,8 @@ export const organizationGuards = ({ db, clock, config }: Deps) => {
             .where(and(eq(member.id, text(body.memberId) ?? ""), eq(member.organizationId, organizationId)));
           if (!target) return;
           // What they have already they keep: only what is new is given.
-          const had = rolesIn(target.role);
-          const added = rolesIn(role).filter((name) => !had.includes(name));
+          const had = readRoles(target.role);
+          const added = readRoles(role).filter((name) => !had.includes(name));
           const missingPermissions = await checkGrant(organizationId, giver, added.join(","));
           if (missingPermissions.length === 0) return;
           throw new APIError("FORBIDDEN", {
@@ -192,13 +192,13 @@ export const organizationGuards = ({ db, clock, config }: Deps) => {
           const asked = await askedBy(ctx);
           if (!asked?.organizationId) return;
           const { body, user, organizationId } = asked;
-          const remover = await membershipOf(db, organizationId, user.id);
+          const remover = await findMembership(db, organizationId, user.id);
           if (!remover) return;
           const [target] = await db
             .select({ role: member.role })
             .from(member)
             .where(and(eq(member.id, text(body.memberIdOrEmail) ?? ""), eq(member.organizationId, organizationId)));
-          const above = rolesIn(target?.role ?? "").includes("owner") && !rolesIn(remover.role).includes("owner");
+          const above = readRoles(target?.role ?? "").includes("owner") && !readRoles(remover.role).includes("owner");
           if (!above) return;
           throw new APIError("FORBIDDEN", {
             code: "YOU_ARE_NOT_ALLOWED_TO_DELETE_THIS_MEMBER",
@@ -220,7 +220,7 @@ export const organizationGuards = ({ db, clock, config }: Deps) => {
             const organizationId = asked?.organizationId;
             const named = [asked?.body.teamId].flat().filter((id) => typeof id === "string");
             if (!asked || !organizationId || named.length === 0) return;
-            if (!(await membershipOf(db, organizationId, asked.user.id))) return;
+            if (!(await findMembership(db, organizationId, asked.user.id))) return;
             const found = await db
               .select({ id: team.id })
               .from(team)

@@ -4,12 +4,12 @@ import { createAccessControl } from "better-auth/plugins/access";
 import { and, eq } from "drizzle-orm";
 import { organizationRoles, statements } from "../../../shared/permissions.ts";
 import type { Deps } from "../../lib/context.ts";
-import { missingFrom } from "../identity/permissions-guard.ts";
-import { invitationMail } from "../mails.ts";
-import { deleteOrganization as deleteWithAll, type KeepsBooks, leaveActive } from "../people/deletion.ts";
+import { listMissing } from "../identity/permissions-guard.ts";
+import { writeInvitationMail } from "../mails.ts";
+import { deleteOrganization as deleteWithAll, type HasFinancialRecords, leaveActive } from "../people/deletion.ts";
 import { session } from "../tables.ts";
-import { type AccountWork, inTransaction } from "../work.ts";
-import { membershipOf, organizationEndpoints, rolesHere } from "./access.ts";
+import { type AccountWork, wrapInTransaction } from "../work.ts";
+import { createOrganizationEndpoints, findMembership, findRoles } from "./access.ts";
 import { members_max, pending_invitations_max, roles_max, teams_max } from "./storage.ts";
 
 const invitation_lifetime_seconds = 48 * 60 * 60;
@@ -37,21 +37,25 @@ export function checkInvitation({ status, expiresAt }: { status: string; expires
 }
 
 /** better-auth's organizations: their members, invitations, teams and roles, with what it leaves open closed. */
-export function organizations(deps: Deps, keepsBooks: KeepsBooks, { here, mail }: Pick<AccountWork, "here" | "mail">) {
-  const plugin = organization(organizationOptions(deps, keepsBooks, here, mail));
+export function createOrganizationPlugin(
+  deps: Deps,
+  hasFinancialRecords: HasFinancialRecords,
+  { here, mail }: Pick<AccountWork, "here" | "mail">,
+) {
+  const plugin = organization(organizationOptions(deps, hasFinancialRecords, here, mail));
   const { createOrganization, createInvitation, acceptInvitation, removeMember, deleteOrganization } = plugin.endpoints;
   // An endpoint under the name of one of the plugin's takes its place.
   return {
     ...plugin,
     endpoints: {
       ...plugin.endpoints,
-      ...organizationEndpoints(deps.db),
+      ...createOrganizationEndpoints(deps.db),
       // An organization has its owner, an invitation its mail, and an accepted one its member, or neither exists.
-      createOrganization: inTransaction(createOrganization),
-      createInvitation: inTransaction(createInvitation),
-      acceptInvitation: inTransaction(acceptInvitation),
-      removeMember: inTransaction(removeMember),
-      deleteOrganization: inTransaction(deleteOrganization),
+      createOrganization: wrapInTransaction(createOrganization),
+      createInvitation: wrapInTransaction(createInvitation),
+      acceptInvitation: wrapInTransaction(acceptInvitation),
+      removeMember: wrapInTransaction(removeMember),
+      deleteOrganization: wrapInTransaction(deleteOrganization),
     },
   };
 }
@@ -59,7 +63,7 @@ export function organizations(deps: Deps, keepsBooks: KeepsBooks, { here, mail }
 /** What is done beside better-auth's own writes is done `here`, in the transaction that it has open. */
 function organizationOptions(
   deps: Deps,
-  keepsBooks: KeepsBooks,
+  hasFinancialRecords: HasFinancialRecords,
   here: AccountWork["here"],
   sendMail: AccountWork["mail"],
 ) {
@@ -80,27 +84,28 @@ function organizationOptions(
       allowRemovingAllTeams: true,
     },
     sendInvitationEmail: async ({ id, email, organization: { name }, inviter }) =>
-      sendMail(invitationMail(email, name, inviter.user.name, `${config.url}/accept-invitation?id=${id}`)),
+      sendMail(writeInvitationMail(email, name, inviter.user.name, `${config.url}/accept-invitation?id=${id}`)),
     organizationHooks: {
       beforeCancelInvitation: async ({ invitation: { status } }) => {
         if (status !== "pending") throw invitationNotPending(status);
       },
       // What somebody may not give any more, the invitation that they sent while they could does not give either.
       beforeAcceptInvitation: async ({ invitation: { inviterId, organizationId, role } }) => {
-        const inviter = await membershipOf(here(), organizationId, inviterId);
+        const inviter = await findMembership(here(), organizationId, inviterId);
         if (!inviter)
           throw new APIError("BAD_REQUEST", {
             code: "INVITER_IS_NO_LONGER_A_MEMBER_OF_THE_ORGANIZATION",
             message: "Inviter is no longer a member of the organization",
           });
-        const { permissions, unknown } = await rolesHere(here(), organizationId, role);
-        if (unknown.length > 0 || missingFrom(inviter.permissions, permissions).length > 0)
+        const { permissions, unknown } = await findRoles(here(), organizationId, role);
+        if (unknown.length > 0 || listMissing(inviter.permissions, permissions).length > 0)
           throw new APIError("BAD_REQUEST", {
             code: "INVITATION_ROLE_NOT_AVAILABLE",
             message: "The role of this invitation can no longer be given. Ask for a new one.",
           });
       },
-      beforeDeleteOrganization: ({ organization: { id } }) => deleteWithAll({ ...deps, db: here() }, keepsBooks, id),
+      beforeDeleteOrganization: ({ organization: { id } }) =>
+        deleteWithAll({ ...deps, db: here() }, hasFinancialRecords, id),
       afterDeleteTeam: async ({ team: { id } }) => {
         await here().update(session).set({ activeTeamId: null }).where(eq(session.activeTeamId, id));
       },

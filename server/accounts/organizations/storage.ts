@@ -2,10 +2,10 @@ import type { BetterAuthOptions } from "better-auth";
 import type { DBAdapter } from "better-auth/adapters";
 import { APIError } from "better-auth/api";
 import { and, eq, gt, ne, sql } from "drizzle-orm";
-import { rolesIn } from "../../../shared/permissions.ts";
+import { readRoles } from "../../../shared/permissions.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Database } from "../../lib/context.ts";
-import { newId } from "../../lib/ids.ts";
+import { createId } from "../../lib/ids.ts";
 import { organization } from "../../organizations/tables.ts";
 import { invitation, member, organizationRole, team, teamMember } from "../tables.ts";
 
@@ -51,14 +51,14 @@ const rooms = {
 } as const;
 
 const wanted = (where: Where | undefined, field: string): unknown => where?.find((one) => one.field === field)?.value;
-const isOwner = (role: unknown): boolean => typeof role === "string" && rolesIn(role).includes("owner");
+const isOwner = (role: unknown): boolean => typeof role === "string" && readRoles(role).includes("owner");
 
 /**
  * The account side's storage on one connection or transaction, exact where better-auth looks first and writes afterwards,
  * while others may have done the same in between: an invitation is settled once, an owner remains, there is no more of
  * anything than the limit, and who is added to a team twice is in it once.
  */
-export function organizationStorage(adapter: Adapter, db: Database, clock: Clock): Adapter {
+export function wrapOrganizationStorage(adapter: Adapter, db: Database, clock: Clock): Adapter {
   /**
    * Look at what an organization has with its row locked, so that nobody joins or leaves meanwhile. Not for update: two
    * who both refer to the row already, as an entry of the audit log does, would wait for each other.
@@ -127,7 +127,7 @@ export function organizationStorage(adapter: Adapter, db: Database, clock: Clock
 
   async function addToTeam(data: Record<string, unknown>) {
     const { teamId, userId } = data;
-    const row = { ...data, id: newId(clock.now()), teamId: String(teamId), userId: String(userId) };
+    const row = { ...data, id: createId(clock.now()), teamId: String(teamId), userId: String(userId) };
     const [added] = await db.insert(teamMember).values(row).onConflictDoNothing().returning();
     if (added) return added;
     const same = and(eq(teamMember.teamId, row.teamId), eq(teamMember.userId, row.userId));

@@ -7,7 +7,7 @@ import { recordTold } from "../audit/storage.ts";
 import { deviceCode, member, session, user } from "../tables.ts";
 
 /** Whether money has moved, or was about to: whether an organization has orders or payments. */
-export type KeepsBooks = (tx: Tx, organization_id: string) => Promise<boolean>;
+export type HasFinancialRecords = (tx: Tx, organization_id: string) => Promise<boolean>;
 
 type Parts = Pick<Deps, "db" | "jobs" | "log" | "clock">;
 type Emptied = { id: string; slug: string };
@@ -19,7 +19,7 @@ const listed = (organizations: { name: string }[]) => organizations.map(({ name 
  * The organizations that would go with a person, because nobody else is in them; their rows are locked. Refuses while the
  * person is the only owner of one that others are in, or that keeps books: nobody could reach its sales again.
  */
-async function alone(tx: Tx, keepsBooks: KeepsBooks, user_id: string): Promise<Emptied[]> {
+async function alone(tx: Tx, hasFinancialRecords: HasFinancialRecords, user_id: string): Promise<Emptied[]> {
   const owned = await tx
     .select({ id: member.organizationId })
     .from(member)
@@ -47,7 +47,7 @@ async function alone(tx: Tx, keepsBooks: KeepsBooks, user_id: string): Promise<E
       ...organizations(shared),
     });
   const kept = [];
-  for (const one of ownerless) if (await keepsBooks(tx, one.id)) kept.push(one);
+  for (const one of ownerless) if (await hasFinancialRecords(tx, one.id)) kept.push(one);
   if (kept.length > 0)
     throw new APIError("BAD_REQUEST", {
       code: "ORGANIZATION_HAS_BOOKS",
@@ -58,16 +58,20 @@ async function alone(tx: Tx, keepsBooks: KeepsBooks, user_id: string): Promise<E
 }
 
 /** Refuse now what deleting a person would refuse later. */
-export const refuseDeletion = (deps: Parts, keepsBooks: KeepsBooks, user_id: string): Promise<void> =>
-  transact(deps, async (tx) => void (await alone(tx, keepsBooks, user_id)));
+export const refuseDeletion = (deps: Parts, hasFinancialRecords: HasFinancialRecords, user_id: string): Promise<void> =>
+  transact(deps, async (tx) => void (await alone(tx, hasFinancialRecords, user_id)));
 
 /**
  * Delete a person with everything that is theirs (sessions, linked accounts, keys, memberships, invitations they sent)
  * and the organizations that only they were in, or refuse and change nothing. All ways to delete a person lead here.
  */
-export async function deletePerson(deps: Parts, keepsBooks: KeepsBooks, user_id: string): Promise<void> {
+export async function deletePerson(
+  deps: Parts,
+  hasFinancialRecords: HasFinancialRecords,
+  user_id: string,
+): Promise<void> {
   await transact(deps, async (tx) => {
-    for (const emptied of await alone(tx, keepsBooks, user_id)) await deleteWhole(tx, deps, emptied);
+    for (const emptied of await alone(tx, hasFinancialRecords, user_id)) await deleteWhole(tx, deps, emptied);
     await tx.delete(session).where(eq(session.impersonatedBy, user_id));
     await tx.delete(deviceCode).where(eq(deviceCode.userId, user_id));
     const [gone] = await tx.delete(user).where(eq(user.id, user_id)).returning({ id: user.id });
@@ -91,7 +95,11 @@ async function deleteWhole(tx: Tx, deps: Parts, { id, slug }: Emptied): Promise<
  * Delete an organization with everything that it owns (members, teams, roles, keys, products, webhook endpoints), or
  * refuse because it keeps books.
  */
-export async function deleteOrganization(deps: Parts, keepsBooks: KeepsBooks, organization_id: string): Promise<void> {
+export async function deleteOrganization(
+  deps: Parts,
+  hasFinancialRecords: HasFinancialRecords,
+  organization_id: string,
+): Promise<void> {
   await transact(deps, async (tx) => {
     const [found] = await tx
       .select({ id: organization.id, slug: organization.slug })
@@ -99,7 +107,7 @@ export async function deleteOrganization(deps: Parts, keepsBooks: KeepsBooks, or
       .where(eq(organization.id, organization_id))
       .for("update");
     if (!found) return;
-    if (await keepsBooks(tx, organization_id))
+    if (await hasFinancialRecords(tx, organization_id))
       throw new APIError("BAD_REQUEST", {
         code: "ORGANIZATION_HAS_BOOKS",
         message: "The organization has orders or payments, which are kept. It cannot be deleted.",

@@ -4,12 +4,12 @@ import { deleteSessionCookie } from "better-auth/cookies";
 import { admin } from "better-auth/plugins";
 import { createAccessControl } from "better-auth/plugins/access";
 import { eq } from "drizzle-orm";
-import { rolesIn } from "../../../shared/permissions.ts";
+import { readRoles } from "../../../shared/permissions.ts";
 import type { Config } from "../../config.ts";
 import type { Deps } from "../../lib/context.ts";
 import { matchPath, matchRule } from "../calls.ts";
 import { session } from "../tables.ts";
-import { deletePerson, type KeepsBooks, refuseDeletion } from "./deletion.ts";
+import { deletePerson, type HasFinancialRecords, refuseDeletion } from "./deletion.ts";
 
 const everything = {
   user: ["create", "list", "set-role", "ban", "impersonate", "delete", "set-password", "get", "update"],
@@ -22,7 +22,7 @@ const roles = {
 };
 
 /** Platform admins, with exactly the roles of section 6: without better-auth's `set-email`. */
-export function administration({ admin_user_ids }: Config) {
+export function createAdministration({ admin_user_ids }: Config) {
   const plugin = admin({ ac: platform, roles, defaultRole: "user", adminUserIds: admin_user_ids });
   const { fields } = plugin.schema.user;
   // The user that sign-up invents for an address that is taken has the fields' standards: as every new user has them.
@@ -37,11 +37,11 @@ export const notWhileImpersonating = {
 };
 
 /** Guards of what platform admins do to people, and of the ways to delete a person that better-auth guards by nothing. */
-export const platformGuards = (deps: Deps, keepsBooks: KeepsBooks) => {
+export const createPlatformGuards = (deps: Deps, hasFinancialRecords: HasFinancialRecords) => {
   const { db, config } = deps;
   const mayDelete = ({ id, role }: { id: string; role?: unknown }) =>
     config.admin_user_ids.includes(id) ||
-    rolesIn(typeof role === "string" ? role : "").some(
+    readRoles(typeof role === "string" ? role : "").some(
       (name) => Object.hasOwn(roles, name) && roles[name as keyof typeof roles].authorize({ user: ["delete"] }).success,
     );
   return {
@@ -61,7 +61,7 @@ export const platformGuards = (deps: Deps, keepsBooks: KeepsBooks) => {
           handler: createAuthMiddleware(async (ctx) => {
             if (ctx.body?.password !== undefined || ctx.body?.token !== undefined) return;
             const signedIn = await getSessionFromCtx(ctx);
-            if (signedIn) await refuseDeletion(deps, keepsBooks, signedIn.user.id);
+            if (signedIn) await refuseDeletion(deps, hasFinancialRecords, signedIn.user.id);
           }),
         },
         {
@@ -70,7 +70,7 @@ export const platformGuards = (deps: Deps, keepsBooks: KeepsBooks) => {
             const signedIn = await getSessionFromCtx(ctx);
             const isAnonymous = (signedIn?.user as { isAnonymous?: unknown } | undefined)?.isAnonymous === true;
             if (!signedIn || !isAnonymous) return undefined;
-            await deletePerson(deps, keepsBooks, signedIn.user.id);
+            await deletePerson(deps, hasFinancialRecords, signedIn.user.id);
             deleteSessionCookie(ctx);
             return ctx.json({ success: true });
           }),
@@ -84,7 +84,7 @@ export const platformGuards = (deps: Deps, keepsBooks: KeepsBooks) => {
             if (!signedIn || typeof userId !== "string" || userId === signedIn.user.id || !mayDelete(signedIn.user))
               return undefined;
             if (!(await ctx.context.internalAdapter.findUserById(userId))) return undefined;
-            await deletePerson(deps, keepsBooks, userId);
+            await deletePerson(deps, hasFinancialRecords, userId);
             return ctx.json({ success: true });
           }),
         },

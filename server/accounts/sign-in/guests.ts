@@ -4,7 +4,7 @@ import { APIError, createAuthMiddleware } from "better-auth/api";
 import { anonymous } from "better-auth/plugins";
 import { and, asc, eq, gt, inArray, ne, notExists, sql } from "drizzle-orm";
 import type { Deps, Tx } from "../../lib/context.ts";
-import { defineSignal, signal } from "../../lib/reactions.ts";
+import { defineSignal, sendSignal } from "../../lib/reactions.ts";
 import type { Sweep } from "../../lib/sweeps.ts";
 import { transact } from "../../lib/unit-of-work.ts";
 import { recordTold } from "../audit/storage.ts";
@@ -16,7 +16,7 @@ const kept_ms = 24 * 60 * 60 * 1000;
 export const userMerged = defineSignal<{ from: string; to: string }>("user.merged");
 
 /** People who signed in as nobody in particular, until they say who they are: then what they have becomes theirs. */
-export function guests(deps: Deps) {
+export function createGuestPlugin(deps: Deps) {
   const plugin = anonymous({
     onLinkAccount: ({ anonymousUser, newUser }) =>
       transact(deps, (tx) => moveGuest(tx, deps, anonymousUser.user.id, newUser.user.id)),
@@ -83,7 +83,7 @@ async function moveGuest(tx: Tx, deps: Deps, from: string, to: string): Promise<
     .set({ userId: to })
     .where(and(eq(account.userId, from), ne(account.providerId, "credential")));
   await tx.delete(deviceCode).where(eq(deviceCode.userId, from));
-  await signal(tx, deps, userMerged, { from, to });
+  await sendSignal(tx, deps, userMerged, { from, to });
   await tx.delete(user).where(eq(user.id, from));
   await recordTold(tx, deps, {
     action: "user.merged",

@@ -6,7 +6,7 @@ import type { Clock } from "../../lib/clock.ts";
  * In place of better-auth's own: of two requests at once each would see the other's account still there, and the person
  * would be left with no way to sign in. An account with a service that is no longer set up is no such way either.
  */
-export const linkingEndpoints = (clock: Clock) => ({
+export const createLinkingEndpoints = (clock: Clock) => ({
   unlinkAccount: createAuthEndpoint(
     "/unlink-account",
     {

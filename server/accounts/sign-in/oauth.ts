@@ -62,7 +62,7 @@ type Flow = {
 };
 
 /** The three steps in which all services are alike: send there, exchange the code, renew the access token. */
-export function flowOf({ client, endpoints, scopes, pkce = true, parameters }: Flow) {
+export function readFlow({ client, endpoints, scopes, pkce = true, parameters }: Flow) {
   const options = () => ({ clientId: client.clientId, clientSecret: client.clientSecret() });
   const authentication = (basic: boolean | undefined) => (basic ? ("basic" as const) : ("post" as const));
   return {

@@ -1,9 +1,9 @@
 import type { JsonWebKey } from "node:crypto";
 import { type OAuth2Tokens, type OAuthProvider, verifyProviderIdToken } from "better-auth/oauth2";
-import { webPageOf } from "../../../shared/destinations.ts";
+import { findWebPage } from "../../../shared/destinations.ts";
 import type { Deps } from "../../lib/context.ts";
-import { loggable } from "../../lib/loggable.ts";
-import { type Client, type Endpoints, fetchFor, fetchJson, flowOf, type SignUp, signUpFlags } from "./oauth.ts";
+import { redactError } from "../../lib/loggable.ts";
+import { type Client, type Endpoints, fetchFor, fetchJson, readFlow, type SignUp, signUpFlags } from "./oauth.ts";
 
 /** Signatures that a public key checks; with any other a token's reader could have made it. */
 const algorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"];
@@ -57,7 +57,7 @@ export function openIdProvider({ log, clock }: Pick<Deps, "log" | "clock">, sett
       ...(settings.nonceComparison ? { nonceComparison: settings.nonceComparison } : {}),
     },
     accountSubject: ({ profile }) => textOf(profile.sub) ?? "",
-    ...flowOf({ client, endpoints, scopes, ...(settings.parameters ? { parameters: settings.parameters } : {}) }),
+    ...readFlow({ client, endpoints, scopes, ...(settings.parameters ? { parameters: settings.parameters } : {}) }),
     ...signUpFlags(signUp),
     async getUserInfo({ idToken, accessToken, expectedIdTokenNonce, user }) {
       if (!idToken) return null;
@@ -67,7 +67,7 @@ export function openIdProvider({ log, clock }: Pick<Deps, "log" | "clock">, sett
       const isWhole = expectedIdTokenNonce !== undefined && textOf(claims.email) !== undefined;
       const data = isWhole ? claims : { ...claims, ...(await userinfo(endpoints, claims, accessToken)) };
       const spoken = [user?.name?.firstName, user?.name?.lastName].filter((part) => part).join(" ");
-      const image = webPageOf(data.picture)?.href;
+      const image = findWebPage(data.picture)?.href;
       return {
         user: {
           name: textOf(data.name) ?? spoken,
@@ -116,7 +116,7 @@ function discovery(log: Deps["log"], id: string, issuer: string): () => Promise<
     known ??= discover().catch((error: unknown) => {
       known = undefined;
       log.warn(
-        { error: loggable(error), provider: id },
+        { error: redactError(error), provider: id },
         "A provider to sign in with could not be asked for its endpoints.",
       );
       throw error;

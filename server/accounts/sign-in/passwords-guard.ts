@@ -49,7 +49,7 @@ async function personOf(ctx: GenericEndpointContext): Promise<Person | undefined
 }
 
 /** Refuses passwords that others try first. Listed before what sets them. */
-export const passwordGuard = () =>
+export const createPasswordGuard = () =>
   ({
     id: "floe-passwords",
     hooks: {

@@ -1,7 +1,7 @@
 import * as crypto from "node:crypto";
 import { eq } from "drizzle-orm";
 import type { Database, Log } from "../../lib/context.ts";
-import { loggable } from "../../lib/loggable.ts";
+import { redactError } from "../../lib/loggable.ts";
 import { account } from "../tables.ts";
 
 /** How a key is made of a password. */
@@ -73,7 +73,7 @@ function read(hash: string): Kept | undefined {
  * How passwords are kept. A hash says how it was made; one that is not made as of today is made anew when its password is
  * next given. `here` is the database, or the transaction that is open.
  */
-export function passwordHashing(here: () => Pick<Database, "update">, log: Log, current = standard) {
+export function createPasswordHashing(here: () => Pick<Database, "update">, log: Log, current = standard) {
   async function hash(password: string): Promise<string> {
     const salt = crypto.randomBytes(salt_bytes);
     const key = await derive(password, { recipe: current, salt, length: key_bytes });
@@ -94,7 +94,9 @@ export function passwordHashing(here: () => Pick<Database, "update">, log: Log, 
           .update(account)
           .set({ password: renewed })
           .where(eq(account.password, text))
-          .catch((error: unknown) => log.warn({ error: loggable(error) }, "A password's hash could not be renewed."));
+          .catch((error: unknown) =>
+            log.warn({ error: redactError(error) }, "A password's hash could not be renewed."),
+          );
       }
       return true;
     },

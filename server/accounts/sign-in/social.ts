@@ -2,11 +2,11 @@ import { sign } from "node:crypto";
 import type { BetterAuthPlugin } from "better-auth";
 import { createAuthEndpoint } from "better-auth/api";
 import type { OAuthProvider } from "better-auth/oauth2";
-import { webPageOf } from "../../../shared/destinations.ts";
+import { findWebPage } from "../../../shared/destinations.ts";
 import type { Config } from "../../config.ts";
 import type { Deps } from "../../lib/context.ts";
-import { linkingEndpoints } from "./linking.ts";
-import { type Client, fetchFor, flowOf, signUpFlags } from "./oauth.ts";
+import { createLinkingEndpoints } from "./linking.ts";
+import { type Client, fetchFor, readFlow, signUpFlags } from "./oauth.ts";
 import { openIdProvider } from "./openid.ts";
 
 /** How long a client secret made for Apple is good; it is made anew for every request. */
@@ -16,7 +16,7 @@ type Parts = Pick<Deps, "config" | "log" | "clock">;
 type Provider = OAuthProvider<object>;
 
 /** Signing in with other services, and what there is to sign in with. */
-export const social = (deps: Parts) => {
+export const createSocialSignIn = (deps: Parts) => {
   const { config } = deps;
   const providers = providersOf(deps);
   const methods = {
@@ -35,7 +35,7 @@ export const social = (deps: Parts) => {
     endpoints: {
       signInMethods: createAuthEndpoint("/methods", { method: "GET" }, async (ctx) => ctx.json(methods)),
       // An endpoint under the name of a core one takes its place.
-      ...linkingEndpoints(deps.clock),
+      ...createLinkingEndpoints(deps.clock),
     },
   } satisfies BetterAuthPlugin;
 };
@@ -125,7 +125,7 @@ function github({ GITHUB_URL, GITHUB_API_URL, FLOE_SOCIAL_SIGN_UP }: Config, cli
     id: "github",
     name: "GitHub",
     accountSubject: ({ profile }) => profile.id ?? "",
-    ...flowOf({
+    ...readFlow({
       client,
       endpoints: async () => endpoints,
       scopes: ["read:user", "user:email"],
@@ -137,7 +137,7 @@ function github({ GITHUB_URL, GITHUB_API_URL, FLOE_SOCIAL_SIGN_UP }: Config, cli
       if (!data) return null;
       const found: unknown = await fetchFor(accessToken, `${GITHUB_API_URL}/user/emails`);
       const emails: GitHubEmail[] = Array.isArray(found) ? found : [];
-      const image = webPageOf(data.avatar_url)?.href;
+      const image = findWebPage(data.avatar_url)?.href;
       const email = emails.find((one) => one.primary)?.email ?? data.email ?? null;
       return {
         user: {
@@ -171,7 +171,7 @@ function discord({ DISCORD_URL, FLOE_SOCIAL_SIGN_UP }: Config, client: Client): 
     id: "discord",
     name: "Discord",
     accountSubject: ({ profile }) => profile.id ?? "",
-    ...flowOf({
+    ...readFlow({
       client,
       endpoints: async () => endpoints,
       scopes: ["identify", "email"],

@@ -7,7 +7,7 @@ import { matchPath } from "../calls.ts";
  * Signing in by a name, where passwords are on at all. Of somebody who has a name and no password better-auth says so at once, without the time that
  * checking a password takes, by which a stranger would know that the name is somebody's.
  */
-export function usernames() {
+export function createUsernamePlugin() {
   const plugin = username();
   return {
     ...plugin,

@@ -1,7 +1,7 @@
 import { isNull } from "drizzle-orm";
 import { readProperties } from "../../../shared/api/benefits.ts";
 import { api } from "../../../shared/api/index.ts";
-import { benefitOut } from "../../benefits/rules.ts";
+import { serializeBenefit } from "../../benefits/rules.ts";
 import { askOutside, benefitService, changeBenefit, createBenefit } from "../../benefits/service.ts";
 import { findBenefits } from "../../benefits/store.ts";
 import { benefits } from "../../benefits/tables.ts";
@@ -17,7 +17,7 @@ export const servedBenefits: ServedKind<"benefits"> = {
     alive: isNull(benefits.deleted_at),
     marks: [benefits.description],
   },
-  read: async (db, _, organization_id, ids) => (await findBenefits(db, organization_id, ids)).map(benefitOut),
+  read: async (db, _, organization_id, ids) => (await findBenefits(db, organization_id, ids)).map(serializeBenefit),
   create: (_, ctx, body) => createBenefit(ctx, body),
   update: (_, ctx, id, body) => changeBenefit(ctx, id, body),
   remove: (_, ctx, id) => benefitService.delete(ctx, { params: { id } }),

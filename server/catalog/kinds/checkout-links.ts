@@ -1,5 +1,5 @@
 import { api } from "../../../shared/api/index.ts";
-import { linkOut } from "../../checkout-links/rules.ts";
+import { serializeLink } from "../../checkout-links/rules.ts";
 import { checkoutLinkService } from "../../checkout-links/service.ts";
 import { findLinks } from "../../checkout-links/store.ts";
 import { checkoutLinks } from "../../checkout-links/tables.ts";
@@ -13,7 +13,7 @@ export const servedCheckoutLinks: ServedKind<"checkout_links"> = {
     marks: [checkoutLinks.label],
   },
   read: async (db, ctx, organization_id, ids) =>
-    (await findLinks(db, organization_id, ids)).map((whole) => linkOut(whole, ctx.config)),
+    (await findLinks(db, organization_id, ids)).map((whole) => serializeLink(whole, ctx.config)),
   create: (_, ctx, body) => checkoutLinkService.create(ctx, { body }),
   update: (_, ctx, id, body) => checkoutLinkService.update(ctx, { params: { id }, body }),
   remove: (_, ctx, id) => checkoutLinkService.delete(ctx, { params: { id } }),

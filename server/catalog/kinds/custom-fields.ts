@@ -1,6 +1,6 @@
 import { isNull } from "drizzle-orm";
 import { api } from "../../../shared/api/index.ts";
-import { customFieldOut } from "../../custom-fields/rules.ts";
+import { serializeCustomField } from "../../custom-fields/rules.ts";
 import { customFieldService } from "../../custom-fields/service.ts";
 import { findCustomFields } from "../../custom-fields/store.ts";
 import { customFields } from "../../custom-fields/tables.ts";
@@ -14,7 +14,8 @@ export const servedCustomFields: ServedKind<"custom_fields"> = {
     alive: isNull(customFields.deleted_at),
     marks: [customFields.slug],
   },
-  read: async (db, _, organization_id, ids) => (await findCustomFields(db, organization_id, ids)).map(customFieldOut),
+  read: async (db, _, organization_id, ids) =>
+    (await findCustomFields(db, organization_id, ids)).map(serializeCustomField),
   create: (_, ctx, body) => customFieldService.create(ctx, { body }),
   update: (_, ctx, id, body) => customFieldService.update(ctx, { params: { id }, body }),
   remove: (_, ctx, id) => customFieldService.delete(ctx, { params: { id } }),

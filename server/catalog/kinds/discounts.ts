@@ -1,6 +1,6 @@
 import { isNull } from "drizzle-orm";
 import { api } from "../../../shared/api/index.ts";
-import { discountOut } from "../../discounts/rules.ts";
+import { serializeDiscount } from "../../discounts/rules.ts";
 import { discountService } from "../../discounts/service.ts";
 import { findDiscounts } from "../../discounts/store.ts";
 import { discounts } from "../../discounts/tables.ts";
@@ -14,7 +14,7 @@ export const servedDiscounts: ServedKind<"discounts"> = {
     alive: isNull(discounts.deleted_at),
     marks: [discounts.name, discounts.code],
   },
-  read: async (db, _, organization_id, ids) => (await findDiscounts(db, organization_id, ids)).map(discountOut),
+  read: async (db, _, organization_id, ids) => (await findDiscounts(db, organization_id, ids)).map(serializeDiscount),
   create: (_, ctx, body) => discountService.create(ctx, { body }),
   update: (_, ctx, id, body) => discountService.update(ctx, { params: { id }, body }),
   remove: (_, ctx, id) => discountService.delete(ctx, { params: { id } }),

@@ -1,5 +1,5 @@
 import { api } from "../../../shared/api/index.ts";
-import { meterOut } from "../../meters/rules.ts";
+import { serializeMeter } from "../../meters/rules.ts";
 import { meterService } from "../../meters/service.ts";
 import { findMeters } from "../../meters/store.ts";
 import { meters } from "../../meters/tables.ts";
@@ -7,7 +7,7 @@ import type { ServedKind } from "./kind.ts";
 
 export const servedMeters: ServedKind<"meters"> = {
   source: { table: meters, id: meters.id, organization_id: meters.organization_id, marks: [meters.name] },
-  read: async (db, _, organization_id, ids) => (await findMeters(db, organization_id, ids)).map(meterOut),
+  read: async (db, _, organization_id, ids) => (await findMeters(db, organization_id, ids)).map(serializeMeter),
   create: (_, ctx, body) => meterService.create(ctx, { body }),
   update: (_, ctx, id, body) => meterService.update(ctx, { params: { id }, body }),
   shapes: api.meters,

@@ -1,5 +1,5 @@
 import { api } from "../../../shared/api/index.ts";
-import { productOut } from "../../products/rules.ts";
+import { serializeProduct } from "../../products/rules.ts";
 import { productService } from "../../products/service.ts";
 import { findProducts } from "../../products/store.ts";
 import { products } from "../../products/tables.ts";
@@ -8,7 +8,7 @@ import type { ServedKind } from "./kind.ts";
 export const servedProducts: ServedKind<"products"> = {
   source: { table: products, id: products.id, organization_id: products.organization_id, marks: [products.name] },
   read: async (db, ctx, organization_id, ids) =>
-    (await findProducts(db, organization_id, ids)).map((row) => productOut(row, ctx.config.media_url)),
+    (await findProducts(db, organization_id, ids)).map((row) => serializeProduct(row, ctx.config.media_url)),
   create: (_, ctx, body) => productService.create(ctx, { body }),
   update: (_, ctx, id, body) => productService.update(ctx, { params: { id }, body }),
   shapes: api.products,

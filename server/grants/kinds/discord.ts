@@ -1,9 +1,9 @@
 import type { Benefit } from "../../../shared/api/benefits.ts";
 import type { BenefitRow } from "../../benefits/rules.ts";
 import { findFreshToken } from "../../customer-accounts/service.ts";
-import { serverClock } from "../../lib/clock.ts";
+import { getServerClock } from "../../lib/clock.ts";
 import type { Deps } from "../../lib/context.ts";
-import { discordAgent, missingSetting } from "../../lib/discord.ts";
+import { findMissingSetting, getDiscordAgent } from "../../lib/discord.ts";
 import { askOutside, Refused } from "../../lib/outside.ts";
 import type { AccessRow } from "../accesses.ts";
 import type { Outside } from "./outside.ts";
@@ -45,7 +45,7 @@ function explain(error: unknown): never {
 
 /** How a bot asks about a member of a guild. */
 function openMember({ config, clock }: Deps, { place, account_number }: AccessRow) {
-  const missing = missingSetting(config);
+  const missing = findMissingSetting(config);
   if (missing) throw new Refused(`Discord is not set up on this server: ${missing} is missing.`, 0);
   const [guild = "", role] = place.split("/");
   const member = `${config.DISCORD_URL}/api/v10/guilds/${part(guild)}/members/${part(account_number)}`;
@@ -57,11 +57,11 @@ function openMember({ config, clock }: Deps, { place, account_number }: AccessRo
       method,
       done: [201, 204],
       headers: {
-        ...discordAgent(config),
+        ...getDiscordAgent(config),
         authorization: `Bot ${config.DISCORD_BOT_TOKEN ?? ""}`,
       },
       ...(body ? { body } : {}),
-      now: serverClock(clock).now(),
+      now: getServerClock(clock).now(),
     });
   return { ask, member, role, ofRole: `${member}/roles/${part(role)}` };
 }

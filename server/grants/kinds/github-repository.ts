@@ -1,9 +1,9 @@
 import { z } from "zod";
 import type { Benefit } from "../../../shared/api/benefits.ts";
 import type { BenefitRow } from "../../benefits/rules.ts";
-import { serverClock } from "../../lib/clock.ts";
+import { getServerClock } from "../../lib/clock.ts";
 import type { Deps } from "../../lib/context.ts";
-import { appToken, gitHubHeaders, missingAppSetting } from "../../lib/github.ts";
+import { findMissingAppSetting, getGitHubHeaders, signAppToken } from "../../lib/github.ts";
 import { askOutside, Busy, type OutsideCall, Refused } from "../../lib/outside.ts";
 import type { AccessRow } from "../accesses.ts";
 import type { Outside } from "./outside.ts";
@@ -56,10 +56,10 @@ type Ask = (method: OutsideCall["method"], path: string, body?: object) => Promi
 
 /** How the app asks about a repository, by a token of its installation there; its own paths begin with `repository`. */
 async function openRepository({ config, clock }: Deps, place: string): Promise<{ ask: Ask; repository: string }> {
-  const missing = missingAppSetting(config);
+  const missing = findMissingAppSetting(config);
   if (missing) throw new Refused(`GitHub is not set up on this server: ${missing} is missing.`, 0);
   const [owner = "", name = ""] = place.split("/");
-  const now = serverClock(clock).now();
+  const now = getServerClock(clock).now();
   const repository = `/repos/${part(owner)}/${part(name)}`;
   const askAs =
     (token: string): Ask =>
@@ -69,14 +69,14 @@ async function openRepository({ config, clock }: Deps, place: string): Promise<{
         counted: `${config.GITHUB_API_URL} ${owner}`,
         url: config.GITHUB_API_URL + path,
         method,
-        headers: gitHubHeaders(token),
+        headers: getGitHubHeaders(token),
         done: done[method],
         ...(body ? { body } : {}),
         now,
       });
   const key = `${config.GITHUB_API_URL} ${config.GITHUB_APP_ID} ${place}`;
   const open = async (): Promise<string> => {
-    const asApp = askAs(appToken(config, now));
+    const asApp = askAs(signAppToken(config, now));
     const found = await asApp("GET", `${repository}/installation`).catch((error: unknown) => {
       if (error instanceof Refused && error.status === 404)
         throw new Refused(`The app is not installed on ${place} any more. Install it there again.`, 0);

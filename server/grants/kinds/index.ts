@@ -8,7 +8,7 @@ import { gitHubRepository } from "./github-repository.ts";
 import type { Kind } from "./kind.ts";
 import { licenseKeys } from "./license-keys.ts";
 import { meterCredit } from "./meter-credit.ts";
-import { givenOutside, type Outside } from "./outside.ts";
+import { defineOutsideKind, type Outside } from "./outside.ts";
 
 /** What is said or switched on needs nothing done. */
 const plain: Kind = { grant: async () => ({ properties: {} }) };
@@ -21,13 +21,13 @@ export const kinds: Readonly<Record<Benefit["type"], Kind>> = {
   downloadables,
   license_keys: licenseKeys,
   meter_credit: meterCredit,
-  discord: givenOutside(discord),
-  github_repository: givenOutside(gitHubRepository),
+  discord: defineOutsideKind(discord),
+  github_repository: defineOutsideKind(gitHubRepository),
   slack_shared_channel: impossible,
 };
 
 /** What a grant of a benefit depends on now, as one value. */
-export function termsOf({ type, properties }: BenefitRow): string | null {
+export function getTerms({ type, properties }: BenefitRow): string | null {
   const { terms } = kinds[type];
   return terms ? digestTerms(terms(properties)) : null;
 }

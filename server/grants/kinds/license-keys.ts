@@ -1,5 +1,5 @@
 import type { KeyRow } from "../../license-keys/rules.ts";
-import { type KeyTerms, limitsOf } from "../../license-keys/rules.ts";
+import { getLimits, type KeyTerms } from "../../license-keys/rules.ts";
 import { issueKey, withdrawKey } from "../../license-keys/service.ts";
 import type { Kind } from "./kind.ts";
 
@@ -10,7 +10,7 @@ export const licenseKeys: Kind = {
   terms: (properties) => {
     const terms = properties as KeyTerms;
     // The prefix is of new keys alone.
-    return { ...limitsOf(terms), expires: terms.expires };
+    return { ...getLimits(terms), expires: terms.expires };
   },
   isRevokedAlone: true,
   async grant(tx, ctx, { row, benefit }) {

@@ -1,5 +1,5 @@
 import type { BenefitGrantProperties, BenefitInput } from "../../../shared/api/benefits.ts";
-import { type Credit, creditMeter, cycleCredit, takeBackCredit } from "../../meters/credits.ts";
+import { addCredit, type Credit, cycleCredit, takeBackCredit } from "../../meters/credits.ts";
 import type { Grant } from "../rules.ts";
 import type { Kind } from "./kind.ts";
 
@@ -18,7 +18,7 @@ const credited = ({ meter_id, units }: Credit, now: Date): BenefitGrantPropertie
 export const meterCredit: Kind = {
   async grant(tx, ctx, grant) {
     const credit = creditOf(grant);
-    await creditMeter(tx, ctx, credit);
+    await addCredit(tx, ctx, credit);
     return { properties: credited(credit, ctx.clock.now()) };
   },
   async cycle(tx, ctx, grant) {

@@ -4,7 +4,7 @@ import type { BenefitRow } from "../../benefits/rules.ts";
 import { findAccount } from "../../customer-accounts/store.ts";
 import { platformNames } from "../../customer-accounts/vendors.ts";
 import type { Deps } from "../../lib/context.ts";
-import { newId } from "../../lib/ids.ts";
+import { createId } from "../../lib/ids.ts";
 import { type AccessRow, leaveAccess, openAccess } from "../accesses.ts";
 import type { Kind } from "./kind.ts";
 
@@ -31,11 +31,11 @@ export type Outside = {
 export const access_settling = "grants.settle_accesses";
 
 /** What is said where a customer has shown no account. */
-export const missingAccount = (platform: Platform): string =>
+export const describeMissingAccount = (platform: Platform): string =>
   `The customer needs to connect their ${platformNames[platform]} account`;
 
 /** The same as one of the kinds: within a transaction it is only noted what another service is to be asked for. */
-export const givenOutside = ({ platform, placeOf, formOf, kicks }: Outside): Kind => ({
+export const defineOutsideKind = ({ platform, placeOf, formOf, kicks }: Outside): Kind => ({
   // Who is put out with it, and who is not, matters once it is taken (BEN-66, BEN-74).
   terms: (properties) => [placeOf(properties), formOf(properties)],
   // Two that give the same are one to the other service, which is asked when the last one goes.
@@ -47,7 +47,7 @@ export const givenOutside = ({ platform, placeOf, formOf, kicks }: Outside): Kin
     const access =
       account &&
       (await openAccess(tx, {
-        id: newId(now),
+        id: createId(now),
         organization_id,
         created_at: now,
         customer_id,
@@ -58,7 +58,7 @@ export const givenOutside = ({ platform, placeOf, formOf, kicks }: Outside): Kin
     jobs.wake(tx, access_settling);
     if (access_id !== null && access_id !== access?.id)
       await leaveAccess(tx, { organization_id, id: access_id }, now, kicks(benefit.properties));
-    if (!access) return { action_required: missingAccount(platform) };
+    if (!access) return { action_required: describeMissingAccount(platform) };
     return { access_id: access.id, properties: { account_id: access.account_number } };
   },
   async revoke(tx, { clock, jobs }, { row, benefit }) {

@@ -5,12 +5,12 @@ import {
   defineKind,
   type Fault,
   type Ids,
-  markOf,
+  listPlaces,
   metadata,
   type Names,
-  placesOf,
   previously,
-  shortened,
+  readMark,
+  shorten,
 } from "./kind.ts";
 
 const item = z.strictObject({
@@ -79,12 +79,12 @@ export const benefitKind = defineKind({
     ...(fields.properties ? { properties: sentProperties(fields.properties as Fields, ids) } : {}),
   }),
   shorten: (fields) =>
-    shortened({ ...fields, properties: shortened(fields.properties as Fields) }, { visibility: "public" }),
+    shorten({ ...fields, properties: shorten(fields.properties as Fields) }, { visibility: "public" }),
   isFixed: (field) => field === "type",
   nameOf: ({ description }) => description,
   marksOf: ({ description }) => [description],
-  likeness: ({ type, description }) => markOf(description).map((text) => `${String(type)} ${text}`),
-  needs: ({ properties }) => placesOf("meters", (properties as Fields | undefined)?.meter),
+  likeness: ({ type, description }) => readMark(description).map((text) => `${String(type)} ${text}`),
+  needs: ({ properties }) => listPlaces("meters", (properties as Fields | undefined)?.meter),
   findFaults({ type, properties }, refer): Fault[] {
     const meter = properties?.meter;
     if (typeof meter === "string") refer("meters", meter, ["properties", "meter"]);

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { type CheckoutLink, checkoutLinks } from "../../api/checkout-links.ts";
 import { webUrl } from "../../api/fields.ts";
 import { key } from "../key.ts";
-import { defineKind, markOf, metadata, placesOf, previously, shortened, Trial, trialBody } from "./kind.ts";
+import { defineKind, listPlaces, metadata, previously, readMark, shorten, Trial, writeTrial } from "./kind.ts";
 
 export const checkoutLinkKind = defineKind({
   item: z.strictObject({
@@ -35,16 +35,16 @@ export const checkoutLinkKind = defineKind({
   bodyOf({ products, discount, trial, ...plain }, ids) {
     return {
       ...plain,
-      ...trialBody(trial),
+      ...writeTrial(trial),
       ...(products === undefined ? {} : { products: (products as string[]).map((one) => ids.idOf("products", one)) }),
       ...(discount === undefined ? {} : { discount_id: discount && ids.idOf("discounts", String(discount)) }),
     };
   },
-  shorten: (fields) => shortened(fields, { allow_discount_codes: true, require_billing_address: false }),
+  shorten: (fields) => shorten(fields, { allow_discount_codes: true, require_billing_address: false }),
   nameOf: ({ label }) => label,
   marksOf: ({ label }) => [label],
-  likeness: ({ label }) => markOf(label),
-  needs: ({ products, discount }) => [...placesOf("products", products), ...placesOf("discounts", discount)],
+  likeness: ({ label }) => readMark(label),
+  needs: ({ products, discount }) => [...listPlaces("products", products), ...listPlaces("discounts", discount)],
   findFaults({ products, discount }, refer) {
     for (const [index, product] of products.entries()) refer("products", product, ["products", index]);
     if (discount) refer("discounts", discount, ["discount"]);

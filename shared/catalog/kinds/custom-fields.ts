@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type CustomField, customFields, customFieldTypes, readProperties } from "../../api/custom-fields.ts";
 import type { Fields } from "../compare.ts";
-import { defineKind, markOf, metadata, previously, shortened } from "./kind.ts";
+import { defineKind, metadata, previously, readMark, shorten } from "./kind.ts";
 
 export const customFieldKind = defineKind({
   item: z.strictObject({
@@ -23,10 +23,10 @@ export const customFieldKind = defineKind({
     metadata: own,
   }),
   bodyOf: (fields) => fields,
-  shorten: (fields, key) => shortened({ ...fields, properties: shortened(fields.properties as Fields) }, { slug: key }),
+  shorten: (fields, key) => shorten({ ...fields, properties: shorten(fields.properties as Fields) }, { slug: key }),
   isFixed: (field) => field === "type",
   nameOf: ({ name }) => name,
   keyFrom: ({ slug }) => slug,
   marksOf: ({ slug }, key) => [slug ?? key],
-  likeness: ({ slug }) => markOf(slug),
+  likeness: ({ slug }) => readMark(slug),
 });

@@ -2,10 +2,10 @@ import { z } from "zod";
 import { type Discount, discounts } from "../../api/discounts.ts";
 import { currency } from "../../api/fields.ts";
 import { instantText } from "../../contract.ts";
-import { decimalMoney } from "../../money.ts";
-import { Amount, minorOf, wrongAmount } from "../amounts.ts";
+import { writeMoney } from "../../money.ts";
+import { Amount, findWrongAmount, readMinor } from "../amounts.ts";
 import { key } from "../key.ts";
-import { defineKind, markOf, metadata, placesOf, previously, shortened } from "./kind.ts";
+import { defineKind, listPlaces, metadata, previously, readMark, shorten } from "./kind.ts";
 
 const hundredth = 100;
 /** A share in hundredths of a percent, without the dust of floating point: 12.34 is 1234. */
@@ -25,7 +25,7 @@ const item = z.strictObject({
     .partialRecord(currency, Amount)
     .superRefine((amounts, context) => {
       for (const [code, text = ""] of Object.entries(amounts)) {
-        const message = wrongAmount(text, code);
+        const message = findWrongAmount(text, code);
         if (message !== undefined) context.addIssue({ code: "custom", path: [code], message });
       }
     })
@@ -53,7 +53,7 @@ export const discountKind = defineKind({
     ...rest,
     ...(amount === undefined
       ? {}
-      : { amount: Object.fromEntries(Object.entries(amount).map(([code, text]) => [code, minorOf(text, code)])) }),
+      : { amount: Object.fromEntries(Object.entries(amount).map(([code, text]) => [code, readMinor(text, code)])) }),
     ...(percent === undefined ? {} : { basis_points: basisPointsOf(percent) }),
     starts_at: instantOf(rest.starts_at),
     ends_at: instantOf(rest.ends_at),
@@ -87,11 +87,11 @@ export const discountKind = defineKind({
   },
   shorten({ basis_points, amount, ...rest }) {
     const amounts = Object.entries((amount ?? {}) as Record<string, number>);
-    return shortened({
+    return shorten({
       name: rest.name,
       code: rest.code,
       ...(basis_points === undefined ? {} : { percent: Number(basis_points) / hundredth }),
-      amount: Object.fromEntries(amounts.map(([code, value]) => [code, decimalMoney(value, code)])),
+      amount: Object.fromEntries(amounts.map(([code, value]) => [code, writeMoney(value, code)])),
       ...rest,
     });
   },
@@ -102,8 +102,8 @@ export const discountKind = defineKind({
   },
   nameOf: ({ name }) => name,
   marksOf: ({ name, code }) => [name, code],
-  likeness: ({ code, name }) => [...markOf(code).map((text) => `code ${text}`), ...markOf(name)],
-  needs: ({ products }) => placesOf("products", products),
+  likeness: ({ code, name }) => [...readMark(code).map((text) => `code ${text}`), ...readMark(name)],
+  needs: ({ products }) => listPlaces("products", products),
   findFaults({ percent, amount, products = [] }, refer) {
     for (const [index, product] of products.entries()) refer("products", product, ["products", index]);
     return (percent === undefined) === (amount === undefined)

@@ -27,4 +27,4 @@ export type Rows = { [K in Kind]: Parameters<Kinds[K]["foundFields"]>[0] };
 
 export type AnyKind = CatalogKind<z.ZodType, Rows[Kind]>;
 /** What a kind says of itself, where any may be meant. */
-export const kindOf = (kind: Kind): AnyKind => catalogKinds[kind];
+export const getKind = (kind: Kind): AnyKind => catalogKinds[kind];

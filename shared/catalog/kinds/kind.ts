@@ -77,15 +77,15 @@ export const metadata = metadataIn.optional().describe("Keys and values of your 
 export const Trial = z.strictObject({ interval, count: z.int().min(1).max(1000) }).nullable();
 
 /** A text that says something, in small letters; otherwise nothing. */
-export const markOf = (value: unknown): string[] =>
+export const readMark = (value: unknown): string[] =>
   typeof value === "string" && value !== "" ? [value.toLowerCase()] : [];
 
 /** Things of a kind that are named by their keys; what is no name is left out. */
-export const placesOf = (kind: Kind, value: unknown): Place[] =>
+export const listPlaces = (kind: Kind, value: unknown): Place[] =>
   [value].flat().flatMap((name) => (typeof name === "string" ? [{ kind, key: name }] : []));
 
 /** A trial as the API takes it. */
-export function trialBody(trial: unknown): Fields {
+export function writeTrial(trial: unknown): Fields {
   if (trial === undefined) return {};
   const { interval: every = null, count = null } = (trial ?? {}) as { interval?: string; count?: number };
   return { trial_interval: every, trial_interval_count: count };
@@ -98,5 +98,5 @@ const isNothing = (value: unknown): boolean =>
   (typeof value === "object" && Object.keys(value).length === 0);
 
 /** Without what says nothing, and what is so when nobody says otherwise. */
-export const shortened = (fields: Fields, standards: Fields = {}): Fields =>
+export const shorten = (fields: Fields, standards: Fields = {}): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([name, value]) => !isNothing(value) && value !== standards[name]));

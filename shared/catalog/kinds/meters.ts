@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { type Filter, type Meter, MeterCreate, meters } from "../../api/meters.ts";
-import { FilterError, normalFilter, parseFilter, printFilter } from "../../meter-filter.ts";
+import { FilterError, normalizeFilter, parseFilter, printFilter } from "../../meter-filter.ts";
 import type { Fields } from "../compare.ts";
-import { defineKind, markOf, metadata, previously, shortened } from "./kind.ts";
+import { defineKind, metadata, previously, readMark, shorten } from "./kind.ts";
 
 /** `name eq "completion" and tokens gt 100`, or the same as an object. */
 const filter = z
@@ -58,7 +58,7 @@ export const meterKind = defineKind({
   wantedFields: ({ previously: _, ...item }) => item,
   foundFields: (row: Meter) => ({
     name: row.name,
-    filter: normalFilter(row.filter),
+    filter: normalizeFilter(row.filter),
     aggregation: row.aggregation,
     unit: row.unit,
     custom_label: row.custom_label,
@@ -68,7 +68,7 @@ export const meterKind = defineKind({
   }),
   bodyOf: ({ archived, ...rest }) => ({ ...rest, ...(archived === undefined ? {} : { is_archived: archived }) }),
   shorten: (fields) =>
-    shortened(
+    shorten(
       {
         ...fields,
         filter: printFilter(fields.filter as Filter),
@@ -78,6 +78,6 @@ export const meterKind = defineKind({
     ),
   nameOf: ({ name }) => name,
   marksOf: ({ name }) => [name],
-  likeness: ({ name }) => markOf(name),
+  likeness: ({ name }) => readMark(name),
   isArchived: true,
 });

@@ -3,19 +3,19 @@ import { interval } from "../../api/fields.ts";
 import { type Product, products } from "../../api/products.ts";
 import type { Fields } from "../compare.ts";
 import { key } from "../key.ts";
-import { canonicalPrice, placeInPrices, priceBodies, priceFields, shortPrice } from "../price-forms.ts";
-import { Price, priceSlot, SpokenPrice } from "../prices.ts";
+import { placeInPrices, readFoundPrice, readWantedPrice, shortenPrice, writePrices } from "../price-forms.ts";
+import { getPriceSlot, Price, SpokenPrice } from "../prices.ts";
 import {
   defineKind,
   type Fault,
   type Ids,
-  markOf,
+  listPlaces,
   metadata,
-  placesOf,
   previously,
-  shortened,
+  readMark,
+  shorten,
   Trial,
-  trialBody,
+  writeTrial,
 } from "./kind.ts";
 
 const Recurring = z
@@ -89,8 +89,8 @@ function bodyOf(fields: Fields, ids: Ids, row: Product | undefined): Fields {
   return {
     ...plain,
     ...(period ? { recurring_interval: period.interval, recurring_interval_count: period.count } : {}),
-    ...trialBody(trial),
-    ...(prices === undefined ? {} : { prices: priceBodies(prices as Fields[], ids, row) }),
+    ...writeTrial(trial),
+    ...(prices === undefined ? {} : { prices: writePrices(prices as Fields[], ids, row) }),
     ...(custom_fields === undefined
       ? {}
       : {
@@ -119,7 +119,7 @@ export const productKind = defineKind({
         : typeof wanted.recurring === "string"
           ? { interval: wanted.recurring, count: 1 }
           : wanted.recurring,
-    prices: wanted.prices.map((price) => canonicalPrice(price, standard)),
+    prices: wanted.prices.map((price) => readWantedPrice(price, standard)),
     custom_fields: wanted.custom_fields?.map((one) =>
       typeof one === "string" ? { field: one, required: false } : one,
     ),
@@ -130,7 +130,7 @@ export const productKind = defineKind({
     visibility: row.visibility,
     recurring: row.recurring_interval && { interval: row.recurring_interval, count: row.recurring_interval_count ?? 1 },
     trial: row.trial_interval && { interval: row.trial_interval, count: row.trial_interval_count },
-    prices: row.prices.map((price) => priceFields(price, names)),
+    prices: row.prices.map((price) => readFoundPrice(price, names)),
     benefits: row.benefits.map(({ id }) => names.keyOf("benefits", id)),
     custom_fields: row.attached_custom_fields.map(({ custom_field_id, required }) => ({
       field: names.keyOf("custom_fields", custom_field_id),
@@ -143,10 +143,10 @@ export const productKind = defineKind({
   bodyOf,
   shorten({ recurring, prices, ...rest }) {
     const asked = rest.custom_fields as Attached[];
-    return shortened(
+    return shorten(
       {
         name: rest.name,
-        ...pricing((prices as Fields[]).map(shortPrice), recurring as Period),
+        ...pricing((prices as Fields[]).map(shortenPrice), recurring as Period),
         ...rest,
         custom_fields: asked.map((one) => (one.required ? one : one.field)),
       },
@@ -156,25 +156,25 @@ export const productKind = defineKind({
   isFixed: (field) => field === "recurring",
   nameOf: ({ name }) => name,
   marksOf: ({ name }) => [name],
-  likeness: ({ name }) => markOf(name),
+  likeness: ({ name }) => readMark(name),
   needs: ({ prices, benefits, custom_fields }) => [
     // A price in words names no meter.
-    ...placesOf(
+    ...listPlaces(
       "meters",
       namesIn(
         [prices ?? []].flat().filter((price) => typeof price === "object"),
         "metered",
       ),
     ),
-    ...placesOf("benefits", benefits),
-    ...placesOf("custom_fields", namesIn(custom_fields, "field")),
+    ...listPlaces("benefits", benefits),
+    ...listPlaces("custom_fields", namesIn(custom_fields, "field")),
   ],
   findFaults({ prices, benefits = [], custom_fields = [], trial, recurring }, refer) {
     const faults: Fault[] = [];
     const slots = new Set<string>();
     for (const [index, price] of prices.entries()) {
       if ("metered" in price) refer("meters", price.metered, ["prices", index, "metered"]);
-      const slot = priceSlot(price);
+      const slot = getPriceSlot(price);
       if (slots.has(slot))
         faults.push({ path: ["prices", index], message: "There is such a price in this currency already." });
       slots.add(slot);

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { webUrl } from "../../api/fields.ts";
 import { type WebhookEndpoint, webhooks } from "../../api/webhooks.ts";
 import { eventTypes } from "../../event-types.ts";
-import { defineKind, markOf, previously, shortened } from "./kind.ts";
+import { defineKind, previously, readMark, shorten } from "./kind.ts";
 
 export const webhookKind = defineKind({
   item: z.strictObject({
@@ -23,9 +23,9 @@ export const webhookKind = defineKind({
     enabled: row.enabled,
   }),
   bodyOf: (fields) => fields,
-  shorten: (fields) => shortened(fields, { format: "raw", enabled: true }),
+  shorten: (fields) => shorten(fields, { format: "raw", enabled: true }),
   nameOf: ({ url }) => url,
   keyFrom: ({ name, url }) => name ?? url,
   marksOf: ({ url, name }) => [url, name],
-  likeness: ({ url, name }) => [...markOf(url), ...markOf(name).map((text) => `name ${text}`)],
+  likeness: ({ url, name }) => [...readMark(url), ...readMark(name).map((text) => `name ${text}`)],
 });

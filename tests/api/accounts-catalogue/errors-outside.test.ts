@@ -85,7 +85,7 @@ checkTable("8. Billing data", errors.billing, {
     const send = fetch;
     vi.stubGlobal("fetch", (path: string, given: RequestInit) => send(new URL(path, floe.url), given));
     vi.stubGlobal("location", new URL(floe.url));
-    const { checkout } = await import("../../../web/auth-client.ts");
+    const { startCheckout: checkout } = await import("../../../web/auth-client.ts");
     await expect(checkout(body)).rejects.toThrow(String(json.message));
   },
 });

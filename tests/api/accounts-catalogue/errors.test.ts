@@ -4,8 +4,8 @@ import { createAuthEndpoint, createEmailVerificationToken } from "better-auth/ap
 import { eq, sql } from "drizzle-orm";
 import Fastify from "fastify";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { compat } from "../../../server/accounts/compat/guards.ts";
-import { mapped } from "../../../server/accounts/http/error-mapping.ts";
+import { createCompatGuards } from "../../../server/accounts/compat/guards.ts";
+import { mapErrors } from "../../../server/accounts/http/error-mapping.ts";
 import { readRaw, routeAuth } from "../../../server/accounts/http/wrapper.ts";
 import { session, user } from "../../../server/accounts/tables.ts";
 import { listMails } from "../../../server/lib/mail.ts";
@@ -134,7 +134,7 @@ checkTable("8. Sign-in and account", errors.accounts, {
       emailAndPassword: { enabled: true },
       user: { additionalFields: { company: { type: "string", required: true } } },
       logger: { disabled: true },
-      plugins: [compat(floe.deps.clock)],
+      plugins: [createCompatGuards(floe.deps.clock)],
     });
     readRaw(app, floe.deps);
     routeAuth(app, floe.deps, handler);
@@ -346,7 +346,7 @@ checkTable("8. Requests and permissions", errors.requests, {
   // floe has no call that needs the request itself; one that had fails in these words.
   "Missing request parts: request": async (row) => {
     const endpoint = createAuthEndpoint("/needs", { method: "GET", requireRequest: true }, async () => ({ ok: true }));
-    const work = mapped(endpoint)({ headers: new Headers() } as never);
+    const work = mapErrors(endpoint)({ headers: new Headers() } as never);
     refuses(row, await failureOf(work), { status: 400 });
   },
   // Looked at wherever a test is refused anything (tests/support/refusals.ts); here by every call there is.

@@ -29,7 +29,7 @@ const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
   );
 
 /** A validator's issues with a value as the wire's list of faults, each with its place below `where`: all that are shown (API-21). */
-export function faultsOf(
+export function readFaults(
   where: readonly (string | number)[],
   issues: readonly z.core.$ZodIssue[],
   value: unknown,
@@ -45,7 +45,7 @@ export function faultsOf(
           : issue.errors.find((branch) => branch.every(({ code }) => code !== "invalid_type"));
       if (best) {
         const inner = best.slice(0, faults_max).map((one) => ({ ...one, path: [...issue.path, ...one.path] }));
-        return faultsOf(where, inner, value);
+        return readFaults(where, inner, value);
       }
     }
     const input = valueAt(value, issue.path);

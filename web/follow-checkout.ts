@@ -1,4 +1,4 @@
-import { webPageOf } from "../shared/destinations.ts";
+import { findWebPage } from "../shared/destinations.ts";
 import { type Checkout, checkouts } from "./api.ts";
 
 const pollDelayMs = 2000;
@@ -62,8 +62,8 @@ function follow(secret: string, heard: (checkout: Checkout, delivered: boolean) 
 const ownConfirmation = (checkout: Checkout): string => `/checkout/${checkout.client_secret}/confirmation`;
 
 /** The seller's own page to go to after a purchase; null where ours is meant. */
-export function sellerPage(checkout: Checkout, customer_session_token: string | null): string | null {
-  const url = webPageOf(checkout.success_url);
+export function findSellerPage(checkout: Checkout, customer_session_token: string | null): string | null {
+  const url = findWebPage(checkout.success_url);
   if (!url || url.pathname === ownConfirmation(checkout)) return null;
   if (customer_session_token) url.searchParams.set("customer_session_token", customer_session_token);
   return url.href;
@@ -84,7 +84,7 @@ export function awaitEnd(secret: string, done: (checkout: Checkout) => void): ()
   };
   const unfollow = follow(secret, (checkout, delivered) => {
     if (checkout.status === "confirmed") return;
-    if (checkout.status !== "succeeded" || delivered || sellerPage(checkout, null) === null) end(checkout);
+    if (checkout.status !== "succeeded" || delivered || findSellerPage(checkout, null) === null) end(checkout);
     else patience ??= setTimeout(() => end(checkout), deliveryWaitMs);
   });
   const stop = (): void => {

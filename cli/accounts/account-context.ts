@@ -1,5 +1,5 @@
 /** What concerns accounts is asked for in the name of a person, for one organization. */
-import { type Context, organizationOfPerson, personOf } from "../context.ts";
+import { type Context, findOrganizationOfPerson, findPersonInUse } from "../context.ts";
 import { Fault } from "../fault.ts";
 
 /** Calls to the account side as the person who is signed in. */
@@ -9,8 +9,8 @@ export type Account = {
 };
 
 /** The person's own account. */
-export function accountOf(context: Context): Account {
-  const { token } = personOf(context);
+export function getAccount(context: Context): Account {
+  const { token } = findPersonInUse(context);
   const at = (path: string): string => `/api/auth/${path}`;
   return {
     get: (path, query = {}) => context.call({ method: "GET", path: at(path), query, organization: false, token }),
@@ -19,13 +19,13 @@ export function accountOf(context: Context): Account {
 }
 
 /** The account, and the organization that flags, environment or profile name. */
-export async function placeOf(context: Context): Promise<Account & { organizationId: string }> {
-  const account = accountOf(context);
-  return { ...account, organizationId: await organizationOfPerson(context) };
+export async function findPlace(context: Context): Promise<Account & { organizationId: string }> {
+  const account = getAccount(context);
+  return { ...account, organizationId: await findOrganizationOfPerson(context) };
 }
 
 /** What an answer lists, bare or under a name. */
-export function listed<T>(answer: unknown, key: string): T[] {
+export function readListed<T>(answer: unknown, key: string): T[] {
   if (Array.isArray(answer)) return answer as T[];
   const list = (answer as Record<string, unknown> | null | undefined)?.[key];
   return Array.isArray(list) ? (list as T[]) : [];
@@ -35,12 +35,12 @@ export function listed<T>(answer: unknown, key: string): T[] {
 const own_words = new Set(["details", "metadata", "permission", "permissions"]);
 
 /** The same in the spelling of the rest of the API: `created_at` where the account side writes `createdAt`. */
-export function inWireCase<T>(value: T): T {
-  if (Array.isArray(value)) return value.map(inWireCase) as T;
+export function writeWireCase<T>(value: T): T {
+  if (Array.isArray(value)) return value.map(writeWireCase) as T;
   if (typeof value !== "object" || value === null) return value;
   const pairs = Object.entries(value).map(([key, one]): [string, unknown] => [
     key.replace(/([a-z0-9])([A-Z])/g, (_, before: string, after: string) => `${before}_${after.toLowerCase()}`),
-    own_words.has(key) ? one : inWireCase(one),
+    own_words.has(key) ? one : writeWireCase(one),
   ]);
   return Object.fromEntries(pairs) as T;
 }
@@ -56,12 +56,12 @@ export type Member = {
 const members_at_once = 100;
 
 /** Every member of the organization. */
-export async function membersOf(place: Account & { organizationId: string }): Promise<Member[]> {
+export async function getMembers(place: Account & { organizationId: string }): Promise<Member[]> {
   const all: Member[] = [];
   for (let total = 1; all.length < total; ) {
     const query = { organizationId: place.organizationId, limit: members_at_once, offset: all.length };
     const answer = await place.get("organization/list-members", query);
-    const found = listed<Member>(answer, "members");
+    const found = readListed<Member>(answer, "members");
     if (found.length === 0) break;
     all.push(...found);
     total = (answer as { total?: number }).total ?? all.length;
@@ -70,8 +70,8 @@ export async function membersOf(place: Account & { organizationId: string }): Pr
 }
 
 /** The member that was meant, by e-mail address, by the id of the membership or of the user. */
-export async function memberNamed(place: Account & { organizationId: string }, named: string): Promise<Member> {
-  const all = await membersOf(place);
+export async function findMemberNamed(place: Account & { organizationId: string }, named: string): Promise<Member> {
+  const all = await getMembers(place);
   const found = all.find(
     (one) => one.id === named || one.userId === named || one.user.email === named.trim().toLowerCase(),
   );

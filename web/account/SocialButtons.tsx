@@ -2,12 +2,12 @@ import { useState } from "react";
 import { type Methods, signing } from "../auth-client.ts";
 import { Button } from "../parts/Button.tsx";
 import { Notice } from "../parts/Notice.tsx";
-import { sentenceOf } from "./form.ts";
+import { getSentence } from "./form.ts";
 
 type Props = { methods: Methods; next: string; guests: boolean };
 
 /** The ways of signing in that need no password of ours: other services, and being a guest. */
-export function Ways({ methods, next, guests }: Props) {
+export function SocialButtons({ methods, next, guests }: Props) {
   const [busy, setBusy] = useState<string>();
   const [fault, setFault] = useState<string>();
   const { providers, anonymous } = methods;
@@ -20,7 +20,7 @@ export function Ways({ methods, next, guests }: Props) {
     const answer = id === "guest" ? await signing.inAsGuest() : await signing.inBySocial(id, next);
     if (!answer.ok) {
       setBusy(undefined);
-      return setFault(sentenceOf(answer.failure));
+      return setFault(getSentence(answer.failure));
     }
     // Stays busy: the next page is on its way.
     location.assign("url" in answer.value && answer.value.url ? answer.value.url : next);

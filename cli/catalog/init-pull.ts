@@ -4,14 +4,14 @@ import { existsSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import type { Command } from "commander";
 import { Catalog } from "../../shared/catalog/document.ts";
-import { catalogSchema } from "../../shared/catalog/schema.ts";
+import { describeCatalog } from "../../shared/catalog/schema.ts";
 import { askChoice, askForm, confirm } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
-import { plain } from "../ui/theme.ts";
-import { catalogName, catalogNameIn, readCatalog, readText, standardCatalog, standardName } from "./file.ts";
+import { stripControls } from "../ui/theme.ts";
+import { chooseCatalogName, readCatalog, readCatalogName, readText, standardCatalog, standardName } from "./file.ts";
 import { askPlan, askPull } from "./session.ts";
-import { dueEdits, type Edit, mergedText, newText, writeWhole } from "./write.ts";
+import { type Edit, mergeText, selectEdits, writeNewText, writeWhole } from "./write.ts";
 
 type ContextOf = (command: Command) => Context;
 
@@ -65,7 +65,7 @@ async function init(context: Context, given: string | undefined, { file, force, 
   if (wrong) throw new Fault("usage", `"${given}" is no name of a catalogue: ${wrong}`);
   if (schema) {
     const path = join(dirname(file), beside);
-    writeWhole(path, `${JSON.stringify(catalogSchema(), null, 2)}\n`);
+    writeWhole(path, `${JSON.stringify(describeCatalog(), null, 2)}\n`);
     context.say(`Wrote ${path}.\n`);
   }
   if (isThere) {
@@ -76,7 +76,7 @@ async function init(context: Context, given: string | undefined, { file, force, 
   const asked = given === undefined && context.interactive ? await askStart(context, file) : undefined;
   const catalog = asked?.catalog ?? given ?? standardCatalog;
   if (asked?.from === "server") return pull(context, { file, catalog, all: true });
-  writeWhole(file, newText(file, startOf(catalog), schemaFor(file)));
+  writeWhole(file, writeNewText(file, startOf(catalog), schemaFor(file)));
   context.say(`Wrote ${file}. Next: floe plan   (what you have already: floe pull --all)\n`);
 }
 
@@ -134,15 +134,15 @@ export function addPull(root: Command, contextOf: ContextOf): void {
 async function pull(context: Context, options: PullOptions): Promise<void> {
   const { file } = options;
   const before = existsSync(file) ? readText(file) : undefined;
-  const catalog = catalogName(options);
-  const inFile = before === undefined ? catalog : (catalogNameIn(before) ?? catalog);
+  const catalog = chooseCatalogName(options);
+  const inFile = before === undefined ? catalog : (readCatalogName(before) ?? catalog);
   if (inFile !== catalog)
     throw new Fault("usage", `${file} holds the catalogue ${inFile}, not ${catalog}`, {
       hint: "Leave --catalog out, or name another file: --file FILE",
     });
   const { document, proposed } = await askPull(context, catalog, options.all === true);
   const edits = before === undefined ? [] : await newerThan(context, options, before, document);
-  const text = before === undefined ? newText(file, document, schemaFor(file)) : mergedText(file, before, edits);
+  const text = before === undefined ? writeNewText(file, document, schemaFor(file)) : mergeText(file, before, edits);
   if (options.check) {
     if (text === before) return context.say(`${file} is up to date.\n`);
     throw new Fault("changes", `${file} is not up to date`, { name: "changes", hint: "Run: `floe pull`" });
@@ -159,7 +159,7 @@ async function pull(context: Context, options: PullOptions): Promise<void> {
       await context.call({ method: "POST", path: "/v1/catalog/import", body: { catalog, kind, key, id } });
   }
   if (text !== before) writeWhole(file, text);
-  for (const { path } of text === before ? [] : edits) context.say(`  ${plain(path.join("."))}\n`);
+  for (const { path } of text === before ? [] : edits) context.say(`  ${stripControls(path.join("."))}\n`);
   context.say(text === before ? `${file} was up to date.\n` : `Wrote ${file}.\n`);
 }
 
@@ -222,5 +222,5 @@ async function newerThan(
       edits.push({ path: [...(isOver ? ["environments", env] : []), kind, key, field], value });
     }
   }
-  return dueEdits(text, edits);
+  return selectEdits(text, edits);
 }

@@ -4,7 +4,7 @@ import { orders } from "./orders/tables.ts";
 import { payments } from "./payments/tables.ts";
 
 /** Whether an organization keeps books: an order, or an attempt to take money, which may still succeed. */
-export async function keepsBooks(tx: Tx, organization_id: string): Promise<boolean> {
+export async function hasFinancialRecords(tx: Tx, organization_id: string): Promise<boolean> {
   for (const table of [orders, payments]) {
     const [row] = await tx
       .select({ id: table.id })

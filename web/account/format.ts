@@ -19,7 +19,7 @@ const named = (agent: string, list: [RegExp, string][]): string | undefined =>
   list.find(([sign]) => sign.test(agent))?.[1];
 
 /** What a browser says of itself, as people name it: "Firefox on Linux". */
-export function browserName(agent: string | null | undefined): string {
+export function readBrowserName(agent: string | null | undefined): string {
   if (!agent) return "An unknown program";
   const browser = named(agent, browsers);
   const system = named(agent, systems);
@@ -28,7 +28,8 @@ export function browserName(agent: string | null | undefined): string {
 }
 
 /** A day and time as the reader writes them. */
-export const moment = (instant: string): string =>
+export const formatMoment = (instant: string): string =>
   new Date(instant).toLocaleString(language, { dateStyle: "medium", timeStyle: "short" });
 /** A day as the reader writes it. */
-export const day = (instant: string): string => new Date(instant).toLocaleDateString(language, { dateStyle: "medium" });
+export const formatDay = (instant: string): string =>
+  new Date(instant).toLocaleDateString(language, { dateStyle: "medium" });

@@ -1,4 +1,4 @@
-import { webPageOf } from "../shared/destinations.ts";
+import { findWebPage } from "../shared/destinations.ts";
 import type { Checkout } from "./api.ts";
 
 /** What a checkout in a frame says to the page around it. The shape is the peer's, so that its script understands us. */
@@ -11,7 +11,7 @@ export const isEmbedded = (): boolean => document.documentElement.dataset.embed 
 
 /** The origin the seller named when the checkout was made. The address of this page says one too, but anyone can write that. */
 const allowedOrigin = ({ embed_origin }: Pick<Checkout, "embed_origin">): string | undefined =>
-  webPageOf(embed_origin)?.origin;
+  findWebPage(embed_origin)?.origin;
 
 /** Tells the page around this one; false where there is none or the checkout names no origin for it. */
 export function tellParent(checkout: Pick<Checkout, "embed_origin">, message: Message): boolean {

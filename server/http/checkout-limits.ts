@@ -1,21 +1,21 @@
 import type { FastifyRequest } from "fastify";
-import { bucketOf } from "../lib/addresses.ts";
+import { getBucket } from "../lib/addresses.ts";
 import type { Deps } from "../lib/context.ts";
 import { countInMemory } from "../lib/limits.ts";
 import { limits, refuse } from "./limits.ts";
 
 /** Counts a checkout that somebody wants to open without a key. */
-export type CountOpening = (request: FastifyRequest, user_id?: string | null) => void;
+export type CheckoutRateLimit = (request: FastifyRequest, user_id?: string | null) => void;
 
 /**
  * Refuses whoever opens checkouts too often: each is a row, an event and a webhook that anybody on the internet can have
  * made. Who is signed in counts by themselves, everybody else by their address, as a trusted proxy names it. It is counted in
  * this process, so that refusing costs the database nothing.
  */
-export function limitOpening({ clock }: Pick<Deps, "clock">): CountOpening {
+export function limitOpening({ clock }: Pick<Deps, "clock">): CheckoutRateLimit {
   const count = countInMemory(clock);
   return (request, user_id = null) => {
-    const who = user_id === null ? `address:${bucketOf(request.ip)}` : `user:${user_id}`;
+    const who = user_id === null ? `address:${getBucket(request.ip)}` : `user:${user_id}`;
     refuse(count(who, limits.opening), "Too many checkouts were opened from here.");
   };
 }
@@ -24,5 +24,5 @@ export function limitOpening({ clock }: Pick<Deps, "clock">): CountOpening {
 export function limitCards({ clock }: Pick<Deps, "clock">): (request: FastifyRequest) => void {
   const count = countInMemory(clock);
   return (request) =>
-    refuse(count(`address:${bucketOf(request.ip)}`, limits.cards), "Too many cards were typed from here.");
+    refuse(count(`address:${getBucket(request.ip)}`, limits.cards), "Too many cards were typed from here.");
 }

@@ -4,14 +4,14 @@ import type { CatalogInput } from "../../shared/catalog/document.ts";
 import { askForm, confirm } from "../ask.ts";
 import type { Context, Organization } from "../context.ts";
 import { Fault } from "../fault.ts";
-import { inPlace } from "../hints.ts";
+import { completeCommand } from "../hints.ts";
 import { showOne } from "../resource/show.ts";
-import { type Paint, plain } from "../ui/theme.ts";
-import { type CatalogFile, whereIs } from "./file.ts";
-import { rehearsalMarkdown, rehearsalText } from "./rehearsal.ts";
+import { type Paint, stripControls } from "../ui/theme.ts";
+import { type CatalogFile, describePlace } from "./file.ts";
+import { formatRehearsal, formatRehearsalMarkdown } from "./rehearsal.ts";
 import { hidePlan } from "./secrets.ts";
 import { askApply, askPlan } from "./session.ts";
-import { escaped, planMarkdown, planText, type View } from "./show.ts";
+import { escapeMarkdown, formatPlan, formatPlanMarkdown, type View } from "./show.ts";
 
 /** What stands for the answers where nobody can be asked. */
 export type Consent = { yes?: boolean; confirmName?: string };
@@ -33,7 +33,7 @@ const viewOf = (context: Context, { prune = false, verbose = false, file }: Show
   verbose,
   paint,
   place: context.globals,
-  where: file && ((path) => whereIs(file, path)),
+  where: file && ((path) => describePlace(file, path)),
 });
 
 /** The plan in the form that was asked for. */
@@ -48,13 +48,13 @@ export function showPlan(
   const told = "rehearsal" in plan ? plan.rehearsal : undefined;
   if (chosen === "json") showOne({ ...context, json: true }, plan);
   else if (chosen === "markdown")
-    context.print(planMarkdown(plan, view) + (told ? rehearsalMarkdown(told, escaped) : ""));
-  else context.print(planText(plan, view) + (told ? rehearsalText(told, view.paint) : ""));
+    context.print(formatPlanMarkdown(plan, view) + (told ? formatRehearsalMarkdown(told, escapeMarkdown) : ""));
+  else context.print(formatPlan(plan, view) + (told ? formatRehearsal(told, view.paint) : ""));
 }
 
 /** Tell a plan to whoever is about to apply it. */
 export const tellPlan = (context: Context, plan: CatalogPlan, how: Shown): void =>
-  context.say(planText(plan, viewOf(context, how, context.paint.err())));
+  context.say(formatPlan(plan, viewOf(context, how, context.paint.err())));
 
 /** What keeps a plan from being applied is a conflict. What it is was told with the plan; a program gets it here too. */
 export function refuse(context: Context, plan: CatalogPlan): void {
@@ -65,7 +65,7 @@ export function refuse(context: Context, plan: CatalogPlan): void {
     ...(isJson(context) && {
       faults: plan.issues.map(({ path, message, hint }) => ({
         flag: path,
-        message: hint ? `${message} ${inPlace(hint, context.globals)}` : message,
+        message: hint ? `${message} ${completeCommand(hint, context.globals)}` : message,
       })),
     }),
   });
@@ -83,7 +83,7 @@ async function placeOf(
   const at = `at ${server}${profile === "default" ? "" : ` (profile ${profile})`}`;
   if (yes || !context.interactive) return at;
   const known = organization?.id === id ? organization : await organizationCalled(context, id);
-  return known ? `to ${plain(known.name)} (${plain(known.slug)}) ${at}` : at;
+  return known ? `to ${stripControls(known.name)} (${stripControls(known.slug)}) ${at}` : at;
 }
 
 /** An organization by its id; none where the key may not read it. */
@@ -97,7 +97,7 @@ async function organizationCalled(context: Context, id: string): Promise<Organiz
 }
 
 /** Ask whether the plan is meant. Where something is deleted for good, a yes is too quickly said: the name is typed. */
-export async function consent(context: Context, plan: CatalogPlan, { yes, confirmName }: Consent): Promise<void> {
+export async function askConsent(context: Context, plan: CatalogPlan, { yes, confirmName }: Consent): Promise<void> {
   if (plan.steps.length === 0) return;
   const gone = plan.steps.filter(({ action }) => action === "delete").map(({ kind, key }) => `${kind}.${key}`);
   const question = `Apply ${counted(plan.steps.length)} ${await placeOf(context, plan, yes)}?`;
@@ -146,7 +146,7 @@ export async function carryOut(
   if (!isJson(context) || made.issues.length > 0) tellPlan(context, made, how);
   refuse(context, made);
   if (made.steps.length === 0) return isJson(context) ? report(context, made) : undefined;
-  await consent(context, made, given);
+  await askConsent(context, made, given);
   const applied = await askApply(context, { document, prune, fingerprint: made.fingerprint }, file);
   report(context, hidePlan(whole ? applied : { ...applied, missing: [] }, file?.secrets));
 }

@@ -7,7 +7,7 @@ export type Asked<T> = { value: T | undefined; failure: Failure | undefined };
  * Something asked once, and again when told; what was answered stays while it is asked again. Where it is to be `fresh`, nothing
  * stays while another thing is asked.
  */
-export function useAsked<T>(
+export function useQuery<T>(
   ask: () => Promise<Result<T>>,
   { fresh = false } = {},
 ): Asked<T> & { reload: () => Promise<void> } {
