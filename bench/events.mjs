@@ -111,7 +111,7 @@ async function measure() {
   const { default: postgres } = await import("postgres");
   const { start } = await import("../tests/support/floe.ts");
   const { startPostgres } = await import("../tests/support/postgres.ts");
-  const { newId } = await import("../server/lib/ids.ts");
+  const { createId } = await import("../server/lib/ids.ts");
   const client = new Worker(new URL(import.meta.url));
   let failed = false;
   const judge = (name, value, limit, isGood) => {
@@ -155,7 +155,7 @@ async function measure() {
     const pools = Array.from({ length: 64 }, () => postgres(database.url, { max: 1, fetch_types: false }));
     const bareRow = (n) => ({
       organization_id,
-      id: newId(new Date()),
+      id: createId(new Date()),
       timestamp: new Date(),
       name: n % 10 === 0 ? "image" : "completion",
       source: "user",

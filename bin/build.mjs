@@ -8,7 +8,7 @@ import { writeManifest } from "../cli/build-manifest.ts";
 import { bundleCli } from "../cli/bundle.ts";
 import { bundleReact } from "../cli/bundle-react.ts";
 import { api } from "../shared/api/index.ts";
-import { catalogSchema } from "../shared/catalog/schema.ts";
+import { describeCatalog } from "../shared/catalog/schema.ts";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(root, "dist");
@@ -70,4 +70,4 @@ const pdfkit = dirname(fileURLToPath(import.meta.resolve("pdfkit")));
 cpSync(join(pdfkit, "data/sRGB_IEC61966_2_1.icc"), join(dist, "data/sRGB_IEC61966_2_1.icc"));
 cpSync(join(root, "server/migrations"), join(dist, "migrations"), { recursive: true });
 mkdirSync(join(dist, "schema"));
-writeFileSync(join(dist, "schema/catalog-v1.json"), `${JSON.stringify(catalogSchema(), null, 2)}\n`);
+writeFileSync(join(dist, "schema/catalog-v1.json"), `${JSON.stringify(describeCatalog(), null, 2)}\n`);
