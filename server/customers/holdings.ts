@@ -5,7 +5,7 @@ import { benefits } from "../benefits/tables.ts";
 import { benefitGrants } from "../grants/tables.ts";
 import type { Database } from "../lib/context.ts";
 import { gatherCalls } from "../lib/gather.ts";
-import { followKey, isAmong, matchSeller, readRow, readRows } from "../lib/rows.ts";
+import { isAmong, matchSeller, readRow, readRows } from "../lib/rows.ts";
 import { makeOnce } from "../lib/statements.ts";
 import { customerMeters, customerMeterValues, customerMeterWindows, meters } from "../meters/tables.ts";
 import { productPrices } from "../products/tables.ts";
@@ -27,8 +27,26 @@ export type Held = {
     unit_amount: string;
     cap_amount: number | null;
   }[];
+  /** Parts of what is used on the account of their subscriptions with seats, by whomever, in the order of the prices. */
+  shared: SharedPart[];
   granted: (typeof benefitGrants.$inferSelect & { benefit: typeof benefits.$inferSelect })[];
 };
+/** What one customer uses on the account of a subscription: of a period that runs, or of one that was closed. */
+type SharedPart = UsedOf &
+  Pick<typeof customerMeters.$inferSelect, "customer_id" | "counted" | "total" | "rollover_units"> &
+  Priced & { ended_at: Date | null; is_part: boolean };
+type Priced = {
+  subscription_id: string;
+  price_id: string;
+  unit_amount: string;
+  cap_amount: number | null;
+  func: string;
+};
+
+/** Rows as JSON keeps only so many digits of a number; these have more. */
+const digits = (row: SQL) =>
+  sql`to_jsonb(${row}) || jsonb_build_object('consumed_units', ${row}.consumed_units::text,
+    'total', ${row}.total::text, 'free_units', ${row}.free_units::text)`;
 
 const heldBy = (db: Database, where: SQL | undefined) =>
   db
@@ -59,6 +77,31 @@ const heldBy = (db: Database, where: SQL | undefined) =>
         (list as (Held["paid"][number] & { use: object })[]).map(({ use, ...price }) => ({
           ...price,
           use: readRow(customerMeters, use),
+        })),
+      ),
+      shared: sql<Held["shared"]>`(
+          select coalesce(json_agg(json_build_object('part', u.part, 'subscription_id', s.id, 'price_id', p.id,
+            'unit_amount', p.unit_amount::text, 'cap_amount', p.cap_amount, 'func', m.aggregation ->> 'func')
+            order by s.id, sp.order, u.id), '[]')
+          from ${subscriptions} s
+          join lateral (
+            select r.id, r.meter_id, ${digits(sql`r`)} as part from ${customerMeters} r
+            where r.organization_id = s.organization_id and r.payer_id = s.id
+            union all select w.id, w.meter_id, ${digits(sql`w`)} as part from ${customerMeterWindows} w
+            where w.organization_id = s.organization_id and w.payer_id = s.id and w.is_open
+          ) u on true
+          join ${subscriptionPrices} sp on sp.organization_id = s.organization_id and sp.subscription_id = s.id
+          join ${productPrices} p on p.organization_id = s.organization_id and p.id = sp.product_price_id
+            and p.meter_id = u.meter_id
+          join ${meters} m on m.organization_id = s.organization_id and m.id = u.meter_id
+          where s.organization_id = ${customers}.organization_id and s.customer_id = ${customers}.id
+            and s.seats is not null and s.status in ('trialing', 'active')
+        )`.mapWith((list: unknown) =>
+        (list as (Priced & { part: { ended_at?: string } })[]).map(({ part, ...price }) => ({
+          ...(part.ended_at === undefined
+            ? { ...readRow(customerMeters, part), ended_at: null, is_part: false }
+            : readRow(customerMeterWindows, part)),
+          ...price,
         })),
       ),
       granted: sql<Held["granted"]>`(
@@ -98,40 +141,9 @@ export const findHeld = gatherCalls(
             ),
           );
     const byId = new Map(found.map((held) => [held.id, held]));
-    return rows.map(({ id }) => byId.get(id) ?? { running: [], used: [], paid: [], granted: [] });
+    return rows.map(({ id }) => byId.get(id) ?? { running: [], used: [], paid: [], shared: [], granted: [] });
   },
 );
-
-/** What one customer uses on the account of a subscription, with the price that is paid for it: what runs, or was closed before. */
-const paidFrom = (db: Database, table: typeof customerMeters | typeof customerMeterWindows, where: SQL | undefined) => {
-  const { id, created_at, modified_at, customer_id, meter_id, payer_id, consumed_units, counted, total } =
-    table as typeof customerMeters;
-  const { organization_id, credited_units, rollover_units, free_units } = table as typeof customerMeters;
-  return db
-    .select({
-      ...{ id, created_at, modified_at, customer_id, meter_id, consumed_units, counted, total },
-      ...{ credited_units, rollover_units, free_units },
-      ended_at: "is_part" in table ? sql`${table.ended_at}`.mapWith(table.ended_at) : sql<null>`null`,
-      is_part: "is_part" in table ? sql<boolean>`${table.is_part}` : sql<boolean>`false`,
-      subscription_id: subscriptionPrices.subscription_id,
-      price_id: productPrices.id,
-      unit_amount: sql<string>`${productPrices.unit_amount}::text`,
-      cap_amount: productPrices.cap_amount,
-      func: sql<string>`${meters.aggregation} ->> 'func'`,
-    })
-    .from(table as typeof customerMeters)
-    .innerJoin(
-      subscriptionPrices,
-      and(eq(subscriptionPrices.organization_id, organization_id), eq(subscriptionPrices.subscription_id, payer_id)),
-    )
-    .innerJoin(
-      productPrices,
-      and(followKey(subscriptionPrices.product_price_id, productPrices), eq(productPrices.meter_id, meter_id)),
-    )
-    .innerJoin(meters, followKey(meter_id, meters))
-    .where(where)
-    .orderBy(subscriptionPrices.subscription_id, subscriptionPrices.order, id);
-};
 
 /** How many distinct values several have shown a meter together, in what runs or in periods that are over. */
 export const countShown = async (
@@ -153,18 +165,13 @@ export const countShown = async (
 };
 
 /** What runs on the account of subscriptions with seats, of all who use it together (SEAT-17). */
-export async function findSharedUse(
+export async function poolShared(
   db: Database,
   organization_id: string,
-  ids: readonly string[],
+  parts: readonly SharedPart[],
 ): Promise<Held["paid"]> {
-  const windows = customerMeterWindows;
-  const found = [
-    ...(await paidFrom(db, customerMeters, isAmong(organization_id, customerMeters.payer_id, ids))),
-    ...(await paidFrom(db, windows, and(isAmong(organization_id, windows.payer_id, ids), eq(windows.is_open, true)))),
-  ];
   const pooled: Held["paid"] = [];
-  for (const own of Map.groupBy(found, ({ subscription_id, price_id }) => subscription_id + price_id).values()) {
+  for (const own of Map.groupBy(parts, ({ subscription_id, price_id }) => subscription_id + price_id).values()) {
     const running = groupByPeriod(own).find((pool) => pool.some(({ ended_at }) => ended_at === null));
     const first = running?.find(({ ended_at }) => ended_at === null);
     if (!running || !first) continue;

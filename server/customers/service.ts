@@ -21,7 +21,7 @@ import type { RowKey } from "../lib/rows.ts";
 import { hashToken } from "../lib/secrets.ts";
 import { isTaken } from "../lib/unique.ts";
 import { transact } from "../lib/unit-of-work.ts";
-import { findHeld, findSharedUse, type Held } from "./holdings.ts";
+import { findHeld, type Held, poolShared } from "./holdings.ts";
 import {
   type CustomerRow,
   checkTaxId,
@@ -59,13 +59,11 @@ const tries_max = 3;
 async function stateOf(db: Database, row: CustomerRow): Promise<CustomerState> {
   const held = await findHeld(db, row);
   const shared = new Set(held.running.filter(({ seats }) => seats !== null).map(({ id }) => id));
-  if (shared.size === 0) return describeState(row, held);
   const own = held.paid.filter(({ subscription_id }) => !shared.has(subscription_id));
-  const paid = [...own, ...(await findSharedUse(db, row.organization_id, [...shared]))];
-  return describeState(row, { ...held, paid });
+  return describeState(row, { ...held, paid: [...own, ...(await poolShared(db, row.organization_id, held.shared))] });
 }
 
-function describeState(row: CustomerRow, { running, granted, used, paid }: Held): CustomerState {
+function describeState(row: CustomerRow, { running, granted, used, paid }: Omit<Held, "shared">): CustomerState {
   const active_subscriptions = running.map(({ status, ...subscription }) => ({
     ...subscription,
     status: status === "trialing" ? ("trialing" as const) : ("active" as const),

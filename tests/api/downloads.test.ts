@@ -73,7 +73,8 @@ test("BEN-21, BEN-22: a file is had for an hour by its address, in ranges, and e
   floe.clock.advance(3600_000);
   expect((await follow(url)).statusCode).toBe(410);
   const token = url.split("/").at(-1) ?? "";
-  const changed = token.replace(/.$/, (last) => (last === "A" ? "B" : "A"));
+  // The last letter of a text of bytes has bits that say nothing: another one of those is the same token.
+  const changed = token.replace(/.$/, (last) => (last === "A" ? "Q" : "A"));
   for (const [text, status] of [
     [changed, 404],
     [`${token.slice(0, 40)}${token.slice(41)}`, 404],

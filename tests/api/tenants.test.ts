@@ -69,6 +69,8 @@ const unheld: Record<string, string> = {
 const triggered = new Set(["orders_precede", "orders_precede_paid"]);
 for (const table of ["orders", "subscriptions", "checkouts"])
   for (const trigger of [`${table}_tally`, `${table}_tally_changed`]) triggered.add(trigger);
+for (const table of ["orders", "subscriptions", "checkouts", "payments", "customers"])
+  for (const what of ["listed", "appeared", "disappeared", "unlisted"]) triggered.add(`${table}_${what}`);
 
 type Column = { name: string; type: string; required: boolean; defaulted: boolean };
 type ForeignKey = { name: string; to: string; columns: string[]; toColumns: string[]; onDelete: string };
