@@ -2,6 +2,7 @@ import { createPrivateKey, type KeyObject } from "node:crypto";
 import ipaddr from "ipaddr.js";
 import { z } from "zod";
 import { sayIssue } from "../shared/words.ts";
+import { readUserFields } from "./lib/user-fields.ts";
 
 const blank = (value: unknown) => (value === "" ? undefined : value);
 const optional = <T extends z.ZodType>(schema: T) => z.preprocess(blank, schema.optional());
@@ -71,6 +72,14 @@ const privateKey =
   };
 const appleKey = privateKey("ec", "must be a private key of Apple's: the text of the .p8 file");
 const gitHubKey = privateKey("rsa", "must be a private key of a GitHub app: the text of its .pem file");
+
+/** The fields that users have beside those of every user. */
+const userFields = z.string().transform((text, { addIssue }) => {
+  const result = readUserFields(text);
+  if ("fields" in result) return result.fields;
+  addIssue({ code: "custom", message: result.fault });
+  return z.NEVER;
+});
 
 /** Every setting, by the name of its environment variable. `.env.example` says what each is for. */
 const Settings = z.object({
@@ -150,6 +159,7 @@ const Settings = z.object({
   FLOE_DEVICE_FLOW: z.preprocess(blank, z.enum(["standard", "hardened"]).default("standard")),
   FLOE_DEVICE_CODE_LASTS: lasts(60_000, 24 * 3_600_000, "is a time from 1m to 24h, as 30m"),
   FLOE_DEVICE_INTERVAL: lasts(1000, 60_000, "is a time from 1s to 60s, as 5s"),
+  FLOE_USER_FIELDS: z.preprocess(blank, userFields.prefault("{}")),
   FLOE_ADMIN_USER_IDS: z.preprocess(blank, z.string().default("")),
   LOG_LEVEL: z.preprocess(blank, z.enum(["silent", "error", "warn", "info", "debug"]).default("warn")),
 });

@@ -99,6 +99,7 @@ export const settings: Setting[] = [
   },
   { name: "FLOE_DEVICE_CODE_LASTS", flag: "--device-code-lasts <time>", about: "how long their codes live (30m)" },
   { name: "FLOE_DEVICE_INTERVAL", flag: "--device-interval <time>", about: "how often they may ask (5s)" },
+  { name: "FLOE_USER_FIELDS", flag: "--user-fields <json>", about: "more fields that users have" },
   { name: "FLOE_ADMIN_USER_IDS", flag: "--admin-user-ids <ids>", about: "who administers the platform" },
   {
     name: "LOG_LEVEL",

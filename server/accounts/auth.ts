@@ -25,6 +25,7 @@ import { getPasswordKey } from "./limits/guessing.ts";
 import { answerEvenly, writeChangeMail, writeDeletionMail, writeResetMail, writeVerificationMail } from "./mails.ts";
 import { wrapOrganizationStorage } from "./organizations/storage.ts";
 import { deletePerson } from "./people/deletion.ts";
+import { describeUserFields, wrapUserFieldStorage } from "./people/fields.ts";
 import { type AuthOptions, createPlugins } from "./plugins.ts";
 import { createPasswordHashing } from "./sign-in/passwords.ts";
 import { password_length_max, password_length_min } from "./sign-in/passwords-guard.ts";
@@ -91,7 +92,9 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
   const storage = (options: BetterAuthOptions) =>
     wrapAuditedStorage(deps, work, (on) =>
       wrapProtectedStorage(
-        wrapOrganizationStorage(drizzleAdapter(on, { provider: "pg", schema })(options), on, deps.clock),
+        wrapUserFieldStorage(config.FLOE_USER_FIELDS, options, (options) =>
+          wrapOrganizationStorage(drizzleAdapter(on, { provider: "pg", schema })(options), on, deps.clock),
+        ),
         config.secrets,
       ),
     );
@@ -139,6 +142,7 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
           }),
     },
     user: {
+      additionalFields: describeUserFields(config.FLOE_USER_FIELDS),
       changeEmail: {
         enabled: config.FLOE_CHANGE_EMAIL,
         updateEmailWithoutVerification: true,

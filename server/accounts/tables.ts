@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { boolean, check, index, integer, pgTable, text, uniqueIndex } from "drizzle-orm/pg-core";
+import { boolean, check, index, integer, jsonb, pgTable, text, uniqueIndex } from "drizzle-orm/pg-core";
 import { instant } from "../lib/columns.ts";
 import { organization } from "../organizations/tables.ts";
 
@@ -21,6 +21,8 @@ export const user = pgTable(
     banned: boolean().default(false),
     banReason: text(),
     banExpires: instant(),
+    /** The fields that are configured for all users, by their names (people/fields.ts). */
+    extra: jsonb().$type<Record<string, unknown>>().notNull().default({}),
     ...stamps,
   },
   // Few, and looked for among all.

@@ -153,6 +153,7 @@ CREATE TABLE "user" (
 	"banned" boolean DEFAULT false,
 	"banReason" text,
 	"banExpires" timestamp with time zone,
+	"extra" jsonb DEFAULT '{}'::jsonb NOT NULL,
 	"createdAt" timestamp with time zone NOT NULL,
 	"updatedAt" timestamp with time zone NOT NULL,
 	CONSTRAINT "user_email_unique" UNIQUE("email"),

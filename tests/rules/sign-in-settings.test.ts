@@ -1,5 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
-import { expect, test } from "vitest";
+import { getTableColumns } from "drizzle-orm";
+import { describe, expect, test } from "vitest";
+import { user } from "../../server/accounts/tables.ts";
 import { ConfigError, readSettings } from "../../server/config.ts";
 
 const read = (env: Record<string, string>) => readSettings({}, env);
@@ -129,4 +131,48 @@ test("Apple's key is read with its line ends written out", () => {
   const onOneLine = String(ec).trim().replaceAll("\n", "\\n");
   expect(read({ ...apple, APPLE_PRIVATE_KEY: onOneLine }).APPLE_PRIVATE_KEY?.asymmetricKeyType).toBe("ec");
   expect(read({ APPLE_CLIENT_ID: "id", APPLE_CLIENT_SECRET: "s" }).APPLE_CLIENT_SECRET).toBe("s");
+});
+
+describe("fields of users", () => {
+  const fields = (declared: unknown) =>
+    read({ FLOE_USER_FIELDS: typeof declared === "string" ? declared : JSON.stringify(declared) }).FLOE_USER_FIELDS;
+  const text = { type: "string" };
+
+  test("stand as they were declared, open to clients and not required unless it is said", () => {
+    expect([read({}).FLOE_USER_FIELDS, fields("")]).toEqual([[], []]);
+    expect(fields({ company: text, plan: { type: "string", required: true, input: false, default: "basic" } })).toEqual(
+      [
+        { name: "company", type: "string", required: false, input: true },
+        { name: "plan", type: "string", required: true, input: false, default: "basic" },
+      ],
+    );
+  });
+
+  test("never take the name of what users, calls and objects have already", () => {
+    const own = [...Object.keys(getTableColumns(user)), "password", "callbackURL", "rememberMe", "data", "session"];
+    for (const name of [...own, "Email", "emailverified", "__proto__", "constructor", "toString", "hasOwnProperty"])
+      expect(() => fields(`{"${name}":{"type":"string"}}`), name).toThrow(/^Wrong setting. FLOE_USER_FIELDS: .*name/);
+  });
+
+  test.each<[string, unknown, string]>([
+    ["no JSON", "company", "is not valid JSON"],
+    ["a list", [], "must be an object"],
+    ["nothing", "null", "must be an object"],
+    ["more than 20", Object.fromEntries(Array.from({ length: 21 }, (_, n) => [`f${n}`, text])), "more than 20"],
+    ["a name with a space", { "my field": text }, "a name begins"],
+    ["a name without end", { ["n".repeat(41)]: text }, "a name begins"],
+    ["the same name twice", { vatId: text, vatid: text }, "two fields have this name"],
+    ["no type", { company: {} }, "company.type"],
+    ["another type", { company: { type: "date" } }, "company.type"],
+    ["a field without a definition", { company: null }, "company:"],
+    ["another word", { company: { ...text, requird: true } }, "requird"],
+    ["a default of another type", { seats: { type: "number", default: "1" } }, "seats.default must be a number"],
+    ["a default that is too long", { company: { ...text, default: "c".repeat(201) } }, "company.default is too long"],
+    ["a default with a NUL", { company: { ...text, default: "a\0b" } }, "company.default has characters"],
+    ["a default with half a character", { company: { ...text, default: "\ud800" } }, "company.default has characters"],
+    ["what nobody can give", { plan: { ...text, required: true, input: false } }, "plan: is required, but nobody"],
+  ])("%s is refused at the start", (_, declared, message) => {
+    expect(() => fields(declared)).toThrow(ConfigError);
+    expect(() => fields(declared)).toThrow(message);
+  });
 });

@@ -2,10 +2,11 @@ import type { BetterAuthPlugin } from "better-auth";
 import { APIError, createAuthMiddleware } from "better-auth/api";
 import { reservedSlugs, Slug } from "../../../shared/api/organizations.ts";
 import { findWebPage } from "../../../shared/destinations.ts";
-import type { Clock } from "../../lib/clock.ts";
+import type { Deps } from "../../lib/context.ts";
 import { matchPath, matchRule } from "../calls.ts";
 import { invalidBody } from "../http/error-mapping.ts";
 import { sessionEndpoints } from "../identity/sessions.ts";
+import { createFieldGuard } from "../people/fields.ts";
 import {
   deleteAtOnce,
   forgetCopy,
@@ -29,7 +30,7 @@ const lengths_max = new Map([
 ]);
 
 /** Listed first: guards that must act before other plugins look at a request. */
-export const createCompatGuards = (clock: Clock) =>
+export const createCompatGuards = ({ clock, config }: Pick<Deps, "clock" | "config">) =>
   ({
     id: "floe-compat",
     // An endpoint under the name of a core one takes its place.
@@ -70,6 +71,7 @@ export const createCompatGuards = (clock: Clock) =>
           }),
         },
         refuseClosedFields,
+        createFieldGuard(config.FLOE_USER_FIELDS),
         readFlags,
         refuseForgottenState(clock),
         translateAccount,
