@@ -7,8 +7,9 @@ import { simulate } from "../support/simulator.ts";
  * looked at. More of them, for longer: bench/simulate.mjs.
  */
 
+// In the second of these, an order ends unpaid that took a part of a balance.
 const runs = Number(process.env.FLOE_TEST_RUNS ?? 2);
-const first = Number(process.env.FLOE_TEST_SEED ?? 21);
+const first = Number(process.env.FLOE_TEST_SEED ?? 42);
 const days = 5;
 
 test("whatever a seed has happen to a shop, its books, its events and what others know of it are right", async () => {
@@ -19,6 +20,6 @@ test("whatever a seed has happen to a shop, its books, its events and what other
 });
 
 test("the same seed is the same story", async () => {
-  const tell = async () => (await simulate({ seed: 42, days: 3, databaseUrl: await createPostgresDatabase() })).log;
+  const tell = async () => (await simulate({ seed: 35, days: 3, databaseUrl: await createPostgresDatabase() })).log;
   expect(await tell()).toEqual(await tell());
 });

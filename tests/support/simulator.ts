@@ -11,8 +11,8 @@ import { failedWork } from "../../server/lib/tables.ts";
 import { cleaning, dueWork, walkedWork } from "../../server/worker.ts";
 import type { Seller } from "./floe.ts";
 import { openBooks } from "./simulated-books.ts";
+import { cards, changes, deeds, frail_card, kinds } from "./simulated-shop.ts";
 import {
-  type Chance,
   type Mortal,
   openChance,
   openFarProcessor,
@@ -44,86 +44,6 @@ export class SimulationFault extends Error {
 type Body = Record<string, unknown>;
 type Answer = { status: number; json: Body };
 type Buyer = { email: string; customer_id: string | null };
-
-/** What is sold: of each kind a product at the start, and more as years pass. */
-const kinds: Record<string, (chance: Chance) => Body> = {
-  monthly: (chance) => ({
-    recurring_interval: "month",
-    prices: [{ amount_type: "fixed", price_amount: 500 + chance.below(9000) }],
-  }),
-  weekly: (chance) => ({
-    recurring_interval: "week",
-    prices: [{ amount_type: "fixed", price_amount: 300 + chance.below(900) }],
-  }),
-  /** So short that what comes of a refused card, and of what was given back, comes within days. */
-  daily: (chance) => ({
-    recurring_interval: "day",
-    recurring_interval_count: 2 + chance.below(3),
-    prices: [{ amount_type: "fixed", price_amount: 200 + chance.below(900) }],
-  }),
-  yearly: (chance) => ({
-    recurring_interval: "year",
-    prices: [{ amount_type: "fixed", price_amount: 9000 + chance.below(20_000) }],
-  }),
-  trial: (chance) => ({
-    recurring_interval: "month",
-    trial_interval: "day",
-    trial_interval_count: 3 + chance.below(20),
-    prices: [{ amount_type: "fixed", price_amount: 700 + chance.below(3000) }],
-  }),
-  seats: (chance) => ({
-    recurring_interval: "month",
-    prices: [
-      {
-        amount_type: "seat_based",
-        seat_tiers: {
-          seat_tier_type: "volume",
-          tiers: [{ min_seats: 1, max_seats: null, price_per_seat: 200 + chance.below(900) }],
-        },
-      },
-    ],
-  }),
-  metered: (chance) => ({
-    recurring_interval: "month",
-    ...(chance.happens(0.5) ? { meter_interval: "week" } : {}),
-    prices: [
-      { amount_type: "fixed", price_amount: 500 + chance.below(900) },
-      {
-        amount_type: "metered_unit",
-        unit_amount: (chance.below(200) / 100 + 0.01).toFixed(2),
-        cap_amount: chance.happens(0.3) ? 50 + chance.below(500) : null,
-      },
-    ],
-  }),
-  free: () => ({ recurring_interval: "month", prices: [{ amount_type: "free" }] }),
-  once: (chance) => ({ prices: [{ amount_type: "fixed", price_amount: 1000 + chance.below(9000) }] }),
-};
-
-const cards = {
-  pm_card_visa: 12,
-  pm_card_mastercard: 6,
-  pm_card_chargeCustomerFail: 3,
-  pm_card_chargeDeclined: 1,
-  pm_card_threeDSecure2Required: 2,
-  pm_card_authenticationRequiredOnSetup: 1,
-  pm_card_pendingRefund: 2,
-  pm_card_refundFail: 1,
-  pm_card_createDispute: 1,
-  pm_card_createDisputeInquiry: 1,
-};
-
-/** What is changed of a subscription, and how often. */
-const changes = {
-  usual: {
-    ...{ product: 4, seats: 2, cancel: 2, uncancel: 2, revoke: 1, pause: 1, resume: 2, discount: 1, trial: 1 },
-    ...{ card: 4, withdraw: 1, period: 2 },
-  },
-  /** Of one whose payments fail: mostly it ends, or another card makes up for it. */
-  unpaid: { revoke: 3, cancel: 2, uncancel: 1, card: 3, product: 1 },
-  /** Of one whose card will be refused: what it is given back for less pays a part of what then is not paid. */
-  frail: { product: 3, seats: 4, discount: 1, period: 1 },
-} satisfies Record<string, Record<string, number>>;
-const frail_card = "pm_card_chargeCustomerFail";
 
 /** Errors that are a person's to look at, and are no fault here: the processor was out of reach, or takes a refund back. */
 const isExpected = /The answer was lost|The processor was away|The processor did not give money back/;
@@ -175,6 +95,8 @@ export async function simulate({
     const challenges: string[] = [];
     /** Who has a card that is good once, and refused from then on. */
     const frail = new Set<string>();
+    /** Who is given back for less while another subscription of theirs has a card that will be refused, and how far that is. */
+    let pressed = { email: "", bought: [] as string[], step: 0 };
     /** What is used, as it was sent: what got no answer is sent again. */
     const sent: Body[][] = [];
     let meter_id = "";
@@ -247,18 +169,24 @@ export async function simulate({
         challenges.push(String(metadata.intent_client_secret));
       return short(answer);
     }
-    function buy(): Deed {
-      const product = chance.pick(products);
-      const isNew = buyers.length === 0 || chance.happens(0.5);
+    function buy(wish?: {
+      product: (typeof products)[number];
+      card: string;
+      email: string;
+      code: string | null;
+    }): Deed {
+      const product = wish?.product ?? chance.pick(products);
+      const isNew = wish !== undefined || buyers.length === 0 || chance.happens(0.5);
       const buyer: Buyer = isNew
-        ? { email: `buyer-${buyers.length}@example.com`, customer_id: null }
+        ? { email: wish?.email ?? `buyer-${buyers.length}@example.com`, customer_id: null }
         : chance.pick(buyers);
       if (isNew) buyers.push(buyer);
-      const card = chance.weigh(cards);
+      const card = wish?.card ?? chance.weigh(cards);
       if (card === frail_card) frail.add(buyer.email);
-      const code = discounts.length > 0 && chance.happens(0.4) ? chance.pick(discounts).code : null;
+      const isReduced = discounts.length > 0 && chance.happens(0.4);
+      const code = wish ? wish.code : isReduced ? chance.pick(discounts).code : null;
       const seats = product.kind === "seats" ? { seats: 1 + chance.below(8) } : {};
-      const isDropped = chance.happens(0.1);
+      const isDropped = !wish && chance.happens(0.1);
       return {
         name: `buy ${product.kind} with ${card}${code ? ` and ${code}` : ""}`,
         async work(server) {
@@ -435,23 +363,49 @@ export async function simulate({
         work: async (server) => short(await send(server, "POST", "/v1/events/ingest", { events })),
       };
     }
-    async function plan(): Promise<Deed | null> {
-      const kind = chance.weigh({ buy: 8, payAgain: 2, approve: 2, change: 8, refund: 3, decide: 1, look: 1, use: 6 });
-      if (kind === "use") return use();
-      return kind === "buy"
-        ? buy()
-        : kind === "payAgain"
-          ? payAgain()
-          : kind === "approve"
-            ? approve()
-            : kind === "change"
-              ? change()
-              : kind === "refund"
-                ? refund()
-                : kind === "decide"
-                  ? decide()
-                  : look();
+    /**
+     * What seldom comes by chance, a step at a time: a subscription is paid, another begins with a card that will be refused, the
+     * first is changed for less, and what is given back pays a part of what is then not paid; which ends, or is made up for.
+     */
+    async function press(): Promise<Deed | null> {
+      const of = (...some: string[]) => chance.pick(products.filter(({ kind }) => some.includes(kind)));
+      const take = (product: (typeof products)[number], card: string, code: string | null) => {
+        pressed.bought.push(product.id);
+        return buy({ product, card, email: pressed.email, code });
+      };
+      const all = await list("/v1/subscriptions/?limit=100&sorting=started_at");
+      const own = all.filter(({ customer, ended_at }) => !ended_at && (customer as Body).email === pressed.email);
+      const bad = own.find(({ product_id }) => product_id === pressed.bought[1]);
+      const good = own.find((one) => one !== bad);
+      pressed.step += 1;
+      const unpaid = own.find(({ status }) => status === "past_due");
+      if (pressed.email === "" || pressed.step > 8 || (pressed.step > 2 && own.length === 0))
+        pressed = { email: `pressed-${log.length}@example.com`, bought: [], step: 1 };
+      if (pressed.step === 1) return take(of(chance.weigh({ weekly: 4, monthly: 1, yearly: 1 })), "pm_card_visa", null);
+      // A card has one trial; after that, the first period is for nothing.
+      const isFirst = frail.size === 0;
+      if (pressed.step === 2) return take(of(isFirst ? "trial" : "daily"), frail_card, isFirst ? null : "FIRST");
+      const body = async (): Promise<Body | null> => {
+        if (unpaid) {
+          const kind = chance.weigh({ revoke: 3, cancel: 1, card: 1, wait: 1 });
+          if (kind === "wait") return null;
+          if (kind !== "card") return kind === "revoke" ? { revoke: true } : { cancel_at_period_end: true };
+          const path = `/v1/customers/${String(unpaid.customer_id)}/payment-methods?limit=100`;
+          const fine = (await list(path)).find(({ method_metadata }) => (method_metadata as Body).last4 !== "0341");
+          return fine ? { payment_method_id: fine.id } : null;
+        }
+        if (pressed.step === 3) return { product_id: of("daily", "weekly", "free").id, proration_behavior: "invoice" };
+        return bad?.status === "trialing" ? { trial_end: "now" } : null;
+      };
+      const one = unpaid ?? (pressed.step === 3 ? good : bad);
+      const sent = one ? await body() : null;
+      if (!one || !sent) return change();
+      return {
+        name: `press ${Object.keys(sent)[0]}`,
+        work: async (server) => short(await send(server, "PATCH", `/v1/subscriptions/${String(one.id)}`, sent)),
+      };
     }
+    const ways = { buy: () => buy(), payAgain, approve, change, refund, decide, look, use, press };
 
     /** Let one of them end at any of its next statements, now and then. */
     function threaten(share: number): void {
@@ -540,6 +494,10 @@ export async function simulate({
     );
     for (const kind of Object.keys(kinds)) await offer(kind);
     await give();
+    // Whose first period costs nothing may have a card that pays nothing.
+    await must("POST", "/v1/discounts/", {
+      ...{ name: "First", code: "FIRST", type: "percentage", basis_points: 10_000, duration: "once" },
+    });
 
     for (day = 1; day <= days; day += 1) {
       const start = new Date(began.getTime() + (day - 1) * day_ms);
@@ -550,18 +508,18 @@ export async function simulate({
       for (const receiver of receivers) receiver.trouble(chance.happens(0.1) ? 0.8 : 0.05);
       for (let left = chance.below(4); left > 0; left -= 1) {
         await reach(new Date(Math.max(now.getTime(), start.getTime() + chance.below(23) * hour_ms)));
-        const deeds: Deed[] = [];
+        const planned: Deed[] = [];
         for (let side = 1 + chance.below(3); side > 0; side -= 1) {
-          const deed = await plan();
-          if (deed) deeds.push(deed);
+          const deed = await ways[chance.weigh(deeds)]();
+          if (deed) planned.push(deed);
         }
         // Twice the same at once, as by a button that is pressed twice.
-        if (deeds[0] && chance.happens(0.15)) deeds.push(deeds[0]);
+        if (planned[0] && chance.happens(0.15)) planned.push(planned[0]);
         threaten(0.12);
         const due = chance.happens(0.3) ? [sweep(at(), [...sweeps.keys()])] : [];
         // What comes to one server at once is written by one of those who bring it, and the schedule would wait for the others.
         const queues = chance.happens(0.5) ? [...servers] : servers.toReversed();
-        const placed = deeds.flatMap((deed) => {
+        const placed = planned.flatMap((deed) => {
           const server = deed.isQueued ? queues.pop() : at();
           return server ? [{ ...deed, server }] : [];
         });
