@@ -17,7 +17,7 @@ const verbs = new Set(
   render renew reopen replace replay report reprint request require reseal resend reset resign resolve restart
   restore retry revive revoke rewrite round route run save say schedule scrub seal select send serialize serve set
   settle share shift shorten show sign spend spin split spread start step strip succeed sum switch take tell to
-  transact translate truncate try unquote unseal unwrap update use verify void wait walk warn watch weigh withdraw
+  transact translate truncate try unquote unseal unwrap update upload use verify void wait walk warn watch weigh withdraw
   wrap write`.split(/\s+/),
 );
 /** Words of which a contract, a table or a refusal is made: they say what stands there, not what is done. */

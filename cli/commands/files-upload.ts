@@ -81,7 +81,8 @@ async function uploadAll(context: Context, paths: string[], options: Options): P
   }
 }
 
-async function uploadOne(context: Context, path: string, options: Options): Promise<unknown> {
+/** Send a file, and answer it as the server has it. */
+export async function uploadOne(context: Context, path: string, options: Options): Promise<{ id: string }> {
   const file = await open(path, "r").catch((error: NodeJS.ErrnoException) => {
     throw new Fault("usage", `cannot read ${path} (${error.code})`);
   });
@@ -102,7 +103,7 @@ async function uploadOne(context: Context, path: string, options: Options): Prom
 
 type Source = { file: FileHandle; path: string; size: number; shown: ReturnType<typeof showProgress> };
 
-async function sendFile(context: Context, source: Source, options: Options): Promise<unknown> {
+async function sendFile(context: Context, source: Source, options: Options): Promise<{ id: string }> {
   const { file, path, size, shown } = source;
   // Reading takes long only where there is much; in a pipe the lines are of what is sent.
   const reads = size > part_bytes && context.io.stderr.isTTY;
@@ -151,7 +152,7 @@ async function sendFile(context: Context, source: Source, options: Options): Pro
       })),
     },
   };
-  return (await call({ ...context, settings: () => settings }, complete)).body;
+  return (await call({ ...context, settings: () => settings }, complete)).body as { id: string };
 }
 
 /** Read the file once for its checksum and those of its parts. */

@@ -1,4 +1,5 @@
 /** Asking for what was not given, from the same descriptions that the flags are made of. */
+import { existsSync } from "node:fs";
 import { InvalidArgumentError } from "commander";
 import { askChoice, askForm } from "../ask.ts";
 import type { Context } from "../context.ts";
@@ -39,11 +40,12 @@ function wrongWith(read: () => unknown): string | undefined {
 }
 
 function questionOf(body: Body, ask: Ask, flag: Flag, before?: Question["before"]): Question {
-  const { description, kind, choices } = flag;
+  const { kind, choices } = flag;
+  const description = ask.hint ?? flag.description;
   const first = ask.optional && kind === "boolean" ? ["false", "true"] : ["true", "false"];
   return {
     name: ask.flag,
-    label: ask.flag.replaceAll("-", " "),
+    label: ask.label ?? ask.flag.replaceAll("-", " "),
     hint: ask.optional && kind !== "boolean" ? `${description} (enter leaves it out)` : description,
     ...(choices && kind === "text" && { choices }),
     ...(kind === "boolean" && { choices: first }),
@@ -56,6 +58,19 @@ function questionOf(body: Body, ask: Ask, flag: Flag, before?: Question["before"
       return wrongWith(() => taken(body, ask, flag, text));
     },
   };
+}
+
+/** The id of a file on this machine, which is uploaded; any other text stays what it is. */
+async function uploaded(context: Context, { upload }: Ask, text: string): Promise<string | undefined> {
+  if (!upload || !existsSync(text.trim())) return text;
+  const { uploadOne } = await import("../commands/files-upload.ts");
+  try {
+    return (await uploadOne(context, text.trim(), { service: upload })).id;
+  } catch (error) {
+    if (!(error instanceof Fault) || error.kind !== "usage") throw error;
+    context.say(renderFault(error, false, context.paint.err(), context.globals));
+    return undefined;
+  }
 }
 
 /** The same with an answer, its ids in place of names; undefined, and said why, where it cannot be taken. */
@@ -116,7 +131,8 @@ export async function askMissing(
       }),
     );
     for (const one of together) {
-      const text = given[one.flag] ?? "";
+      const text = await uploaded(context, one, given[one.flag] ?? "");
+      if (text === undefined) continue;
       if (text.trim() !== "") {
         const start = body;
         const next = await known(context, (standard) => taken(start, one, flagNamed(op, one.flag), text, standard));

@@ -12,6 +12,11 @@ export type Ask = {
   means?(answer: string): Record<string, unknown>;
   /** How it is named where it is missing and nobody can be asked. */
   missing?: string;
+  /** What the question is called and explained by, where its flag says less. */
+  label?: string;
+  hint?: string;
+  /** A file on this machine may be named, too: it is uploaded as this. */
+  upload?: "product_media";
 };
 type Given = Record<string, unknown>;
 
@@ -101,7 +106,14 @@ function product(given: Given): Ask[] {
     pick: { title: "How often is it paid?", choices: isMetered ? choices.slice(1) : choices },
     means: (answer) => (answer === "once" ? {} : { recurring_interval: answer }),
   };
-  const rest = need("name", "price", "description?");
+  const picture: Ask = {
+    flag: "medias",
+    optional: true,
+    label: "picture",
+    hint: "A picture: a file on this machine, or the name of one that is uploaded",
+    upload: "product_media",
+  };
+  const rest = [...need("name", "price", "description?"), picture];
   if (isMetered)
     return [{ ...interval, missing: "an interval for the metered price, as in metered:METER:0.002/month" }, ...rest];
   return prices === undefined ? [{ ...interval, optional: true }, ...rest] : rest;

@@ -1,9 +1,12 @@
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { run } from "../../cli/program.ts";
 import { manifest, type Place, place, type Received, standIn, until } from "./support.ts";
 
 const bodies: unknown[] = [];
-let answer: (request: Received) => { status?: number; json?: unknown };
+let answer: (request: Received) => { status?: number; json?: unknown; headers?: Record<string, string> };
 const server = await standIn((request) => {
   if (request.method !== "GET") bodies.push(request.body);
   return answer(request);
@@ -51,6 +54,7 @@ describe("a form", () => {
         ["price", "19.00"],
         ["19.00", enter],
         ["? description", "A **soft** one\r"],
+        ["? picture", enter],
       ],
     );
     expect(code).toBe(0);
@@ -64,6 +68,38 @@ describe("a form", () => {
     expect(err).toContain("Create a product");
     expect(err).toContain("✓ Created the product Pro.\nNext: floe checkout-links create --products Pro\n");
     expect(out).toBe("name  Pro\nid    p1\n");
+  });
+
+  test("uploads a picture that is on this machine, and asks again where there is none of that name", async () => {
+    const path = join(mkdtempSync(join(tmpdir(), "floe-picture-")), "cover, new.png");
+    // The stand-in reads every body as JSON.
+    writeFileSync(path, "123456789");
+    answer = ({ method, path: at }) => {
+      if (method === "GET") return { json: { items: [], pagination: { total_count: 0, max_page: 0 } } };
+      if (method === "PUT") return { json: {}, headers: { etag: "e1" } };
+      const part = { number: 1, chunk_start: 0, chunk_end: 9, url: `${server.url}/parts/1`, headers: {} };
+      if (at === "/v1/files/") return { json: { id, upload: { id: "u1", path: "p", parts: [part] } } };
+      return { json: at.endsWith("/uploaded") ? { id } : { id: "p1", name: "Pro" } };
+    };
+    const { code, err } = await type(
+      ["products", "create", "--price", "9", "--name", "Pro", "--recurring-interval", "year"],
+      [],
+    );
+    expect([code, err]).toEqual([0, expect.stringContaining("Created the product Pro")]);
+    bodies.length = 0;
+    const asked = await type(
+      ["products", "create", "--price", "9"],
+      [
+        ["? name", "Pro\r"],
+        ["? description", enter],
+        ["? picture", "none.png\r"],
+        ["none.png", `${path}\r`],
+      ],
+    );
+    expect([asked.code, bodies.at(-1)]).toMatchObject([0, { name: "Pro", medias: [id] }]);
+    expect(bodies).toContainEqual(
+      expect.objectContaining({ service: "product_media", name: "cover, new.png", size: 9 }),
+    );
   });
 
   test("lets the cursor go back to what was typed", async () => {
@@ -80,6 +116,7 @@ describe("a form", () => {
         ["Prox", "\b"],
         ["Prx", enter],
         ["? description", enter],
+        ["? picture", enter],
       ],
     );
     expect([code, bodies]).toMatchObject([0, [{ name: "Prx" }]]);
@@ -92,6 +129,7 @@ describe("a form", () => {
         ["? name", "ab\r"],
         ["has at least 3 characters.", "c\r"],
         ["? description", enter],
+        ["? picture", enter],
       ],
     );
     expect([code, bodies]).toMatchObject([0, [{ name: "abc" }]]);
@@ -106,6 +144,7 @@ describe("a form", () => {
         ["? name", "Prx\u007fo\r"],
         ["? price", "1\b9.00\rignored"],
         ["? description", enter],
+        ["? picture", enter],
       ],
     );
     expect(code).toBe(0);
@@ -206,6 +245,7 @@ describe("a form asks what decides the rest first, and then only what that needs
         ["? price", "9/month\r"],
         ["says month for the recurring interval, where year was said before", "\u00159\r"],
         ["? description", enter],
+        ["? picture", enter],
       ],
       {
         name: "Pro",
@@ -254,6 +294,7 @@ describe("what the server refuses of the answers is asked again in its place", (
     ["? name", "Pro\r"],
     ["? price", "0.10\r"],
     ["? description", "Kept\r"],
+    ["? picture", enter],
   ];
 
   test("with what was answered, and what is wrong with it; the rest stays", async () => {
