@@ -1,4 +1,5 @@
-import { and, asc, eq, isNull, ne, not, or, type SQL, sql } from "drizzle-orm";
+import { and, asc, eq, inArray, isNull, ne, not, or, type SQL, sql } from "drizzle-orm";
+import type { PgColumn } from "drizzle-orm/pg-core";
 import type { customers as operations } from "../../shared/api/customers.ts";
 import { matchAnyOf } from "../lib/arrays.ts";
 import type { Database, Tx } from "../lib/context.ts";
@@ -34,6 +35,13 @@ const sameEmail = (email: string): SQL => eq(sql`lower(${customers.email})`, ema
 const living = (organizations: string | readonly string[]) =>
   and(matchOrganizations(customers.organization_id, organizations), isNull(customers.deleted_at));
 const startsWith = (text: string): string => buildPattern(text).slice(1);
+
+/** That a row is of a customer whom the seller knows by one of these ids. */
+export const matchExternalIds =
+  (column: PgColumn, organizations: readonly string[]) =>
+  (ids: readonly string[]): SQL =>
+    sql`${column} in (select ${customers.id} from ${customers}
+      where ${and(living(organizations), inArray(customers.external_id, [...ids]))})`;
 
 /** One page of customers, and how many there are (CUS-22). */
 export async function listCustomers(db: Database, organizations: readonly string[], filter: Filter) {

@@ -2,6 +2,7 @@ import { and, asc, eq, gte, inArray, isNotNull, isNull, lte, type SQL, sql } fro
 import type { orders as operations } from "../../shared/api/orders.ts";
 import { ApiError } from "../../shared/errors.ts";
 import type { Erased } from "../customers/rules.ts";
+import { matchExternalIds } from "../customers/store.ts";
 import { customers } from "../customers/tables.ts";
 import { discounts } from "../discounts/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
@@ -87,12 +88,7 @@ function matchAsked(organizations: readonly string[], filter: OrderFilter): SQL 
     discount_id: matchAny(orders.discount_id),
     subscription_id: matchAny(orders.subscription_id),
     customer_id: matchAny(orders.customer_id),
-    external_customer_id: (ids) =>
-      sql`${orders.customer_id} in (select ${customers.id} from ${customers} where ${and(
-        matchOrganizations(customers.organization_id, organizations),
-        inArray(customers.external_id, ids),
-        isNull(customers.deleted_at),
-      )})`,
+    external_customer_id: matchExternalIds(orders.customer_id, organizations),
     checkout_id: matchAny(orders.checkout_id),
     status: matchAny(orders.status),
     created_after: (at) => gte(orders.created_at, at),

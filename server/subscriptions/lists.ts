@@ -1,8 +1,9 @@
-import { and, asc, desc, eq, gte, inArray, isNotNull, isNull, lte, ne, sql } from "drizzle-orm";
+import { and, asc, desc, eq, gte, inArray, isNotNull, lte, ne, sql } from "drizzle-orm";
 import type { z } from "zod";
 import type { subscriptions as operations, SubscriptionColumn } from "../../shared/api/subscriptions.ts";
 import { formatZoned } from "../../shared/calendar.ts";
 import { writeMoney } from "../../shared/money.ts";
+import { matchExternalIds } from "../customers/store.ts";
 import { customers } from "../customers/tables.ts";
 import { discounts } from "../discounts/tables.ts";
 import type { Database } from "../lib/context.ts";
@@ -59,12 +60,7 @@ export async function listSubscriptions(db: Database, organizations: readonly st
   const asked = matchFilters(filter, {
     ...conditions,
     customer_id: matchAny(subscriptions.customer_id),
-    external_customer_id: (ids) =>
-      sql`${subscriptions.customer_id} in (select ${customers.id} from ${customers} where ${and(
-        matchOrganizations(customers.organization_id, organizations),
-        inArray(customers.external_id, ids),
-        isNull(customers.deleted_at),
-      )})`,
+    external_customer_id: matchExternalIds(subscriptions.customer_id, organizations),
     discount_id: matchAny(subscriptions.discount_id),
     customer_cancellation_reason: matchAny(subscriptions.customer_cancellation_reason),
     canceled_at_after: (at) => gte(subscriptions.canceled_at, at),

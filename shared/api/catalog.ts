@@ -4,17 +4,8 @@ import { kinds } from "../catalog/kinds/kind.ts";
 import { instant, type Resource, seller } from "../contract.ts";
 import type { Scope } from "../scopes.ts";
 
-const resources = [
-  "meters",
-  "benefits",
-  "custom_fields",
-  "products",
-  "discounts",
-  "checkout_links",
-  "webhooks",
-] as const;
-const reads: Scope[] = resources.map((name): Scope => `${name}:read`);
-const writes: Scope[] = resources.map((name): Scope => `${name}:write`);
+const reads: Scope[] = kinds.map((kind): Scope => `${kind}:read`);
+const writes: Scope[] = kinds.map((kind): Scope => `${kind}:write`);
 
 const kind = z.enum(kinds);
 const catalogName = z.string().min(1).max(63);
