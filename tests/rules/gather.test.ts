@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { doTogether, gatherCalls } from "../../server/lib/gather.ts";
 import { askOnce, endOfTick } from "../../server/lib/ticks.ts";
 import type { Database } from "../../server/lib/transaction.ts";
-import { giveWay, goAhead, isAlone } from "../../server/lib/way.ts";
+import { openWay, type Way } from "../../server/lib/way.ts";
 
 /** What is asked side by side is asked once, in the order of who asks; what is last is asked when nobody asks anything else. */
 
@@ -75,7 +75,10 @@ test("what several ask in the same moment is asked once, and anew in the next, a
 });
 
 describe("heavy work", () => {
+  // One of its own: on the one of the process others may have been left behind by a server that was cut off.
+  let { goAhead, isAlone, giveWay }: Way = openWay();
   beforeEach(() => {
+    ({ goAhead, isAlone, giveWay } = openWay());
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
   });
   afterEach(() => {
