@@ -330,3 +330,30 @@ test("every rule that is cited by its number stands in docs/rules.md once, and n
     "in docs/rules.md, and cited nowhere",
   ).toEqual([]);
 });
+
+test("every link from one document to another, or to a place in it, leads there", () => {
+  const toAnchor = (title: string) =>
+    title
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}_\- ]/gu, "")
+      .replaceAll(" ", "-");
+  const anchors = (path: string): string[] =>
+    [
+      ...readFileSync(path, "utf8")
+        .replace(/^```.*?^```/gms, "")
+        .matchAll(/^#+ (.*)$/gm),
+    ].map(([, title = ""]) => toAnchor(title.trim()));
+  const broken: string[] = [];
+  let seen = 0;
+  for (const page of files.filter((file) => /^(README\.md|docs\/.*\.md)$/.test(file))) {
+    for (const [, link = ""] of readFileSync(page, "utf8").matchAll(/\]\(((?!https?:)[^)\s]+)\)/g)) {
+      const [path = "", anchor] = link.split("#");
+      const target = path === "" ? page : normalize(join(dirname(page), path));
+      const leads = existsSync(target) && (anchor === undefined || anchors(target).includes(anchor));
+      if (!leads) broken.push(`${page}: ${link}`);
+      seen += 1;
+    }
+  }
+  expect(seen).toBeGreaterThan(50);
+  expect(broken).toEqual([]);
+});

@@ -139,7 +139,7 @@ export const signing = {
   inBySocial: (provider: string, callbackURL: string) =>
     ask<Redirect>("POST", "/sign-in/social", { provider, callbackURL }),
   inAsGuest: () => ask<SignedIn>("POST", "/sign-in/anonymous", {}),
-  up: (body: { name: string; email: string; password: string; callbackURL: string }) =>
+  up: (body: { name: string; email: string; password: string; callbackURL: string } & Given) =>
     ask<SignedIn>("POST", "/sign-up/email", body),
   out: () => ask<unknown>("POST", "/sign-out", {}),
   sendVerification: (email: string, callbackURL: string) =>
@@ -150,7 +150,18 @@ export const signing = {
   reset: (token: string, newPassword: string) => ask<unknown>("POST", "/reset-password", { token, newPassword }),
 };
 
-/** Which ways of signing in this server has. */
+export type Given = Record<string, string | number | boolean | null>;
+
+/** A field that whoever runs this server has given to people, beside their name. */
+export type OwnField = {
+  name: string;
+  label: string;
+  type: "string" | "number" | "boolean";
+  required: boolean;
+  default: string | number | boolean | null;
+};
+
+/** Which ways of signing in this server has, and what it asks of people. */
 export type Methods = {
   password: boolean;
   username: boolean;
@@ -158,4 +169,5 @@ export type Methods = {
   providers: { id: string; name: string }[];
   /** By which of them a new account can be made. */
   signUp: { password: boolean; providers: boolean };
+  fields: OwnField[];
 };

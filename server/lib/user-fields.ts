@@ -4,6 +4,8 @@ import { sayIssue } from "../../shared/words.ts";
 /** A field that who runs the server has given to users, beside those that every user has. */
 export type UserField = {
   name: string;
+  /** What pages call it: the name in words, where nothing else is declared. */
+  label: string;
   type: "string" | "number" | "boolean";
   /** Whoever signs up by e-mail must give it, unless it has a default. */
   required: boolean;
@@ -16,6 +18,7 @@ export type UserField = {
 const fields_max = 20;
 /** A browser's copy of its session carries them, and all its cookies must fit into the header of a request. */
 const text_bytes_max = 200;
+const label_max = 100;
 const name_shape = /^[a-z][A-Za-z0-9_]{0,39}$/;
 
 /** A user's own fields, what calls carry beside them, what is joined to a user, and what the clients take for themselves. */
@@ -28,11 +31,19 @@ const taken = new Set(
 );
 
 const Definition = z.strictObject({
+  label: z.string().trim().min(1).max(label_max).optional(),
   type: z.enum(["string", "number", "boolean"]),
   required: z.boolean().default(false),
   input: z.boolean().default(true),
   default: z.union([z.string(), z.number(), z.boolean()]).optional(),
 });
+
+/** A name as people write it: `companyName` is "Company name". */
+const sayName = (name: string): string => {
+  const words = name.replace(/([a-z0-9])([A-Z])/g, "$1 $2").split(/[ _]+/);
+  const said = words.map((word) => (/^[A-Z0-9]{2,}$/.test(word) ? word : word.toLowerCase())).join(" ");
+  return said.charAt(0).toUpperCase() + said.slice(1);
+};
 
 /** Why a value cannot be kept in a field; undefined where it can. Nothing is no value. */
 export function findFieldFault({ type }: Pick<UserField, "type">, value: unknown): string | undefined {
@@ -69,7 +80,7 @@ export function readUserFields(text: string): { fields: UserField[] } | { fault:
       const said = result.error.issues.map((issue) => `${[name, ...issue.path].join(".")}: ${sayIssue(issue)}`);
       return { fault: said.join("; ") };
     }
-    const field = { name, ...result.data };
+    const field = { name, ...result.data, label: result.data.label ?? sayName(name) };
     const wrong = field.default === undefined ? undefined : findFieldFault(field, field.default);
     if (wrong !== undefined) return { fault: `${name}.default ${wrong}` };
     if (field.required && !field.input && field.default === undefined)

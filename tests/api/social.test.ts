@@ -91,6 +91,7 @@ test("a page learns which ways of signing in are on", async () => {
         { id: "lost-one", name: "lost-one" },
       ],
       signUp: { password: true, providers: true },
+      fields: [],
     },
   });
 });
@@ -105,6 +106,7 @@ test("what is switched off is not offered, and refused", async () => {
       anonymous: false,
       providers: [],
       signUp: { password: false, providers: false },
+      fields: [],
     });
     const post = (path: string, body: unknown) =>
       strict.request("POST", `/api/auth/${path}`, { body, headers: { origin: strict.url } });

@@ -7,7 +7,7 @@ import { startOpenId } from "../support/oauth-stand-in.ts";
 
 const declared = {
   company: { type: "string", required: true },
-  country: { type: "string", required: true, default: "FR" },
+  country: { type: "string", required: true, default: "FR", label: "Where you are" },
   seats: { type: "number" },
   isAgent: { type: "boolean", default: false },
   plan: { type: "string", input: false, default: "basic" },
@@ -59,6 +59,21 @@ test("are given at sign-up, and answered wherever a user is", async () => {
   expect(json.user).toMatchObject(wanted);
   expect(json.user).not.toHaveProperty("extra");
   expect((await rowOf(one.id))?.extra).toMatchObject({ company: "Acme", plan: "basic", seats: 2.5 });
+});
+
+test("are listed for pages that ask for them, but for those that nobody may set", async () => {
+  const { status, json } = await floe.stranger().get("/methods");
+  expect(status).toBe(200);
+  const listed = json.fields as object[];
+  const optional = { required: false, default: null };
+  expect(listed.slice(0, 5)).toEqual([
+    { name: "company", label: "Company", type: "string", required: true, default: null },
+    { name: "country", label: "Where you are", type: "string", required: true, default: "FR" },
+    { name: "seats", label: "Seats", type: "number", ...optional },
+    { name: "isAgent", label: "Is agent", type: "boolean", required: false, default: false },
+    { name: "more0", label: "More0", type: "string", ...optional },
+  ]);
+  expect(listed).toHaveLength(4 + 14);
 });
 
 test("are changed one by one, also at the same moment, and emptied with null", async () => {

@@ -3,14 +3,17 @@ import { execFile } from "node:child_process";
 import { chmodSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { writeManifest } from "../../cli/build-manifest.ts";
 import { bundleCli } from "../../cli/bundle.ts";
 import { exitCodes } from "../../cli/fault.ts";
+import { member, user } from "../../server/accounts/tables.ts";
 import { api } from "../../shared/api/index.ts";
 import { kinds } from "../../shared/catalog/kinds/kind.ts";
 import type { Scope } from "../../shared/scopes.ts";
 import { type Floe, start } from "../support/floe.ts";
+import { newId } from "../support/ids.ts";
 import { floe, folder } from "./support.ts";
 
 const blocksOf = (page: string) =>
@@ -77,45 +80,59 @@ const wordsOf = (line: string): string[] =>
     word.replace(/"([^"]*)"|'([^']*)'/g, (_, double?: string, single?: string) => double ?? single ?? ""),
   );
 
-test("every line of the manual does what it says, one after the other, for a seller who has signed in", async () => {
-  const seller = await server.seller("manual");
-  const place = folder();
-  const env = { FLOE_CONFIG_DIR: place };
-  const files = ["book.pdf", "book.epub", "cover.png"];
-  for (const name of files) writeFileSync(join(place, name), name);
-  const organization = { id: seller.organization_id, slug: "manual", name: "Manual" };
-  const config = { profile: "default", profiles: { default: { server: server.url, organization } } };
-  writeFileSync(join(place, "config.json"), JSON.stringify(config));
-  const credentials = { default: { [server.url]: { token: seller.session } } };
-  writeFileSync(join(place, "credentials.json"), JSON.stringify(credentials), { mode: 0o600 });
-  const lines = blocksOf("docs/cli.md").flatMap(({ language, body }) =>
-    language === "sh" ? body.trim().split("\n") : [],
-  );
-  expect(lines.length).toBeGreaterThan(40);
-  const failed: string[] = [];
-  for (const line of lines) {
-    const [command = ""] = line.split(/\s+#/);
-    // What belongs to another server, or to a browser, is held to be a command and flags that there are.
-    const elsewhere = /https:\/\/pay|--profile|\/run\/|…|^floe login/.test(command);
-    const words = wordsOf(command.replace(/^.*?\bfloe /, ""));
-    if (elsewhere) {
-      const flags = words.filter((word) => word.startsWith("--"));
-      const called = words.filter((_, index) => !words.slice(0, index + 1).some((word) => word.startsWith("-")));
-      const { out, code } = await floe([...called, "--help"]);
-      const known = `${out}${(await floe(["--help"])).out}`;
-      if (code !== 0 || !flags.every((flag) => known.includes(`${flag} `))) failed.push(line);
-    } else if (/ [|>] /.test(command)) {
-      const options = { cwd: place, env: { PATH: `${bin}:${process.env.PATH}`, HOME: place, ...env } };
-      await promisify(execFile)("sh", ["-c", command], options).catch((error: Error) => failed.push(error.message));
-    } else {
-      const here =
-        words[0] === "files" ? words.map((word) => (files.includes(word) ? join(place, word) : word)) : words;
-      const { code, err } = await floe(here, { env });
-      if (code !== 0) failed.push(`${line}\n${err}`);
+const manuals: [page: string, lines: number][] = [
+  ["docs/cli.md", 40],
+  ["docs/accounts.md", 20],
+];
+test.each(manuals)(
+  "every line of %s does what it says, one after the other, for a seller who has signed in",
+  async (page, least) => {
+    const seller = await server.seller("manual");
+    const place = folder();
+    const env = { FLOE_CONFIG_DIR: place };
+    const files = ["book.pdf", "book.epub", "cover.png"];
+    for (const name of files) writeFileSync(join(place, name), name);
+    const organization = { id: seller.organization_id, slug: "manual", name: "Manual" };
+    const colleague = await server.seller();
+    const named = { email: "lin@example.com" };
+    await server.deps.db
+      .update(user)
+      .set({ email: `${newId()}@example.com` })
+      .where(eq(user.email, named.email));
+    await server.deps.db.update(user).set(named).where(eq(user.id, colleague.user_id));
+    const membership = { id: newId(), organizationId: seller.organization_id, userId: colleague.user_id };
+    await server.deps.db.insert(member).values({ ...membership, role: "member", createdAt: new Date() });
+    const config = { profile: "default", profiles: { default: { server: server.url, organization } } };
+    writeFileSync(join(place, "config.json"), JSON.stringify(config));
+    const credentials = { default: { [server.url]: { token: seller.session } } };
+    writeFileSync(join(place, "credentials.json"), JSON.stringify(credentials), { mode: 0o600 });
+    const lines = blocksOf(page).flatMap(({ language, body }) => (language === "sh" ? body.trim().split("\n") : []));
+    expect(lines.length).toBeGreaterThan(least);
+    const failed: string[] = [];
+    for (const line of lines) {
+      const [command = ""] = line.split(/\s+#/);
+      // What belongs to another server, or to a browser, is held to be a command and flags that there are.
+      const elsewhere = /https:\/\/pay|--profile|\/run\/|…|^floe (login|orgs create)/.test(command);
+      const words = wordsOf(command.replace(/^.*?\bfloe /, ""));
+      if (elsewhere) {
+        const flags = words.filter((word) => word.startsWith("--"));
+        const called = words.filter((_, index) => !words.slice(0, index + 1).some((word) => word.startsWith("-")));
+        const { out, code } = await floe([...called, "--help"]);
+        const known = `${out}${(await floe(["--help"])).out}`;
+        if (code !== 0 || !flags.every((flag) => known.includes(`${flag} `))) failed.push(line);
+      } else if (/ [|>] /.test(command)) {
+        const options = { cwd: place, env: { PATH: `${bin}:${process.env.PATH}`, HOME: place, ...env } };
+        await promisify(execFile)("sh", ["-c", command], options).catch((error: Error) => failed.push(error.message));
+      } else {
+        const here =
+          words[0] === "files" ? words.map((word) => (files.includes(word) ? join(place, word) : word)) : words;
+        const { code, err } = await floe(here, { env });
+        if (code !== 0) failed.push(`${line}\n${err}`);
+      }
     }
-  }
-  expect(failed).toEqual([]);
-});
+    expect(failed).toEqual([]);
+  },
+);
 
 test("what is said to go wrong is what the programs say", () => {
   const sources = ["cli", "server", "shared"].flatMap((name) =>

@@ -142,10 +142,18 @@ describe("fields of users", () => {
     expect([read({}).FLOE_USER_FIELDS, fields("")]).toEqual([[], []]);
     expect(fields({ company: text, plan: { type: "string", required: true, input: false, default: "basic" } })).toEqual(
       [
-        { name: "company", type: "string", required: false, input: true },
-        { name: "plan", type: "string", required: true, input: false, default: "basic" },
+        { name: "company", label: "Company", type: "string", required: false, input: true },
+        { name: "plan", label: "Plan", type: "string", required: true, input: false, default: "basic" },
       ],
     );
+    const named = fields({
+      vatNumber: text,
+      is_agent: text,
+      companyVAT: text,
+      ref: { ...text, label: " Who sent you? " },
+    });
+    const labels = named.map(({ label }) => label);
+    expect(labels).toEqual(["Vat number", "Is agent", "Company VAT", "Who sent you?"]);
   });
 
   test("never take the name of what users, calls and objects have already", () => {
@@ -162,6 +170,8 @@ describe("fields of users", () => {
     ["a name with a space", { "my field": text }, "a name begins"],
     ["a name without end", { ["n".repeat(41)]: text }, "a name begins"],
     ["the same name twice", { vatId: text, vatid: text }, "two fields have this name"],
+    ["a label without end", { company: { ...text, label: "l".repeat(101) } }, "company.label"],
+    ["a blank label", { company: { ...text, label: " " } }, "company.label"],
     ["no type", { company: {} }, "company.type"],
     ["another type", { company: { type: "date" } }, "company.type"],
     ["a field without a definition", { company: null }, "company:"],

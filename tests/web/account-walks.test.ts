@@ -103,6 +103,65 @@ test("sign up, confirm by the mail's link, sign out, forget the password, choose
   expect(await page.getByRole("list", { name: "Where you are signed in" }).getByRole("listitem").count()).toBe(1);
 });
 
+test("a server's own fields are asked for at sign-up, with their faults beside them, and changed by the keyboard", async () => {
+  const declared = {
+    companyName: { type: "string", required: true },
+    seats: { type: "number", label: "How many are you?" },
+    isAgent: { type: "boolean", label: "I buy for others" },
+    country: { type: "string", required: true, default: "FR" },
+    plan: { type: "string", input: false, default: "basic" },
+  };
+  const asking = await start({
+    listen: true,
+    web,
+    realTime: true,
+    settings: { FLOE_USER_FIELDS: JSON.stringify(declared) },
+  });
+  const me = (): Promise<Record<string, unknown>> =>
+    page.evaluate(async () => (await (await fetch("/api/auth/get-session?disableCookieCache=true")).json()).user);
+  try {
+    await page.goto(`${asking.url}/sign-up`);
+    await signUp(newAddress(), "drifting past the pole 7");
+    await page.getByText("Company name is needed.").waitFor();
+    const company = page.getByLabel("Company name");
+    expect(await company.evaluate((field) => field === document.activeElement)).toBe(true);
+    expect(await page.getByLabel("Plan").count()).toBe(0);
+    expect(await page.getByLabel("Country").inputValue()).toBe("FR");
+    await page.keyboard.type("ö".repeat(101));
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("many");
+    await page.keyboard.press("Enter");
+    await page.getByText("Write a number, like 12.5.").waitFor();
+    await page.keyboard.press("ControlOrMeta+a");
+    await page.keyboard.type("2.5");
+    await page.keyboard.press("Enter");
+    // Only the server knows how much a field holds.
+    await page.getByText("Company name is too long.").waitFor();
+    expect(await company.getAttribute("aria-invalid")).toBe("true");
+    expect(await seriousFaults(page)).toEqual([]);
+    await company.fill("Acme");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Space");
+    await page.keyboard.press("Enter");
+    await heading("Profile").waitFor();
+    const given = { companyName: "Acme", seats: 2.5, isAgent: true, country: "FR", plan: "basic" };
+    expect(await me()).toMatchObject(given);
+
+    await page.getByLabel("How many are you?").fill("");
+    await page.getByLabel("I buy for others").uncheck();
+    await company.fill(" ");
+    await page.keyboard.press("Enter");
+    await page.getByText("Company name is needed.").waitFor();
+    await page.keyboard.type("Beta");
+    await page.keyboard.press("Enter");
+    await page.getByText("Saved.").waitFor();
+    expect(await me()).toMatchObject({ ...given, companyName: "Beta", seats: null, isAgent: false });
+  } finally {
+    await asking.close();
+  }
+});
+
 test("a mail's link that failed says why, and asks for a new one; a scanner that opens a page confirms nothing", async () => {
   const email = newAddress();
   await page.goto(`${floe.url}/sign-up`);

@@ -196,6 +196,22 @@ describe("every page", () => {
     expect((await seriousFaults(page)).join()).toContain("label");
   });
 
+  test.each(["/account", "/account/keys"])("%s stands on the edges of what is above and below it", async (path) => {
+    fake.signedIn = true;
+    await page.goto(fake.url + path);
+    await page.getByRole("navigation", { name: "Account" }).waitFor();
+    for (const width of [320, 600, 768, 1280, 1600]) {
+      await page.setViewportSize({ width, height: 640 });
+      const lefts = await page.evaluate(() =>
+        ["header", "main", "footer"].map((part) => {
+          const first = document.querySelector(`.shell > ${part}`)?.firstElementChild;
+          return Math.round(first?.getBoundingClientRect().left ?? -1);
+        }),
+      );
+      expect(lefts, `${width} px`).toEqual([lefts[0], lefts[0], lefts[0]]);
+    }
+  });
+
   test("a theme in the address wins over the reader's own", async () => {
     await page.emulateMedia({ colorScheme: "light" });
     const ground = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);

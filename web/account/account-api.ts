@@ -1,9 +1,9 @@
 import type { Result } from "../api.ts";
-import { ask } from "../auth-client.ts";
+import { ask, type Given } from "../auth-client.ts";
 
 /** Who one is. */
 export const profile = {
-  update: (body: { name: string; image: string | null; username?: string }) =>
+  update: (body: { name?: string; image?: string | null; username?: string } | Given) =>
     ask<unknown>("POST", "/update-user", body),
   changeEmail: (newEmail: string, callbackURL: string) =>
     ask<unknown>("POST", "/change-email", { newEmail, callbackURL }),

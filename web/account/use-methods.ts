@@ -7,6 +7,7 @@ const usual: Methods = {
   anonymous: false,
   providers: [],
   signUp: { password: true, providers: false },
+  fields: [],
 };
 
 /** Which ways of signing in there are; undefined until it is known. A server that does not say has the usual one. */

@@ -2,7 +2,9 @@ import { useState } from "react";
 import { profile } from "../account/account-api.ts";
 import { encodeText, findAddressFault, getSentence, useForm } from "../account/form.ts";
 import { AccountPage, Section } from "../account/Layout.tsx";
-import { session, signing, type User } from "../auth-client.ts";
+import { findOwnFaults, findOwnRefusal, OwnFields, readOwn, startOwn } from "../account/OwnFields.tsx";
+import { useMethods } from "../account/use-methods.ts";
+import { type OwnField, session, signing, type User } from "../auth-client.ts";
 import { Button } from "../parts/Button.tsx";
 import { Field } from "../parts/Field.tsx";
 import { Notice } from "../parts/Notice.tsx";
@@ -87,6 +89,40 @@ function Profile({ user }: { user: User }) {
   );
 }
 
+/** What this server asks of people beside their name. */
+function More({ user, fields }: { user: User; fields: OwnField[] }) {
+  const form = useForm<Record<string, string>>(startOwn(fields, user));
+  const [saved, setSaved] = useState(false);
+  const submit = form.submit(
+    (values) => findOwnFaults(fields, values),
+    async (values) => {
+      setSaved(false);
+      const answer = await profile.update(readOwn(fields, values, { isNew: false }));
+      if (!answer.ok) return findOwnRefusal(fields, answer.failure) ?? form.faultsOf(answer.failure, []);
+      setSaved(true);
+      return undefined;
+    },
+  );
+  return (
+    <Section title="More about you">
+      <form ref={form.ref} className="stack" noValidate onSubmit={(event) => void submit(event)}>
+        {form.faults.form && <Notice tone="fault">{form.faults.form}</Notice>}
+        <div className="fields">
+          <OwnFields fields={fields} form={form} />
+        </div>
+        <div className="row">
+          <Button type="submit" busy={form.busy}>
+            Save
+          </Button>
+          <span role="status" className="soft small">
+            {saved && !form.busy ? "Saved." : ""}
+          </span>
+        </div>
+      </form>
+    </Section>
+  );
+}
+
 function Address({ user }: { user: User }) {
   const form = useForm({ email: "" });
   const [told, setTold] = useState<string>();
@@ -155,11 +191,13 @@ function Address({ user }: { user: User }) {
 
 /** Who one is: name, username, picture, e-mail address. */
 export default function AccountProfilePage() {
+  const fields = useMethods()?.fields ?? [];
   return (
     <AccountPage title="Profile">
       {({ user }) => (
         <>
           <Profile user={user} />
+          {fields.length > 0 && <More user={user} fields={fields} />}
           {!user.isAnonymous && <Address user={user} />}
         </>
       )}

@@ -1,10 +1,11 @@
 import { useState } from "react";
 import { addNext, findAddressFault, findPasswordFault, useForm } from "../account/form.ts";
 import { Link } from "../account/Link.tsx";
+import { findOwnFaults, findOwnRefusal, OwnFields, readOwn, startOwn } from "../account/OwnFields.tsx";
 import { chooseSafePath } from "../account/onward.ts";
 import { SocialButtons } from "../account/SocialButtons.tsx";
 import { useMethods } from "../account/use-methods.ts";
-import { signing } from "../auth-client.ts";
+import { type Methods, signing } from "../auth-client.ts";
 import { Button } from "../parts/Button.tsx";
 import { Field } from "../parts/Field.tsx";
 import { Notice } from "../parts/Notice.tsx";
@@ -13,31 +14,46 @@ import "../account.css";
 
 /** Making an account. With `?next=` it goes on to that path of this site. */
 export default function SignUpPage() {
+  const methods = useMethods();
+  return methods ? <SignUp methods={methods} /> : <Frame />;
+}
+
+function SignUp({ methods }: { methods: Methods }) {
   const next = new URLSearchParams(location.search).get("next");
   const target = chooseSafePath(next, "/account");
-  const form = useForm({ name: "", email: "", password: "" });
-  const methods = useMethods();
+  const { fields } = methods;
+  const form = useForm<{ name: string; email: string; password: string } & Record<string, string>>({
+    name: "",
+    email: "",
+    password: "",
+    ...startOwn(fields),
+  });
   const [written, setWritten] = useState<string>();
 
   const submit = form.submit(
-    ({ name, email, password }) => ({
+    ({ name, email, password, ...own }) => ({
       ...(name.trim() === "" && { name: "Enter your name." }),
       email: findAddressFault(email),
       password: findPasswordFault(password),
+      ...findOwnFaults(fields, own),
     }),
-    async ({ name, email, password }) => {
+    async ({ name, email, password, ...own }) => {
       const answer = await signing.up({
+        ...readOwn(fields, own, { isNew: true }),
         name: name.trim(),
         email: email.trim(),
         password,
         callbackURL: addNext("/verify-email?done=1", target),
       });
       if (!answer.ok)
-        return form.faultsOf(answer.failure, [
-          [/PASSWORD/, "password"],
-          [/EMAIL|USER_ALREADY/, "email"],
-          [/NAME/, "name"],
-        ]);
+        return (
+          findOwnRefusal(fields, answer.failure) ??
+          form.faultsOf(answer.failure, [
+            [/PASSWORD/, "password"],
+            [/EMAIL|USER_ALREADY/, "email"],
+            [/NAME/, "name"],
+          ])
+        );
       if (answer.value.token === null) {
         setWritten(email.trim());
         return undefined;
@@ -46,7 +62,6 @@ export default function SignUpPage() {
       return new Promise(() => undefined);
     },
   );
-  if (!methods) return <Frame />;
   const { password, providers } = methods.signUp;
   return (
     <Shell title="Sign up">
@@ -78,6 +93,7 @@ export default function SignUpPage() {
                   required
                   {...form.field("password")}
                 />
+                <OwnFields fields={fields} form={form} />
               </div>
               <Button type="submit" full busy={form.busy}>
                 Make the account

@@ -28,6 +28,16 @@ export const createSocialSignIn = (deps: Parts) => {
       password: config.FLOE_PASSWORD_SIGN_IN && config.FLOE_SIGN_UP === "open",
       providers: providers.length > 0 && config.FLOE_SOCIAL_SIGN_UP !== "closed",
     },
+    // What else people are asked for; what is closed to clients is nobody's business here.
+    fields: config.FLOE_USER_FIELDS.filter(({ input }) => input).map(
+      ({ name, label, type, required, default: usual }) => ({
+        name,
+        label,
+        type,
+        required,
+        default: usual ?? null,
+      }),
+    ),
   };
   return {
     id: "floe-social",

@@ -44,6 +44,7 @@ const answers: Record<string, unknown> = {
       { id: "google", name: "Google" },
     ],
     signUp: { password: true, providers: true },
+    fields: [],
   },
   "/list-accounts": [
     { id: "a1", providerId: "credential", accountId: "u1", createdAt: at },
