@@ -1,13 +1,20 @@
+const grantColumns = [
+  ...["customer.email:name", "benefit.description", "is_granted:flag", "error.message", "benefit.type"],
+  ...["created_at:date", "id:key"],
+];
+/** Of benefits, and of those who were given one. */
+export const benefitColumns = {
+  columns: ["description:name", "type:state", "created_at:date", "id:id", "visibility"],
+  columnsOf: { grants: grantColumns.filter((column) => !column.startsWith("benefit.")) },
+};
+
 /** What customers were given of what they bought. */
 export const holdingLooks = {
   benefitGrants: {
     name: "benefit-grants",
     summary: "What customers were given of what they bought",
     noun: "benefit grant",
-    columns: [
-      ...["customer.email:name", "benefit.description", "is_granted:flag", "error.message", "benefit.type"],
-      ...["created_at:date", "id:key"],
-    ],
+    columns: grantColumns,
     examples: {
       list: ["floe benefit-grants list --customer-id ada@example.com", "floe benefit-grants list --is-granted false"],
       retry: ["floe benefit-grants retry GRANT_ID"],

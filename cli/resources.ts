@@ -1,4 +1,4 @@
-import { holdingLooks } from "./holdings.ts";
+import { benefitColumns, holdingLooks } from "./holdings.ts";
 import { grantRunLook, memberLook, portalLooks, seatLook } from "./seats.ts";
 import { usageLooks } from "./usage.ts";
 import { subscriptionVerbs, type Verb } from "./verbs.ts";
@@ -86,7 +86,7 @@ export const looks: Record<string, ResourceView | false> = {
     summary: "What products give",
     noun: "benefit",
     next: "floe products update PRODUCT --benefits NAMES",
-    columns: ["description:name", "type:state", "created_at:date", "id:id", "visibility"],
+    ...benefitColumns,
     namedBy: ["description"],
     shorthands: {
       properties: [

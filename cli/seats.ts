@@ -1,9 +1,12 @@
+const seatColumns = ["customer_email:name", "status:state", "invitation_token_expires_at:date", "id:key"];
+
 /** Seats on the command line. */
 export const seatLook = {
   name: "seats",
   summary: "Who has a seat of what was bought for several",
   noun: "seat",
   columns: ["total_seats", "available_seats"],
+  columnsOf: { assign: seatColumns, revoke: seatColumns, resend: seatColumns },
   examples: {
     list: ["floe seats list --subscription-id ID"],
     assign: ["floe seats assign --subscription-id ID --email ada@example.com"],

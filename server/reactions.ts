@@ -21,6 +21,7 @@ import {
   followKey,
   followOrder,
   followProduct,
+  followReplacedKey,
   followSeats,
   followSubscription,
   giveWhatWasBought,
@@ -29,7 +30,7 @@ import {
 import { reprintOrder } from "./invoices/service.ts";
 import type { Reactions } from "./lib/context.ts";
 import { answer } from "./lib/reactions.ts";
-import { keyStatusSet } from "./license-keys/service.ts";
+import { keyReplaced, keyStatusSet } from "./license-keys/service.ts";
 import { memberDeleted, ownTeam } from "./members/service.ts";
 import { meterMoved } from "./meters/windows.ts";
 import { orderAccessChanged, orderAmended, orderSettled, orderSettling } from "./orders/service.ts";
@@ -92,6 +93,7 @@ export const reactions: Reactions = new Map([
   answer(userMerged, (tx, { clock }, { from, to }) => moveToUser(tx, from, to, clock.now()), mergeCustomers),
   answer(productArchived, (tx, _, product) => dropProduct(tx, product)),
   answer(keyStatusSet, followKey),
+  answer(keyReplaced, followReplacedKey),
   answer(productGivesOtherwise, followProduct),
   answer(benefitChanged, followBenefit),
   answer(benefitDeleted, (tx, _, benefit) => detachBenefit(tx, benefit), followBenefit),

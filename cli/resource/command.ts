@@ -40,6 +40,9 @@ const besides: Record<string, Record<string, () => Promise<Beside>>> = {
 type Drawn = { show(context: Context, answer: unknown, query: Record<string, unknown>, named: string): void };
 const drawings: Record<string, Record<string, () => Promise<Drawn>>> = {
   meters: { quantities: () => import("../commands/meters-watch.ts") },
+  seats: { list: () => import("./held.ts") },
+  "license-keys": { get: () => import("./held.ts") },
+  customers: { erase: () => import("./erasure.ts"), erasure: () => import("./erasure.ts") },
 };
 
 /** What is taken where flags that the server asks for are left out. */
@@ -281,11 +284,13 @@ async function callFurther(
 }
 
 /** "Not found", with what was not found. */
-function notThere(fault: Fault, group: GroupEntry, [id]: string[]): Fault {
+function notThere(fault: Fault, group: GroupEntry, [id, ...within]: string[]): Fault {
   if (fault.parts.status !== 404 || id === undefined) return fault;
   const list = group.operations.find(({ name }) => /(^| )list$/.test(name));
   const hint = list ? { hint: `See: \`floe ${group.name} ${list.name}\`` } : {};
-  return new Fault("not_found", `there is no ${group.noun} ${id} in this organization`, { ...fault.parts, ...hint });
+  const orNot = within.length > 0 ? `, or it has no ${within.join(" ")}` : "";
+  const message = `there is no ${group.noun} ${id} in this organization${orNot}`;
+  return new Fault("not_found", message, { ...fault.parts, ...hint });
 }
 
 function dryRun(

@@ -108,6 +108,9 @@ const done: Record<string, string> = {
   update: "Changed",
   archive: "Archived",
   unarchive: "Brought back",
+  assign: "Assigned",
+  revoke: "Revoked",
+  resend: "Sent again the mail about",
 };
 
 type Written = { verb: string; noun: string; columns: string[]; next?: string | undefined };
@@ -120,8 +123,10 @@ export function showWritten(context: Context, row: unknown, written: Written, fi
     showOne(context, row, fields);
     return;
   }
-  const { name, label, description, email, slug, url } = row as Record<string, unknown>;
-  const called = [name, label, email, slug, description].find((one) => typeof one === "string" && one !== "");
+  const { name, label, description, email, customer_email, slug, url } = row as Record<string, unknown>;
+  const called = [name, label, email, customer_email, slug, description].find(
+    (one) => typeof one === "string" && one !== "",
+  );
   context.say(
     `${context.paint.err().good("✓")} ${past} the ${noun}${called ? ` ${stripControls(String(called))}` : ""}.\n`,
   );

@@ -203,6 +203,19 @@ async function update(tx: Tx, ctx: Deps | Ctx, grant: Grant): Promise<void> {
   await emitGrant(tx, ctx, "updated", after, row.properties);
 }
 
+/** What a grant gave has changed by itself, and how it is told from others with it. */
+export async function changeProperties(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  key: RowKey,
+  properties: BenefitGrantProperties,
+): Promise<void> {
+  const found = await store.findGrant(tx, key);
+  if (!found) return;
+  const row = await store.updateGrant(tx, found.row, { properties, modified_at: ctx.clock.now() });
+  await emitGrant(tx, ctx, "updated", { ...found, row }, found.row.properties);
+}
+
 /** Take from an account what a grant has let it into; it is given again once the customer says to which one (BEN-80). */
 export async function takeForNow(tx: Tx, ctx: Deps | Ctx, grant: Grant, message: string): Promise<void> {
   await kinds[grant.benefit.type].revoke?.(tx, ctx, grant);

@@ -11,9 +11,10 @@ import type { OrderAggregate, OrderRow } from "../orders/rules.ts";
 import type { SeatRow } from "../seats/rules.ts";
 import type { SubscriptionRow } from "../subscriptions/rules.ts";
 import { findGrantsOn } from "./accesses.ts";
-import { followStatus, giveAgain, reconcile, takeForNow } from "./engine.ts";
+import { changeProperties, followStatus, giveAgain, reconcile, takeForNow } from "./engine.ts";
 import { grantRunning } from "./jobs.ts";
 import { outsideOf } from "./kinds/index.ts";
+import { describeKey } from "./kinds/license-keys.ts";
 import { describeMissingAccount } from "./kinds/outside.ts";
 import { getSource, type Source } from "./rules.ts";
 import { findSources, insertRun, lockHolders } from "./store.ts";
@@ -55,6 +56,11 @@ export async function takeFromCustomer(tx: Tx, ctx: Deps | Ctx, customer: Custom
 /** A seller has taken a key back, or has given it again: the grant goes with it (BEN-34). */
 export async function followKey(tx: Tx, ctx: Deps | Ctx, key: KeyRow): Promise<void> {
   await followStatus(tx, ctx, { organization_id: key.organization_id, id: key.grant_id }, key.status);
+}
+
+/** A key has another text: whoever looks at it hears of that by its grant (BEN-34, CUP-25). */
+export async function followReplacedKey(tx: Tx, ctx: Deps | Ctx, key: KeyRow): Promise<void> {
+  await changeProperties(tx, ctx, { organization_id: key.organization_id, id: key.grant_id }, describeKey(key));
 }
 
 async function run(tx: Tx, ctx: Deps | Ctx, reason: { product: RowKey } | { benefit: RowKey }): Promise<void> {

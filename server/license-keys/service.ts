@@ -88,6 +88,8 @@ export async function withdrawKey(tx: Tx, { clock }: Deps | Ctx, organization_id
 
 /** A seller has given a key back to its owner, or taken it: its grant goes with it (BEN-34). */
 export const keyStatusSet = defineSignal<KeyRow>("license_key.status_set");
+/** A key has another text: its grant shows the end of that (BEN-34). */
+export const keyReplaced = defineSignal<KeyRow>("license_key.replaced");
 
 async function lockByText(tx: Tx, ctx: Ctx, organization_id: string, text: string): Promise<Key> {
   const found = await store.lockKeyByHash(
@@ -258,13 +260,15 @@ export const licenseKeyService: Service<typeof licenseKeys, Ctx> = {
  * Give a key that the caller has locked another text, under the same prefix, unless it was taken back. Of one that cannot be read any
  * more, since it was sealed with a secret that is gone, the prefix is that of its benefit.
  */
-export async function replaceKey(tx: Tx, { clock, config }: Ctx, { row, ...found }: Key): Promise<LicenseKey> {
+export async function replaceKey(tx: Tx, ctx: Ctx, { row, ...found }: Key): Promise<LicenseKey> {
+  const { clock, config } = ctx;
   checkRotation(row);
   const { organization_id, benefit_id } = row;
   const before = tryUnseal(config.secrets, row.key_sealed);
   const text = makeKey(before === null ? await findPrefix(tx, organization_id, benefit_id) : getPrefix(before));
   const columns = buildKeyColumns(config.secret, organization_id, text);
   const replaced = await store.updateKey(tx, row, { ...columns, modified_at: clock.now() });
+  await sendSignal(tx, ctx, keyReplaced, replaced);
   return serializeKey({ ...found, row: replaced }, config.secrets);
 }
 async function findPrefix(tx: Tx, organization_id: string, id: string): Promise<string | null> {

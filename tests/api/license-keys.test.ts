@@ -1,6 +1,7 @@
 import { createPublicKey, verify } from "node:crypto";
-import { eq } from "drizzle-orm";
+import { asc, eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { events } from "../../server/lib/tables.ts";
 import { leaseKeys, licenseKeys } from "../../server/license-keys/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
@@ -170,9 +171,25 @@ test("a key that was rotated is another one, and all that counts goes on", async
   const properties = { prefix: "APP", limit_usage: 5 };
   const { call, seller, key, get, update } = await buyKey(floe, await floe.seller(), properties);
   await call("validate", { increment_usage: 2 });
+  const told = async () =>
+    floe.deps.db
+      .select()
+      .from(events)
+      .where(eq(events.organization_id, seller.organization_id))
+      .orderBy(asc(events.seq));
+  const before = (await told()).length;
   const after = await seller.client.licenseKeys.rotate({ params: { id: key.id } });
   expect(after.key).toMatch(/^APP-[0-9A-F-]{36}$/);
   expect(after).toMatchObject({ id: key.id, usage: 2 });
+  // Its grant says how it ends now, and whoever follows it hears of that.
+  const [news, ...more] = (await told()).slice(before);
+  expect([news?.type, more]).toEqual(["benefit_grant.updated", []]);
+  expect(news?.data).toMatchObject({
+    properties: { license_key_id: key.id, display_key: after.display_key },
+    previous_properties: { license_key_id: key.id, display_key: key.display_key },
+  });
+  const [grant] = (await seller.client.benefitGrants.list({ query: {} })).items;
+  expect(grant).toMatchObject({ is_granted: true, properties: { display_key: after.display_key } });
   expect((await call("validate")).status).toBe(404);
   expect((await call("validate", { key: after.key })).status).toBe(200);
   // What comes back is what its owner knows.

@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { legacyProfile } from "../../server/lib/profiles.ts";
 import { createPolarProvider, identifyHosted } from "../../server/providers/polar.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
+import { soldKey } from "../support/grant-rows.ts";
+import { newId } from "../support/ids.ts";
 
 /** The switch to hosted Polar, with a second floe in Polar's place: both speak the same contract. */
 
@@ -66,6 +68,16 @@ describe("hosted Polar behind the same API", () => {
       { status: "paid", total_amount: 1500 },
     ]);
     expect((await seller.client.payments.list({ query: {} })).items).toHaveLength(1);
+  });
+
+  test("a license key that is replaced is another one there, and one of nobody's is refused", async () => {
+    const { id, key } = await soldKey(hosted, hostedSeller);
+    const replaced = await seller.client.licenseKeys.rotate({ params: { id } });
+    const there = await hostedSeller.client.licenseKeys.get({ params: { id } });
+    expect([replaced.id, replaced.key === key, there.key]).toEqual([id, false, replaced.key]);
+    await expect(outside.client.licenseKeys.rotate({ params: { id } })).rejects.toMatchObject({ status: 404 });
+    await expect(seller.client.licenseKeys.rotate({ params: { id: newId() } })).rejects.toMatchObject({ status: 404 });
+    expect((await hostedSeller.client.licenseKeys.get({ params: { id } })).key).toBe(replaced.key);
   });
 
   test("refusals come through with their status, name and places", async () => {

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { settleAccess } from "../../server/grants/outside.ts";
 import { grantAccesses } from "../../server/grants/tables.ts";
 import type { Platform } from "../../shared/api/portal-accounts.ts";
+import { eventually } from "../support/eventually.ts";
 import type { Floe, Seller } from "../support/floe.ts";
 import { startMortal } from "../support/mortal.ts";
 import { connectAccount, makeRepository, makeRole } from "../support/platform-rows.ts";
@@ -111,9 +112,12 @@ const asked = { discord: "members", github: "(collaborators|invitations/)" };
 
 /** Have a server end once a platform has done what it asks for: before it hears of it, or where a statement waits. */
 async function die(how: "killed" | "cut off", platform: Platform, call: string, waits: string | null): Promise<void> {
-  const done = Promise.withResolvers<void>();
+  let isDone = false;
+  const done = (): void => {
+    isDone = true;
+  };
   if (waits === null)
-    platforms.troubles.push({ call: new RegExp(`^${call} .*${asked[platform]}`), how: "untold", done: done.resolve });
+    platforms.troubles.push({ call: new RegExp(`^${call} .*${asked[platform]}`), how: "untold", done });
   else
     await holder.unsafe(`
       create function wait_for_test() returns trigger language plpgsql as $$
@@ -121,7 +125,8 @@ async function die(how: "killed" | "cut off", platform: Platform, call: string, 
       create trigger wait_for_test before ${waits} execute function wait_for_test();
       select pg_advisory_lock(${lock});`);
   const end = await work(how);
-  await (waits === null ? done.promise : awaitLock(String(floe.deps.config.DATABASE_URL)));
+  if (waits === null) await eventually(async () => isDone || undefined, `${platform} to be asked for a ${call}`);
+  else await awaitLock(String(floe.deps.config.DATABASE_URL));
   await end();
   if (waits !== null) await holder.unsafe(`select pg_advisory_unlock(${lock}); drop function wait_for_test cascade;`);
   // A server in a process of its own has the system's time.
