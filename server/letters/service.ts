@@ -1,9 +1,10 @@
 import { linkDocument } from "../invoices/links.ts";
+import { runBoth } from "../lib/both.ts";
 import { getServerClock } from "../lib/clock.ts";
 import type { Database, Deps, Tx } from "../lib/context.ts";
 import { doTogether } from "../lib/gather.ts";
 import { queueMail } from "../lib/mail.ts";
-import type { RowKey } from "../lib/rows.ts";
+import { matchSeller, type RowKey } from "../lib/rows.ts";
 import { moveToTime, type WorkRow } from "../lib/sweeps.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { findBalance } from "../orders/balances.ts";
@@ -30,12 +31,27 @@ import { writeOrderMail } from "./order.ts";
 import { getOccasion } from "./rules.ts";
 import type { Occasion } from "./words.ts";
 
+/** So many mails are written in one transaction. */
+const written_together = 200;
+
 /**
  * Tell the buyers of orders that were paid, each once: what is to be told is taken from the orders in the transaction in
- * which the mails are written.
+ * which the mails are written. Of many, the next ones are put together while the database writes.
  */
-export async function confirmDue(deps: Deps, due: readonly [WorkRow, ...WorkRow[]]): Promise<void> {
-  const [{ organization_id }] = due;
+export async function confirmDue(deps: Deps, due: readonly WorkRow[]): Promise<void> {
+  let begun = 0;
+  const confirmOthers = async (): Promise<void> => {
+    while (begun < due.length) {
+      const from = begun;
+      begun += written_together;
+      await confirmTogether(deps, due.slice(from, begun));
+    }
+  };
+  await runBoth(confirmOthers(), confirmOthers());
+}
+
+async function confirmTogether(deps: Deps, due: readonly WorkRow[]): Promise<void> {
+  const organization_id = matchSeller(due);
   const byId = new Map(due.map((row) => [row.id, moveToTime(deps, row)]));
   await transact(deps, async (tx) => {
     const sales = await takeConfirmations(tx, organization_id, [...byId.keys()]);

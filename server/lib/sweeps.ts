@@ -42,7 +42,7 @@ export const moveToTime = (deps: Deps, { at }: WorkRow): Deps =>
   at ? { ...deps, clock: { now: () => at, server: getServerClock(deps.clock) } } : deps;
 
 /** How many rows that are worked on by their own time are one piece of work, where a clock is walked. */
-export const walked_together = 400;
+export const walked_together = 1000;
 
 /** Work on many rows in one statement, up to a number; answers on how many. */
 export type BulkSweep = Named & { limit: number; sweep(deps: Deps, limit: number): Promise<number> };

@@ -27,7 +27,10 @@ export const events = pgTable(
     ownedKey(table.id),
     index("events_tail").on(table.organization_id, table.xid, table.seq),
     index("events_undispatched").on(table.organization_id, table.seq).where(sql`${table.dispatched_at} is null`),
-    index("events_subject").on(table.organization_id, sql`(${table.data} ->> 'id')`),
+    // A page that waits for its checkout asks for what was told of it last.
+    index("events_of_checkout")
+      .on(table.organization_id, sql`(${table.data} ->> 'id')`)
+      .where(sql`${table.type} = 'checkout.updated'`),
   ],
 );
 

@@ -1854,7 +1854,7 @@ CREATE INDEX "audit_log_user" ON "audit_log" USING btree ("user_id","id");--> st
 CREATE INDEX "audit_log_subject" ON "audit_log" USING btree ("subject_id","id");--> statement-breakpoint
 CREATE INDEX "events_tail" ON "events" USING btree ("organization_id","xid","seq");--> statement-breakpoint
 CREATE INDEX "events_undispatched" ON "events" USING btree ("organization_id","seq") WHERE "events"."dispatched_at" is null;--> statement-breakpoint
-CREATE INDEX "events_subject" ON "events" USING btree ("organization_id",("data" ->> 'id'));--> statement-breakpoint
+CREATE INDEX "events_of_checkout" ON "events" USING btree ("organization_id",("data" ->> 'id')) WHERE "events"."type" = 'checkout.updated';--> statement-breakpoint
 CREATE INDEX "failed_work_dead" ON "failed_work" USING btree ("kind") WHERE "failed_work"."retry_at" is null;--> statement-breakpoint
 CREATE INDEX "idempotency_keys_age" ON "idempotency_keys" USING btree ("created_at");--> statement-breakpoint
 CREATE INDEX "mails_age" ON "mails" USING btree ("created_at");--> statement-breakpoint

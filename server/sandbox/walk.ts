@@ -58,8 +58,8 @@ export async function runWithClock<T>(
   }
 }
 
-/** What is done each by its own time is done together as far as this, where nothing else falls due before. */
-const stretch_ms = 12 * 60 * 60 * 1000;
+/** What is done each by its own time is done together as far as this, where nothing else falls due before: for less than the shortest period. */
+const stretch_ms = 23 * 60 * 60 * 1000;
 
 /**
  * Walk a seller's clock from `now` to `to`, from one instant at which something falls due to the next: at each the clock is
