@@ -20,9 +20,12 @@ export type Io = {
   atOnce<T>(work: () => T): T;
 };
 
-/** True when a person is there to answer a question. stdout alone is not enough: build machines give one to programs. */
+/**
+ * True when a person is there to answer a question. stdout alone is not enough: build machines give one to programs. It is
+ * asked first: into a pipe no stream need be made of stdin, which takes as long as the work of many a command.
+ */
 export const isInteractive = (io: Io): boolean =>
-  Boolean(io.stdin.isTTY && io.stdout.isTTY) && !io.env.CI && !io.env.FLOE_PROMPT_DISABLED;
+  Boolean(io.stdout.isTTY && io.stdin.isTTY) && !io.env.CI && !io.env.FLOE_PROMPT_DISABLED;
 
 /** The same streams under other settings. */
 export const replaceSettings = (io: Io, env: Io["env"]): Io => ({
