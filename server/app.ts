@@ -67,6 +67,10 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
   });
   app.setErrorHandler(answerError(deps.log));
   app.addHook("onSend", async (request, reply) => void reply.header("X-Request-Id", request.id));
+  // Whatever was asked for may have left something to do.
+  app.addHook("onResponse", async ({ method }) => {
+    if (method !== "GET" && method !== "HEAD") deps.jobs.stir();
+  });
   // Before the body is read: what nobody answers has no faults in it.
   app.addHook("onRequest", async (request) => {
     if (request.is404 && request.method !== "GET") throw notFound();

@@ -8,6 +8,7 @@ const settlement = [
   "tests/rules/checkouts.test.ts",
   "tests/api/payments.test.ts",
   "tests/scenarios/sale-stripe.test.ts",
+  "tests/scenarios/stripe-notices.test.ts",
   "tests/scenarios/sale-steps.test.ts",
   "tests/scenarios/sale-interleavings.test.ts",
 ];

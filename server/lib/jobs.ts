@@ -7,6 +7,12 @@ export type Jobs = {
   wake(tx: Tx, sweep: string): void;
   /** Answers how to hear it no longer. */
   onWake(sweep: string, look: () => void): () => void;
+  /** Say that something was written, or has fallen due: there may be more to look for, whether or not a sweep was woken. */
+  stir(): void;
+  /** When that was last, by `performance.now()`. */
+  stirredAt(): number;
+  /** Answers how to hear it no longer. */
+  onStir(look: () => void): () => void;
   /** Note work that is under way for a seller. */
   begin(organization_id: string, piece: Promise<void>): void;
   /** When what is under way for a seller has ended. */
@@ -16,18 +22,38 @@ export type Jobs = {
   working(): boolean;
 };
 
+const stirred = Symbol("stirred");
+
 /** What is to be done is in rows, so nothing is lost with it. */
 export function openJobs(): Jobs {
-  const wakes = new EventEmitter();
+  // Every sweep listens to both.
+  const wakes = new EventEmitter().setMaxListeners(0);
   const underWay = new Map<string, Set<Promise<void>>>();
   let isWorking = false;
+  let stirred_at = performance.now();
+  const stir = () => {
+    stirred_at = performance.now();
+    wakes.emit(stirred);
+  };
   return {
-    wake: (tx, sweep) => void tx.unit.afterCommit.push(() => void wakes.emit(sweep)),
+    wake(tx, sweep) {
+      tx.unit.afterCommit.push(() => {
+        wakes.emit(sweep);
+        stir();
+      });
+    },
     onWake(sweep, look) {
       wakes.on(sweep, look);
       return () => void wakes.off(sweep, look);
     },
+    stir,
+    stirredAt: () => stirred_at,
+    onStir(look) {
+      wakes.on(stirred, look);
+      return () => void wakes.off(stirred, look);
+    },
     begin(organization_id, piece) {
+      stir();
       const pieces = underWay.get(organization_id) ?? new Set();
       underWay.set(organization_id, pieces.add(piece));
       const end = () => {

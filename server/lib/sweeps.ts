@@ -49,6 +49,12 @@ export type BulkSweep = Named & { limit: number; sweep(deps: Deps, limit: number
 
 const limit_ms_standard = 60_000;
 const backoff_most_ms = 60_000;
+/**
+ * Where nobody has written anything for so long, and nothing has fallen due, work is looked for no more often than this: a server
+ * at rest leaves the machine at rest. What falls due meanwhile is found so much later at most.
+ */
+const quiet_after_ms = 10_000;
+const quiet_every_ms = 5000;
 /** What work under way has to finish when the server stops. */
 const stop_ms = 5000;
 
@@ -236,10 +242,12 @@ export function startSweep(deps: Deps, sweep: Sweep): { stop(): Promise<void> } 
   let failures = 0;
   let isWoken = false;
   let wake = () => {};
+  let rouse = () => {};
   const unsubscribe = deps.jobs.onWake(sweep.name, () => {
     isWoken = true;
     wake();
   });
+  const ignore = deps.jobs.onStir(() => rouse());
   const rest = async (ms: number, untilPiece: boolean) => {
     if (isWoken || stopped) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -248,6 +256,19 @@ export function startSweep(deps: Deps, sweep: Sweep): { stop(): Promise<void> } 
     await Promise.race([promise, ...(untilPiece ? runner.pieces : [])]);
     clearTimeout(timer);
   };
+  const isQuiet = () => performance.now() - deps.jobs.stirredAt() > quiet_after_ms;
+  const restUntilNext = async (untilPiece: boolean) => {
+    let isRoused = !isQuiet();
+    if (!isRoused) {
+      rouse = () => {
+        isRoused = true;
+        wake();
+      };
+      await rest(Math.max(sweep.every_ms, quiet_every_ms), untilPiece);
+      rouse = () => {};
+    }
+    if (isRoused) await rest(sweep.every_ms, untilPiece);
+  };
   async function loop() {
     await rest(sweep.every_ms, false);
     while (!stopped) {
@@ -255,7 +276,7 @@ export function startSweep(deps: Deps, sweep: Sweep): { stop(): Promise<void> } 
       try {
         const turn = runner.isFull() ? "wait" : await runner.turn();
         failures = 0;
-        if (turn !== "more") await rest(sweep.every_ms, turn === "wait");
+        if (turn !== "more") await restUntilNext(turn === "wait");
       } catch (error) {
         if (stopped) return;
         deps.log.error(
@@ -272,6 +293,7 @@ export function startSweep(deps: Deps, sweep: Sweep): { stop(): Promise<void> } 
     async stop() {
       stopped = true;
       unsubscribe();
+      ignore();
       wake();
       const { promise, resolve } = Promise.withResolvers<void>();
       const timer = setTimeout(resolve, stop_ms);

@@ -1,8 +1,10 @@
+import { setImmediate } from "node:timers/promises";
 import { eq, sql } from "drizzle-orm";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { checkoutExpiry } from "../../server/checkouts/jobs.ts";
 import { checkouts } from "../../server/checkouts/tables.ts";
 import { planRetry, reviveDeadLetters } from "../../server/lib/due.ts";
+import { openJobs } from "../../server/lib/jobs.ts";
 import { runSweeps, startSweep } from "../../server/lib/sweeps.ts";
 import { failedWork } from "../../server/lib/tables.ts";
 import { deliveries, dispatches } from "../../server/webhooks/jobs.ts";
@@ -117,6 +119,65 @@ describe("one kind of work that cannot be looked for", () => {
       await Promise.all(loops.map((loop) => loop.stop()));
       await receiver.close();
     }
+  });
+});
+
+describe("a server at rest", () => {
+  test("looks for work each five seconds, and as often as before once somebody writes or something falls due", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+    try {
+      const own = openJobs();
+      const heard = new Set<() => void>();
+      const jobs = {
+        ...own,
+        onStir(look: () => void) {
+          heard.add(look);
+          const off = own.onStir(look);
+          return () => void (heard.delete(look) && off());
+        },
+      };
+      let looks = 0;
+      const looksWithin = async (ms: number) => {
+        looks = 0;
+        await vi.advanceTimersByTimeAsync(ms);
+        return looks;
+      };
+      const sweep = { name: "tests.look", every_ms: 1000, limit: 1, sweep: async () => Number(++looks < 0) };
+      const loop = startSweep({ ...floe.deps, jobs }, sweep);
+      expect(await looksWithin(10_000)).toBe(10);
+      // The eleventh look is the first after which it rests.
+      expect(await looksWithin(1000 + 20_000)).toBe(5);
+      jobs.stir();
+      expect(await looksWithin(999)).toBe(0);
+      expect(await looksWithin(1)).toBe(1);
+      expect(await looksWithin(5000)).toBe(5);
+      await looksWithin(30_000);
+      jobs.begin("", Promise.resolve());
+      expect(await looksWithin(3000)).toBe(3);
+      await looksWithin(30_000);
+      const unit = { afterCommit: [] as (() => void)[] };
+      jobs.wake({ unit } as never, "tests.look");
+      for (const act of unit.afterCommit) act();
+      expect(await looksWithin(0)).toBe(1);
+      expect(await looksWithin(3000)).toBe(3);
+      await looksWithin(30_000);
+      void loop.stop();
+      expect(await looksWithin(30_000)).toBe(0);
+      expect(heard.size).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test.each([
+    ["POST", "/v1/products/", true],
+    ["POST", "/api/auth/sign-out", true],
+    ["GET", "/v1/products/", false],
+  ] as const)("%s %s: somebody has written: %s", async (method, path, is) => {
+    const before = floe.deps.jobs.stirredAt();
+    await floe.request(method, path, {});
+    await setImmediate();
+    expect(floe.deps.jobs.stirredAt() > before).toBe(is);
   });
 });
 
