@@ -197,7 +197,7 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
       limitAddresses(scope, deps);
       refuseForeignPages(scope, config);
       readRaw(scope, deps);
-      const identify = sendRenewed(scope, ({ headers }) => identifier.identify(headers));
+      const identify = sendRenewed(scope, identifier.identify);
       addApiKeyRoutes(scope, deps, identify);
       auditRoutes(scope, deps, identify);
       routeAuth(scope, deps, answerEvenly(work.answering(auth.handler)));

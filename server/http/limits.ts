@@ -64,7 +64,7 @@ export function limitOpen(
 
 /** Seen from here, the account side reads a credential and says whose it is. */
 type Accounts<C extends { from: "header" | "cookie"; text: string }> = {
-  credentialOf(headers: FastifyRequest["headers"]): C | undefined;
+  credentialOf(request: FastifyRequest): C | undefined;
   whoIs(credential: C | undefined): Promise<Identity>;
 };
 type Subject = { key: string; isWeb: boolean };
@@ -97,7 +97,7 @@ export function limitRequests<C extends { from: "header" | "cookie"; text: strin
   { clock, config, log }: Pick<Deps, "clock" | "config" | "log">,
   { credentialOf, whoIs }: Accounts<C>,
 ): Identify {
-  if (config.requests_per_minute === 0) return (request) => whoIs(credentialOf(request.headers));
+  if (config.requests_per_minute === 0) return (request) => whoIs(credentialOf(request));
   const ordinary = limits.ordinary(config.requests_per_minute);
   const [requests, web, guesses] = [countInMemory(clock), countInMemory(clock), countInMemory(clock)];
   const zones = new Map<string, { limit: Limit; count: ReturnType<typeof countInMemory> }[]>(
@@ -135,7 +135,7 @@ export function limitRequests<C extends { from: "header" | "cookie"; text: strin
       log.warn({ address: ip }, "A proxy that TRUST_PROXY does not name: everybody behind it is counted as one.");
     }
     const address = getBucket(ip);
-    const credential = credentialOf(headers);
+    const credential = credentialOf(request);
     const digest = credential ? digestOf(credential.text) : "";
     const entry: Entry = { credential, digest, address, counted: "not" };
     entries.set(request, entry);

@@ -83,7 +83,11 @@ describe("how often a key may be used", () => {
     const { key } = await create();
     const own = await create({ configId: "default", organizationId: undefined });
     const count = async (token: string) =>
-      (await countQueries(floe, () => floe.auth.identify({ authorization: `Bearer ${token}` })))[1];
+      (
+        await countQueries(floe, () =>
+          floe.auth.identify({ method: "GET", headers: { authorization: `Bearer ${token}` } }),
+        )
+      )[1];
     expect([await count(key), await count(own.key), await count(limited.key)]).toEqual([1, 1, 2]);
   });
 

@@ -77,7 +77,7 @@ describe("organization keys", () => {
 
   test("it is found in one query", async () => {
     const identify = (token: string) =>
-      countQueries(floe, () => floe.auth.identify({ authorization: `Bearer ${token}` }));
+      countQueries(floe, () => floe.auth.identify({ method: "GET", headers: { authorization: `Bearer ${token}` } }));
     expect(await identify(seller.key)).toMatchObject([{ kind: "key" }, 1]);
     expect(await identify(seller.session)).toMatchObject([{ kind: "user" }, 1]);
   });

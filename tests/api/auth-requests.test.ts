@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => floe.close());
 
 describe("who a request is", () => {
-  const identify = (headers: Record<string, string>) => floe.auth.identify(headers);
+  const identify = (headers: Record<string, string>) => floe.auth.identify({ method: "GET", headers });
   const counted = async (headers: Record<string, string>) => {
     floe.queries.length = 0;
     const identity = await identify(headers);

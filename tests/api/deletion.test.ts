@@ -36,7 +36,8 @@ const sold = async (one: Owner) =>
   sell(floe, { client: await clientOf(one), organization_id: one.organizationId } as never);
 const exists = async (table: typeof user | typeof organization, id: string) =>
   (await floe.deps.db.select({ id: table.id }).from(table).where(eq(table.id, id))).length === 1;
-const isGood = async (token: string) => (await floe.auth.identify({ authorization: `Bearer ${token}` })).kind;
+const isGood = async (token: string) =>
+  (await floe.auth.identify({ method: "GET", headers: { authorization: `Bearer ${token}` } })).kind;
 const told = (subject_id: string) =>
   floe.deps.db
     .select({ action: auditLog.action, by: auditLog.user_id })
@@ -243,7 +244,7 @@ describe("an organization", () => {
       expect(await floe.deps.db.select().from(table).where(eq(table.organization_id, one.organizationId))).toEqual([]);
     expect(await floe.deps.db.select().from(apikey).where(eq(apikey.organizationId, one.organizationId))).toEqual([]);
     for (const as of [one, other]) {
-      const identity = await floe.auth.identify({ authorization: `Bearer ${as.session}` });
+      const identity = await floe.auth.identify({ method: "GET", headers: { authorization: `Bearer ${as.session}` } });
       expect(identity).toMatchObject({ kind: "user", active_organization_id: null, memberships: [] });
       expect((await call(as, "GET", "/organization/get-full-organization")).text).toBe("null");
     }

@@ -72,7 +72,7 @@ describe("the states of an invitation (product.md 4)", () => {
       200,
       { invitation: { id, status: "accepted" }, member: { organizationId, userId: guest.user_id, role: "admin" } },
     ]);
-    const identity = await floe.auth.identify({ authorization: `Bearer ${guest.session}` });
+    const identity = await floe.auth.identify({ method: "GET", headers: { authorization: `Bearer ${guest.session}` } });
     expect(identity).toMatchObject({ active_organization_id: organizationId, memberships: [{ role: "admin" }] });
     for (const again of [accept(guest, id), reject(guest, id), cancel(owner, id)]) {
       const { status, json } = await again;

@@ -172,7 +172,10 @@ describe("the end of a membership", () => {
 
     const removed = await remove(owner, helper.memberId);
     expect([removed.status, removed.json]).toMatchObject([200, { member: { id: helper.memberId, role: "member" } }]);
-    const identity = await floe.auth.identify({ authorization: `Bearer ${helper.session}` });
+    const identity = await floe.auth.identify({
+      method: "GET",
+      headers: { authorization: `Bearer ${helper.session}` },
+    });
     expect(identity).toMatchObject({ kind: "user", active_organization_id: null, memberships: [] });
     const [kept] = await floe.deps.db.select().from(session).where(eq(session.userId, helper.user_id));
     expect(kept).toMatchObject({ activeOrganizationId: null, activeTeamId: null });

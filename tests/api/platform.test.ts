@@ -44,7 +44,8 @@ beforeAll(async () => {
 afterAll(() => floe.close());
 
 const setRole = (one: Person, role: string) => floe.deps.db.update(user).set({ role }).where(eq(user.id, one.user_id));
-const kindOf = async (token: string) => (await floe.auth.identify({ authorization: `Bearer ${token}` })).kind;
+const kindOf = async (token: string) =>
+  (await floe.auth.identify({ method: "GET", headers: { authorization: `Bearer ${token}` } })).kind;
 const signIn = ({ email, password }: Person) => call(null, "POST", "/sign-in/email", { email, password });
 
 /** Section 6, row by row: the permission, a call that needs it, and what it answers to who lacks it. */

@@ -224,7 +224,7 @@ describe("roles of one's own", () => {
 });
 
 async function membershipsOf(one: Person) {
-  const identity = await floe.auth.identify({ authorization: `Bearer ${one.session}` });
+  const identity = await floe.auth.identify({ method: "GET", headers: { authorization: `Bearer ${one.session}` } });
   return identity.kind === "user" ? identity.memberships : [];
 }
 

@@ -103,6 +103,13 @@ describe("a page that is not ours", () => {
       ["sec-fetch-site", "same-site"],
     ];
     for (const header of foreign) expect((await get(Object.fromEntries([header]))).status).toBe(401);
+    // What changes something says that it comes from a page of ours; a browser always does.
+    const change = (headers: Record<string, string>) =>
+      floe.request("POST", "/v1/products/", { body: {}, headers: { cookie, ...headers } });
+    for (const header of [...foreign, ["x-nothing", "said"]])
+      expect((await change(Object.fromEntries([header]))).status).toBe(401);
+    expect((await change({ origin: floe.url })).status).toBe(422);
+    expect((await change({ "sec-fetch-site": "same-origin" })).status).toBe(422);
   });
 
   test("starts no checkout in a person's name", async () => {

@@ -10,7 +10,7 @@ export const listOrigins = ({ url, loopback, PORT }: Config): string[] =>
 
 /** A provider posts its answer from a page of its own; a device is no page. */
 const open_to_others = /^\/api\/auth\/(callback\/|device\/(code|token)$)/;
-const reading = new Set(["GET", "HEAD", "OPTIONS"]);
+export const reading: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
 
 const isUrl = (text: string): boolean => URL.canParse(text) && new URL(text).origin !== "null";
 

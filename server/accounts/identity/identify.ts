@@ -7,7 +7,7 @@ import { openSignedText } from "../../lib/secrets.ts";
 import { viewer_prefix } from "../../lib/viewers.ts";
 import { organization } from "../../organizations/tables.ts";
 import { listScopeNames } from "../device/protocol.ts";
-import { listOrigins } from "../http/origins.ts";
+import { listOrigins, reading } from "../http/origins.ts";
 import { createKeyIdentifier } from "../keys/identify.ts";
 import { hashSecret } from "../storage.ts";
 import { member, session, user } from "../tables.ts";
@@ -31,10 +31,11 @@ const bearerOf = (headers: IncomingHttpHeaders): string | undefined => {
  * The session token of a signed cookie, when its signature is ours. A browser sends it along for any page, so it counts
  * only when the page is one of ours.
  */
-function cookieToken(headers: IncomingHttpHeaders, config: Config, origins: string[]): string | undefined {
+function cookieToken({ method, headers }: Shown, config: Config, origins: string[]): string | undefined {
   const { origin } = headers;
-  // Browsers send no origin with what only reads; they say there in other words whether it comes from elsewhere.
-  const site = headers["sec-fetch-site"] ?? "none";
+  // Browsers send no origin with what only reads; they say there in other words whether it comes from elsewhere. What
+  // changes something says where it comes from, or is of nobody.
+  const site = headers["sec-fetch-site"] ?? (reading.has(method) ? "none" : undefined);
   if (origin === undefined ? site !== "none" && site !== "same-origin" : !origins.includes(origin)) return undefined;
   const wanted = getCookieName(config, "session_token");
   for (const [name, value] of parseCookies(headers.cookie)) {
@@ -44,16 +45,19 @@ function cookieToken(headers: IncomingHttpHeaders, config: Config, origins: stri
   return undefined;
 }
 
+/** What a browser tells of a request beside its body. */
+type Shown = { method: string; headers: IncomingHttpHeaders };
+
 /** What a request shows to say who it is: a token that it names, or the session of its cookie, known to be signed by us. */
 export type Credential = { from: "header" | "cookie"; text: string };
 
 export type Identifier = {
   /** What there is to ask about, without asking. */
-  credentialOf(headers: IncomingHttpHeaders): Credential | undefined;
+  credentialOf(request: Shown): Credential | undefined;
   /** Who that is, in one query. */
   whoIs(credential: Credential | undefined): Promise<Identity>;
   /** Both. */
-  identify(headers: IncomingHttpHeaders): Promise<Identity>;
+  identify(request: Shown): Promise<Identity>;
   /** Write down which keys were used since the last time. */
   flush(): Promise<void>;
   stop(): Promise<void>;
@@ -111,10 +115,11 @@ export function createIdentifier(deps: Deps, identifyCustomer: IdentifyCustomer)
     };
   }
 
-  function credentialOf(headers: IncomingHttpHeaders): Credential | undefined {
+  function credentialOf(request: Shown): Credential | undefined {
+    const { headers } = request;
     const bearer = bearerOf(headers) ?? (typeof headers["x-api-key"] === "string" ? headers["x-api-key"] : undefined);
     if (bearer !== undefined) return { from: "header", text: bearer };
-    const token = cookieToken(headers, deps.config, origins);
+    const token = cookieToken(request, deps.config, origins);
     return token === undefined ? undefined : { from: "cookie", text: token };
   }
 
@@ -140,7 +145,7 @@ export function createIdentifier(deps: Deps, identifyCustomer: IdentifyCustomer)
   return {
     credentialOf,
     whoIs,
-    identify: (headers) => whoIs(credentialOf(headers)),
+    identify: (request) => whoIs(credentialOf(request)),
     flush: keys.flush,
     async stop() {
       clearInterval(timer);
