@@ -1,5 +1,6 @@
 /** Calls to the server: who asks, for which organization, and when to try again. */
 import { formatUrl } from "../shared/client.ts";
+import { findNextStep } from "../shared/next-steps.ts";
 import { type Call, type Context, otherKey, refuseSignedOut } from "./context.ts";
 import { Fault, getFaultKind } from "./fault.ts";
 import { type Answer, send, Unreachable } from "./http.ts";
@@ -36,7 +37,7 @@ export async function getAuthHeaders(
 }
 
 type Body = { error?: unknown; detail?: unknown; message?: unknown; error_description?: unknown; code?: unknown };
-type Place = { loc?: (string | number)[]; msg?: string };
+type Place = { loc?: (string | number)[]; msg?: string; type?: string };
 
 const flagOf = (loc: (string | number)[]): string => {
   const [where, ...path] = loc;
@@ -68,11 +69,19 @@ export function readFault(answer: Answer, server: string): Fault {
   if (Array.isArray(body.detail)) {
     const other = (body.detail as Place[]).find(({ loc = [] }) => loc.join(".") === "header.polar-organization");
     if (other) return new Fault("usage", `--org (FLOE_ORG) is refused: ${other.msg}`, { ...parts, hint: otherKey });
+    const step = (body.detail as Place[])
+      .map(({ type = "" }) => findNextStep(type))
+      .find((found) => found !== undefined);
     const faults = (body.detail as Place[]).map((one) => ({ flag: flagOf(one.loc ?? []), message: one.msg ?? "" }));
     return new Fault(
       kind,
       faults.length === 1 ? "the server does not accept one value" : "the server does not accept some values",
-      { ...parts, faults, places: (body.detail as Place[]).map(({ loc = [], msg = "" }) => ({ loc, msg })) },
+      {
+        ...parts,
+        ...(step && { hint: `Run: \`${step}\`` }),
+        faults,
+        places: (body.detail as Place[]).map(({ loc = [], msg = "" }) => ({ loc, msg })),
+      },
     );
   }
   if (status >= 300 && status < 400) {

@@ -10,7 +10,7 @@ import { placeInFile } from "../../shared/catalog/places.ts";
 import { type Current, type Plan, planCatalog, type Step, stepBody } from "../../shared/catalog/plan.ts";
 import type { Operation } from "../../shared/contract.ts";
 import { ApiError } from "../../shared/errors.ts";
-import { nextSteps } from "../../shared/next-steps.ts";
+import { findNextStep } from "../../shared/next-steps.ts";
 import { type Ctx, requireOrganization, type Tx } from "../lib/context.ts";
 import { joinTransaction, transact } from "../lib/unit-of-work.ts";
 import { readFaults } from "../lib/validation-errors.ts";
@@ -70,7 +70,7 @@ async function issuesOf(work: () => Promise<void>): Promise<Issue[]> {
     const { detail } = error;
     if (typeof detail === "string") return [{ code: "refused", path: "", message: detail }];
     return detail.map(({ loc, msg, type }) => {
-      const hint = nextSteps[type];
+      const hint = findNextStep(type);
       return { code: "refused", path: loc.slice(2).join("."), message: msg, ...(hint && { hint }) };
     });
   }

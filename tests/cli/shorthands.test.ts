@@ -401,6 +401,11 @@ describe("a shop built by names alone, on a real floe", () => {
   };
 
   test("meter, benefits, fields, products, discount, link", async () => {
+    const seats = ["products", "create", "--name", "Team", "--seats", "1-9:9.00"];
+    // What is off is said with the command that switches it on.
+    expect((await tell(...seats)).err).toContain(
+      "not enabled for this organization.\n  Run: floe organization update --feature-settings seat_based_pricing_enabled=true\n",
+    );
     await made("organization", "update", "--feature-settings", "seat_based_pricing_enabled=true");
     await made("meters", "create", "--name", "API calls", "--filter", "name eq api_call", "--aggregation", "sum n");
     await made("benefits", "create", "--description", "The key", "--prefix", "ACME", "--activations", "3");
