@@ -117,7 +117,7 @@ function waitFor(attempt: number, safe: boolean, result: Answer | Unreachable): 
 }
 
 /** Make a call and answer the parsed body and the headers. Throws a Fault for anything that is not a success. */
-export async function call(context: Context, made: Call): Promise<{ status: number; body: unknown }> {
+export async function call(context: Context, made: Call): Promise<{ status: number; body: unknown; now?: number }> {
   const { server, timeoutMs } = context.settings();
   const auth = made.auth === false ? {} : await getAuthHeaders(context, made.organization, made.token);
   const key =
@@ -158,7 +158,8 @@ export async function call(context: Context, made: Call): Promise<{ status: numb
           hint: "Is this the address of a floe server?",
         });
       }
-      return { status: result.status, body: parsed };
+      const now = Date.parse(String(result.headers["floe-now"]));
+      return { status: result.status, body: parsed, ...(Number.isNaN(now) ? {} : { now }) };
     }
     const wait = waitFor(attempt, safe, result);
     if (wait !== undefined) {

@@ -42,6 +42,8 @@ export type Context = {
   readonly json: boolean;
   settings(): Settings;
   call(made: Call): Promise<unknown>;
+  /** The time, in ms: of a sandbox whose clock was moved, as its last answer said. */
+  now(): number;
   /** The id of the organization to name in requests; undefined where the API key says it. */
   organization(): Promise<string | undefined>;
   /** Data, to stdout. */

@@ -25,11 +25,11 @@ function programOf(template: string): string {
 }
 
 /** One value in a line of a template. */
-function pieceOf(value: unknown): string {
+function pieceOf(value: unknown, now: number): string {
   if (value === null) return "";
   if (typeof value === "string") return value;
   const { floe_money, floe_ago } = value as { floe_money?: [unknown, unknown]; floe_ago?: unknown };
-  if (floe_ago !== undefined) return typeof floe_ago === "string" ? formatRelativeTime(floe_ago) : "";
+  if (floe_ago !== undefined) return typeof floe_ago === "string" ? formatRelativeTime(floe_ago, now) : "";
   if (!floe_money) return JSON.stringify(value);
   const [amount, currency] = floe_money;
   if (amount === null) return "";
@@ -40,11 +40,13 @@ function pieceOf(value: unknown): string {
   return formatMoney(amount, currency);
 }
 
-const lineOf = (pieces: unknown[]): string =>
-  pieces.map((piece) => (Array.isArray(piece) ? piece.map(pieceOf).join(", ") : String(piece))).join("");
+const lineOf = (pieces: unknown[], now: number): string =>
+  pieces
+    .map((piece) => (Array.isArray(piece) ? piece.map((one) => pieceOf(one, now)).join(", ") : String(piece)))
+    .join("");
 
-/** Make what is done to all that a command prints. A program that jq does not understand is a fault before anything is asked. */
-export async function makeFilter({ jq, template }: Globals, io: Io): Promise<(text: string) => string> {
+/** Make what is done to all that a command prints at a time. A program that jq does not understand is a fault before anything is asked. */
+export async function makeFilter({ jq, template }: Globals, io: Io): Promise<(text: string, now: number) => string> {
   const machine = await loadJq();
   const program = jq ?? programOf(template ?? "");
   const flag = jq === undefined ? "--template" : "--jq";
@@ -58,12 +60,12 @@ export async function makeFilter({ jq, template }: Globals, io: Io): Promise<(te
       hint: "The language: https://jqlang.org/manual/",
     });
   }
-  return (text) => {
+  return (text, now) => {
     const { stdout, stderr } = io.atOnce(() => machine.raw(text, program, ["-c"]));
     const answers = stdout.split("\n").filter(Boolean);
     const lines = answers.map((line) => {
       const value: unknown = JSON.parse(line);
-      if (jq === undefined) return seen(lineOf(value as unknown[]));
+      if (jq === undefined) return seen(lineOf(value as unknown[], now));
       if (typeof value === "string") return seen(value);
       return io.stdout.isTTY ? JSON.stringify(value, null, 2) : line;
     });

@@ -30,7 +30,7 @@ export function makeContext(
   manifest: Manifest,
   version: string,
   globals: Globals,
-  filter = (text: string): string => text,
+  filter = (text: string, _now: number): string => text,
 ): Context & { end(): Promise<void> } {
   const held: Held = [];
   const write = (to: "stdout" | "stderr", text: string): void => {
@@ -43,6 +43,7 @@ export function makeContext(
     else write("stdout", text);
   };
   let settings: Settings | undefined;
+  let ahead_ms = 0;
   let organization: Promise<string | undefined> | undefined;
   const context: Context = {
     io,
@@ -60,13 +61,18 @@ export function makeContext(
       }
       return settings;
     },
-    call: async (made) => (await atPlace(globals, call(context, made))).body,
+    call: async (made) => {
+      const { body, now } = await atPlace(globals, call(context, made));
+      if (now !== undefined) ahead_ms = now - Date.now();
+      return body;
+    },
+    now: () => Date.now() + ahead_ms,
     organization: () => {
       organization ??= atPlace(globals, findOrganization(context));
       return organization;
     },
-    print: (text) => write("stdout", filter(text)),
-    page: (text) => page(filter(text)),
+    print: (text) => write("stdout", filter(text, context.now())),
+    page: (text) => page(filter(text, context.now())),
     say: (text) => write("stderr", insertCommands(text, globals, context.paint.err().link)),
     debug: (text) => {
       if (globals.debug || io.env.FLOE_DEBUG) context.say(`${text}\n`);

@@ -236,7 +236,7 @@ export async function run(argv: string[], io: Io, manifest: Manifest, version: s
     helped += text;
   }, columns).version(version, "-V, --version", "print the version");
   root.addHelpText("afterAll", ({ command }) => describeBeneath(command, manifest, columns));
-  let filter: ((text: string) => string) | undefined;
+  let filter: Awaited<ReturnType<typeof import("./filter.ts").makeFilter>> | undefined;
   root.hook("preAction", async (_, command) => {
     given = globalsOf(command);
     if (given.jq !== undefined && given.template !== undefined)

@@ -4,6 +4,7 @@ import { formatMoney } from "../../shared/money.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { showOne } from "../resource/show.ts";
+import { wrap } from "../ui/table.ts";
 import { stripControls } from "../ui/theme.ts";
 
 type Add = (group: Command, contextOf: (command: Command) => Context) => void;
@@ -62,6 +63,8 @@ export const addDiff: Add = (group, contextOf) => {
 
 /** Of each kind; JSON has more. */
 const shown_max = 10;
+/** What goes on in a further line stands below what it belongs to. */
+const indent = "    ";
 const signs = { added: "+", removed: "-", changed: "~" } as const;
 
 function print(context: Context, { kind, added, removed, changed, totals, items }: Kind): void {
@@ -73,9 +76,14 @@ function print(context: Context, { kind, added, removed, changed, totals, items 
   );
   for (const { currency, before, after } of totals.filter((one) => one.before !== one.after))
     context.print(`  ${formatMoney(before, currency)} → ${formatMoney(after, currency)}\n`);
+  const room = Math.max(20, (context.io.stdout.columns ?? 80) - indent.length);
   for (const { change, id, text, fields } of items.slice(0, shown_max)) {
-    const what = fields.length > 0 ? ` ${paint.dim(fields.map(stripControls).join(", "))}` : "";
-    context.print(`  ${tones[change](signs[change])} ${stripControls(text) || stripControls(id)}${what}\n`);
+    const name = stripControls(text) || stripControls(id);
+    const what = fields.map(stripControls).join(", ");
+    const isOneLine = [...name].length + what.length < room;
+    const lines = [...wrap(name, room), ...wrap(what, room).map((line) => paint.dim(line))];
+    const said = what === "" ? wrap(name, room) : isOneLine ? [`${name} ${paint.dim(what)}`] : lines;
+    context.print(`  ${tones[change](signs[change])} ${said.join(`\n${indent}`)}\n`);
   }
   const more = added + removed + changed - Math.min(items.length, shown_max);
   if (more > 0) context.print(paint.dim(`  … and ${more} more\n`));

@@ -50,6 +50,11 @@ type Filling = { fill(context: Context, said: Record<string, unknown>): Promise<
 const fillings: Record<string, Record<string, () => Promise<Filling>>> = {
   meters: { quantities: () => import("../commands/meters-stretch.ts") },
 };
+/** What a list without a row says besides. */
+const nones: Record<string, string> = {
+  "sandbox mails":
+    "There are none. Kept is what a store made as a sandbox writes; a developer's own server shows the rest: `floe open mail`\n",
+};
 /** Of these lists no more than so many rows are counted. */
 const countedTo: Record<string, number> = { events: 10_000 };
 
@@ -147,7 +152,9 @@ async function runOperation(
   if (op.list) {
     // Nothing at all, and not merely nothing that the filters let through.
     const first = Object.keys(query).length === 0 ? group.operations.find(({ name }) => name === "create") : undefined;
-    const none = first ? `There are none yet. Make one: \`floe ${group.name} create\`\n` : "There are none.\n";
+    const none = first
+      ? `There are none yet. Make one: \`floe ${group.name} create\`\n`
+      : (nones[`${group.name} ${op.name}`] ?? "There are none.\n");
     const most = countedTo[group.name] ?? Number.POSITIVE_INFINITY;
     return list(context, op, params, query, options, { columns, none, most, ...(fields && { fields }) });
   }

@@ -59,7 +59,7 @@ export function showList(
 ): void {
   if (context.json) context.page(json(fields ? rows.map((row) => pick(row, fields)) : rows));
   else if (rows.length === 0) context.say(none);
-  else context.page(renderTable(rows, columns, context.paint.out(), context.io.stdout.columns ?? 80));
+  else context.page(renderTable(rows, columns, context.paint.out(), context.io.stdout.columns ?? 80, context.now()));
 }
 
 /** Rows as one line each, to be picked from. */
@@ -132,6 +132,6 @@ export function showWritten(context: Context, row: unknown, written: Written, fi
   );
   const withUrl = typeof url === "string" && !columns.some((column) => column.startsWith("url")) ? ["url"] : [];
   const { columns: terminal = 80 } = context.io.stdout;
-  context.print(renderFields(row, [...columns, ...withUrl], context.paint.out(), terminal));
+  context.print(renderFields(row, [...columns, ...withUrl], context.paint.out(), terminal, context.now()));
   if (next && verb === "create" && called) context.say(`Next: ${completeNamedCommand(next, String(called))}\n`);
 }

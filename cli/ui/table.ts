@@ -31,9 +31,9 @@ const units: [ms: number, unit: string, most: number][] = [
   [24 * 60 * minute_ms, "d", 30],
 ];
 
-/** How long ago an instant was, or how far it is; the day, where that says more. */
-export function formatRelativeTime(text: string): string {
-  const away = Date.now() - new Date(text).getTime();
+/** How long ago an instant was at a time, or how far it is; the day, where that says more. */
+export function formatRelativeTime(text: string, now: number): string {
+  const away = now - new Date(text).getTime();
   if (Number.isNaN(away)) return text;
   const far = Math.abs(away);
   if (far < minute_ms) return away < 0 ? "in a moment" : "just now";
@@ -84,7 +84,7 @@ function takenOff(basis_points: unknown, row: unknown): string {
 const looksLikeTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
 
 /** One value as a person reads it. `row` is where it stands: its currency is there. */
-function humanize(value: unknown, kind: string | undefined, row: unknown): string {
+function humanize(value: unknown, kind: string | undefined, row: unknown, now = Date.now()): string {
   if (kind === "off") return takenOff(value, row);
   if (value === null || value === undefined) return "";
   if (kind === "money") return money(value, at(row, "currency") ?? at(row, "price_currency"));
@@ -98,7 +98,7 @@ function humanize(value: unknown, kind: string | undefined, row: unknown): strin
     return value === "repeating" ? `${String(at(row, "duration_in_months"))} months` : String(value);
   if (kind === "flag") return value === true ? "yes" : value === false ? "no" : String(value);
   if (typeof value === "boolean") return value ? "yes" : "no";
-  if (kind === "date") return formatRelativeTime(String(value));
+  if (kind === "date") return formatRelativeTime(String(value), now);
   if (typeof value === "string" && looksLikeTime.test(value)) return formatLocalTime(value);
   if (Array.isArray(value))
     return value.map((one) => (isRow(one) ? called(one) : stripControls(String(one)))).join(", ");
@@ -220,12 +220,18 @@ const leastWidth = (kind: string | undefined): number => (kind === "price" ? 14 
  * Rows in columns that fit the terminal. What a row is called, or its id where it has no name, stays whole, since it is
  * typed. First long texts are cut, then the last columns are left out.
  */
-export function renderTable(rows: unknown[], columns: string[], paint: Paint, terminal: number): string {
+export function renderTable(
+  rows: unknown[],
+  columns: string[],
+  paint: Paint,
+  terminal: number,
+  now = Date.now(),
+): string {
   const parsed = columns.map((column) => {
     const [path = "", kind] = column.split(":");
     return { path, kind, title: title(path), right: kind === "money" || kind === "units" };
   });
-  const cells = rows.map((row) => parsed.map(({ path, kind }) => humanize(at(row, path), kind, row)));
+  const cells = rows.map((row) => parsed.map(({ path, kind }) => humanize(at(row, path), kind, row, now)));
   // A column in which no row has anything would only take room.
   const shown = parsed.map((_, index) => index).filter((index) => index < 2 || cells.some((line) => line[index]));
   const widths = parsed.map(({ title: head }, index) =>
@@ -287,10 +293,10 @@ export function wrap(text: string, width: number): string[] {
 }
 
 /** Some fields of one object, as columns name them, each on a line. */
-export function renderFields(row: unknown, columns: string[], paint: Paint, terminal: number): string {
+export function renderFields(row: unknown, columns: string[], paint: Paint, terminal: number, now: number): string {
   const lines = columns.flatMap((column): [string, string][] => {
     const [path = "", kind] = column.split(":");
-    const text = humanize(at(row, path), kind, row);
+    const text = humanize(at(row, path), kind, row, now);
     return text === "" ? [] : [[title(path).toLowerCase(), toned(text, kind, paint)]];
   });
   return inColumns(lines, paint, terminal);

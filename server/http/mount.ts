@@ -129,6 +129,8 @@ async function answerAs(
 ) {
   const { op } = named;
   const ctx = createRequestContext(deps, request, actor);
+  // How long ago something was is to be said by the clock that dated it.
+  if (actor.clock_offset_ms !== 0) reply.header("Floe-Now", ctx.clock.now().toISOString());
   const handle = (inner: Ctx) => handler(inner, input as never);
   const work = async (inner: Ctx) => {
     const result = await (isAudited(op, actor) ? runWithEntry(inner, request, named, input, handle) : handle(inner));

@@ -106,6 +106,15 @@ describe("a sandbox", () => {
     expect(charged).toEqual([live.organization_id]);
   });
 
+  test("says with its answers what time it is there, and others do not", async () => {
+    const sandbox = await openSandbox();
+    const ask = async (token: string) => (await floe.request("GET", "/v1/orders/", { token })).headers["floe-now"];
+    expect(await ask(sandbox.key)).toBeUndefined();
+    const to = at(now() + 40 * day_ms);
+    expect((await advance(sandbox, { to })).status).toBe(200);
+    expect([await ask(sandbox.key), await ask(live.key)]).toEqual([to, undefined]);
+  });
+
   test("keeps its mail, which nobody is sent and no other seller sees", async () => {
     const sandbox = await openSandbox();
     const checkout = await open(sandbox);

@@ -2,7 +2,8 @@ import { beforeEach, expect, test } from "vitest";
 import { floe, type Received, standIn } from "./support.ts";
 
 let answers: object[] = [];
-const server = await standIn(() => ({ json: answers.length > 1 ? answers.shift() : answers[0] }));
+let headers: Record<string, string> = {};
+const server = await standIn(() => ({ json: answers.length > 1 ? answers.shift() : answers[0], headers }));
 const env = { FLOE_SERVER: server.url, FLOE_API_KEY: "floe_key" };
 const entry = (day: number) => ({
   at: `2027-01-0${day}T09:00:00.000Z`,
@@ -18,6 +19,7 @@ const bodies = () => server.received.map(({ body }: Received) => body);
 
 beforeEach(() => {
   server.received.length = 0;
+  headers = {};
   answers = [half, whole];
 });
 
@@ -74,6 +76,21 @@ test("sandbox save says what it has, and diff what is different, with the money"
   expect(shown.out).toBe(
     "orders  2 added, 1 changed\n  $19.00 → $57.00\n  + Pro\ufffd[2J\n  ~ Old status\n  … and 1 more\n",
   );
+  const long = {
+    id: "o3",
+    change: "changed",
+    text: "Pro ".repeat(20).trim(),
+    fields: ["total_amount", "refunded_amount"],
+  };
+  answers = [{ from: "start", to: "end", kinds: [{ ...orders, added: 0, totals: [], items: [long] }] }];
+  const wrapped = await floe(["sandbox", "diff", "start", "end"], {
+    env: { ...env, NO_COLOR: "1" },
+    columns: 80,
+    tty: true,
+  });
+  expect(wrapped.out).toBe(
+    `orders  1 changed\n  ~ ${"Pro ".repeat(19).trim()}\n    Pro\n    total_amount, refunded_amount\n`,
+  );
   answers = [{ from: "start", to: "now", kinds: [] }];
   const same = await floe(["sandbox", "diff", "start"], { env, tty: true });
   expect(same.err).toBe("They are the same.\n");
@@ -85,4 +102,20 @@ test("what happened last is drawn before time stands still, also where one answe
   expect(code).toBe(0);
   expect(err).toContain("Order paid: Pro 3");
   expect(err).toContain("It is 2027-02-01 00:00:00 UTC.");
+});
+
+test("how long ago something was goes by the clock of the sandbox that answers", async () => {
+  const created_at = "2031-05-01T09:00:00.000Z";
+  answers = [{ items: [{ name: "start", rows: 41, created_at }], pagination: { total_count: 1, max_page: 1 } }];
+  headers = { "floe-now": "2031-05-01T12:30:00.000Z" };
+  const listed = await floe(["sandbox", "list"], { env: { ...env, NO_COLOR: "1" }, tty: true });
+  expect(listed.out).toContain("3 h ago");
+  const made = ["api", "/v1/orders/", "--template", `{{"${created_at}" | ago}}`];
+  expect((await floe(made, { env })).out).toBe("3 h ago\n");
+});
+
+test("where there are no mails of a sandbox, it says where those of other stores are", async () => {
+  answers = [{ items: [], pagination: { total_count: 0, max_page: 0 } }];
+  const { err } = await floe(["sandbox", "mails"], { env: { ...env, NO_COLOR: "1" }, tty: true });
+  expect(err).toMatch(/^There are none\. .*floe open mail/);
 });
