@@ -24,6 +24,7 @@ const tampering = ["tests/api/tampering.test.ts"];
 const expiring = ["tests/scenarios/card-expiring.test.ts"];
 const rehearsing = ["tests/cli/rehearsal.test.ts"];
 const viewing = ["tests/api/metrics.test.ts"];
+const histories = ["tests/scenarios/grants-histories.test.ts"];
 const outside = ["tests/scenarios/grants-outside.test.ts"];
 const team = ["tests/scenarios/tour-team.test.ts"];
 const people = ["tests/api/customer-members.test.ts"];
@@ -221,6 +222,22 @@ export const faults = {
     ["found-charge", "server/processors/stripe.ts", "if (intent.metadata.payment_id === payment_id) return intent;", "void [intent, payment_id];", ...killed],
     ["found-setup", "server/processors/stripe.ts", "if (setup.metadata?.setup_id === setup_id) return setup;", "void [setup, setup_id];", ...killed],
     ["one-customer", "server/processors/stripe.ts", "{ idempotencyKey: `customer_${id}_${words}` },", "{},", ...killed],
+  ],
+  grants: [
+    ["past-due", "server/grants/rules.ts", "(grace_end !== null && now < grace_end);", "grace_end !== null;", ...histories],
+    ["recovers", "server/subscriptions/billing.ts", "if (row.status !== aggregate.row.status || row.product_id", "if (row.product_id", ...histories],
+    ["benefit-gone", "server/reactions.ts", "detachBenefit(tx, benefit), followBenefit)", "detachBenefit(tx, benefit))", ...histories],
+    ["orders-gone", "server/grants/store.ts", "const column = isOrders ? benefitGrants.order_id : benefitGrants.subscription_id;", "const column = benefitGrants.subscription_id;", ...histories],
+    ["customer-gone", "server/grants/rules.ts", "holder.customer.deleted_at !== null", 'holder.customer.id === ""', ...histories],
+    ["seat-pending", "server/grants/store.ts", "and s.status = 'claimed' and", "and s.status <> 'revoked' and", ...seating],
+    ["payer-has", "server/grants/store.ts", "seats === null ? [{ customer, member: null }] : seated", "[{ customer, member: null }, ...seated]", ...histories],
+    ["revoked-twice", "server/grants/rules.ts", "!isWanted(key) && one.row.revoked_at === null", "!isWanted(key)", ...histories],
+    ["granted-twice", "server/grants/rules.ts", "row !== null && row.revoked_at === null ? []", "row !== null && row.id === benefit.id ? []", ...histories],
+    ["key-shared", "server/grants/kinds/license-keys.ts", "  isRevokedAlone: true,\n", "", ...histories],
+    ["key-back", "server/license-keys/service.ts", 'had.status === "revoked" ? "granted" : had.status', "had.status", ...histories],
+    ["money-alone", "server/grants/store.ts", "and r.revoke_benefits and r.is_announced", "and r.is_announced", ...histories],
+    ["new-plan", "server/subscriptions/billing.ts", "|| row.product_id !== aggregate.row.product_id)", ")", ...histories],
+    ["key-renamed", "server/reactions.ts", "  answer(keyReplaced, followReplacedKey),\n", "", "tests/api/license-keys.test.ts"],
   ],
   holdings: [
     ["shared", "server/grants/outside.ts", "if (wanted !== null || access.asked === null) return void", "if (access.asked === null) return void", ...outside],

@@ -1,4 +1,8 @@
+import { execFileSync } from "node:child_process";
 import { createPublicKey, verify } from "node:crypto";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { asc, eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { events } from "../../server/lib/tables.ts";
@@ -265,6 +269,37 @@ describe("a lease", () => {
     const { call: elsewhere } = await buyKey(floe, await floe.seller());
     expect(((await elsewhere("lease")).json as unknown as { public_key: string }).public_key).not.toBe(public_key);
   });
+});
+
+test("the example of the documentation checks a lease without network, and refuses what was bent, is over, or where the clock was set back", async () => {
+  const { call } = await buyKey(floe, await floe.seller(), { activations: { limit: 1, enable_customer_admin: true } });
+  const activation_id = (await call("activate", { label: "Desk" })).json?.id ?? "";
+  const leaseOf = async (body: object) =>
+    (await call("lease", body)).json as unknown as { lease: string; public_key: string };
+  const { lease, public_key } = await leaseOf({ seconds: 3600 });
+  const { lease: of_desk } = await leaseOf({ seconds: 3600, activation_id });
+  const [, example = ""] = /```js\n([\s\S]*?)```/.exec(readFileSync("docs/benefits.md", "utf8")) ?? [];
+  const folder = mkdtempSync(join(tmpdir(), "floe-lease-"));
+  try {
+    writeFileSync(join(folder, "check.mjs"), example);
+    const checks = (...argv: string[]) =>
+      execFileSync(process.execPath, ["check.mjs", ...argv], {
+        ...{ cwd: folder, encoding: "utf8" },
+        env: { ...process.env, LEASE_KEY: public_key },
+      }).trim();
+    expect([checks(lease), checks(of_desk, activation_id)]).toEqual(["good", "good"]);
+    // One that is of a desk is good there alone, and what was written by others nowhere.
+    expect([checks(of_desk), checks(lease, activation_id)]).toEqual(["refused", "refused"]);
+    expect(checks(lease.replace(/^./, (first) => (first === "e" ? "f" : "e")))).toBe("refused");
+    const now = Math.trunc(Date.now() / 1000);
+    writeFileSync(join(folder, ".lease-time"), String(now + 1000));
+    expect(checks(lease)).toBe("refused");
+    // A clock that is a little behind is fine, and the later time stays known.
+    writeFileSync(join(folder, ".lease-time"), String(now + 100));
+    expect([checks(lease), readFileSync(join(folder, ".lease-time"), "utf8")]).toEqual(["good", String(now + 100)]);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 });
 
 test("the limits of a key hold while a hundred ask at once", async () => {

@@ -95,6 +95,13 @@ test("another plan is seen with its price before it is charged; a subscription i
   const dialog = page.getByRole("dialog");
   await dialog.getByText("Then US$49.00 a month.").waitFor();
   await picture("plan");
+  // On a telephone a name is no column of letters beside a long price.
+  await page.setViewportSize({ width: 320, height: 640 });
+  const names = await dialog
+    .locator(".offer")
+    .evaluateAll((all) => all.map((one) => one.getBoundingClientRect().width));
+  expect(Math.min(...names)).toBeGreaterThan(100);
+  await page.setViewportSize({ width: 1280, height: 800 });
   const { charge } = await shop.previews(id, { product_id: atlas });
   const due = (charge?.due_amount ?? 0) / 100;
   expect(due).toBeGreaterThan(0);
@@ -319,9 +326,14 @@ test("a license key, a file and a note are there to be taken; a place where a ke
   await mine.getByRole("button", { name: /^Replace: / }).click();
   await question.getByRole("button", { name: "Replace" }).click();
   await mine.getByText(key).waitFor({ state: "detached" });
-  const [{ key: second } = { key: "" }] = (await client.licenseKeys.list({ query: {} })).items;
+  const [{ key: second, id: key_id } = { key: "", id: "" }] = (await client.licenseKeys.list({ query: {} })).items;
   expect(second).not.toBe(key);
   await mine.getByText(second).waitFor();
+  // One that was replaced elsewhere is seen here at once (CUP-25).
+  await question.waitFor({ state: "detached" });
+  const { key: third } = await client.licenseKeys.rotate({ params: { id: key_id } });
+  await mine.getByText(third).waitFor();
+  expect(await mine.getByText(second).count()).toBe(0);
   const [download] = await Promise.all([
     page.waitForEvent("download"),
     mine.getByRole("link", { name: /Download/ }).click(),

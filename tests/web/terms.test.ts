@@ -2,6 +2,9 @@
 import { describe, expect, test } from "vitest";
 import { computeAccent } from "../../web/accent.ts";
 import { computeLevels, getLimits } from "../../web/portal/levels.ts";
+import { words as german_portal } from "../../web/portal/words/de.ts";
+import { words as english_portal } from "../../web/portal/words/en.ts";
+import { words as french_portal } from "../../web/portal/words/fr.ts";
 import { loadSpeech } from "../../web/speech.tsx";
 import {
   describeButton,
@@ -204,4 +207,9 @@ describe("what use is held against, on the customer's own page", () => {
     const found = getLimits("m", credited, subscriptions as never);
     expect(found.map(({ units, cap }) => [units, cap?.amount ?? null])).toEqual(limits);
   });
+});
+
+test("who speaks to a customer's own place finds a button by the words on it, in every language", () => {
+  for (const words of [english_portal, german_portal, french_portal])
+    expect(words.deactivate("Desk")).toContain(words.deactivate_short);
 });

@@ -192,7 +192,9 @@ function Keys({ grant }: { grant: Grant }) {
   );
 }
 
-function One({ grant }: { grant: Grant }) {
+/** One thing that was given. What it brings is asked for anew with each version of it, such as when a key was replaced elsewhere. */
+function One({ grant, version }: { grant: Grant; version: string }) {
+  const { locale } = useSpeech();
   const words = usePortalWords();
   const { benefit, error } = grant;
   const platform = getPlatform(grant);
@@ -207,11 +209,22 @@ function One({ grant }: { grant: Grant }) {
           <Markdown text={note} />
         </div>
       )}
-      {grant.is_granted && benefit.type === "downloadables" && <Files benefit_id={grant.benefit_id} />}
-      {grant.is_granted && benefit.type === "license_keys" && <Keys grant={grant} />}
+      {grant.is_granted && benefit.type === "meter_credit" && (
+        <p className="soft">{words.credit(new Intl.NumberFormat(locale).format(benefit.properties.units))}</p>
+      )}
+      {grant.is_granted && benefit.type === "downloadables" && <Files key={version} benefit_id={grant.benefit_id} />}
+      {grant.is_granted && benefit.type === "license_keys" && <Keys key={version} grant={grant} />}
     </li>
   );
 }
+
+/** Changes with what becomes of the grants of a benefit. */
+const getVersion = (grants: readonly Grant[], benefit_id: string): string =>
+  JSON.stringify(
+    grants
+      .filter((one) => one.benefit_id === benefit_id)
+      .map(({ modified_at, properties }) => [modified_at, properties]),
+  );
 
 /** What was given with what a customer bought; once each, however often it was bought. */
 export function Benefits({ asked }: { asked: Asked<Grant[]> }) {
@@ -223,7 +236,7 @@ export function Benefits({ asked }: { asked: Asked<Grant[]> }) {
           <Returned />
           <ul className="stack bare">
             {[...new Map(grants.map((grant) => [grant.benefit_id, grant])).values()].map((grant) => (
-              <One key={grant.id} grant={grant} />
+              <One key={grant.id} grant={grant} version={getVersion(grants, grant.benefit_id)} />
             ))}
           </ul>
         </>

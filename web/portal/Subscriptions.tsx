@@ -113,6 +113,7 @@ function One({
           {subscription.seats !== null &&
             subscription.seats !== undefined &&
             `, ${speech.words.count_seats(subscription.seats)}`}
+          {subscription.prices.some(({ amount_type }) => amount_type === "metered_unit") && words.and_use}
         </p>
         {next && <p className="soft">{next}</p>}
       </div>

@@ -121,9 +121,11 @@ export const words: PortalWords = {
     `Sie bekommen einen anderen Schlüssel. Der auf ${key.slice(-6)} endet, gilt dann nirgends mehr; was und wo genutzt wurde, bleibt.`,
   key_until: (date) => `Gültig bis ${date}.`,
   key_uses: (used, limit) => `${used} von ${limit} Mal verwendet.`,
+  credit: (units: string) => `${units} sind enthalten.`,
+  and_use: ", dazu, was Sie nutzen",
   activations: (count, limit) =>
     limit ? `An ${count} von ${limit} Stellen in Gebrauch` : `An ${count} Stellen in Gebrauch`,
-  deactivate: (label) => `Auf ${label} nicht mehr verwenden`,
+  deactivate: (label) => `Beenden auf ${label}`,
   deactivate_short: "Beenden",
   grant_failed: "Das konnte noch nicht übergeben werden. Wir versuchen es von selbst wieder.",
   account: {

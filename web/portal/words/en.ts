@@ -120,6 +120,8 @@ export const words = {
     `You get another key. The one that ends in ${key.slice(-6)} stops working everywhere; what was used, and where, stays as it is.`,
   key_until: (date: string) => `Good until ${date}.`,
   key_uses: (used: string, limit: string) => `Used ${used} of ${limit} times.`,
+  credit: (units: string) => `${units} included.`,
+  and_use: ", and what you use",
   activations: (count: string, limit: string | undefined) =>
     limit ? `In use in ${count} of ${limit} places` : `In use in ${count} places`,
   deactivate: (label: string) => `Stop using it on ${label}`,

@@ -120,8 +120,10 @@ export const words: PortalWords = {
     `Vous recevez une autre clé. Celle qui finit par ${key.slice(-6)} ne vaut plus nulle part ; les utilisations et les endroits restent.`,
   key_until: (date) => `Valable jusqu’au ${date}.`,
   key_uses: (used, limit) => `Utilisée ${used} fois sur ${limit}.`,
+  credit: (units: string) => `${units} sont compris.`,
+  and_use: ", plus ce que vous utilisez",
   activations: (count, limit) => (limit ? `Utilisée à ${count} endroits sur ${limit}` : `Utilisée à ${count} endroits`),
-  deactivate: (label) => `Ne plus l’utiliser sur ${label}`,
+  deactivate: (label) => `Arrêter sur ${label}`,
   deactivate_short: "Arrêter",
   grant_failed: "Ceci n’a pas encore pu être remis. Nous réessayons de nous-mêmes.",
   account: {
