@@ -6,7 +6,8 @@ import { createId, getTimeOfId } from "../lib/ids.ts";
 import { giveWay } from "../lib/way.ts";
 import { type Became, countUse } from "../meters/counting.ts";
 import { findLandings } from "../meters/landing.ts";
-import { writeCountingLock } from "../meters/store.ts";
+import { MeterMoved } from "../meters/store.ts";
+import { findWindows, type Window } from "../meters/uses.ts";
 import { digestEvent, type EventRow, getStatus } from "./rules.ts";
 import * as store from "./store.ts";
 
@@ -42,7 +43,12 @@ export async function writeBatches(
   batches: readonly Batch[],
 ): Promise<(Ingested | Error)[]> {
   const all = batches.flatMap(({ events }) => events);
-  const named = await resolve(tx, ctx, organization_id, all);
+  const standing = await store.findStanding(tx, organization_id, {
+    ids: unique(all.map(({ customer_id }) => customer_id)),
+    external_ids: unique(all.map(({ external_customer_id }) => external_customer_id)),
+    keys: unique(all.map(({ external_id }) => external_id)),
+  });
+  const named = await resolve(tx, ctx, organization_id, all, standing);
   const parents = await findParents(tx, organization_id, all);
   const isHeavy = all.length > heavy_events;
   if (isHeavy) await giveWay();
@@ -62,24 +68,19 @@ export async function writeBatches(
     const ids = newcomers.map(({ id }) => id);
     await markFirstUse(tx, organization_id, ids, now);
   }
-  const known = await takeKeys(tx, organization_id, coming);
+  const { known, keys } = matchKeys(coming, standing.keys);
   const fresh = coming.filter((one) => !known.has(one));
   giveParents(coming, fresh, parents, known);
-  if (fresh.length > 0)
-    await store.insertEvents(
-      tx,
-      organization_id,
-      fresh.map(({ row }) => row),
-      namesOf(fresh),
-    );
   if (isHeavy) await giveWay();
-  const became = await countUse(
-    tx,
-    ctx,
-    organization_id,
-    fresh.map(({ row }) => row),
-    { isNew: true },
-  );
+  const rows = fresh.map(({ row }) => row);
+  const became = await countUse(tx, ctx, organization_id, rows, {
+    isNew: true,
+    standing,
+    async write(used) {
+      const { taken, moved, version } = await store.insertUse(tx, organization_id, rows, { keys, used });
+      if (taken < keys.length || moved || version !== standing.version) throw new MeterMoved();
+    },
+  });
   const repeated = coming.filter((one) => one.batch.isTold && known.get(one)?.digest === one.digest);
   const landed = await findLandings(
     tx,
@@ -120,22 +121,30 @@ const wasOf = ({ event, row }: Coming, key: store.Key | undefined) => {
 type Customers = { customerOf(event: EventCreate): store.Named | undefined };
 
 /** Whose events these are. External ids that nobody has are noted, so that whoever will have one finds the events. */
-async function resolve(tx: Tx, ctx: Ctx, organization_id: string, events: readonly EventCreate[]): Promise<Customers> {
-  const ids = unique(events.map(({ customer_id }) => customer_id));
-  const external_ids = unique(events.map(({ external_customer_id }) => external_customer_id));
-  // What is read of meters comes after the lock, and sees what whoever changed them has left.
-  const found = await store.findNamed(tx, organization_id, ids, external_ids, writeCountingLock(organization_id));
+async function resolve(
+  tx: Tx,
+  ctx: Ctx,
+  organization_id: string,
+  events: readonly EventCreate[],
+  standing: { customers: store.Named[]; windows: Window[] },
+): Promise<Customers> {
+  const found = standing.customers;
   const byExternal = new Map(found.map((one) => [one.external_id, one]));
-  const unknown = external_ids.filter((one) => !byExternal.has(one));
+  const unknown = unique(events.map(({ external_customer_id }) => external_customer_id)).filter(
+    (one) => !byExternal.has(one),
+  );
   if (unknown.length > 0) {
     const now = ctx.clock.now();
     const rows = unknown.map((external_customer_id) => ({ id: createId(now), external_customer_id }));
     await store.keepWaiting(tx, organization_id, rows);
     // One who has been made a moment ago has waited for nobody.
-    for (const one of await store.findNamed(tx, organization_id, [], unknown)) {
+    const newcomers = await store.findNamed(tx, organization_id, unknown);
+    for (const one of newcomers) {
       found.push(one);
       byExternal.set(one.external_id, one);
     }
+    const ids = newcomers.map(({ id }) => id);
+    standing.windows.push(...(await findWindows(tx, organization_id, ids)));
   }
   const byId = new Map(found.map((one) => [one.id, one]));
   return {
@@ -221,24 +230,27 @@ const rowOf = (event: EventCreate, organization_id: string, customer_id: string 
   metadata: event.metadata,
 });
 
-/** Take the external ids of events for ever. Answers those that came before, in these batches or ever, with what took them. */
-async function takeKeys(tx: Tx, organization_id: string, coming: readonly Coming[]): Promise<Map<Coming, store.Key>> {
-  const firsts = new Map<string, store.Key>();
-  const keyed = coming.filter(({ event }) => event.external_id);
-  for (const { event, row, digest } of keyed) {
-    const external_id = event.external_id ?? "";
-    if (!firsts.has(external_id)) firsts.set(external_id, { external_id, event_id: row.id, digest });
-  }
-  if (firsts.size === 0) return new Map();
-  const free = await store.takeKeys(tx, organization_id, [...firsts.values()]);
-  if (free < firsts.size)
-    for (const key of await store.findKeys(tx, organization_id, [...firsts.keys()])) firsts.set(key.external_id, key);
+/**
+ * Which events came before, in these batches or ever, with what took their external ids; and the external ids that are still to be
+ * taken.
+ */
+function matchKeys(coming: readonly Coming[], found: readonly store.Key[]) {
+  const firsts = new Map(found.map((key) => [key.external_id, key]));
+  const keys: store.Key[] = [];
   const known = new Map<Coming, store.Key>();
-  for (const one of keyed) {
-    const key = firsts.get(one.event.external_id ?? "");
-    if (key && key.event_id !== one.row.id) known.set(one, { ...key, digest: key.digest.replaceAll("-", "") });
+  for (const one of coming) {
+    const { event, row, digest } = one;
+    const { external_id } = event;
+    if (!external_id) continue;
+    const first = firsts.get(external_id);
+    if (first) known.set(one, { ...first, digest: first.digest.replaceAll("-", "") });
+    else {
+      const key = { external_id, event_id: row.id, digest };
+      firsts.set(external_id, key);
+      keys.push(key);
+    }
   }
-  return known;
+  return { known, keys };
 }
 
 /** Levels beyond this are one: nobody asks for them apart. */
@@ -272,14 +284,4 @@ function giveParents(
       Object.assign(row, { parent_id, depth });
     }
   }
-}
-
-/** How often each name is among the new events, and when. */
-function namesOf(fresh: readonly Coming[]): store.Seen[] {
-  return [...Map.groupBy(fresh, ({ row }) => row.name)].map(([name, some]) => {
-    const times = some.map(({ row }) => row.timestamp.getTime());
-    const [first, last] = [times.reduce((a, b) => Math.min(a, b)), times.reduce((a, b) => Math.max(a, b))];
-    const seen = { first_seen: new Date(first), last_seen: new Date(last) };
-    return { name, source: "user" as const, occurrences: some.length, ...seen };
-  });
 }

@@ -4,7 +4,8 @@ import { createId } from "../lib/ids.ts";
 import type { RowSweep, Sweep } from "../lib/sweeps.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { countUse } from "../meters/counting.ts";
-import { keepCounting } from "../meters/store.ts";
+import { findCounting, keepCounting } from "../meters/store.ts";
+import { findWindows } from "../meters/uses.ts";
 import * as store from "./store.ts";
 import { usageWaiting } from "./tables.ts";
 
@@ -27,13 +28,17 @@ export const attaching: RowSweep = {
       await keepCounting(tx, organization_id);
       const row = await store.lockWaiting(tx, organization_id, id);
       if (!row || row.due_at === null) return;
-      const [customer] = await store.findNamed(tx, organization_id, [], [row.external_customer_id]);
+      const [customer] = await store.findNamed(tx, organization_id, [row.external_customer_id]);
       if (!customer) return void (await store.putOffWaiting(tx, row));
       const owner = { customer_id: customer.id, attached_key: createId(deps.clock.now()) };
       const events = await store.attachEvents(tx, row, owner, attached_max);
       if (events.length > 0 && customer.first_user_event_at === null)
         await markFirstUse(tx, organization_id, [customer.id], deps.clock.now());
-      await countUse(tx, deps, organization_id, events, { isNew: false });
+      const standing = {
+        meters: await findCounting(tx, organization_id),
+        windows: await findWindows(tx, organization_id, [customer.id]),
+      };
+      await countUse(tx, deps, organization_id, events, { isNew: false, standing });
       if (events.length < attached_max) await store.forgetWaiting(tx, row);
     }),
 };

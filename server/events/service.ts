@@ -53,8 +53,7 @@ export async function noteMoved(
     },
     ...{ external_customer_id: null, external_id: null, parent_id: null, member_id: null, external_member_id: null },
   };
-  const seen = { occurrences: 1, first_seen: timestamp, last_seen: timestamp };
-  await store.insertEvents(tx, organization_id, [row], [{ name, source: "system", ...seen }]);
+  await store.insertEvents(tx, organization_id, [row]);
 }
 
 /** The events of the API. */

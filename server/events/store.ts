@@ -1,9 +1,10 @@
 import { and, eq, inArray, isNull, type SQL, sql } from "drizzle-orm";
-import { unionAll } from "drizzle-orm/pg-core";
 import { customers } from "../customers/tables.ts";
 import { writeArray } from "../lib/arrays.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { isAmong, type RowKey } from "../lib/rows.ts";
+import { isAmong, type RowKey, readRows } from "../lib/rows.ts";
+import { writeCounting, writeCountingLock } from "../meters/store.ts";
+import { writeWindows } from "../meters/uses.ts";
 import type { EventRow } from "./rules.ts";
 import { usageEvents, usageKeys, usageNames, usageWaiting } from "./tables.ts";
 
@@ -12,30 +13,51 @@ const listed = (values: SQL): SQL => sql`(select * from unnest(${values}))`;
 /** A customer whose events come: as they are found by what events name. */
 export type Named = { id: string; external_id: string | null; first_user_event_at: Date | null };
 
-/** The living customers that events name, by our ids or by the seller's own. A lock that is asked for first is taken with them. */
-export async function findNamed(
-  tx: Tx,
-  organization_id: string,
-  ids: readonly string[],
-  external_ids: readonly string[],
-  lock?: SQL,
-): Promise<Named[]> {
-  const first = lock && sql`(select ${lock}) is not null`;
-  const of = (where: SQL | undefined) =>
-    tx
-      .select({
-        id: customers.id,
-        external_id: customers.external_id,
-        first_user_event_at: customers.first_user_event_at,
-      })
-      .from(customers)
-      .where(and(isNull(customers.deleted_at), where));
-  // By both, so that each is looked up by itself, however many customers there are.
-  const byExternal = sql`(${customers.organization_id}, ${customers.external_id}) in
+const living = (where: SQL) => and(isNull(customers.deleted_at), where);
+// By both, so that each is looked up by itself, however many customers there are.
+const hasExternal = (organization_id: string, external_ids: readonly string[]): SQL =>
+  sql`(${customers.organization_id}, ${customers.external_id}) in
     (select ${organization_id}::text, unnest(${writeArray(external_ids, "text")}))`;
-  if (ids.length === 0) return of(and(first, byExternal));
-  const byId = of(and(first, isAmong(organization_id, customers.id, ids)));
-  return external_ids.length === 0 ? byId : unionAll(byId, of(byExternal));
+const namedColumns = {
+  id: customers.id,
+  external_id: customers.external_id,
+  first_user_event_at: customers.first_user_event_at,
+};
+
+/** The living customers who have these ids of the seller's own. */
+export const findNamed = (tx: Tx, organization_id: string, external_ids: readonly string[]): Promise<Named[]> =>
+  tx
+    .select(namedColumns)
+    .from(customers)
+    .where(living(hasExternal(organization_id, external_ids)));
+
+/** What events name: customers, by our ids or the seller's own, and external ids of events. */
+type Names = { ids: readonly string[]; external_ids: readonly string[]; keys: readonly string[] };
+
+/**
+ * All that events are held against, by one statement: the living customers that they name, how their meters stand, the meters that
+ * count, and which external ids of events are known. What meters count stays as it is from here on; `version` says what it was when
+ * they were read, as somebody may have changed it just before.
+ */
+export async function findStanding(tx: Tx, organization_id: string, { ids, external_ids, keys }: Names) {
+  const of = (where: SQL) =>
+    sql`select ${sql.join(Object.values(namedColumns), sql`, `)} from ${customers} where ${living(where)}`;
+  const byId = sql`(${customers.organization_id}, ${customers.id}) in (select ${organization_id}::text, unnest(${writeArray(ids, "uuid")}))`;
+  const [row] = await tx
+    .select({
+      customers: sql`named.customers`.mapWith((rows): Named[] => readRows(customers, rows)),
+      windows: writeWindows(organization_id, sql`named.ids`),
+      keys: sql<Key[]>`(select coalesce(json_agg(k), '[]') from (select ${sql.join(Object.values(keyColumns), sql`, `)}
+        from ${usageKeys} where ${isKnown(organization_id, keys)}) k)`,
+      ...writeCounting(organization_id),
+    })
+    .from(
+      sql`(select coalesce(json_agg(c), '[]') as customers, array_agg(c.id) as ids
+        from (${of(byId)} union ${of(hasExternal(organization_id, external_ids))}) c
+        where (select ${writeCountingLock(organization_id)}) is not null) named`,
+    );
+  if (!row) throw new Error("The database has answered nothing.");
+  return row;
 }
 
 /**
@@ -128,42 +150,28 @@ export const attachEvents = (
 export type Key = { external_id: string; event_id: string; digest: string };
 const keyColumns = { external_id: usageKeys.external_id, event_id: usageKeys.event_id, digest: usageKeys.digest };
 
+// By both, as above.
+const isKnown = (organization_id: string, external_ids: readonly string[]): SQL =>
+  sql`(${usageKeys.organization_id}, ${usageKeys.external_id}) in
+    (select ${organization_id}::text, unnest(${writeArray(external_ids, "text")}))`;
+
 /** What is known of these external ids of events. */
 export const findKeys = (db: Database, organization_id: string, external_ids: readonly string[]): Promise<Key[]> =>
-  external_ids.length === 0
-    ? Promise.resolve([])
-    : db
-        .select(keyColumns)
-        .from(usageKeys)
-        .where(
-          and(
-            eq(usageKeys.organization_id, organization_id),
-            sql`${usageKeys.external_id} in ${listed(writeArray(external_ids, "text"))}`,
-          ),
-        );
+  db.select(keyColumns).from(usageKeys).where(isKnown(organization_id, external_ids));
 
-/** Take these external ids for ever; answers how many were free. They are taken in one order, so that none waits in a ring. */
-export async function takeKeys(tx: Tx, organization_id: string, keys: readonly Key[]): Promise<number> {
+/** Take these external ids for ever, a row for each that was free. They are taken in one order, so that none waits in a ring. */
+function writeKeys(organization_id: string, keys: readonly Key[]): SQL {
   const sorted = keys.toSorted((a, b) => (a.external_id < b.external_id ? -1 : 1));
-  const made = tx.$with("made", {}).as(sql`
-    insert into ${usageKeys} (organization_id, external_id, event_id, digest)
+  const of = (key: keyof Key, type: "text" | "uuid") =>
+    writeArray(
+      sorted.map((one) => one[key]),
+      type,
+    );
+  return sql`insert into ${usageKeys} (organization_id, external_id, event_id, digest)
     select ${organization_id}, taken.external_id, taken.event_id, taken.digest
-    from unnest(${writeArray(
-      sorted.map(({ external_id }) => external_id),
-      "text",
-    )}, ${writeArray(
-      sorted.map(({ event_id }) => event_id),
-      "uuid",
-    )}, ${writeArray(
-      sorted.map(({ digest }) => digest),
-      "uuid",
-    )}) with ordinality as taken (external_id, event_id, digest, place) order by place
-    on conflict do nothing returning 1`);
-  const [row] = await tx
-    .with(made)
-    .select({ count: sql`count(*)`.mapWith(Number) })
-    .from(sql`made`);
-  return row?.count ?? 0;
+    from unnest(${of("external_id", "text")}, ${of("event_id", "uuid")}, ${of("digest", "uuid")})
+      with ordinality as taken (external_id, event_id, digest, place) order by place
+    on conflict do nothing returning 1`;
 }
 
 /** Events by their ids, as parents of others: how deep they are. */
@@ -183,26 +191,29 @@ export const findParents = (db: Database, organization_id: string, ids: readonly
 /** How often a name came, and when. */
 export type Seen = Omit<typeof usageNames.$inferSelect, "id" | "organization_id">;
 
-/**
- * Write events, and add to how often their names came, by one statement whose text is the same for any number. What none of
- * them has is a list of nothing, which the database makes as long as the others.
- */
-export async function insertEvents(
-  tx: Tx,
-  organization_id: string,
-  rows: readonly EventRow[],
-  names: readonly Seen[],
-): Promise<void> {
+/** How often each name is among these events, and when. */
+const seenOf = (rows: readonly EventRow[]): Seen[] =>
+  [...Map.groupBy(rows, ({ name, source }) => `${source} ${name}`).values()].flatMap((some): Seen[] => {
+    const [one] = some;
+    if (!one) return [];
+    const times = some.map(({ timestamp }) => timestamp.getTime());
+    const [first, last] = [times.reduce((a, b) => Math.min(a, b)), times.reduce((a, b) => Math.max(a, b))];
+    const { name, source } = one;
+    return [{ name, source, occurrences: some.length, first_seen: new Date(first), last_seen: new Date(last) }];
+  });
+
+const writeNames = (organization_id: string, rows: readonly EventRow[]): SQL => sql`
+  insert into ${usageNames} (organization_id, name, source, occurrences, first_seen, last_seen)
+  select ${organization_id}, n.name, n.source, n.occurrences, n.first_seen, n.last_seen
+  from json_to_recordset(${JSON.stringify(seenOf(rows))}::json)
+    as n (name text, source text, occurrences bigint, first_seen timestamptz, last_seen timestamptz)`;
+
+/** The text is the same for any number. What none of the events has is a list of nothing, which the database makes as long as the others. */
+function writeEvents(organization_id: string, rows: readonly EventRow[]): SQL {
   const of = <K extends keyof EventRow>(key: K) =>
     rows.some((row) => row[key] !== null) ? rows.map((row) => row[key]) : [];
   const depths = rows.some(({ depth }) => depth > 0) ? rows.map(({ depth }) => depth) : [];
-  const seen = JSON.stringify(names);
-  await tx.execute(sql`
-    with named as (
-      insert into ${usageNames} (organization_id, name, source, occurrences, first_seen, last_seen)
-      select ${organization_id}, n.name, n.source, n.occurrences, n.first_seen, n.last_seen
-      from json_to_recordset(${seen}::json)
-        as n (name text, source text, occurrences bigint, first_seen timestamptz, last_seen timestamptz))
+  return sql`
     insert into ${usageEvents} (organization_id, depth, id, source, timestamp, name, customer_id, external_customer_id,
       external_id, parent_id, member_id, external_member_id, metadata)
     select ${organization_id}, coalesce(e.depth, 0), e.id, e.source, e.timestamp, e.name, e.customer_id, e.external_customer_id,
@@ -220,7 +231,41 @@ export async function insertEvents(
         rows.map(({ metadata }) => JSON.stringify(metadata)),
         "jsonb",
       )}) as e (depth, id, source, timestamp, name, customer_id, external_customer_id, external_id, parent_id, member_id,
-      external_member_id, metadata)`);
+      external_member_id, metadata)`;
+}
+
+/** Write events, and add to how often their names came. */
+export const insertEvents = (tx: Tx, organization_id: string, rows: readonly EventRow[]): Promise<unknown> =>
+  tx.execute(sql`with named as (${writeNames(organization_id, rows)}) ${writeEvents(organization_id, rows)}`);
+
+/**
+ * The same together with the external ids that they take, and with what was used, so that it is one question. Answers how many ids
+ * were free, whether a meter was reset meanwhile, and what meters count by now (`version`): where these are not as they were
+ * thought to be, the transaction is to be undone.
+ */
+export async function insertUse(
+  tx: Tx,
+  organization_id: string,
+  rows: readonly EventRow[],
+  { keys, used }: { keys: readonly Key[]; used: SQL },
+) {
+  const part = (name: string, written: SQL) => tx.$with(name, {}).as(written);
+  const [row] = await tx
+    .with(
+      part("taken", writeKeys(organization_id, keys)),
+      part("used", used),
+      part("named", writeNames(organization_id, rows)),
+      part("written", writeEvents(organization_id, rows)),
+    )
+    // The ids are taken first, then the rows of meters.
+    .select({
+      taken: sql`(select count(*) from taken)`.mapWith(Number),
+      moved: sql<boolean>`(select coalesce(bool_or(moved), false) from used)`,
+      version: writeCounting(organization_id).version,
+    })
+    .from(sql`(select) one`);
+  if (!row) throw new Error("The database has answered nothing.");
+  return row;
 }
 
 /** Add up how often names came to one row for each; answers of how many. */

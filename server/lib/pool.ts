@@ -3,7 +3,7 @@ import { Unconnected } from "./unreachable.ts";
 
 /** A client of one connection, in use by one asker at a time. */
 type Connection = { sql: Sql; isGone: boolean; prepared: Set<string> };
-type Ask = <T>(query: (connection: Connection) => PromiseLike<T>) => Promise<T>;
+type Ask = <T>(query: (connection: Connection) => PromiseLike<T>, text: string) => Promise<T>;
 
 const connect_seconds_max = 10;
 const close_seconds_max = 5;
@@ -42,7 +42,7 @@ const unsafeOf =
         const prepare = values.length > 0 && isKept(connection, text);
         const query = connection.sql.unsafe(text, values, { prepare });
         return asArrays ? query.values() : query;
-      }),
+      }, text),
     );
     const pending = Object.assign(result, {
       values: () => {
@@ -110,20 +110,30 @@ export function openPool(url: string, max: number): Sql {
 
   async function begin<T>(work: (client: object) => Promise<T>): Promise<T> {
     const connection = await take();
+    let begun: Promise<unknown> | undefined;
     let last: Promise<unknown> = Promise.resolve();
     let isEnded = false;
     let savepoints = 0;
+    const send = <T>(query: (connection: Connection) => PromiseLike<T>): Promise<T> => {
+      if (isEnded) throw new Error("A statement came after the end of its transaction.");
+      if (connection.isGone) throw new Unconnected("The connection of the transaction has ended.");
+      return run(connection, query);
+    };
     // One statement after the other, so that none waits in the driver for a connection that may be another by then.
-    const ask: Ask = (query) => {
-      const result = last.then(() => {
-        if (isEnded) throw new Error("A statement came after the end of its transaction.");
-        if (connection.isGone) throw new Unconnected("The connection of the transaction has ended.");
-        return run(connection, query);
+    const ask: Ask = (query, text) => {
+      const result = last.then(async () => {
+        if (begun) return send(query);
+        begun = send(({ sql }) => sql.unsafe("begin"));
+        // Were the beginning refused, what was sent behind it would be done outside of any transaction. What only reads may be, and
+        // where the connection keeps it, it is sent at once.
+        if (!(text.startsWith("select ") && connection.prepared.has(text))) await begun;
+        const [answer] = await Promise.all([send(query), begun]);
+        return answer;
       });
       last = result.catch(() => {});
       return result;
     };
-    const control = (statement: string) => ask(({ sql }) => sql.unsafe(statement));
+    const control = (statement: string) => ask(({ sql }) => sql.unsafe(statement), statement);
     const unsafe = unsafeOf(ask);
     async function savepoint<S>(inner: (client: object) => Promise<S>): Promise<S> {
       savepoints += 1;
@@ -139,9 +149,9 @@ export function openPool(url: string, max: number): Sql {
       }
     }
     try {
-      // Its answer is waited for: were it refused, what was sent behind it would be done outside of any transaction.
-      await control("begin");
       const result = await work({ unsafe, savepoint });
+      await last;
+      if (!begun) return result;
       // PostgreSQL answers the commit of a transaction in which a statement has failed by undoing it, without an error.
       const { command } = await control("commit");
       if (command !== "COMMIT") throw new Error("A transaction was undone: one of its statements had failed.");
@@ -149,9 +159,10 @@ export function openPool(url: string, max: number): Sql {
     } catch (error) {
       if (connection.isGone) throw new Unconnected("The connection of a transaction has ended.", { cause: error });
       // Where nothing can be undone the connection is not used again; its end undoes everything.
-      await control("rollback").catch(() => {
-        connection.isGone = true;
-      });
+      if (begun)
+        await control("rollback").catch(() => {
+          connection.isGone = true;
+        });
       throw error;
     } finally {
       isEnded = true;
@@ -159,14 +170,14 @@ export function openPool(url: string, max: number): Sql {
     }
   }
 
-  async function ask<T>(query: (connection: Connection) => PromiseLike<T>): Promise<T> {
+  const ask: Ask = async (query) => {
     const connection = await take();
     try {
       return await run(connection, query);
     } finally {
       give(connection);
     }
-  }
+  };
 
   async function end(): Promise<void> {
     isOver = true;

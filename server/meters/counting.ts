@@ -1,10 +1,11 @@
+import type { SQL } from "drizzle-orm";
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
 import { createId } from "../lib/ids.ts";
 import { findLanding, findRunning, joinLandings, type Landing } from "./landing.ts";
 import { addUp, compileFilter, compileMeasure, type Measured } from "./matching.ts";
-import type { Consumption, CountedValue, MeterRow } from "./rules.ts";
+import type { Consumption, CountedValue } from "./rules.ts";
 import * as store from "./store.ts";
-import { findWindows as readWindows, type UseRow, addLate as writeLate } from "./uses.ts";
+import { findWindows, type Window, addLate as writeLate } from "./uses.ts";
 import { settleUses } from "./windows.ts";
 
 /** An event of use, and whose it is; null as long as nobody has the external id that it names. */
@@ -13,7 +14,10 @@ export type Use = Measured & { id: string; customer_id: string | null };
 export type Became = Landing & { isCounted: boolean };
 
 type Found = { use: Use; value: unknown };
-type Gathered = { meter: MeterRow; customer_id: string; window: UseRow | undefined; found: Found[] };
+type Gathered = { meter: store.Counting; customer_id: string; window: Window | undefined; found: Found[] };
+
+/** The meters that count, and of the customers whose use comes, what was ever reset, or has an end. */
+export type Standing = { meters: readonly store.Counting[]; windows: readonly Window[] };
 
 const extremeOf = (func: "max" | "min", values: readonly number[]): string =>
   values.length === 0 ? "0" : String(values.reduce((a, b) => (func === "max" ? Math.max(a, b) : Math.min(a, b))));
@@ -29,42 +33,47 @@ function consumptionOf({ meter, customer_id, found }: Gathered, now: Date): Cons
   return { id: createId(now), customer_id, meter_id: meter.id, units, counted: values.length, total };
 }
 
-const isSum = ({ aggregation }: MeterRow): boolean => aggregation.func === "count" || aggregation.func === "sum";
-const isLate = ({ timestamp }: Use, window: UseRow | undefined): boolean =>
+const isSum = ({ aggregation }: store.Counting): boolean => aggregation.func === "count" || aggregation.func === "sum";
+const isLate = ({ timestamp }: Use, window: Window | undefined): boolean =>
   window?.started_at != null && timestamp < window.started_at;
 
-/** What was ever reset of these customers, or has an end: by customer and meter. What has fallen due by now is done first. */
-async function findWindows(tx: Tx, ctx: Deps | Ctx, organization_id: string, uses: readonly Use[], now: Date) {
-  const ids = [...new Set(uses.flatMap(({ customer_id }) => customer_id ?? []))];
-  const read = () => (ids.length === 0 ? Promise.resolve([]) : readWindows(tx, organization_id, ids));
-  const rows = await read();
-  const due = rows.filter(({ due_at }) => due_at !== null && due_at <= now);
+/** How customers' meters stand, by customer and meter. What has fallen due by now is done first. */
+async function settle(tx: Tx, ctx: Deps | Ctx, organization_id: string, windows: readonly Window[], now: Date) {
+  const due = windows.filter(({ due_at }) => due_at !== null && due_at <= now);
   if (due.length > 0) await settleUses(tx, ctx, due);
-  const settled = due.length > 0 ? await read() : rows;
+  const ids = [...new Set(windows.map(({ customer_id }) => customer_id))];
+  const settled = due.length > 0 ? await findWindows(tx, organization_id, ids) : windows;
   return new Map(settled.map((row) => [row.customer_id + row.meter_id, row]));
 }
 
+type How = {
+  /** These events came just now, and are sent again where a reset was faster. */
+  isNew: boolean;
+  standing: Standing;
+  /** Writes the events together with this part of a statement, which adds what was used of most meters. */
+  write?: (used: SQL) => Promise<void>;
+};
+
 /**
  * Count events that are written in the same transaction: what customers have used is changed by what the events have, and no
- * history is read. What came before a customer's meter was reset is not counted any more: `isNew` says that these events came
- * just now, and are sent again where a reset was faster. All who count take what they lock in one order: the values that were
- * seen after the rows of their meters, these before those of other meters.
+ * history is read. What came before a customer's meter was reset is not counted any more. All who count take what they lock in
+ * one order: the rows of meters that add up first; the values that were seen after the rows of their meters, these before those
+ * of other meters.
  */
 export async function countUse(
   tx: Tx,
   ctx: Deps | Ctx,
   organization_id: string,
   uses: readonly Use[],
-  { isNew }: { isNew: boolean },
+  { isNew, standing, write }: How,
 ): Promise<Became[]> {
   const now = ctx.clock.now();
   const became = uses.map((): Became => ({ isCounted: false, isLate: false, period: null }));
+  if (uses.length === 0) return became;
   const gathered: Gathered[] = [];
   const firsts: string[] = [];
-  const counting = await store.findCounting(tx, organization_id);
-  if (counting.length === 0 || uses.length === 0) return became;
-  const windows = await findWindows(tx, ctx, organization_id, uses, now);
-  for (const meter of counting) {
+  const windows = await settle(tx, ctx, organization_id, standing.windows, now);
+  for (const meter of standing.meters) {
     const [matches, measure] = [compileFilter(meter.filter), compileMeasure(meter)];
     const theirs = new Map<string, Gathered>();
     let hasCounted = false;
@@ -92,18 +101,20 @@ export async function countUse(
     if (hasCounted && meter.first_counted_at === null) firsts.push(meter.id);
     gathered.push(...theirs.values());
   }
-  if (firsts.length > 0) await store.markCounted(tx, organization_id, firsts.sort(), now);
   const ids = uses.map(({ id }) => id).sort();
   // What came before its customer was known is counted now: a reset that follows is after it.
   const [first_key = "", last_key = ""] = [ids[0], isNew ? ids.at(-1) : createId(now)];
   const how = { now, first_key: isNew ? first_key : null, last_key };
   const of = (...funcs: string[]) => gathered.filter(({ meter }) => funcs.includes(meter.aggregation.func));
   const rowsOf = (some: readonly Gathered[]) => some.map((one) => consumptionOf(one, now));
+  const sums = rowsOf(of("count", "sum"));
+  if (write) await write(store.writeConsumption(organization_id, "sum", sums, how));
+  else await store.addConsumption(tx, organization_id, "sum", sums, how);
   await addDistinct(tx, organization_id, of("unique"), how);
-  await store.addConsumption(tx, organization_id, "sum", rowsOf(of("count", "sum")), how);
   for (const func of ["max", "min", "avg"] as const)
     await store.addConsumption(tx, organization_id, func, rowsOf(of(func)), how);
   await addLate(tx, organization_id, gathered);
+  if (firsts.length > 0) await store.markCounted(tx, organization_id, firsts.sort(), now);
   return became;
 }
 

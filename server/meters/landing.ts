@@ -5,7 +5,7 @@ import type { Tx } from "../lib/context.ts";
 import { compileFilter, type Measured } from "./matching.ts";
 import { findCounting } from "./store.ts";
 import { customerMeterWindows } from "./tables.ts";
-import { findWindows, type UseRow } from "./uses.ts";
+import { findWindows, type UseRow, type Window } from "./uses.ts";
 
 /** `isLate`: it is of a time whose period was over when it came. `period`: with which it is billed; null: with none. */
 export type Landing = { isLate: boolean; period: { start: Date; end: Date } | null };
@@ -13,7 +13,7 @@ export type Landing = { isLate: boolean; period: { start: Date; end: Date } | nu
 /** What was used in one stretch of time, on somebody's account. */
 type Stretch = Pick<UseRow, "started_at" | "billed_from" | "payer_id"> & { end: Date | null };
 /** The stretch of time that is still counted. */
-export const findRunning = ({ started_at, billed_from, payer_id, ends_at }: UseRow): Stretch => ({
+export const findRunning = ({ started_at, billed_from, payer_id, ends_at }: Window): Stretch => ({
   ...{ started_at, billed_from, payer_id },
   end: ends_at,
 });

@@ -130,12 +130,32 @@ export const writeCountingLock = (organization_id: string): SQL =>
 export const haltCounting = (tx: Tx, organization_id: string): Promise<unknown> =>
   tx.execute(sql`select pg_advisory_xact_lock(${fenceOf(organization_id)})`);
 
+const counting = (organization_id: string) =>
+  and(eq(meters.organization_id, organization_id), isNull(meters.archived_at));
+
 /** The meters that count, in no order. */
 export const findCounting = (tx: Tx, organization_id: string): Promise<MeterRow[]> =>
-  tx
-    .select()
-    .from(meters)
-    .where(and(eq(meters.organization_id, organization_id), isNull(meters.archived_at)));
+  tx.select().from(meters).where(counting(organization_id));
+
+/** What who counts knows of a meter. */
+export type Counting = Pick<MeterRow, "id" | "filter" | "aggregation" | "first_counted_at">;
+
+/** The meters that count, and what tells whether any of them is another by now, as parts of a statement. */
+export const writeCounting = (organization_id: string) => ({
+  meters: sql`(select coalesce(json_agg(json_build_object('id', ${meters.id}, 'filter', ${meters.filter},
+    'aggregation', ${meters.aggregation}, 'first_counted_at', ${meters.first_counted_at})), '[]') from ${meters}
+    where ${counting(organization_id)})`.mapWith(
+    (rows: (Omit<Counting, "first_counted_at"> & { first_counted_at: string | null })[]) =>
+      rows.map(
+        (row): Counting => ({
+          ...row,
+          first_counted_at: row.first_counted_at === null ? null : new Date(row.first_counted_at),
+        }),
+      ),
+  ),
+  version: sql<string>`(select coalesce(string_agg(${meters.id} || ' ' || ${meters}.xmin, ' ' order by ${meters.id}), '')
+    from ${meters} where ${counting(organization_id)})`,
+});
 
 /** Note of meters that they have counted something. */
 export const markCounted = (tx: Tx, organization_id: string, ids: readonly string[], now: Date): Promise<unknown> =>
@@ -158,7 +178,7 @@ const changed: Record<"sum" | "max" | "min" | "avg", SQL> = {
   avg: sql`coalesce((${kept.total} + ${added("total")}) / nullif(${kept.counted} + ${added("counted")}, 0), 0)`,
 };
 
-/** A meter was reset while events were counted that came before that: they are to be counted anew, after it. */
+/** A meter was reset, or changed, while events were counted that came before that: they are to be counted anew, after it. */
 export class MeterMoved extends Error {}
 
 /** How long what customers use is gathered before the world is told of it (MTR-24). */
@@ -171,21 +191,20 @@ const notice_ms = 15 * 1000;
 export type Counted = { now: Date; first_key: string | null; last_key: string };
 
 /**
- * Add what was used to what customers have used, of meters that all make a number of it in the same way. The rows are locked in
- * the order of customers and meters, so that two who count wait for each other in one direction.
+ * Add what was used to what customers have used, of meters that all make a number of it in the same way: a statement, or a part
+ * of one, whose rows say whether a meter has `moved`. The rows are locked in the order of customers and meters, so that two who
+ * count wait for each other in one direction.
  */
-export async function addConsumption(
-  tx: Tx,
+export function writeConsumption(
   organization_id: string,
   how: keyof typeof changed,
   rows: readonly Consumption[],
   { now, first_key, last_key }: Counted,
-): Promise<void> {
-  if (rows.length === 0) return;
+): SQL {
   const column = <K extends keyof Consumption>(key: K) => rows.map((row) => row[key]);
   const at = sql`${now.toISOString()}::timestamptz`;
   const notice = sql`${new Date(now.getTime() + notice_ms).toISOString()}::timestamptz`;
-  const made = tx.$with("made", {}).as(sql`
+  return sql`
     insert into ${customerMeters} (organization_id, id, customer_id, meter_id, created_at, modified_at, consumed_units, counted,
       total, last_key, notice_at)
     select ${organization_id}, used.id, used.customer_id, used.meter_id, ${at}, ${at},
@@ -200,14 +219,20 @@ export async function addConsumption(
       modified_at = excluded.modified_at, consumed_units = ${changed[how]},
       counted = ${kept.counted} + excluded.counted, total = ${kept.total} + excluded.total,
       last_key = greatest(${kept.last_key}, excluded.last_key), notice_at = coalesce(${kept.notice_at}, excluded.notice_at)
-    returning since_key`);
-  if (first_key === null) return void (await tx.with(made).select({ one: sql`1` }).from(sql`made`).limit(1));
-  const [moved] = await tx
-    .with(made)
-    .select({ one: sql`1` })
-    .from(sql`made`)
-    .where(sql`since_key > ${first_key}::uuid`)
-    .limit(1);
+    returning coalesce(since_key > ${first_key}::uuid, false) as moved`;
+}
+
+/** The same as a statement of its own. */
+export async function addConsumption(
+  tx: Tx,
+  organization_id: string,
+  how: keyof typeof changed,
+  rows: readonly Consumption[],
+  counted: Counted,
+): Promise<void> {
+  if (rows.length === 0) return;
+  const made = tx.$with("made", {}).as(writeConsumption(organization_id, how, rows, counted));
+  const [moved] = await tx.with(made).select({ one: sql`1` }).from(sql`made`).where(sql`moved`).limit(1);
   if (moved) throw new MeterMoved();
 }
 

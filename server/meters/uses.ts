@@ -1,7 +1,7 @@
-import { and, eq, isNotNull, isNull, sql } from "drizzle-orm";
+import { and, eq, isNotNull, isNull, type SQL, sql } from "drizzle-orm";
 import { writeArray } from "../lib/arrays.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { isAmong, matchKey, type RowKey } from "../lib/rows.ts";
+import { isAmong, matchKey, type RowKey, readRows } from "../lib/rows.ts";
 import { customerMeterLots, customerMeters, customerMeterValues, customerMeterWindows } from "./tables.ts";
 
 export type UseRow = typeof customerMeters.$inferSelect;
@@ -11,17 +11,36 @@ type UseTable = typeof customerMeters | typeof customerMeterLots | typeof custom
 const ofUse = (table: UseTable, { organization_id, customer_id, meter_id }: UseKey) =>
   and(eq(table.organization_id, organization_id), eq(table.customer_id, customer_id), eq(table.meter_id, meter_id));
 
+const windowColumns = {
+  id: customerMeters.id,
+  organization_id: customerMeters.organization_id,
+  customer_id: customerMeters.customer_id,
+  meter_id: customerMeters.meter_id,
+  started_at: customerMeters.started_at,
+  since_key: customerMeters.since_key,
+  due_at: customerMeters.due_at,
+  billed_from: customerMeters.billed_from,
+  payer_id: customerMeters.payer_id,
+  ends_at: customerMeters.ends_at,
+};
+/** Since when a row counts, until when, and who pays. */
+export type Window = Pick<UseRow, keyof typeof windowColumns>;
+const hasWindow = sql`(${customerMeters.since_key} is not null or ${customerMeters.due_at} is not null)`;
+
 /** The rows of these customers that were ever reset, or of which something falls due, in no order. */
-export const findWindows = (tx: Tx, organization_id: string, customers_of: readonly string[]): Promise<UseRow[]> =>
-  tx
-    .select()
-    .from(customerMeters)
-    .where(
-      and(
-        isAmong(organization_id, customerMeters.customer_id, customers_of),
-        sql`(${customerMeters.since_key} is not null or ${customerMeters.due_at} is not null)`,
-      ),
-    );
+export const findWindows = (tx: Tx, organization_id: string, customers_of: readonly string[]): Promise<Window[]> =>
+  customers_of.length === 0
+    ? Promise.resolve([])
+    : tx
+        .select(windowColumns)
+        .from(customerMeters)
+        .where(and(isAmong(organization_id, customerMeters.customer_id, customers_of), hasWindow));
+
+/** The same as a part of a statement, of the customers whose ids are in a list that the statement has. */
+export const writeWindows = (organization_id: string, customers_of: SQL) =>
+  sql`(select coalesce(json_agg(w), '[]') from (select ${sql.join(Object.values(windowColumns), sql`, `)} from ${customerMeters}
+    where ${customerMeters.organization_id} = ${organization_id} and ${customerMeters.customer_id} = any(${customers_of})
+      and ${hasWindow}) w)`.mapWith((rows): Window[] => readRows(customerMeters, rows));
 
 /** Note of what was used that it is late; it is in the sum already. */
 export async function addLate(

@@ -1,11 +1,13 @@
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { usageEvents } from "../../server/events/tables.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { usageEvents, usageKeys } from "../../server/events/tables.ts";
+import type { Tx } from "../../server/lib/context.ts";
 import { transact } from "../../server/lib/unit-of-work.ts";
 import { resetMeter } from "../../server/meters/credits.ts";
-import { haltCounting } from "../../server/meters/store.ts";
+import { haltCounting, updateMeter } from "../../server/meters/store.ts";
 import { eventually } from "../support/eventually.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
+import { newId } from "../support/ids.ts";
 import { createPostgresDatabase } from "../support/postgres-database.ts";
 import { awaitLock } from "../support/races.ts";
 import { openShop } from "../support/story.ts";
@@ -85,6 +87,55 @@ test("whoever becomes a customer while their events come gets each of them once"
   expect((await used(made.id)).sort((a, b) => a - b)).toEqual([20, 380]);
   const rows = await floe.deps.db.select().from(usageEvents).where(eq(usageEvents.external_customer_id, "newcomer"));
   expect(new Set(rows.map(({ customer_id }) => customer_id))).toEqual(new Set([made.id]));
+});
+
+describe("between the look of who counts and what they write", () => {
+  /** Send events while somebody else, for whom they wait, does a work. */
+  async function overtake(events: unknown[], work: (tx: Tx) => Promise<unknown>) {
+    const [halted, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const halting = transact(floe.deps, async (tx) => {
+      await haltCounting(tx, seller.organization_id);
+      held.resolve();
+      await halted.promise;
+      await work(tx);
+    });
+    await held.promise;
+    const sending = send(events);
+    try {
+      await awaitLock(databaseUrl);
+    } finally {
+      halted.resolve();
+    }
+    await halting;
+    return sending;
+  }
+
+  test("a meter is changed: the events are counted by what it is", async () => {
+    const { id } = await seller.client.customers.create({ body: { email: "overtaken@example.com" } });
+    const filter = {
+      conjunction: "and" as const,
+      clauses: [{ property: "name", operator: "eq" as const, value: "slow" }],
+    };
+    const meter = await seller.client.meters.create({ body: { name: "Slow", filter, aggregation: { func: "count" } } });
+    await floe.runJobs();
+    const change = (tx: Tx) => updateMeter(tx, meter, { aggregation: { func: "sum", property: "n" } });
+    await overtake([{ name: "slow", customer_id: id, metadata: { n: 5 } }], change);
+    const { items } = await seller.client.customerMeters.list({ query: { customer_id: id, meter_id: meter.id } });
+    expect(items.map(({ consumed_units }) => consumed_units)).toEqual([5]);
+  });
+
+  test("an external id is taken: the event came before", async () => {
+    const { id } = await seller.client.customers.create({ body: { email: "duplicate@example.com" } });
+    const taken = {
+      organization_id: seller.organization_id,
+      external_id: "slow-0",
+      event_id: newId(),
+      digest: newId(),
+    };
+    const events = [0, 1].map((n) => ({ name: "taken", customer_id: id, external_id: `slow-${n}` }));
+    const answer = await overtake(events, (tx) => tx.insert(usageKeys).values(taken));
+    expect(answer).toEqual({ inserted: 1, duplicates: 1 });
+  });
 });
 
 test("who sends much under keys of their own, or only asks what would become of it, leaves connections to others", async () => {
