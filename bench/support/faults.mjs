@@ -290,7 +290,9 @@ export const faults = {
     ["late-not-pooled", "server/meters/paying.ts", "...poolLate(pool) }", "}", ...sharing],
   ],
   usage: [
-    ["key-twice", "server/events/ingest.ts", "if (key && key.event_id !== one.row.id)", "if (key && key.event_id === one.row.id)", "tests/api/events.test.ts"],
+    ["key-twice", "server/events/ingest.ts", "    else {\n      const key = { external_id,", "    else if (keys) {\n      const key = { external_id: `${external_id}${row.id}`,", "tests/api/events.test.ts"],
+    ["key-overtaken", "server/events/ingest.ts", "taken < keys.length || ", "", "tests/api/events-races.test.ts"],
+    ["meter-overtaken", "server/events/ingest.ts", " || version !== standing.version", "", "tests/api/events-races.test.ts"],
     ["stranger", "server/events/ingest.ts", "if (customer_id !== undefined && !customerOf(event)) return", "if (customer_id === undefined && !customerOf(event)) return", "tests/api/events-races.test.ts"],
     ["content", "server/events/rules.ts", "sorted(event.metadata)]", "[]]", "tests/api/events.test.ts"],
     ["months-ahead", "server/events/parts.ts", "const months_ahead = 2;", "const months_ahead = 1;", "tests/api/events-parts.test.ts"],
