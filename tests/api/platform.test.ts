@@ -122,6 +122,12 @@ describe("platform roles (product.md 6)", () => {
   );
 
   test("session: delete is the admin's; user: set-email, and impersonating admins, only the configured admin's", async () => {
+    for (const name of ["constructor", "toString"]) {
+      const { status, json } = await call(admin, "POST", "/admin/has-permission", {
+        permissions: { [name]: ["call"] },
+      });
+      expect([status, json.success], name).toEqual([200, false]);
+    }
     const has = async (as: Person, permissions: object) =>
       (await call(as, "POST", "/admin/has-permission", { permissions })).json.success;
     expect([await has(admin, { session: ["delete"] }), await has(plain, { session: ["delete"] })]).toEqual([

@@ -96,6 +96,13 @@ describe("what the built-in roles may do (product.md 6)", () => {
       error: "You are not allowed to access resource: spaceships",
       success: false,
     });
+    // What all objects have is no resource.
+    for (const name of ["constructor", "toString", "hasOwnProperty"])
+      for (const connector of ["AND", "OR"]) {
+        const body = { organizationId, permissions: { [name]: ["call"] }, connector };
+        const { status, json } = await call(owner, "POST", "/organization/has-permission", body);
+        expect([status, json.success], name).toEqual([200, false]);
+      }
     const stranger = await person(floe);
     expect((await has(stranger, asked)).code).toBe("USER_IS_NOT_A_MEMBER_OF_THE_ORGANIZATION");
     expect((await call(owner, "POST", "/organization/has-permission", { organizationId })).status).toBe(400);

@@ -4,7 +4,7 @@ import { createAccessControl } from "better-auth/plugins/access";
 import { and, eq } from "drizzle-orm";
 import { organizationRoles, statements } from "../../../shared/permissions.ts";
 import type { Deps } from "../../lib/context.ts";
-import { listMissing } from "../identity/permissions-guard.ts";
+import { dropPrototype, listMissing } from "../identity/permissions-guard.ts";
 import { writeInvitationMail } from "../mails.ts";
 import { deleteOrganization as deleteWithAll, type HasFinancialRecords, leaveActive } from "../people/deletion.ts";
 import { session } from "../tables.ts";
@@ -15,7 +15,7 @@ import { members_max, pending_invitations_max, roles_max, teams_max } from "./st
 const invitation_lifetime_seconds = 48 * 60 * 60;
 
 const mutable = <T extends Record<string, readonly string[]>>(permissions: T) =>
-  Object.fromEntries(Object.entries(permissions).map(([resource, actions]) => [resource, [...actions]]));
+  dropPrototype(Object.fromEntries(Object.entries(permissions).map(([resource, actions]) => [resource, [...actions]])));
 const access = createAccessControl(mutable(statements));
 const roles = {
   owner: access.newRole(mutable(organizationRoles.owner)),

@@ -8,6 +8,7 @@ import { readRoles } from "../../../shared/permissions.ts";
 import type { Config } from "../../config.ts";
 import type { Deps } from "../../lib/context.ts";
 import { matchPath, matchRule } from "../calls.ts";
+import { dropPrototype } from "../identity/permissions-guard.ts";
 import { session } from "../tables.ts";
 import { deletePerson, type HasFinancialRecords, refuseDeletion } from "./deletion.ts";
 
@@ -17,8 +18,8 @@ const everything = {
 } as const;
 const platform = createAccessControl(everything);
 const roles = {
-  admin: platform.newRole({ user: [...everything.user], session: [...everything.session] }),
-  user: platform.newRole({ user: [], session: [] }),
+  admin: platform.newRole(dropPrototype({ user: [...everything.user], session: [...everything.session] })),
+  user: platform.newRole(dropPrototype({ user: [], session: [] })),
 };
 
 /** Platform admins, with exactly the roles of section 6: without better-auth's `set-email`. */
