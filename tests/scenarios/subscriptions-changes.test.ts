@@ -315,4 +315,33 @@ describe("previews", () => {
     // It cannot be sent twice.
     expect(await shop.changes(id, { ...change, quote })).toBe("409 QuoteChanged");
   });
+
+  test("are no longer good for what became another since: a price, a discount, the balance, the subscription", async () => {
+    const shop = await openShop(floe, "2026-06-01");
+    const [a, b] = [await shop.sells("Old", 10_000), await shop.sells("New", 30_000)];
+    const discount_id = await shop.gives({ duration: "forever", basis_points: 1000 });
+    const change = { product_id: b, proration_behavior: "invoice" };
+    const others: Record<string, (id: string) => Promise<unknown>> = {
+      price: () =>
+        shop.accepted("PATCH", `/v1/products/${b}`, { prices: [{ amount_type: "fixed", price_amount: 31_000 }] }),
+      balance: (id) => shop.credits(id, 500),
+      "discount of the subscription": (id) => shop.changes(id, { discount_id: null }),
+      "end of the period": (id) => shop.changes(id, { current_billing_period_end: "2026-07-20T00:00:00Z" }),
+      "end of the subscription": (id) => shop.changes(id, { cancel_at_period_end: true }),
+    };
+    for (const [what, changeOther] of Object.entries(others)) {
+      await shop.set("2026-06-01");
+      const id = await shop.subscribes(a, { checkout: { discount_id } });
+      await shop.set("2026-06-16T12:00:00Z");
+      const { quote } = await shop.previews(id, change);
+      await changeOther(id);
+      const before = [await shop.get(id), await shop.orders(id)];
+      expect([what, await shop.changes(id, { ...change, quote })]).toEqual([what, "409 QuoteChanged"]);
+      expect([await shop.get(id), await shop.orders(id)]).toEqual(before);
+      // What is shown then is what is charged.
+      const { quote: fresh, charge } = await shop.previews(id, change);
+      expect(await shop.changes(id, { ...change, quote: fresh })).toBe("done");
+      expect((await shop.orders(id)).at(-1)).toContain(`${charge?.due_amount} paid`);
+    }
+  });
 });

@@ -191,6 +191,43 @@ describe("a discount (SUB-44, DSC-14)", () => {
     expect(await shop.changes(id, { seats: 2, product_id })).toMatch("422");
     expect(await shop.changes(id, { revoke: false })).toMatch("422");
   });
+
+  test("are one at a time: each alone is understood, and any two of different kinds are refused", async () => {
+    const shop = await openShop(floe, "2026-05-01");
+    const id = await shop.subscribes(await shop.sells("Pro", 2000));
+    const [later, none] = ["2027-01-01T00:00:00Z", "00000000-0000-4000-8000-000000000000"];
+    const kinds: Record<string, unknown>[] = [
+      { metadata: {}, product_id: none, discount_id: none, trial_end: later },
+      { seats: 3 },
+      { current_billing_period_end: later },
+      { cancel_at_period_end: true },
+      { revoke: true },
+      { pause_at_period_end: true },
+      { resume: true },
+      { pending_update: null },
+      { payment_method_id: none },
+    ];
+    const before = await shop.get(id);
+    const fields = kinds.flatMap((kind, of) => Object.entries(kind).map(([name, value]) => ({ name, value, of })));
+    for (const { name, value, of } of fields)
+      for (const other of fields.filter((one) => one.of !== of)) {
+        const body = { [name]: value, [other.name]: other.value };
+        const { status, json } = await shop.send("PATCH", `/v1/subscriptions/${id}`, body);
+        expect([Object.keys(body).join(), status, json.error]).toEqual([
+          Object.keys(body).join(),
+          422,
+          "PolarRequestValidationError",
+        ]);
+      }
+    expect(await shop.get(id)).toEqual(before);
+    // One alone is read as what it is, whatever becomes of it.
+    for (const { name, value } of fields) {
+      const { status, json } = await shop.send("POST", `/v1/subscriptions/${id}/preview`, { [name]: value });
+      const isUnread = status === 422 && /extra|not permitted|Unrecognized|union/i.test(JSON.stringify(json.detail));
+      expect([name, isUnread, status < 500]).toEqual([name, false, true]);
+    }
+    expect(await shop.get(id)).toEqual(before);
+  });
 });
 
 test("the period that runs ends when the seller says", async () => {

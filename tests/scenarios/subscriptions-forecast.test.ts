@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Floe, start } from "../support/floe.ts";
+import { openChance } from "../support/simulated-world.ts";
 import { openShop } from "../support/story.ts";
 
 /** What a subscription is said to be charged in a year is what it is charged. */
@@ -91,6 +92,68 @@ describe("a year ahead", () => {
     ]);
   });
 });
+
+const runs = Number(process.env.FLOE_TEST_RUNS ?? 4);
+const first = Number(process.env.FLOE_TEST_SEED ?? 1);
+
+test.each(Array.from({ length: runs }, (_, index) => first + index))(
+  "whatever a subscription is, and whatever was changed of it: seed %i",
+  async (seed) => {
+    const chance = openChance(seed);
+    const pick = <T>(...some: T[]): T => chance.pick(some);
+    const shop = await openShop(floe, pick("2027-01-31", "2028-02-29", "2027-03-27", "2027-10-30"));
+    if (chance.happens(0.5)) await shop.accepted("POST", "/v1/tax/registrations", { country: "FR" });
+    const tax_behavior = pick("inclusive", "exclusive");
+    const interval = pick(["month", 1], ["month", 2], ["month", 5], ["year", 1], ["week", 7]);
+    const sell = (name: string, trial: object = {}) => {
+      const price = { amount_type: "fixed", price_amount: 101 + chance.below(9999), tax_behavior };
+      const seats = {
+        amount_type: "seat_based",
+        seat_tiers: { tiers: [{ min_seats: 1, max_seats: null, price_per_seat: 333 }] },
+      };
+      const [recurring_interval, recurring_interval_count] = interval;
+      const prices = hasSeats ? [{ ...seats, tax_behavior }] : [price];
+      return shop.sells(name, prices, { recurring_interval, recurring_interval_count, ...trial });
+    };
+    const hasSeats = chance.happens(0.3);
+    const give = () =>
+      shop.gives({
+        ...pick<object>(
+          { duration: "once" },
+          { duration: "forever" },
+          { duration: "repeating", duration_in_months: 4 },
+        ),
+        ...pick<object>({ basis_points: 1 + chance.below(9999) }, { amount: 50 + chance.below(4000), currency: "usd" }),
+      });
+    const trial = chance.happens(0.4)
+      ? { trial_interval: pick("day", "month"), trial_interval_count: 1 + chance.below(2) }
+      : {};
+    const [own, other] = [await sell("Own", trial), await sell("Other")];
+    const checkout = {
+      ...(chance.happens(0.6) ? { discount_id: await give() } : {}),
+      ...(hasSeats ? { seats: 3 } : {}),
+    };
+    const id = await shop.subscribes(own, { checkout });
+    if (chance.happens(0.3)) await shop.credits(id, chance.below(6000) - 1500);
+    const proration_behavior = pick("next_period", "prorate", "invoice");
+    const changes: Record<string, unknown>[] = [
+      { product_id: other, proration_behavior },
+      ...(hasSeats ? [{ seats: 1 + chance.below(9), proration_behavior }] : []),
+      { discount_id: chance.happens(0.5) ? await give() : null },
+      { cancel_at_period_end: true },
+    ];
+    const asked = changes.filter(() => chance.happens(0.4));
+    for (const body of asked) await shop.changes(id, body);
+    await live(shop, id).catch((error: unknown) => {
+      throw new Error(
+        `FLOE_TEST_SEED=${seed} FLOE_TEST_RUNS=1: ${JSON.stringify([interval, trial, checkout, asked])}`,
+        {
+          cause: error,
+        },
+      );
+    });
+  },
+);
 
 test("an export has those that are meant, with the columns that are asked for", async () => {
   const shop = await openShop(floe, "2027-01-31");
