@@ -185,8 +185,11 @@ export function openBooks(
       seen = seq;
       const id = String(data.id);
       if (type === "customer.state_changed") {
-        const active = data.active_subscriptions as { id: string }[];
-        state.set(id, active.map((one) => one.id).sort());
+        const active = data.active_subscriptions as { id: string; status: string; current_period_end: string }[];
+        state.set(
+          id,
+          active.map((one) => `${one.id} ${one.status} until ${new Date(one.current_period_end).toISOString()}`).sort(),
+        );
         continue;
       }
       const life = lives.get(id) ?? { told: [], last: {}, period: null, ends: null, cycles: 0, anew: 0 };
@@ -287,11 +290,12 @@ export function openBooks(
     for (const [id, active] of state) {
       const holds = living
         .filter((row) => row.customer_id === id && ["active", "trialing"].includes(row.status))
-        .map((row) => row.id)
+        .map((row) => `${row.id} ${row.status} until ${row.current_period_end.toISOString()}`)
         .sort();
       note(
         JSON.stringify(holds) === JSON.stringify(active),
-        () => `The last word of the customer ${id} is another list of subscriptions than they have.`,
+        () =>
+          `The last word of the customer ${id} is ${active.join() || "none"}, and they have ${holds.join() || "none"}.`,
       );
     }
   }

@@ -265,10 +265,13 @@ export function openFarProcessor(chance: Chance) {
   const hidden = new Map<string, { until: Date; intent: Intent }>();
   const isHidden = (payment_id: string): boolean => hidden.has(payment_id);
   let trouble = 0;
+  let isNextLate = false;
   const say = (far: Processor, now: () => Date): Partial<Processor> => {
     const charge = async (work: () => Promise<Intent>): Promise<Intent> => {
-      if (!chance.happens(trouble)) return work();
-      const kind = chance.weigh({ away: 1, lost: 2, late: 1 });
+      const isLate = isNextLate;
+      isNextLate = false;
+      if (!isLate && !chance.happens(trouble)) return work();
+      const kind = isLate ? "late" : chance.weigh({ away: 1, lost: 2, late: 1 });
       if (kind === "away") throw new Error("The processor was away.");
       const intent = await work();
       if (kind === "late" && intent.status === "succeeded")
@@ -299,6 +302,10 @@ export function openFarProcessor(chance: Chance) {
     wrap: (far: Processor, now: () => Date): Processor => ({ ...far, ...say(far, now) }),
     trouble(share: number) {
       trouble = share;
+    },
+    /** Have nobody hear of the next charge for a while. */
+    hideNext() {
+      isNextLate = true;
     },
     isHidden,
     hidden: () => hidden.size,

@@ -11,7 +11,7 @@ import { failedWork } from "../../server/lib/tables.ts";
 import { cleaning, dueWork, walkedWork } from "../../server/worker.ts";
 import type { Seller } from "./floe.ts";
 import { openBooks } from "./simulated-books.ts";
-import { cards, changes, deeds, frail_card, kinds } from "./simulated-shop.ts";
+import { cards, changes, deeds, frail_card, kinds, opening } from "./simulated-shop.ts";
 import {
   type Mortal,
   openChance,
@@ -211,18 +211,21 @@ export async function simulate({
         },
       };
     }
-    function payAgain(): Deed | null {
-      const one = open.length === 0 ? undefined : open[Math.max(0, open.length - 1 - chance.below(4))];
+    function payAgain(wish?: { card: string; isLate: boolean }): Deed | null {
+      if (open.length === 0) return null;
+      const one = open[Math.max(0, open.length - 1 - (wish ? 0 : chance.below(4)))];
       if (!one) return null;
-      const card = chance.weigh(cards);
+      const card = wish?.card ?? chance.weigh(cards);
       return {
-        name: `pay once more with ${card}`,
-        work: (server) =>
-          confirm(server, one.secret, {
+        name: `pay once more with ${card}${wish?.isLate ? ", which nobody hears of" : ""}`,
+        work(server) {
+          if (wish?.isLate) far.hideNext();
+          return confirm(server, one.secret, {
             customer_email: one.buyer.email,
             customer_billing_address: { country: "FR" },
             confirmation_token_id: card,
-          }),
+          });
+        },
       };
     }
     function approve(): Deed | null {
@@ -289,13 +292,13 @@ export async function simulate({
         work: async (server) => short(await send(server, "PATCH", `/v1/subscriptions/${String(one.id)}`, sent)),
       };
     }
-    async function refund(): Promise<Deed | null> {
+    async function refund(isOfOne = false): Promise<Deed | null> {
       const all = await list("/v1/orders/?limit=100&sorting=-created_at");
       const left = all.filter((one) => Number(one.refundable_amount) > 0);
       if (left.length === 0) return null;
-      const one = chance.pick(left);
+      const one = isOfOne ? (left.at(-1) as Body) : chance.pick(left);
       const whole = Number(one.refundable_amount);
-      const amount = chance.happens(0.4) ? whole : 1 + chance.below(whole);
+      const amount = !isOfOne && chance.happens(0.4) ? whole : 1 + chance.below(isOfOne ? Math.ceil(whole / 3) : whole);
       const once = `refund-${seed}-${log.length}`;
       return {
         name: `refund ${amount} of ${whole}`,
@@ -405,7 +408,17 @@ export async function simulate({
         work: async (server) => short(await send(server, "PATCH", `/v1/subscriptions/${String(one.id)}`, sent)),
       };
     }
-    const ways = { buy: () => buy(), payAgain, approve, change, refund, decide, look, use, press };
+    const ways = {
+      ...{ approve, change, decide, look, use, press },
+      ...{ buy: () => buy(), payAgain: () => payAgain(), refund: () => refund() },
+    };
+    const begins: (typeof opening)[number][] = seed % 5 === 0 ? [...opening] : [];
+    async function begin(step: (typeof opening)[number]): Promise<Deed | null> {
+      if (step.does === "refund") return refund(true);
+      if (step.does === "pay") return payAgain(step);
+      const product = products.find(({ kind }) => kind === step.kind) as (typeof products)[number];
+      return buy({ product, card: step.card, email: `opening-${begins.length}@example.com`, code: step.code });
+    }
 
     /** Let one of them end at any of its next statements, now and then. */
     function threaten(share: number): void {
@@ -495,9 +508,16 @@ export async function simulate({
     for (const kind of Object.keys(kinds)) await offer(kind);
     await give();
     // Whose first period costs nothing may have a card that pays nothing.
-    await must("POST", "/v1/discounts/", {
-      ...{ name: "First", code: "FIRST", type: "percentage", basis_points: 10_000, duration: "once" },
-    });
+    const free: Body = { name: "First", code: "FIRST", type: "percentage", basis_points: 10_000, duration: "once" };
+    await must("POST", "/v1/discounts/", free);
+    if (begins.length > 0)
+      await must("POST", "/v1/discounts/", {
+        ...free,
+        name: "Third",
+        code: "THIRD",
+        basis_points: 3333,
+        duration: "forever",
+      });
 
     for (day = 1; day <= days; day += 1) {
       const start = new Date(began.getTime() + (day - 1) * day_ms);
@@ -506,9 +526,14 @@ export async function simulate({
       if (chance.happens(0.04)) await give();
       far.trouble(chance.happens(0.1) ? 0.5 : 0.02);
       for (const receiver of receivers) receiver.trouble(chance.happens(0.1) ? 0.8 : 0.05);
-      for (let left = chance.below(4); left > 0; left -= 1) {
-        await reach(new Date(Math.max(now.getTime(), start.getTime() + chance.below(23) * hour_ms)));
+      for (let left = Math.max(chance.below(4), begins.length); left > 0; left -= 1) {
+        const next = new Date(start.getTime() + chance.below(23) * hour_ms);
+        // A checkout that is paid in vain does not stay open for long.
+        await reach(begins.length > 0 ? new Date(now.getTime() + 2 * late_ms) : next > now ? next : now);
         const planned: Deed[] = [];
+        const first = begins.shift();
+        const opened = first && (await begin(first));
+        if (opened) planned.push(opened);
         for (let side = 1 + chance.below(3); side > 0; side -= 1) {
           const deed = await ways[chance.weigh(deeds)]();
           if (deed) planned.push(deed);
