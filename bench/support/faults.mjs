@@ -354,7 +354,7 @@ export const faults = {
     ["document-anew", "server/http/openapi-route.ts", "if (!kept) {", "if (!kept || kept) {", "tests/api/request-limits.test.ts"],
     ["address-overwritten", "server/checkouts/customer.ts", "row.is_customer_named ? details : onlyEmpty(known, details)", "details", "tests/api/strangers.test.ts"],
     ["cookie-anywhere", "server/accounts/identity/identify.ts", '(reading.has(method) ? "none" : undefined)', '"none"', "tests/api/security.test.ts"],
-    ["remembered", "server/accounts/identity/sessions-renewal.ts", "remembered !== false && ", "", "tests/api/sessions.test.ts"],
+    ["remembered", "server/accounts/identity/sessions-renewal.ts", "return { data: { ...made, createdAt, expiresAt, remembered } };", "return { data: { ...made, createdAt, expiresAt, remembered: true } };", "tests/api/sessions.test.ts"],
     ["made-up-role", "server/accounts/people/platform.ts", 'const role = { ...fields.role, defaultValue: "user" };', "const role = fields.role;", "tests/api/enumeration.test.ts"],
     ["taken-link", "server/accounts/compat/accounts.ts", "if (await ctx.context.internalAdapter.findUserByEmail(updateTo.toLowerCase()))", "if (updateTo === 1)", "tests/api/mail.test.ts"],
     ["listed-unscoped", "server/http/actor.ts", "(lists ? memberships.length === 0 : !limited)", "(lists || !limited)", "tests/api/roles.test.ts"],
