@@ -359,7 +359,7 @@ export const faults = {
     ["taken-link", "server/accounts/compat/accounts.ts", "if (await ctx.context.internalAdapter.findUserByEmail(updateTo.toLowerCase()))", "if (updateTo === 1)", "tests/api/mail.test.ts"],
     ["listed-unscoped", "server/http/actor.ts", "(lists ? memberships.length === 0 : !limited)", "(lists || !limited)", "tests/api/roles.test.ts"],
     ["discount-dropped", "server/checkouts/service.ts", "...(request.discountId ? { discount_id: request.discountId } : {}),", "", "tests/api/accounts-catalogue/calls.test.ts"],
-    ["slug-nowhere", "server/checkouts/service.ts", 'await store.findSellerOfSlug(ctx.db, request.slug ?? "", ctx.actor.organization_id)', "ctx.actor.organization_id", "tests/api/checkout-bodies.test.ts"],
+    ["slug-nowhere", "server/checkouts/service.ts", 'await store.findSellerOfSlug(ctx.db, request.slug ?? "", ctx.actor.organization_id)', "ctx.actor.organization_id", "tests/api/accounts-catalogue/calls.test.ts"],
     ["signed-out-words", "server/accounts/http/error-mapping.ts", 'new Set(["User not found", "Not authenticated", withoutSession])', "new Set([])", "tests/api/accounts-catalogue/errors.test.ts", "tests/api/auth-bad-input.test.ts"],
     ["field-listed", "server/accounts/sign-in/social.ts", "config.FLOE_USER_FIELDS.filter(({ input }) => input)", "config.FLOE_USER_FIELDS", "tests/api/user-fields.test.ts"],
     ["bounds", "server/lib/validation-errors.ts", 'return origin === "string" ? `string_${ofLength}` : ofLength;', "return ofLength;", "tests/api/products.test.ts"],
