@@ -7,6 +7,9 @@ import { drizzle } from "drizzle-orm/pglite";
 import { migrate } from "drizzle-orm/pglite/migrator";
 import type { OpenDatabase } from "./database.ts";
 
+/** Pages that it keeps in memory. It would keep four times as many, all of which count as this process's own. */
+const buffers = "32MB";
+
 /** What the migrations ask of a database besides PostgreSQL itself: the index for parts of a text. */
 export const embeddedExtensions = { pg_trgm };
 
@@ -43,7 +46,8 @@ export async function openEmbedded(folder: string | PGlite): Promise<OpenDatabas
   if (typeof folder === "string") {
     const files = join(folder, "database");
     mkdirSync(files, { recursive: true, mode: 0o700 });
-    pglite = await PGlite.create(files, { extensions: embeddedExtensions });
+    const startParams = [...PGlite.defaultStartParams, "-c", `shared_buffers=${buffers}`];
+    pglite = await PGlite.create(files, { extensions: embeddedExtensions, startParams });
   } else pglite = folder;
   const db = drizzle({ client: withoutDeadlock(pglite) });
   return {
