@@ -113,7 +113,13 @@ function product(given: Given): Ask[] {
     hint: "A picture: a file on this machine, or the name of one that is uploaded",
     upload: "product_media",
   };
-  const rest = [...need("name", "price", "description?"), picture];
+  const { recurring_interval: each } = given;
+  const amounts = "19.00, 19.00eur, 5+ (pay what you want)";
+  const price: Ask =
+    typeof each === "string"
+      ? { flag: "price", label: `price each ${each}`, hint: `${amounts}, free, or metered:METER:0.002 for each unit` }
+      : { flag: "price", hint: `${amounts}, or free` };
+  const rest = [...need("name"), price, ...need("description?"), picture];
   if (isMetered)
     return [{ ...interval, missing: "an interval for the metered price, as in metered:METER:0.002/month" }, ...rest];
   return prices === undefined ? [{ ...interval, optional: true }, ...rest] : rest;

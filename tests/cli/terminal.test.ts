@@ -142,7 +142,7 @@ describe("a form", () => {
       [
         ["How often is it paid?", "Mon\bnth\r"],
         ["? name", "Prx\u007fo\r"],
-        ["? price", "1\b9.00\rignored"],
+        ["? price each month\n  19.00, 19.00eur, 5+", "1\b9.00\rignored"],
         ["? description", enter],
         ["? picture", enter],
       ],

@@ -327,7 +327,6 @@ describe("previews", () => {
       balance: (id) => shop.credits(id, 500),
       "discount of the subscription": (id) => shop.changes(id, { discount_id: null }),
       "end of the period": (id) => shop.changes(id, { current_billing_period_end: "2026-07-20T00:00:00Z" }),
-      "end of the subscription": (id) => shop.changes(id, { cancel_at_period_end: true }),
     };
     for (const [what, changeOther] of Object.entries(others)) {
       await shop.set("2026-06-01");

@@ -216,7 +216,7 @@ describe("a discount (SUB-44, DSC-14)", () => {
         expect([Object.keys(body).join(), status, json.error]).toEqual([
           Object.keys(body).join(),
           422,
-          "PolarRequestValidationError",
+          "RequestValidationError",
         ]);
       }
     expect(await shop.get(id)).toEqual(before);

@@ -84,8 +84,10 @@ const isOpen = ({ parked, sent, isOver, isCut }: Task): boolean => !isCut && (!i
 const never = new Promise<never>(() => undefined);
 /** What the server does by itself every few seconds of real time. */
 const byItself = /^update "apikey" set "lastRequest"/;
-const blocked_after_ms = 3;
-const idle_after_ms = 1000;
+const look_ms = 3;
+/** Looks in a row at which nothing had moved; on a busy machine each of them takes longer, as all else does. */
+const blocked_after = 1;
+const idle_after = 330;
 /** Far longer than anything takes: what has not moved since waits for what does not come. */
 const stuck_after_ms = 120_000;
 
@@ -178,23 +180,23 @@ export function openSchedule(chance: Chance, databaseUrl: string) {
     });
   }
 
-  /** How many statements wait for others to end their transactions. */
+  /** How many statements wait for others to end their transactions; one whose wait is over is none, also before it goes on. */
   async function countBlocked(): Promise<number> {
     const [row] = await control`select count(*)::int as count from pg_stat_activity
-      where datname = current_database() and application_name like 'simulated_%' and wait_event_type = 'Lock'`;
+      where datname = current_database() and application_name like 'simulated_%' and cardinality(pg_blocking_pids(pid)) > 0`;
     return Number(row?.count);
   }
 
   /** Wait until nothing goes on but what waits: for its turn, or for a lock that another has. */
   async function settle(): Promise<void> {
-    for (let since = performance.now(); ; ) {
+    const since = performance.now();
+    for (let looks = 0; ; ) {
       await turn();
       if (dying.size > 0) return;
       const open = tasks.filter(isOpen);
       if (open.every(({ parked, sent }) => parked > 0 && sent === 0)) return;
       // What waits for what another is at in the same process, as events of use do, asks nothing of the database meanwhile.
-      const patience_ms = open.every(({ parked, sent }) => parked + sent > 0) ? blocked_after_ms : idle_after_ms;
-      if (performance.now() - since > patience_ms) {
+      if (looks >= (open.every(({ parked, sent }) => parked + sent > 0) ? blocked_after : idle_after)) {
         const sent = open.reduce((sum, task) => sum + task.sent, 0);
         if ((await countBlocked()) === sent && open.some(({ parked }) => parked > 0)) {
           await turn();
@@ -206,7 +208,9 @@ export function openSchedule(chance: Chance, databaseUrl: string) {
         throw new Error(`Nothing moves any more. Of what goes on, statements at ${states.join("; ")}.`);
       }
       const timer = new AbortController();
-      await Promise.race([stirred.promise, sleep(blocked_after_ms, null, { signal: timer.signal }).catch(() => null)]);
+      const look = sleep(look_ms, null, { signal: timer.signal }).catch(() => null);
+      await Promise.race([stirred.promise, look]);
+      looks += 1;
       timer.abort();
     }
   }
