@@ -284,7 +284,7 @@ export const faults = {
     ["parts-repriced", "server/subscriptions/metering.ts", "else if (price.id !== old.id && isSum(price.meter))", "else if (price.id === old.id && isSum(price.meter))", ...sharing],
     ["max-of-one", "shared/usage.ts", "max: () => extreme(\"\"),", "max: () => extreme(\"-\"),", ...sharing],
     ["avg-of-averages", "shared/usage.ts", "avg: () => averageOf(total, counted),", "avg: () => some[0] ?? \"0\",", ...sharing],
-    ["state-alone", "server/customers/service.ts", "if (shared.size === 0) return describeState(row, held);", "if (shared.size >= 0) return describeState(row, held);", ...sharing],
+    ["state-alone", "server/customers/service.ts", "!shared.has(subscription_id)", "true", ...sharing],
     ["holder-sees", "server/portal/seats.ts", "one.row.customer_id === id ? subscription :", "one ? subscription :", ...sharing],
     ["late-not-pooled", "server/meters/paying.ts", "...poolLate(pool) }", "}", ...sharing],
   ],

@@ -243,8 +243,11 @@ test("what is unpaid is paid with another card; billing details are kept, and an
   const subscriptions = region("Subscriptions");
   await subscriptions.getByText("US$19.00 could not be charged. It is tried again on 5 June 2027.").waitFor();
   await picture("unpaid");
-  await subscriptions.getByRole("button", { name: "Pay US$19.00" }).click();
   const dialog = page.getByRole("dialog");
+  await subscriptions.getByRole("button", { name: "Cancel subscription" }).click();
+  await dialog.getByText("It ends on 3 July 2027. What could not be charged is not tried again").waitFor();
+  await page.keyboard.press("Escape");
+  await subscriptions.getByRole("button", { name: "Pay US$19.00" }).click();
   await dialog.getByLabel("Card", { exact: true }).selectOption("Another card");
   await dialog.getByLabel("Name on card").fill("Ada");
   await dialog.getByLabel("Card number").fill("4242 4242 4242 4242");

@@ -36,10 +36,11 @@ export function Cancel({ subscription, left }: { subscription: Subscription; lef
     setBusy(true);
     void cancel().finally(() => setBusy(false));
   };
+  const end = speech.day(new Date(subscription.current_period_end));
   return (
     <Dialog title={words.cancel_title(product.name)} left={left}>
       <form className="stack" noValidate onSubmit={submit} aria-busy={busy}>
-        <p>{words.cancel_keeps(speech.day(new Date(subscription.current_period_end)))}</p>
+        <p>{subscription.status === "past_due" ? words.cancel_unpaid(end) : words.cancel_keeps(end)}</p>
         {product.benefits.length > 0 && (
           <div>
             <p>{words.cancel_loses}</p>

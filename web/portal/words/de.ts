@@ -81,6 +81,8 @@ export const words: PortalWords = {
   cancel_title: (name) => `${name} kündigen?`,
   cancel_keeps: (date) =>
     `Sie behalten es bis zum ${date}. Es wird nichts mehr abgebucht, und bis dahin können Sie es sich anders überlegen.`,
+  cancel_unpaid: (date) =>
+    `Es endet am ${date}. Was nicht abgebucht werden konnte, wird nicht noch einmal versucht; behalten Sie es doch, wird es sofort abgebucht.`,
   cancel_loses: "Danach haben Sie nicht mehr:",
   cancel_why: "Warum gehen Sie?",
   cancel_say: "Möchten Sie uns etwas sagen?",

@@ -80,6 +80,8 @@ export const words = {
   cancel_title: (name: string) => `Cancel ${name}?`,
   cancel_keeps: (date: string) =>
     `You keep it until ${date}. Nothing more is charged, and you can change your mind until then.`,
+  cancel_unpaid: (date: string) =>
+    `It ends on ${date}. What could not be charged is not tried again; if you keep it after all, it is charged at once.`,
   cancel_loses: "After that you no longer have:",
   cancel_why: "Why do you leave?",
   cancel_say: "Anything that you want to tell us?",

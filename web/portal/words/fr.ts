@@ -80,6 +80,8 @@ export const words: PortalWords = {
   cancel_title: (name) => `Résilier ${name} ?`,
   cancel_keeps: (date) =>
     `Vous le gardez jusqu’au ${date}. Rien de plus n’est prélevé, et vous pouvez changer d’avis d’ici là.`,
+  cancel_unpaid: (date) =>
+    `Il prend fin le ${date}. Ce qui n’a pas pu être prélevé n’est plus tenté ; si vous le gardez quand même, c’est prélevé aussitôt.`,
   cancel_loses: "Ensuite, vous n’aurez plus :",
   cancel_why: "Pourquoi partez-vous ?",
   cancel_say: "Souhaitez-vous nous dire quelque chose ?",
