@@ -3,7 +3,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { api } from "../shared/api/index.ts";
 import { notFound } from "../shared/errors.ts";
 import type { Auth } from "./accounts/auth.ts";
-import { refuseForeignPages } from "./accounts/http/origins.ts";
+import { reading, refuseForeignPages } from "./accounts/http/origins.ts";
 import { sendRenewed } from "./accounts/identity/sessions-renewal.ts";
 import { routeDiscordBot } from "./benefits/routes.ts";
 import { routeLinks } from "./checkout-links/routes.ts";
@@ -69,7 +69,7 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
   app.addHook("onSend", async (request, reply) => void reply.header("X-Request-Id", request.id));
   // Whatever was asked for may have left something to do.
   app.addHook("onResponse", async ({ method }) => {
-    if (method !== "GET" && method !== "HEAD") deps.jobs.stir();
+    if (!reading.has(method)) deps.jobs.stir();
   });
   // Before the body is read: what nobody answers has no faults in it.
   app.addHook("onRequest", async (request) => {

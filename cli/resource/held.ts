@@ -20,6 +20,9 @@ export function show(context: Context, answer: unknown): void {
   ];
   const tables = lists
     .filter(({ rows }) => rows.length > 0)
-    .map((list) => `\n${paint.strong(list.title)}\n${renderTable(list.rows, list.columns, paint, terminal)}`);
+    .map(
+      (list) =>
+        `\n${paint.strong(list.title)}\n${renderTable(list.rows, list.columns, paint, terminal, context.now())}`,
+    );
   context.page(renderDetail(whole, paint, terminal) + tables.join(""));
 }

@@ -76,16 +76,23 @@ function Profile({ user }: { user: User }) {
             {...form.field("image")}
           />
         </div>
-        <div className="row">
-          <Button type="submit" busy={form.busy}>
-            Save
-          </Button>
-          <span role="status" className="soft small">
-            {saved && !form.busy ? "Saved." : ""}
-          </span>
-        </div>
+        <Save busy={form.busy} saved={saved} />
       </form>
     </Section>
+  );
+}
+
+/** The end of a form, and whether what stands in it is kept. */
+function Save({ busy, saved }: { busy: boolean; saved: boolean }) {
+  return (
+    <div className="row">
+      <Button type="submit" busy={busy}>
+        Save
+      </Button>
+      <span role="status" className="soft small">
+        {saved && !busy ? "Saved." : ""}
+      </span>
+    </div>
   );
 }
 
@@ -110,14 +117,7 @@ function More({ user, fields }: { user: User; fields: OwnField[] }) {
         <div className="fields">
           <OwnFields fields={fields} form={form} />
         </div>
-        <div className="row">
-          <Button type="submit" busy={form.busy}>
-            Save
-          </Button>
-          <span role="status" className="soft small">
-            {saved && !form.busy ? "Saved." : ""}
-          </span>
-        </div>
+        <Save busy={form.busy} saved={saved} />
       </form>
     </Section>
   );
