@@ -24,13 +24,15 @@ export const matchKeys = (table: OwnedTable, keys: readonly RowKey[]): SQL =>
 /**
  * That a column of a seller's rows is one of these ids, in words that are the same for any number. Each is looked up by itself,
  * through an index that begins with both: asked for all of the seller and then for these, a database that does not know yet how
- * many rows a seller has reads them all.
+ * many rows a seller has reads them all. The ids are read once: where the table is taken for an empty one, they are gone through
+ * for each of its rows.
  */
 export function isAmong(organization_id: string, column: AnyPgColumn, ids: readonly string[]): SQL {
   const owner = organizationOf(column);
   const [id] = ids;
   if (id !== undefined && ids.length === 1) return sql`(${owner} = ${organization_id} and ${column} = ${id}::uuid)`;
-  return sql`(${owner}, ${column}) in (select ${organization_id}::text, unnest(${writeArray(ids, "uuid")}))`;
+  return sql`(${owner}, ${column}) in (with wanted as materialized (select ${organization_id}::text, unnest(${writeArray(ids, "uuid")}))
+    select * from wanted)`;
 }
 
 /** The one seller that things are of that are asked for together. */

@@ -2232,3 +2232,6 @@ CREATE TRIGGER "usage_events_gone" AFTER DELETE ON "organization" REFERENCING OL
   FOR EACH STATEMENT EXECUTE FUNCTION "usage_events_gone"();
 --> statement-breakpoint
 ALTER TABLE "customer_meters" SET (fillfactor = 70);
+--> statement-breakpoint
+-- Payloads are kept as they are up to a page: to compress each costs more than anything else of writing it.
+ALTER TABLE "events" SET (toast_tuple_target = 8160);

@@ -5,6 +5,7 @@ import type { Erased } from "../customers/rules.ts";
 import { matchExternalIds } from "../customers/store.ts";
 import { customers } from "../customers/tables.ts";
 import { discounts } from "../discounts/tables.ts";
+import { writeArray } from "../lib/arrays.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { forgetIfNamed, keepRegion } from "../lib/forget.ts";
 import { gatherCalls } from "../lib/gather.ts";
@@ -292,9 +293,16 @@ export async function takeConfirmations(
   organization_id: string,
   ids: readonly string[],
 ): Promise<OrderAggregate[]> {
+  // The first row from each place on, so that each is looked up by its key: a database takes this table, which is empty most of
+  // the time, for one that is read as a whole.
+  const found = sql`select found.ctid from unnest(${writeArray(ids, "uuid")}) as wanted (id) cross join lateral (
+      select due.ctid, due.organization_id, due.order_id from ${orderConfirmations} as due
+      where (due.organization_id, due.order_id) >= (${organization_id}, wanted.id)
+      order by due.organization_id, due.order_id limit 1) as found
+    where (found.organization_id, found.order_id) = (${organization_id}, wanted.id)`;
   const taken = await tx
     .delete(orderConfirmations)
-    .where(isAmong(organization_id, orderConfirmations.order_id, ids))
+    .where(sql`ctid = any(array(${found}))`)
     .returning({ id: orderConfirmations.order_id });
   const mine = taken.map(({ id }) => id);
   return mine.length === 0
