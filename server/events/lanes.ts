@@ -13,9 +13,19 @@ const events_more = 200;
 /** What came meanwhile is written together, up to so many events; where others ask for something, too, in smaller pieces. */
 const events_max = 2000;
 const events_beside = 500;
+/**
+ * Who was answered mostly sends the next one at once. For this part of the time that their transaction took a lane waits for them, so
+ * that they go with those who came meanwhile: else they take turns by halves, and each half costs a transaction.
+ */
+const patience = 0.5;
 
 type Waiting = { ctx: Ctx; batch: Batch; answer: PromiseWithResolvers<Ingested> };
-type Lanes = { waiting: Waiting[]; open: number };
+type Lanes = {
+  waiting: Waiting[];
+  open: number;
+  /** Ends the patience of a lane once so many wait. */
+  awaited: { many: number; go: () => void } | null;
+};
 /** Of each database, what waits for whom. */
 const lanesOf = new WeakMap<Database, Map<string, Lanes>>();
 
@@ -29,10 +39,11 @@ export function ingestBatch(ctx: Ctx, batch: Batch): Promise<Ingested> {
   const organization_id = requireOrganization(ctx);
   const all = lanesOf.get(ctx.db) ?? new Map<string, Lanes>();
   lanesOf.set(ctx.db, all);
-  const own = all.get(organization_id) ?? { waiting: [], open: 0 };
+  const own = all.get(organization_id) ?? { waiting: [], open: 0, awaited: null };
   all.set(organization_id, own);
   const one = { ctx, batch, answer: Promise.withResolvers<Ingested>() };
   own.waiting.push(one);
+  if (own.awaited && own.waiting.length >= own.awaited.many) own.awaited.go();
   if (own.open === 0 || (own.open < lanes_max && isMuch(own.waiting) && isAlone()))
     void openLane(own, () => all.delete(organization_id));
   return one.answer.promise;
@@ -44,9 +55,26 @@ const isMuch = (waiting: readonly Waiting[]): boolean =>
 async function openLane(own: Lanes, close: () => void): Promise<void> {
   own.open += 1;
   await endOfTick();
-  while (own.waiting.length > 0) await writeTogether(takeNext(own.waiting));
+  while (own.waiting.length > 0) {
+    const some = takeNext(own.waiting);
+    const began = performance.now();
+    await writeTogether(some);
+    await awaitAll(own, some, (performance.now() - began) * patience);
+  }
   own.open -= 1;
   if (own.open === 0) close();
+}
+
+/** Wait, but not for long, until as many wait as were there just now, where they are several and each sends little. */
+async function awaitAll(own: Lanes, answered: readonly Waiting[], patience_ms: number): Promise<void> {
+  const many = answered.length + own.waiting.length;
+  if (many === 1 || own.open > 1 || isMuch([...answered, ...own.waiting])) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  own.awaited = { many, go: resolve };
+  const timer = setTimeout(resolve, patience_ms);
+  await promise;
+  clearTimeout(timer);
+  own.awaited = null;
 }
 
 function takeNext(waiting: Waiting[]): Waiting[] {

@@ -14,10 +14,15 @@ const listed = (values: SQL): SQL => sql`(select * from unnest(${values}))`;
 export type Named = { id: string; external_id: string | null; first_user_event_at: Date | null };
 
 const living = (where: SQL) => and(isNull(customers.deleted_at), where);
-// By both, so that each is looked up by itself, however many customers there are.
+/**
+ * An organization's own keys, each by both, so that each is looked up by itself, however many rows there are. The list is a query of its
+ * own, of whose length nothing is known beforehand: else the database takes a plan for each length to be better than the one
+ * that it keeps, and to plan takes longer than to look few up.
+ */
+const listKeys = (organization_id: string, keys: readonly string[], type: "text" | "uuid"): SQL =>
+  sql`(select ${organization_id}::text, unnest((select ${writeArray(keys, type)})))`;
 const hasExternal = (organization_id: string, external_ids: readonly string[]): SQL =>
-  sql`(${customers.organization_id}, ${customers.external_id}) in
-    (select ${organization_id}::text, unnest(${writeArray(external_ids, "text")}))`;
+  sql`(${customers.organization_id}, ${customers.external_id}) in ${listKeys(organization_id, external_ids, "text")}`;
 const namedColumns = {
   id: customers.id,
   external_id: customers.external_id,
@@ -42,7 +47,7 @@ type Names = { ids: readonly string[]; external_ids: readonly string[]; keys: re
 export async function findStanding(tx: Tx, organization_id: string, { ids, external_ids, keys }: Names) {
   const of = (where: SQL) =>
     sql`select ${sql.join(Object.values(namedColumns), sql`, `)} from ${customers} where ${living(where)}`;
-  const byId = sql`(${customers.organization_id}, ${customers.id}) in (select ${organization_id}::text, unnest(${writeArray(ids, "uuid")}))`;
+  const byId = sql`(${customers.organization_id}, ${customers.id}) in ${listKeys(organization_id, ids, "uuid")}`;
   const [row] = await tx
     .select({
       customers: sql`named.customers`.mapWith((rows): Named[] => readRows(customers, rows)),
@@ -150,10 +155,8 @@ export const attachEvents = (
 export type Key = { external_id: string; event_id: string; digest: string };
 const keyColumns = { external_id: usageKeys.external_id, event_id: usageKeys.event_id, digest: usageKeys.digest };
 
-// By both, as above.
 const isKnown = (organization_id: string, external_ids: readonly string[]): SQL =>
-  sql`(${usageKeys.organization_id}, ${usageKeys.external_id}) in
-    (select ${organization_id}::text, unnest(${writeArray(external_ids, "text")}))`;
+  sql`(${usageKeys.organization_id}, ${usageKeys.external_id}) in ${listKeys(organization_id, external_ids, "text")}`;
 
 /** What is known of these external ids of events. */
 export const findKeys = (db: Database, organization_id: string, external_ids: readonly string[]): Promise<Key[]> =>
