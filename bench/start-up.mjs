@@ -52,7 +52,7 @@ async function main([stripe]) {
     "node -e 0": { args: ["-e", "0"] },
     "floe --version": { args: [floe, "--version"], ratio_max: 1.3 },
     "floe --help": { args: [floe, "--help"], ratio_max: 1.3 },
-    "floe products list": { args: [floe, "products", "list"], ratio_max: 2.2 },
+    "floe products list": { args: [floe, "products", "list"], ratio_max: 1.8 },
     ...(stripe && {
       "stripe products list": {
         command: stripe,

@@ -3,7 +3,6 @@ import { build, type Plugin } from "esbuild";
 
 /** Parts that stay files of their own, since they are large and not always needed. */
 const apart: Record<string, string> = {
-  "cli/entry.ts": "./cli-main.cjs",
   "cli/commands/catalog.ts": "./cli-catalog.js",
   "cli/ui/index.ts": "./cli-ui.js",
   "cli/filter.ts": "./cli-filter.js",
@@ -56,9 +55,6 @@ export async function bundleCli(root: string, dist: string, version: string): Pr
       ...commonjs,
       entryPoints: [join(root, "cli/main.ts")],
       outfile: join(dist, "cli.cjs"),
-      // Its one import() becomes a require(), which needs no loader of modules either.
-      supported: { "dynamic-import": false },
-      plugins: [keepApart(root)],
     }),
     build({
       ...commonjs,

@@ -2,6 +2,7 @@ import "../shared/walls.ts";
 import { readFileSync } from "node:fs";
 import { enableCompileCache } from "node:module";
 import { join } from "node:path";
+import { loadCompiled } from "./compiled.ts";
 import { getEnvironment } from "./environment.ts";
 import { writeAll } from "./output.ts";
 
@@ -15,10 +16,10 @@ const version = (): string =>
     ? FLOE_VERSION
     : (JSON.parse(readFileSync(join(here, "../package.json"), "utf8")) as { version: string }).version;
 
-/** Keep the compiled program for the next run: a tenth of the time of a short command. Where it cannot be kept, nothing is lost. */
-function keepCompiled(env: Record<string, string | undefined>): void {
+/** Where what V8 made of the program is kept for the next run. */
+function findCompiled(env: Record<string, string | undefined>): string | undefined {
   const cache = env.XDG_CACHE_HOME || env.LOCALAPPDATA || (env.HOME && join(env.HOME, ".cache"));
-  if (cache) enableCompileCache?.(join(cache, "floe"));
+  return cache ? join(cache, "floe") : undefined;
 }
 
 /** The entry of the program. The two commonest questions are answered before anything else is loaded. */
@@ -32,9 +33,11 @@ async function main(argv: string[]): Promise<void> {
     writeAll(1, readFileSync(join(here, "manifest/help.txt"), "utf8"));
     return;
   }
-  keepCompiled(getEnvironment());
-  const { runCommandLine: commandLine } = await import("./entry.ts");
-  await commandLine(argv, version());
+  const compiled = findCompiled(getEnvironment());
+  // For the parts that are files of their own.
+  if (compiled) enableCompileCache?.(compiled);
+  const { runCommandLine } = loadCompiled<typeof import("./entry.ts")>(join(here, "cli-main.cjs"), compiled, argv);
+  await runCommandLine(argv, version());
 }
 
 void main(process.argv.slice(2));

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { buildManifest, writeManifest } from "../../cli/build-manifest.ts";
@@ -25,7 +25,21 @@ beforeAll(async () => {
   await Promise.all([bundleCli(process.cwd(), dist, "9.8.7"), writeManifest(join(dist, "manifest"), api)]);
   writeFileSync(
     loaded,
-    `process.on("exit", () => process.stderr.write(JSON.stringify({ files: Object.keys(require.cache).map((name) => require("path").basename(name)), builtin: process.moduleLoadList.filter((name) => name.startsWith("NativeModule ")).map((name) => name.slice(13)) })));`,
+    `const { basename } = require("path");
+const vm = require("vm");
+const scripts = [];
+vm.Script = class extends vm.Script {
+  constructor(text, options) {
+    super(text, options);
+    scripts.push({ file: basename(options.filename), compiled: options.cachedData !== undefined && !this.cachedDataRejected });
+  }
+};
+const named = (name) => name.startsWith("NativeModule ");
+process.on("exit", () => process.stderr.write(JSON.stringify({
+  files: Object.keys(require.cache).map((name) => basename(name)),
+  scripts,
+  builtin: process.moduleLoadList.filter(named).map((name) => name.slice(13)),
+})));`,
   );
   writeFileSync(join(dist, "package.json"), '{"type":"module"}');
   writeFileSync(
@@ -41,10 +55,13 @@ const env = {
   FLOE_CONFIG_DIR: join(dist, "config"),
   XDG_CACHE_HOME: join(dist, "cache"),
 };
-const start = (argv: string[], flags: string[] = []) =>
-  spawn(process.execPath, [...flags, join(dist, "cli.cjs"), ...argv], { env, stdio: ["ignore", "pipe", "pipe"] });
-async function run(argv: string[], flags: string[] = []) {
-  const child = start(argv, flags);
+const start = (argv: string[], flags: string[] = [], more = {}) =>
+  spawn(process.execPath, [...flags, join(dist, "cli.cjs"), ...argv], {
+    env: { ...env, ...more },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+async function run(argv: string[], flags: string[] = [], more = {}) {
+  const child = start(argv, flags, more);
   let out = "";
   let err = "";
   child.stdout.on("data", (part: Buffer) => (out += String(part)));
@@ -52,8 +69,9 @@ async function run(argv: string[], flags: string[] = []) {
   const [code, signal] = (await once(child, "close")) as [number | null, string | null];
   return { code, signal, out, err };
 }
-const loadedBy = async (argv: string[]): Promise<{ files: string[]; builtin: string[] }> =>
-  JSON.parse((await run(argv, ["-r", loaded])).err);
+type Loaded = { files: string[]; scripts: { file: string; compiled: boolean }[]; builtin: string[] };
+const loadedBy = async (argv: string[], more = {}): Promise<Loaded> =>
+  JSON.parse((await run(argv, ["-r", loaded], more)).err);
 /** Builtin modules that cost more than a tenth of the start-up time of a command. */
 const heavy = ["https", "tls", "child_process", "internal/deps/undici/undici", "perf_hooks", "readline"];
 
@@ -77,10 +95,40 @@ describe("the built command line", () => {
   });
 
   test("lists products with one file more, without TLS, fetch or a program of its own", async () => {
-    const { files, builtin } = await loadedBy(["products", "list"]);
-    expect(files.sort()).toEqual(["cli-main.cjs", "cli.cjs", "loaded.cjs"]);
+    const { files, scripts, builtin } = await loadedBy(["products", "list"]);
+    expect(files.sort()).toEqual(["cli.cjs", "loaded.cjs"]);
+    expect(scripts.map(({ file }) => file)).toEqual(["cli-main.cjs"]);
     expect(builtin).toContain("http");
     expect(heavy.filter((name) => builtin.includes(name))).toEqual([]);
+  });
+
+  test("keeps what was compiled for a command, one file for all; one that is of another build, cut off or not to be read is made anew", async () => {
+    const more = { XDG_CACHE_HOME: join(dist, "compiled") };
+    const kept = () => readdirSync(join(dist, "compiled/floe")).filter((name) => name.startsWith("cli-"));
+    const wasCompiled = async (...argv: string[]) => (await loadedBy(argv, more)).scripts[0]?.compiled;
+    expect(await wasCompiled("products", "list")).toBe(false);
+    const [name = ""] = kept();
+    const path = join(dist, "compiled/floe", name);
+    const whole = readFileSync(path);
+    expect(await wasCompiled("products", "list")).toBe(true);
+    expect(readFileSync(path)).toEqual(whole);
+    expect(await wasCompiled("customers", "list")).toBe(true);
+    expect(readFileSync(path, "latin1").split("\n", 1)[0]).toMatch(/,products list,customers list$/);
+
+    const other = Buffer.from(whole.toString("latin1").replace(/^\d+/, "1"), "latin1");
+    for (const spoiled of [other, whole.subarray(0, -1), Buffer.alloc(0), Buffer.alloc(5000)]) {
+      writeFileSync(path, spoiled);
+      expect(await run(["products", "list"], [], more)).toMatchObject({ code: 0, err: "" });
+      expect(await wasCompiled("products", "list")).toBe(true);
+    }
+    expect(kept()).toEqual([name]);
+
+    const closed = join(dist, "closed");
+    mkdirSync(closed);
+    writeFileSync(join(closed, "floe"), "a file where a folder would be");
+    chmodSync(closed, 0o500);
+    const answer = await run(["products", "list"], [], { XDG_CACHE_HOME: closed });
+    expect(answer).toMatchObject({ code: 0, err: "" });
   });
 
   test("has neither the schema library nor React in what every command loads", () => {

@@ -1,0 +1,77 @@
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { constants, Script } from "node:vm";
+
+const commands_max = 64;
+const word_max = 40;
+const line_end = 0x0a;
+
+/** What V8 has made of a build of the program, and for which commands. */
+type Compiled = { build: string; commands: string[]; code: Buffer };
+
+/** The first two words of a command line: what they need of the program is known well enough by them. */
+const nameCommand = (argv: string[]): string =>
+  argv
+    .filter((word) => word.length <= word_max && /^[a-z][a-z-]*$/.test(word))
+    .slice(0, 2)
+    .join(" ");
+
+/** What an earlier run has kept: a line that says of what, and how long it is, then what V8 made. */
+function readCompiled(path: string): Compiled | undefined {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(path);
+  } catch {
+    // There is none yet, or this user may not read it: the program is compiled.
+    return undefined;
+  }
+  const end = bytes.indexOf(line_end);
+  const [build = "", length, ...commands] = bytes.toString("latin1", 0, Math.max(end, 0)).split(",");
+  const code = bytes.subarray(end + 1);
+  return code.length === Number(length) ? { build, commands, code } : undefined;
+}
+
+function writeCompiled(path: string, { build, commands, code }: Compiled): void {
+  const own = `${path}.${process.pid}`;
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(own, Buffer.concat([Buffer.from(`${[build, code.length, ...commands].join(",")}\n`), code]), {
+      mode: 0o600,
+    });
+    renameSync(own, path);
+  } catch {
+    // A folder that cannot be written, or a full disk: the next run is slower, and nothing else.
+    if (existsSync(own)) rmSync(own, { force: true });
+  }
+}
+
+/**
+ * Load a file of the program as `require` does, and keep in `folder` what V8 has compiled of it by the end of the process.
+ * Node's own store has of a file what is compiled as it is read, not the functions that are called then, on which a short
+ * command spends half of its own time. V8 refuses what another version of it has made.
+ */
+export function loadCompiled<Exports>(file: string, folder: string | undefined, argv: string[]): Exports {
+  const { mtimeMs, size } = statSync(file);
+  const build = `${size}-${mtimeMs}`;
+  const path = folder && join(folder, `cli-${process.version}-${process.arch}`);
+  const kept = path ? readCompiled(path) : undefined;
+  const code = kept?.build === build ? kept.code : undefined;
+  const script = new Script(
+    `(function (exports, require, module, __filename, __dirname) {${readFileSync(file, "utf8")}\n})`,
+    {
+      filename: file,
+      ...(code && { cachedData: code }),
+      importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+    },
+  );
+  const commands = code && !script.cachedDataRejected ? (kept?.commands ?? []) : [];
+  const command = nameCommand(argv);
+  if (path && !commands.includes(command) && commands.length < commands_max)
+    process.once("exit", () =>
+      writeCompiled(path, { build, commands: [...commands, command], code: script.createCachedData() }),
+    );
+  const module = { exports: {} };
+  script.runInThisContext()(module.exports, createRequire(file), module, file, dirname(file));
+  return module.exports as Exports;
+}
