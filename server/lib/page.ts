@@ -2,6 +2,7 @@ import type { SQL } from "drizzle-orm";
 import { and, asc, desc, eq, ilike, inArray, isNotNull, isNull, or, sql } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import type { z } from "zod";
+import { planned_anew } from "./planned-anew.ts";
 import type { Database } from "./transaction.ts";
 
 export type Paging = { page: number; limit: number };
@@ -88,7 +89,11 @@ export const matchMetadata =
   (filter: Record<string, string[] | undefined>): SQL | undefined =>
     and(
       ...Object.entries(filter).flatMap(([key, values = []]) => [
-        or(...values.flatMap((value) => entriesOf(key, value)).map((entry) => sql`${column} @> ${entry}::jsonb`)),
+        or(
+          ...values
+            .flatMap((value) => entriesOf(key, value))
+            .map((entry) => sql`${column} @> ${entry}::jsonb ${sql.raw(planned_anew)}`),
+        ),
         or(...values.map((value) => sql`${column} ->> ${key} = ${value}`)),
       ]),
     );

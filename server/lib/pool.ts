@@ -1,4 +1,5 @@
 import postgres, { type Sql } from "postgres";
+import { planned_anew } from "./planned-anew.ts";
 import { Unconnected } from "./unreachable.ts";
 
 /** A client of one connection, in use by one asker at a time. */
@@ -28,6 +29,7 @@ async function run<T>(connection: Connection, query: (connection: Connection) =>
 function isKept({ prepared }: Connection, text: string): boolean {
   if (prepared.has(text)) return true;
   if (text.length > prepared_characters_max || prepared.size >= prepared_max) return false;
+  if (text.includes(planned_anew)) return false;
   prepared.add(text);
   return true;
 }

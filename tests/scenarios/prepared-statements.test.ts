@@ -1,7 +1,9 @@
 /** What the connections to PostgreSQL keep prepared. */
 import { sql } from "drizzle-orm";
+import { jsonb, pgTable } from "drizzle-orm/pg-core";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type OpenDatabase, openPostgres } from "../../server/lib/database.ts";
+import { matchMetadata } from "../../server/lib/page.ts";
 import { createPostgresDatabase } from "../support/postgres-database.ts";
 
 let url: string;
@@ -52,6 +54,21 @@ test("statements of many rows, and more texts than there is room for, are not ke
   expect(await kept()).toBe(before);
   for (let index = 0; index < 1_100; index += 1) await ask(sql`select ${index}::int as ${sql.identifier(`a${index}`)}`);
   expect(await kept()).toBe(1_000);
+});
+
+test("a search of metadata is planned for the value that is looked for, however often it is asked", async () => {
+  await ask(sql`create table things (id integer, metadata jsonb not null)`);
+  await ask(sql`insert into things values (${1}, ${'{"tier":"rare"}'}::jsonb)`);
+  const metadata = matchMetadata(pgTable("things", { metadata: jsonb() }).metadata);
+  const before = await kept();
+  for (const [tier, ids] of [
+    ["rare", [{ id: 1 }]],
+    ["common", []],
+  ] as const)
+    expect(await ask(sql`select id from things where ${metadata({ tier: [tier] })} order by id limit ${5}`)).toEqual(
+      ids,
+    );
+  expect(await kept()).toBe(before);
 });
 
 test("nothing is prepared where the address says so, for poolers that lend connections for one transaction", async () => {
