@@ -72,7 +72,7 @@ export const faults = {
     ["key-personal-scopes", "server/accounts/keys/identify.ts", "memberships: limited }", "memberships: readMemberships(row.memberships) }", ...keys],
     ["session-expired", "server/accounts/identity/identify.ts", "gt(session.expiresAt, deps.clock.now()),", "", ...sessions],
     ["cookie-origin", "server/accounts/identity/identify.ts", "!origins.includes(origin)", "false", ...sessions, ...secrets],
-    ["limited-permissions", "server/accounts/identity/memberships.ts", "permissions: {},", "", "tests/api/device-sessions.test.ts", "tests/api/device-hardened.test.ts"],
+    ["limited-permissions", "server/accounts/identity/memberships.ts", "permissions: {},", "", "tests/api/roles.test.ts"],
     ["own-role", "server/accounts/identity/memberships.ts", "${organizationRole.organizationId} = ${member.organizationId}", "true", "tests/api/roles.test.ts", "tests/api/members.test.ts"],
     ["header-of-others", "server/http/actor.ts", "if (!found) throw notFound();", "if (!found) return speakFor(inHeader, everywhere());", ...every, "tests/api/frame.test.ts"],
     ["scope", "server/http/actor.ts", "!isFree && !scopes.some(isHeld)", "false", ...every],

@@ -1,5 +1,6 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { limitMemberships } from "../../server/accounts/identity/memberships.ts";
 import { demand } from "../../server/accounts/identity/permissions-guard.ts";
 import { session } from "../../server/accounts/tables.ts";
 import { organizationRoles, statements } from "../../shared/permissions.ts";
@@ -319,4 +320,38 @@ test("an organization has at most 50 roles", async () => {
     call(one, "POST", "/organization/create-role", { organizationId: own, role: `role-${n}`, permission: {} });
   for (let n = 0; n < 50; n += 1) expect((await make(n)).status).toBe(200);
   expect((await make(50)).json.code).toBe("TOO_MANY_ROLES");
+});
+
+test("a role of the same name in another organization gives nothing here, nor takes anything", async () => {
+  const other = await person(floe, "other");
+  const elsewhere = await organizationOf(floe, other);
+  const permission = { products: ["read", "write"] };
+  expect((await create(owner, "editor", { products: ["read"] })).status).toBe(200);
+  const made = await call(other, "POST", "/organization/create-role", {
+    organizationId: elsewhere,
+    role: "editor",
+    permission,
+  });
+  expect(made.status).toBe(200);
+  const guest = await joined("editor");
+  const write = (organization_id: string) =>
+    floe.request("POST", "/v1/products/", {
+      token: guest.session,
+      body: { organization_id, name: "Book", prices: [{ amount_type: "free" }] },
+    });
+  expect((await write(organizationId)).status).toBe(403);
+  await join(floe, { owner: other, organizationId: elsewhere, guest, role: "editor" });
+  expect((await write(organizationId)).status).toBe(403);
+  expect((await write(elsewhere)).status).toBe(201);
+});
+
+test("a sign-in that is limited to scopes keeps these alone of what its roles give, and nothing beside the API", () => {
+  const permissions = { products: ["read", "write"], member: ["create"] };
+  const member = { organization_id: organizationId, clock_offset_ms: 0, sandbox: false, role: "admin", permissions };
+  expect(
+    limitMemberships(
+      [{ ...member, scopes: new Set(["products:read", "products:write"]) }],
+      ["products:read", "orders:read"],
+    ),
+  ).toEqual([{ ...member, permissions: {}, scopes: new Set(["products:read"]) }]);
 });

@@ -196,6 +196,17 @@ describe("how long a session lasts (product.md 4)", () => {
     },
   );
 
+  test("one that has ended is nobody's on any path, and is not renewed", async () => {
+    const signed = await signIn();
+    const [cookies, token] = [withoutCopy(jar(signed)), tokenOf(signed)];
+    const ended = await age(token, -1);
+    for (const [, use] of uses) {
+      const { status, json } = await use(cookies, token);
+      expect(status === 401 || json === null).toBe(true);
+      expect(await ended.ends()).toBeLessThanOrEqual(ended.before);
+    }
+  });
+
   test.each(uses)("one that is not to be remembered never, whatever is sent along: by %s", async (_name, use) => {
     const signed = await signIn({ rememberMe: false });
     const token = tokenOf(signed);
