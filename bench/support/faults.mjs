@@ -91,7 +91,7 @@ export const faults = {
   isolation: [
     ["key", "server/lib/rows.ts", "and(eq(table.organization_id, organization_id), eq(table.id, id))", "eq(table.id, id)", ...every],
     ["payments", "server/payments/store.ts", "const where = and(matchOrganizations(payments.organization_id, organizations), asked);", "const where = asked;", ...every],
-    ["path", "server/http/actor.ts", "found ? as(found) : speakFor(nowhere, scopesIn(memberships))", "as(found ?? memberships[0])", ...every, "tests/api/organizations.test.ts"],
+    ["path", "server/http/actor.ts", "found ? as(found) : speakFor(nowhere, scopesIn(memberships))", "as(found ?? memberships[0])", ...every, "tests/rules/actors.test.ts"],
     ["body", "server/http/actor.ts", "inBody !== undefined && inBody !== organization_id", "false", ...every, "tests/api/frame.test.ts"],
     ["endpoints", "server/webhooks/store.ts", "    matchOrganizations(webhookEndpoints.organization_id, organizations),\n    isNull(webhookEndpoints.deleted_at),", "    isNull(webhookEndpoints.deleted_at),", ...every],
     ["entries", "server/catalog/store.ts", "and(eq(catalogEntries.organization_id, organization_id), eq(catalogEntries.catalog, catalog))", "eq(catalogEntries.catalog, catalog)", ...catalog, ...every],
