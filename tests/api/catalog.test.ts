@@ -417,6 +417,53 @@ test("what was deleted by hand is made anew and the plan says so, or its key goe
   expect((await plan({ version: 1, catalog: "acme" })).missing).toEqual([]);
 });
 
+describe("keys and codes that change hands", () => {
+  const launch = { name: "Launch", code: "LAUNCH", percent: 20, duration: "once" } as const;
+  const of = (discounts: CatalogInput["discounts"]): CatalogInput => ({ version: 1, catalog: "acme", discounts });
+  const findAll = async () => (await seller.client.discounts.list({ query: { sorting: ["created_at"] } })).items;
+
+  test("a key that was another's before does not take it over while both are there", async () => {
+    seller = await floe.seller("heirs");
+    await apply(of({ first: launch, second: { ...launch, name: "Second", code: "SECOND" } }));
+    const heir = of({ second: { ...launch, name: "Second", code: "SECOND", previously: ["first"] } });
+    expect(await plan(heir)).toMatchObject({
+      steps: [],
+      issues: [],
+      unchanged: 1,
+      missing: [{ kind: "discounts", key: "first" }],
+    });
+    expect(told(await apply(heir, { prune: true }))).toEqual(["delete discounts.first"]);
+    expect((await findAll()).map(({ code }) => code)).toEqual(["SECOND"]);
+  });
+
+  test("what is of this catalogue is not taken for something like it", async () => {
+    seller = await floe.seller("alike");
+    await apply(of({ launch }));
+    const twins = of({ launch, twin: { ...launch, code: "TWIN" } });
+    expect(await plan(twins)).toMatchObject({ issues: [], steps: [{ action: "create", key: "twin" }] });
+  });
+
+  test("pruning deletes first, so that what comes can have the code of what goes", async () => {
+    seller = await floe.seller("codes");
+    await apply(of({ launch }));
+    const next = of({ relaunch: { ...launch, name: "Relaunch", percent: 30 } });
+    expect(told(await apply(next, { prune: true }))).toEqual(["delete discounts.launch", "create discounts.relaunch"]);
+    expect((await findAll()).map(({ code, name }) => [code, name])).toEqual([["LAUNCH", "Relaunch"]]);
+  });
+
+  test("a discount that lasts once does not last longer; one of some months may", async () => {
+    seller = await floe.seller("terms");
+    await apply(of({ launch, spring: { ...launch, name: "Spring", code: "SPRING", duration: { months: 3 } } }));
+    const longer = of({
+      launch: { ...launch, duration: "forever" },
+      spring: { ...launch, name: "Spring", code: "SPRING", duration: { months: 6 } },
+    });
+    expect((await plan(longer)).issues).toMatchObject([{ code: "immutable", path: "discounts.launch.duration" }]);
+    expect(await refusal(apply(longer))).toMatchObject({ error: "CatalogRefused", status: 409 });
+    expect((await findAll()).map(({ duration }) => duration)).toEqual(["once", "repeating"]);
+  });
+});
+
 test("what there is, and who is concerned by a plan, is read in as many statements for many things as for one", async () => {
   seller = await floe.seller("many");
   const of = (count: number, amount: string): CatalogInput => ({
