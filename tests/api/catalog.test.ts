@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { CatalogPlan } from "../../shared/api/catalog.ts";
 import type { CatalogInput } from "../../shared/catalog/document.ts";
 import { ApiError } from "../../shared/errors.ts";
+import { upload } from "../support/files.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { watchStatements } from "../support/statements.ts";
 
@@ -449,6 +450,54 @@ describe("keys and codes that change hands", () => {
     const next = of({ relaunch: { ...launch, name: "Relaunch", percent: 30 } });
     expect(told(await apply(next, { prune: true }))).toEqual(["delete discounts.launch", "create discounts.relaunch"]);
     expect((await findAll()).map(({ code, name }) => [code, name])).toEqual([["LAUNCH", "Relaunch"]]);
+    // What was pruned is forgotten: nobody has deleted it by hand when its key comes back.
+    const back = await plan(of({ launch: { ...launch, name: "Another", code: "ANOTHER" } }));
+    expect(back.steps).toEqual([expect.not.objectContaining({ note: expect.anything() })]);
+  });
+
+  test("a price that the file takes out goes off the product", async () => {
+    seller = await floe.seller("prices");
+    const sold = (prices: NonNullable<CatalogInput["products"]>[string]["prices"]): CatalogInput => ({
+      version: 1,
+      catalog: "acme",
+      products: { pro: { name: "Pro", recurring: "month", prices } },
+    });
+    await apply(sold([{ fixed: "20.00" }, { fixed: "18.00", currency: "eur" }]));
+    expect(told(await apply(sold([{ fixed: "20.00" }])))).toEqual(["update products.pro"]);
+    const [product] = (await seller.client.products.list({ query: {} })).items;
+    expect(product?.prices.map(({ price_currency }) => price_currency)).toEqual(["usd"]);
+  });
+
+  test("a file that is not uploaded, not for this use, or more than one of its name, is told with the way to it", async () => {
+    seller = await floe.seller("files");
+    const bytes = Buffer.from("a picture");
+    const give = (name: string, service: "product_media" | "downloadable") =>
+      upload(floe, seller.client, bytes, {
+        name,
+        service,
+        mime_type: name.endsWith(".png") ? "image/png" : "application/pdf",
+      });
+    await give("cover.png", "product_media");
+    const { id } = await give("twice.png", "product_media");
+    await give("twice.png", "product_media");
+    await give("book.pdf", "downloadable");
+    const shown = (media: string) =>
+      plan({
+        version: 1,
+        catalog: "acme",
+        products: { book: { name: "Book", prices: [{ free: true }], medias: [media] } },
+      });
+    expect((await shown("cover.png")).issues).toEqual([]);
+    for (const [media, code, hint] of [
+      ["none.png", "unknown_file", "floe files upload none.png --service product_media"],
+      ["book.pdf", "unknown_file", "floe files upload book.pdf --service product_media"],
+    ])
+      expect((await shown(media ?? "")).issues).toMatchObject([{ code, path: "products.book.medias.0", hint }]);
+    const [twice] = (await shown("twice.png")).issues;
+    expect(twice).toMatchObject({ code: "ambiguous_file", path: "products.book.medias.0" });
+    expect(twice?.hint).toMatch(/^floe files update \S+ --name '2 twice.png'$/);
+    await seller.client.files.update({ params: { id }, body: { name: "2 twice.png" } });
+    expect((await shown("twice.png")).issues).toEqual([]);
   });
 
   test("a discount that lasts once does not last longer; one of some months may", async () => {
