@@ -368,7 +368,7 @@ export const looks: Record<string, ResourceView | false> = {
   sandbox: {
     summary: "A store to try things out in: its time, and what was saved of it",
     noun: "sandbox",
-    columns: ["name:name", "rows", "created_at:date", "saved_at:date"],
+    columns: ["name:name", "rows", "created_at:date"],
     // Moving it draws what happens: floe advance.
     names: {
       ...{ getClock: "clock", advance: false, listMails: "mails", listSnapshots: "list", saveSnapshot: false },

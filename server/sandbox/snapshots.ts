@@ -1,5 +1,6 @@
 import { and, eq, type SQL, sql } from "drizzle-orm";
 import { files } from "../files/tables.ts";
+import { writeArray } from "../lib/arrays.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { documentNames, documents_max, type SavedColumns, snapshotFiles, snapshotRows, snapshots } from "./tables.ts";
 
@@ -247,12 +248,12 @@ const plumbing = new Set([
   ...["product_sellers", "metric_tallies", "invoice_counters", "document_counters", "webhook_deliveries"],
   ...["test_intents", "test_setups", "test_refunds", "test_disputes", "test_events"],
 ]);
-/** Where money stands in a row, before tax: what is added, and what is taken off. */
-const amounts: Record<string, { plus: string; minus?: string }> = {
-  orders: { plus: "subtotal_amount", minus: "discount_amount" },
-  payments: { plus: "amount" },
-  refunds: { plus: "amount" },
-  subscriptions: { plus: "amount" },
+/** Where money stands in a row, before tax: what is added, what is taken off, and in which states it comes to nothing. */
+const amounts: Record<string, { plus: string; minus?: string; except: readonly string[] }> = {
+  orders: { plus: "subtotal_amount", minus: "discount_amount", except: ["pending", "void"] },
+  payments: { plus: "amount", except: ["pending", "failed"] },
+  refunds: { plus: "amount", except: ["failed", "canceled"] },
+  subscriptions: { plus: "amount", except: ["canceled"] },
 };
 
 type Row = Record<string, unknown>;
@@ -338,7 +339,8 @@ async function sumAmounts(tx: Tx, all: readonly Compared[], when: "before" | "af
     const taken = amount.minus ? sql`${side.text(amount.minus)}::bigint` : sql`0`;
     return [
       sql`select ${table.name}::text as kind, ${side.text("currency")} as currency,
-        sum(${side.text(amount.plus)}::bigint - ${taken}) as amount from ${side.rows} group by 2`,
+        sum(${side.text(amount.plus)}::bigint - ${taken}) as amount
+        from ${side.rows} and ${side.text("status")} <> all (${writeArray(amount.except, "text")}) group by 2`,
     ];
   });
   if (parts.length === 0) return [];

@@ -26,9 +26,10 @@ import { CustomerPortalCustomer } from "../../shared/api/portal.ts";
 import { ProductPrice } from "../../shared/api/prices.ts";
 import { CheckoutProduct, OrderProduct, Product } from "../../shared/api/products.ts";
 import { Refund } from "../../shared/api/refunds.ts";
-import { OrderSubscription } from "../../shared/api/subscriptions.ts";
+import { OrderSubscription, SubscriptionUpdate } from "../../shared/api/subscriptions.ts";
 import { WebhookDelivery, WebhookEndpoint, WebhookEvent } from "../../shared/api/webhooks.ts";
 import type { Operation } from "../../shared/contract.ts";
+import type { Fault } from "../../shared/errors.ts";
 import { eventTypes, eventTypesOf, payloads } from "../../shared/events.ts";
 import { customerScopes, isScope, type Scope } from "../../shared/scopes.ts";
 import wireFields from "../fixtures/wire-fields.json" with { type: "json" };
@@ -315,6 +316,23 @@ test.each<[z.ZodType, unknown, string]>([
 ])("what is wrong with a value is said in our words (%#)", (shape, value, said) => {
   const issues = shape.safeParse(value).error?.issues ?? [];
   expect(readFaults(["body"], issues, value).map(({ msg }) => msg)).toEqual([said]);
+});
+
+test.each<[unknown, Partial<Fault>[]]>([
+  [{ metadata: {}, seats: 3 }, [{ loc: ["body", "seats"], msg: "Not to be sent together with the other fields." }]],
+  [{ seats: 3, revoke: true }, [{ loc: ["body", "revoke"], msg: "Not to be sent together with the other fields." }]],
+  [{ seats: 3, strange: 1 }, [{ loc: ["body", "strange"], msg: "There is no field strange here." }]],
+  [{ product_id: 5 }, [{ loc: ["body", "product_id"], msg: "Must be a text." }]],
+  [
+    { metadata: {}, a: 1, b: "x" },
+    [
+      { loc: ["body", "a"], input: 1 },
+      { loc: ["body", "b"], input: "x" },
+    ],
+  ],
+])("of a change of several kinds, each field that is too much is named (%#)", (value, expected) => {
+  const issues = SubscriptionUpdate.safeParse(value).error?.issues ?? [];
+  expect(readFaults(["body"], issues, value)).toMatchObject(expected);
 });
 
 test("a list has a condition for each filter that it declares, and for no other", () => {

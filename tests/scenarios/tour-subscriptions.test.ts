@@ -86,8 +86,13 @@ test("trial, a year, a card that fails and recovers, an upgrade, back to the sta
   expect(await advance("--to", "2028-02-03")).not.toContain("order.paid");
   expect((await shop.get(id)).status).toBe("canceled");
   const { kinds } = await json<Diff>("sandbox", "diff", "upgraded", "--json");
-  const orders = kinds.find(({ kind }) => kind === "orders");
+  const [orders, payments, subscriptions] = ["orders", "payments", "subscriptions"].map((name) =>
+    kinds.find(({ kind }) => kind === name),
+  );
   expect(orders?.added).toBe(0);
   expect(orders?.removed).toBeGreaterThan(0);
   expect(orders?.totals.every(({ before, after }) => before > 0 && after === 0)).toBe(true);
+  // What was refused comes to nothing, and so does what has ended.
+  expect(payments?.totals).toEqual(orders?.totals);
+  expect(subscriptions?.totals).toMatchObject([{ before: 4900, after: 0 }]);
 });
