@@ -1,4 +1,5 @@
 import { and, eq, inArray, isNull, type SQL, sql } from "drizzle-orm";
+import { personalFields } from "../../shared/system-events.ts";
 import { customers } from "../customers/tables.ts";
 import { writeArray } from "../lib/arrays.ts";
 import type { Database, Tx } from "../lib/context.ts";
@@ -318,7 +319,21 @@ export async function eraseUse(
     )
     .orderBy(e.timestamp, e.id)
     .limit(erased_together);
+  const personal = writeArray(personalFields, "text");
   const isForgotten = sql`jsonb_typeof(m.value) = 'string' and not m.key = any(${writeArray(kept, "text")})`;
+  const those = isAmong(
+    organization_id,
+    e.id,
+    rows.map((row) => row.id),
+  );
+  // What floe notes itself says who they are in fields of its own.
+  await tx
+    .update(e)
+    .set({
+      metadata: sql`(select jsonb_object_agg(m.key, case when m.key = any(${personal}) then 'null' else m.value end)
+        from jsonb_each(${e.metadata}) m)`,
+    })
+    .where(and(eq(e.source, "system"), those, sql`${e.metadata} ?| ${personal}`));
   await tx
     .update(e)
     .set({
@@ -327,13 +342,8 @@ export async function eraseUse(
     })
     .where(
       and(
-        // What the server writes itself says nothing of anybody.
         eq(e.source, "user"),
-        isAmong(
-          organization_id,
-          e.id,
-          rows.map((row) => row.id),
-        ),
+        those,
         sql`exists (select 1 from jsonb_each(${e.metadata}) m where ${isForgotten})`,
       ),
     );
