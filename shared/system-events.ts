@@ -40,7 +40,12 @@ type SentCustomer = Pick<
 >;
 const ofCustomer =
   (name: string) =>
-  ({ id, email, name: own, external_id }: Pick<SentCustomer, "id" | "email" | "name" | "external_id">): SystemEvent => ({
+  ({
+    id,
+    email,
+    name: own,
+    external_id,
+  }: Pick<SentCustomer, "id" | "email" | "name" | "external_id">): SystemEvent => ({
     ...{ name, customer_id: id },
     metadata: { customer_id: id, customer_email: email, customer_name: own, customer_external_id: external_id },
   });

@@ -238,12 +238,8 @@ function writeEvents(organization_id: string, rows: readonly EventRow[]): SQL {
       external_member_id, metadata)`;
 }
 
-/** Write events, and add to how often their names came. */
-export const insertEvents = (tx: Tx, organization_id: string, rows: readonly EventRow[]): Promise<unknown> =>
-  tx.execute(sql`with named as (${writeNames(organization_id, rows)}) ${writeEvents(organization_id, rows)}`);
-
 /**
- * The same together with the external ids that they take, and with what was used, so that it is one question. Answers how many ids
+ * Write events, add to how often their names came, take their external ids, and note what was used, so that it is one question. Answers how many ids
  * were free, whether a meter was reset meanwhile, and what meters count by now (`version`): where these are not as they were
  * thought to be, the transaction is to be undone.
  */
@@ -341,11 +337,7 @@ export async function eraseUse(
         from jsonb_each(${e.metadata}) m)`,
     })
     .where(
-      and(
-        eq(e.source, "user"),
-        those,
-        sql`exists (select 1 from jsonb_each(${e.metadata}) m where ${isForgotten})`,
-      ),
+      and(eq(e.source, "user"), those, sql`exists (select 1 from jsonb_each(${e.metadata}) m where ${isForgotten})`),
     );
   const last = rows.length === erased_together ? rows.at(-1) : undefined;
   return last ? `${last.id}${last.at}` : null;

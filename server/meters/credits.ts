@@ -16,7 +16,7 @@ import { createId } from "../lib/ids.ts";
 import { takeLots } from "./lots.ts";
 import type { UseKey } from "./uses.ts";
 import * as store from "./uses.ts";
-import { lockUse, resetUse, saveUse, noteMoved, type Use } from "./windows.ts";
+import { lockUse, noteMoved, resetUse, saveUse, type Use } from "./windows.ts";
 
 export type Credit = UseKey & {
   /** What the units come from, as `benefit_grant` and its id: what it gave is taken back from it first. */

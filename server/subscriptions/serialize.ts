@@ -67,7 +67,11 @@ function pendingOut({ pending_update: asked, current_period_end }: SubscriptionR
 const periodical: readonly Event[] = ["subscription.created", "subscription.cycled", "subscription.resumed"];
 
 /** What of a subscription is another by now, as the list of events has it. */
-function* describeMoves(before: SubscriptionRow, row: SubscriptionRow, types: readonly Event[]): Generator<SystemEvent> {
+function* describeMoves(
+  before: SubscriptionRow,
+  row: SubscriptionRow,
+  types: readonly Event[],
+): Generator<SystemEvent> {
   const { id: subscription_id, customer_id, product_id, current_period_end } = row;
   const of = (name: string, more: SystemEvent["metadata"]) => ({
     ...{ name, customer_id },

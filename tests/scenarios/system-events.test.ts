@@ -94,7 +94,10 @@ test("MTR-05: what becomes of customers and what they buy is in the list of even
   });
   expect(metadataOf("order.refunded")).toEqual({ order_id, refunded_amount: 400, currency: "usd" });
   expect(metadataOf("order.paid")).toMatchObject({ order_id, amount: 1000, subscription_id: id, product_id: small });
-  expect(metadataOf("subscription.canceled")).toMatchObject({ customer_cancellation_comment: "Too dear", amount: 3000 });
+  expect(metadataOf("subscription.canceled")).toMatchObject({
+    customer_cancellation_comment: "Too dear",
+    amount: 3000,
+  });
   // By the shop's own clock, and told as it was: the event of the outbox has the same id.
   expect(theirs.find(({ name }) => name === "subscription.cycled")?.timestamp).toBe("2026-02-01T00:00:00.000Z");
 
@@ -118,7 +121,13 @@ test("MTR-05: every client reads what it knows of them, and is not shown the oth
   const first = await list(shop);
   expect(new Set(first.map(({ name }) => name))).toEqual(
     new Set([
-      ...["benefit.granted", "benefit.cycled", "benefit.revoked", "subscription.cycled", "subscription.product_updated"],
+      ...[
+        "benefit.granted",
+        "benefit.cycled",
+        "benefit.revoked",
+        "subscription.cycled",
+        "subscription.product_updated",
+      ],
       "subscription.revoked",
     ]),
   );
