@@ -374,7 +374,7 @@ export const looks: Record<string, ResourceView | false> = {
       ...{ getClock: "clock", advance: false, listMails: "mails", listSnapshots: "list", saveSnapshot: false },
       ...{ restoreSnapshot: "restore", deleteSnapshot: "delete", diffSnapshots: false },
     },
-    columnsOf: { mails: ["subject:name", "to", "created_at:date", "id:key"] },
+    columnsOf: { mails: ["subject", "to", "created_at:date", "id:key"] },
     examples: { clock: ["floe sandbox clock --json now"], restore: ["floe sandbox restore start --yes"] },
   },
   customerSessions: {
