@@ -1,5 +1,7 @@
+import { writeFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { build, type Plugin } from "esbuild";
+import { import_name } from "./compiled.ts";
 
 /** Parts that stay files of their own, since they are large and not always needed. */
 const apart: Record<string, string> = {
@@ -59,10 +61,13 @@ export async function bundleCli(root: string, dist: string, version: string): Pr
     build({
       ...commonjs,
       entryPoints: [join(root, "cli/entry.ts")],
-      outfile: join(dist, "cli-main.cjs"),
+      write: false,
       external: ["conf", "open"],
       plugins: [keepApart(root), withoutUnused],
-    }),
+    }).then(({ outputFiles: [made] }) =>
+      // It is loaded as a script, with what imports the parts for it.
+      writeFile(join(dist, "cli-main.cjs"), made?.text.replaceAll(/\bimport\((?=")/g, `${import_name}(`) ?? ""),
+    ),
     build({
       ...common,
       // The schema library and the reader of YAML are a hundred milliseconds that other commands do not need.

@@ -1,8 +1,10 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { constants, Script } from "node:vm";
+import { Script } from "node:vm";
 
+/** By what name a file that is loaded so imports its parts: without a loader of its own, it has no `import()`. */
+export const import_name = "importPart";
 const commands_max = 64;
 const word_max = 40;
 const line_end = 0x0a;
@@ -58,12 +60,8 @@ export function loadCompiled<Exports>(file: string, folder: string | undefined, 
   const kept = path ? readCompiled(path) : undefined;
   const code = kept?.build === build ? kept.code : undefined;
   const script = new Script(
-    `(function (exports, require, module, __filename, __dirname) {${readFileSync(file, "utf8")}\n})`,
-    {
-      filename: file,
-      ...(code && { cachedData: code }),
-      importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
-    },
+    `(function (exports, require, module, __filename, __dirname, ${import_name}) {${readFileSync(file, "utf8")}\n})`,
+    { filename: file, ...(code && { cachedData: code }) },
   );
   const commands = code && !script.cachedDataRejected ? (kept?.commands ?? []) : [];
   const command = nameCommand(argv);
@@ -72,6 +70,7 @@ export function loadCompiled<Exports>(file: string, folder: string | undefined, 
       writeCompiled(path, { build, commands: [...commands, command], code: script.createCachedData() }),
     );
   const module = { exports: {} };
-  script.runInThisContext()(module.exports, createRequire(file), module, file, dirname(file));
+  const importPart = (name: string) => import(name);
+  script.runInThisContext()(module.exports, createRequire(file), module, file, dirname(file), importPart);
   return module.exports as Exports;
 }

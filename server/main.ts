@@ -16,6 +16,7 @@ import { DataFolderError, holdDataFolder } from "./lib/data-folder.ts";
 import { DatabaseError, openPostgres } from "./lib/database.ts";
 import { openJobs } from "./lib/jobs.ts";
 import { redactError } from "./lib/loggable.ts";
+import { returnMemory } from "./lib/memory.ts";
 import { openProcessors } from "./processors/open.ts";
 import { embedded } from "./providers/embedded.ts";
 import { reactions } from "./reactions.ts";
@@ -31,6 +32,8 @@ const webFolder = (): string | null =>
   [beside("./web"), beside("../dist/web")].find((folder) => existsSync(`${folder}/index.html`)) ?? null;
 
 const slow_stop_ms = 10_000;
+/** After its start: by then a server has looked through its queues once. */
+const settled_ms = 5_000;
 
 /** Start everything, in order: settings, data folder, database, accounts, routes, address, worker. */
 export async function start(
@@ -141,6 +144,7 @@ export async function serve(given: Record<string, string | undefined> = {}): Pro
     return;
   }
   for (const line of welcome(server)) process.stdout.write(`${line}\n`);
+  setTimeout(returnMemory, settled_ms).unref();
   let stopping = false;
   const stop = async () => {
     if (stopping) process.exit(130);

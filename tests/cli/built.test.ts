@@ -145,8 +145,8 @@ describe("the built command line", () => {
   });
 
   test("has jq in a file of its own, which sees nothing of this machine; Ctrl-C ends a program that does not end", async () => {
-    const { code, out } = await run(["api", "/v1/products/", "--jq", "(.items | length), $ENV.PATH"]);
-    expect([code, out]).toEqual([0, "3000\n/\n"]);
+    const { code, out, err } = await run(["api", "/v1/products/", "--jq", "(.items | length), $ENV.PATH"]);
+    expect([code, out, err]).toEqual([0, "3000\n/\n", ""]);
     const before = server.received.length;
     const child = start(["api", "/v1/products/", "--jq", "def endless: endless; endless"]);
     const ended = once(child, "close");
