@@ -1,0 +1,146 @@
+/**
+ * How webhooks arrive while eight buyers buy at once, through PostgreSQL: ten endpoints that each are told of every order that
+ * is paid, and the same ten with one beside them that takes what it is sent and never answers. Buyers and receivers are a
+ * process of their own. Both cases are run in turns, so that what else the machine does strikes both. Prints the deliveries a
+ * second from the first sale to the last arrival, how long after the event they arrive, and the sales meanwhile; beyond what is
+ * promised the exit code is 1.
+ *
+ *   node bench/webhooks.mjs [sales]         needs Node 24, as it reads TypeScript
+ */
+import { fork } from "node:child_process";
+import { createServer } from "node:http";
+import { startPostgres } from "../tests/support/postgres.ts";
+
+const endpoints = 10;
+const buyers = 8;
+const rounds = 3;
+const rate_min = 300;
+const p99_max_ms = 2000;
+const dead_share_max = 0.1;
+const sales = Number(process.argv[2] ?? 200);
+
+/** The other process: receivers that are asked for their address, and buyers that are told what to buy. */
+async function buyAndReceive() {
+  let arrived = [];
+  let heard = () => {};
+  const server = createServer((request, response) => {
+    let text = "";
+    request.on("data", (part) => {
+      text += part;
+    });
+    request.on("end", () => {
+      if (request.url === "/dead") return;
+      arrived.push(Date.now() - Date.parse(JSON.parse(text).timestamp));
+      response.end();
+      heard();
+    });
+  });
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  const ask = async (url, method, path, body, token) => {
+    const answer = await fetch(`${url}${path}`, {
+      method,
+      headers: {
+        ...(body ? { "content-type": "application/json" } : {}),
+        ...(token ? { authorization: `Bearer ${token}` } : {}),
+      },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    });
+    const json = await answer.json();
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(json)}`);
+    return json;
+  };
+  process.on("message", async ({ url, key, product_id, count, name }) => {
+    arrived = [];
+    const began = performance.now();
+    const all = new Promise((done) => {
+      heard = () => arrived.length === count * endpoints && done();
+    });
+    let left = count;
+    await Promise.all(
+      Array.from({ length: buyers }, async () => {
+        while (left > 0) {
+          left -= 1;
+          const number = left;
+          const { client_secret } = await ask(url, "POST", "/v1/checkouts/", { products: [product_id] }, key);
+          const path = `/v1/checkouts/client/${client_secret}`;
+          await ask(url, "GET", path);
+          await ask(url, "PATCH", path, {
+            customer_email: `buyer-${name}-${number}@example.com`,
+            customer_billing_address: { country: "FR" },
+          });
+          await ask(url, "POST", `${path}/confirm`, { confirmation_token_id: "pm_card_visa" });
+        }
+      }),
+    );
+    const sold_ms = performance.now() - began;
+    await all;
+    process.send({ sold_ms, all_ms: performance.now() - began, delays: arrived });
+  });
+  process.send({ port: server.address().port });
+}
+
+const percentile = (values, share) => values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) * share)];
+const median = (values) => percentile(values, 0.5);
+
+async function main() {
+  const { start } = await import("../tests/support/floe.ts");
+  const other = fork(import.meta.filename, ["other"]);
+  const next = () => new Promise((resolve) => other.once("message", resolve));
+  const { port } = await next();
+  const postgres = await startPostgres();
+  // Receivers on this machine are open to a server in development alone. No mail is written, as its layout is JSX, which Node does not read by itself.
+  const settings = { FLOE_EMAIL_VERIFICATION: "off" };
+  const floe = await start({
+    databaseUrl: postgres.url,
+    listen: true,
+    worker: true,
+    settings,
+    replace: ({ config }) => ({ config: { ...config, development: true } }),
+  });
+  const shops = {};
+  for (const [name, more] of [
+    ["ten endpoints", []],
+    ["ten and a dead one", ["dead"]],
+  ]) {
+    const seller = await floe.seller(name.replaceAll(" ", "-"));
+    const { id: product_id } = await seller.client.products.create({
+      body: { name: "Guide", prices: [{ amount_type: "fixed", price_amount: 1900 }] },
+    });
+    for (const path of [...Array.from({ length: endpoints }, (_, at) => `hook-${at}`), ...more])
+      await seller.client.webhooks.createEndpoint({
+        body: { url: `http://127.0.0.1:${port}/${path}`, format: "raw", events: ["order.paid"] },
+      });
+    shops[name] = { key: seller.key, product_id, rates: [], sold: [], delays: [] };
+  }
+  const run = async (name, count, round) => {
+    const { key, product_id } = shops[name];
+    const done = next();
+    other.send({ url: floe.url, key, product_id, count, name: `${name.length}-${round}` });
+    return done;
+  };
+  for (const name of Object.keys(shops)) await run(name, 10, "first");
+  for (let round = 0; round < rounds; round += 1)
+    for (const [name, shop] of Object.entries(shops)) {
+      const { sold_ms, all_ms, delays } = await run(name, sales, round);
+      shop.rates.push((sales * endpoints * 1000) / all_ms);
+      shop.sold.push((sales * 1000) / sold_ms);
+      shop.delays.push(percentile(delays, 0.99));
+    }
+  other.kill();
+  await floe.close();
+  await postgres.stop();
+
+  for (const [name, { rates, sold, delays }] of Object.entries(shops))
+    console.log(
+      `${name.padEnd(20)} ${median(rates).toFixed(0).padStart(5)} deliveries a second (at least ${rate_min}), 99 % within ${median(delays).toFixed(0)} ms (${p99_max_ms}), ${median(sold).toFixed(1)} sales a second`,
+    );
+  const [ten, beside] = Object.values(shops);
+  const slower = 1 - median(beside.rates) / median(ten.rates);
+  console.log(
+    `a dead endpoint takes ${(slower * 100).toFixed(0)} % of the others' rate (less than ${dead_share_max * 100})`,
+  );
+  if (median(ten.rates) < rate_min || median(ten.delays) > p99_max_ms || slower >= dead_share_max) process.exitCode = 1;
+}
+
+if (process.argv[2] === "other") await buyAndReceive();
+else await main();
