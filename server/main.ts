@@ -16,7 +16,7 @@ import { DataFolderError, holdDataFolder } from "./lib/data-folder.ts";
 import { DatabaseError, openPostgres } from "./lib/database.ts";
 import { openJobs } from "./lib/jobs.ts";
 import { redactError } from "./lib/loggable.ts";
-import { returnMemory } from "./lib/memory.ts";
+import { releaseMemory } from "./lib/memory.ts";
 import { openProcessors } from "./processors/open.ts";
 import { embedded } from "./providers/embedded.ts";
 import { reactions } from "./reactions.ts";
@@ -144,7 +144,7 @@ export async function serve(given: Record<string, string | undefined> = {}): Pro
     return;
   }
   for (const line of welcome(server)) process.stdout.write(`${line}\n`);
-  setTimeout(returnMemory, settled_ms).unref();
+  setTimeout(releaseMemory, settled_ms).unref();
   let stopping = false;
   const stop = async () => {
     if (stopping) process.exit(130);
