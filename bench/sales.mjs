@@ -9,6 +9,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { startPostgres } from "../tests/support/postgres.ts";
 import { openCountingProxy } from "./support/proxy.mjs";
+import { sell } from "./support/sale.mjs";
 
 const confirm_statements_max = 28;
 const sale_statements_max = 60;
@@ -20,19 +21,6 @@ const { start } = await import("../tests/support/floe.ts");
 const postgres = await startPostgres();
 const proxy = await openCountingProxy(postgres.url);
 const open = { databaseUrl: proxy.url, listen: true, settings: { FLOE_EMAIL_VERIFICATION: "off" } };
-const ask = async (floe, method, path, body, token) => {
-  const answer = await fetch(`${floe.url}${path}`, {
-    method,
-    headers: {
-      ...(body ? { "content-type": "application/json" } : {}),
-      ...(token ? { authorization: `Bearer ${token}` } : {}),
-    },
-    ...(body ? { body: JSON.stringify(body) } : {}),
-  });
-  const json = await answer.json();
-  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(json)}`);
-  return json;
-};
 let buyers = 0;
 /** How a floe sells its only product; `step` is called after each of the four requests. */
 async function openShop(floe) {
@@ -42,18 +30,8 @@ async function openShop(floe) {
   });
   return async (step = () => {}) => {
     buyers += 1;
-    const { client_secret } = await ask(floe, "POST", "/v1/checkouts/", { products: [id] }, seller.key);
-    step("create");
-    const path = `/v1/checkouts/client/${client_secret}`;
-    await ask(floe, "GET", path);
-    step("get");
-    await ask(floe, "PATCH", path, {
-      customer_email: `buyer-${buyers}-${process.pid}@example.com`,
-      customer_billing_address: { country: "FR" },
-    });
-    step("update");
-    await ask(floe, "POST", `${path}/confirm`, { confirmation_token_id: "pm_card_visa" });
-    step("confirm");
+    const email = `buyer-${buyers}-${process.pid}@example.com`;
+    await sell({ url: floe.url, key: seller.key, product_id: id, email }, step);
   };
 }
 
@@ -74,11 +52,11 @@ const judge = (name, value, limit, isGood) => {
 const steps = {};
 {
   const floe = await start(open);
-  const sell = await openShop(floe);
-  await sell();
+  const sellOne = await openShop(floe);
+  await sellOne();
   proxy.seen.statements = [];
   let at = 0;
-  await sell((name) => {
+  await sellOne((name) => {
     steps[name] = proxy.seen.statements.slice(at);
     at = proxy.seen.statements.length;
   });
@@ -93,12 +71,12 @@ for (const [name, list] of Object.entries(steps)) {
 
 // As the server runs: with all that follows from a sale.
 const floe = await start({ ...open, worker: true });
-const sell = await openShop(floe);
-for (let index = 0; index < 5; index += 1) await sell();
+const sellOne = await openShop(floe);
+for (let index = 0; index < 5; index += 1) await sellOne();
 await sleep(settled_ms);
 const idle = await countDuring(() => sleep(settled_ms));
 const counted = await countDuring(async () => {
-  for (let index = 0; index < sales_counted; index += 1) await sell();
+  for (let index = 0; index < sales_counted; index += 1) await sellOne();
   await sleep(settled_ms);
 });
 const idle_rate = idle.statements / idle.ms;
@@ -124,7 +102,7 @@ for (let round = 0; round < 2; round += 1)
     await Promise.all(
       Array.from({ length: buyers_at_once }, async () => {
         while (Date.now() < until) {
-          await sell();
+          await sellOne();
           sold += 1;
         }
       }),

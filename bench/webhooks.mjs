@@ -10,6 +10,7 @@
 import { fork } from "node:child_process";
 import { createServer } from "node:http";
 import { startPostgres } from "../tests/support/postgres.ts";
+import { sell } from "./support/sale.mjs";
 
 const endpoints = 10;
 const buyers = 8;
@@ -36,19 +37,6 @@ async function buyAndReceive() {
     });
   });
   await new Promise((done) => server.listen(0, "127.0.0.1", done));
-  const ask = async (url, method, path, body, token) => {
-    const answer = await fetch(`${url}${path}`, {
-      method,
-      headers: {
-        ...(body ? { "content-type": "application/json" } : {}),
-        ...(token ? { authorization: `Bearer ${token}` } : {}),
-      },
-      ...(body ? { body: JSON.stringify(body) } : {}),
-    });
-    const json = await answer.json();
-    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(json)}`);
-    return json;
-  };
   process.on("message", async ({ url, key, product_id, count, name }) => {
     arrived = [];
     const began = performance.now();
@@ -60,15 +48,7 @@ async function buyAndReceive() {
       Array.from({ length: buyers }, async () => {
         while (left > 0) {
           left -= 1;
-          const number = left;
-          const { client_secret } = await ask(url, "POST", "/v1/checkouts/", { products: [product_id] }, key);
-          const path = `/v1/checkouts/client/${client_secret}`;
-          await ask(url, "GET", path);
-          await ask(url, "PATCH", path, {
-            customer_email: `buyer-${name}-${number}@example.com`,
-            customer_billing_address: { country: "FR" },
-          });
-          await ask(url, "POST", `${path}/confirm`, { confirmation_token_id: "pm_card_visa" });
+          await sell({ url, key, product_id, email: `buyer-${name}-${left}@example.com` });
         }
       }),
     );
@@ -88,7 +68,8 @@ async function main() {
   const next = () => new Promise((resolve) => other.once("message", resolve));
   const { port } = await next();
   const postgres = await startPostgres();
-  // Receivers on this machine are open to a server in development alone. No mail is written, as its layout is JSX, which Node does not read by itself.
+  // Receivers on this machine are open to a server in development alone.
+  // No mail is written, as its layout is JSX, which Node does not read by itself.
   const settings = { FLOE_EMAIL_VERIFICATION: "off" };
   const floe = await start({
     databaseUrl: postgres.url,
