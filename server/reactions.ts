@@ -14,7 +14,7 @@ import {
   mergeCustomers,
 } from "./customers/service.ts";
 import { hearDispute } from "./disputes/service.ts";
-import { callWaiting, noteMoved } from "./events/service.ts";
+import { callWaiting } from "./events/service.ts";
 import {
   followAccount,
   followBenefit,
@@ -32,7 +32,6 @@ import type { Reactions } from "./lib/context.ts";
 import { answer } from "./lib/reactions.ts";
 import { keyReplaced, keyStatusSet } from "./license-keys/service.ts";
 import { memberDeleted, ownTeam } from "./members/service.ts";
-import { meterMoved } from "./meters/windows.ts";
 import { orderAccessChanged, orderAmended, orderSettled, orderSettling } from "./orders/service.ts";
 import { disputeTold, refundTold } from "./payments/notices.ts";
 import { paymentFailed, paymentSurplus, paymentWaiting } from "./payments/settlement.ts";
@@ -82,7 +81,6 @@ export const reactions: Reactions = new Map([
   answer(customerTeamed, ownTeam),
   answer(memberDeleted, revokeSeatsOfMember, forgetAccountsOfMember),
   answer(customerNamed, callWaiting),
-  answer(meterMoved, noteMoved),
   answer(refundTold, hearRefund),
   answer(refundCounted, reportRefund),
   answer(refundTakesBack, followOrder),

@@ -99,6 +99,8 @@ const writers: Record<string, string> = {
   "server/accounts → organization": "one row for accounts and billing",
   "server/http → idempotencyKeys": "answers are kept by the requests they answer",
   "server/webhooks → events": "what was handed to the endpoints is marked",
+  "server/lib → usageEvents": "what is told is in the list of events, too",
+  "server/lib → usageNames": "what is told is in the list of events, too",
 };
 
 /** Words with one home: what, where it may stand, why. */
@@ -164,6 +166,7 @@ const exceptions = new Set([
   "cli/commands/serve.ts → server/main.ts",
   "server/lib/due.ts → server/organizations/tables.ts",
   "server/lib/tallies.ts → server/organizations/tables.ts",
+  "server/lib/unit-of-work.ts → server/events/tables.ts",
   "server/lib/unit-of-work.ts → server/webhooks/tables.ts",
   "server/providers/embedded.ts → server/worker.ts",
 ]);

@@ -50,7 +50,7 @@ export async function findOrCreateCustomer(
     const changes = listChanges(known, wanted, Object.keys(wanted) as (keyof typeof wanted)[]);
     if (Object.keys(changes).length === 0) return { customer: known, isNew: false };
     const changed = await updateCustomer(tx, known, { ...changes, modified_at: now });
-    await emitCustomer(tx, ctx, "customer.updated", changed);
+    await emitCustomer(tx, ctx, "customer.updated", changed, known);
     if (changes.external_id) await tellNamed(tx, ctx, changed);
     return { customer: changed, isNew: false };
   }

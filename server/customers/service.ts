@@ -3,6 +3,7 @@ import type { Customer, CustomerState, CustomerUpdate, customers } from "../../s
 import type { MemberOwnerCreate } from "../../shared/api/members.ts";
 import type { Service } from "../../shared/contract.ts";
 import { invalid, notFound } from "../../shared/errors.ts";
+import { describeUpdated } from "../../shared/system-events.ts";
 import { computeBalance, computeUseAmount, countUnits } from "../../shared/usage.ts";
 import {
   type Ctx,
@@ -13,7 +14,7 @@ import {
   type Tx,
 } from "../lib/context.ts";
 import { formatCsvLine } from "../lib/csv.ts";
-import { emit } from "../lib/events.ts";
+import { emit, noteListed } from "../lib/events.ts";
 import { createId } from "../lib/ids.ts";
 import { buildPage } from "../lib/page.ts";
 import { defineSignal, sendSignal } from "../lib/reactions.ts";
@@ -103,8 +104,12 @@ export async function emitCustomer(
   ctx: Deps | Ctx,
   type: "customer.created" | "customer.updated" | "customer.deleted",
   row: CustomerRow,
+  before: CustomerRow = row,
 ): Promise<void> {
-  await emit(tx, ctx, row.organization_id, type, serializeCustomer(row));
+  const told = serializeCustomer(row);
+  await emit(tx, ctx, row.organization_id, type, told);
+  const updated = type === "customer.updated" ? describeUpdated(serializeCustomer(before), told) : null;
+  if (updated) noteListed(tx, ctx, row.organization_id, updated);
   // Who is new holds nothing yet, so nobody is asked.
   if (type !== "customer.created") return emitState(tx, ctx, row);
   await emit(
@@ -153,7 +158,7 @@ export const changeCustomer = (ctx: Ctx, key: store.CustomerKey, body: Changes):
     if (faults.length > 0) throw invalid(...faults);
     const same = Object.keys(patch).length === 0;
     const changed = same ? row : await store.updateCustomer(tx, row, { ...patch, modified_at: ctx.clock.now() });
-    await emitCustomer(tx, ctx, "customer.updated", changed);
+    await emitCustomer(tx, ctx, "customer.updated", changed, row);
     if (patch.external_id) await tellNamed(tx, ctx, changed);
     if (patch.default_payment_method_id) await tellChosen(tx, ctx, changed);
     if (patch.type === "team" && row.type !== "team")

@@ -23,7 +23,11 @@ import { usageEvents, usageNames } from "./tables.ts";
 const listed = (values: SQL): SQL => sql`(select * from unnest(${values}))`;
 
 /** What is listed: of a meter, or of a filter, what their filters match. */
-type EventFilter = Omit<ListQuery<typeof operations.list>, "filter" | "meter_id"> & { filters: readonly Filter[] };
+type EventFilter = Omit<ListQuery<typeof operations.list>, "filter" | "meter_id"> & {
+  filters: readonly Filter[];
+  /** Of what floe noted itself, only these names. */
+  system: readonly string[] | undefined;
+};
 
 /** Events of these customers: whose external id it is, or who will have it. */
 const whose = (organizations: readonly string[]) => ({
@@ -74,6 +78,7 @@ function whereOf(organizations: readonly string[], filter: EventFilter): SQL | u
             : or(eq(usageEvents.id, parent), partsOf(organizations, parent, depth)),
       depth: (levels) => (parent_id === undefined ? lte(usageEvents.depth, levels) : undefined),
       metadata: matchMetadata(usageEvents.metadata),
+      system: (names) => or(eq(usageEvents.source, "user"), inArray(usageEvents.name, [...names])),
       filters: (filters) => and(...filters.map((one) => filterSql(usageEvents, one))),
     }),
   );

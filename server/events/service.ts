@@ -2,6 +2,7 @@ import type { Event, events } from "../../shared/api/events.ts";
 import type { meters } from "../../shared/api/meters.ts";
 import type { Service } from "../../shared/contract.ts";
 import { invalid, notFound } from "../../shared/errors.ts";
+import { firstNames } from "../../shared/system-events.ts";
 import { countUnits } from "../../shared/usage.ts";
 import {
   type Ctx,
@@ -14,7 +15,6 @@ import {
 import { createId } from "../lib/ids.ts";
 import { buildPage, loadByOrganization } from "../lib/page.ts";
 import { findMeters } from "../meters/store.ts";
-import type { meterMoved } from "../meters/windows.ts";
 import { attaching } from "./jobs.ts";
 import { ingestBatch, tryBatch } from "./lanes.ts";
 import * as lists from "./lists.ts";
@@ -34,32 +34,12 @@ const shown = (db: Database, rows: readonly EventRow[]): Promise<Event[]> =>
     return own.map((row) => serializeEvent(row, owners.get(row.customer_id ?? ""), parts.get(row.id) ?? 0));
   });
 
-/** What becomes of customers' meters besides use is in the list, too. */
-export async function noteMoved(
-  tx: Tx,
-  { clock }: Deps | Ctx,
-  { organization_id, customer_id, name, timestamp, metadata }: NonNullable<(typeof meterMoved)["payload"]>,
-): Promise<void> {
-  const row: EventRow = {
-    ...{
-      id: createId(clock.now()),
-      organization_id,
-      timestamp,
-      name,
-      source: "system",
-      customer_id,
-      metadata,
-      depth: 0,
-    },
-    ...{ external_customer_id: null, external_id: null, parent_id: null, member_id: null, external_member_id: null },
-  };
-  await store.insertEvents(tx, organization_id, [row]);
-}
-
 /** The events of the API. */
 export const eventService: Service<typeof events, Ctx> = {
   async list(ctx, { query }) {
     const { filter, meter_id, ...asked } = query;
+    // No meter counts what floe noted itself.
+    const system = meter_id !== undefined ? [] : ctx.client.generation === "legacy" ? firstNames : undefined;
     const organizations = requireOrganizations(ctx);
     const filters = filter ? [filter] : [];
     if (meter_id !== undefined) {
@@ -68,7 +48,7 @@ export const eventService: Service<typeof events, Ctx> = {
         throw invalid({ loc: ["query", "meter_id"], msg: "Meter not found.", type: "value_error", input: meter_id });
       filters.push(meter.filter);
     }
-    const { items, total } = await lists.listEvents(ctx.db, organizations, { ...asked, filters });
+    const { items, total } = await lists.listEvents(ctx.db, organizations, { ...asked, filters, system });
     return buildPage(await shown(ctx.db, items), total, query);
   },
   async names(ctx, { query }) {

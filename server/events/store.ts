@@ -1,4 +1,5 @@
 import { and, eq, inArray, isNull, type SQL, sql } from "drizzle-orm";
+import { personalFields } from "../../shared/system-events.ts";
 import { customers } from "../customers/tables.ts";
 import { writeArray } from "../lib/arrays.ts";
 import type { Database, Tx } from "../lib/context.ts";
@@ -237,12 +238,8 @@ function writeEvents(organization_id: string, rows: readonly EventRow[]): SQL {
       external_member_id, metadata)`;
 }
 
-/** Write events, and add to how often their names came. */
-export const insertEvents = (tx: Tx, organization_id: string, rows: readonly EventRow[]): Promise<unknown> =>
-  tx.execute(sql`with named as (${writeNames(organization_id, rows)}) ${writeEvents(organization_id, rows)}`);
-
 /**
- * The same together with the external ids that they take, and with what was used, so that it is one question. Answers how many ids
+ * Write events, add to how often their names came, take their external ids, and note what was used, so that it is one question. Answers how many ids
  * were free, whether a meter was reset meanwhile, and what meters count by now (`version`): where these are not as they were
  * thought to be, the transaction is to be undone.
  */
@@ -318,7 +315,21 @@ export async function eraseUse(
     )
     .orderBy(e.timestamp, e.id)
     .limit(erased_together);
+  const personal = writeArray(personalFields, "text");
   const isForgotten = sql`jsonb_typeof(m.value) = 'string' and not m.key = any(${writeArray(kept, "text")})`;
+  const those = isAmong(
+    organization_id,
+    e.id,
+    rows.map((row) => row.id),
+  );
+  // What floe notes itself says who they are in fields of its own.
+  await tx
+    .update(e)
+    .set({
+      metadata: sql`(select jsonb_object_agg(m.key, case when m.key = any(${personal}) then 'null' else m.value end)
+        from jsonb_each(${e.metadata}) m)`,
+    })
+    .where(and(eq(e.source, "system"), those, sql`${e.metadata} ?| ${personal}`));
   await tx
     .update(e)
     .set({
@@ -326,16 +337,7 @@ export async function eraseUse(
         from jsonb_each(${e.metadata}) m)`,
     })
     .where(
-      and(
-        // What the server writes itself says nothing of anybody.
-        eq(e.source, "user"),
-        isAmong(
-          organization_id,
-          e.id,
-          rows.map((row) => row.id),
-        ),
-        sql`exists (select 1 from jsonb_each(${e.metadata}) m where ${isForgotten})`,
-      ),
+      and(eq(e.source, "user"), those, sql`exists (select 1 from jsonb_each(${e.metadata}) m where ${isForgotten})`),
     );
   const last = rows.length === erased_together ? rows.at(-1) : undefined;
   return last ? `${last.id}${last.at}` : null;

@@ -1,6 +1,7 @@
 import { and, eq, sql } from "drizzle-orm";
 import { z } from "zod";
 import { type EventType, payloads } from "../../shared/events.ts";
+import { describeTold, type SystemEvent } from "../../shared/system-events.ts";
 import { writeArray } from "./arrays.ts";
 import type { Ctx, Deps, Tx } from "./context.ts";
 import { createId } from "./ids.ts";
@@ -38,14 +39,34 @@ export async function emitEach<T extends keyof typeof payloads & EventType>(
   const encode = (payload: Data<T>) => z.encode(payloads[first] as z.ZodType, payload);
   // What is there already is encoded now, so that it fails here, and is as it was at this moment.
   const now = typeof data === "function" ? undefined : encode(data);
-  const wire = () => sealTokens(ctx.config.secret, JSON.stringify(now ?? encode((data as () => Data<T>)())));
   const created_at = ctx.clock.now();
   const told: Noted["told"][number][] = [];
   for (const type of types) {
     told.push({ id: createId(created_at), type });
     ctx.jobs.wake(tx, "events.dispatch");
   }
-  tx.unit.events.push({ organization_id, created_at, told, wire });
+  const write = () => {
+    const sent = now ?? encode((data as () => Data<T>)());
+    const listed = told.flatMap(({ id, type }) => {
+      const event = describeTold(type as T, sent as never);
+      return event ? [{ ...event, id, timestamp: created_at }] : [];
+    });
+    return { wire: sealTokens(ctx.config.secret, JSON.stringify(sent)), listed };
+  };
+  tx.unit.events.push({ organization_id, created_at, told, write });
+}
+
+/** Note what happened in the list of events alone (MTR-05), with the change itself. */
+export function noteListed(
+  tx: Tx,
+  { clock }: Deps | Ctx,
+  organization_id: string,
+  event: SystemEvent,
+  timestamp: Date = clock.now(),
+): void {
+  const created_at = clock.now();
+  const listed = [{ ...event, id: createId(created_at), timestamp }];
+  tx.unit.events.push({ organization_id, created_at, told: [], write: () => ({ wire: "null", listed }) });
 }
 
 /** So many events are gone through at once. */

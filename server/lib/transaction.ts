@@ -1,4 +1,5 @@
 import type { PgDatabase, PgQueryResultHKT } from "drizzle-orm/pg-core";
+import type { SystemEvent } from "../../shared/system-events.ts";
 import type { auditLog, events } from "./tables.ts";
 
 /** PostgreSQL through either driver. A transaction is one too, so reads take either. */
@@ -8,9 +9,14 @@ type EventRow = typeof events.$inferSelect;
 /** Events of which the same is told. */
 export type Noted = Pick<EventRow, "organization_id" | "created_at"> & {
   readonly told: readonly Pick<EventRow, "id" | "type">[];
-  /** What is told, as the text of JSON. Asked for once, when it is written: what is only known at the end, such as a number, is in it. */
-  wire(): string;
+  /**
+   * What is told, as the text of JSON, and what of it is in the list of events. Asked for once, when it is written: what is only known at
+   * the end, such as a number, is in it.
+   */
+  write(): { wire: string; listed: readonly Listed[] };
 };
+/** What floe itself notes in the list of events. */
+export type Listed = SystemEvent & { id: string; timestamp: Date };
 
 /** What a transaction, or a savepoint in one, writes with its end, and does once it is committed. */
 export type Unit = {

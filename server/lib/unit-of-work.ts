@@ -1,4 +1,6 @@
-import { sql } from "drizzle-orm";
+import { type SQL, sql } from "drizzle-orm";
+// What happens is in the list of events, too; it is written in the statement that tells it.
+import { usageEvents, usageNames } from "../events/tables.ts";
 // The rows of endpoints say whether anybody hears of what happens; it is found in the statement that writes it.
 import { webhookEndpoints } from "../webhooks/tables.ts";
 import type { Ctx, Deps } from "./context.ts";
@@ -122,13 +124,21 @@ const separator = "\u001e";
  * events alone.
  */
 async function writeEvents(tx: Tx, noted: Unit["events"]): Promise<void> {
+  const written = noted.map((one) => one.write());
+  const listed = written.flatMap((one, index) =>
+    one.listed.map(({ member_id = null, ...event }) => ({
+      ...event,
+      member_id,
+      organization_id: noted[index]?.organization_id,
+    })),
+  );
   const rows = noted.flatMap(({ told, organization_id, created_at }, place) =>
     told.map((row) => ({ ...row, organization_id, created_at, place: place + 1 })),
   );
   const { organization_id, deleted_at, enabled } = webhookEndpoints;
-  await tx.execute(sql`with texts as materialized (
+  await tx.execute(sql`with ${listed.length > 0 ? writeListed(listed) : sql``} texts as materialized (
       select data::jsonb as data, place
-      from unnest(string_to_array(${noted.map(({ wire }) => wire()).join(separator)}, ${separator})) with ordinality as sent (data, place))
+      from unnest(string_to_array(${written.map(({ wire }) => wire).join(separator)}, ${separator})) with ordinality as sent (data, place))
     insert into ${events} (id, organization_id, type, data, created_at, dispatched_at)
     select id, listed.organization_id, type, data, listed.created_at, case when not exists (select from ${webhookEndpoints}
       where ${organization_id} = listed.organization_id and ${deleted_at} is null and ${enabled}) then listed.created_at end
@@ -137,6 +147,20 @@ async function writeEvents(tx: Tx, noted: Unit["events"]): Promise<void> {
     join texts using (place)
     order by listed.ordinality`);
 }
+
+/**
+ * What is in the list of events as well, and how often each name came: parts of the statement. It is never counted, so it waits for
+ * nobody who counts.
+ */
+const writeListed = (listed: readonly object[]): SQL => sql`noted as materialized (
+      select * from json_to_recordset(${JSON.stringify(listed)}::json) as n (id uuid, organization_id text, timestamp timestamptz,
+        name text, customer_id uuid, member_id uuid, metadata jsonb)),
+    listed_events as (
+      insert into ${usageEvents} (id, organization_id, timestamp, name, source, customer_id, member_id, depth, metadata)
+      select id, organization_id, timestamp, name, 'system', customer_id, member_id, 0, metadata from noted),
+    listed_names as (
+      insert into ${usageNames} (organization_id, name, source, occurrences, first_seen, last_seen)
+      select organization_id, name, 'system', count(*), min(timestamp), max(timestamp) from noted group by 1, 2 order by 1, 2),`;
 
 function hand(unit: Unit, parent: Unit): void {
   parent.events.push(...unit.events);

@@ -16,7 +16,7 @@ import { createId } from "../lib/ids.ts";
 import { takeLots } from "./lots.ts";
 import type { UseKey } from "./uses.ts";
 import * as store from "./uses.ts";
-import { lockUse, resetUse, saveUse, tellMoved, type Use } from "./windows.ts";
+import { lockUse, noteMoved, resetUse, saveUse, type Use } from "./windows.ts";
 
 export type Credit = UseKey & {
   /** What the units come from, as `benefit_grant` and its id: what it gave is taken back from it first. */
@@ -39,7 +39,7 @@ async function addLot(tx: Tx, ctx: Deps | Ctx, use: Use, credit: Credit): Promis
     ...{ source_kind: source.kind, source_id: source.id, expires_at, priority },
   });
   await saveUse(tx, { ...use, lots: [...use.lots, lot] }, {}, now);
-  await tellMoved(tx, ctx, credit, now, { units, rollover });
+  noteMoved(tx, ctx, credit, now, { units, rollover });
 }
 
 /** Credit a customer with units of what a meter counts (BEN-51). */
@@ -71,7 +71,7 @@ export async function takeBackCredit(tx: Tx, ctx: Deps | Ctx, credit: Credit): P
   for (const lot of lots.filter(({ id }) => taken.has(id)))
     await store.updateLot(tx, lot, { taken: lot.taken, modified_at: now });
   await saveUse(tx, { ...use, lots }, {}, now);
-  await tellMoved(tx, ctx, credit, now, { units: -units, rollover });
+  noteMoved(tx, ctx, credit, now, { units: -units, rollover });
 }
 
 /** Count what a customer uses from nothing again, now: what rolls over does (SUB-07). */

@@ -1,37 +1,25 @@
 import { addInterval } from "../../shared/calendar.ts";
 import { addUp } from "../../shared/money.ts";
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
+import { noteListed } from "../lib/events.ts";
 import { createId, getFirstId, getTimeOfId } from "../lib/ids.ts";
-import { defineSignal, sendSignal } from "../lib/reactions.ts";
 import { closeLots, getWorth, type LotRow, spendLots } from "./lots.ts";
 
 import type { Rhythm } from "./tables.ts";
 import type { UseKey, UseRow } from "./uses.ts";
 import * as store from "./uses.ts";
 
-/** A customer's meter was credited or reset: a system event of the list of events. */
-export const meterMoved = defineSignal<{
-  organization_id: string;
-  customer_id: string;
-  name: "meter.credited" | "meter.reset";
-  timestamp: Date;
-  metadata: Record<string, string | number | boolean>;
-}>("meter.moved");
-
-export const tellMoved = (
+/** Note that a customer's meter was credited or reset: a system event of the list of events. */
+export function noteMoved(
   tx: Tx,
   ctx: Deps | Ctx,
   { organization_id, customer_id, meter_id }: UseKey,
   timestamp: Date,
   credited?: { units: number; rollover: boolean },
-): Promise<void> =>
-  sendSignal(tx, ctx, meterMoved, {
-    organization_id,
-    customer_id,
-    name: credited ? "meter.credited" : "meter.reset",
-    timestamp,
-    metadata: { meter_id, ...credited },
-  });
+): void {
+  const name = credited ? "meter.credited" : "meter.reset";
+  noteListed(tx, ctx, organization_id, { name, customer_id, metadata: { meter_id, ...credited } }, timestamp);
+}
 
 /** A row with its open lots, both kept until the transaction ends. */
 export type Use = { row: UseRow; lots: LotRow[] };
@@ -161,10 +149,10 @@ export async function resetUse(
     );
   }
   await (payer_id === null ? store.forgetValues(tx, row) : store.putValuesBy(tx, row, window_id));
-  await tellMoved(tx, ctx, row, at);
+  noteMoved(tx, ctx, row, at);
   for (const rollover of [false, true]) {
     const units = addUp(rolled.filter((lot) => lot.rollover === rollover).map(({ amount }) => amount));
-    if (units > 0) await tellMoved(tx, ctx, row, at, { units, rollover });
+    if (units > 0) noteMoved(tx, ctx, row, at, { units, rollover });
   }
   const { rhythm } = row;
   return saveUse(

@@ -1,9 +1,10 @@
 import type { Refund, refunds } from "../../shared/api/refunds.ts";
 import type { Service } from "../../shared/contract.ts";
 import { ApiError, fault, invalid } from "../../shared/errors.ts";
+import { describeRefunded } from "../../shared/system-events.ts";
 import { getServerClock } from "../lib/clock.ts";
 import { type Ctx, type Deps, requireOrganization, requireOrganizations, type Tx } from "../lib/context.ts";
-import { emit } from "../lib/events.ts";
+import { emit, noteListed } from "../lib/events.ts";
 import { createId } from "../lib/ids.ts";
 import { redactError } from "../lib/loggable.ts";
 import { queueMail } from "../lib/mail.ts";
@@ -293,6 +294,8 @@ function settleRefund(
     const change = { amount: share.amount - before.amount, tax_amount: share.tax_amount - before.tax_amount };
     if (change.amount !== 0 || change.tax_amount !== 0) {
       Object.assign(moved, await refundOrder(tx, deps, order, change, row.balance_amount));
+      if (change.amount + change.tax_amount > 0)
+        noteListed(tx, deps, row.organization_id, describeRefunded(order.order, change.amount));
       await sendSignal(tx, deps, refundCounted, { refund: moved, order: order.order, change });
     }
     if (moved.revoke_benefits) await sendSignal(tx, deps, refundTakesBack, order.order);

@@ -1,10 +1,11 @@
 import type { Subscription } from "../../shared/api/subscriptions.ts";
+import type { SystemEvent } from "../../shared/system-events.ts";
 import { countUnits } from "../../shared/usage.ts";
 import { serializeCustomer } from "../customers/rules.ts";
 import { emitState } from "../customers/service.ts";
 import { serializeDiscountBase } from "../discounts/rules.ts";
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
-import { emitEach } from "../lib/events.ts";
+import { emitEach, noteListed } from "../lib/events.ts";
 import { createId } from "../lib/ids.ts";
 import { defineSignal } from "../lib/reactions.ts";
 import { runAtEnd } from "../lib/unit-of-work.ts";
@@ -62,14 +63,40 @@ function pendingOut({ pending_update: asked, current_period_end }: SubscriptionR
   };
 }
 
+/** What makes a new period anyhow. */
+const periodical: readonly Event[] = ["subscription.created", "subscription.cycled", "subscription.resumed"];
+
+/** What of a subscription is another by now, as the list of events has it. */
+function* describeMoves(
+  before: SubscriptionRow,
+  row: SubscriptionRow,
+  types: readonly Event[],
+): Generator<SystemEvent> {
+  const { id: subscription_id, customer_id, product_id, current_period_end } = row;
+  const of = (name: string, more: SystemEvent["metadata"]) => ({
+    ...{ name, customer_id },
+    metadata: { subscription_id, ...more },
+  });
+  if (before.product_id !== product_id)
+    yield of("subscription.product_updated", { old_product_id: before.product_id, new_product_id: product_id });
+  if (+before.current_period_end !== +current_period_end && !types.some((type) => periodical.includes(type)))
+    yield of("subscription.billing_period_updated", {
+      old_period_end: before.current_period_end.toISOString(),
+      new_period_end: current_period_end.toISOString(),
+    });
+}
+
 /** Say what has become of a subscription, by all of these events. */
-export function emitSubscription(
+export async function emitSubscription(
   tx: Tx,
   ctx: Deps | Ctx,
   types: readonly Event[],
   aggregate: SubscriptionAggregate,
+  before: SubscriptionRow = aggregate.row,
 ): Promise<void> {
-  return emitEach(tx, ctx, aggregate.row.organization_id, types, () => serializeSubscription(aggregate, ctx.config));
+  const { organization_id } = aggregate.row;
+  await emitEach(tx, ctx, organization_id, types, () => serializeSubscription(aggregate, ctx.config));
+  for (const event of describeMoves(before, aggregate.row, types)) noteListed(tx, ctx, organization_id, event);
 }
 
 /** A subscription gives something else from now on: it is of another product, or in another state. */

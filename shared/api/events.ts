@@ -108,6 +108,7 @@ const IngestedEvent = z.object({
 export type IngestedEvent = z.output<typeof IngestedEvent>;
 
 const sources = ["user", "system"] as const;
+const said = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 
 /** What happened, as it was ingested. */
 export const Event = z.object({
@@ -125,15 +126,8 @@ export const Event = z.object({
   label: z.string(),
   name: z.string(),
   source: z.enum(sources),
-  metadata: z.record(
-    z.string(),
-    z.union([
-      z.string(),
-      z.number(),
-      z.boolean(),
-      z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])),
-    ]),
-  ),
+  /** What was sent, or what floe says of what it noted itself. */
+  metadata: z.record(z.string(), z.union([said, z.record(z.string(), z.union([said, z.record(z.string(), said)]))])),
 });
 export type Event = z.output<typeof Event>;
 

@@ -36,8 +36,13 @@ describe.each(sdks.map((sdk) => [sdk.name, sdk] as const))("official SDK %s", (_
     expect(items).toHaveLength(3);
     expect(items[0]).toMatchObject({ name: "completion", source: "user", customer_id: customer.id });
     expect((await call["events.get"]({ id: items[0].id })).id).toBe(items[0].id);
-    const names = await call["events.listNames"]({});
+    const names = await call["events.listNames"]({ source: ["user"] });
     expect(names.items).toMatchObject([{ name: "completion", source: "user", occurrences: 3 }]);
+    // The oldest of them cannot read that there is a customer.
+    const noted = await call["events.list"]({ source: ["system"] });
+    expect(noted.items.map((one: { name: string }) => one.name)).toEqual(
+      sdk.name.startsWith("0.38") ? [] : ["customer.created"],
+    );
 
     const now = floe.clock.now().getTime();
     const [start_timestamp, end_timestamp] = [now - 86_400_000, now + 1000].map((at) => new Date(at).toISOString());
