@@ -20,7 +20,7 @@ export type Due = {
   /** How long after that. */
   after_ms?: number;
   /** The order, where it is another than that in which rows fall due. */
-  order?: AnyPgColumn;
+  order?: AnyPgColumn | SQL;
   /** Whether a seller's rows fall due by the server's clock all the same. */
   by_server?: true;
 };

@@ -1,7 +1,7 @@
 import { and, eq, inArray } from "drizzle-orm";
 import type { Clock } from "../lib/clock.ts";
 import type { Database } from "../lib/context.ts";
-import { drawText } from "../lib/ids.ts";
+import { createId, drawText } from "../lib/ids.ts";
 import {
   type Dispute,
   type DisputeEvent,
@@ -53,7 +53,8 @@ export function createTestReturns(db: Database, clock: Clock, account: string): 
     about: Pick<RefundEvent, "kind" | "refund_id" | "processor_id"> | Pick<DisputeEvent, "kind" | "processor_id">,
     due_at: Date,
   ): Promise<void> => {
-    const id = `evt_test_${drawText(24)}`;
+    // In their order, so that those that fall due together are told in it.
+    const id = `evt_test_${createId(clock.now()).replaceAll("-", "")}`;
     const event = { id, account, organization_id, payment_id, intent_processor_id, ...about };
     await tx.insert(testEvents).values({ id, organization_id, event, due_at });
   };

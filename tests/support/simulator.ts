@@ -4,8 +4,10 @@
  * database. The same seed is the same story. After every day on which something happened, the books are looked at.
  */
 
+import { sql } from "drizzle-orm";
+import type { Deps } from "../../server/lib/context.ts";
 import { type OpenDatabase, openPostgres } from "../../server/lib/database.ts";
-import { findNext } from "../../server/lib/due.ts";
+import { type Due, findNext } from "../../server/lib/due.ts";
 import { runSweeps, type Sweep } from "../../server/lib/sweeps.ts";
 import { failedWork } from "../../server/lib/tables.ts";
 import { cleaning, dueWork, walkedWork } from "../../server/worker.ts";
@@ -48,9 +50,24 @@ type Buyer = { email: string; customer_id: string | null };
 /** Errors that are a person's to look at, and are no fault here: the processor was out of reach, or takes a refund back. */
 const isExpected = /The answer was lost|The processor was away|The processor did not give money back/;
 
-/** A sweep that does one piece at a time: what comes between its statements is for the seed to say. */
-const singly = <S extends Sweep>(sweep: S): S => ("due" in sweep ? { ...sweep, parallel: 1, share: 1 } : sweep);
-const sweeps = new Map(dueWork.map((sweep) => [sweep.name, singly(sweep)]));
+/**
+ * A sweep that does one piece at a time: what comes between its statements is for the seed to say. So is which row comes first
+ * of those that fall due at the same instant, which is the database's to choose otherwise.
+ */
+function doSingly<S extends Sweep>(sweep: S): S {
+  if (!("due" in sweep)) return sweep;
+  const { due } = sweep;
+  const inOrder = (one: Due): Due => {
+    const first = one.order ?? one.at;
+    return { ...one, order: first ? sql`${first}, ${one.id}` : one.id };
+  };
+  return {
+    ...sweep,
+    ...{ parallel: 1, share: 1 },
+    due: typeof due === "function" ? (deps: Deps) => inOrder(due(deps)) : inOrder(due),
+  };
+}
+const sweeps = new Map(dueWork.map((sweep) => [sweep.name, doSingly(sweep)]));
 
 export type Simulation = {
   seed: number;
