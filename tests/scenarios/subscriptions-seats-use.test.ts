@@ -220,6 +220,32 @@ test("SEAT-17: what one has subscribed to comes before what one holds a seat of;
   expect((await shop.get(id)).seats).toBe(3);
 });
 
+test("MTR-28, MTR-31: what nobody pays for any more is passed on to what else its customer has subscribed to, and that is told", async () => {
+  const { shop, client, meters, use, metered, tokens } = await open();
+  const [one, other] = [
+    await shop.sells("One", [{ amount_type: "fixed", price_amount: 500 }, metered("3")]),
+    await shop.sells("Other", [{ amount_type: "fixed", price_amount: 500 }, metered("2")]),
+  ];
+  const first = await shop.subscribes(one);
+  const bob = (await shop.get(first)).customer_id;
+  const { email } = await client.customers.get({ params: { id: bob } });
+  const second = await shop.subscribes(other, { buyer: { customer_email: String(email) } });
+  expect((await shop.get(second)).customer_id).toBe(bob);
+  await use(bob, 4);
+  expect([await meters(first), await meters(second)]).toEqual([[[4, 0, 12]], []]);
+  await shop.accepted("DELETE", `/v1/subscriptions/${first}`);
+  expect(await tokens(first)).toEqual([["Tokens — (4 consumed units) × $0.03", 12]]);
+  await shop.told();
+  await floe.runJobs();
+  // Nothing was used since: that this one pays now is all that there is to tell.
+  expect(await shop.told()).toEqual(["subscription.updated"]);
+  expect(await meters(second)).toEqual([[0, 0, 0]]);
+  await use(bob, 5);
+  expect(await meters(second)).toEqual([[5, 0, 10]]);
+  await shop.on("2027-02-01");
+  expect(await tokens(second)).toEqual([["Tokens — (5 consumed units) × $0.02", 10]]);
+});
+
 test.each([
   ["max", [5, 9, 7], 9],
   ["min", [5, 3, 7], 3],
