@@ -11,7 +11,6 @@ import { startPostgres } from "../tests/support/postgres.ts";
 import { startReceiver } from "../tests/support/receiver.ts";
 
 const ratio_max = 2;
-const customers = 1000;
 const warming = 20;
 const [due = 1_000_000, sales = 200] = process.argv.slice(2).map(Number);
 
@@ -61,38 +60,39 @@ try {
     const p99 = (list) => list.sort((a, b) => a - b)[Math.ceil(0.99 * list.length) - 1];
     return { sale: p99(times.sale), webhook: p99(times.webhook) };
   };
-  /** The busy seller's only subscription, so many times more, of a thousand customers, all due now. */
+  /** The busy seller's only subscription, so many times more, each of a customer with a card, all due now. */
   const multiply = async () => {
     const { organization_id } = busy;
     await sell(busy, "first@example.com");
-    await db.execute(sql`create table people as select n, gen_random_uuid() as customer_id, gen_random_uuid() as card
-      from generate_series(0, ${customers - 1}::int) n`);
-    await db.execute(sql`create table copies as select g.n, gen_random_uuid() as id, p.customer_id, p.card
-      from generate_series(1, ${due}::int) g(n) join people p on p.n = g.n % ${customers}::int`);
-    const copy = (table, source, fields) =>
+    await db.execute(sql`create table copies as
+      select n, gen_random_uuid() as id, gen_random_uuid() as customer_id, gen_random_uuid() as card
+      from generate_series(1, ${due}::int) n`);
+    const copy = (table, fields) =>
       db.execute(
-        sql.raw(`insert into ${table} select made.* from ${source} c, ${table} t
+        sql.raw(`insert into ${table} select made.* from copies c, ${table} t
           cross join lateral jsonb_populate_record(t, jsonb_build_object(${fields})) made
           where t.organization_id = '${organization_id}'`),
       );
     await copy(
       "customers",
-      "people",
       `'id', c.customer_id, 'email', 'busy-' || c.n || '@example.com', 'short_id', 'B' || c.n,
       'default_payment_method_id', c.card`,
     );
-    await copy("payment_methods", "people", "'id', c.card, 'customer_id', c.customer_id");
+    await copy("payment_methods", "'id', c.card, 'customer_id', c.customer_id");
     await copy(
       "subscriptions",
-      "copies",
       `'id', c.id, 'customer_id', c.customer_id, 'checkout_id', null,
       'payment_method_id', c.card, 'due_at', now() + interval '1 hour', 'current_period_end', now() - interval '1 minute'`,
     );
     await db.execute(sql`insert into subscription_prices select made.* from copies c, subscription_prices t
       cross join lateral jsonb_populate_record(t, jsonb_build_object('subscription_id', c.id)) made
       where t.organization_id = ${organization_id} and t.subscription_id not in (select id from copies)`);
-    await db.execute("analyze");
+    // What was made is told to the metrics first: nothing but renewals is to be in the way.
+    while ((await db.$count(sql`metric_tallies`, sql`seconds = 0`)) > 0)
+      await new Promise((done) => setTimeout(done, 500));
     await db.execute(sql`update subscriptions set due_at = now() where organization_id = ${organization_id}`);
+    // There is no autovacuum here.
+    await db.execute("vacuum analyze");
   };
 
   await measure(warming);

@@ -69,10 +69,12 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
   app.addHook("onSend", async (request, reply) => void reply.header("X-Request-Id", request.id));
   // Whatever was asked for may have left something to do.
   app.addHook("onResponse", async ({ method }) => {
+    deps.jobs.pace.ask();
     if (!reading.has(method)) deps.jobs.stir();
   });
-  // Before the body is read: what nobody answers has no faults in it.
+  // Before the body is read: work without haste gives way, and what nobody answers has no faults in it.
   app.addHook("onRequest", async (request) => {
+    deps.jobs.pace.ask();
     if (request.is404 && request.method !== "GET") throw notFound();
   });
   // A body is read where a part of this says how, and nowhere else.

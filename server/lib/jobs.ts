@@ -1,8 +1,11 @@
 import { EventEmitter } from "node:events";
+import { openPace, type Pace } from "./pace.ts";
 import type { Tx } from "./transaction.ts";
 
 /** What stands between a change and the sweeps of this process that it leaves something to do. */
 export type Jobs = {
+  /** How work without haste gives way to requests. */
+  pace: Pace;
   /** Have a sweep look at once for what is due, when the transaction is committed; without it, it looks in a moment. */
   wake(tx: Tx, sweep: string): void;
   /** Answers how to hear it no longer. */
@@ -36,6 +39,7 @@ export function openJobs(): Jobs {
     wakes.emit(stirred);
   };
   return {
+    pace: openPace(),
     wake(tx, sweep) {
       tx.unit.afterCommit.push(() => {
         wakes.emit(sweep);

@@ -25,6 +25,11 @@ export type RowSweep = Named & {
   together?: number;
   /** What takes longer is given up for now. */
   limit_ms?: number;
+  /**
+   * Whether it gives way to requests: while there are some, a seller of whom a whole share is due has it done a few rows at a
+   * time, and one after the other (`pace.ts`).
+   */
+  yields?: true;
   /** Whether each row is worked on by the clock of its own time where a clock is walked (`moveToTime`), and in their order. */
   dated?: true;
   /**
@@ -48,6 +53,8 @@ export const walked_together = 1000;
 export type BulkSweep = Named & { limit: number; sweep(deps: Deps, limit: number): Promise<number> };
 
 const limit_ms_standard = 60_000;
+/** Into how many steps a piece of work is cut that gives way to requests. */
+const yielded_steps = 4;
 const backoff_most_ms = 60_000;
 /**
  * Where nobody has written anything for so long, and nothing has fallen due, work is looked for no more often than this: a server
@@ -139,6 +146,7 @@ function openRunner(deps: Deps, sweep: Sweep, rest_ms: number, { only, since }: 
     return { turn, pieces, isFull: () => false, count: () => count };
   }
   const { name, due, limit_ms = limit_ms_standard, work } = sweep;
+  const givesWay = sweep.yields === true && rest_ms > 0;
   const isDated = sweep.dated === true && since !== undefined;
   const { parallel = 1, share = parallel, together = 1 } = isDated ? { together: walked_together } : sweep;
   const dateOf = ({ due_at }: DueRow): { at?: Date } =>
@@ -168,18 +176,22 @@ function openRunner(deps: Deps, sweep: Sweep, rest_ms: number, { only, since }: 
     let isHeldBack = busy.length > 0;
     for (const [seller, own] of Map.groupBy(rows, (row) => row.organization_id)) {
       isHeldBack ||= own.length >= share * together;
+      const yields = givesWay && own.length >= Math.min(limit, share * together);
       while (own.length > 0 && (seller === "" || (underWay.get(seller) ?? 0) < share))
-        begin(seller, own.splice(0, together) as [DueRow, ...DueRow[]]);
+        begin(seller, own.splice(0, stepOf(yields)) as [DueRow, ...DueRow[]], yields);
     }
     if (rows.length >= limit || isBehind || (rows.length > 0 && isHeldBack)) return "more";
     return isHeldBack ? "wait" : "none";
   }
 
-  function begin(seller: string, rows: [DueRow, ...DueRow[]]): void {
+  const stepOf = (yields: boolean): number =>
+    yields && deps.jobs.pace.isAsked() ? Math.ceil(together / yielded_steps) : together;
+
+  function begin(seller: string, rows: [DueRow, ...DueRow[]], yields: boolean): void {
     count += rows.length;
     for (const { id } of rows) working.add(id);
     if (seller !== "") underWay.set(seller, (underWay.get(seller) ?? 0) + 1);
-    const piece = handle(rows).finally(() => {
+    const piece = (yields ? inTurn(rows) : handle(rows)).finally(() => {
       pieces.delete(piece);
       const others = (underWay.get(seller) ?? 1) - 1;
       if (others === 0) underWay.delete(seller);
@@ -191,6 +203,11 @@ function openRunner(deps: Deps, sweep: Sweep, rest_ms: number, { only, since }: 
     });
     pieces.add(piece);
     deps.jobs.begin(seller, piece);
+  }
+
+  async function inTurn(rows: [DueRow, ...DueRow[]]): Promise<void> {
+    const end = await deps.jobs.pace.takeTurn();
+    await handle(rows).finally(end);
   }
 
   async function handle(rows: [DueRow, ...DueRow[]]): Promise<void> {

@@ -1,11 +1,12 @@
-import { setImmediate } from "node:timers/promises";
-import { eq, sql } from "drizzle-orm";
+import { setImmediate, setTimeout as sleep } from "node:timers/promises";
+import { eq, inArray, sql } from "drizzle-orm";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { checkoutExpiry } from "../../server/checkouts/jobs.ts";
 import { checkouts } from "../../server/checkouts/tables.ts";
 import { planRetry, reviveDeadLetters } from "../../server/lib/due.ts";
 import { openJobs } from "../../server/lib/jobs.ts";
-import { runSweeps, startSweep } from "../../server/lib/sweeps.ts";
+import { openPace } from "../../server/lib/pace.ts";
+import { type RowSweep, runSweeps, startSweep } from "../../server/lib/sweeps.ts";
 import { failedWork } from "../../server/lib/tables.ts";
 import { deliveries, dispatches } from "../../server/webhooks/jobs.ts";
 import { dueWork } from "../../server/worker.ts";
@@ -119,6 +120,94 @@ describe("one kind of work that cannot be looked for", () => {
       await Promise.all(loops.map((loop) => loop.stop()));
       await receiver.close();
     }
+  });
+});
+
+describe("work that gives way to requests", () => {
+  const many = 24;
+  /** Have a worker expire checkouts; answers the rows of each piece of the crowded seller, how many ran at once, and who was first. */
+  async function expireAll(whileIt: () => void, pause_ms = 0) {
+    const crowded = await Promise.all(Array.from({ length: many }, () => open(seller)));
+    const single = await open(other);
+    floe.clock.advance(2 * hour_ms);
+    await sleep(pause_ms);
+    const pieces: number[] = [];
+    const order: string[] = [];
+    let running = 0;
+    // By how many pieces were done.
+    const most: number[] = [];
+    const loop = startSweep(floe.deps, {
+      ...(checkoutExpiry as RowSweep),
+      every_ms: 10,
+      together: 8,
+      parallel: 4,
+      share: 2,
+      yields: true,
+      async work({ db }, rows) {
+        const isCrowded = rows[0].organization_id === seller.organization_id;
+        running += Number(isCrowded);
+        if (isCrowded) most[pieces.length] = running;
+        await sleep(10);
+        const ids = rows.map(({ id }) => id);
+        await db.update(checkouts).set({ status: "expired" }).where(inArray(checkouts.id, ids));
+        if (isCrowded) pieces.push(rows.length);
+        order.push(...ids);
+        running -= Number(isCrowded);
+      },
+    });
+    const asking = setInterval(whileIt, 20);
+    try {
+      await vi.waitFor(() => expect(order.length).toBe(many + 1), { timeout: 20_000 });
+    } finally {
+      clearInterval(asking);
+      await loop.stop();
+    }
+    expect(new Set(order)).toEqual(new Set([...crowded, single].map(({ id }) => id)));
+    return { pieces, most, before: order.indexOf(single.id) };
+  }
+
+  test("is done a few rows at a time, one after the other, of who has much due; of others at once", async () => {
+    const { pace } = floe.deps.jobs;
+    pace.ask();
+    const { pieces, most, before } = await expireAll(() => pace.ask());
+    // What is left of it is less than a share, and is done like anybody's.
+    expect(pieces.slice(0, 4)).toEqual([2, 2, 2, 2]);
+    expect(most.slice(0, 4)).toEqual([1, 1, 1, 1]);
+    expect(before).toBeLessThan(8);
+  });
+
+  test("is done side by side where nobody asks", async () => {
+    const { pieces, most } = await expireAll(() => {}, 400);
+    expect(pieces).toEqual([8, 8, 8]);
+    expect(most[0]).toBe(2);
+  });
+
+  test("takes turns, each followed by a pause, and none waits for one that hangs", async () => {
+    const pace = openPace();
+    const others = await Promise.all([pace.takeTurn(), pace.takeTurn()]);
+    for (const end of others) end();
+    pace.ask();
+    const asking = setInterval(() => pace.ask(), 50);
+    const began = performance.now();
+    const end = await pace.takeTurn();
+    const second = pace.takeTurn();
+    await sleep(100);
+    end();
+    await second;
+    expect(performance.now() - began).toBeGreaterThan(290);
+    const hung = performance.now();
+    (await pace.takeTurn())();
+    clearInterval(asking);
+    const waited = performance.now() - hung;
+    expect(waited).toBeGreaterThan(900);
+    expect(waited).toBeLessThan(5000);
+  });
+
+  test("hears of each request", async () => {
+    await sleep(400);
+    expect(floe.deps.jobs.pace.isAsked()).toBe(false);
+    await floe.request("GET", "/v1/products/", { token: seller.key });
+    expect(floe.deps.jobs.pace.isAsked()).toBe(true);
   });
 });
 
