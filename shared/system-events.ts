@@ -117,6 +117,12 @@ export const describeRefunded = (
   metadata: { order_id: id, refunded_amount, currency },
 });
 
+/** An order that was shown is given up. */
+export const describeVoided = (
+  { id, customer_id, currency }: { id: string; customer_id: string; currency: string },
+  amount: number,
+): SystemEvent => ({ ...{ name: "order.voided", customer_id }, metadata: { order_id: id, amount, currency } });
+
 /** What something that is told is in the list of events, if it is. */
 export const describeTold = <T extends Told>(type: T, data: Sent<T>): SystemEvent | undefined =>
   described[type]?.(data);

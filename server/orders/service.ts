@@ -5,10 +5,11 @@ import { ApiError, invalid, notFound } from "../../shared/errors.ts";
 import { explainQuote } from "../../shared/explain.ts";
 import { getMinimumAmount } from "../../shared/money.ts";
 import type { Quote } from "../../shared/pricing.ts";
+import { describeVoided } from "../../shared/system-events.ts";
 import { record } from "../lib/audit.ts";
 import { type Ctx, type Deps, requireOrganization, requireOrganizations, type Tx } from "../lib/context.ts";
 import { formatCsvLine } from "../lib/csv.ts";
-import { emit, emitEach } from "../lib/events.ts";
+import { emit, emitEach, noteListed } from "../lib/events.ts";
 import { createId } from "../lib/ids.ts";
 import { buildPage } from "../lib/page.ts";
 import { defineSignal, sendSignal } from "../lib/reactions.ts";
@@ -179,6 +180,7 @@ export async function withdrawOrder(tx: Tx, ctx: Deps | Ctx, { order, ...parts }
   if (order.invoice_number === null) return;
   await moveBalance(tx, order, now, -1);
   await emit(tx, ctx, order.organization_id, "order.updated", serializeOrder({ order: changed, ...parts }));
+  noteListed(tx, ctx, order.organization_id, describeVoided(order, computeTotals(order).total_amount));
 }
 
 /**

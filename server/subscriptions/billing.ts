@@ -106,7 +106,7 @@ export async function writePlan(
     uses,
     discount: discount === undefined ? aggregate.discount : discount,
   };
-  await emitSubscription(tx, ctx, events, after, aggregate.row);
+  await emitSubscription(tx, ctx, events, after, { before: aggregate.row, isPutOff: entries.length > 0 });
   tellState(tx, ctx, aggregate);
   if (row.status !== aggregate.row.status || row.product_id !== aggregate.row.product_id)
     await sendSignal(tx, ctx, subscriptionGivesOtherwise, row);

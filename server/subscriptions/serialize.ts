@@ -66,24 +66,58 @@ function pendingOut({ pending_update: asked, current_period_end }: SubscriptionR
 /** What makes a new period anyhow. */
 const periodical: readonly Event[] = ["subscription.created", "subscription.cycled", "subscription.resumed"];
 
+/** How what another product or other seats cost is paid: with the bill of a new period, or of one that begins now, at once, or with the next. */
+function getProration(before: SubscriptionRow, row: SubscriptionRow, { types, isPutOff }: Moved): string {
+  if (types.includes("subscription.cycled")) return "next_period";
+  if (+before.current_period_start !== +row.current_period_start) return "reset";
+  return isPutOff || row.status === "trialing" ? "prorate" : "invoice";
+}
+
+/** What was told of a change, and whether what it costs waits for the next bill. */
+type Moved = { types: readonly Event[]; isPutOff: boolean };
+
 /** What of a subscription is another by now, as the list of events has it. */
-function* describeMoves(
-  before: SubscriptionRow,
-  row: SubscriptionRow,
-  types: readonly Event[],
-): Generator<SystemEvent> {
-  const { id: subscription_id, customer_id, product_id, current_period_end } = row;
-  const of = (name: string, more: SystemEvent["metadata"]) => ({
+function* describeMoves(before: SubscriptionRow, row: SubscriptionRow, moved: Moved): Generator<SystemEvent> {
+  const { id: subscription_id, customer_id, product_id, seats, current_period_end } = row;
+  const of = (name: string, more: SystemEvent["metadata"] = {}) => ({
     ...{ name, customer_id },
     metadata: { subscription_id, ...more },
   });
+  const isPeriodical = moved.types.some((type) => periodical.includes(type));
+  const isMoved = +before.current_period_end !== +current_period_end && !isPeriodical;
+  const proration_behavior = getProration(before, row, moved);
   if (before.product_id !== product_id)
     yield of("subscription.product_updated", { old_product_id: before.product_id, new_product_id: product_id });
-  if (+before.current_period_end !== +current_period_end && !types.some((type) => periodical.includes(type)))
+  if (before.seats !== null && seats !== null && before.seats !== seats)
+    yield of("subscription.seats_updated", { old_seats: before.seats, new_seats: seats, proration_behavior });
+  if (isMoved)
     yield of("subscription.billing_period_updated", {
       old_period_end: before.current_period_end.toISOString(),
       new_period_end: current_period_end.toISOString(),
     });
+  const asked = before.pending_update;
+  const isDone = (asked?.product_id ?? product_id) === product_id && (asked?.seats ?? seats) === seats;
+  if (asked && row.pending_update === null && !isDone) yield of("subscription.update_cleared");
+  if (before.status === "past_due" && row.status === "active") {
+    const { amount, currency, recurring_interval, recurring_interval_count } = row;
+    yield of("subscription.reactivated", {
+      product_id,
+      amount,
+      currency,
+      recurring_interval,
+      recurring_interval_count,
+    });
+  }
+  const changed = {
+    ...(before.product_id !== product_id && { product_id, proration_behavior }),
+    ...(before.discount_id !== row.discount_id && { discount_id: row.discount_id }),
+    ...(+(before.trial_end ?? 0) !== +(row.trial_end ?? 0) &&
+      row.trial_end && { trial_end: row.trial_end.toISOString() }),
+    ...(before.seats !== seats && seats !== null && { seats, proration_behavior }),
+    ...(isMoved && { billing_period_end: current_period_end.toISOString() }),
+  };
+  if (moved.types.includes("subscription.updated") && !isPeriodical && Object.keys(changed).length > 0)
+    yield of("subscription.updated", changed);
 }
 
 /** Say what has become of a subscription, by all of these events. */
@@ -92,11 +126,12 @@ export async function emitSubscription(
   ctx: Deps | Ctx,
   types: readonly Event[],
   aggregate: SubscriptionAggregate,
-  before: SubscriptionRow = aggregate.row,
+  { before = aggregate.row, isPutOff = false }: { before?: SubscriptionRow; isPutOff?: boolean } = {},
 ): Promise<void> {
   const { organization_id } = aggregate.row;
   await emitEach(tx, ctx, organization_id, types, () => serializeSubscription(aggregate, ctx.config));
-  for (const event of describeMoves(before, aggregate.row, types)) noteListed(tx, ctx, organization_id, event);
+  for (const event of describeMoves(before, aggregate.row, { types, isPutOff }))
+    noteListed(tx, ctx, organization_id, event);
 }
 
 /** A subscription gives something else from now on: it is of another product, or in another state. */

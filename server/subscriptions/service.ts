@@ -93,7 +93,7 @@ export async function startSubscription(tx: Tx, ctx: Deps | Ctx, wanted: NewSubs
     const row = await store.updateSubscription(tx, upgrades, { ...changed, modified_at: now });
     await store.replacePrices(tx, row, priced);
     const uses = await followMeters(tx, ctx, null, { row, prices: paid, product });
-    await emitSubscription(tx, ctx, ["subscription.updated"], { row, ...parts, uses });
+    await emitSubscription(tx, ctx, ["subscription.updated"], { row, ...parts, uses }, { before: upgrades });
     return row;
   }
   const own = { id: createId(now), organization_id: customer.organization_id, created_at: now };

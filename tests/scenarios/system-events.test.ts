@@ -83,6 +83,7 @@ test("MTR-05: what becomes of customers and what they buy is in the list of even
       "subscription.resumed": 1,
       "subscription.revoked": 1,
       "subscription.uncanceled": 1,
+      "subscription.updated": 1,
     }
   `);
   const metadataOf = (name: string) => theirs.find((one) => one.name === name)?.metadata;
@@ -132,6 +133,59 @@ test("MTR-05: every client reads what it knows of them, and is not shown the oth
     ]),
   );
   expect(first.every((one) => SystemEvent38.safeParse(one).success)).toBe(true);
+});
+
+/** A team takes more seats, puts off others and forgets about it, is behind with a payment, and with another one for good. */
+async function grow() {
+  const shop = await openShop(floe, "2026-01-01");
+  const tiers = { tiers: [{ min_seats: 1, max_seats: null, price_per_seat: 100 }] };
+  const product_id = await shop.sells("Team", [{ amount_type: "seat_based", seat_tiers: tiers }]);
+  const id = await shop.subscribes(product_id, { checkout: { seats: 3 } });
+  const { customer_id } = await shop.get(id);
+  await shop.changes(id, { seats: 5, proration_behavior: "prorate" });
+  await shop.changes(id, { seats: 7, proration_behavior: "invoice" });
+  await shop.changes(id, { seats: 4, proration_behavior: "next_period" });
+  await shop.changes(id, { pending_update: null });
+  await shop.changes(id, { seats: 6, proration_behavior: "next_period" });
+  await shop.on("2026-02-10");
+  await shop.changes(id, { seats: 8, proration_behavior: "reset" });
+  const bad = await shop.leaves(customer_id, cards.failing);
+  await shop.changes(id, { payment_method_id: bad });
+  await shop.on("2026-03-10");
+  await shop.changes(id, { payment_method_id: await shop.leaves(customer_id, cards.good) });
+  await shop.changes(id, { payment_method_id: bad });
+  for (const day of ["04-10", "04-12", "04-17", "04-24", "05-01"]) await shop.on(`2026-${day}`);
+  return { shop, id };
+}
+
+test("MTR-05: seats, what was put off and forgotten, and what becomes of unpaid orders is in the list, as clients read it", async () => {
+  const { shop, id } = await grow();
+  const all = await list(shop, "2026-10");
+  const of = (name: string) => all.filter((one) => one.name === name).map(({ metadata }) => metadata);
+  const subscription_id = id;
+  expect(of("subscription.seats_updated")).toEqual([
+    { subscription_id, old_seats: 3, new_seats: 5, proration_behavior: "prorate" },
+    { subscription_id, old_seats: 5, new_seats: 7, proration_behavior: "invoice" },
+    { subscription_id, old_seats: 7, new_seats: 6, proration_behavior: "next_period" },
+    { subscription_id, old_seats: 6, new_seats: 8, proration_behavior: "reset" },
+  ]);
+  // The renewal says itself what it makes of the seats, and that a period is another one.
+  expect(of("subscription.updated")).toEqual([
+    { subscription_id, seats: 5, proration_behavior: "prorate" },
+    { subscription_id, seats: 7, proration_behavior: "invoice" },
+    expect.objectContaining({ subscription_id, seats: 8, proration_behavior: "reset" }),
+  ]);
+  expect(of("subscription.update_cleared")).toEqual([{ subscription_id }]);
+  expect(of("subscription.past_due").length).toBe(2);
+  expect(of("subscription.reactivated")).toMatchObject([{ subscription_id, amount: 800, currency: "usd" }]);
+  const { items } = await shop.seller.client.orders.list({ query: { status: ["void"] } });
+  expect(of("order.voided")).toEqual(items.map((one) => ({ order_id: one.id, amount: 800, currency: "usd" })));
+  expect(items.length).toBe(1);
+  const faults = all.flatMap((one) => {
+    const { success, error } = SystemEvent49.safeParse(one);
+    return success ? [] : [`${one.name}: ${error}`];
+  });
+  expect(faults).toEqual([]);
 });
 
 test("MTR-05: what is undone is in no list", async () => {
