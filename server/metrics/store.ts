@@ -230,12 +230,16 @@ const batch = 1000;
  * one statement, so that at no moment there is more or less than there is.
  */
 export async function addUpChanges(db: Database, limit: number): Promise<number> {
-  const { organization_id } = metricTallies;
-  const loose = await db
-    .selectDistinct({ organization_id })
-    .from(metricTallies)
-    .where(eq(metricTallies.seconds, 0))
-    .limit(limit);
+  // From seller to seller, however many changes of one there are.
+  const first = (after: SQL) =>
+    sql`select organization_id from ${metricTallies} where seconds = 0 and ${after} order by organization_id limit 1`;
+  const loose = await db.select({ organization_id: sql<string>`found.organization_id` }).from(
+    sql`(with recursive sellers as (
+          (${first(sql`true`)})
+          union all
+          select (${first(sql`organization_id > sellers.organization_id`)}) from sellers where organization_id is not null)
+        select * from sellers where organization_id is not null limit ${limit}) as found`,
+  );
   let added = 0;
   for (const one of loose) added += await addUpOf(db, one.organization_id);
   return added;
