@@ -17,6 +17,9 @@ export async function describe(context: Context, body: unknown, params: Record<s
   })) as z.input<typeof SubscriptionPreview>;
   Object.assign(body as object, { quote: shown.quote });
   const { charge, later, after, currency } = shown;
+  // No part of the preview: it is no bill of this change, but what is owed already.
+  if ("payment_method_id" in (body as object))
+    return `Charge this card from now on? ${after.status === "past_due" ? "All that is unpaid is charged to it at once." : "Nothing is charged now."}`;
   const money = (amount: number) => formatMoney(amount, currency);
   const lines = charge?.derivation.lines ?? [];
   const why = lines.map(({ label, amount }) => `${label}: ${money(amount)}`).join("; ");
