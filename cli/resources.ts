@@ -367,7 +367,7 @@ export const looks: Record<string, ResourceView | false> = {
   },
   sandbox: {
     summary: "A store to try things out in: its time, and what was saved of it",
-    noun: "sandbox",
+    noun: "snapshot",
     columns: ["name:name", "rows", "created_at:date"],
     // Moving it draws what happens: floe advance.
     names: {

@@ -54,6 +54,7 @@ type Compared = {
 function textOf(row: Row): string {
   const words = [
     "name",
+    "label",
     "subject",
     "invoice_number",
     "email",

@@ -246,6 +246,7 @@ const listed_max = 50;
 const plumbing = new Set([
   ...["list_tallies", "failed_work", "processor_events", "checkout_secrets", "checkout_link_secrets"],
   ...["product_sellers", "metric_tallies", "invoice_counters", "document_counters", "webhook_deliveries"],
+  ...["receipt_counters", "usage_names"],
   ...["test_intents", "test_setups", "test_refunds", "test_disputes", "test_events"],
 ]);
 /** Where money stands in a row, before tax: what is added, what is taken off, and in which states it comes to nothing. */

@@ -105,7 +105,10 @@ describe("a snapshot", () => {
     await sellOrder(floe, seller);
     await ask("POST", "clock", { by: "1day" });
     const kindOf = ({ json }: { json: SnapshotDiff }, kind: string) => json.kinds.find((one) => one.kind === kind);
-    const orders = kindOf(await ask("GET", "snapshots/fork/diff"), "orders");
+    const sold = await ask("GET", "snapshots/fork/diff");
+    const orders = kindOf(sold, "orders");
+    expect(kindOf(sold, "order_items")?.items[0]?.text).not.toBe("");
+    expect(["receipt_counters", "usage_names"].map((kind) => kindOf(sold, kind))).toEqual([undefined, undefined]);
     expect(orders).toMatchObject({ added: 2, removed: 0, changed: 0 });
     const [total] = orders?.totals ?? [];
     expect((total?.after ?? 0) - (total?.before ?? 0)).toBe(2 * 1900);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { formatMoney } from "../../shared/money.ts";
 import { type Floe, start } from "../support/floe.ts";
-import { openShop } from "../support/story.ts";
+import { cards, openShop } from "../support/story.ts";
 import { begin, floe as run, until } from "./support.ts";
 
 /** Subscriptions from the terminal, at a server. */
@@ -60,4 +60,32 @@ test("a change is asked with what it comes to, and charged exactly so; the rest 
   expect(exported.out).toContain(id);
   expect((await run(["subscriptions", "revoke", id, "--yes"], { env })).code).toBe(0);
   expect((await shop.get(id)).status).toBe("canceled");
+});
+
+test("another card is asked about with what it is charged at once", async () => {
+  const shop = await openShop(floe, "2027-06-01");
+  const id = await shop.subscribes(await shop.sells("Old", 10_000), { buyer: { customer_email: "late@example.com" } });
+  const { customer_id } = await shop.get(id);
+  const env = { FLOE_SERVER: floe.url, FLOE_API_KEY: shop.seller.key };
+  const asked = async (card: string) => {
+    const here = begin(["subscriptions", "update", id, "--payment-method-id", card], { env, tty: true });
+    await until(() => here.stderr.text.includes("[y/N]"));
+    here.stdin.write("y\n");
+    return { code: await here.ended, err: here.stderr.text };
+  };
+  const bad = await asked(await shop.leaves(customer_id, cards.failing));
+  expect([bad.code, bad.err]).toEqual([0, expect.stringContaining("Nothing is charged now.")]);
+  await shop.on("2027-07-02");
+  expect((await shop.get(id)).status).toBe("past_due");
+  const good = await asked(await shop.leaves(customer_id, cards.other));
+  expect(good.err).toContain("All that is unpaid is charged to it at once.");
+  expect([good.code, (await shop.get(id)).status]).toEqual([0, "active"]);
+});
+
+test("what was saved of a sandbox is deleted, and not the sandbox", async () => {
+  const { key } = await floe.seller("saves");
+  const env = { FLOE_SERVER: floe.url, FLOE_API_KEY: key, FLOE_PROMPT_DISABLED: "1" };
+  expect((await run(["sandbox", "save", "start"], { env })).code).toBe(0);
+  const { code, err } = await run(["sandbox", "delete", "start", "--yes"], { env, tty: true });
+  expect([code, err]).toEqual([0, expect.stringContaining("Deleted the snapshot.")]);
 });
