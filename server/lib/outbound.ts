@@ -1,6 +1,6 @@
 import { lookup as resolve } from "node:dns";
-import { request as requestHttp } from "node:http";
-import { request as requestHttps } from "node:https";
+import { Agent as AgentHttp, request as requestHttp } from "node:http";
+import { Agent as AgentHttps, request as requestHttps } from "node:https";
 import type { LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
 import type { Config } from "../config.ts";
@@ -95,39 +95,57 @@ export async function checkAddress(text: string, reach: Reach): Promise<string |
 }
 
 /**
- * POST a body to a seller's address. Never throws: whatever goes wrong on the way is a reply without a status.
- * Redirects are answers like any other, not followed; 10 s for everything; 2048 characters are read.
+ * A connection to a seller's address, opened with the first call and kept for those that follow; the address is checked as it is
+ * opened. To be closed within seconds: what the name leads to may change.
  */
-export async function post(
-  address: string,
+export function openLine(address: string, reach: Reach) {
+  const refusal = findRefusal(address, reach);
+  const agent = new (address.startsWith("https:") ? AgentHttps : AgentHttp)({ keepAlive: true, maxSockets: 1 });
+  return {
+    /**
+     * POST a body. Never throws: whatever goes wrong on the way is a reply without a status. Redirects are answers like any
+     * other, not followed; 10 s for everything; 2048 characters are read.
+     */
+    async post(headers: Record<string, string>, body: string): Promise<Reply> {
+      if (refusal !== undefined) return { http_code: null, text: refusal };
+      return post(new URL(address), agent, headers, body, reach, AbortSignal.timeout(timeout_ms));
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+function post(
+  url: URL,
+  agent: AgentHttp,
   headers: Record<string, string>,
   body: string,
   reach: Reach,
+  signal: AbortSignal,
 ): Promise<Reply> {
-  const refusal = findRefusal(address, reach);
-  if (refusal !== undefined) return { http_code: null, text: refusal };
-  const url = new URL(address);
   const lookup = reach.lookup ?? resolve;
-  const signal = AbortSignal.timeout(timeout_ms);
   return new Promise((done) => {
-    const failed = (error: Error) => {
+    const failed = (error: NodeJS.ErrnoException) => {
+      // The other side had closed the connection since the call before, and has heard nothing of this one.
+      if (request.reusedSocket && error.code === "ECONNRESET" && !isAnswered)
+        return done(post(url, agent, headers, body, reach, signal));
       const text = signal.aborted
         ? `No answer within ${timeout_ms / 1000} seconds.`
-        : error.message || (error as NodeJS.ErrnoException).code || error.name;
+        : error.message || error.code || error.name;
       done({ http_code: null, text: text.slice(0, reply_length_max) });
     };
+    let isAnswered = false;
     const send = url.protocol === "https:" ? requestHttps : requestHttp;
     const request = send(
       url,
       {
         method: "POST",
         headers: { ...headers, "content-length": String(Buffer.byteLength(body)) },
-        // No pool: a socket that was opened under another check is never used again.
-        agent: false,
+        agent,
         lookup: reach.private_allowed ? lookup : publicLookup(lookup),
         signal,
       },
       (response) => {
+        isAnswered = true;
         const chunks: Buffer[] = [];
         let size = 0;
         const finish = () => {

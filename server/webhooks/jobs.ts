@@ -4,8 +4,8 @@ import { getServerClock } from "../lib/clock.ts";
 import type { Deps, Tx } from "../lib/context.ts";
 import { createId } from "../lib/ids.ts";
 import { queueMail } from "../lib/mail.ts";
-import { findReach, post, type Reply } from "../lib/outbound.ts";
-import type { RowKey } from "../lib/rows.ts";
+import { findReach, openLine, type Reply } from "../lib/outbound.ts";
+import { addRows, type RowKey } from "../lib/rows.ts";
 import { openTokens, seal, sealTokens, tryUnseal } from "../lib/secrets.ts";
 import type { RowSweep } from "../lib/sweeps.ts";
 import { events } from "../lib/tables.ts";
@@ -14,10 +14,13 @@ import { isQuiet, writeChatBody, writeDisabledMail } from "./messages.ts";
 import {
   buildHeaders,
   isDead,
+  isDelivered,
   knows,
   type OutboxEvent,
   planAttempt,
   planOutcome,
+  planReturn,
+  planRun,
   planTurns,
   retention_ms,
   toUnixSeconds,
@@ -26,8 +29,10 @@ import {
 import * as store from "./store.ts";
 import { webhookDeliveries, webhookEvents } from "./tables.ts";
 
-/** A sender that has not reported by then is lost, and the event is sent again under the same id. */
-const lease_ms = 60 * 1000;
+/** How many events of an endpoint are sent, one after another, before it is written down what came of them. */
+const run_events_max = 20;
+/** How long a sender goes on with an endpoint; then it is another's turn. */
+const run_ms_max = 5000;
 /** How many copies of events are written in one transaction. */
 const copies_max = 1000;
 
@@ -79,26 +84,28 @@ function bodyFor(endpoint: store.EndpointRow, occurrence: OutboxEvent, organizat
   return isQuiet(occurrence) ? undefined : writeChatBody(endpoint.format, occurrence, organization);
 }
 
-type Taken = RowKey & { leased_until: Date; url: string; secret: string; payload: string };
+/** An endpoint's events that are sent one after another, in their order, taken for as long as that may last. */
+type Run = {
+  organization_id: string;
+  endpoint_id: string;
+  url: string;
+  secret: string;
+  events: { id: string; payload: string; leased_until: Date }[];
+};
+type Attempt = { event: Run["events"][number]; reply: Reply };
 
-/** Take an event whose turn it is, for as long as sending may last. */
-async function take(tx: Tx, deps: Deps, key: RowKey): Promise<Taken | undefined> {
+/** Take an event whose turn it is, and those that wait for it. */
+async function take(tx: Tx, deps: Deps, key: RowKey): Promise<Run | undefined> {
   const found = await store.lockWebhookEvent(tx, key);
   if (!found) return undefined;
   const { event, endpoint } = found;
   const now = deps.clock.now();
   const plan = planAttempt({ ...event, endpoint }, now);
   if (plan === "nothing") return undefined;
-  if (plan === "send" && event.payload !== null) {
-    const leased_until = new Date(now.getTime() + lease_ms);
-    await store.updateWebhookEvent(tx, key, { next_attempt_at: leased_until, waits: false });
-    const { secrets } = deps.config;
-    const secret = tryUnseal(secrets, endpoint.secret);
-    if (secret === null)
-      throw new Error(
-        `The secret of webhook endpoint ${endpoint.id} was sealed with a FLOE_SECRET that is gone. Reset it.`,
-      );
-    return { ...key, leased_until, url: endpoint.url, secret, payload: openTokens(secrets, event.payload) };
+  if (plan === "send") {
+    const queue = event.attempted_at === null ? await store.lockQueue(tx, event, run_events_max) : [];
+    // What has waited for too long goes before those that it waited for, and alone.
+    return lease(tx, deps, endpoint, queue[0]?.id === event.id ? queue : [event]);
   }
   const skipped = plan === "skip" ? { skipped: true, modified_at: now } : {};
   await store.updateWebhookEvent(tx, key, { next_attempt_at: null, ...skipped });
@@ -106,35 +113,98 @@ async function take(tx: Tx, deps: Deps, key: RowKey): Promise<Taken | undefined>
   return undefined;
 }
 
-/** Write down what came of an attempt, what follows from it, and let the next event of the endpoint go. */
-async function settle(tx: Tx, deps: Deps, taken: Taken, { http_code, text }: Reply): Promise<void> {
-  const found = await store.lockWebhookEvent(tx, taken);
-  if (!found) return;
-  const { event, endpoint } = found;
+/** Take the first of these events of an endpoint, and of the others as many as wait for it. */
+async function lease(
+  tx: Tx,
+  deps: Deps,
+  endpoint: store.EndpointRow,
+  queue: readonly store.WebhookEventRow[],
+): Promise<Run> {
+  const { secrets } = deps.config;
+  const secret = tryUnseal(secrets, endpoint.secret);
+  if (secret === null)
+    throw new Error(
+      `The secret of webhook endpoint ${endpoint.id} was sealed with a FLOE_SECRET that is gone. Reset it.`,
+    );
   const now = deps.clock.now();
-  const outcome = planOutcome(event, http_code);
-  const { organization_id, endpoint_id } = event;
-  await tx.insert(webhookDeliveries).values({
-    id: createId(now),
+  const events = planRun(queue, now).map(({ event, next_attempt_at, waits }) => ({
+    change: { id: event.id, next_attempt_at, waits },
+    event: { id: event.id, payload: openTokens(secrets, event.payload ?? ""), leased_until: next_attempt_at },
+  }));
+  const { organization_id, id: endpoint_id, url } = endpoint;
+  await store.leaseWebhookEvents(
+    tx,
     organization_id,
-    endpoint_id,
-    webhook_event_id: event.id,
-    created_at: now,
-    succeeded: outcome.delivered,
-    http_code,
-    // A receiver may say back what it was sent.
-    response: text && sealTokens(deps.config.secret, text),
-  });
+    events.map(({ change }) => change),
+  );
+  return { organization_id, endpoint_id, url, secret, events: events.map(({ event }) => event) };
+}
+
+/** Write down what came of attempts, what follows from it, and let the next event of the endpoint go: it is taken if `goesOn`. */
+async function settle(
+  tx: Tx,
+  deps: Deps,
+  run: Run,
+  attempts: readonly Attempt[],
+  goesOn: boolean,
+): Promise<Run | undefined> {
+  const { organization_id, endpoint_id } = run;
+  const endpoint = await store.lockEndpointOfQueue(tx, run);
+  const rows = new Map(
+    (
+      await store.lockStandings(
+        tx,
+        organization_id,
+        run.events.map(({ id }) => id),
+      )
+    ).map((row) => [row.id, row]),
+  );
+  if (!endpoint) return undefined;
+  const now = deps.clock.now();
   // Taken by another meanwhile, or asked for again: then the schedule is theirs.
-  const mine = event.next_attempt_at?.getTime() === taken.leased_until.getTime();
-  const retry_at =
-    outcome.retry && new Date(now.getTime() + randomInt(outcome.retry.least_ms, outcome.retry.most_ms + 1));
-  const schedule = mine
-    ? { attempts: outcome.attempts, succeeded: outcome.succeeded, next_attempt_at: retry_at }
-    : { succeeded: outcome.delivered || event.succeeded };
-  const attempt = { last_http_code: http_code, attempted_at: event.attempted_at ?? now, modified_at: now };
-  await store.updateWebhookEvent(tx, event, { ...attempt, ...schedule });
-  if (mine && !outcome.delivered && !outcome.retry && endpoint.enabled) {
+  const isMine = ({ id, leased_until }: Run["events"][number]): boolean =>
+    rows.get(id)?.next_attempt_at?.getTime() === leased_until.getTime();
+  const made = attempts.flatMap(({ event, reply: { http_code, text } }) => {
+    const row = rows.get(event.id);
+    if (!row) return [];
+    const outcome = planOutcome(row, http_code);
+    const mine = isMine(event);
+    const retry_at =
+      outcome.retry && new Date(now.getTime() + randomInt(outcome.retry.least_ms, outcome.retry.most_ms + 1));
+    const schedule = mine
+      ? { attempts: outcome.attempts, succeeded: outcome.succeeded, next_attempt_at: retry_at, waits: false }
+      : { ...row, succeeded: outcome.delivered || row.succeeded };
+    const attempt = { id: row.id, last_http_code: http_code, attempted_at: row.attempted_at ?? now };
+    return {
+      outcome,
+      isFirst: row.attempted_at === null,
+      isFinal: mine && !outcome.delivered && !outcome.retry,
+      change: { ...schedule, ...attempt },
+      // A receiver may say back what it was sent.
+      delivery: {
+        ...{ id: createId(now), organization_id, endpoint_id, webhook_event_id: row.id, created_at: now },
+        ...{ succeeded: outcome.delivered, http_code, response: text && sealTokens(deps.config.secret, text) },
+      },
+    };
+  });
+  await addRows(
+    tx,
+    webhookDeliveries,
+    made.map(({ delivery }) => delivery),
+  );
+  await store.recordAttempts(
+    tx,
+    organization_id,
+    made.map(({ change }) => change),
+    now,
+  );
+  const unsent = run.events.slice(attempts.length).filter((event) => isMine(event));
+  await store.leaseWebhookEvents(
+    tx,
+    organization_id,
+    planReturn(unsent, now).map(({ event, ...turn }) => ({ id: event.id, ...turn })),
+  );
+  if (made.some(({ isFinal }) => isFinal) && endpoint.enabled) {
     if (isDead(await store.findLatestOutcomes(tx, endpoint))) {
       await store.disableEndpoint(tx, endpoint, now);
       const name = await store.findOrganizationName(tx, organization_id);
@@ -143,23 +213,59 @@ async function settle(tx: Tx, deps: Deps, taken: Taken, { http_code, text }: Rep
       runAfterCommit(tx, () =>
         deps.log.warn({ endpoint_id, organization_id }, "A webhook endpoint was switched off after ten failed events."),
       );
-      return;
+      return undefined;
     }
   }
-  if (event.attempted_at === null && (await store.releaseNext(tx, event, now))) deps.jobs.wake(tx, deliveries.name);
+  if (!made.some(({ isFirst }) => isFirst)) return undefined;
+  if (goesOn && endpoint.enabled && endpoint.deleted_at === null && endpoint.url === run.url) {
+    const queue = await store.lockQueue(tx, run, run_events_max);
+    if (queue[0]?.waits) return lease(tx, deps, endpoint, queue);
+    return undefined;
+  }
+  if (await store.releaseNext(tx, run, now)) deps.jobs.wake(tx, deliveries.name);
+  return undefined;
 }
 
 /**
- * Send an event if its turn has come. The call is made outside of any transaction; a crash between the call and its
- * record leads to another attempt with the same webhook-id, which receivers know as a repetition.
+ * Send an event if its turn has come, and those of the endpoint that wait for it, for a while. The calls are made outside of any
+ * transaction; a crash between them and their record leads to other attempts with the same webhook-ids, which receivers know as
+ * repetitions. Where one fails, those after it get their turns as ever.
  */
 async function deliver(deps: Deps, key: RowKey): Promise<void> {
-  const taken = await transact(deps, (tx) => take(tx, deps, key));
-  if (!taken) return;
-  // Receivers compare the time of the signature with their own, whatever the seller's clock says.
-  const headers = buildHeaders(taken.secret, taken.id, toUnixSeconds(getServerClock(deps.clock).now()), taken.payload);
-  const reply = await post(taken.url, headers, taken.payload, findReach(deps.config));
-  await transact(deps, (tx) => settle(tx, deps, taken, reply));
+  const first = await transact(deps, (tx) => take(tx, deps, key));
+  if (!first) return;
+  const since = performance.now();
+  const hasTime = (): boolean => performance.now() - since < run_ms_max;
+  const line = openLine(first.url, findReach(deps.config));
+  try {
+    for (let run: Run | undefined = first; run; ) {
+      const taken: Run = run;
+      const attempts = await send(deps, line, taken, hasTime);
+      const isWhole =
+        attempts.length === taken.events.length && attempts.every(({ reply }) => isDelivered(reply.http_code));
+      run = await transact(deps, (tx) => settle(tx, deps, taken, attempts, isWhole && hasTime()));
+    }
+  } finally {
+    line.close();
+  }
+}
+
+/** Send the events of a run in their order, until one fails or time is up. */
+async function send(
+  deps: Deps,
+  line: ReturnType<typeof openLine>,
+  { secret, events }: Run,
+  hasTime: () => boolean,
+): Promise<Attempt[]> {
+  const attempts: Attempt[] = [];
+  for (const event of events) {
+    // Receivers compare the time of the signature with their own, whatever the seller's clock says.
+    const time = toUnixSeconds(getServerClock(deps.clock).now());
+    const reply = await line.post(buildHeaders(secret, event.id, time, event.payload), event.payload);
+    attempts.push({ event, reply });
+    if (!isDelivered(reply.http_code) || !hasTime()) break;
+  }
+  return attempts;
 }
 
 /** While earlier secrets of the server are named: what these sealed of the endpoints is sealed with the present one. */

@@ -8,6 +8,8 @@ const retry_base_ms = 2000;
 const retry_max_ms = 20 * 60 * 1000;
 /** How long an event waits for the first attempt of those before it (WHK-13). */
 const order_wait_ms_max = 60 * 1000;
+/** A sender that has not reported by then is lost, and what it took is sent again under the same id. */
+const lease_ms = 60 * 1000;
 export const retention_ms = 90 * 24 * 60 * 60 * 1000;
 
 /** The bounds of the pause after attempt `n`, from 1: doubling, between half and whole, at most 20 minutes (WHK-10). */
@@ -74,10 +76,34 @@ export function planTurns(count: number, queued_since: Date | undefined, now: Da
   });
 }
 
+type Queued = { waits: boolean; is_archived: boolean; payload: string | null; seq: number };
+/**
+ * The first of an endpoint's events that were not tried yet, taken for as long as sending may last, and as many of the others as
+ * may follow it at once. These go on waiting for those before them, and a while longer, should the sender be lost.
+ */
+export function planRun<E extends Queued>([first, ...others]: readonly E[], now: Date) {
+  if (!first) return [];
+  const end = others.findIndex(({ waits, is_archived, payload }) => !waits || is_archived || payload === null);
+  const followers = end === -1 ? others : others.slice(0, end);
+  const leased_until = new Date(now.getTime() + lease_ms);
+  const last = new Date(leased_until.getTime() + order_wait_ms_max);
+  return [
+    { event: first, next_attempt_at: leased_until, waits: false },
+    ...followers.map((event) => ({ event, next_attempt_at: last, waits: true })),
+  ];
+}
+
+/** What was taken and not sent waits again, for what is before it and at most for so long. */
+export const planReturn = <E>(unsent: readonly E[], now: Date) =>
+  unsent.map((event) => ({ event, waits: true, next_attempt_at: new Date(now.getTime() + order_wait_ms_max) }));
+
+export const isDelivered = (http_code: number | null): boolean =>
+  http_code !== null && http_code >= 200 && http_code < 300;
+
 /** What an attempt leads to: success, another one, or the end. A failed redelivery takes nothing back (WHK-11, WHK-17). */
 export function planOutcome(event: { attempts: number; succeeded: boolean | null }, http_code: number | null) {
   const attempts = event.attempts + 1;
-  const delivered = http_code !== null && http_code >= 200 && http_code < 300;
+  const delivered = isDelivered(http_code);
   if (delivered) return { attempts, delivered, succeeded: true, retry: null };
   if (attempts < attempts_max) return { attempts, delivered, succeeded: event.succeeded, retry: retryDelay(attempts) };
   return { attempts, delivered, succeeded: event.succeeded === true, retry: null };

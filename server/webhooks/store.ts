@@ -237,6 +237,62 @@ export async function lockWebhookEvent(
   return endpoint && event && { event, endpoint };
 }
 
+/** The first of an endpoint's events that were not tried yet, kept until the transaction ends. The caller holds the endpoint. */
+export const lockQueue = (tx: Tx, queue: Queue & { endpoint_id: string }, limit: number): Promise<WebhookEventRow[]> =>
+  tx.select().from(webhookEvents).where(inQueue(queue)).orderBy(asc(webhookEvents.seq)).limit(limit).for("update");
+
+/** An endpoint, kept until the transaction ends, whatever became of it. */
+export async function lockEndpointOfQueue(
+  tx: Tx,
+  { organization_id, endpoint_id }: Queue & { endpoint_id: string },
+): Promise<EndpointRow | undefined> {
+  const mine = matchKey(webhookEndpoints, { organization_id, id: endpoint_id });
+  const [endpoint] = await tx.select().from(webhookEndpoints).where(mine).for("no key update");
+  return endpoint;
+}
+
+/** How these events of an endpoint stand, kept until the transaction ends. The caller holds the endpoint. */
+export const lockStandings = (tx: Tx, organization_id: string, ids: readonly string[]) => {
+  const { id, attempts, succeeded, attempted_at, next_attempt_at, waits } = webhookEvents;
+  return tx
+    .select({ id, attempts, succeeded, attempted_at, next_attempt_at, waits })
+    .from(webhookEvents)
+    .where(isAmong(organization_id, id, ids))
+    .orderBy(asc(webhookEvents.seq))
+    .for("update");
+};
+
+type Turn = Pick<WebhookEventRow, "id" | "next_attempt_at" | "waits">;
+/** Say of each of these events of a seller when its turn is. */
+export async function leaseWebhookEvents(tx: Tx, organization_id: string, turns: readonly Turn[]): Promise<void> {
+  if (turns.length === 0) return;
+  await tx.execute(sql`
+    update ${webhookEvents} set next_attempt_at = v.next_attempt_at, waits = v.waits
+    from json_to_recordset(${JSON.stringify(turns)}::json) as v (id uuid, next_attempt_at timestamptz, waits boolean)
+    where ${webhookEvents.organization_id} = ${organization_id} and ${webhookEvents.id} = v.id`);
+}
+
+type Attempted = Omit<Awaited<ReturnType<typeof lockStandings>>[number], "attempted_at"> & {
+  attempted_at: Date;
+  last_http_code: number | null;
+};
+/** Write what became of these events of a seller, of each its own. */
+export async function recordAttempts(
+  tx: Tx,
+  organization_id: string,
+  attempted: readonly Attempted[],
+  now: Date,
+): Promise<void> {
+  if (attempted.length === 0) return;
+  await tx.execute(sql`
+    update ${webhookEvents}
+    set modified_at = ${now.toISOString()}::timestamptz, attempts = v.attempts, succeeded = v.succeeded,
+      attempted_at = v.attempted_at, next_attempt_at = v.next_attempt_at, waits = v.waits, last_http_code = v.last_http_code
+    from json_to_recordset(${JSON.stringify(attempted)}::json) as v (id uuid, attempts integer, succeeded boolean,
+      attempted_at timestamptz, next_attempt_at timestamptz, waits boolean, last_http_code integer)
+    where ${webhookEvents.organization_id} = ${organization_id} and ${webhookEvents.id} = v.id`);
+}
+
 export async function updateWebhookEvent(
   tx: Tx,
   key: RowKey,

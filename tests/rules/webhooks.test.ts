@@ -10,7 +10,9 @@ import {
   findReach,
   findRefusal,
   isPublicAddress,
-  post,
+  openLine,
+  type Reach,
+  type Reply,
   reply_length_max,
 } from "../../server/lib/outbound.ts";
 import { getVersionedProfile, legacyProfile } from "../../server/lib/profiles.ts";
@@ -38,6 +40,15 @@ const answering =
     if (options.all) callback(null, found);
     else callback(null, found[0]?.address ?? "", found[0]?.family);
   };
+/** One call, on a connection of its own. */
+async function post(url: string, headers: Record<string, string>, body: string, reach: Reach): Promise<Reply> {
+  const line = openLine(url, reach);
+  try {
+    return await line.post(headers, body);
+  } finally {
+    line.close();
+  }
+}
 const away = { private_allowed: false };
 const home = { private_allowed: true };
 
