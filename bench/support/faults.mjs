@@ -16,7 +16,7 @@ const keys = ["tests/api/api-keys.test.ts", "tests/api/api-keys-personal.test.ts
 const sessions = ["tests/api/auth.test.ts", "tests/api/sessions.test.ts", "tests/api/security.test.ts"];
 const secrets = ["tests/api/secrets.test.ts", "tests/api/auth-requests.test.ts"];
 const every = ["tests/api/every-operation.test.ts", "tests/api/tenants.test.ts"];
-const sending = ["tests/rules/webhooks.test.ts", "tests/api/webhooks.test.ts"];
+const sending = ["tests/rules/webhooks.test.ts", "tests/api/webhooks.test.ts", "tests/api/webhooks-runs.test.ts"];
 const simulator = ["tests/scenarios/simulated.test.ts"];
 const catalog = ["tests/api/catalog-properties.test.ts", "tests/api/catalog.test.ts", "tests/cli/catalog.test.ts"];
 const stories = (name) => `tests/scenarios/subscriptions-${name}.test.ts`;
@@ -97,6 +97,15 @@ export const faults = {
     ["entries", "server/catalog/store.ts", "and(eq(catalogEntries.organization_id, organization_id), eq(catalogEntries.catalog, catalog))", "eq(catalogEntries.catalog, catalog)", ...catalog, ...every],
   ],
   webhooks: [
+    ["unsent", "server/webhooks/jobs.ts", "run.events.slice(attempts.length)", "run.events.slice(run.events.length)", ...sending],
+    ["theirs", "server/webhooks/jobs.ts", "rows.get(id)?.next_attempt_at?.getTime() === leased_until.getTime()", "rows.has(id) && leased_until !== null", ...sending],
+    ["dead-beside", "server/webhooks/jobs.ts", "    lane: webhookEvents.endpoint_id,\n", "", ...sending],
+    ["old-address", "server/webhooks/jobs.ts", " && endpoint.url === run.url", "", ...sending],
+    ["out-of-turn", "server/webhooks/jobs.ts", "queue[0]?.id === event.id ? queue : [event]", "[event, ...queue.filter(({ id }) => id !== event.id)]", ...sending],
+    ["after-failure", "server/webhooks/jobs.ts", "if (!isDelivered(reply.http_code) || !hasTime()) break;", "if (!isDelivered(reply.http_code)) return attempts.slice(0, -1);", ...sending],
+    ["followers-lost", "server/webhooks/rules.ts", "({ event, next_attempt_at: last, waits: true })", "({ event, next_attempt_at: leased_until, waits: false })", ...sending],
+    ["closed-line", "server/lib/outbound.ts", "if (request.reusedSocket &&", "if (false &&", ...sending],
+    ["one-line", "server/lib/outbound.ts", "keepAlive: true, maxSockets: 1", "keepAlive: false", ...sending],
     ["number", "server/lib/outbound.ts", "if (refusal !== undefined) return { http_code: null, text: refusal };", "", ...sending],
     ["private-name", "server/lib/outbound.ts", "!addresses.every(({ address }) => isPublicAddress(address))", "false", ...sending],
     ["no-address", "server/lib/outbound.ts", "addresses.length === 0 || ", "", ...sending],

@@ -21,6 +21,8 @@ export type Due = {
   after_ms?: number;
   /** The order, where it is another than that in which rows fall due. */
   order?: AnyPgColumn | SQL;
+  /** What rows have in common of which only one at a time is to be worked on, by a server. */
+  lane?: AnyPgColumn;
   /** Whether a seller's rows fall due by the server's clock all the same. */
   by_server?: true;
 };
@@ -31,6 +33,7 @@ export type DueRow = RowKey &
     failing_since: Date | null;
     /** When it fell due, by its seller's clock; null where it waited for no time of that. */
     due_at: Date | null;
+    lane: string | null;
   };
 
 export type Search = {
@@ -43,6 +46,8 @@ export type Search = {
   /** Sellers of whom nothing more is wanted now, and rows that are being worked on. */
   busy: readonly string[];
   except: readonly string[];
+  /** Lanes in which something is being worked on. */
+  taken: readonly string[];
   /** Rows of this seller alone, also while its clock is held; otherwise who holds it looks for them. */
   only?: string | undefined;
 };
@@ -114,11 +119,13 @@ export async function findDue(db: Database, now: Date, due: Due, search: Search)
     at && organization_id && !due.by_server
       ? sql`${at} + ${after_ms} * interval '1 millisecond'`
       : sql`null::timestamptz`;
-  const fields = sql`${id}::text as id, failed.first_failed_at as failing_since, ${due_at} as due_at`;
+  const lane = due.lane ? sql`${due.lane}::text` : sql`null::text`;
+  const fields = sql`${id}::text as id, failed.first_failed_at as failing_since, ${due_at} as due_at, ${lane} as lane`;
+  const isFree = due.lane ? sql` and ${lane} <> all(${among(search.taken)})` : sql``;
   const rows = (whose: SQL, time: SQL, limit: number) =>
     dueRows(due, search.name, now)(
       fields,
-      sql`${whose} and ${at ? sql`${at} <= ${time}` : sql`true`} and ${id}::text <> all(${among(search.except)})`,
+      sql`${whose} and ${at ? sql`${at} <= ${time}` : sql`true`} and ${id}::text <> all(${among(search.except)})${isFree}`,
       limit,
     );
   const sellers = (after: SQL) => sql`
@@ -155,6 +162,7 @@ export async function findDue(db: Database, now: Date, due: Due, search: Search)
       sandbox: sql<boolean>`found.sandbox`,
       failing_since: sql`found.failing_since`.mapWith(failedWork.first_failed_at),
       due_at: sql`found.due_at`.mapWith(failedWork.first_failed_at),
+      lane: sql<string | null>`found.lane`,
     })
     .from(sql`(${found}) as found`);
 }

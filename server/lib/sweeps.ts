@@ -155,6 +155,7 @@ function openRunner(deps: Deps, sweep: Sweep, rest_ms: number, { only, since }: 
   const working = new Set<string>();
   const resting = new Map<string, number>();
   const underWay = new Map<string, number>();
+  const lanes = new Set<string>();
   let after = "";
 
   async function turn(): Promise<Turn> {
@@ -169,16 +170,19 @@ function openRunner(deps: Deps, sweep: Sweep, rest_ms: number, { only, since }: 
       after,
       busy,
       except: [...working, ...resting.keys()],
+      taken: [...lanes],
       only,
     });
     const isBehind = after !== "";
     after = rows.length < limit ? "" : (rows.at(-1)?.organization_id ?? "");
-    let isHeldBack = busy.length > 0;
+    let isHeldBack = busy.length > 0 || lanes.size > 0;
     for (const [seller, own] of Map.groupBy(rows, (row) => row.organization_id)) {
       isHeldBack ||= own.length >= share * together;
       const yields = givesWay && own.length >= Math.min(limit, share * together);
-      while (own.length > 0 && (seller === "" || (underWay.get(seller) ?? 0) < share))
-        begin(seller, own.splice(0, stepOf(yields)) as [DueRow, ...DueRow[]], yields);
+      const free = own.filter((row, at) => isFirstInLane(row, own.slice(0, at)));
+      isHeldBack ||= free.length < own.length;
+      while (free.length > 0 && (seller === "" || (underWay.get(seller) ?? 0) < share))
+        begin(seller, free.splice(0, stepOf(yields)) as [DueRow, ...DueRow[]], yields);
     }
     if (rows.length >= limit || isBehind || (rows.length > 0 && isHeldBack)) return "more";
     return isHeldBack ? "wait" : "none";
@@ -187,17 +191,24 @@ function openRunner(deps: Deps, sweep: Sweep, rest_ms: number, { only, since }: 
   const stepOf = (yields: boolean): number =>
     yields && deps.jobs.pace.isAsked() ? Math.ceil(together / yielded_steps) : together;
 
+  const isFirstInLane = ({ lane }: DueRow, before: readonly DueRow[]): boolean =>
+    lane === null || !(lanes.has(lane) || before.some((row) => row.lane === lane));
+
   function begin(seller: string, rows: [DueRow, ...DueRow[]], yields: boolean): void {
     count += rows.length;
-    for (const { id } of rows) working.add(id);
+    for (const { id, lane } of rows) {
+      working.add(id);
+      if (lane !== null) lanes.add(lane);
+    }
     if (seller !== "") underWay.set(seller, (underWay.get(seller) ?? 0) + 1);
     const piece = (yields ? inTurn(rows) : handle(rows)).finally(() => {
       pieces.delete(piece);
       const others = (underWay.get(seller) ?? 1) - 1;
       if (others === 0) underWay.delete(seller);
       else underWay.set(seller, others);
-      for (const { id } of rows) {
+      for (const { id, lane } of rows) {
         working.delete(id);
+        if (lane !== null) lanes.delete(lane);
         if (rest_ms > 0) resting.set(id, performance.now() + rest_ms);
       }
     });

@@ -196,6 +196,24 @@ describe("one call (WHK-09, WHK-11)", () => {
       expect(connections).toBe(call);
     }
   });
+  test("calls of a line share a connection, and go on by another where the receiver has closed it meanwhile", async () => {
+    let isClosing = false;
+    const sockets = new Set<unknown>();
+    const url = await receiver((request, response) => {
+      // Closed without a word as the next call arrives, as by a server that has waited for long enough.
+      if (isClosing && sockets.has(request.socket)) return void request.socket.resetAndDestroy();
+      sockets.add(request.socket);
+      request.resume().on("end", () => void response.end("noted"));
+    });
+    const line = openLine(url, home);
+    const call = async () => (await line.post({}, "{}")).http_code;
+    expect([await call(), await call(), await call()]).toEqual([200, 200, 200]);
+    expect(sockets.size).toBe(1);
+    isClosing = true;
+    expect([await call(), await call()]).toEqual([200, 200]);
+    expect(sockets.size).toBe(3);
+    line.close();
+  });
   test("a redirect is an answer, not followed, also not to a private address", async () => {
     let calls = 0;
     const inner = await receiver((_request, response) => {

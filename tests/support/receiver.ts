@@ -6,6 +6,8 @@ export type Received = {
   headers: IncomingHttpHeaders;
   body: string;
   json: { type: string; timestamp: string; data: Record<string, unknown> };
+  /** Of the connection, on the other side. */
+  port: number | undefined;
 };
 
 export type Receiver = {
@@ -30,7 +32,7 @@ export async function startReceiver(): Promise<Receiver> {
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
       const body = Buffer.concat(chunks).toString("utf8");
-      received.push({ headers: request.headers, body, json: JSON.parse(body) });
+      received.push({ headers: request.headers, body, json: JSON.parse(body), port: request.socket.remotePort });
       response.writeHead(status(received.length)).end(isEcho ? body : "noted");
     });
   });
