@@ -97,11 +97,9 @@ export const faults = {
     ["entries", "server/catalog/store.ts", "and(eq(catalogEntries.organization_id, organization_id), eq(catalogEntries.catalog, catalog))", "eq(catalogEntries.catalog, catalog)", ...catalog, ...every],
   ],
   webhooks: [
-    ["unsent", "server/webhooks/jobs.ts", "run.events.slice(attempts.length)", "run.events.slice(run.events.length)", ...sending],
     ["theirs", "server/webhooks/jobs.ts", "rows.get(id)?.next_attempt_at?.getTime() === leased_until.getTime()", "rows.has(id) && leased_until !== null", ...sending],
     ["dead-beside", "server/webhooks/jobs.ts", "    lane: webhookEvents.endpoint_id,\n", "", ...sending],
     ["old-address", "server/webhooks/jobs.ts", " && endpoint.url === run.url", "", ...sending],
-    ["out-of-turn", "server/webhooks/jobs.ts", "queue[0]?.id === event.id ? queue : [event]", "[event, ...queue.filter(({ id }) => id !== event.id)]", ...sending],
     ["after-failure", "server/webhooks/jobs.ts", "if (!isDelivered(reply.http_code) || !hasTime()) break;", "if (!isDelivered(reply.http_code)) return attempts.slice(0, -1);", ...sending],
     ["followers-lost", "server/webhooks/rules.ts", "({ event, next_attempt_at: last, waits: true })", "({ event, next_attempt_at: leased_until, waits: false })", ...sending],
     ["closed-line", "server/lib/outbound.ts", "if (request.reusedSocket &&", "if (false &&", ...sending],

@@ -19,7 +19,6 @@ import {
   type OutboxEvent,
   planAttempt,
   planOutcome,
-  planReturn,
   planRun,
   planTurns,
   retention_ms,
@@ -197,12 +196,6 @@ async function settle(
     organization_id,
     made.map(({ change }) => change),
     now,
-  );
-  const unsent = run.events.slice(attempts.length).filter((event) => isMine(event));
-  await store.leaseWebhookEvents(
-    tx,
-    organization_id,
-    planReturn(unsent, now).map(({ event, ...turn }) => ({ id: event.id, ...turn })),
   );
   if (made.some(({ isFinal }) => isFinal) && endpoint.enabled) {
     if (isDead(await store.findLatestOutcomes(tx, endpoint))) {

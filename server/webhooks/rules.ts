@@ -93,10 +93,6 @@ export function planRun<E extends Queued>([first, ...others]: readonly E[], now:
   ];
 }
 
-/** What was taken and not sent waits again, for what is before it and at most for so long. */
-export const planReturn = <E>(unsent: readonly E[], now: Date) =>
-  unsent.map((event) => ({ event, waits: true, next_attempt_at: new Date(now.getTime() + order_wait_ms_max) }));
-
 export const isDelivered = (http_code: number | null): boolean =>
   http_code !== null && http_code >= 200 && http_code < 300;
 
