@@ -155,6 +155,7 @@ function openRunner(deps: Deps, sweep: Sweep, rest_ms: number, { only, since }: 
   const working = new Set<string>();
   const resting = new Map<string, number>();
   const underWay = new Map<string, number>();
+  /** Lanes in which something is under way. */
   const lanes = new Set<string>();
   let after = "";
 
@@ -179,7 +180,12 @@ function openRunner(deps: Deps, sweep: Sweep, rest_ms: number, { only, since }: 
     for (const [seller, own] of Map.groupBy(rows, (row) => row.organization_id)) {
       isHeldBack ||= own.length >= share * together;
       const yields = givesWay && own.length >= Math.min(limit, share * together);
-      const free = own.filter((row, at) => isFirstInLane(row, own.slice(0, at)));
+      const begun = new Set(lanes);
+      const free = own.filter(({ lane }) => {
+        const isFree = lane === null || !begun.has(lane);
+        if (lane !== null) begun.add(lane);
+        return isFree;
+      });
       isHeldBack ||= free.length < own.length;
       while (free.length > 0 && (seller === "" || (underWay.get(seller) ?? 0) < share))
         begin(seller, free.splice(0, stepOf(yields)) as [DueRow, ...DueRow[]], yields);
@@ -190,9 +196,6 @@ function openRunner(deps: Deps, sweep: Sweep, rest_ms: number, { only, since }: 
 
   const stepOf = (yields: boolean): number =>
     yields && deps.jobs.pace.isAsked() ? Math.ceil(together / yielded_steps) : together;
-
-  const isFirstInLane = ({ lane }: DueRow, before: readonly DueRow[]): boolean =>
-    lane === null || !(lanes.has(lane) || before.some((row) => row.lane === lane));
 
   function begin(seller: string, rows: [DueRow, ...DueRow[]], yields: boolean): void {
     count += rows.length;
