@@ -20,6 +20,7 @@ import {
   planAttempt,
   planOutcome,
   planRun,
+  planSilence,
   planTurns,
   retention_ms,
   toUnixSeconds,
@@ -197,6 +198,8 @@ async function settle(
     made.map(({ change }) => change),
     now,
   );
+  // What waits for one that does not answer would fall due all the same, and be gone through whenever something is looked for.
+  if (attempts.at(-1)?.reply.http_code === null) await store.holdQueue(tx, run, planSilence(now));
   if (made.some(({ isFinal }) => isFinal) && endpoint.enabled) {
     if (isDead(await store.findLatestOutcomes(tx, endpoint))) {
       await store.disableEndpoint(tx, endpoint, now);

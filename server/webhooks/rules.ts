@@ -93,6 +93,9 @@ export function planRun<E extends Queued>([first, ...others]: readonly E[], now:
   ];
 }
 
+/** Until when the others wait where an endpoint gave no answer. */
+export const planSilence = (now: Date): Date => new Date(now.getTime() + order_wait_ms_max);
+
 export const isDelivered = (http_code: number | null): boolean =>
   http_code !== null && http_code >= 200 && http_code < 300;
 

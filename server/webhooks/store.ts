@@ -1,4 +1,19 @@
-import { and, asc, desc, eq, exists, inArray, isNotNull, isNull, not, notExists, or, type SQL, sql } from "drizzle-orm";
+import {
+  and,
+  asc,
+  desc,
+  eq,
+  exists,
+  inArray,
+  isNotNull,
+  isNull,
+  lt,
+  not,
+  notExists,
+  or,
+  type SQL,
+  sql,
+} from "drizzle-orm";
 import { type AnyPgColumn, alias } from "drizzle-orm/pg-core";
 import { member, user } from "../accounts/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
@@ -321,6 +336,14 @@ export async function releaseNext(tx: Tx, queue: Queue & { endpoint_id: string }
     )
     .returning({ id: webhookEvents.id });
   return released.length > 0;
+}
+
+/** Let an endpoint's events that wait for those before them wait until then, if they would be let go before. The caller holds the endpoint. */
+export async function holdQueue(tx: Tx, queue: Queue & { endpoint_id: string }, until: Date): Promise<void> {
+  await tx
+    .update(webhookEvents)
+    .set({ next_attempt_at: until })
+    .where(and(inQueue(queue), eq(webhookEvents.waits, true), lt(webhookEvents.next_attempt_at, until)));
 }
 
 /** How the latest finished events of an endpoint ended, newest first. */
