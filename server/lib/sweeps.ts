@@ -26,10 +26,10 @@ export type RowSweep = Named & {
   /** What takes longer is given up for now. */
   limit_ms?: number;
   /**
-   * Whether it gives way to requests: while there are some, a seller of whom a whole share is due has it done a few rows at a
-   * time, and one after the other (`pace.ts`).
+   * How many rows are one piece of work while it gives way to requests, as it does where a whole share of a seller is due: these
+   * are done one after the other then (`pace.ts`).
    */
-  yields?: true;
+  yields?: number;
   /** Whether each row is worked on by the clock of its own time where a clock is walked (`moveToTime`), and in their order. */
   dated?: true;
   /**
@@ -53,8 +53,6 @@ export const walked_together = 1000;
 export type BulkSweep = Named & { limit: number; sweep(deps: Deps, limit: number): Promise<number> };
 
 const limit_ms_standard = 60_000;
-/** Into how many steps a piece of work is cut that gives way to requests. */
-const yielded_steps = 4;
 const backoff_most_ms = 60_000;
 /**
  * Where nobody has written anything for so long, and nothing has fallen due, work is looked for no more often than this: a server
@@ -146,7 +144,7 @@ function openRunner(deps: Deps, sweep: Sweep, rest_ms: number, { only, since }: 
     return { turn, pieces, isFull: () => false, count: () => count };
   }
   const { name, due, limit_ms = limit_ms_standard, work } = sweep;
-  const givesWay = sweep.yields === true && rest_ms > 0;
+  const givesWay = sweep.yields !== undefined && rest_ms > 0;
   const isDated = sweep.dated === true && since !== undefined;
   const { parallel = 1, share = parallel, together = 1 } = isDated ? { together: walked_together } : sweep;
   const dateOf = ({ due_at }: DueRow): { at?: Date } =>
@@ -195,7 +193,7 @@ function openRunner(deps: Deps, sweep: Sweep, rest_ms: number, { only, since }: 
   }
 
   const stepOf = (yields: boolean): number =>
-    yields && deps.jobs.pace.isAsked() ? Math.ceil(together / yielded_steps) : together;
+    yields && deps.jobs.pace.isAsked() ? (sweep.yields ?? together) : together;
 
   function begin(seller: string, rows: [DueRow, ...DueRow[]], yields: boolean): void {
     count += rows.length;

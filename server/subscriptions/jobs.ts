@@ -26,7 +26,7 @@ export const subscriptionAdvance: Sweep = {
   together: 20,
   parallel: 4,
   share: 2,
-  yields: true,
+  yields: 5,
   dated: true,
   work: (deps, rows) => advanceSubscriptions(rows.map((key) => ({ deps: moveToTime(deps, key), key }))),
 };

@@ -11,6 +11,7 @@ import type { RowSweep } from "../lib/sweeps.ts";
 import { events } from "../lib/tables.ts";
 import { runAfterCommit, transact } from "../lib/unit-of-work.ts";
 import { isQuiet, writeChatBody, writeDisabledMail } from "./messages.ts";
+import * as queue from "./queue.ts";
 import {
   buildHeaders,
   isDead,
@@ -56,7 +57,7 @@ async function dispatchSome(deps: Deps, [key]: readonly RowKey[], ids: string[])
     const name = endpoints.some(({ format }) => format !== "raw")
       ? await store.findOrganizationName(tx, organization_id)
       : "";
-    const queues = endpoints.length > 0 ? await store.findQueues(tx, organization_id) : new Map<string, Date>();
+    const queues = endpoints.length > 0 ? await queue.findQueues(tx, organization_id) : new Map<string, Date>();
     const copies = endpoints.flatMap((endpoint) => {
       const own = occurrences.flatMap((occurrence) => {
         const payload = occurrence.seq > endpoint.since_seq ? bodyFor(endpoint, occurrence, name) : undefined;
@@ -103,13 +104,13 @@ async function take(tx: Tx, deps: Deps, key: RowKey): Promise<Run | undefined> {
   const plan = planAttempt({ ...event, endpoint }, now);
   if (plan === "nothing") return undefined;
   if (plan === "send") {
-    const queue = event.attempted_at === null ? await store.lockQueue(tx, event, run_events_max) : [];
+    const waiting = event.attempted_at === null ? await queue.lockQueue(tx, event, run_events_max) : [];
     // What has waited for too long goes before those that it waited for, and alone.
-    return lease(tx, deps, endpoint, queue[0]?.id === event.id ? queue : [event]);
+    return lease(tx, deps, endpoint, waiting[0]?.id === event.id ? waiting : [event]);
   }
   const skipped = plan === "skip" ? { skipped: true, modified_at: now } : {};
   await store.updateWebhookEvent(tx, key, { next_attempt_at: null, ...skipped });
-  if (event.attempted_at === null && (await store.releaseNext(tx, event, now))) deps.jobs.wake(tx, deliveries.name);
+  if (event.attempted_at === null && (await queue.releaseNext(tx, event, now))) deps.jobs.wake(tx, deliveries.name);
   return undefined;
 }
 
@@ -118,7 +119,7 @@ async function lease(
   tx: Tx,
   deps: Deps,
   endpoint: store.EndpointRow,
-  queue: readonly store.WebhookEventRow[],
+  waiting: readonly store.WebhookEventRow[],
 ): Promise<Run> {
   const { secrets } = deps.config;
   const secret = tryUnseal(secrets, endpoint.secret);
@@ -127,12 +128,12 @@ async function lease(
       `The secret of webhook endpoint ${endpoint.id} was sealed with a FLOE_SECRET that is gone. Reset it.`,
     );
   const now = deps.clock.now();
-  const events = planRun(queue, now).map(({ event, next_attempt_at, waits }) => ({
+  const events = planRun(waiting, now).map(({ event, next_attempt_at, waits }) => ({
     change: { id: event.id, next_attempt_at, waits },
     event: { id: event.id, payload: openTokens(secrets, event.payload ?? ""), leased_until: next_attempt_at },
   }));
   const { organization_id, id: endpoint_id, url } = endpoint;
-  await store.leaseWebhookEvents(
+  await queue.scheduleAttempts(
     tx,
     organization_id,
     events.map(({ change }) => change),
@@ -149,10 +150,10 @@ async function settle(
   goesOn: boolean,
 ): Promise<Run | undefined> {
   const { organization_id, endpoint_id } = run;
-  const endpoint = await store.lockEndpointOfQueue(tx, run);
+  const endpoint = await queue.lockEndpointOfQueue(tx, run);
   const rows = new Map(
     (
-      await store.lockStandings(
+      await queue.lockStandings(
         tx,
         organization_id,
         run.events.map(({ id }) => id),
@@ -192,14 +193,14 @@ async function settle(
     webhookDeliveries,
     made.map(({ delivery }) => delivery),
   );
-  await store.recordAttempts(
+  await queue.recordAttempts(
     tx,
     organization_id,
     made.map(({ change }) => change),
     now,
   );
   // What waits for one that does not answer would fall due all the same, and be gone through whenever something is looked for.
-  if (attempts.at(-1)?.reply.http_code === null) await store.holdQueue(tx, run, planSilence(now));
+  if (attempts.at(-1)?.reply.http_code === null) await queue.holdQueue(tx, run, planSilence(now));
   if (made.some(({ isFinal }) => isFinal) && endpoint.enabled) {
     if (isDead(await store.findLatestOutcomes(tx, endpoint))) {
       await store.disableEndpoint(tx, endpoint, now);
@@ -214,11 +215,11 @@ async function settle(
   }
   if (!made.some(({ isFirst }) => isFirst)) return undefined;
   if (goesOn && endpoint.enabled && endpoint.deleted_at === null && endpoint.url === run.url) {
-    const queue = await store.lockQueue(tx, run, run_events_max);
-    if (queue[0]?.waits) return lease(tx, deps, endpoint, queue);
+    const waiting = await queue.lockQueue(tx, run, run_events_max);
+    if (waiting[0]?.waits) return lease(tx, deps, endpoint, waiting);
     return undefined;
   }
-  if (await store.releaseNext(tx, run, now)) deps.jobs.wake(tx, deliveries.name);
+  if (await queue.releaseNext(tx, run, now)) deps.jobs.wake(tx, deliveries.name);
   return undefined;
 }
 

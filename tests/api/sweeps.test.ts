@@ -142,7 +142,7 @@ describe("work that gives way to requests", () => {
       together: 8,
       parallel: 4,
       share: 2,
-      yields: true,
+      yields: 2,
       async work({ db }, rows) {
         const isCrowded = rows[0].organization_id === seller.organization_id;
         running += Number(isCrowded);
