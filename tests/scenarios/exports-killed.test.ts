@@ -36,10 +36,12 @@ test("killed half-way the command says that the server is away, and given again 
   const { DATABASE_URL = "", FLOE_FILES_DIR } = floe.deps.config;
   // The printing stops where the third file is written down, for as long as this lock is held.
   const holder = postgres(DATABASE_URL, { max: 1, onnotice: () => undefined });
+  // A sequence counts what is under way as well, where several are printed at once.
   await holder.unsafe(`
+    create sequence printed_for_test;
     create function wait_for_test() returns trigger language plpgsql as $$
       begin
-        if (select count(*) from invoices where file_id is not null) >= ${printed_before}
+        if nextval('printed_for_test') > ${printed_before}
           then perform pg_advisory_xact_lock(${lock}); end if;
         return new;
       end $$;
@@ -54,6 +56,7 @@ test("killed half-way the command says that the server is away, and given again 
     command(["orders", "invoices", "-o", place], { env: { FLOE_SERVER, FLOE_API_KEY: seller.key } });
   const first = give(url);
   await awaitLock(DATABASE_URL);
+  await expect.poll(async () => (await printed()).length).toBe(printed_before);
   const before = await printed();
   server.kill("SIGKILL");
   await once(server, "exit");
