@@ -73,6 +73,8 @@ for (const [name, list] of Object.entries(steps)) {
 const floe = await start({ ...open, worker: true });
 const sellOne = await openShop(floe);
 for (let index = 0; index < 5; index += 1) await sellOne();
+// As the database does by itself in the first minute: before, it knows nothing of what is in its tables.
+await floe.deps.db.execute("analyze");
 await sleep(settled_ms);
 const idle = await countDuring(() => sleep(settled_ms));
 const counted = await countDuring(async () => {

@@ -2,6 +2,7 @@ import { guestCleaning } from "./accounts/sign-in/guests.ts";
 import { accountCleaning } from "./accounts/sweep.ts";
 import { checkoutExpiry } from "./checkouts/jobs.ts";
 import { checkouts } from "./checkouts/tables.ts";
+import { stateTelling } from "./customers/jobs.ts";
 import { answerMoves, moveAnswersOf } from "./custom-fields/jobs.ts";
 import { accountRequestCleaning } from "./customer-accounts/jobs.ts";
 import { customerSessionCleaning } from "./customer-sessions/jobs.ts";
@@ -71,6 +72,7 @@ export const dueWork: readonly Sweep[] = [
   recounting,
   useSettling,
   useTelling,
+  stateTelling,
   attaching,
   erasing,
   answerMoves([orders, checkouts, subscriptions].map(moveAnswersOf)),

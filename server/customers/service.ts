@@ -57,8 +57,10 @@ export async function tellNamed(tx: Tx, ctx: Deps | Ctx, row: CustomerRow): Prom
 const tries_max = 3;
 
 /** Everything a customer holds now. */
-async function stateOf(db: Database, row: CustomerRow): Promise<CustomerState> {
-  const held = await findHeld(db, row);
+const stateOf = async (db: Database, row: CustomerRow): Promise<CustomerState> =>
+  addShared(db, row, await findHeld(db, row));
+
+async function addShared(db: Database, row: CustomerRow, held: Held): Promise<CustomerState> {
   const shared = new Set(held.running.filter(({ seats }) => seats !== null).map(({ id }) => id));
   const own = held.paid.filter(({ subscription_id }) => !shared.has(subscription_id));
   return describeState(row, { ...held, paid: [...own, ...(await poolShared(db, row.organization_id, held.shared))] });
@@ -94,9 +96,23 @@ function describeState(row: CustomerRow, { running, granted, used, paid }: Omit<
   return { ...serializeCustomer(row), active_subscriptions, granted_benefits, active_meters };
 }
 
-/** Tell what a customer holds now. */
-export const emitState = async (tx: Tx, ctx: Deps | Ctx, row: CustomerRow): Promise<void> =>
-  emit(tx, ctx, row.organization_id, "customer.state_changed", await stateOf(tx, row));
+/** The sweep that tells once more what customers hold. */
+export const states_due = "customers.tell_state";
+
+/**
+ * Tell what a customer holds now. Two that change it at the same time do not see each other's change: who comes second has it told
+ * once more, after both, so that the last that is told is how it is.
+ */
+export async function emitState(tx: Tx, ctx: Deps | Ctx, row: CustomerRow): Promise<void> {
+  const { organization_id, id: customer_id } = row;
+  // Sent together and done in this order: what is held is read once nobody else can be telling it.
+  const [isAlone, held] = await Promise.all([store.claimState(tx, row), findHeld(tx, row)]);
+  await emit(tx, ctx, organization_id, "customer.state_changed", await addShared(tx, row, held));
+  if (isAlone) return;
+  const now = ctx.clock.now();
+  await store.insertStateNotice(tx, { id: createId(now), organization_id, created_at: now, customer_id, due_at: now });
+  ctx.jobs.wake(tx, states_due);
+}
 
 /** Tell that a customer changed: the change itself, then what it holds (CUS-25, WHK-42). */
 export async function emitCustomer(

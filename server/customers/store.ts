@@ -1,8 +1,9 @@
 import { and, asc, eq, inArray, isNull, ne, not, or, type SQL, sql } from "drizzle-orm";
 import type { PgColumn } from "drizzle-orm/pg-core";
 import type { customers as operations } from "../../shared/api/customers.ts";
-import { matchAnyOf } from "../lib/arrays.ts";
+import { matchAnyOf, writeArray } from "../lib/arrays.ts";
 import type { Database, Tx } from "../lib/context.ts";
+import { gatherCalls } from "../lib/gather.ts";
 import {
   buildPattern,
   computeOffset,
@@ -18,7 +19,7 @@ import { makeOnce } from "../lib/statements.ts";
 import { countMatching } from "../lib/tallies.ts";
 import { subscriptions } from "../subscriptions/tables.ts";
 import type { CustomerRow } from "./rules.ts";
-import { customers } from "./tables.ts";
+import { customers, stateNotices } from "./tables.ts";
 
 const isSubscribed: SQL = sql`exists (
   select 1 from ${subscriptions} s where s.organization_id = ${customers}.organization_id
@@ -241,6 +242,32 @@ export async function deleteCustomer(
     .returning();
   if (!row) throw new Error(`The customer ${key.id} is gone.`);
   return row;
+}
+
+/**
+ * Whether no other transaction is telling what these customers hold, until this one ends. It is tried and not waited for: who
+ * tells it holds other rows by then, for which others may wait.
+ */
+export const claimState = gatherCalls(async (tx: Tx, keys: RowKey[]): Promise<boolean[]> => {
+  const claims = keys.map(({ id }) => `customers.state ${id}`);
+  const rows = await tx
+    .select({ is_mine: sql<boolean>`pg_try_advisory_xact_lock(hashtextextended(claim, 0))` })
+    .from(sql`unnest(${writeArray(claims, "text")}) with ordinality as claims (claim, place)`)
+    .orderBy(sql`place`);
+  return rows.map(({ is_mine }) => is_mine);
+});
+
+/** Note that it is to be told once more what a customer holds. */
+export const insertStateNotice = (tx: Tx, notice: typeof stateNotices.$inferInsert): Promise<unknown> =>
+  tx.insert(stateNotices).values(notice);
+
+/** Take a notice; whose it is, or undefined where another server was faster. */
+export async function takeStateNotice(tx: Tx, key: RowKey): Promise<string | undefined> {
+  const [notice] = await tx
+    .delete(stateNotices)
+    .where(matchKey(stateNotices, key))
+    .returning({ customer_id: stateNotices.customer_id });
+  return notice?.customer_id;
 }
 
 /** A unique value was found taken without the database refusing the change. */

@@ -341,6 +341,16 @@ CREATE TABLE "customer_sessions" (
 	CONSTRAINT "customer_sessions_pkey" PRIMARY KEY("organization_id","id")
 );
 --> statement-breakpoint
+CREATE TABLE "customer_state_notices" (
+	"id" uuid NOT NULL,
+	"organization_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"modified_at" timestamp with time zone,
+	"customer_id" uuid NOT NULL,
+	"due_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "customer_state_notices_pkey" PRIMARY KEY("organization_id","id")
+);
+--> statement-breakpoint
 CREATE TABLE "customers" (
 	"id" uuid NOT NULL,
 	"organization_id" text NOT NULL,
@@ -1591,6 +1601,7 @@ ALTER TABLE "customer_accounts" ADD CONSTRAINT "customer_accounts_member_id_fkey
 ALTER TABLE "customer_sessions" ADD CONSTRAINT "customer_sessions_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customer_sessions" ADD CONSTRAINT "customer_sessions_customer_id_fkey" FOREIGN KEY ("organization_id","customer_id") REFERENCES "public"."customers"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customer_sessions" ADD CONSTRAINT "customer_sessions_member_id_fkey" FOREIGN KEY ("organization_id","member_id") REFERENCES "public"."members"("organization_id","id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "customer_state_notices" ADD CONSTRAINT "customer_state_notices_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "customers" ADD CONSTRAINT "customers_organization_id_organization_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organization"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "discount_products" ADD CONSTRAINT "discount_products_discount_id_fkey" FOREIGN KEY ("organization_id","discount_id") REFERENCES "public"."discounts"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "discount_products" ADD CONSTRAINT "discount_products_product_id_fkey" FOREIGN KEY ("organization_id","product_id") REFERENCES "public"."products"("organization_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -1794,6 +1805,7 @@ CREATE INDEX "customers_by_creation" ON "customers" USING btree ("organization_i
 CREATE INDEX "customers_by_email" ON "customers" USING btree ("organization_id","email","id");--> statement-breakpoint
 CREATE INDEX "customers_by_name" ON "customers" USING btree ("organization_id","name","id") WHERE "customers"."deleted_at" is null;--> statement-breakpoint
 CREATE INDEX "customers_part" ON "customers" USING gin ("email" gin_trgm_ops,"name" gin_trgm_ops,"external_id" gin_trgm_ops);--> statement-breakpoint
+CREATE INDEX "customer_state_notices_due" ON "customer_state_notices" USING btree ("organization_id","due_at");--> statement-breakpoint
 CREATE INDEX "customers_metadata" ON "customers" USING gin ("metadata" jsonb_path_ops);--> statement-breakpoint
 CREATE INDEX "discount_products_of_product" ON "discount_products" USING btree ("organization_id","product_id");--> statement-breakpoint
 CREATE UNIQUE INDEX "discount_redemptions_of_checkout" ON "discount_redemptions" USING btree ("organization_id","checkout_id");--> statement-breakpoint
