@@ -116,7 +116,14 @@ export async function findHoldings(db: Database): Promise<Holding[]> {
 }
 /** Parts of what is about a customer that say something about the seller's work alone. */
 const ofSellers = new Set([
-  ...["subscription_letters", "customer_state_notices", "grant_checks", "tax_reports", "invoice_export_orders", "receipt_counters"],
+  ...[
+    "subscription_letters",
+    "customer_state_notices",
+    "grant_checks",
+    "tax_reports",
+    "invoice_export_orders",
+    "receipt_counters",
+  ],
   "order_confirmations",
 ]);
 

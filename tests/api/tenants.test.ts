@@ -43,7 +43,8 @@ const unheld: Record<string, string> = {
   "snapshot_files.snapshot_id": "outlives it, until it is known whether anything else needs the bytes",
   "catalog_entries.subject_id": "is of one table or another, as the entry's kind says",
   "customers.default_payment_method_id": "the card points back by a foreign key of its own",
-  "customer_state_notices.customer_id": "nobody waits for the customer's row to have it told; customers are never taken away",
+  "customer_state_notices.customer_id":
+    "nobody waits for the customer's row to have it told; customers are never taken away",
   "metric_tallies.product_id": "is all zeros where it is of all products together",
   "discount_redemptions.checkout_id": "the checkout is made by a domain to the right, and points to the discount",
   "discount_redemptions.order_id": "the order is made by a domain to the right, and points to the discount",
