@@ -117,6 +117,9 @@ export const faults = {
     ["redelivery", "server/webhooks/rules.ts", "succeeded: event.succeeded === true, retry: null", "succeeded: false, retry: null", ...sending],
     ["since-on", "server/webhooks/service.ts", "if (body.enabled === true && !row.enabled) patch.since_seq = await store.findLatestSeq(tx);", "", ...sending],
     ["unknown-type", "server/webhooks/rules.ts", "types.filter((type): type is EventType => knows(profile, type))", "types as EventType[]", ...sending, "tests/api/webhook-endpoints.test.ts"],
+    ["state-side-by-side", "server/customers/service.ts", "  if (isAlone) return;\n", "  if (isAlone || !isAlone) return;\n", "tests/api/state-races.test.ts"],
+    ["state-too-early", "server/customers/jobs.ts", "if (await claimState(tx, { organization_id, id: customer_id }))", "if (id)", "tests/api/state-races.test.ts"],
+    ["state-of-all", "server/customers/store.ts", "`customers.state ${id}`", "`customers.state`", "tests/api/state-races.test.ts"],
   ],
   plan: [
     ["rename-taken", "shared/catalog/plan.ts", "heir !== undefined && !isTaken ? heir : key", "heir !== undefined ? heir : key", ...catalog],

@@ -57,10 +57,8 @@ export async function tellNamed(tx: Tx, ctx: Deps | Ctx, row: CustomerRow): Prom
 const tries_max = 3;
 
 /** Everything a customer holds now. */
-const stateOf = async (db: Database, row: CustomerRow): Promise<CustomerState> =>
-  addShared(db, row, await findHeld(db, row));
-
-async function addShared(db: Database, row: CustomerRow, held: Held): Promise<CustomerState> {
+async function stateOf(db: Database, row: CustomerRow): Promise<CustomerState> {
+  const held = await findHeld(db, row);
   const shared = new Set(held.running.filter(({ seats }) => seats !== null).map(({ id }) => id));
   const own = held.paid.filter(({ subscription_id }) => !shared.has(subscription_id));
   return describeState(row, { ...held, paid: [...own, ...(await poolShared(db, row.organization_id, held.shared))] });
@@ -105,9 +103,9 @@ export const states_due = "customers.tell_state";
  */
 export async function emitState(tx: Tx, ctx: Deps | Ctx, row: CustomerRow): Promise<void> {
   const { organization_id, id: customer_id } = row;
-  // Sent together and done in this order: what is held is read once nobody else can be telling it.
-  const [isAlone, held] = await Promise.all([store.claimState(tx, row), findHeld(tx, row)]);
-  await emit(tx, ctx, organization_id, "customer.state_changed", await addShared(tx, row, held));
+  // Before what is held is read: who has ended by then is seen, and who has not is what makes this one second.
+  const isAlone = await store.claimState(tx, row);
+  await emit(tx, ctx, organization_id, "customer.state_changed", await stateOf(tx, row));
   if (isAlone) return;
   const now = ctx.clock.now();
   await store.insertStateNotice(tx, { id: createId(now), organization_id, created_at: now, customer_id, due_at: now });
