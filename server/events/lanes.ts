@@ -3,7 +3,7 @@ import { endOfTick } from "../lib/ticks.ts";
 import { runInTurn } from "../lib/turns.ts";
 import { findUnit, transact } from "../lib/unit-of-work.ts";
 import { isAlone } from "../lib/way.ts";
-import { MeterMoved } from "../meters/store.ts";
+import { MeterMoved } from "../meters/consumption.ts";
 import { type Batch, type Ingested, writeBatches } from "./ingest.ts";
 
 /** How many transactions an organization's events have at once: while one waits for the database, the other is made ready. */
@@ -13,12 +13,6 @@ const events_more = 200;
 /** What came meanwhile is written together, up to so many events; where others ask for something, too, in smaller pieces. */
 const events_max = 2000;
 const events_beside = 500;
-/**
- * Who was answered mostly sends the next one at once. For this part of the time that their transaction took a lane waits for them, so
- * that they go with those who came meanwhile: else they take turns by halves, and each half costs a transaction.
- */
-const patience = 0.5;
-
 type Waiting = { ctx: Ctx; batch: Batch; answer: PromiseWithResolvers<Ingested> };
 type Lanes = {
   waiting: Waiting[];
@@ -59,19 +53,24 @@ async function openLane(own: Lanes, close: () => void): Promise<void> {
     const some = takeNext(own.waiting);
     const began = performance.now();
     await writeTogether(some);
-    await awaitAll(own, some, (performance.now() - began) * patience);
+    await awaitAll(own, some, performance.now() - began);
   }
   own.open -= 1;
   if (own.open === 0) close();
 }
 
-/** Wait, but not for long, until as many wait as were there just now, where they are several and each sends little. */
+/**
+ * Wait until as many wait as were there just now, where they are several and each sends little: who was answered mostly sends the next
+ * one at once, and goes with those who came meanwhile. Else they take turns by halves, and each half costs a transaction. A lane
+ * waits for no longer than their transaction took.
+ */
 async function awaitAll(own: Lanes, answered: readonly Waiting[], patience_ms: number): Promise<void> {
   const many = answered.length + own.waiting.length;
   if (many === 1 || own.open > 1 || isMuch([...answered, ...own.waiting])) return;
   const { promise, resolve } = Promise.withResolvers<void>();
   own.awaited = { many, go: resolve };
-  const timer = setTimeout(resolve, patience_ms);
+  // A timer leaves out what is less than a millisecond.
+  const timer = setTimeout(resolve, patience_ms + 1);
   await promise;
   clearTimeout(timer);
   own.awaited = null;

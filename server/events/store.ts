@@ -1,11 +1,12 @@
-import { and, eq, inArray, isNull, type SQL, sql } from "drizzle-orm";
+import { and, eq, inArray, isNull, type Placeholder, type SQL, sql } from "drizzle-orm";
 import { personalFields } from "../../shared/system-events.ts";
 import { customers } from "../customers/tables.ts";
-import { writeArray } from "../lib/arrays.ts";
+import { formatArray, readArray, writeArray } from "../lib/arrays.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { isAmong, type RowKey, readRows } from "../lib/rows.ts";
-import { writeCounting, writeCountingLock } from "../meters/store.ts";
-import { writeWindows } from "../meters/uses.ts";
+import { writeOnce } from "../lib/statements.ts";
+import { readCounting, writeCounting, writeCountingLock } from "../meters/store.ts";
+import { readWindows, writeWindows } from "../meters/uses.ts";
 import type { EventRow } from "./rules.ts";
 import { usageEvents, usageKeys, usageNames, usageWaiting } from "./tables.ts";
 
@@ -14,15 +15,18 @@ const listed = (values: SQL): SQL => sql`(select * from unnest(${values}))`;
 /** A customer whose events come: as they are found by what events name. */
 export type Named = { id: string; external_id: string | null; first_user_event_at: Date | null };
 
+/** A value of a statement, or where it will stand; a list is the text of one. */
+type Asked = string | Placeholder;
+
 const living = (where: SQL) => and(isNull(customers.deleted_at), where);
 /**
  * An organization's own keys, each by both, so that each is looked up by itself, however many rows there are. The list is a query of its
  * own, of whose length nothing is known beforehand: else the database takes a plan for each length to be better than the one
  * that it keeps, and to plan takes longer than to look few up.
  */
-const listKeys = (organization_id: string, keys: readonly string[], type: "text" | "uuid"): SQL =>
-  sql`(select ${organization_id}::text, unnest((select ${writeArray(keys, type)})))`;
-const hasExternal = (organization_id: string, external_ids: readonly string[]): SQL =>
+const listKeys = (organization_id: Asked, keys: Asked, type: "text" | "uuid"): SQL =>
+  sql`(select ${organization_id}::text, unnest((select ${readArray(keys, type)})))`;
+const hasExternal = (organization_id: Asked, external_ids: Asked): SQL =>
   sql`(${customers.organization_id}, ${customers.external_id}) in ${listKeys(organization_id, external_ids, "text")}`;
 const namedColumns = {
   id: customers.id,
@@ -35,10 +39,31 @@ export const findNamed = (tx: Tx, organization_id: string, external_ids: readonl
   tx
     .select(namedColumns)
     .from(customers)
-    .where(living(hasExternal(organization_id, external_ids)));
+    .where(living(hasExternal(organization_id, formatArray(external_ids))));
 
 /** What events name: customers, by our ids or the seller's own, and external ids of events. */
 type Names = { ids: readonly string[]; external_ids: readonly string[]; keys: readonly string[] };
+
+const writeStanding = writeOnce(["organization_id", "ids", "external_ids", "keys"], (asked) => {
+  const { organization_id, external_ids } = asked;
+  const of = (where: SQL) =>
+    sql`select ${sql.join(Object.values(namedColumns), sql`, `)} from ${customers} where ${living(where)}`;
+  const byId = sql`(${customers.organization_id}, ${customers.id}) in ${listKeys(organization_id, asked.ids, "uuid")}`;
+  const { meters, version } = writeCounting(organization_id);
+  return sql`(select named.customers, ${writeWindows(organization_id, sql`named.ids`)} as windows,
+    (select coalesce(json_agg(k), '[]') from (select ${sql.join(Object.values(keyColumns), sql`, `)}
+      from ${usageKeys} where ${isKnown(organization_id, asked.keys)}) k) as keys, ${meters} as meters, ${version} as version
+    from (select coalesce(json_agg(c), '[]') as customers, array_agg(c.id) as ids
+      from (${of(byId)} union ${of(hasExternal(organization_id, external_ids))}) c
+      where (select ${writeCountingLock(organization_id)}) is not null) named) standing`;
+});
+const standingColumns = {
+  customers: sql`standing.customers`.mapWith((rows): Named[] => readRows(customers, rows)),
+  windows: sql`standing.windows`.mapWith(readWindows),
+  keys: sql<Key[]>`standing.keys`,
+  meters: sql`standing.meters`.mapWith(readCounting),
+  version: sql<string>`standing.version`,
+};
 
 /**
  * All that events are held against, by one statement: the living customers that they name, how their meters stand, the meters that
@@ -46,22 +71,14 @@ type Names = { ids: readonly string[]; external_ids: readonly string[]; keys: re
  * they were read, as somebody may have changed it just before.
  */
 export async function findStanding(tx: Tx, organization_id: string, { ids, external_ids, keys }: Names) {
-  const of = (where: SQL) =>
-    sql`select ${sql.join(Object.values(namedColumns), sql`, `)} from ${customers} where ${living(where)}`;
-  const byId = sql`(${customers.organization_id}, ${customers.id}) in ${listKeys(organization_id, ids, "uuid")}`;
-  const [row] = await tx
-    .select({
-      customers: sql`named.customers`.mapWith((rows): Named[] => readRows(customers, rows)),
-      windows: writeWindows(organization_id, sql`named.ids`),
-      keys: sql<Key[]>`(select coalesce(json_agg(k), '[]') from (select ${sql.join(Object.values(keyColumns), sql`, `)}
-        from ${usageKeys} where ${isKnown(organization_id, keys)}) k)`,
-      ...writeCounting(organization_id),
-    })
-    .from(
-      sql`(select coalesce(json_agg(c), '[]') as customers, array_agg(c.id) as ids
-        from (${of(byId)} union ${of(hasExternal(organization_id, external_ids))}) c
-        where (select ${writeCountingLock(organization_id)}) is not null) named`,
-    );
+  const [row] = await tx.select(standingColumns).from(
+    writeStanding({
+      organization_id,
+      ids: formatArray(ids),
+      external_ids: formatArray(external_ids),
+      keys: formatArray(keys),
+    }),
+  );
   if (!row) throw new Error("The database has answered nothing.");
   return row;
 }
@@ -156,27 +173,31 @@ export const attachEvents = (
 export type Key = { external_id: string; event_id: string; digest: string };
 const keyColumns = { external_id: usageKeys.external_id, event_id: usageKeys.event_id, digest: usageKeys.digest };
 
-const isKnown = (organization_id: string, external_ids: readonly string[]): SQL =>
+const isKnown = (organization_id: Asked, external_ids: Asked): SQL =>
   sql`(${usageKeys.organization_id}, ${usageKeys.external_id}) in ${listKeys(organization_id, external_ids, "text")}`;
 
 /** What is known of these external ids of events. */
 export const findKeys = (db: Database, organization_id: string, external_ids: readonly string[]): Promise<Key[]> =>
-  db.select(keyColumns).from(usageKeys).where(isKnown(organization_id, external_ids));
+  db
+    .select(keyColumns)
+    .from(usageKeys)
+    .where(isKnown(organization_id, formatArray(external_ids)));
 
 /** Take these external ids for ever, a row for each that was free. They are taken in one order, so that none waits in a ring. */
 function writeKeys(organization_id: string, keys: readonly Key[]): SQL {
   const sorted = keys.toSorted((a, b) => (a.external_id < b.external_id ? -1 : 1));
-  const of = (key: keyof Key, type: "text" | "uuid") =>
-    writeArray(
-      sorted.map((one) => one[key]),
-      type,
-    );
-  return sql`insert into ${usageKeys} (organization_id, external_id, event_id, digest)
-    select ${organization_id}, taken.external_id, taken.event_id, taken.digest
-    from unnest(${of("external_id", "text")}, ${of("event_id", "uuid")}, ${of("digest", "uuid")})
-      with ordinality as taken (external_id, event_id, digest, place) order by place
-    on conflict do nothing returning 1`;
+  const of = (key: keyof Key) => formatArray(sorted.map((one) => one[key]));
+  const [external_ids, event_ids, digests] = [of("external_id"), of("event_id"), of("digest")];
+  return writeTaken({ organization_id, external_ids, event_ids, digests });
 }
+const writeTaken = writeOnce(
+  ["organization_id", "external_ids", "event_ids", "digests"],
+  (asked) => sql`insert into ${usageKeys} (organization_id, external_id, event_id, digest)
+    select ${asked.organization_id}, taken.external_id, taken.event_id, taken.digest
+    from unnest(${readArray(asked.external_ids, "text")}, ${readArray(asked.event_ids, "uuid")},
+      ${readArray(asked.digests, "uuid")}) with ordinality as taken (external_id, event_id, digest, place) order by place
+    on conflict do nothing returning 1`,
+);
 
 /** Events by their ids, as parents of others: how deep they are. */
 export const findParents = (db: Database, organization_id: string, ids: readonly string[]) =>
@@ -206,37 +227,69 @@ const seenOf = (rows: readonly EventRow[]): Seen[] =>
     return [{ name, source, occurrences: some.length, first_seen: new Date(first), last_seen: new Date(last) }];
   });
 
-const writeNames = (organization_id: string, rows: readonly EventRow[]): SQL => sql`
+const writeSeen = writeOnce(
+  ["organization_id", "seen"],
+  (asked) => sql`
   insert into ${usageNames} (organization_id, name, source, occurrences, first_seen, last_seen)
-  select ${organization_id}, n.name, n.source, n.occurrences, n.first_seen, n.last_seen
-  from json_to_recordset(${JSON.stringify(seenOf(rows))}::json)
-    as n (name text, source text, occurrences bigint, first_seen timestamptz, last_seen timestamptz)`;
+  select ${asked.organization_id}, n.name, n.source, n.occurrences, n.first_seen, n.last_seen
+  from json_to_recordset(${asked.seen}::json)
+    as n (name text, source text, occurrences bigint, first_seen timestamptz, last_seen timestamptz)`,
+);
+const writeNames = (organization_id: string, rows: readonly EventRow[]): SQL =>
+  writeSeen({ organization_id, seen: JSON.stringify(seenOf(rows)) });
+
+/** The columns of events that are written, and what each is. */
+const eventTypes = {
+  depth: "smallint",
+  id: "uuid",
+  source: "text",
+  timestamp: "timestamptz",
+  name: "text",
+  customer_id: "uuid",
+  external_customer_id: "text",
+  external_id: "text",
+  parent_id: "uuid",
+  member_id: "uuid",
+  external_member_id: "text",
+  metadata: "jsonb",
+} as const;
+type EventColumn = keyof typeof eventTypes;
+const eventColumns = Object.keys(eventTypes) as EventColumn[];
+const writeLists = writeOnce(["organization_id", ...eventColumns], (asked) => {
+  const named = sql.raw(eventColumns.join(", "));
+  const lists = eventColumns.map((name) => readArray(asked[name], eventTypes[name]));
+  const values = eventColumns.map((name) => sql.raw(name === "depth" ? "coalesce(e.depth, 0)" : `e.${name}`));
+  return sql`insert into ${usageEvents} (organization_id, ${named})
+    select ${asked.organization_id}, ${sql.join(values, sql`, `)}
+    from unnest(${sql.join(lists, sql`, `)}) as e (${named})`;
+});
 
 /** The text is the same for any number. What none of the events has is a list of nothing, which the database makes as long as the others. */
 function writeEvents(organization_id: string, rows: readonly EventRow[]): SQL {
-  const of = <K extends keyof EventRow>(key: K) =>
-    rows.some((row) => row[key] !== null) ? rows.map((row) => row[key]) : [];
-  const depths = rows.some(({ depth }) => depth > 0) ? rows.map(({ depth }) => depth) : [];
-  return sql`
-    insert into ${usageEvents} (organization_id, depth, id, source, timestamp, name, customer_id, external_customer_id,
-      external_id, parent_id, member_id, external_member_id, metadata)
-    select ${organization_id}, coalesce(e.depth, 0), e.id, e.source, e.timestamp, e.name, e.customer_id, e.external_customer_id,
-      e.external_id, e.parent_id, e.member_id, e.external_member_id, e.metadata
-    from unnest(${writeArray(depths, "smallint")}, ${writeArray(of("id"), "uuid")}, ${writeArray(of("source"), "text")},
-      ${writeArray(
-        rows.map(({ timestamp }) => timestamp.toISOString()),
-        "timestamptz",
-      )},
-      ${writeArray(of("name"), "text")}, ${writeArray(of("customer_id"), "uuid")},
-      ${writeArray(of("external_customer_id"), "text")}, ${writeArray(of("external_id"), "text")},
-      ${writeArray(of("parent_id"), "uuid")}, ${writeArray(of("member_id"), "uuid")},
-      ${writeArray(of("external_member_id"), "text")},
-      ${writeArray(
-        rows.map(({ metadata }) => JSON.stringify(metadata)),
-        "jsonb",
-      )}) as e (depth, id, source, timestamp, name, customer_id, external_customer_id, external_id, parent_id, member_id,
-      external_member_id, metadata)`;
+  const of = <K extends EventColumn>(key: K, format: (value: NonNullable<EventRow[K]>) => string | number = String) =>
+    formatArray(
+      rows.some((row) => row[key] !== null)
+        ? rows.map(({ [key]: value }) => (value === null ? null : format(value)))
+        : [],
+    );
+  return writeLists({
+    organization_id,
+    depth: formatArray(rows.some(({ depth }) => depth > 0) ? rows.map(({ depth }) => depth) : []),
+    id: of("id"),
+    source: of("source"),
+    timestamp: of("timestamp", (at) => at.toISOString()),
+    name: of("name"),
+    customer_id: of("customer_id"),
+    external_customer_id: of("external_customer_id"),
+    external_id: of("external_id"),
+    parent_id: of("parent_id"),
+    member_id: of("member_id"),
+    external_member_id: of("external_member_id"),
+    metadata: of("metadata", (data) => JSON.stringify(data)),
+  });
 }
+
+const writeVersion = writeOnce(["organization_id"], ({ organization_id }) => writeCounting(organization_id).version);
 
 /**
  * Write events, add to how often their names came, take their external ids, and note what was used, so that it is one question. Answers how many ids
@@ -261,7 +314,7 @@ export async function insertUse(
     .select({
       taken: sql`(select count(*) from taken)`.mapWith(Number),
       moved: sql<boolean>`(select coalesce(bool_or(moved), false) from used)`,
-      version: writeCounting(organization_id).version,
+      version: sql<string>`${writeVersion({ organization_id })}`,
     })
     .from(sql`(select) one`);
   if (!row) throw new Error("The database has answered nothing.");

@@ -1,4 +1,4 @@
-import { type SQL, sql } from "drizzle-orm";
+import { type Placeholder, type SQL, sql } from "drizzle-orm";
 
 type ItemType = "uuid" | "text" | "numeric" | "bigint" | "smallint" | "timestamptz" | "jsonb";
 
@@ -6,10 +6,15 @@ type ItemType = "uuid" | "text" | "numeric" | "bigint" | "smallint" | "timestamp
  * A list of values as one parameter of a statement: a column of many rows to be written together. It is sent as a text, which
  * both drivers do alike, and read by the database as what it is to be.
  */
-export function writeArray(values: readonly (string | number | null)[], type: ItemType): SQL {
-  const literal = values.map((value) => (value === null ? "NULL" : quoted(String(value)))).join(",");
-  return sql`${`{${literal}}`}::text::${sql.raw(type)}[]`;
-}
+export const writeArray = (values: readonly (string | number | null)[], type: ItemType): SQL =>
+  readArray(formatArray(values), type);
+
+/** A list as the text that the database reads it from. */
+export const formatArray = (values: readonly (string | number | null)[]): string =>
+  `{${values.map((value) => (value === null ? "NULL" : quoted(String(value)))).join(",")}}`;
+
+/** What such a text is read as, which may be a value that is given later. */
+export const readArray = (text: string | Placeholder, type: ItemType): SQL => sql`${text}::text::${sql.raw(type)}[]`;
 
 const special = /["\\]/;
 const quoted = (text: string): string => `"${special.test(text) ? text.replace(/["\\]/g, "\\$&") : text}"`;

@@ -1,3 +1,5 @@
+import { is, Placeholder, SQL, StringChunk, sql } from "drizzle-orm";
+import { PgDialect } from "drizzle-orm/pg-core";
 import type { Database } from "./transaction.ts";
 import { findUnit } from "./unit-of-work.ts";
 
@@ -13,4 +15,43 @@ export function makeOnce<S>(make: (db: Database) => S): (db: Database) => S {
     made.set(db, statements);
     return statements;
   };
+}
+
+const dialect = new PgDialect();
+const value = /\$(\d+)/;
+
+/** A text of a statement, and the value that follows it. */
+type Part = { text: StringChunk; param?: unknown };
+
+/**
+ * A statement, or a part of one, whose text is always the same: it is put together at its first use, and from then on given its
+ * values alone. For what goes in a transaction, and is written so often that its text costs more than its work.
+ */
+export function writeOnce<N extends string>(
+  names: readonly N[],
+  make: (asked: Record<N, Placeholder>) => SQL,
+): (values: Record<N, string | null>) => SQL {
+  const makeParts = () => {
+    const asked = names.map((name) => [name, sql.placeholder(name)]);
+    return readParts(make(Object.fromEntries(asked) as Record<N, Placeholder>));
+  };
+  let parts: Part[] | undefined;
+  return (values) => {
+    parts ??= makeParts();
+    return new SQL(
+      parts.flatMap(({ text, param }) => {
+        if (param === undefined) return [text];
+        return [text, sql.param(is(param, Placeholder) ? values[param.name as N] : param)];
+      }),
+    );
+  };
+}
+
+function readParts(whole: SQL): Part[] {
+  const { sql: text, params } = dialect.sqlToQuery(whole);
+  // Texts and the numbers of values take turns.
+  const pieces = text.split(value);
+  return pieces.flatMap((piece, index) =>
+    index % 2 === 0 ? [{ text: new StringChunk(piece), param: params[Number(pieces[index + 1]) - 1] }] : [],
+  );
 }

@@ -1,6 +1,7 @@
 import type { SQL } from "drizzle-orm";
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
 import { createId } from "../lib/ids.ts";
+import * as consumption from "./consumption.ts";
 import { findLanding, findRunning, joinLandings, type Landing } from "./landing.ts";
 import { addUp, compileFilter, compileMeasure, type Measured } from "./matching.ts";
 import type { Consumption, CountedValue } from "./rules.ts";
@@ -90,7 +91,7 @@ export async function countUse(
       }
       if (customer_id === null) continue;
       if (window?.since_key && use.id < window.since_key) {
-        if (isNew) throw new store.MeterMoved();
+        if (isNew) throw new consumption.MeterMoved();
         continue;
       }
       const own = theirs.get(customer_id);
@@ -108,11 +109,11 @@ export async function countUse(
   const of = (...funcs: string[]) => gathered.filter(({ meter }) => funcs.includes(meter.aggregation.func));
   const rowsOf = (some: readonly Gathered[]) => some.map((one) => consumptionOf(one, now));
   const sums = rowsOf(of("count", "sum"));
-  if (write) await write(store.writeConsumption(organization_id, "sum", sums, how));
-  else await store.addConsumption(tx, organization_id, "sum", sums, how);
+  if (write) await write(consumption.writeConsumption(organization_id, "sum", sums, how));
+  else await consumption.addConsumption(tx, organization_id, "sum", sums, how);
   await addDistinct(tx, organization_id, of("unique"), how);
   for (const func of ["max", "min", "avg"] as const)
-    await store.addConsumption(tx, organization_id, func, rowsOf(of(func)), how);
+    await consumption.addConsumption(tx, organization_id, func, rowsOf(of(func)), how);
   await addLate(tx, organization_id, gathered);
   if (firsts.length > 0) await store.markCounted(tx, organization_id, firsts.sort(), now);
   return became;
@@ -140,17 +141,17 @@ async function addDistinct(
   tx: Tx,
   organization_id: string,
   some: readonly Gathered[],
-  how: store.Counted,
+  how: consumption.Counted,
 ): Promise<void> {
   const { now } = how;
   if (some.length === 0) return;
   const rows = some.map((one) => ({ ...consumptionOf(one, now), units: "0" }));
-  await store.addConsumption(tx, organization_id, "sum", rows, how);
+  await consumption.addConsumption(tx, organization_id, "sum", rows, how);
   const values = some.flatMap(({ meter, customer_id, found }) =>
     valuesOf(found).map((value): CountedValue => ({ customer_id, meter_id: meter.id, value })),
   );
   if (values.length === 0) return;
-  const news = await store.addValues(tx, organization_id, values);
+  const news = await consumption.addValues(tx, organization_id, values);
   const added = news.map(({ count, ...row }) => ({
     ...row,
     id: createId(now),
@@ -158,5 +159,5 @@ async function addDistinct(
     counted: 0,
     total: "0",
   }));
-  await store.addConsumption(tx, organization_id, "sum", added, how);
+  await consumption.addConsumption(tx, organization_id, "sum", added, how);
 }

@@ -1,10 +1,9 @@
-import { and, count, eq, inArray, isNotNull, isNull, type SQL, sql } from "drizzle-orm";
+import { and, count, eq, inArray, isNotNull, isNull, type Placeholder, type SQL, sql } from "drizzle-orm";
 import type { customerMeters as customerMeterOperations } from "../../shared/api/customer-meters.ts";
 import type { meters as meterOperations } from "../../shared/api/meters.ts";
 import { benefits } from "../benefits/tables.ts";
 import { customers } from "../customers/tables.ts";
 import { usageEvents } from "../events/tables.ts";
-import { writeArray } from "../lib/arrays.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import {
   computeOffset,
@@ -21,7 +20,7 @@ import {
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import { productPrices, products } from "../products/tables.ts";
 import { aggregateSql, digestSql, filterSql, measureSql } from "./matching.ts";
-import type { Consumption, CountedValue, MeterRow, MeterUse } from "./rules.ts";
+import type { MeterRow, MeterUse } from "./rules.ts";
 import { customerMeters, customerMeterValues, customerMeterWindows, meters } from "./tables.ts";
 
 type Filter = ListQuery<typeof meterOperations.list>;
@@ -113,7 +112,7 @@ export async function updateMeter(tx: Tx, key: RowKey, patch: Partial<MeterRow>)
 
 /** Keeps the numbers of these locks apart from those of others. */
 const fence_class = 13;
-const fenceOf = (organization_id: string): SQL => sql`${fence_class}::int, hashtext(${organization_id})`;
+const fenceOf = (organization_id: string | Placeholder): SQL => sql`${fence_class}::int, hashtext(${organization_id})`;
 
 /**
  * Keep what an organization's meters count as it is until the transaction ends, as all who count do side by side. What is read
@@ -123,14 +122,14 @@ export const keepCounting = (tx: Tx, organization_id: string): Promise<unknown> 
   tx.execute(sql`select ${writeCountingLock(organization_id)}`);
 
 /** The same as a part of a statement that reads nothing of meters. */
-export const writeCountingLock = (organization_id: string): SQL =>
+export const writeCountingLock = (organization_id: string | Placeholder): SQL =>
   sql`pg_advisory_xact_lock_shared(${fenceOf(organization_id)})`;
 
 /** Wait until nobody counts for an organization, and keep others from counting until the transaction ends. */
 export const haltCounting = (tx: Tx, organization_id: string): Promise<unknown> =>
   tx.execute(sql`select pg_advisory_xact_lock(${fenceOf(organization_id)})`);
 
-const counting = (organization_id: string) =>
+const counting = (organization_id: string | Placeholder) =>
   and(eq(meters.organization_id, organization_id), isNull(meters.archived_at));
 
 /** The meters that count, in no order. */
@@ -141,21 +140,21 @@ export const findCounting = (tx: Tx, organization_id: string): Promise<MeterRow[
 export type Counting = Pick<MeterRow, "id" | "filter" | "aggregation" | "first_counted_at">;
 
 /** The meters that count, and what tells whether any of them is another by now, as parts of a statement. */
-export const writeCounting = (organization_id: string) => ({
+export const writeCounting = (organization_id: string | Placeholder): { meters: SQL; version: SQL } => ({
   meters: sql`(select coalesce(json_agg(json_build_object('id', ${meters.id}, 'filter', ${meters.filter},
     'aggregation', ${meters.aggregation}, 'first_counted_at', ${meters.first_counted_at})), '[]') from ${meters}
-    where ${counting(organization_id)})`.mapWith(
-    (rows: (Omit<Counting, "first_counted_at"> & { first_counted_at: string | null })[]) =>
-      rows.map(
-        (row): Counting => ({
-          ...row,
-          first_counted_at: row.first_counted_at === null ? null : new Date(row.first_counted_at),
-        }),
-      ),
-  ),
-  version: sql<string>`(select coalesce(string_agg(${meters.id} || ' ' || ${meters}.xmin, ' ' order by ${meters.id}), '')
+    where ${counting(organization_id)})`,
+  version: sql`(select coalesce(string_agg(${meters.id} || ' ' || ${meters}.xmin, ' ' order by ${meters.id}), '')
     from ${meters} where ${counting(organization_id)})`,
 });
+/** What the part of the meters answers. */
+export const readCounting = (rows: (Omit<Counting, "first_counted_at"> & { first_counted_at: string | null })[]) =>
+  rows.map(
+    (row): Counting => ({
+      ...row,
+      first_counted_at: row.first_counted_at === null ? null : new Date(row.first_counted_at),
+    }),
+  );
 
 /** Note of meters that they have counted something. */
 export const markCounted = (tx: Tx, organization_id: string, ids: readonly string[], now: Date): Promise<unknown> =>
@@ -165,108 +164,6 @@ export const markCounted = (tx: Tx, organization_id: string, ids: readonly strin
     .where(
       and(eq(meters.organization_id, organization_id), inArray(meters.id, [...ids]), isNull(meters.first_counted_at)),
     );
-
-const kept = customerMeters;
-const added = (column: string): SQL => sql.raw(`excluded.${column}`);
-/** What a customer has consumed, from what it was and what is added, by how the meter makes a number of it. */
-const changed: Record<"sum" | "max" | "min" | "avg", SQL> = {
-  sum: sql`${kept.consumed_units} + ${added("consumed_units")}`,
-  max: sql`case when ${added("counted")} = 0 then ${kept.consumed_units} when ${kept.counted} = 0
-    then ${added("consumed_units")} else greatest(${kept.consumed_units}, ${added("consumed_units")}) end`,
-  min: sql`case when ${added("counted")} = 0 then ${kept.consumed_units} when ${kept.counted} = 0
-    then ${added("consumed_units")} else least(${kept.consumed_units}, ${added("consumed_units")}) end`,
-  avg: sql`coalesce((${kept.total} + ${added("total")}) / nullif(${kept.counted} + ${added("counted")}, 0), 0)`,
-};
-
-/** A meter was reset, or changed, while events were counted that came before that: they are to be counted anew, after it. */
-export class MeterMoved extends Error {}
-
-/** How long what customers use is gathered before the world is told of it (MTR-24). */
-const notice_ms = 15 * 1000;
-
-/**
- * When it is counted, and the ids of what is: the greatest, and the first, before which no meter may have been reset; null
- * where who counts has looked at that.
- */
-export type Counted = { now: Date; first_key: string | null; last_key: string };
-
-/**
- * Add what was used to what customers have used, of meters that all make a number of it in the same way: a statement, or a part
- * of one, whose rows say whether a meter has `moved`. The rows are locked in the order of customers and meters, so that two who
- * count wait for each other in one direction.
- */
-export function writeConsumption(
-  organization_id: string,
-  how: keyof typeof changed,
-  rows: readonly Consumption[],
-  { now, first_key, last_key }: Counted,
-): SQL {
-  const column = <K extends keyof Consumption>(key: K) => rows.map((row) => row[key]);
-  const at = sql`${now.toISOString()}::timestamptz`;
-  const notice = sql`${new Date(now.getTime() + notice_ms).toISOString()}::timestamptz`;
-  return sql`
-    insert into ${customerMeters} (organization_id, id, customer_id, meter_id, created_at, modified_at, consumed_units, counted,
-      total, last_key, notice_at)
-    select ${organization_id}, used.id, used.customer_id, used.meter_id, ${at}, ${at},
-      ${how === "avg" ? sql`coalesce(used.total / nullif(used.counted, 0), 0)` : sql`used.units`}, used.counted, used.total,
-      ${last_key}::uuid, ${notice}
-    from unnest(${writeArray(column("id"), "uuid")}, ${writeArray(column("customer_id"), "uuid")},
-      ${writeArray(column("meter_id"), "uuid")}, ${writeArray(column("units"), "numeric")},
-      ${writeArray(column("counted"), "bigint")}, ${writeArray(column("total"), "numeric")})
-      as used (id, customer_id, meter_id, units, counted, total)
-    order by used.customer_id, used.meter_id
-    on conflict (organization_id, customer_id, meter_id) do update set
-      modified_at = excluded.modified_at, consumed_units = ${changed[how]},
-      counted = ${kept.counted} + excluded.counted, total = ${kept.total} + excluded.total,
-      last_key = greatest(${kept.last_key}, excluded.last_key), notice_at = coalesce(${kept.notice_at}, excluded.notice_at)
-    returning coalesce(since_key > ${first_key}::uuid, false) as moved`;
-}
-
-/** The same as a statement of its own. */
-export async function addConsumption(
-  tx: Tx,
-  organization_id: string,
-  how: keyof typeof changed,
-  rows: readonly Consumption[],
-  counted: Counted,
-): Promise<void> {
-  if (rows.length === 0) return;
-  const made = tx.$with("made", {}).as(writeConsumption(organization_id, how, rows, counted));
-  const [moved] = await tx.with(made).select({ one: sql`1` }).from(sql`made`).where(sql`moved`).limit(1);
-  if (moved) throw new MeterMoved();
-}
-
-/** Note values that meters have seen of customers; answers how many each had not seen before. */
-export async function addValues(
-  tx: Tx,
-  organization_id: string,
-  values: readonly CountedValue[],
-): Promise<{ customer_id: string; meter_id: string; count: number }[]> {
-  const made = tx.$with("made", {}).as(sql`
-    insert into ${customerMeterValues} (organization_id, meter_id, customer_id, value)
-    select distinct ${organization_id}, used.meter_id, used.customer_id, ${digestSql(sql`used.value`)} as digest
-    from unnest(${writeArray(
-      values.map(({ meter_id }) => meter_id),
-      "uuid",
-    )}, ${writeArray(
-      values.map(({ customer_id }) => customer_id),
-      "uuid",
-    )}, ${writeArray(
-      values.map(({ value }) => JSON.stringify(value)),
-      "jsonb",
-    )}) as used (meter_id, customer_id, value)
-    order by 2, 3, 4
-    on conflict do nothing returning meter_id, customer_id`);
-  return tx
-    .with(made)
-    .select({
-      customer_id: sql<string>`made.customer_id`,
-      meter_id: sql<string>`made.meter_id`,
-      count: sql`count(*)`.mapWith(Number),
-    })
-    .from(sql`made`)
-    .groupBy(sql`made.customer_id, made.meter_id`);
-}
 
 /** That an event is one of use that a meter counts. */
 const countedBy = ({ organization_id, filter }: MeterRow): SQL | undefined =>
@@ -301,7 +198,7 @@ export async function recount(tx: Tx, meter: MeterRow, now: Date): Promise<void>
   const theirs = and(countedBy(meter), isNotNull(usageEvents.customer_id), notBefore);
   // What whoever pays by now has not seen counted came before what they pay for: it is never billed (MTR-12).
   const notBilled = sums
-    ? sql` + case when ${kept.payer_id} is null then 0 else greatest(0, excluded.consumed_units - ${kept.consumed_units}) end`
+    ? sql` + case when ${customerMeters.payer_id} is null then 0 else greatest(0, excluded.consumed_units - ${customerMeters.consumed_units}) end`
     : sql``;
   const from = sql`${usageEvents} left join ${customerMeters} on ${customerMeters.organization_id} = ${organization_id}
     and ${customerMeters.customer_id} = ${usageEvents.customer_id} and ${customerMeters.meter_id} = ${id}::uuid`;
@@ -331,9 +228,9 @@ export async function recount(tx: Tx, meter: MeterRow, now: Date): Promise<void>
     from ${from} where ${theirs} group by ${usageEvents.customer_id} order by ${usageEvents.customer_id}
     on conflict (organization_id, customer_id, meter_id) do update set modified_at = excluded.modified_at,
       consumed_units = excluded.consumed_units, counted = excluded.counted, total = excluded.total,
-      last_key = greatest(${kept.last_key}, excluded.last_key), notice_at = coalesce(${kept.notice_at}, excluded.notice_at),
+      last_key = greatest(${customerMeters.last_key}, excluded.last_key), notice_at = coalesce(${customerMeters.notice_at}, excluded.notice_at),
       late_units = excluded.late_units, late_from = excluded.late_from, late_until = excluded.late_until,
-      free_units = ${kept.free_units}${notBilled}`);
+      free_units = ${customerMeters.free_units}${notBilled}`);
 }
 
 /** That an event came since the row beside it was reset. */

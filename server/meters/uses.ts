@@ -1,4 +1,4 @@
-import { and, eq, isNotNull, isNull, type SQL, sql } from "drizzle-orm";
+import { and, eq, isNotNull, isNull, type Placeholder, type SQL, sql } from "drizzle-orm";
 import { writeArray } from "../lib/arrays.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { isAmong, matchKey, type RowKey, readRows } from "../lib/rows.ts";
@@ -37,10 +37,12 @@ export const findWindows = (tx: Tx, organization_id: string, customers_of: reado
         .where(and(isAmong(organization_id, customerMeters.customer_id, customers_of), hasWindow));
 
 /** The same as a part of a statement, of the customers whose ids are in a list that the statement has. */
-export const writeWindows = (organization_id: string, customers_of: SQL) =>
+export const writeWindows = (organization_id: string | Placeholder, customers_of: SQL): SQL =>
   sql`(select coalesce(json_agg(w), '[]') from (select ${sql.join(Object.values(windowColumns), sql`, `)} from ${customerMeters}
     where ${customerMeters.organization_id} = ${organization_id} and ${customerMeters.customer_id} = any(${customers_of})
-      and ${hasWindow}) w)`.mapWith((rows): Window[] => readRows(customerMeters, rows));
+      and ${hasWindow}) w)`;
+/** What that part answers. */
+export const readWindows = (rows: unknown): Window[] => readRows(customerMeters, rows);
 
 /** Note of what was used that it is late; it is in the sum already. */
 export async function addLate(
