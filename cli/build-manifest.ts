@@ -6,7 +6,7 @@ import type { FlagEntry, GroupEntry, Manifest, OperationEntry } from "./manifest
 import { references } from "./references.ts";
 import type { Kind } from "./resource/shorthand.ts";
 import { type ResourceView, looks as standardLooks } from "./resources.ts";
-import type { Verb } from "./verbs.ts";
+import type { Verb } from "./subscriptions.ts";
 
 type Schema = {
   type?: string | string[];

@@ -1,7 +1,7 @@
 import { benefitColumns, holdingLooks } from "./holdings.ts";
 import { grantRunLook, memberLook, portalLooks, seatLook } from "./seats.ts";
+import { subscriptionLook, type Verb } from "./subscriptions.ts";
 import { usageLooks } from "./usage.ts";
-import { subscriptionVerbs, type Verb } from "./verbs.ts";
 
 /** One resource of the contract as it looks on the command line. What is not said here follows from the contract. */
 export type ResourceView = {
@@ -236,45 +236,18 @@ export const looks: Record<string, ResourceView | false> = {
   orders: {
     summary: "What was sold",
     noun: "order",
+    namedBy: ["invoice_number"],
     columns: ["product.name:name", "status:state", "total_amount:money", "customer.email", "created_at:date", "id:key"],
     examples: {
       list: ["floe orders list", "floe orders list --all --json id,total_amount,customer.email"],
-      explain: ["floe orders explain ORDER_ID"],
+      explain: ["floe orders explain ORDER_ID", "floe orders explain ACME-0042"],
       export: [
         "floe orders export -o orders.csv",
         "floe orders export --created-after 2026-01-01T00:00:00Z --columns invoice_number,total_amount,tax_amount,currency",
       ],
     },
   },
-  subscriptions: {
-    summary: "What customers pay for again and again",
-    noun: "subscription",
-    columns: [
-      "product.name:name",
-      "status:state",
-      "amount:money",
-      "customer.email",
-      "current_period_end:date",
-      "id:key",
-    ],
-    names: { delete: "revoke" },
-    verbs: subscriptionVerbs,
-    examples: {
-      cancel: ["floe subscriptions cancel ID --customer-cancellation-reason too_expensive"],
-      pause: ["floe subscriptions pause ID --resumes-at 2027-03-01"],
-      forecast: ["floe subscriptions forecast ID"],
-      export: ["floe subscriptions export -o subscriptions.csv"],
-      list: ["floe subscriptions list --status active"],
-      create: ["floe subscriptions create --product-id News --customer-id ada@example.com"],
-      update: [
-        "floe subscriptions update ID --product-id Pro --proration-behavior invoice",
-        "floe subscriptions update ID --seats 12",
-        "floe subscriptions update ID --discount-id LAUNCH20",
-      ],
-      revoke: ["floe subscriptions revoke ID"],
-      preview: ["floe subscriptions preview ID --product-id Pro --proration-behavior invoice"],
-    },
-  },
+  subscriptions: subscriptionLook,
   // Documents are fetched by commands of orders and refunds.
   invoices: false,
   payments: {

@@ -5,6 +5,8 @@ import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { open } from "../http.ts";
 import { pause } from "../pause.ts";
+import { findId } from "../resource/names.ts";
+import { readIdOrName } from "../resource/shorthand.ts";
 import { saveWhole } from "../save.ts";
 
 type Add = (group: Command, contextOf: (command: Command) => Context) => void;
@@ -20,7 +22,7 @@ const command =
     const made = group
       .command(kind.name)
       .description(`Save the ${kind.noun} as PDF`)
-      .argument("<id>", `id of the ${kind.of}`)
+      .argument("<id>", kind.of === "order" ? "its id, or its invoice number" : `id of the ${kind.of}`)
       .option("-o, --output <file>", "where to; - is the standard output (the document's number)");
     made.addHelpText("after", `\nExamples:\n  floe ${kind.of}s ${kind.name} ID -o ${kind.name}.pdf`);
     made.action((id: string, options: { output?: string }) => save(contextOf(made), kind, id, options.output));
@@ -48,7 +50,9 @@ export const addCreditNote = command({
   isAsked: true,
 });
 
-async function save(context: Context, kind: Kind, id: string, output: string | undefined): Promise<void> {
+async function save(context: Context, kind: Kind, named: string, output: string | undefined): Promise<void> {
+  const found = kind.of === "order" ? readIdOrName("orders", named) : named;
+  const id = typeof found === "string" ? found : await findId(context, found);
   const place = { path: kind.path, params: { id } };
   if (kind.isAsked) await context.call({ method: "POST", ...place });
   const until = Date.now() + wait_max_ms;

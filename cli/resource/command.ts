@@ -23,9 +23,10 @@ type Options = Record<string, unknown> & {
 };
 type Asked = { describe(context: Context, body: unknown, params: Record<string, string>): Promise<string> };
 /** Questions that say what the request would do, which the server knows, by group and operation. */
+const askChange = () => import("./change-question.ts");
 const questions: Record<string, Record<string, () => Promise<Asked>>> = {
   refunds: { create: () => import("./refund-question.ts") },
-  subscriptions: { update: () => import("./change-question.ts") },
+  subscriptions: { update: askChange, uncancel: askChange, resume: askChange, revoke: askChange },
 };
 
 /** Flags that stand beside those of an operation, and what is done in place of its request where one of them says so. */
@@ -160,7 +161,7 @@ async function runOperation(
   }
   let sent = op.body
     ? await (await import("./body.ts")).readBody(context, group, op, params, options)
-    : { ...withoutBody, body: op.preset };
+    : { ...withoutBody, body: op.preset && { ...op.preset } };
   if (options.dryRun) return dryRun(context, op, params, query, sent.body, sent.further);
   if (op.confirm) {
     const [named] = op.params.filter((param, index) => params[param] !== values[index]);

@@ -29,8 +29,10 @@ class Things {
     this.#list = list;
   }
 
-  get #searchable(): boolean {
-    return this.#list.query.some(({ name }) => name === "query");
+  /** The filter of the list that finds a name: a search, or the one by the very field. */
+  get #filter(): string | undefined {
+    const asked = ["query", ...(this.#group.namedBy ?? [])];
+    return asked.find((field) => this.#list.query.some(({ name }) => name === field));
   }
 
   async #page(name: string, query: Record<string, unknown>): Promise<Page> {
@@ -46,12 +48,12 @@ class Things {
 
   /** Those that a name may mean, and whether they are all there are. */
   async #candidates(name: string, several: boolean): Promise<{ rows: Row[]; all: boolean }> {
-    if (this.#searchable && !several)
-      return { rows: (await this.#page(name, { query: name })).items ?? [], all: false };
+    const filter = this.#filter;
+    if (filter && !several) return { rows: (await this.#page(name, { [filter]: name })).items ?? [], all: false };
     const { items = [], pagination } = await this.#page(name, {});
     const last = pagination?.max_page ?? 1;
     if (last <= 1) return { rows: items, all: true };
-    if (this.#searchable) return { rows: [], all: false };
+    if (filter) return { rows: [], all: false };
     const rows = [...items];
     for (let page = 2; page <= Math.min(last, pagesMax); page++)
       rows.push(...((await this.#page(name, { page })).items ?? []));
@@ -84,7 +86,7 @@ class Things {
       if (rows.length === 0 && !near.all) {
         // Written otherwise it is not found by all of its letters, but by its longest word.
         const word = (name.match(/[\p{L}\p{N}]+/gu) ?? []).reduce((a, b) => (b.length > a.length ? b : a), "");
-        if (word !== "" && word !== name)
+        if (word !== "" && word !== name && this.#filter === "query")
           rows = this.#matching((await this.#page(name, { query: word })).items ?? [], name);
         if (rows.length === 0) others = { rows: (await this.#page(name, {})).items ?? [], all: false };
       }

@@ -92,6 +92,7 @@ function matchAsked(organizations: readonly string[], filter: OrderFilter): SQL 
     external_customer_id: matchExternalIds(orders.customer_id, organizations),
     checkout_id: matchAny(orders.checkout_id),
     status: matchAny(orders.status),
+    invoice_number: matchAny(orders.invoice_number),
     created_after: (at) => gte(orders.created_at, at),
     created_before: (at) => lte(orders.created_at, at),
     metadata: matchMetadata(orders.metadata),

@@ -50,6 +50,7 @@ export async function previewChange(ctx: Ctx, id: string, body: Update): Promise
   const key = keyOf(ctx, id);
   const found = await store.findSubscription(ctx.db, key.organization_id, id);
   if (!found) throw notFound();
+  if ("payment_method_id" in body) await checkCard(ctx.db, ctx, found, body.payment_method_id);
   const seller = await findSeller(ctx.db, key.organization_id);
   const readBalance = () => findBalance(ctx.db, accountOf(found));
   const given = { ctx, seller, at: ctx.clock.now(), readBalance };
@@ -161,8 +162,8 @@ function refuseQuote(ctx: Ctx, evaluation: Evaluation, body: Update): ApiError {
   return new ApiError("QuoteChanged", msg, {}, { preview });
 }
 
-async function checkCard(tx: Tx, { processor }: Ctx, { row }: SubscriptionAggregate, id: string): Promise<void> {
-  if (!(await findChargeable(tx, row, processor.account, [id])))
+async function checkCard(db: Database, { processor }: Ctx, { row }: SubscriptionAggregate, id: string): Promise<void> {
+  if (!(await findChargeable(db, row, processor.account, [id])))
     throw invalid(fault(["payment_method_id"], "The customer has no such card.", "value_error", id));
 }
 

@@ -1,10 +1,12 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { z } from "zod";
 import type { SubscriptionPreview, SubscriptionUpdate } from "../../shared/api/subscriptions.ts";
+import { addUp } from "../../shared/money.ts";
 import { computeAmount, type Quote } from "../../shared/pricing.ts";
 import type { Config } from "../config.ts";
 import { findDiscount } from "../discounts/store.ts";
 import type { Ctx, Database } from "../lib/context.ts";
+import { computeTotals } from "../orders/rules.ts";
 import { meetBalance } from "../orders/service.ts";
 import type { OrganizationRow } from "../organizations/rules.ts";
 import { serializeOrganization } from "../organizations/rules.ts";
@@ -15,6 +17,7 @@ import { loadGround } from "./billing.ts";
 import type { PlanContext } from "./plan.ts";
 import type { SubscriptionAggregate } from "./rules.ts";
 import { countSeated } from "./seated.ts";
+import { findUnpaid } from "./store.ts";
 import { billFor, openBillTaxation } from "./tax.ts";
 import { type Decision, planUpdate } from "./update.ts";
 
@@ -24,6 +27,7 @@ export type Evaluation = Decision & {
   ground: PlanContext;
   at: Date;
   charge: { quote: Quote; met: ReturnType<typeof meetBalance> } | null;
+  unpaid_amount: number;
   /** What a service is to be asked before its tax is known. */
   asks: Wanted | null;
 };
@@ -43,6 +47,16 @@ type Given = {
   readBalance(): Promise<number>;
 };
 
+/** Whether what is unpaid is charged at once: to another card, or as who was leaving stays after all (SUB-54). */
+function isPayingUp({ row }: SubscriptionAggregate, body: Update): boolean {
+  if (row.status !== "past_due") return false;
+  if ("cancel_at_period_end" in body) return row.cancel_at_period_end && !body.cancel_at_period_end;
+  return "payment_method_id" in body && !row.cancel_at_period_end;
+}
+
+const sumUnpaid = async (db: Database, { row }: SubscriptionAggregate): Promise<number> =>
+  addUp((await findUnpaid(db, row)).map((order) => computeTotals(order).due_amount));
+
 /** Decide about an update at a time. Nothing is written. */
 export async function evaluate(
   db: Database,
@@ -61,14 +75,22 @@ export async function evaluate(
   };
   const decision = planUpdate(ground, body, named, at);
   const { bill } = decision.plan;
-  if (!bill) return { ...decision, ground, at, charge: null, asks: null };
+  const unpaid_amount = isPayingUp(aggregate, body) ? await sumUnpaid(db, aggregate) : 0;
+  if (!bill) return { ...decision, ground, at, charge: null, unpaid_amount, asks: null };
   const taxation = openBillTaxation(ctx, seller, at, tax);
   const { quote, asks } = billFor(ctx, ground, { ...decision.plan, bill }, seller, taxation);
-  return { ...decision, ground, at, charge: { quote, met: meetBalance(quote, await readBalance()) }, asks };
+  return {
+    ...decision,
+    ground,
+    at,
+    charge: { quote, met: meetBalance(quote, await readBalance()) },
+    unpaid_amount,
+    asks,
+  };
 }
 
 /** What an update would do, in words of the wire, without the quote. */
-function describe({ ground, plan, charge }: Evaluation): Omit<SubscriptionPreview, "quote"> {
+function describe({ ground, plan, charge, unpaid_amount }: Evaluation): Omit<SubscriptionPreview, "quote"> {
   const row = { ...ground.aggregate.row, ...plan.patch };
   return {
     currency: row.currency,
@@ -77,6 +99,7 @@ function describe({ ground, plan, charge }: Evaluation): Omit<SubscriptionPrevie
       applied_balance_amount: charge.met.applied_balance_amount,
       due_amount: charge.met.due_amount,
     },
+    unpaid_amount,
     later: plan.entries.map(({ label, source }) => ({ label, amount: computeAmount(source) })),
     after: {
       status: row.status,

@@ -134,6 +134,7 @@ const filters = {
   checkout_id: ids.describe("Only from these checkouts."),
   subscription_id: ids.describe("Only of these subscriptions."),
   status: many(z.enum(orderStatuses)).describe("Only in one of these states."),
+  invoice_number: many(z.string()).describe("Only with one of these invoice numbers."),
   created_after: instant.optional().describe("Only made at or after this time."),
   created_before: instant.optional().describe("Only made at or before this time."),
   metadata: metadataFilter,

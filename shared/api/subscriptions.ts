@@ -203,6 +203,8 @@ export const SubscriptionPreview = z.object({
   currency: z.string(),
   /** What is charged now; null where nothing is. */
   charge: z.object(charge).nullable(),
+  /** What is owed for past periods, and charged at once where the change is another card, or to stay after all; else 0. */
+  unpaid_amount: z.int(),
   /** What is billed with the next order. */
   later: z.array(z.object({ label: z.string(), amount: z.int() })),
   /** How the subscription stands afterwards. */

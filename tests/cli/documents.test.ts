@@ -36,6 +36,18 @@ test("documents are asked for, waited for and saved whole, with nothing beside t
   expect(readdirSync(place).toSorted()).toEqual(["credit-note.pdf", "invoice.pdf", "receipt.pdf"]);
 });
 
+test("an order is also found by the number that is printed on its invoice", async () => {
+  const { invoice_number } = await seller.client.orders.get({ params: { id: order_id } });
+  const explained = await floe(["orders", "explain", String(invoice_number).toLowerCase(), "--json"], { env });
+  expect([explained.code, explained.out]).toEqual([6, ""]);
+  const exact = await floe(["orders", "get", String(invoice_number), "--json"], { env });
+  expect([exact.code, JSON.parse(exact.out).id]).toEqual([0, order_id]);
+  const printed = await whileWorking(server, floe(["orders", "invoice", String(invoice_number), "-o", "-"], { env }));
+  expect([printed.code, printed.out.slice(0, 8)]).toEqual([0, "%PDF-1.7"]);
+  const listed = await seller.client.orders.list({ query: { invoice_number: [String(invoice_number), "NONE-1"] } });
+  expect(listed.items.map(({ id }) => id)).toEqual([order_id]);
+});
+
 test("- is the standard output; what cannot be written or is not there is said", async () => {
   const { code, out } = await whileWorking(server, floe(["orders", "invoice", order_id, "-o", "-"], { env }));
   expect([code, out.slice(0, 8)]).toEqual([0, "%PDF-1.7"]);

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { formatMoney } from "../../shared/money.ts";
 import { type Floe, start } from "../support/floe.ts";
@@ -60,6 +61,54 @@ test("a change is asked with what it comes to, and charged exactly so; the rest 
   expect(exported.out).toContain(id);
   expect((await run(["subscriptions", "revoke", id, "--yes"], { env })).code).toBe(0);
   expect((await shop.get(id)).status).toBe("canceled");
+  // Nobody is asked about what cannot be done.
+  const again = await run(["subscriptions", "revoke", id], { env, tty: true });
+  expect([again.code, again.err]).toEqual([5, expect.stringContaining("ended already")]);
+  expect(again.err).not.toContain("[y/N]");
+});
+
+test("what is charged at once is said before a trial is moved, before one who leaves stays, and before one goes on", async () => {
+  const shop = await openShop(floe, "2027-06-01");
+  const id = await shop.subscribes(
+    await shop.sells("Tried", 10_000, { trial_interval: "month", trial_interval_count: 1 }),
+    { buyer: { customer_email: "tries@example.com" } },
+  );
+  const env = { FLOE_SERVER: floe.url, FLOE_API_KEY: shop.seller.key, TZ: "UTC" };
+  const asked = async (...argv: string[]) => {
+    const here = begin(["subscriptions", ...argv], { env, tty: true });
+    await until(() => here.stderr.text.includes("[y/N]"));
+    here.stdin.write("y\n");
+    return { code: await here.ended, err: here.stderr.text };
+  };
+  const longer = await asked("update", id, "--trial-end", "2027-07-10T00:00:00Z");
+  expect(longer.err).toMatch(
+    /Let the trial end 2027-07-\d\d \d\d:\d\d\? The first charge, \$100\.00 a period, comes then\./,
+  );
+  expect([longer.code, (await shop.get(id)).trial_end]).toEqual([0, new Date("2027-07-10")]);
+  const { customer_id } = await shop.get(id);
+  await shop.changes(id, { payment_method_id: await shop.leaves(customer_id, cards.failing) });
+  await shop.on("2027-07-12");
+  expect((await shop.get(id)).status).toBe("past_due");
+  await shop.changes(id, { cancel_at_period_end: true });
+  const stays = await asked("uncancel", id);
+  expect([stays.code, stays.err]).toEqual([
+    0,
+    expect.stringContaining("go on? What is unpaid, $100.00, is charged at once."),
+  ]);
+  const card = await shop.leaves(customer_id, cards.other);
+  const shown = await run(["subscriptions", "preview", id, "--payment-method-id", card], { env, tty: true });
+  expect(shown.out).toMatch(/^Charged now +\$100\.00 +what is unpaid/m);
+  const odd = await run(["subscriptions", "preview", id, "--payment-method-id", randomUUID()], { env, tty: true });
+  expect([odd.code, odd.err]).toEqual([1, expect.stringContaining("no such card")]);
+  expect((await asked("update", id, "--payment-method-id", card)).code).toBe(0);
+  await shop.changes(id, { pause_at_period_end: true });
+  await shop.on("2027-08-11");
+  expect((await shop.get(id)).status).toBe("paused");
+  const goes = await asked("resume", id);
+  expect([goes.code, goes.err]).toEqual([
+    0,
+    expect.stringContaining("A new period begins. Charged now: $100.00 (Tried: $100.00)."),
+  ]);
 });
 
 test("another card is asked about with what it is charged at once", async () => {
@@ -78,7 +127,7 @@ test("another card is asked about with what it is charged at once", async () => 
   await shop.on("2027-07-02");
   expect((await shop.get(id)).status).toBe("past_due");
   const good = await asked(await shop.leaves(customer_id, cards.other));
-  expect(good.err).toContain("All that is unpaid is charged to it at once.");
+  expect(good.err).toContain("What is unpaid, $100.00, is charged at once.");
   expect([good.code, (await shop.get(id)).status]).toEqual([0, "active"]);
 });
 

@@ -2,7 +2,7 @@
 export type Verb = { summary: string; preset: Record<string, unknown>; fields?: string[]; confirm?: string };
 
 /** What is done to subscriptions by an update. */
-export const subscriptionVerbs: Record<string, Verb> = {
+const verbs: Record<string, Verb> = {
   cancel: {
     summary: "Have a subscription end with its period",
     preset: { cancel_at_period_end: true },
@@ -24,5 +24,29 @@ export const subscriptionVerbs: Record<string, Verb> = {
     summary: "Have a paused subscription go on now",
     preset: { resume: true },
     confirm: "Have this subscription go on now? A new period begins, and is charged at once.",
+  },
+};
+
+/** Subscriptions on the command line. */
+export const subscriptionLook = {
+  summary: "What customers pay for again and again",
+  noun: "subscription",
+  columns: ["product.name:name", "status:state", "amount:money", "customer.email", "current_period_end:date", "id:key"],
+  names: { delete: "revoke" },
+  verbs,
+  examples: {
+    cancel: ["floe subscriptions cancel ID --customer-cancellation-reason too_expensive"],
+    pause: ["floe subscriptions pause ID --resumes-at 2027-03-01"],
+    forecast: ["floe subscriptions forecast ID"],
+    export: ["floe subscriptions export -o subscriptions.csv"],
+    list: ["floe subscriptions list --status active"],
+    create: ["floe subscriptions create --product-id News --customer-id ada@example.com"],
+    update: [
+      "floe subscriptions update ID --product-id Pro --proration-behavior invoice",
+      "floe subscriptions update ID --seats 12",
+      "floe subscriptions update ID --discount-id LAUNCH20",
+    ],
+    revoke: ["floe subscriptions revoke ID"],
+    preview: ["floe subscriptions preview ID --product-id Pro --proration-behavior invoice"],
   },
 };
