@@ -49,7 +49,11 @@ export function showPlan(
   if (chosen === "json") showOne({ ...context, json: true }, plan);
   else if (chosen === "markdown")
     context.print(formatPlanMarkdown(plan, view) + (told ? formatRehearsalMarkdown(told, escapeMarkdown) : ""));
-  else context.print(formatPlan(plan, view) + (told ? formatRehearsal(told, view.paint) : ""));
+  else
+    context.print(
+      formatPlan(plan, view) +
+        (told ? formatRehearsal(told, view.paint, context.io.stdout.columns ?? Number.POSITIVE_INFINITY) : ""),
+    );
 }
 
 /** Tell a plan to whoever is about to apply it. */

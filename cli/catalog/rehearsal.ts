@@ -1,6 +1,7 @@
 /** What a plan makes of the money of subscriptions, as people read it. */
 import type { Rehearsal } from "../../shared/api/catalog.ts";
 import { formatMoney } from "../../shared/money.ts";
+import { wrap } from "../ui/table.ts";
 import { type Paint, stripControls } from "../ui/theme.ts";
 
 const counted = (count: number, one: string, many = `${one}s`): string =>
@@ -49,7 +50,12 @@ function rehearsalLines(told: Rehearsal): { text: string; isLoss: boolean }[] {
     },
     ...sums.map((text) => ({ text, isLoss: differs })),
     ...(differs
-      ? [{ text: `At the next renewal ${pay_more} pay more, ${pay_less} pay less.`, isLoss: true }]
+      ? [
+          {
+            text: `At the next renewal ${pay_more} ${pay_more === 1 ? "pays" : "pay"} more, ${pay_less} ${pay_less === 1 ? "pays" : "pay"} less.`,
+            isLoss: true,
+          },
+        ]
       : renewals.length > 0
         ? [{ text: "Nobody pays more or less at the next renewal.", isLoss: false }]
         : []),
@@ -71,11 +77,15 @@ function rehearsalLines(told: Rehearsal): { text: string; isLoss: boolean }[] {
   ];
 }
 
-/** A rehearsal for a terminal. */
-export const formatRehearsal = (told: Rehearsal, paint: Paint): string =>
-  `\n${paint.strong("Subscriptions")}  before tax, without use that is counted\n${rehearsalLines(told)
-    .map(({ text, isLoss }) => `  ${isLoss ? paint.warn(text) : text}\n`)
-    .join("")}`;
+/** A rehearsal for a terminal of so many columns; what goes on in a further line stands below its beginning. */
+export function formatRehearsal(told: Rehearsal, paint: Paint, columns: number): string {
+  const lines = rehearsalLines(told).map(({ text, isLoss }) =>
+    wrap(text, Math.max(20, columns - 4))
+      .map((part, index) => `${index === 0 ? "  " : "    "}${isLoss ? paint.warn(part) : part}\n`)
+      .join(""),
+  );
+  return `\n${paint.strong("Subscriptions")}  before tax, without use that is counted\n${lines.join("")}`;
+}
 
 /** A rehearsal for a pull request. */
 export const formatRehearsalMarkdown = (told: Rehearsal, escaped: (text: string) => string): string =>

@@ -44,7 +44,7 @@ type Compared = {
     added: number;
     removed: number;
     changed: number;
-    items: { key: string; before: Row | null; after: Row | null }[];
+    items: { key: string; before: Row | null; after: Row | null; words: Row }[];
   }[];
   before: { kind: string; currency: string; amount: number }[];
   after: { kind: string; currency: string; amount: number }[];
@@ -59,6 +59,7 @@ function textOf(row: Row): string {
     "invoice_number",
     "email",
     "customer_email",
+    "product_name",
     "description",
     "type",
     "code",
@@ -81,13 +82,13 @@ export function listKinds({ counts, before, after }: Compared): SnapshotDiff["ki
   });
 }
 
-function itemOf({ key, before, after }: Compared["counts"][number]["items"][number]) {
+function itemOf({ key, before, after, words }: Compared["counts"][number]["items"][number]) {
   const row = after ?? before ?? {};
   const change = before === null ? "added" : after === null ? "removed" : "changed";
   const fields =
     before && after ? Object.keys({ ...before, ...after }).filter((field) => !isSame(before[field], after[field])) : [];
   const id = typeof row.id === "string" ? row.id : (JSON.parse(key) as unknown[]).join("/");
-  return { id, change, text: textOf(row), fields } as const;
+  return { id, change, text: textOf({ ...words, ...row }), fields } as const;
 }
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);

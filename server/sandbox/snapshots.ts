@@ -258,7 +258,8 @@ const amounts: Record<string, { plus: string; minus?: string; except: readonly s
 };
 
 type Row = Record<string, unknown>;
-type Difference = { key: string; before: Row | null; after: Row | null };
+/** A row that differs; its words are what it says by ids alone. */
+type Difference = { key: string; before: Row | null; after: Row | null; words: Row };
 type Sum = { kind: string; currency: string; amount: number };
 type Compared = { table: SavedTable; before: Side; after: Side };
 
@@ -273,6 +274,11 @@ export async function compareRows(tx: Tx, from: SnapshotRow, to: SnapshotRow | n
   const counts = [];
   for (const { keys, ...count } of await countDifferences(tx, all))
     counts.push({ ...count, items: await findItems(tx, all, count.kind, keys) });
+  await nameItems(
+    tx,
+    all,
+    counts.flatMap(({ items }) => items),
+  );
   return { counts, before: await sumAmounts(tx, all, "before"), after: await sumAmounts(tx, all, "after") };
 }
 
@@ -328,7 +334,34 @@ async function findItems(
     return new Map(rows.map(({ key, row }) => [key, row]));
   };
   const [before, after] = [await read(found.before), await read(found.after)];
-  return keys.map((key) => ({ key, before: before.get(key) ?? null, after: after.get(key) ?? null }));
+  return keys.map((key) => ({ key, before: before.get(key) ?? null, after: after.get(key) ?? null, words: {} }));
+}
+
+/** What a row says only by an id, and the word of people for it. */
+const named = [
+  { id: "customer_id", kind: "customers", word: "email", as: "customer_email" },
+  { id: "product_id", kind: "products", word: "name", as: "product_name" },
+] as const;
+
+/** Say of each row whose it is and of which product, as that was called on the row's own side. */
+async function nameItems(tx: Tx, all: readonly Compared[], items: readonly Difference[]): Promise<void> {
+  for (const { id, kind, word, as } of named) {
+    const found = all.find(({ table }) => table.name === kind);
+    for (const when of ["before", "after"] as const) {
+      const pointing = items.filter(
+        (item) => typeof item[when]?.[id] === "string" && (when === "after" || !item.after),
+      );
+      if (!found || pointing.length === 0) continue;
+      const side = found[when];
+      const ids = writeArray([...new Set(pointing.map((item) => String(item[when]?.[id])))], "text");
+      const words = await tx
+        .select({ id: sql<string>`found.id`, word: sql<string | null>`found.word` })
+        .from(sql`(select ${side.text("id")} as id, ${side.text(word)} as word
+          from ${side.rows} and ${side.text("id")} = any (${ids})) as found`);
+      const wordOf = new Map(words.map((one) => [one.id, one.word]));
+      for (const item of pointing) item.words[as] = wordOf.get(String(item[when]?.[id]));
+    }
+  }
 }
 
 /** What the rows of each kind with money come to. */

@@ -108,13 +108,17 @@ describe("a snapshot", () => {
     const sold = await ask("GET", "snapshots/fork/diff");
     const orders = kindOf(sold, "orders");
     expect(kindOf(sold, "order_items")?.items[0]?.text).not.toBe("");
+    expect(orders?.items[0]?.text).toMatch(/^\S+, \S+@\S+$/);
     expect(["receipt_counters", "usage_names"].map((kind) => kindOf(sold, kind))).toEqual([undefined, undefined]);
     expect(orders).toMatchObject({ added: 2, removed: 0, changed: 0 });
     const [total] = orders?.totals ?? [];
     expect((total?.after ?? 0) - (total?.before ?? 0)).toBe(2 * 1900);
     const both = await ask("GET", "snapshots/one/diff?to=fork");
     expect([both.json.from, both.json.to, kindOf(both, "orders")?.removed]).toEqual(["one", "fork", 1]);
-    expect(kindOf(both, "orders")?.items[0]).toMatchObject({ change: "removed" });
+    expect(kindOf(both, "orders")?.items[0]).toMatchObject({
+      change: "removed",
+      text: expect.stringMatching(/@/) as string,
+    });
     expect((await ask("GET", "snapshots/fork/diff?to=fork")).json.kinds).toEqual([]);
     await restore("fork");
     const { id } = await seller.client.products.create({ body: { name: "New", prices: [{ amount_type: "free" }] } });

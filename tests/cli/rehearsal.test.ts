@@ -104,7 +104,7 @@ test("who has subscribed keeps their price, is told of in sums, and then pays ju
     { ...common, key: "basic", id: basic, name: "Basic", subscriptions: 1, is_archived: true },
   ]);
 
-  const { out } = await call("plan", "--rehearse");
+  const { out } = await run(["plan", "--rehearse", "-f", file], { env, columns: 200 });
   for (const line of [
     "6 subscriptions are concerned.",
     "5 renewals in USD: $45.00 a month, as before.",
@@ -114,6 +114,8 @@ test("who has subscribed keeps their price, is told of in sums, and then pays ju
     "products.basic: Not sold any more; 1 subscription keeps it.",
   ])
     expect(out).toContain(line);
+  const narrow = await run(["plan", "--rehearse", "-f", file], { env, columns: 80 });
+  expect(narrow.out).toMatch(/\n {2}products\.pro: 3 subscriptions keep .*\n {4}\S.* \(\+\$5\.00\)\.\n/);
   expect((await call("plan", "--rehearse", "--format", "markdown")).out).toContain(
     "- products.basic: Not sold any more",
   );
@@ -170,7 +172,7 @@ test("who pays more or less at the next renewal is named, and then does", async 
   expect(told.differing[0]?.customer_email).toMatch(/@example\.com$/);
   const { out } = await call("plan", "--rehearse");
   expect(out).toContain("1 renewal in USD: $5.00 → $8.00 a month (+$3.00).");
-  expect(out).toContain("At the next renewal 1 pay more, 0 pay less.");
+  expect(out).toContain("At the next renewal 1 pays more, 0 pay less.");
   expect((await call("apply", "--yes")).code).toBe(0);
   await shop.on("2027-03-11");
   expect((await shop.get(half?.id ?? "")).amount).toBe(800);
