@@ -46,7 +46,7 @@ const own_rooms: Record<string, RegExp> = {
   webhooks: /^(messages|queue)$/,
   customers: /^(holdings|tax-ids)$/,
   "customer-accounts": /^vendors$/,
-  meters: /^(matching|counting|credits|landing|lots|paying|uses|verifying|windows)$/,
+  meters: /^(matching|consumption|counting|credits|landing|lots|paying|uses|verifying|windows)$/,
   events: /^(ingest|lanes|lists|parts|receipts)$/,
   products: /^(price-rules|lines)$/,
   orders: /^(balances|numbers)$/,

@@ -1,5 +1,5 @@
 /** A terminal or a pipe to run the command line in, and a small server to answer it. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -16,16 +16,9 @@ import { handling } from "../support/handling.ts";
 
 export const manifest = buildManifest(api);
 
-const folders: string[] = [];
-afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-});
-
-/** An empty folder that is removed after the tests of a file. */
+/** An empty folder, which goes with everything temporary at the end of the run. */
 export function folder(): string {
-  const made = mkdtempSync(join(tmpdir(), "floe-cli-"));
-  folders.push(made);
-  return made;
+  return mkdtempSync(join(tmpdir(), "floe-cli-"));
 }
 
 export type Received = {

@@ -1,14 +1,21 @@
 /**
- * What workers share: a PostgreSQL for each worker's tests, and the programs that tests start. The process that started the
- * workers makes each when it is first asked for, and ends them all, as it alone outlives every worker.
+ * What workers share: a PostgreSQL for each worker's tests, the programs that tests start, and the folder that everything
+ * temporary stands in. The process that started the workers makes each when it is first asked for, and ends them all, as it
+ * alone outlives every worker.
  */
-import { rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { type Postgres, startPostgres } from "./postgres.ts";
 import { bundlePrograms, makeProgramsFolder } from "./programs.ts";
 
 export default async function setup(): Promise<() => Promise<void>> {
+  const temporary = mkdtempSync(join(tmpdir(), "floe-tests-"));
+  // The database's own user goes through it to its data.
+  chmodSync(temporary, 0o711);
+  process.env.TMPDIR = temporary;
   const started = new Map<string, Promise<Postgres>>();
   let programs: Promise<string> | undefined;
   async function makePrograms(): Promise<string> {
@@ -35,5 +42,6 @@ export default async function setup(): Promise<() => Promise<void>> {
     for (const postgres of started.values()) await (await postgres).stop();
     const folder = await programs?.catch(() => undefined);
     if (folder) rmSync(folder, { recursive: true, force: true });
+    rmSync(temporary, { recursive: true, force: true, maxRetries: 5 });
   };
 }
