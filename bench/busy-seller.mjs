@@ -84,9 +84,10 @@ try {
       `'id', c.id, 'customer_id', c.customer_id, 'checkout_id', null,
       'payment_method_id', c.card, 'due_at', now() + interval '1 hour', 'current_period_end', now() - interval '1 minute'`,
     );
-    await db.execute(sql`insert into subscription_prices select made.* from copies c, subscription_prices t
-      cross join lateral jsonb_populate_record(t, jsonb_build_object('subscription_id', c.id)) made
-      where t.organization_id = ${organization_id} and t.subscription_id not in (select id from copies)`);
+    // Looked up first: how many copies there are is not known to the database yet, and each would be held against all.
+    await db.execute(sql`with own as materialized (select t from subscription_prices t where t.organization_id = ${organization_id})
+      insert into subscription_prices select made.* from copies c, own
+      cross join lateral jsonb_populate_record(own.t, jsonb_build_object('subscription_id', c.id)) made`);
     // What was made is told to the metrics first: nothing but renewals is to be in the way.
     while ((await db.$count(sql`metric_tallies`, sql`seconds = 0`)) > 0)
       await new Promise((done) => setTimeout(done, 500));

@@ -155,7 +155,7 @@ export const faults = {
     ["due-unmoved", "server/subscriptions/billing.ts", "await store.updateSubscription(tx, aggregate.row, { due_at, reminder_due_at, ...wanted });", "await store.updateSubscription(tx, aggregate.row, { reminder_due_at, ...wanted });", stories("flows")],
     ["retry-lost", "server/subscriptions/dunning.ts", "next_payment_attempt_at: isFinal || next > deadline ? deadline : next,", "next_payment_attempt_at: null,", ...simulator],
     ["orders-left", "server/subscriptions/billing.ts", "if (ends) await withdrawAll(tx, ctx, after, waiting);", "", ...simulator],
-    ["credit-lost", "server/orders/service.ts", "await moveBalance(tx, order, now, -1);", "", ...simulator],
+    ["credit-lost", "server/orders/service.ts", "await moveBalance(tx, order, now, -1);", "", "tests/scenarios/subscriptions-unpaid.test.ts"],
     ["rounding", "shared/money.ts", "(2n * top + bottom)", "(2n * top)", ...simulator],
     ["surplus-kept", "server/refunds/service.ts", "payment_id,\n    due_at: now,", "payment_id,\n    due_at: null,", "tests/scenarios/sale-interleavings.test.ts"],
     ["surplus-unseen", "server/payments/rules.ts", "patch.status === \"succeeded\" && !isWanted(row, order)", "false", "tests/scenarios/sale-interleavings.test.ts"],
