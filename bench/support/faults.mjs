@@ -29,6 +29,7 @@ const outside = ["tests/scenarios/grants-outside.test.ts"];
 const team = ["tests/scenarios/tour-team.test.ts"];
 const people = ["tests/api/customer-members.test.ts"];
 const seating = ["tests/api/seats.test.ts"];
+const asking = "tests/cli/subscriptions.test.ts";
 const sharing = [stories("seats-use")];
 const killed = ["tests/scenarios/kept-cards-stripe-killed.test.ts"];
 
@@ -183,6 +184,16 @@ export const faults = {
     ["capped-retry", "server/subscriptions/dunning.ts", "isFinal || next > deadline ? deadline : next", "isFinal ? deadline : next", stories("unpaid")],
     ["others-missing", "server/subscriptions/reactions.ts", "if (others) {", "if (false) {", stories("unpaid")],
     ["own-order", "server/subscriptions/store.ts", "        ne(orders.id, order_id),\n", "", stories("unpaid")],
+    ["unpaid-unsaid", "server/subscriptions/preview.ts", "isPayingUp(aggregate, body) ? await sumUnpaid(db, aggregate) : 0", "0", asking],
+    ["unpaid-stays", "server/subscriptions/preview.ts", "return row.cancel_at_period_end && !body.cancel_at_period_end;", "return false;", asking],
+    ["unpaid-always", "server/subscriptions/preview.ts", 'return "payment_method_id" in body && !row.cancel_at_period_end;', "return true;", asking],
+    ["foreign-card", "server/subscriptions/change.ts", 'if ("payment_method_id" in body) await checkCard(ctx.db,', 'if (false) await checkCard(ctx.db,', asking],
+    ["unquoted", "cli/resource/change-question.ts", "change.quote = shown.quote;", "", asking],
+    ["asked-before", "cli/resource/command.ts", "revoke: askChange }", "}", asking],
+    ["whose-before", "server/sandbox/snapshots.ts", "for (const when of [\"before\", \"after\"] as const) {", "for (const when of [\"after\"] as const) {", "tests/api/snapshots.test.ts"],
+    ["whose-after", "server/sandbox/snapshots.ts", "for (const when of [\"before\", \"after\"] as const) {", "for (const when of [\"before\"] as const) {", "tests/api/snapshots.test.ts"],
+    ["number-unread", "cli/resource/names.ts", '["query", ...(this.#group.namedBy ?? [])]', '["query"]', "tests/cli/documents.test.ts"],
+    ["number-searched", "server/orders/store.ts", "    invoice_number: matchAny(orders.invoice_number),\n", "    invoice_number: () => undefined,\n", "tests/cli/documents.test.ts"],
   ],
   cards: [
     ["same-month", "server/payments/store.ts", "then ${paymentMethods.expiry_due_at} else excluded.expiry_due_at end", "then excluded.expiry_due_at else excluded.expiry_due_at end", ...expiring],
@@ -334,7 +345,7 @@ export const faults = {
     ["late-whole", "shared/usage.ts", "(before_units === null ? 0 : priceUse(use, before_units))", "0", "tests/scenarios/subscriptions-metered.test.ts"],
     ["repriced", "server/subscriptions/metering.ts", "const free = isRepriced ? { free_units: overdrawn(use.row) } : {};", "const free = {};", "tests/scenarios/subscriptions-metered.test.ts"],
     ["trial-billed", "server/subscriptions/metering.ts", "const trial_over = row.status === \"trialing\" ? row.current_period_end : null;", "const trial_over = null;", "tests/scenarios/subscriptions-metered.test.ts"],
-    ["before-billed", "server/meters/counting.ts", "(billed_from !== null && use.timestamp < billed_from) === isFree", "!isFree", "tests/scenarios/subscriptions-recount.test.ts"],
+    ["before-billed", "server/meters/counting.ts", "(billed_from !== null && use.timestamp < billed_from) === isFree", "!isFree", "tests/scenarios/subscriptions-metered.test.ts"],
     ["until-any", "server/subscriptions/metering.ts", "ended_at <= until", "ended_at !== until", "tests/scenarios/subscriptions-metered.test.ts"],
     ["ends-back", "server/meters/paying.ts", "while (started_at !== null && ends_at <= started_at)", "while (false)", "tests/scenarios/subscriptions-metered.test.ts"],
     ["taken-all", "server/subscriptions/billing.ts", "ends ? null : (begins ?? null)", "null", "tests/scenarios/subscriptions-metered.test.ts"],

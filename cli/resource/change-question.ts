@@ -33,6 +33,7 @@ function ask(change: Record<string, unknown>, shown: z.input<typeof Subscription
   const next = later.map(({ label, amount }) => `${label}: ${money(amount)}`).join("; ");
   const soon = next === "" ? "" : ` With the next order: ${next}.`;
   if ("payment_method_id" in change) return `Charge this card from now on? ${unpaid ?? "Nothing is charged now."}`;
+  if (change.cancel_at_period_end) return "Have this subscription end with its period? It is not charged again.";
   if ("cancel_at_period_end" in change)
     return `Have this subscription go on? ${unpaid ?? "It is charged again when its period ends."}`;
   if ("resume" in change) return `Have this subscription go on now? A new period begins. ${now}`;

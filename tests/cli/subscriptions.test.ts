@@ -29,9 +29,21 @@ test("a change is asked with what it comes to, and charged exactly so; the rest 
   const no = await asked("n\n");
   expect(no.err).toContain("Change this subscription, to $300.00 a period? Charged now: $100.00");
   expect([no.code === 0, (await shop.get(id)).amount]).toEqual([false, 10_000]);
+  // What was agreed to is no longer what it comes to: nothing is charged.
+  const late = begin(update, { env, tty: true });
+  await until(() => late.stderr.text.includes("[y/N]"));
+  await shop.set("2027-06-21");
+  late.stdin.write("y\n");
+  expect([await late.ended, late.stderr.text]).toEqual([7, expect.stringContaining("is another thing by now")]);
+  expect((await shop.get(id)).amount).toBe(10_000);
   expect((await asked("y\n")).code).toBe(0);
-  expect((await shop.orders(id)).at(-1)).toBe("2027-06-16 update 10000 paid");
+  expect((await shop.orders(id)).at(-1)).toBe("2027-06-21 update 6667 paid");
 
+  const ends = begin(["subscriptions", "update", id, "--cancel-at-period-end"], { env, tty: true });
+  await until(() => ends.stderr.text.includes("[y/N]"));
+  ends.stdin.write("n\n");
+  await ends.ended;
+  expect(ends.stderr.text).toContain("Have this subscription end with its period?");
   const piped = await run(["subscriptions", "cancel", id], { env });
   expect([piped.code, piped.err.includes("--yes")]).toEqual([64, true]);
   const reason = ["--customer-cancellation-reason", "unused"];
@@ -98,6 +110,8 @@ test("what is charged at once is said before a trial is moved, before one who le
   const card = await shop.leaves(customer_id, cards.other);
   const shown = await run(["subscriptions", "preview", id, "--payment-method-id", card], { env, tty: true });
   expect(shown.out).toMatch(/^Charged now +\$100\.00 +what is unpaid/m);
+  const plain = await run(["subscriptions", "preview", id, "--metadata", "a=b", "--json"], { env });
+  expect(JSON.parse(plain.out)).toMatchObject({ charge: null, unpaid_amount: 0 });
   const odd = await run(["subscriptions", "preview", id, "--payment-method-id", randomUUID()], { env, tty: true });
   expect([odd.code, odd.err]).toEqual([1, expect.stringContaining("no such card")]);
   expect((await asked("update", id, "--payment-method-id", card)).code).toBe(0);

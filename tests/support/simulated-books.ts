@@ -374,7 +374,8 @@ export function openBooks(
       );
       note(
         now.getTime() - order.created_at.getTime() < 24 * 23 * hour_ms || row?.status === "paused",
-        () => `The order ${order.id} waits for money since ${order.created_at.toISOString()}.`,
+        () =>
+          `The order ${order.id} (${order.billing_reason}, ${order.failed_payments} failed) waits for money since ${order.created_at.toISOString()}; its subscription is ${row?.status}, past due since ${row?.past_due_at?.toISOString()}.`,
       );
     }
     for (const row of living)
