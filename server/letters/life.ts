@@ -122,15 +122,16 @@ const sayings: Partial<Record<Occasion, (facts: Facts, speech: Speech) => Said>>
     ],
     leaves: card === undefined,
   }),
-  payment_failed: ({ aggregate, seller, unpaid, card }, { words, moment, money }) => {
+  payment_failed: ({ aggregate, seller, unpaid, card }, { words, day, moment, money }) => {
     const { row, product, retries } = aggregate;
     const amount = money(addUp(unpaid.map((order) => computeTotals(order).due_amount)), row.currency);
     const last = moment(computeDeadline(row.past_due_at ?? row.current_period_start));
     const [next] = retries;
+    const again = next ? words.next_try(moment(next.next_payment_attempt_at), last) : words.last_try(last);
     return {
       paragraphs: [
         words.failed(seller.name, amount, product.name, card ? cardOf(card) : null),
-        next ? words.next_try(moment(next.next_payment_attempt_at), last) : words.last_try(last),
+        row.cancel_at_period_end ? words.ends(day(row.current_period_end)) : again,
         words.leave_and_pay,
       ],
       leaves: true,

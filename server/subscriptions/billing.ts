@@ -353,11 +353,11 @@ function planDue(ground: PlanContext, now: Date): Plan {
   return cycle?.isOfUse ? planMeterCycle(ground, cycle.at) : planCycle(ground, now);
 }
 
-/** Charge a card that was just left with all that is unpaid. Where it is refused, the schedule stays as it was (SUB-53). */
+/** Charge a card that was just left with all that is unpaid (SUB-53); who is leaving by now is not charged (SUB-54). */
 async function chargeLeft(tx: Tx, ctx: Deps | Ctx, aggregate: SubscriptionAggregate): Promise<Step> {
   const row = { ...aggregate.row, card_due_at: null };
   await store.updateSubscription(tx, row, { card_due_at: null, due_at: findDueTime(row, aggregate.retries) });
-  const method = await store.findCard(tx, ctx, aggregate);
+  const method = row.cancel_at_period_end ? undefined : await store.findCard(tx, ctx, aggregate);
   const charges: Charge[] = [];
   for (const { id } of method ? await store.findUnpaid(tx, row) : []) {
     const whole = await lockOrder(tx, row.organization_id, id);

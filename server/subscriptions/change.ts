@@ -194,7 +194,8 @@ async function steerRetries(tx: Tx, ctx: Ctx, found: SubscriptionAggregate & { w
   const { row } = found;
   if (row.status !== "past_due") return;
   const now = ctx.clock.now();
-  const retries = [];
+  // What has not been asked for yet is asked for once, also of who leaves.
+  const retries = found.retries.filter(({ failed_payments }) => failed_payments === 0);
   for (const order_id of found.waiting) {
     const whole = await lockOrder(tx, row.organization_id, order_id);
     if (!whole || whole.order.failed_payments === 0) continue;

@@ -59,22 +59,28 @@ export type Failure =
 export const isOfUse = ({ billing_reason }: Pick<OrderRow, "billing_reason">): boolean =>
   billing_reason === "subscription_meter_cycle";
 
-/** Decide about a failed payment of an order of which `failed_payments` have failed before (SUB-49 to SUB-55). */
+/**
+ * Decide about a failed payment of an order of which `failed_payments` have failed before (SUB-49 to SUB-55). Who is leaving is
+ * asked for it once: what was under way as they left, and failed, is not tried again (SUB-54).
+ */
 export function planFailure(
-  { past_due_at }: Pick<SubscriptionRow, "past_due_at">,
+  { past_due_at, cancel_at_period_end }: Pick<SubscriptionRow, "past_due_at" | "cancel_at_period_end">,
   order: Pick<OrderRow, "billing_reason" | "failed_payments">,
   reason: string | null,
   now: Date,
 ): Failure {
   const { failed_payments } = order;
   if (isUnasked(reason)) {
-    const next_payment_attempt_at = new Date(now.getTime() + unasked_pause_ms);
+    const isOnce = cancel_at_period_end && failed_payments > 0;
+    const next_payment_attempt_at = isOnce ? null : new Date(now.getTime() + unasked_pause_ms);
     return { is_over: false, failed_payments, next_payment_attempt_at };
   }
   const deadline = computeDeadline(past_due_at ?? now);
   const days = retry_days[failed_payments];
   if (now >= deadline || days === undefined)
     return isOfUse(order) ? { is_over: false, failed_payments, next_payment_attempt_at: null } : { is_over: true };
+  if (cancel_at_period_end)
+    return { is_over: false, failed_payments: failed_payments + 1, next_payment_attempt_at: null };
   const next = new Date(now.getTime() + days * day_ms);
   const isFinal = reason !== null && final_reasons.has(reason);
   return {

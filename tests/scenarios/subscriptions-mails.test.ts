@@ -204,6 +204,19 @@ describe("payments that fail", () => {
     expect(ended?.text).toContain("because a payment was missing");
   });
 
+  test("who is leaving is told until when it runs, and of no further try", async () => {
+    const { shop, id, letters } = await failing();
+    await letters();
+    const silent = dueWork.filter(({ name }) => !["subscriptions.tell", "mails.send"].includes(name));
+    await shop.set("2027-01-06");
+    while ((await runSweeps(floe.deps, silent)) > 0);
+    expect(await shop.changes(id, { cancel_at_period_end: true })).toBe("done");
+    await floe.runJobs();
+    const mail = (await letters()).find(({ subject }) => subject.includes("did not go through"));
+    expect(mail?.text).toContain("It runs until 6 February 2027 and is not renewed.");
+    expect(mail?.text).not.toMatch(/tried/);
+  });
+
   test("one that was paid meanwhile is not told of, and what was paid is told once", async () => {
     const { shop, id, customer, subjects } = await failing();
     const payment_method_id = await shop.leaves(customer.id, cards.other);

@@ -2,6 +2,7 @@ import { eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { paymentMethods } from "../../server/payments/tables.ts";
 import { planFailure } from "../../server/subscriptions/dunning.ts";
+import { subscriptions } from "../../server/subscriptions/tables.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { cards, openShop } from "../support/story.ts";
 
@@ -10,12 +11,17 @@ import { cards, openShop } from "../support/story.ts";
 let floe: Floe;
 /** Why cards are refused, where it matters. */
 let refusal: string | null = null;
+/** What happens once while a card is charged, where it matters. */
+let meanwhile: (() => Promise<unknown>) | null = null;
 beforeAll(async () => {
   floe = await start({
     replace: ({ processor }) => ({
       processor: {
         ...processor,
         async chargeSaved(charge) {
+          const happening = meanwhile;
+          meanwhile = null;
+          await happening?.();
           const intent = await processor.chargeSaved(charge);
           const decline = refusal && intent.decline ? { ...intent.decline, reason: refusal } : intent.decline;
           return { ...intent, decline };
@@ -26,6 +32,7 @@ beforeAll(async () => {
 });
 afterEach(() => {
   refusal = null;
+  meanwhile = null;
 });
 afterAll(() => floe?.close());
 afterEach(() => {
@@ -145,7 +152,12 @@ test.each([
   ["2026-07-01T00:00:00Z", 4, "2026-07-02T00:00:00Z", null],
 ])("SUB-51: behind since %s, after %i failures, one on %s is followed by a try on %s", (since, failed, now, next) => {
   const order = { billing_reason: "subscription_cycle" as const, failed_payments: failed };
-  const failure = planFailure({ past_due_at: since ? new Date(since) : null }, order, "card_declined", new Date(now));
+  const failure = planFailure(
+    { past_due_at: since ? new Date(since) : null, cancel_at_period_end: false },
+    order,
+    "card_declined",
+    new Date(now),
+  );
   expect(failure).toEqual(
     next ? { is_over: false, failed_payments: failed + 1, next_payment_attempt_at: new Date(next) } : { is_over: true },
   );
@@ -211,6 +223,77 @@ describe("SUB-54, SUB-56: who leaves", () => {
       "subscription.revoked",
       "order.updated void",
     ]);
+  });
+
+  test.each([
+    ["the first time", "2026-07-01", []],
+    ["again", "2026-07-03", ["2026-07-01"]],
+  ])("while the card is charged %s, which fails, is not charged once more", async (_, date, before) => {
+    const { shop, id } = await failing();
+    for (const earlier of before) await shop.on(earlier);
+    meanwhile = () => shop.changes(id, { cancel_at_period_end: true });
+    await shop.on(date);
+    expect(await shop.state(id)).toBe("past_due 1000 2026-07-01 to 2026-08-01, ending");
+    expect(await nextOf(shop, id)).toBeUndefined();
+    await shop.told();
+    await shop.on("2026-07-31");
+    expect(await shop.told()).toEqual([]);
+    expect(await shop.changes(id, { cancel_at_period_end: false })).toBe("done");
+    await floe.runJobs();
+    expect((await shop.get(id)).status).toBe("canceled");
+  });
+
+  test("is asked until the processor is reached for what was not asked yet, and no more for what was", async () => {
+    const { shop, id } = await failing();
+    refusal = "processor_unavailable";
+    await shop.on("2026-07-01");
+    expect(await shop.changes(id, { cancel_at_period_end: true })).toBe("done");
+    expect(await shop.state(id)).toBe("active 1000 2026-07-01 to 2026-08-01, ending");
+    await shop.on("2026-07-01T00:10:00Z");
+    expect((await shop.get(id)).status).toBe("active");
+    refusal = null;
+    await shop.on("2026-07-01T00:20:00Z");
+    expect([(await shop.get(id)).status, await nextOf(shop, id)]).toEqual(["past_due", undefined]);
+    expect(await shop.changes(id, { cancel_at_period_end: false })).toBe("done");
+    refusal = "processor_unavailable";
+    meanwhile = () => shop.changes(id, { cancel_at_period_end: true });
+    await floe.runJobs();
+    expect([await shop.state(id), await nextOf(shop, id)]).toEqual([
+      "past_due 1000 2026-07-01 to 2026-08-01, ending",
+      undefined,
+    ]);
+  });
+
+  test("while an order failed and another was not asked for yet, is asked for that one", async () => {
+    const { shop, id } = await failing({ recurring_interval: "week" });
+    await shop.on("2026-07-01");
+    await shop.on("2026-07-03");
+    refusal = "processor_unavailable";
+    await shop.on("2026-07-08T00:00:00Z");
+    expect((await shop.get(id)).payment_retries?.orders).toHaveLength(2);
+    expect(await shop.changes(id, { cancel_at_period_end: true })).toBe("done");
+    refusal = null;
+    expect(await nextOf(shop, id)).toBe("2026-07-08T00:10");
+    await shop.on("2026-07-08T00:10:00Z");
+    expect((await shop.get(id)).payment_retries?.orders ?? []).toEqual([]);
+    const { items } = await shop.seller.client.orders.list({ query: { subscription_id: [id], status: ["pending"] } });
+    expect(items.map(({ next_payment_attempt_at }) => next_payment_attempt_at)).toEqual([null, null]);
+  });
+
+  test("before a card that was chosen is charged, is not charged by it", async () => {
+    const { shop, id } = await failing();
+    await shop.on("2026-07-01");
+    const { customer_id } = await shop.get(id);
+    expect(await shop.changes(id, { cancel_at_period_end: true })).toBe("done");
+    const good = await shop.leaves(customer_id, cards.good);
+    expect(await shop.changes(id, { payment_method_id: good })).toBe("done");
+    // As it stands where the card was chosen a moment before they left.
+    const card_due_at = new Date("2026-07-01");
+    await floe.deps.db.update(subscriptions).set({ card_due_at, due_at: card_due_at }).where(eq(subscriptions.id, id));
+    await floe.runJobs();
+    expect((await shop.orders(id)).find((line) => line.includes("cycle"))).toBe("2026-07-01 cycle 1000 pending");
+    const [row] = await floe.deps.db.select().from(subscriptions).where(eq(subscriptions.id, id));
+    expect(row).toMatchObject({ card_due_at: null, due_at: new Date("2026-08-01") });
   });
 
   test("and stays after all is charged at once", async () => {

@@ -369,11 +369,21 @@ export function openBooks(
         () => `The order ${order.id} waits for money, and nobody will ask for it.`,
       );
       note(
+        row?.status !== "past_due" ||
+          !row.cancel_at_period_end ||
+          order.failed_payments === 0 ||
+          order.next_payment_attempt_at === null,
+        () => `The order ${order.id} is charged again, and its owner is leaving.`,
+      );
+      note(
         row !== undefined && row.ended_at === null,
         () => `The order ${order.id} waits for money, and its subscription has ended.`,
       );
       note(
-        now.getTime() - order.created_at.getTime() < 24 * 23 * hour_ms || row?.status === "paused",
+        now.getTime() - order.created_at.getTime() < 24 * 23 * hour_ms ||
+          row?.status === "paused" ||
+          // Who is leaving is not charged again, and ends with the period.
+          row?.cancel_at_period_end === true,
         () =>
           `The order ${order.id} (${order.billing_reason}, ${order.failed_payments} failed) waits for money since ${order.created_at.toISOString()}; its subscription is ${row?.status}, past due since ${row?.past_due_at?.toISOString()}.`,
       );
