@@ -5,7 +5,7 @@ import { PGlite } from "@electric-sql/pglite";
 import { pg_trgm } from "@electric-sql/pglite/contrib/pg_trgm";
 import { drizzle } from "drizzle-orm/pglite";
 import { migrate } from "drizzle-orm/pglite/migrator";
-import type { OpenDatabase } from "./database.ts";
+import { type OpenDatabase, refuseUnknownTables } from "./database.ts";
 
 /** Pages that it keeps in memory. It would keep four times as many, all of which count as this process's own. */
 const buffers = "32MB";
@@ -52,7 +52,10 @@ export async function openEmbedded(folder: string | PGlite): Promise<OpenDatabas
   const db = drizzle({ client: withoutDeadlock(pglite) });
   return {
     db,
-    migrate: (migrationsFolder) => migrate(db, { migrationsFolder }),
+    async migrate(migrationsFolder) {
+      await refuseUnknownTables(db, migrationsFolder);
+      await migrate(db, { migrationsFolder });
+    },
     close: () => pglite.close(),
   };
 }

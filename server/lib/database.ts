@@ -1,4 +1,5 @@
 import { sql } from "drizzle-orm";
+import { readMigrationFiles } from "drizzle-orm/migrator";
 import { drizzle as drizzlePostgres } from "drizzle-orm/postgres-js";
 import { migrate as migratePostgres } from "drizzle-orm/postgres-js/migrator";
 import postgres from "postgres";
@@ -14,6 +15,23 @@ export type OpenDatabase = {
 /** The database cannot be reached or prepared: one line for the person who starts the server. */
 export class DatabaseError extends Error {
   override readonly name = "DatabaseError";
+}
+
+/**
+ * Refuse a database whose tables another build has made, or changed since: what this one does not know of them would come to light
+ * in the middle of a sale.
+ */
+export async function refuseUnknownTables(db: Pick<Database, "select">, migrationsFolder: string): Promise<void> {
+  const [found] = await db
+    .select({ isPrepared: sql<boolean>`to_regclass('drizzle.__drizzle_migrations') is not null` })
+    .from(sql`(select) as one`);
+  if (!found?.isPrepared) return;
+  const done = await db.select({ hash: sql<string>`hash` }).from(sql`drizzle.__drizzle_migrations`);
+  const known = new Set(readMigrationFiles({ migrationsFolder }).map(({ hash }) => hash));
+  if (done.every(({ hash }) => known.has(hash))) return;
+  throw new DatabaseError(
+    "The database was made by another build of floe, whose tables this one does not know. Start that build, or give this one a database of its own (--data-dir, or --database-url).",
+  );
 }
 
 const connections_max = 10;
@@ -40,7 +58,9 @@ export async function openPostgres(url: string, connections = connections_max): 
       const one = postgres(url, { max: 1, onnotice: () => {} });
       try {
         await one`select pg_advisory_lock(${migration_lock})`;
-        await migratePostgres(drizzlePostgres({ client: one }), { migrationsFolder });
+        const alone = drizzlePostgres({ client: one });
+        await refuseUnknownTables(alone, migrationsFolder);
+        await migratePostgres(alone, { migrationsFolder });
       } finally {
         await one.end({ timeout: 5 });
       }

@@ -174,7 +174,7 @@ describe("the link is for whom it was sent to, for a while", () => {
       "__proto__",
       "%00",
       token.slice(0, -4),
-      `${token.slice(0, -4)}AAAA`,
+      token.replace(/.(?=.{5}$)/, (one) => (one === "x" ? "y" : "x")),
       tokenOf(forged.url),
       tokenOf(linkDocument(config, { organization_id, order_id: id, kind: "invoice" }, now)),
       tokenOf(linkCard(config, { ...own, organization_id: other.seller.organization_id }, now).url),
