@@ -49,6 +49,8 @@ export const faults = {
     ["minus", "shared/money.ts", 'const sign = amount < 0 ? "-" : "";', 'const sign = "";', ...money],
   ],
   settlement: [
+    ["refused-later", "server/refunds/service.ts", "if (!refused) throw error;\n    return refused;", "throw error;", "tests/api/refunds.test.ts"],
+    ["unread", "server/refunds/service.ts", 'error instanceof ProcessorError && error.code !== "rate_limit"\n', "error instanceof ProcessorError\n", "tests/api/refunds.test.ts"],
     ["amount", "server/payments/rules.ts", "intent.amount === row.amount &&", "", ...settlement],
     ["payment", "server/payments/rules.ts", "intent.payment_id === row.id &&", "", ...settlement],
     ["currency", "server/payments/rules.ts", "intent.currency.toLowerCase() === row.currency.toLowerCase()", "true", ...settlement],

@@ -226,17 +226,23 @@ async function withdraw(tx: Tx, row: RefundRow, refusal: ApiError): Promise<ApiE
   return refusal;
 }
 
+/** What a refund is that the processor does not make; none where nobody knows, or it was turned away unread: it is asked for again. */
+const wordOf = (error: unknown): Word | undefined =>
+  error instanceof ProcessorError && error.code !== "rate_limit"
+    ? { status: "failed", processor_id: null, failure_reason: error.message }
+    : undefined;
+
 /** Have a written refund done while somebody waits for it. Without an answer it stays pending, and is asked for again. */
 async function tryRefund(ctx: Ctx, row: RefundRow): Promise<RefundRow> {
   let word: Word = { status: "pending", processor_id: null, failure_reason: null };
   try {
     word = await askProcessor(ctx, row);
   } catch (error) {
-    if (error instanceof ProcessorError) {
-      const refusal = error.code === null ? undefined : refusals[error.code]?.();
-      if (refusal) throw await transact(ctx, (tx) => withdraw(tx, row, refusal));
-      word = { status: "failed", processor_id: null, failure_reason: error.message };
-    } else ctx.log.error({ err: error, refund_id: row.id }, "The processor gave no answer; it will be asked again.");
+    const refusal = error instanceof ProcessorError && error.code !== null ? refusals[error.code]?.() : undefined;
+    if (refusal) throw await transact(ctx, (tx) => withdraw(tx, row, refusal));
+    const refused = wordOf(error);
+    if (refused) word = refused;
+    else ctx.log.error({ err: error, refund_id: row.id }, "The processor gave no answer; it will be asked again.");
   }
   try {
     return await settleRefund(ctx, row, word);
@@ -250,9 +256,17 @@ async function tryRefund(ctx: Ctx, row: RefundRow): Promise<RefundRow> {
   }
 }
 
-/** Have the processor give money back, and write down what it says: done, refused, or still to come. */
+/**
+ * Have the processor give money back, and write down what it says: done, refused, or still to come. What was asked for before may be
+ * refused by now, as a charge may be disputed since.
+ */
 export async function executeRefund(deps: Deps, row: RefundRow): Promise<void> {
-  await settleRefund(deps, row, await askProcessor(deps, row));
+  const word = await askProcessor(deps, row).catch((error: unknown) => {
+    const refused = wordOf(error);
+    if (!refused) throw error;
+    return refused;
+  });
+  await settleRefund(deps, row, word);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { events, mails } from "../../server/lib/tables.ts";
+import { events, failedWork, mails } from "../../server/lib/tables.ts";
 import { customerBalances, orders } from "../../server/orders/tables.ts";
 import { organization } from "../../server/organizations/tables.ts";
 import { recordProcessorEvent } from "../../server/payments/notices.ts";
@@ -345,6 +345,38 @@ describe("a refund", () => {
       "order.updated refunded",
       "order.refunded refunded",
     ]);
+  });
+
+  test("without an answer, and refused by the time it is asked for again, has failed; nothing is asked for any more", async () => {
+    const id = await sellTaxed();
+    words = [() => Promise.reject(new Error("The line is gone."))];
+    const made = await give(id, 1000);
+    later.set(made.id, () => Promise.reject(new ProcessorError("The charge is disputed.", "charge_disputed")));
+    expect([made.status, await told()]).toEqual(["pending", ["refund.created pending"]]);
+    floe.clock.advance(refund_again_ms);
+    await floe.runJobs();
+    expect(await told()).toEqual(["refund.created pending", "refund.updated failed"]);
+    const [row] = await floe.deps.db.select().from(refunds).where(eq(refunds.id, made.id));
+    expect(row).toMatchObject({ status: "failed", failure_reason: "The charge is disputed.", due_at: null });
+    expect(await floe.deps.db.$count(failedWork, eq(failedWork.row_id, made.id))).toBe(0);
+    expect((await give(id, 1000)).status).toBe("succeeded");
+    expect(await given(id)).toEqual([1250]);
+  });
+
+  test("that is turned away unread is asked for again, however often", async () => {
+    const id = await sellTaxed();
+    const busy = () => Promise.reject(new ProcessorError("Too much at once.", "rate_limit"));
+    words = [busy];
+    const made = await give(id, 1000);
+    expect(made.status).toBe("pending");
+    later.set(made.id, busy);
+    for (let left = 2; left > 0; left -= 1) {
+      floe.clock.advance(refund_again_ms);
+      await floe.runJobs();
+    }
+    expect(asked.filter(({ refund_id }) => refund_id === made.id).length).toBeGreaterThan(2);
+    expect(await given(id)).toEqual([1250]);
+    expect((await told()).slice(0, 2)).toEqual(["refund.created pending", "refund.updated succeeded"]);
   });
 
   test("is made once for an idempotency key, also where the process ended before it answered", async () => {
