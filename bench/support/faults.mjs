@@ -50,7 +50,7 @@ export const faults = {
   ],
   settlement: [
     ["refused-later", "server/refunds/service.ts", "if (!refused) throw error;\n    return refused;", "throw error;", "tests/api/refunds.test.ts"],
-    ["unread", "server/refunds/service.ts", 'error instanceof ProcessorError && error.code !== "rate_limit"\n', "error instanceof ProcessorError\n", "tests/api/refunds.test.ts"],
+    ["unread", "server/refunds/service.ts", 'error instanceof ProcessorError && !isTurnedAway(error)\n', "error instanceof ProcessorError\n", "tests/api/refunds.test.ts"],
     ["amount", "server/payments/rules.ts", "intent.amount === row.amount &&", "", ...settlement],
     ["payment", "server/payments/rules.ts", "intent.payment_id === row.id &&", "", ...settlement],
     ["currency", "server/payments/rules.ts", "intent.currency.toLowerCase() === row.currency.toLowerCase()", "true", ...settlement],

@@ -28,6 +28,7 @@ export const subscriptionFaults = {
     ["capped-retry", "server/subscriptions/dunning.ts", "isFinal || next > deadline ? deadline : next", "isFinal ? deadline : next", stories("unpaid")],
     ["others-missing", "server/subscriptions/reactions.ts", "if (others) {", "if (false) {", stories("unpaid")],
     ["own-order", "server/subscriptions/store.ts", "        ne(orders.id, order_id),\n", "", stories("unpaid")],
+    ["turned-away", "server/payments/settlement.ts", 'isTurnedAway(error) ? never_reached.reason : "invalid_payment_method"', '"invalid_payment_method"', stories("unpaid")],
     ["left-again", "server/subscriptions/dunning.ts", "if (cancel_at_period_end)\n", "if (false)\n", stories("unpaid")],
     ["left-dropped", "server/subscriptions/change.ts", "found.retries.filter(({ failed_payments }) => failed_payments === 0)", "found.retries.slice(0, 0)", stories("unpaid")],
     ["left-unasked", "server/subscriptions/dunning.ts", "isOnce ? null : new Date", "new Date", stories("unpaid")],

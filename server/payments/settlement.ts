@@ -12,7 +12,7 @@ import { transact, transactEach } from "../lib/unit-of-work.ts";
 import { computeTotals, isPayable, type OrderAggregate, type OrderRow } from "../orders/rules.ts";
 import { settleOrder } from "../orders/service.ts";
 import { lockOrder } from "../orders/store.ts";
-import { type Decline, type Intent, ProcessorError } from "../processors/processor.ts";
+import { type Decline, type Intent, isTurnedAway, ProcessorError } from "../processors/processor.ts";
 import { findMethodOf, findOwner, keepMethod } from "./methods.ts";
 import {
   assertSame,
@@ -207,7 +207,9 @@ async function askProcessor<T>(
   try {
     return await ask();
   } catch (error) {
-    if (error instanceof ProcessorError) return refused({ reason: "invalid_payment_method", message: error.message });
+    // Of a card that nobody asked nothing is known.
+    const reason = isTurnedAway(error) ? never_reached.reason : "invalid_payment_method";
+    if (error instanceof ProcessorError) return refused({ reason, message: error.message });
     log.error({ err: error, ...fields }, "The processor gave no answer; it will be asked again.");
     return undefined;
   }

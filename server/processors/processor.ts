@@ -204,3 +204,6 @@ export class ProcessorError extends Error {
     this.code = code;
   }
 }
+
+/** Whether the processor turned a request away unread, as too many came at once: it can be made again as it is. */
+export const isTurnedAway = (error: unknown): boolean => error instanceof ProcessorError && error.code === "rate_limit";

@@ -19,7 +19,7 @@ import { isReadyForPayment } from "../organizations/rules.ts";
 import { findOrganization } from "../organizations/store.ts";
 import type { PaymentRow } from "../payments/rules.ts";
 import { assertAccount } from "../payments/settlement.ts";
-import { ProcessorError, type RefundEvent, type RefundOutcome } from "../processors/processor.ts";
+import { isTurnedAway, ProcessorError, type RefundEvent, type RefundOutcome } from "../processors/processor.ts";
 import { findProducts } from "../products/store.ts";
 import { findMemberEmails, findOrganizationName } from "../webhooks/store.ts";
 import {
@@ -228,7 +228,7 @@ async function withdraw(tx: Tx, row: RefundRow, refusal: ApiError): Promise<ApiE
 
 /** What a refund is that the processor does not make; none where nobody knows, or it was turned away unread: it is asked for again. */
 const wordOf = (error: unknown): Word | undefined =>
-  error instanceof ProcessorError && error.code !== "rate_limit"
+  error instanceof ProcessorError && !isTurnedAway(error)
     ? { status: "failed", processor_id: null, failure_reason: error.message }
     : undefined;
 

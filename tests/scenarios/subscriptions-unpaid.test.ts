@@ -1,6 +1,7 @@
 import { eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { paymentMethods } from "../../server/payments/tables.ts";
+import { ProcessorError } from "../../server/processors/processor.ts";
 import { planFailure } from "../../server/subscriptions/dunning.ts";
 import { subscriptions } from "../../server/subscriptions/tables.ts";
 import { type Floe, start } from "../support/floe.ts";
@@ -170,6 +171,15 @@ test("a processor that was not to be reached is no failure of the card, which is
   expect((await shop.get(id)).status).toBe("active");
   refusal = null;
   await shop.on("2026-07-01T00:09:59Z");
+  expect((await shop.get(id)).status).toBe("active");
+  await shop.on("2026-07-01T00:10:00Z");
+  expect([(await shop.get(id)).status, await nextOf(shop, id)]).toEqual(["past_due", "2026-07-03T00:10"]);
+});
+
+test("one that turns payments away unread, as too many come at once, has not refused the card either", async () => {
+  const { shop, id } = await failing();
+  meanwhile = () => Promise.reject(new ProcessorError("Too many payments at this moment.", "rate_limit"));
+  await shop.on("2026-07-01");
   expect((await shop.get(id)).status).toBe("active");
   await shop.on("2026-07-01T00:10:00Z");
   expect([(await shop.get(id)).status, await nextOf(shop, id)]).toEqual(["past_due", "2026-07-03T00:10"]);
