@@ -425,7 +425,7 @@ test("a list of nothing says how to make the first, and one that filters left em
 });
 
 test("one object is its fields, money in words", async () => {
-  const { out } = await type(["orders", "get", "x"], []);
+  const { out } = await type(["orders", "get", "0193a000-0000-7000-8000-0000000000aa"], []);
   expect(out).toBe("name          Pro\ntotal amount  $19.00\ncurrency      usd\nid            p1\n");
 });
 
@@ -439,7 +439,7 @@ test("things inside it are told by their names, and long texts wrapped", async (
       description: "word ".repeat(12).trim(),
     },
   });
-  const { out } = await type(["orders", "get", "x"], [], { columns: 60 });
+  const { out } = await type(["orders", "get", "0193a000-0000-7000-8000-0000000000aa"], [], { columns: 60 });
   expect(out).toBe(
     [
       "description      word word word word word word word word",
