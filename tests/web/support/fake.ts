@@ -24,7 +24,7 @@ export type Fake = {
   streams: boolean;
   /** Whether payments wait until `settle` is called. */
   slow: boolean;
-  /** Ends the payments that wait. */
+  /** Ends the payments that wait, and has those that come wait no more: a page may say that it pays before its request is here. */
   settle(): void;
   close(): Promise<void>;
 };
@@ -308,6 +308,7 @@ export async function startFake(dist: string): Promise<Fake> {
     streams: true,
     slow: false,
     settle() {
+      fake.slow = false;
       for (const end of waiting.splice(0)) end();
     },
     checkout(fields = {}) {
