@@ -80,7 +80,7 @@ async function serveFloe(databaseUrl, { products, limit, rich }) {
   process.send({
     url: floe.url,
     key: seller.key,
-    statements: statements.filter(({ sql }) => sql.includes('"products"')),
+    statements: statements.filter(({ sql }) => !sql.includes('"apikey"')),
     // Who asks is one more, prepared once and for all.
     count: statements.length + (statements.some(({ sql }) => sql.includes('"apikey"')) ? 0 : 1),
   });
@@ -91,7 +91,7 @@ async function serveBare(databaseUrl, statements) {
   const app = Fastify();
   const run = (statement) => sql.unsafe(statement.sql, statement.params, { prepare: true });
   app.get("/v1/products/", async (_request, reply) => {
-    const [items, [{ count }]] = [await run(statements[0]), await run(statements[1])];
+    const [items, [{ coalesce: count }]] = [await run(statements[0]), await run(statements[1])];
     return reply
       .type("application/json; charset=utf-8")
       .send(JSON.stringify({ items, pagination: { total_count: Number(count), max_page: count / 10 } }));

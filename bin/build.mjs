@@ -68,6 +68,10 @@ await Promise.all([
 // The colours of documents that are kept for decades, which pdfkit reads beside its code.
 const pdfkit = dirname(fileURLToPath(import.meta.resolve("pdfkit")));
 cpSync(join(pdfkit, "data/sRGB_IEC61966_2_1.icc"), join(dist, "data/sRGB_IEC61966_2_1.icc"));
-cpSync(join(root, "server/migrations"), join(dist, "migrations"), { recursive: true });
+// Their snapshots are for who writes the next one.
+cpSync(join(root, "server/migrations"), join(dist, "migrations"), {
+  recursive: true,
+  filter: (path) => !path.endsWith("_snapshot.json"),
+});
 mkdirSync(join(dist, "schema"));
 writeFileSync(join(dist, "schema/catalog-v1.json"), `${JSON.stringify(describeCatalog(), null, 2)}\n`);

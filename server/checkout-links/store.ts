@@ -1,4 +1,4 @@
-import { and, asc, count, eq, getTableColumns, inArray, type SQL, sql } from "drizzle-orm";
+import { and, asc, eq, getTableColumns, inArray, type SQL, sql } from "drizzle-orm";
 import type { checkoutLinks as operations } from "../../shared/api/checkout-links.ts";
 import type { DiscountRow } from "../discounts/rules.ts";
 import { discounts } from "../discounts/tables.ts";
@@ -10,6 +10,7 @@ import {
   matchFilters,
   matchOrganizations,
   orderBy,
+  readPage,
 } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import { findProducts } from "../products/store.ts";
@@ -66,13 +67,14 @@ export async function listLinks(db: Database, organizations: readonly string[], 
         ),
     }),
   );
-  const rows = await select(db)
-    .where(where)
-    .orderBy(...orderBy(filter.sorting, sortable, checkoutLinks.id))
-    .limit(filter.limit)
-    .offset(computeOffset(filter));
-  const [row] = await db.select({ total: count() }).from(checkoutLinks).where(where);
-  return { items: await wholeOf(db, rows), total: row?.total ?? 0 };
+  const page = () =>
+    select(db)
+      .where(where)
+      .orderBy(...orderBy(filter.sorting, sortable, checkoutLinks.id))
+      .limit(filter.limit)
+      .offset(computeOffset(filter));
+  const { items, total } = await readPage(page, () => db.$count(checkoutLinks, where));
+  return { items: await wholeOf(db, items), total };
 }
 
 /** These links, in no order. */

@@ -15,6 +15,7 @@ import {
   matchOrganizations,
   matchText,
   orderBy,
+  readPage,
 } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import { countMatching } from "../lib/tallies.ts";
@@ -85,16 +86,17 @@ export async function listCheckouts(db: Database, organizations: readonly string
     query: matchText(checkouts.customer_email),
   });
   const where = and(matchOrganizations(checkouts.organization_id, organizations), asked);
-  const rows = await db
-    .select()
-    .from(checkouts)
-    .where(where)
-    .orderBy(...orderBy(filter.sorting, sortable, checkouts.id))
-    .limit(filter.limit)
-    .offset(computeOffset(filter));
+  const page = () =>
+    db
+      .select()
+      .from(checkouts)
+      .where(where)
+      .orderBy(...orderBy(filter.sorting, sortable, checkouts.id))
+      .limit(filter.limit)
+      .offset(computeOffset(filter));
   const count = () => db.$count(checkouts, where);
-  const total = await countMatching(db, organizations, "checkouts", asked, count);
-  return { items: await loadAll(db, rows), total };
+  const { items, total } = await readPage(page, () => countMatching(db, organizations, "checkouts", asked, count));
+  return { items: await loadAll(db, items), total };
 }
 
 /** A checkout of an organization. */

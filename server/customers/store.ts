@@ -13,6 +13,7 @@ import {
   matchOrganizations,
   matchText,
   orderBy,
+  readPage,
 } from "../lib/page.ts";
 import { matchKey, type RowKey } from "../lib/rows.ts";
 import { makeOnce } from "../lib/statements.ts";
@@ -54,16 +55,17 @@ export async function listCustomers(db: Database, organizations: readonly string
     metadata: matchMetadata(customers.metadata),
   });
   const where = and(living(organizations), asked);
-  const items = await db
-    .select()
-    .from(customers)
-    .where(where)
-    // An address is one customer's: sorting one row would only talk the planner out of the unique index.
-    .orderBy(...(filter.email === undefined ? orderBy(filter.sorting, sortable, customers.id) : []))
-    .limit(filter.limit)
-    .offset(computeOffset(filter));
+  const page = () =>
+    db
+      .select()
+      .from(customers)
+      .where(where)
+      // An address is one customer's: sorting one row would only talk the planner out of the unique index.
+      .orderBy(...(filter.email === undefined ? orderBy(filter.sorting, sortable, customers.id) : []))
+      .limit(filter.limit)
+      .offset(computeOffset(filter));
   const count = () => db.$count(customers, where);
-  return { items, total: await countMatching(db, organizations, "customers", asked, count) };
+  return readPage(page, () => countMatching(db, organizations, "customers", asked, count));
 }
 
 /** How many customers are read at once where all are wanted. */

@@ -2,8 +2,17 @@ import { and, eq, exists, getTableColumns, inArray, isNull, ne, or, sql } from "
 import type { discounts as operations } from "../../shared/api/discounts.ts";
 import type { Erased } from "../customers/rules.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { computeOffset, type ListQuery, matchFilters, matchOrganizations, matchText, orderBy } from "../lib/page.ts";
+import {
+  computeOffset,
+  type ListQuery,
+  matchFilters,
+  matchOrganizations,
+  matchText,
+  orderBy,
+  readPage,
+} from "../lib/page.ts";
 import { followKey, matchKey, type RowKey, readRows } from "../lib/rows.ts";
+import { countMatching } from "../lib/tallies.ts";
 import { orders } from "../orders/tables.ts";
 import type { ProductRow } from "../products/rules.ts";
 import { products } from "../products/tables.ts";
@@ -38,7 +47,8 @@ const limited = { ...counted, products: limitedTo };
 
 /** One page of discounts with their products, and how many there are (DSC-25). */
 export async function listDiscounts(db: Database, organizations: readonly string[], filter: Filter) {
-  const where = and(living(organizations), matchFilters(filter, { query: matchText(discounts.name, discounts.code) }));
+  const asked = matchFilters(filter, { query: matchText(discounts.name, discounts.code) });
+  const where = and(living(organizations), asked);
   const order = orderBy(filter.sorting, sortable, discounts.id);
   // Which ones are on the page is found first, so that nothing is loaded with those before it.
   const ids = db
@@ -48,12 +58,14 @@ export async function listDiscounts(db: Database, organizations: readonly string
     .orderBy(...order)
     .limit(filter.limit)
     .offset(computeOffset(filter));
-  const items: LimitedDiscount[] = await db
-    .select(limited)
-    .from(discounts)
-    .where(and(matchOrganizations(discounts.organization_id, organizations), inArray(discounts.id, ids)))
-    .orderBy(...order);
-  return { items, total: await db.$count(discounts, where) };
+  const page = (): PromiseLike<LimitedDiscount[]> =>
+    db
+      .select(limited)
+      .from(discounts)
+      .where(and(matchOrganizations(discounts.organization_id, organizations), inArray(discounts.id, ids)))
+      .orderBy(...order);
+  const count = () => db.$count(discounts, where);
+  return readPage(page, () => countMatching(db, organizations, "discounts", asked, count));
 }
 
 /** These discounts that were not deleted, with their products, in no order. */

@@ -1,8 +1,16 @@
-import { and, count, eq, isNotNull, lte } from "drizzle-orm";
+import { and, eq, isNotNull, lte } from "drizzle-orm";
 import type { disputes as operations } from "../../shared/api/disputes.ts";
 import { customers } from "../customers/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { computeOffset, type ListQuery, matchAny, matchFilters, matchOrganizations, orderBy } from "../lib/page.ts";
+import {
+  computeOffset,
+  type ListQuery,
+  matchAny,
+  matchFilters,
+  matchOrganizations,
+  orderBy,
+  readPage,
+} from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import type { DisputeAggregate, DisputeRow, KnownDispute } from "./rules.ts";
 import { disputes } from "./tables.ts";
@@ -21,13 +29,13 @@ export async function listDisputes(db: Database, organizations: readonly string[
     isKnown,
     matchFilters(filter, { order_id: matchAny(disputes.order_id), status: matchAny(disputes.status) }),
   );
-  const items = await select(db)
-    .where(where)
-    .orderBy(...orderBy(filter.sorting, sortable, disputes.id))
-    .limit(filter.limit)
-    .offset(computeOffset(filter));
-  const [row] = await db.select({ total: count() }).from(disputes).where(where);
-  return { items: items as DisputeAggregate[], total: row?.total ?? 0 };
+  const page = () =>
+    select(db)
+      .where(where)
+      .orderBy(...orderBy(filter.sorting, sortable, disputes.id))
+      .limit(filter.limit)
+      .offset(computeOffset(filter)) as PromiseLike<DisputeAggregate[]>;
+  return readPage(page, () => db.$count(disputes, where));
 }
 
 /** A dispute that the processor has said something of. */

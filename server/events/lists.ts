@@ -8,12 +8,15 @@ import { getFirstId } from "../lib/ids.ts";
 import {
   buildPattern,
   computeOffset,
+  counted,
+  countRows,
   type ListQuery,
   matchAny,
   matchFilters,
   matchMetadata,
   matchOrganizations,
   matchText,
+  readPage,
 } from "../lib/page.ts";
 import { aggregateSql, filterSql, measureSql } from "../meters/matching.ts";
 import type { MeterRow } from "../meters/rules.ts";
@@ -92,17 +95,17 @@ export async function listEvents(db: Database, organizations: readonly string[],
   const where = whereOf(organizations, filter);
   const direction = filter.sorting[0]?.startsWith("-") ? desc : asc;
   const order = [direction(usageEvents.timestamp), direction(usageEvents.id)];
-  const items = await db
-    .select()
-    .from(usageEvents)
-    .where(where)
-    .orderBy(...order)
-    .limit(filter.limit)
-    .offset(computeOffset(filter));
+  const page = () =>
+    db
+      .select()
+      .from(usageEvents)
+      .where(where)
+      .orderBy(...order)
+      .limit(filter.limit)
+      .offset(computeOffset(filter));
   const most = Math.max(counted_max + 1, computeOffset(filter) + filter.limit + 1);
   const some = db.select({ id: usageEvents.id }).from(usageEvents).where(where).limit(most).as("some");
-  const [row] = await db.select({ total: count() }).from(some);
-  return { items, total: row?.total ?? 0 };
+  return readPage(page, () => countRows(db.select(counted).from(some)));
 }
 
 /** One event. */

@@ -1,7 +1,7 @@
-import { and, count, desc, eq, inArray, isNotNull, isNull, ne, notExists, sql } from "drizzle-orm";
+import { and, desc, eq, inArray, isNotNull, isNull, ne, notExists, sql } from "drizzle-orm";
 import type { files as operations } from "../../shared/api/files.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { computeOffset, type ListQuery, matchAny, matchFilters, matchOrganizations } from "../lib/page.ts";
+import { type ListQuery, listRows, matchAny, matchFilters, matchOrganizations } from "../lib/page.ts";
 import { matchKey, matchKeys, type RowKey } from "../lib/rows.ts";
 import { organization } from "../organizations/tables.ts";
 import { snapshotFiles } from "../sandbox/tables.ts";
@@ -20,15 +20,7 @@ const living = (organizations: string | readonly string[]) =>
 /** One page of files, the newest first, and how many there are. */
 export async function listFiles(db: Database, organizations: readonly string[], filter: Filter) {
   const where = and(living(organizations), matchFilters(filter, { ids: matchAny(files.id) }));
-  const items = await db
-    .select()
-    .from(files)
-    .where(where)
-    .orderBy(desc(files.created_at), desc(files.id))
-    .limit(filter.limit)
-    .offset(computeOffset(filter));
-  const [row] = await db.select({ total: count() }).from(files).where(where);
-  return { items, total: row?.total ?? 0 };
+  return listRows(db, files, { where, order: [desc(files.created_at), desc(files.id)], paging: filter });
 }
 
 /** A file that was not deleted. */

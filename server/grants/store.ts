@@ -18,8 +18,10 @@ import {
   matchOrganizations,
   matchPresence,
   orderBy,
+  readPage,
 } from "../lib/page.ts";
 import { followKey, isAmong, matchKey, matchSeller, type RowKey, readRow, readRows } from "../lib/rows.ts";
+import { countMatching } from "../lib/tallies.ts";
 import { members } from "../members/tables.ts";
 import { orders } from "../orders/tables.ts";
 import { organization } from "../organizations/tables.ts";
@@ -217,31 +219,31 @@ export async function listGrants(
   organizations: readonly string[],
   filter: Filter,
 ): Promise<{ items: Grant[]; total: number }> {
-  const where = and(
-    matchOrganizations(benefitGrants.organization_id, organizations),
-    matchFilters(filter, {
-      benefit_id: matchOne(benefitGrants.benefit_id),
-      customer_id: matchAny(benefitGrants.customer_id),
-      member_id: matchAny(benefitGrants.member_id),
-      external_customer_id: (ids) =>
-        inArray(
-          benefitGrants.customer_id,
-          db
-            .select({ id: customers.id })
-            .from(customers)
-            .where(
-              and(matchOrganizations(customers.organization_id, organizations), inArray(customers.external_id, ids)),
-            ),
-        ),
-      is_granted: matchPresence(benefitGrants.granted_at),
-    }),
-  );
-  const items = await selectGrants(db)
-    .where(where)
-    .orderBy(...orderBy(filter.sorting, sortable, benefitGrants.id))
-    .limit(filter.limit)
-    .offset(computeOffset(filter));
-  return { items, total: await db.$count(benefitGrants, where) };
+  const asked = matchFilters(filter, {
+    benefit_id: matchOne(benefitGrants.benefit_id),
+    customer_id: matchAny(benefitGrants.customer_id),
+    member_id: matchAny(benefitGrants.member_id),
+    external_customer_id: (ids) =>
+      inArray(
+        benefitGrants.customer_id,
+        db
+          .select({ id: customers.id })
+          .from(customers)
+          .where(
+            and(matchOrganizations(customers.organization_id, organizations), inArray(customers.external_id, ids)),
+          ),
+      ),
+    is_granted: matchPresence(benefitGrants.granted_at),
+  });
+  const where = and(matchOrganizations(benefitGrants.organization_id, organizations), asked);
+  const page = () =>
+    selectGrants(db)
+      .where(where)
+      .orderBy(...orderBy(filter.sorting, sortable, benefitGrants.id))
+      .limit(filter.limit)
+      .offset(computeOffset(filter));
+  const count = () => db.$count(benefitGrants, where);
+  return readPage(page, () => countMatching(db, organizations, "benefit_grants", asked, count));
 }
 
 /** One grant. */

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from "fastify";
 import type { Operation } from "../../shared/contract.ts";
 import { ApiError, fault, invalid, notFound } from "../../shared/errors.ts";
-import { customerScopes, expandScopes, memberScopes, type Scope } from "../../shared/scopes.ts";
+import { customerScopes, memberScopes, type Scope } from "../../shared/scopes.ts";
 import { type Actor, anonymous, type Identity, type Membership, type SellerTerms } from "../lib/context.ts";
 
 /** Says who makes a request, or refuses who asks too often. */
@@ -72,7 +72,7 @@ function actorOfKey(identity: Extract<Identity, { kind: "key" }>, asked: Asked, 
     clock_offset_ms: identity.clock_offset_ms,
     sandbox: identity.sandbox,
     ...(isElsewhere ? { organization_ids: [nowhere] } : {}),
-    scopes: expandScopes(identity.scopes),
+    scopes: identity.scopes,
     user_id: null,
     key_id,
   };

@@ -1,8 +1,9 @@
 import type { SQL } from "drizzle-orm";
-import { and, asc, desc, eq, ilike, inArray, isNotNull, isNull, or, sql } from "drizzle-orm";
+import { and, asc, count, desc, eq, ilike, inArray, isNotNull, isNull, or, sql } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import type { z } from "zod";
 import { planned_anew } from "./planned-anew.ts";
+import { askTogether } from "./pool.ts";
 import type { Database } from "./transaction.ts";
 
 export type Paging = { page: number; limit: number };
@@ -51,20 +52,34 @@ export function orderBy<K extends string>(
   return [...order, sorting[0]?.startsWith("-") ? desc(id) : asc(id)];
 }
 
+/** One page, and how many rows there are in all, asked for together. */
+export async function readPage<T>(
+  page: () => PromiseLike<T[]>,
+  count: () => PromiseLike<number>,
+): Promise<{ items: T[]; total: number }> {
+  const [items, total] = await askTogether(() => [page(), count()]);
+  return { items, total };
+}
+
+/** What a statement selects that counts rows with what they are joined to, and how many those are. */
+export const counted = { total: count() };
+export const countRows = async (rows: PromiseLike<{ total: number }[]>): Promise<number> => (await rows)[0]?.total ?? 0;
+
 /** One page of a table's rows, and how many there are in all. */
-export async function listRows<T extends PgTable>(
+export function listRows<T extends PgTable>(
   db: Database,
   table: T,
   { where, order, paging }: { where: SQL | undefined; order: SQL[]; paging: Paging },
 ): Promise<{ items: T["$inferSelect"][]; total: number }> {
-  const items = await db
-    .select()
-    .from(table as PgTable)
-    .where(where)
-    .orderBy(...order)
-    .limit(paging.limit)
-    .offset(computeOffset(paging));
-  return { items: items as T["$inferSelect"][], total: await db.$count(table, where) };
+  const page = () =>
+    db
+      .select()
+      .from(table as PgTable)
+      .where(where)
+      .orderBy(...order)
+      .limit(paging.limit)
+      .offset(computeOffset(paging)) as PromiseLike<T["$inferSelect"][]>;
+  return readPage(page, () => db.$count(table, where));
 }
 
 /** The text as a case-insensitive substring pattern; `%`, `_` and `\` are literal (API-16). */

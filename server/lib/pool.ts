@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import postgres, { type Sql } from "postgres";
 import { planned_anew } from "./planned-anew.ts";
 import { Unconnected } from "./unreachable.ts";
@@ -11,6 +12,19 @@ const close_seconds_max = 5;
 /** What a connection keeps prepared, here and in the database: as many statements, none longer than this. */
 const prepared_max = 1_000;
 const prepared_characters_max = 16_000;
+
+/** Statements that share a connection: which one, once the first has it, and how many of them are still to be answered. */
+type Bundle = { connection: Connection | Promise<Connection> | undefined; open: number };
+const bundles = new AsyncLocalStorage<Bundle>();
+
+/**
+ * Ask these at once, outside of a transaction over one connection: the second is sent without waiting for what the first
+ * is answered, mostly in the same packet. Each is a transaction of its own, as ever. For what belongs together and is quick: the
+ * second waits where the first takes long.
+ */
+export const askTogether = <T extends readonly unknown[]>(
+  ask: () => { readonly [K in keyof T]: PromiseLike<T[K]> },
+): Promise<T> => bundles.run({ connection: undefined, open: 0 }, () => Promise.all(ask())) as Promise<T>;
 
 /** One statement. A connection that fails otherwise than by the database's word, or by its last word, is not used again. */
 async function run<T>(connection: Connection, query: (connection: Connection) => PromiseLike<T>): Promise<T> {
@@ -173,11 +187,18 @@ export function openPool(url: string, max: number): Sql {
   }
 
   const ask: Ask = async (query) => {
-    const connection = await take();
+    const bundle = bundles.getStore() ?? { connection: undefined, open: 0 };
+    bundle.connection ??= take();
+    bundle.open += 1;
+    const connection = await bundle.connection;
     try {
       return await run(connection, query);
     } finally {
-      give(connection);
+      bundle.open -= 1;
+      if (bundle.open === 0) {
+        bundle.connection = undefined;
+        give(connection);
+      }
     }
   };
 

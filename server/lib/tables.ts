@@ -34,8 +34,19 @@ export const events = pgTable(
   ],
 );
 
-/** The lists that grow with what is sold, so that counting them is left to tallies. */
-export type CountedList = "customers" | "checkouts" | "orders" | "payments" | "subscriptions";
+/** The lists that may be long, so that counting them is left to tallies. */
+export type CountedList =
+  | "benefit_grants"
+  | "checkouts"
+  | "customers"
+  | "discounts"
+  | "license_keys"
+  | "orders"
+  | "payments"
+  | "products"
+  | "refunds"
+  | "subscriptions"
+  | "webhook_deliveries";
 
 /**
  * How many rows of a list an organization has: the sum of its rows here. Whatever statement makes or takes away such rows notes

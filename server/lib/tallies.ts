@@ -1,17 +1,22 @@
 /** How many rows of a list an organization has, without counting them. */
 import { and, eq, type SQL, sql } from "drizzle-orm";
+import type { PgColumn } from "drizzle-orm/pg-core";
 import { organization } from "../organizations/tables.ts";
 import type { Database } from "./context.ts";
 import { matchOrganizations } from "./page.ts";
 import type { Sweep } from "./sweeps.ts";
 import { type CountedList, listTallies } from "./tables.ts";
 
-/** How many rows of a list these organizations have. */
-export async function countListed(db: Database, organizations: readonly string[], list: CountedList): Promise<number> {
-  const [row] = await db
+/** What asks how many rows of a list there are: of the organizations that `whose` matches in this column. */
+export const selectListed = (db: Database, list: CountedList, whose: (column: PgColumn) => SQL) =>
+  db
     .select({ total: sql<number>`coalesce(sum(${listTallies.change}), 0)::int` })
     .from(listTallies)
-    .where(and(matchOrganizations(listTallies.organization_id, organizations), eq(listTallies.list, list)));
+    .where(and(whose(listTallies.organization_id), eq(listTallies.list, list)));
+
+/** How many rows of a list these organizations have. */
+export async function countListed(db: Database, organizations: readonly string[], list: CountedList): Promise<number> {
+  const [row] = await selectListed(db, list, (column) => matchOrganizations(column, organizations));
   return row?.total ?? 0;
 }
 

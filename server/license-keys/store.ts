@@ -13,9 +13,11 @@ import {
   matchOne,
   matchOrganizations,
   orderBy,
+  readPage,
 } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import { makeOnce } from "../lib/statements.ts";
+import { countMatching } from "../lib/tallies.ts";
 import { members } from "../members/tables.ts";
 import { orders } from "../orders/tables.ts";
 import { subscriptions } from "../subscriptions/tables.ts";
@@ -47,20 +49,20 @@ export async function listKeys(
   organizations: readonly string[],
   filter: Filter,
 ): Promise<{ items: Key[]; total: number }> {
-  const where = and(
-    matchOrganizations(licenseKeys.organization_id, organizations),
-    matchFilters(filter, {
-      benefit_id: matchAny(licenseKeys.benefit_id),
-      status: matchAny(licenseKeys.status),
-      customer_id: matchOne(licenseKeys.customer_id),
-      member_id: matchOne(licenseKeys.member_id),
-    }),
-  );
-  const items = await findKeys(db, where)
-    .orderBy(...orderBy(["-created_at"], { created_at: licenseKeys.created_at }, licenseKeys.id))
-    .limit(filter.limit)
-    .offset(computeOffset(filter));
-  return { items, total: await db.$count(licenseKeys, where) };
+  const asked = matchFilters(filter, {
+    benefit_id: matchAny(licenseKeys.benefit_id),
+    status: matchAny(licenseKeys.status),
+    customer_id: matchOne(licenseKeys.customer_id),
+    member_id: matchOne(licenseKeys.member_id),
+  });
+  const where = and(matchOrganizations(licenseKeys.organization_id, organizations), asked);
+  const page = () =>
+    findKeys(db, where)
+      .orderBy(...orderBy(["-created_at"], { created_at: licenseKeys.created_at }, licenseKeys.id))
+      .limit(filter.limit)
+      .offset(computeOffset(filter));
+  const count = () => db.$count(licenseKeys, where);
+  return readPage(page, () => countMatching(db, organizations, "license_keys", asked, count));
 }
 
 /** One key. */

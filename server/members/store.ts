@@ -1,9 +1,19 @@
-import { and, asc, count, eq, isNull, type SQL, sql } from "drizzle-orm";
+import { and, asc, eq, getTableColumns, isNull, type SQL, sql } from "drizzle-orm";
 import type { customerMembers as operations } from "../../shared/api/members.ts";
 import type { Erased } from "../customers/rules.ts";
 import { customers } from "../customers/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { computeOffset, type ListQuery, matchFilters, matchOne, matchOrganizations, orderBy } from "../lib/page.ts";
+import {
+  computeOffset,
+  counted,
+  countRows,
+  type ListQuery,
+  matchFilters,
+  matchOne,
+  matchOrganizations,
+  orderBy,
+  readPage,
+} from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import type { MemberRow } from "./rules.ts";
 import { members } from "./tables.ts";
@@ -26,20 +36,17 @@ export async function listMembers(db: Database, organizations: readonly string[]
       role: matchOne(members.role),
     }),
   );
-  const items = await db
-    .select({ row: members })
-    .from(members)
-    .innerJoin(customers, followKey(members.customer_id, customers))
-    .where(where)
-    .orderBy(...orderBy(filter.sorting, sortable, members.id))
-    .limit(filter.limit)
-    .offset(computeOffset(filter));
-  const [row] = await db
-    .select({ total: count() })
-    .from(members)
-    .innerJoin(customers, followKey(members.customer_id, customers))
-    .where(where);
-  return { items: items.map((one) => one.row), total: row?.total ?? 0 };
+  const ofTeams = followKey(members.customer_id, customers);
+  const page = () =>
+    db
+      .select(getTableColumns(members))
+      .from(members)
+      .innerJoin(customers, ofTeams)
+      .where(where)
+      .orderBy(...orderBy(filter.sorting, sortable, members.id))
+      .limit(filter.limit)
+      .offset(computeOffset(filter));
+  return readPage(page, () => countRows(db.select(counted).from(members).innerJoin(customers, ofTeams).where(where)));
 }
 
 const ofTeam = ({ organization_id, id }: RowKey): SQL | undefined =>

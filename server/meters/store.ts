@@ -1,4 +1,4 @@
-import { and, count, eq, inArray, isNotNull, isNull, type Placeholder, type SQL, sql } from "drizzle-orm";
+import { and, eq, inArray, isNotNull, isNull, type Placeholder, type SQL, sql } from "drizzle-orm";
 import type { customerMeters as customerMeterOperations } from "../../shared/api/customer-meters.ts";
 import type { meters as meterOperations } from "../../shared/api/meters.ts";
 import { benefits } from "../benefits/tables.ts";
@@ -7,6 +7,8 @@ import { usageEvents } from "../events/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import {
   computeOffset,
+  counted,
+  countRows,
   type ListQuery,
   listRows,
   matchAny,
@@ -16,6 +18,7 @@ import {
   matchPresence,
   matchText,
   orderBy,
+  readPage,
 } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import { productPrices, products } from "../products/tables.ts";
@@ -273,18 +276,20 @@ export async function listUses(db: Database, organizations: readonly string[], f
     }),
     shownUse,
   );
-  const items = await usesFrom(db)
-    .where(where)
-    .orderBy(...orderBy(filter.sorting, sortableUse, customerMeters.id))
-    .limit(filter.limit)
-    .offset(computeOffset(filter));
-  const [row] = await db
-    .select({ total: count() })
-    .from(customerMeters)
-    .innerJoin(customers, followKey(customerMeters.customer_id, customers))
-    .innerJoin(meters, followKey(customerMeters.meter_id, meters))
-    .where(where);
-  return { items, total: row?.total ?? 0 };
+  const page = () =>
+    usesFrom(db)
+      .where(where)
+      .orderBy(...orderBy(filter.sorting, sortableUse, customerMeters.id))
+      .limit(filter.limit)
+      .offset(computeOffset(filter));
+  const all = () =>
+    db
+      .select(counted)
+      .from(customerMeters)
+      .innerJoin(customers, followKey(customerMeters.customer_id, customers))
+      .innerJoin(meters, followKey(customerMeters.meter_id, meters))
+      .where(where);
+  return readPage(page, () => countRows(all()));
 }
 
 /** What a customer has used of what one meter counts, if it is shown. */

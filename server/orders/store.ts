@@ -21,6 +21,7 @@ import {
   matchText,
   orderBy,
   type Paging,
+  readPage,
 } from "../lib/page.ts";
 import { addRows, followKey, insertRows, isAmong, matchKey, type RowKey, readRows, updateRows } from "../lib/rows.ts";
 import { countMatching } from "../lib/tallies.ts";
@@ -140,9 +141,11 @@ export async function listOrders(db: Database, organizations: readonly string[],
         ),
       )
     : select(db).where(where).limit(filter.limit).offset(computeOffset(filter));
-  const items: OrderAggregate[] = await page.orderBy(...order);
   const count = () => db.$count(orders, where);
-  return { items, total: await countMatching(db, organizations, "orders", asked, count) };
+  return readPage<OrderAggregate>(
+    () => page.orderBy(...order),
+    () => countMatching(db, organizations, "orders", asked, count),
+  );
 }
 
 const export_page = 500;

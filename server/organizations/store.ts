@@ -1,10 +1,10 @@
-import { and, asc, count, eq, inArray, isNull, lte, or, sql } from "drizzle-orm";
+import { and, asc, eq, inArray, isNull, lte, or, sql } from "drizzle-orm";
 import type { organizations as operations } from "../../shared/api/organizations.ts";
 import { member } from "../accounts/tables.ts";
 import { atClockOf } from "../lib/clock.ts";
 import type { Database, Deps, Tx } from "../lib/context.ts";
 import { createId } from "../lib/ids.ts";
-import { computeOffset, type ListQuery, matchFilters, orderBy } from "../lib/page.ts";
+import { type ListQuery, listRows, matchFilters, orderBy } from "../lib/page.ts";
 import type { OrganizationRow } from "./rules.ts";
 import { organization } from "./tables.ts";
 
@@ -20,20 +20,16 @@ const sortable = {
 };
 
 /** One page of these organizations, and how many there are. */
-export async function listOrganizations(db: Database, ids: string[], filter: Filter) {
+export function listOrganizations(db: Database, ids: string[], filter: Filter) {
   const where = and(
     inArray(organization.id, ids),
     matchFilters(filter, { slug: (slug) => eq(sql`lower(${organization.slug})`, slug.toLowerCase()) }),
   );
-  const items = await db
-    .select()
-    .from(organization)
-    .where(where)
-    .orderBy(...orderBy(filter.sorting, sortable, organization.id))
-    .limit(filter.limit)
-    .offset(computeOffset(filter));
-  const [row] = await db.select({ total: count() }).from(organization).where(where);
-  return { items, total: row?.total ?? 0 };
+  return listRows(db, organization, {
+    where,
+    order: orderBy(filter.sorting, sortable, organization.id),
+    paging: filter,
+  });
 }
 
 /** An organization by its id. */

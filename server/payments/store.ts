@@ -1,4 +1,4 @@
-import { and, count, desc, eq, exists, inArray, isNotNull, isNull, lte, ne, not, or, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, exists, inArray, isNotNull, isNull, lte, ne, not, or, type SQL, sql } from "drizzle-orm";
 import { union } from "drizzle-orm/pg-core";
 import type { payments as operations } from "../../shared/api/payments.ts";
 import { ApiError } from "../../shared/errors.ts";
@@ -9,11 +9,13 @@ import { gatherCalls } from "../lib/gather.ts";
 import {
   computeOffset,
   type ListQuery,
+  listRows,
   matchAny,
   matchFilters,
   matchOrganizations,
   orderBy,
   type Paging,
+  readPage,
 } from "../lib/page.ts";
 import { followKey, insertRows, isAmong, matchKey, matchSeller, type RowKey, updateRows } from "../lib/rows.ts";
 import { countMatching } from "../lib/tallies.ts";
@@ -56,16 +58,17 @@ export async function listPayments(db: Database, organizations: readonly string[
     customer_email: (emails) => anyOfEmails(emails.map((email) => email.toLowerCase())),
   });
   const where = and(matchOrganizations(payments.organization_id, organizations), asked);
-  const items: PaymentAggregate[] = await db
-    .select(shown)
-    .from(payments)
-    .innerJoin(orders, ofOrder)
-    .where(where)
-    .orderBy(...orderBy(filter.sorting, sortable, payments.id))
-    .limit(filter.limit)
-    .offset(computeOffset(filter));
+  const page = (): PromiseLike<PaymentAggregate[]> =>
+    db
+      .select(shown)
+      .from(payments)
+      .innerJoin(orders, ofOrder)
+      .where(where)
+      .orderBy(...orderBy(filter.sorting, sortable, payments.id))
+      .limit(filter.limit)
+      .offset(computeOffset(filter));
   const count = () => db.$count(payments, where);
-  return { items, total: await countMatching(db, organizations, "payments", asked, count) };
+  return readPage(page, () => countMatching(db, organizations, "payments", asked, count));
 }
 
 /** A payment of an organization. */
@@ -334,15 +337,8 @@ export async function listMethods(db: Database, { organization_id, id }: RowKey,
     eq(paymentMethods.customer_id, id),
     isNull(paymentMethods.deleted_at),
   );
-  const items: PaymentMethodRow[] = await db
-    .select()
-    .from(paymentMethods)
-    .where(where)
-    .orderBy(desc(paymentMethods.created_at), desc(paymentMethods.id))
-    .limit(paging.limit)
-    .offset(computeOffset(paging));
-  const [row] = await db.select({ total: count() }).from(paymentMethods).where(where);
-  return { items, total: row?.total ?? 0 };
+  const order = [desc(paymentMethods.created_at), desc(paymentMethods.id)];
+  return listRows(db, paymentMethods, { where, order, paging });
 }
 
 /** Take the cards of a customer away: they are not charged any more. The rows stay, because payments name them. */

@@ -9,7 +9,17 @@ import { selectGrants } from "../grants/store.ts";
 import { benefitGrants } from "../grants/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { isOneOf } from "../lib/forget.ts";
-import { computeOffset, type ListQuery, matchAny, matchFilters, matchText, orderBy } from "../lib/page.ts";
+import {
+  computeOffset,
+  counted,
+  countRows,
+  type ListQuery,
+  matchAny,
+  matchFilters,
+  matchText,
+  orderBy,
+  readPage,
+} from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import { orders } from "../orders/tables.ts";
 import type { OrganizationRow } from "../organizations/rules.ts";
@@ -199,17 +209,16 @@ export async function listOwnGrants(
         ),
     }),
   );
-  const items = await selectGrants(db)
-    .where(where)
-    .orderBy(...orderBy(filter.sorting, sortableGrants, benefitGrants.id))
-    .limit(filter.limit)
-    .offset(computeOffset(filter));
-  const [row] = await db
-    .select({ total: count() })
-    .from(benefitGrants)
-    .innerJoin(benefits, followKey(benefitGrants.benefit_id, benefits))
-    .where(where);
-  return { items, total: row?.total ?? 0 };
+  const page = () =>
+    selectGrants(db)
+      .where(where)
+      .orderBy(...orderBy(filter.sorting, sortableGrants, benefitGrants.id))
+      .limit(filter.limit)
+      .offset(computeOffset(filter));
+  const ofBenefits = followKey(benefitGrants.benefit_id, benefits);
+  return readPage(page, () =>
+    countRows(db.select(counted).from(benefitGrants).innerJoin(benefits, ofBenefits).where(where)),
+  );
 }
 
 /** The customers whom a user of this server is, of all sellers, with the terms that all work for a seller goes by. */

@@ -1,4 +1,4 @@
-import { and, count, eq, getTableColumns, inArray, isNull, type Placeholder, type SQL, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, inArray, isNull, type Placeholder, type SQL, sql } from "drizzle-orm";
 import type { products as operations } from "../../shared/api/products.ts";
 import type { BenefitRow } from "../benefits/rules.ts";
 import { benefits } from "../benefits/tables.ts";
@@ -17,9 +17,12 @@ import {
   matchPresence,
   matchText,
   orderBy,
+  readPage,
 } from "../lib/page.ts";
+import { askTogether } from "../lib/pool.ts";
 import { followKey, matchKey, type RowKey, readRow, readRows } from "../lib/rows.ts";
 import { makeOnce } from "../lib/statements.ts";
+import { countMatching, selectListed } from "../lib/tallies.ts";
 import { findUnit } from "../lib/unit-of-work.ts";
 import { meters } from "../meters/tables.ts";
 import type { PricedProduct, PriceInsert, PriceRow, ProductRow } from "./rules.ts";
@@ -105,13 +108,13 @@ function pageAt(
     .orderBy(...order);
 }
 
-const asked = sql.placeholder("organization_id");
-const whole = eq(products.organization_id, asked);
+const owner = sql.placeholder("organization_id");
+const whole = eq(products.organization_id, owner);
 const prepareWhole = (db: Database, sorting: Sorting) => ({
   page: pageAt(db, whole, whole, sorting, sql.placeholder("limit"), sql.placeholder("offset")).prepare(
     `products_page_${sorting.join("_")}`,
   ),
-  total: db.select({ total: count() }).from(products).where(whole).prepare("products_total"),
+  total: selectListed(db, "products", (column) => eq(column, owner)).prepare("products_total"),
 });
 /** The unfiltered list is asked for most, so its statements are made once for each order of one key. */
 const statements = makeOnce(() => new Map<string, ReturnType<typeof prepareWhole>>());
@@ -137,43 +140,39 @@ export async function listProducts(
     others.length === 0 && sorting.length === 1 && Object.values(filters).every((value) => value === undefined);
   if (isWhole && findUnit(db) === null) {
     const { page, total } = wholeList(db, sorting);
-    const items = await page.execute({ organization_id, limit, offset });
-    const [row] = await total.execute({ organization_id });
+    const [items, [row]] = await askTogether(() => [
+      page.execute({ organization_id, limit, offset }),
+      total.execute({ organization_id }),
+    ]);
     return { items, total: row?.total ?? 0 };
   }
-  const where = and(
-    matchOrganizations(products.organization_id, organizations),
-    matchFilters(filter, {
-      id: matchAny(products.id),
-      query: matchText(products.name),
-      is_archived: matchOne(products.is_archived),
-      is_recurring: matchPresence(products.recurring_interval),
-      benefit_id: (ids) =>
-        inArray(
-          products.id,
-          db
-            .select({ id: productBenefits.product_id })
-            .from(productBenefits)
-            .where(
-              and(
-                matchOrganizations(productBenefits.organization_id, organizations),
-                inArray(productBenefits.benefit_id, ids),
-              ),
+  const asked = matchFilters(filter, {
+    id: matchAny(products.id),
+    query: matchText(products.name),
+    is_archived: matchOne(products.is_archived),
+    is_recurring: matchPresence(products.recurring_interval),
+    benefit_id: (ids) =>
+      inArray(
+        products.id,
+        db
+          .select({ id: productBenefits.product_id })
+          .from(productBenefits)
+          .where(
+            and(
+              matchOrganizations(productBenefits.organization_id, organizations),
+              inArray(productBenefits.benefit_id, ids),
             ),
-        ),
-      visibility: matchAny(products.visibility),
-      metadata: matchMetadata(products.metadata),
-    }),
+          ),
+      ),
+    visibility: matchAny(products.visibility),
+    metadata: matchMetadata(products.metadata),
+  });
+  const ofThem = matchOrganizations(products.organization_id, organizations);
+  const where = and(ofThem, asked);
+  return readPage(
+    () => pageAt(db, ofThem, where, sorting, limit, offset),
+    () => countMatching(db, organizations, "products", asked, () => db.$count(products, where)),
   );
-  const items = await pageAt(
-    db,
-    matchOrganizations(products.organization_id, organizations),
-    where,
-    sorting,
-    limit,
-    offset,
-  );
-  return { items, total: await db.$count(products, where) };
 }
 
 /** These products of an organization with their prices on sale, archived products too, in no order. */

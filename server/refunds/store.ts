@@ -1,12 +1,21 @@
-import { and, count, eq, inArray, isNull, lte, ne, or, sum } from "drizzle-orm";
+import { and, eq, inArray, lte, ne, or, sql, sum } from "drizzle-orm";
 import type { refunds as operations } from "../../shared/api/refunds.ts";
 import type { Erased } from "../customers/rules.ts";
-import { customers } from "../customers/tables.ts";
+import { matchExternalIds } from "../customers/store.ts";
 import { disputes } from "../disputes/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { forgetIfNamed } from "../lib/forget.ts";
-import { computeOffset, type ListQuery, matchAny, matchFilters, matchOrganizations, orderBy } from "../lib/page.ts";
+import {
+  computeOffset,
+  type ListQuery,
+  matchAny,
+  matchFilters,
+  matchOrganizations,
+  orderBy,
+  readPage,
+} from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
+import { countMatching } from "../lib/tallies.ts";
 import type { Share } from "../orders/rules.ts";
 import { orders } from "../orders/tables.ts";
 import type { PaymentRow } from "../payments/rules.ts";
@@ -23,39 +32,32 @@ const ofPrevented = and(
   eq(disputes.status, "prevented"),
 );
 const ofOrder = followKey(refunds.order_id, orders);
-const ofCustomer = followKey(refunds.customer_id, customers);
 
 /** One page of refunds, and how many there are (RFD-14). */
 export async function listRefunds(db: Database, organizations: readonly string[], filter: Filter) {
-  const where = and(
-    matchOrganizations(refunds.organization_id, organizations),
-    eq(refunds.is_announced, true),
-    matchFilters(filter, {
-      id: matchAny(refunds.id),
-      order_id: matchAny(refunds.order_id),
-      subscription_id: matchAny(orders.subscription_id),
-      customer_id: matchAny(refunds.customer_id),
-      external_customer_id: (ids) => and(inArray(customers.external_id, ids), isNull(customers.deleted_at)),
-      succeeded: (succeeded) => (succeeded ? eq : ne)(refunds.status, "succeeded"),
-    }),
-  );
-  const rows = await db
-    .select({ refund: refunds, order: { subscription_id: orders.subscription_id }, dispute: disputes })
-    .from(refunds)
-    .innerJoin(customers, ofCustomer)
-    .innerJoin(orders, ofOrder)
-    .leftJoin(disputes, ofPrevented)
-    .where(where)
-    .orderBy(...orderBy(filter.sorting, sortable, refunds.id))
-    .limit(filter.limit)
-    .offset(computeOffset(filter));
-  const [row] = await db
-    .select({ total: count() })
-    .from(refunds)
-    .innerJoin(customers, ofCustomer)
-    .innerJoin(orders, ofOrder)
-    .where(where);
-  return { items: rows, total: row?.total ?? 0 };
+  const asked = matchFilters(filter, {
+    id: matchAny(refunds.id),
+    order_id: matchAny(refunds.order_id),
+    subscription_id: (ids) =>
+      sql`${refunds.order_id} in (select ${orders.id} from ${orders}
+        where ${and(matchOrganizations(orders.organization_id, organizations), inArray(orders.subscription_id, ids))})`,
+    customer_id: matchAny(refunds.customer_id),
+    external_customer_id: matchExternalIds(refunds.customer_id, organizations),
+    succeeded: (succeeded) => (succeeded ? eq : ne)(refunds.status, "succeeded"),
+  });
+  const where = and(matchOrganizations(refunds.organization_id, organizations), eq(refunds.is_announced, true), asked);
+  const page = () =>
+    db
+      .select({ refund: refunds, order: { subscription_id: orders.subscription_id }, dispute: disputes })
+      .from(refunds)
+      .innerJoin(orders, ofOrder)
+      .leftJoin(disputes, ofPrevented)
+      .where(where)
+      .orderBy(...orderBy(filter.sorting, sortable, refunds.id))
+      .limit(filter.limit)
+      .offset(computeOffset(filter));
+  const count = () => db.$count(refunds, where);
+  return readPage(page, () => countMatching(db, organizations, "refunds", asked, count));
 }
 
 /** Add a refund; undefined where it is there: the same surplus, or the same one of the processor's. */

@@ -1,7 +1,7 @@
-import { and, asc, count, desc, eq, gte, isNull, not, notInArray, sql } from "drizzle-orm";
+import { and, asc, desc, eq, gte, isNull, not, notInArray, sql } from "drizzle-orm";
 import { files } from "../files/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { computeOffset, listRows, matchOrganizations, type Paging } from "../lib/page.ts";
+import { listRows, matchOrganizations, type Paging } from "../lib/page.ts";
 import { matchKey, type RowKey } from "../lib/rows.ts";
 import { events, failedWork, mails } from "../lib/tables.ts";
 import { organization } from "../organizations/tables.ts";
@@ -89,17 +89,9 @@ export async function findLast(db: Database, organization_id: string, limit: num
 }
 
 /** One page of the mails that sandboxes have kept, the newest first. */
-export async function listKept(db: Database, organization_ids: readonly string[], paging: Paging) {
+export function listKept(db: Database, organization_ids: readonly string[], paging: Paging) {
   const where = matchOrganizations(mails.organization_id, organization_ids);
-  const items = await db
-    .select()
-    .from(mails)
-    .where(where)
-    .orderBy(desc(mails.created_at), desc(mails.id))
-    .limit(paging.limit)
-    .offset(computeOffset(paging));
-  const [row] = await db.select({ total: count() }).from(mails).where(where);
-  return { items, total: row?.total ?? 0 };
+  return listRows(db, mails, { where, order: [desc(mails.created_at), desc(mails.id)], paging });
 }
 
 /** The row of an organization in JSON. It is locked, so that until the transaction ends nobody adds a row that points to it. */

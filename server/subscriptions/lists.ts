@@ -18,6 +18,7 @@ import {
   matchOrganizations,
   matchText,
   orderBy,
+  readPage,
 } from "../lib/page.ts";
 import type { RowKey } from "../lib/rows.ts";
 import { countMatching } from "../lib/tallies.ts";
@@ -74,14 +75,15 @@ export async function listSubscriptions(db: Database, organizations: readonly st
       )})`,
   });
   const where = and(matchOrganizations(subscriptions.organization_id, organizations), asked);
-  const found = await select(db)
-    .where(where)
-    .orderBy(...orderBy(filter.sorting, sortable, subscriptions.id))
-    .limit(filter.limit)
-    .offset(computeOffset(filter));
+  const page = () =>
+    select(db)
+      .where(where)
+      .orderBy(...orderBy(filter.sorting, sortable, subscriptions.id))
+      .limit(filter.limit)
+      .offset(computeOffset(filter));
   const count = () => db.$count(subscriptions, where);
-  const total = await countMatching(db, organizations, "subscriptions", asked, count);
-  return { items: await loadAll(db, found), total };
+  const { items, total } = await readPage(page, () => countMatching(db, organizations, "subscriptions", asked, count));
+  return { items: await loadAll(db, items), total };
 }
 
 /** What an export reads of each subscription; `at`: when it began, to the microsecond. */

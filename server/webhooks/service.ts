@@ -1,4 +1,3 @@
-import { and, gte, lte } from "drizzle-orm";
 import type { z } from "zod";
 import type {
   WebhookDelivery,
@@ -13,22 +12,14 @@ import { type EventType, eventTypesOf } from "../../shared/event-types.ts";
 import { type Ctx, type Database, requireOrganization, requireOrganizations, type Tx } from "../lib/context.ts";
 import { createId, createToken } from "../lib/ids.ts";
 import { checkAddress, findReach } from "../lib/outbound.ts";
-import {
-  buildPage,
-  computeOffset,
-  matchAny,
-  matchFilters,
-  matchOne,
-  matchOrganizations,
-  matchText,
-} from "../lib/page.ts";
+import { buildPage } from "../lib/page.ts";
 import { type ApiVersion, type ClientProfile, getVersionedProfile } from "../lib/profiles.ts";
 import { matchKey } from "../lib/rows.ts";
 import { openTokens, seal, tryUnseal } from "../lib/secrets.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { selectKnown } from "./rules.ts";
 import * as store from "./store.ts";
-import { webhookDeliveries, webhookEndpoints, webhookEvents } from "./tables.ts";
+import { webhookEndpoints } from "./tables.ts";
 
 const secret_prefix = "polar_whs_";
 
@@ -120,24 +111,12 @@ export const patchEndpoint = (ctx: Ctx, id: string, body: Update): Promise<Webho
     return { ...patch, ...(api_version ? pinned(ctx.client, api_version) : {}) };
   });
 
-const codes: Record<"2xx" | "3xx" | "4xx" | "5xx", [number, number]> = {
-  "2xx": [200, 299],
-  "3xx": [300, 399],
-  "4xx": [400, 499],
-  "5xx": [500, 599],
-};
-
 /** Webhook endpoints, what was sent to them, and sending it again. */
 export const webhookService: Service<typeof webhooks, Ctx> = {
   async listEndpoints(ctx, { query }) {
-    const { rows, total } = await store.findEndpoints(
-      ctx.db,
-      requireOrganizations(ctx),
-      query.limit,
-      computeOffset(query),
-    );
+    const { items, total } = await store.listEndpoints(ctx.db, requireOrganizations(ctx), query);
     return buildPage(
-      rows.map((row) => shown(ctx, row)),
+      items.map((row) => shown(ctx, row)),
       total,
       query,
     );
@@ -170,33 +149,12 @@ export const webhookService: Service<typeof webhooks, Ctx> = {
     changeEndpoint(ctx, params.id, async () => ({ secret: seal(ctx.config.secret, createToken(secret_prefix)) })),
 
   async listDeliveries(ctx, { query }) {
-    const [delivery, event] = [webhookDeliveries, webhookEvents];
     // A client with closed value lists cannot read a page that holds a type it does not know.
-    const readable =
-      ctx.client.generation === "versioned"
-        ? undefined
-        : matchAny(event.type)([...eventTypesOf[ctx.client.generation]]);
-    const where = and(
-      matchOrganizations(delivery.organization_id, requireOrganizations(ctx)),
-      matchFilters(query, {
-        endpoint_id: matchAny(delivery.endpoint_id),
-        start_timestamp: (at) => gte(delivery.created_at, at),
-        end_timestamp: (at) => lte(delivery.created_at, at),
-        succeeded: matchOne(delivery.succeeded),
-        query: matchText(event.payload),
-        http_code_class: (name) =>
-          and(gte(delivery.http_code, codes[name][0]), lte(delivery.http_code, codes[name][1])),
-        event_type: matchAny(event.type),
-      }),
-      readable,
-    );
-    const { rows, total } = await store.findDeliveries(ctx.db, {
-      where,
-      limit: query.limit,
-      offset: computeOffset(query),
-    });
+    const { generation } = ctx.client;
+    const readable = generation === "versioned" ? undefined : [...eventTypesOf[generation]];
+    const { items, total } = await store.listDeliveries(ctx.db, requireOrganizations(ctx), { ...query, readable });
     return buildPage(
-      rows.map((row) => deliveryOf(ctx, row)),
+      items.map((row) => deliveryOf(ctx, row)),
       total,
       query,
     );
@@ -217,7 +175,7 @@ export const webhookService: Service<typeof webhooks, Ctx> = {
 
 function deliveryOf(
   { config }: Ctx,
-  { delivery, event, api_version }: Awaited<ReturnType<typeof store.findDeliveries>>["rows"][number],
+  { delivery, event, api_version }: Awaited<ReturnType<typeof store.listDeliveries>>["items"][number],
 ): WebhookDelivery {
   const open = (text: string | null) => text && openTokens(config.secrets, text);
   const webhook_event = { ...event, payload: open(event.payload), type: event.type as EventType, api_version };

@@ -1,11 +1,43 @@
-import { and, asc, desc, eq, exists, inArray, isNotNull, isNull, not, notExists, or, type SQL, sql } from "drizzle-orm";
+import {
+  and,
+  asc,
+  desc,
+  eq,
+  exists,
+  gte,
+  inArray,
+  isNotNull,
+  isNull,
+  lte,
+  not,
+  notExists,
+  or,
+  type SQL,
+  sql,
+} from "drizzle-orm";
 import { alias } from "drizzle-orm/pg-core";
+import type { webhooks as operations } from "../../shared/api/webhooks.ts";
+import type { EventType } from "../../shared/event-types.ts";
 import { member, user } from "../accounts/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { matchOrganizations } from "../lib/page.ts";
+import {
+  computeOffset,
+  counted,
+  countRows,
+  type ListQuery,
+  listRows,
+  matchAny,
+  matchFilters,
+  matchOne,
+  matchOrganizations,
+  matchText,
+  type Paging,
+  readPage,
+} from "../lib/page.ts";
 import type { ClientProfile } from "../lib/profiles.ts";
 import { followKey, isAmong, matchKey, matchKeys, type RowKey } from "../lib/rows.ts";
 import { events } from "../lib/tables.ts";
+import { countMatching } from "../lib/tallies.ts";
 import { organization } from "../organizations/tables.ts";
 import { disable_after_failures } from "./rules.ts";
 import { webhookDeliveries, webhookEndpoints, webhookEvents } from "./tables.ts";
@@ -64,19 +96,14 @@ export async function findEndpointsById(
 const ofOrganization = (organization_id: string, id: string): SQL | undefined =>
   and(matchKey(webhookEndpoints, { organization_id, id }), isNull(webhookEndpoints.deleted_at));
 
-export async function findEndpoints(db: Database, organizations: readonly string[], limit: number, offset: number) {
+/** One page of the endpoints of these organizations, the newest first, and how many there are. */
+export function listEndpoints(db: Database, organizations: readonly string[], paging: Paging) {
   const mine = and(
     matchOrganizations(webhookEndpoints.organization_id, organizations),
     isNull(webhookEndpoints.deleted_at),
   );
-  const rows = await db
-    .select()
-    .from(webhookEndpoints)
-    .where(mine)
-    .orderBy(desc(webhookEndpoints.created_at), desc(webhookEndpoints.id))
-    .limit(limit)
-    .offset(offset);
-  return { rows, total: await db.$count(webhookEndpoints, mine) };
+  const order = [desc(webhookEndpoints.created_at), desc(webhookEndpoints.id)];
+  return listRows(db, webhookEndpoints, { where: mine, order, paging });
 }
 
 /** So many endpoints of all organizations after one, with what their secrets are kept as. */
@@ -293,25 +320,52 @@ export async function findTold(db: Database, organization_id: string, event_ids:
   return rows.map(({ id }) => id);
 }
 
-export type DeliveryFilter = { where: SQL | undefined; limit: number; offset: number };
+/** What is asked for of deliveries, and the types of events that may be among them. */
+type DeliveryFilter = ListQuery<typeof operations.listDeliveries> & { readable: EventType[] | undefined };
+const codes: Record<NonNullable<DeliveryFilter["http_code_class"]>, [number, number]> = {
+  "2xx": [200, 299],
+  "3xx": [300, 399],
+  "4xx": [400, 499],
+  "5xx": [500, 599],
+};
 
-/** Attempts with the event each belongs to and the version that its endpoint speaks, newest first. */
-export async function findDeliveries(db: Database, { where, limit, offset }: DeliveryFilter) {
-  const rows = await db
-    .select({ delivery: webhookDeliveries, event: webhookEvents, api_version: webhookEndpoints.api_version })
-    .from(webhookDeliveries)
-    .innerJoin(webhookEvents, followKey(webhookDeliveries.webhook_event_id, webhookEvents))
-    .innerJoin(webhookEndpoints, followKey(webhookEvents.endpoint_id, webhookEndpoints))
-    .where(where)
-    .orderBy(desc(webhookDeliveries.created_at), desc(webhookDeliveries.id))
-    .limit(limit)
-    .offset(offset);
-  const [count] = await db
-    .select({ total: sql<number>`count(*)::int` })
-    .from(webhookDeliveries)
-    .innerJoin(webhookEvents, followKey(webhookDeliveries.webhook_event_id, webhookEvents))
-    .where(where);
-  return { rows, total: count?.total ?? 0 };
+/** Attempts with the event each belongs to and the version that its endpoint speaks, newest first, and how many there are. */
+export function listDeliveries(db: Database, organizations: readonly string[], filter: DeliveryFilter) {
+  const ofEvents = followKey(webhookDeliveries.webhook_event_id, webhookEvents);
+  const { query, event_type, readable, ...ofThemselves } = filter;
+  const own = matchFilters(ofThemselves, {
+    endpoint_id: matchAny(webhookDeliveries.endpoint_id),
+    start_timestamp: (at) => gte(webhookDeliveries.created_at, at),
+    end_timestamp: (at) => lte(webhookDeliveries.created_at, at),
+    succeeded: matchOne(webhookDeliveries.succeeded),
+    http_code_class: (name) =>
+      and(gte(webhookDeliveries.http_code, codes[name][0]), lte(webhookDeliveries.http_code, codes[name][1])),
+  });
+  const ofEvent = matchFilters(
+    { query, event_type, readable },
+    {
+      query: matchText(webhookEvents.payload),
+      event_type: matchAny(webhookEvents.type),
+      readable: matchAny(webhookEvents.type),
+    },
+  );
+  const where = and(matchOrganizations(webhookDeliveries.organization_id, organizations), own, ofEvent);
+  const page = () =>
+    db
+      .select({ delivery: webhookDeliveries, event: webhookEvents, api_version: webhookEndpoints.api_version })
+      .from(webhookDeliveries)
+      .innerJoin(webhookEvents, ofEvents)
+      .innerJoin(webhookEndpoints, followKey(webhookEvents.endpoint_id, webhookEndpoints))
+      .where(where)
+      .orderBy(desc(webhookDeliveries.created_at), desc(webhookDeliveries.id))
+      .limit(filter.limit)
+      .offset(computeOffset(filter));
+  const count = () =>
+    ofEvent
+      ? countRows(db.select(counted).from(webhookDeliveries).innerJoin(webhookEvents, ofEvents).where(where))
+      : db.$count(webhookDeliveries, where);
+  const asked = and(own, ofEvent);
+  return readPage(page, () => countMatching(db, organizations, "webhook_deliveries", asked, count));
 }
 
 /** Have the copies of an event say something else, and forget what receivers answered to them, who may have repeated it. */

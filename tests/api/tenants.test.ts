@@ -71,7 +71,12 @@ const unheld: Record<string, string> = {
 const triggered = new Set(["orders_precede", "orders_precede_paid"]);
 for (const table of ["orders", "subscriptions", "checkouts"])
   for (const trigger of [`${table}_tally`, `${table}_tally_changed`]) triggered.add(trigger);
-for (const table of ["orders", "subscriptions", "checkouts", "payments", "customers"])
+/** Lists that are counted by tallies. */
+const counted = [
+  ...["benefit_grants", "checkouts", "customers", "discounts", "license_keys", "orders", "payments", "products"],
+  ...["refunds", "subscriptions", "webhook_deliveries"],
+];
+for (const table of counted)
   for (const what of ["listed", "appeared", "disappeared", "unlisted"]) triggered.add(`${table}_${what}`);
 
 type Column = { name: string; type: string; required: boolean; defaulted: boolean };
