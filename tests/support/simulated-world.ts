@@ -61,7 +61,9 @@ export function seedServer(chance: Chance): () => void {
 }
 
 /** Something that goes on at a server: a request, or what is due. */
-type Task = { server: Mortal; parked: number; sent: number; isOver: boolean; isCut: boolean };
+type Task = { server: Mortal; parked: number; sent: number; lines: number; isOver: boolean; isCut: boolean };
+/** What is sent over one connection, of which the database has the first at a time. */
+type Line = { sent: number };
 type Entry = { task: Task; go(): void };
 type Query = Parameters<postgres.Sql["unsafe"]>;
 type Pending = Promise<unknown> & { values(): Promise<unknown> };
@@ -115,7 +117,7 @@ export function openSchedule(chance: Chance, databaseUrl: string) {
   }
 
   /** Wait until it is this statement's turn; answers how to say that it was answered. */
-  async function pass(server: Mortal): Promise<() => boolean> {
+  async function pass(server: Mortal, line: Line = { sent: 0 }): Promise<() => boolean> {
     if (server.isDead) return never;
     const task = context.getStore();
     if (!task || !tasks.includes(task)) return () => server.isDead;
@@ -124,21 +126,25 @@ export function openSchedule(chance: Chance, databaseUrl: string) {
     await new Promise<void>((go) => void waiting.push({ task, go }));
     task.parked -= 1;
     task.sent += 1;
+    if (line.sent === 0) task.lines += 1;
+    line.sent += 1;
     return () => {
       task.sent -= 1;
+      line.sent -= 1;
+      if (line.sent === 0) task.lines -= 1;
       if (server.left !== null && server.left <= 0 && server.hears && !server.isDead) cut(server);
       stir();
       return server.isDead;
     };
   }
   const through =
-    (server: Mortal, unsafe: Transaction["unsafe"]): Transaction["unsafe"] =>
+    (server: Mortal, unsafe: Transaction["unsafe"], line?: Line): Transaction["unsafe"] =>
     (...query) => {
       let asArrays = false;
       const ask = async () => {
         const run = () => (asArrays ? unsafe(...query).values() : unsafe(...query));
         if (byItself.test(query[0])) return server.isDead ? never : run();
-        const answered = await pass(server);
+        const answered = await pass(server, line);
         const outcome = await Promise.allSettled([run()]);
         if (answered()) return never;
         if (outcome[0].status === "rejected") throw outcome[0].reason;
@@ -152,9 +158,9 @@ export function openSchedule(chance: Chance, databaseUrl: string) {
         },
       });
     };
-  const within = (server: Mortal, { unsafe, savepoint }: Transaction): Transaction => ({
-    unsafe: through(server, unsafe),
-    savepoint: (work) => savepoint((inner) => work(within(server, inner))),
+  const within = (server: Mortal, { unsafe, savepoint }: Transaction, line: Line): Transaction => ({
+    unsafe: through(server, unsafe, line),
+    savepoint: (work) => savepoint((inner) => work(within(server, inner, line))),
   });
 
   /** Have all statements of a server pass here. */
@@ -167,7 +173,7 @@ export function openSchedule(chance: Chance, databaseUrl: string) {
         const outcome = await Promise.allSettled([
           begin(async (tx) => {
             if (answered()) return never;
-            const made = await work(within(server, tx));
+            const made = await work(within(server, tx, { sent: 0 }));
             // The commit is a step of its own: what was done may be lost before it, and be done though nobody hears of it.
             answered = await pass(server);
             return made;
@@ -180,11 +186,23 @@ export function openSchedule(chance: Chance, databaseUrl: string) {
     });
   }
 
+  /** At how many connections something is asked. */
+  const countLines = (): number => tasks.reduce((sum, task) => sum + (isOpen(task) ? task.lines : 0), 0);
+
   /** How many statements wait for others to end their transactions; one whose wait is over is none, also before it goes on. */
   async function countBlocked(): Promise<number> {
     const [row] = await control`select count(*)::int as count from pg_stat_activity
       where datname = current_database() and application_name like 'simulated_%' and cardinality(pg_blocking_pids(pid)) > 0`;
     return Number(row?.count);
+  }
+
+  /** What the connections of all servers are at, for whoever reads of a schedule that is stuck. */
+  async function describeConnections(): Promise<string[]> {
+    const rows = await control<{ text: string }[]>`
+      select concat_ws(' ', application_name, pid, state, wait_event_type, wait_event,
+        'behind ' || nullif(pg_blocking_pids(pid), '{}')::text, '| ' || left(query, 160)) as text
+      from pg_stat_activity where datname = current_database() and application_name like 'simulated_%' order by pid`;
+    return rows.map(({ text }) => text);
   }
 
   /** Wait until nothing goes on but what waits: for its turn, or for a lock that another has. */
@@ -197,15 +215,18 @@ export function openSchedule(chance: Chance, databaseUrl: string) {
       if (open.every(({ parked, sent }) => parked > 0 && sent === 0)) return;
       // What waits for what another is at in the same process, as events of use do, asks nothing of the database meanwhile.
       if (looks >= (open.every(({ parked, sent }) => parked + sent > 0) ? blocked_after : idle_after)) {
-        const sent = open.reduce((sum, task) => sum + task.sent, 0);
-        if ((await countBlocked()) === sent && open.some(({ parked }) => parked > 0)) {
+        const lines = countLines();
+        if ((await countBlocked()) === lines && open.some(({ parked }) => parked > 0)) {
           await turn();
-          if (sent === tasks.reduce((sum, task) => sum + (isOpen(task) ? task.sent : 0), 0)) return;
+          if (lines === countLines()) return;
         }
       }
       if (performance.now() - since > stuck_after_ms) {
         const states = open.map(({ server, parked, sent }) => `${server.name}: ${parked} wait, ${sent} are asked`);
-        throw new Error(`Nothing moves any more. Of what goes on, statements at ${states.join("; ")}.`);
+        const connections = await describeConnections();
+        throw new Error(
+          `Nothing moves any more. Of what goes on, statements at ${states.join("; ")}.\n${connections.join("\n")}`,
+        );
       }
       const timer = new AbortController();
       const look = sleep(look_ms, null, { signal: timer.signal }).catch(() => null);
@@ -230,7 +251,7 @@ export function openSchedule(chance: Chance, databaseUrl: string) {
       const results: (T | null)[] = works.map(() => null);
       const faults: unknown[] = [];
       tasks = works.map(({ server, work }, index) => {
-        const task: Task = { server, parked: 0, sent: 0, isOver: false, isCut: false };
+        const task: Task = { server, parked: 0, sent: 0, lines: 0, isOver: false, isCut: false };
         void context.run(task, async () => {
           try {
             results[index] = await work();
