@@ -42,6 +42,9 @@ const sentence = (...candidates: unknown[]): string =>
   candidates.find((candidate): candidate is string => typeof candidate === "string" && candidate !== "") ??
   "Something went wrong. Please try again.";
 
+/** What only asks and has no answer for so long is given up: it may be asked again, and who waits for it would wait for ever. */
+const answer_ms_max = 15_000;
+
 /** One call to the server that serves this page. Never throws: a refusal is a value, an unreachable server too. */
 export async function call<T>(
   method: "GET" | "POST" | "PATCH" | "DELETE",
@@ -49,9 +52,13 @@ export async function call<T>(
   body?: unknown,
   token?: string,
 ): Promise<Result<T>> {
+  const given_up = new AbortController();
+  // What changes something is waited for: nobody would know whether it came about.
+  const timer = method === "GET" ? setTimeout(() => given_up.abort(), answer_ms_max) : undefined;
   try {
     const response = await fetch(path, {
       method,
+      signal: given_up.signal,
       credentials: "include",
       headers: {
         accept: "application/json",
@@ -82,6 +89,8 @@ export async function call<T>(
   } catch {
     const detail = "The server cannot be reached. Check your connection and try again.";
     return { ok: false, failure: { status: 0, error: "", detail, faults: [] } };
+  } finally {
+    clearTimeout(timer);
   }
 }
 

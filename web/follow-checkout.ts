@@ -15,6 +15,7 @@ function follow(secret: string, heard: (checkout: Checkout, delivered: boolean) 
   let asking = false;
   let again = false;
   let timer: ReturnType<typeof setInterval> | undefined;
+  let retry: ReturnType<typeof setTimeout> | undefined;
 
   const ask = async (): Promise<void> => {
     if (asking) {
@@ -22,6 +23,7 @@ function follow(secret: string, heard: (checkout: Checkout, delivered: boolean) 
       return;
     }
     asking = true;
+    clearTimeout(retry);
     const answer = await checkouts.get(secret);
     asking = false;
     if (stopped) return;
@@ -29,6 +31,9 @@ function follow(secret: string, heard: (checkout: Checkout, delivered: boolean) 
     if (again) {
       again = false;
       void ask();
+    } else if (!answer.ok) {
+      // The stream may have nothing more to say.
+      retry = setTimeout(() => void ask(), pollDelayMs);
     }
   };
   const poll = (): void => {
@@ -54,6 +59,7 @@ function follow(secret: string, heard: (checkout: Checkout, delivered: boolean) 
   return () => {
     stopped = true;
     clearInterval(timer);
+    clearTimeout(retry);
     stream.close();
   };
 }

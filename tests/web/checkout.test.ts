@@ -168,6 +168,31 @@ describe("the checkout", () => {
     await thanks();
   });
 
+  test("an answer that never comes is given up, and the end of the purchase is asked for again", async () => {
+    fake.slow = true;
+    await page.clock.install();
+    const { url, client_secret } = fake.checkout();
+    await page.goto(url);
+    await fill();
+    await pay();
+    await page.getByText("Completing your purchase").waitFor();
+    const held: (() => void)[] = [];
+    let isHolding = true;
+    await page.route(`**/v1/checkouts/client/${client_secret}`, async (route) => {
+      if (isHolding) await new Promise<void>((done) => held.push(done));
+      else await route.continue();
+    });
+    fake.settle();
+    // What was said of it meanwhile has it ask once more; of the second there is nobody to say anything.
+    await expect.poll(() => held.length).toBe(1);
+    await page.clock.fastForward(15_000);
+    await expect.poll(() => held.length).toBe(2);
+    isHolding = false;
+    await page.clock.fastForward(15_000);
+    await page.clock.fastForward(2_000);
+    await thanks();
+  });
+
   test("a country that needs an address asks for it, and a discount and the amount change the total", async () => {
     const made = fake.checkout();
     await page.goto(made.url);
