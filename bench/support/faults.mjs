@@ -29,6 +29,8 @@ const outside = ["tests/scenarios/grants-outside.test.ts"];
 const team = ["tests/scenarios/tour-team.test.ts"];
 const people = ["tests/api/customer-members.test.ts"];
 const seating = ["tests/api/seats.test.ts"];
+const together = ["tests/scenarios/asked-together.test.ts"];
+const counting = ["tests/api/counted-lists.test.ts"];
 const killed = ["tests/scenarios/kept-cards-stripe-killed.test.ts"];
 
 // biome-ignore format: a table, one fault in a line
@@ -147,6 +149,22 @@ export const faults = {
     ["put-away", "server/catalog/changes.ts", "servedKinds[kind].update(tx, ctx, id, { is_archived: true } as never)", "Promise.resolve()", ...catalog],
     ["lock", "server/catalog/store.ts", "await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`catalog ${organization_id}`}, 0))`);", "", "tests/api/catalog-races.test.ts"],
     ["import-there", "server/catalog/service.ts", "if (!(await store.isThere(tx, organization_id, kind, id)))", "if (false)", ...catalog],
+  ],
+  lists: [
+    ["given-twice", "server/lib/pool.ts", "if (bundle.open === 0) {", "{", ...together],
+    ["never-given", "server/lib/pool.ts", "bundle.open -= 1;\n", "", ...together],
+    ["apart", "server/lib/pool.ts", "bundles.getStore() ??", "undefined ??", ...together],
+    ["kept-when-gone", "server/lib/pool.ts", "if (connection.isGone) discard(connection);", "", ...together],
+    ["page-as-total", "server/lib/page.ts", "  return { items, total };", "  return { items, total: items.length };", "tests/api/customers.test.ts"],
+    ["other-list", "server/products/store.ts", 'selectListed(db, "products"', 'selectListed(db, "orders"', ...counting],
+    ["search-uncounted", "server/lib/tallies.ts", "(asked ? count() : countListed(db, organizations, list))", "countListed(db, organizations, list)", ...counting],
+    ["counted-by-hand", "server/discounts/store.ts", 'countMatching(db, organizations, "discounts", asked, count)', "count()", ...counting],
+    ["deleted-listed", "server/migrations/0001_more_tallies.sql", 'WHEN (OLD.deleted_at IS NULL AND NEW.deleted_at IS NOT NULL)', "WHEN (false)", ...counting],
+    ["told-unlisted", "server/migrations/0001_more_tallies.sql", "WHEN (NOT OLD.is_announced AND NEW.is_announced)", "WHEN (false)", ...counting],
+    ["keys-forgotten", "server/migrations/0001_more_tallies.sql", "  UNION ALL SELECT organization_id, 'license_keys' FROM license_keys\n", "", ...counting],
+    ["snapshots-forgotten", "server/migrations/0001_more_tallies.sql", "OR (kind = 'discounts' AND deleted_at IS NULL)", "OR kind = 'discounts'", ...counting],
+    ["unreadable-listed", "server/webhooks/store.ts", "      readable: matchAny(webhookEvents.type),", "      readable: () => undefined,", "tests/api/webhooks.test.ts", "tests/api/webhook-endpoints.test.ts"],
+    ["any-subscription", "server/refunds/store.ts", ", inArray(orders.subscription_id, ids))", ")", "tests/api/refunds.test.ts"],
   ],
   simulator: [
     ["drop-event", "server/lib/unit-of-work.ts", "told.map((row) => ({ ...row,", "told.slice(noted.length > 4 && place === 0 ? 1 : 0).map((row) => ({ ...row,", ...simulator],

@@ -92,11 +92,14 @@ test("one that fails undoes nothing of the other, and the connection is good", a
   expect(await askTogether(() => [ask(sql`select 1 as a`), ask(sql`select 2 as a`)])).toEqual([[{ a: 1 }], [{ a: 2 }]]);
 });
 
-test("where the connection ends under both, both fail, and the next is asked over another", async () => {
-  const together = askTogether(() => [
-    ask(sql`select pg_terminate_backend(pg_backend_pid())`).catch(() => "gone"),
-    own().catch(() => "gone"),
-  ]);
-  expect(await together).toEqual(["gone", "gone"]);
-  for (let count = 0; count < 3; count += 1) expect(await own()).toHaveLength(1);
+test("where the connection ends under both, both fail, and the next is asked over another, however often", async () => {
+  // More of them than there is room for.
+  for (let count = 0; count < 3; count += 1) {
+    const together = askTogether(() => [
+      ask(sql`select pg_terminate_backend(pg_backend_pid())`).catch(() => "gone"),
+      own().catch(() => "gone"),
+    ]);
+    expect(await together).toEqual(["gone", "gone"]);
+  }
+  expect(await own()).toHaveLength(1);
 });
