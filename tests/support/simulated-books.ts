@@ -13,6 +13,7 @@ import { refunds } from "../../server/refunds/tables.ts";
 import type { SubscriptionRow } from "../../server/subscriptions/rules.ts";
 import { subscriptions } from "../../server/subscriptions/tables.ts";
 import { walkedWork } from "../../server/worker.ts";
+import { traceNamed } from "./simulated-trace.ts";
 import type { FarProcessor, SimulatedReceiver } from "./simulated-world.ts";
 
 type Row = Record<string, string>;
@@ -27,6 +28,8 @@ type Life = {
 };
 
 const hour_ms = 3_600_000;
+/** So many faults are shown of a day; one thing that is wrong is mostly seen by several. */
+const shown_max = 8;
 /** So often at least, what a receiver does not take is sent. */
 const attempts_least = 10;
 const ageless = (time: string | null | undefined): number => (time ? new Date(time).getTime() : Number.NaN);
@@ -479,7 +482,8 @@ export function openBooks(
       checkPeriods(all, living, now);
       await checkRest(all, living, now);
       await checkReceivers(all, living);
-      return [...faults];
+      if (faults.length === 0) return [];
+      return [...faults.slice(0, shown_max), (await traceNamed(db, organization_id, faults)).join("\n")];
     },
     /** How much there is by now, for the log. */
     async count(): Promise<string> {
