@@ -61,10 +61,10 @@ describe.each([
 
   it("is not used again when a test has changed a table", async () => {
     const first = await open();
-    await first.deps.db.execute(sql`alter table products rename to elsewhere`);
+    await first.deps.db.execute(sql`alter table meters rename to elsewhere`);
     await first.close();
     const second = await open();
-    expect(await rowsOf(second.deps.db, sql`select 1 from products`)).toEqual([]);
+    expect(await rowsOf(second.deps.db, sql`select 1 from meters`)).toEqual([]);
     await second.close();
   });
 
