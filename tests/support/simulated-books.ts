@@ -221,6 +221,8 @@ export function openBooks(
           () => `The subscription ${id} goes on at ${start} after a period until ${life.ends}.`,
         );
       }
+      // One that was paused goes on with a period of its own.
+      if (type === "subscription.resumed") life.cycles += 1;
       if (kind === "subscription") {
         life.period = String(data.current_period_start);
         life.ends = String(data.current_period_end);

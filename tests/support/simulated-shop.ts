@@ -73,11 +73,13 @@ export const cards = {
 /** What is changed of a subscription, and how often. */
 export const changes = {
   usual: {
-    ...{ product: 4, seats: 2, cancel: 2, uncancel: 2, revoke: 1, pause: 1, resume: 2, discount: 1, trial: 1 },
+    ...{ product: 4, seats: 2, cancel: 2, uncancel: 2, revoke: 1, pause: 3, resume: 1, discount: 1, trial: 1 },
     ...{ card: 4, withdraw: 1, period: 2 },
   },
   /** Of one whose payments fail: mostly it ends, or another card makes up for it. */
   unpaid: { revoke: 3, cancel: 2, uncancel: 1, card: 3, product: 1 },
+  /** Of one that stands still. */
+  paused: { resume: 5, revoke: 1, product: 1, seats: 1, card: 1, cancel: 1 },
   /** Of one whose card will be refused: what it is given back for less pays a part of what then is not paid. */
   frail: { product: 3, seats: 4, discount: 1, period: 1 },
 } satisfies Record<string, Record<string, number>>;

@@ -270,10 +270,11 @@ export async function simulate({
       const groups = {
         usual: living,
         unpaid: living.filter(({ status }) => status === "past_due"),
+        paused: living.filter(({ status }) => status === "paused"),
         frail: living.filter(({ customer }) => frail.has(String((customer as Body).email))),
       };
-      const share = (some: Body[]) => (some.length > 0 ? 2 : 0);
-      const group = chance.weigh({ usual: 4, unpaid: share(groups.unpaid), frail: share(groups.frail) });
+      const weights = Object.entries(groups).map(([name, some]) => [name, name === "usual" ? 4 : some.length && 2]);
+      const group = chance.weigh(Object.fromEntries(weights) as Record<keyof typeof groups, number>);
       const one = chance.pick(groups[group]);
       const proration_behavior = chance.pick(["invoice", "prorate", "next_period", "reset"]);
       const kind = chance.weigh<string>(changes[group]);
