@@ -173,7 +173,7 @@ export const faults = {
     ["skip-a-day", "server/subscriptions/plan.ts", "const start = row.current_period_end;", "const start = new Date(row.current_period_end.getTime() + 86_400_000);", ...simulator],
     ["renew-again", "server/subscriptions/plan.ts", "const start = row.current_period_end;", "const start = row.current_period_start;", ...simulator],
     ["due-unmoved", "server/subscriptions/billing.ts", "await store.updateSubscription(tx, aggregate.row, { due_at, reminder_due_at, ...wanted });", "await store.updateSubscription(tx, aggregate.row, { reminder_due_at, ...wanted });", stories("flows")],
-    ["retry-lost", "server/subscriptions/dunning.ts", "next_payment_attempt_at: isFinal || next > deadline ? deadline : next,", "next_payment_attempt_at: null,", ...simulator],
+    ["retry-lost", "server/subscriptions/dunning.ts", "next_payment_attempt_at: isFinal || next > deadline ? deadline : next }", "next_payment_attempt_at: null }", ...simulator],
     ["orders-left", "server/subscriptions/billing.ts", "if (ends) await withdrawAll(tx, ctx, after, waiting);", "", ...simulator],
     ["credit-lost", "server/orders/service.ts", "await moveBalance(tx, order, now, -1);", "", "tests/scenarios/subscriptions-unpaid.test.ts"],
     ["rounding", "shared/money.ts", "(2n * top + bottom)", "(2n * top)", ...simulator],

@@ -25,6 +25,8 @@ export type Facts = {
   card: PaymentMethodRow | undefined;
   /** Its orders that were charged in vain. */
   unpaid: readonly OrderRow[];
+  /** What was left to be paid as it ended. */
+  last: OrderRow | undefined;
   /** Where another card is left, and until when. */
   link: { url: string; until: Date };
 };
@@ -48,13 +50,13 @@ const cardOf = ({ card }: PaymentMethodRow): string => `${brandOf(card.brand)} â
 /** Whether what is to be told is still so (a payment that has come since is not missing any more). */
 function isSo(occasion: Occasion, { aggregate: { row }, ahead, unpaid }: Facts): boolean {
   if (occasion === "ended") return row.ended_at !== null;
+  if (occasion === "payment_failed") return unpaid.length > 0 && (row.status === "past_due" || row.ended_at !== null);
   if (row.ended_at !== null) return false;
   if (occasion === "canceled") return row.cancel_at_period_end;
   if (occasion === "uncanceled") return !row.cancel_at_period_end;
   if (occasion === "paused") return row.status === "paused";
   if (occasion === "resumed") return row.status !== "paused";
   if (occasion === "change_planned") return ahead.planned !== null;
-  if (occasion === "payment_failed") return row.status === "past_due" && unpaid.length > 0;
   // What is past due is asked for by mails of its own.
   if (occasion === "card_expiring" && row.status === "past_due") return false;
   if (occasion === "trial_ending" || occasion === "renewal_ahead" || occasion === "card_expiring")
@@ -95,13 +97,16 @@ const sayings: Partial<Record<Occasion, (facts: Facts, speech: Speech) => Said>>
   resumed: ({ aggregate: { product }, seller, ahead }, speech) => ({
     paragraphs: [speech.words.resumed(product.name, seller.name), sayAhead(ahead, speech)],
   }),
-  ended: ({ aggregate: { product, row }, seller }, { words }) => ({
-    paragraphs: [
-      words.ended(product.name, seller.name),
-      row.past_due_at === null ? null : words.was_unpaid,
-      words.no_charge,
-    ],
-  }),
+  ended: ({ aggregate: { product, row }, seller, last }, { words, money }) => {
+    const { due_amount } = last ? computeTotals(last) : { due_amount: 0 };
+    return {
+      paragraphs: [
+        words.ended(product.name, seller.name),
+        row.past_due_at === null ? null : words.was_unpaid,
+        due_amount > 0 ? words.last_charge(money(due_amount, row.currency)) : words.no_charge,
+      ],
+    };
+  },
   trial_ending: ({ aggregate: { product, row }, seller, ahead, card }, { words, day, money }) => ({
     paragraphs: [
       words.trial(product.name, seller.name, day(row.current_period_end)),
@@ -128,14 +133,10 @@ const sayings: Partial<Record<Occasion, (facts: Facts, speech: Speech) => Said>>
     const last = moment(computeDeadline(row.past_due_at ?? row.current_period_start));
     const [next] = retries;
     const again = next ? words.next_try(moment(next.next_payment_attempt_at), last) : words.last_try(last);
-    return {
-      paragraphs: [
-        words.failed(seller.name, amount, product.name, card ? cardOf(card) : null),
-        row.cancel_at_period_end ? words.ends(day(row.current_period_end)) : again,
-        words.leave_and_pay,
-      ],
-      leaves: true,
-    };
+    const goesOn = [row.cancel_at_period_end ? words.ends(day(row.current_period_end)) : again, words.leave_and_pay];
+    const rest = row.ended_at === null ? goesOn : [words.no_more_tries, words.pay_last];
+    const failed = words.failed(seller.name, amount, product.name, card ? cardOf(card) : null);
+    return { paragraphs: [failed, ...rest], leaves: true };
   },
   card_expiring: ({ aggregate: { product }, seller, card }, { words }) => {
     if (!card) return { paragraphs: [] };
@@ -169,7 +170,7 @@ export function writeLifeMail(occasion: Occasion, facts: Facts): Mail | null {
     ...speech.letter,
     subject: words.subjects[occasion](product.name, day(row.current_period_end)),
     paragraphs: [first, ...more],
-    ...(leaves ? { action: { label: words.leave_card, url: leaves.url } } : {}),
+    ...(leaves ? { action: { label: row.ended_at === null ? words.leave_card : words.pay, url: leaves.url } } : {}),
     ...(note ? { note } : {}),
   };
 }

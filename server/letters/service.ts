@@ -17,6 +17,7 @@ import { forecast } from "../subscriptions/forecast.ts";
 import type { SubscriptionAggregate } from "../subscriptions/rules.ts";
 import {
   findCard,
+  findLast,
   findLiving,
   findSubscription,
   findUnpaid,
@@ -110,6 +111,7 @@ async function writeMail(tx: Tx, deps: Deps, occasion: Occasion, aggregate: Subs
     ahead: await lookAhead(tx, deps, seller, aggregate),
     card,
     unpaid: await findUnpaid(tx, aggregate.row),
+    last: aggregate.row.ended_at === null ? undefined : await findLast(tx, aggregate.row),
     link: linkCard(
       deps.config,
       aggregate.row,

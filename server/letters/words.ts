@@ -43,6 +43,8 @@ const english = {
   resumed: (product: string, seller: string) => `Your subscription to ${product} from ${seller} is no longer paused.`,
   ended: (product: string, seller: string) => `Your subscription to ${product} from ${seller} has ended.`,
   no_charge: "Nothing more is charged.",
+  last_charge: (amount: string) =>
+    `${amount} is charged for what you had used and not paid yet. After that nothing more is charged.`,
   was_unpaid: "It ended because a payment was missing. That payment is not asked for any more.",
   runs: (day: string) => `It runs until ${day}.`,
   renews: (day: string, amount: string) => `It runs until ${day} and is then renewed for ${amount}.`,
@@ -63,6 +65,9 @@ const english = {
   last_try: (last: string) => `It is tried for the last time by ${last}. After that your subscription ends.`,
   leave_card: "Leave another card",
   leave_and_pay: "Leave another card, and it is charged at once.",
+  no_more_tries: "Your subscription has ended, and it is not tried again by itself.",
+  pay_last: "You can pay it with any card.",
+  pay: "Pay now",
   expiring: (card: string, month: string, product: string, seller: string) =>
     `Your card ${card} expires at the end of ${month}. It pays for your subscription to ${product} from ${seller}.`,
   leave_in_time: "Leave another card, so that your subscription goes on.",
@@ -114,6 +119,8 @@ const german: LetterWords = {
   resumed: (product, seller) => `Ihr Abonnement von ${product} bei ${seller} pausiert nicht mehr.`,
   ended: (product, seller) => `Ihr Abonnement von ${product} bei ${seller} ist beendet.`,
   no_charge: "Es wird nichts mehr abgebucht.",
+  last_charge: (amount) =>
+    `${amount} werden für das abgebucht, was Sie genutzt und noch nicht bezahlt hatten. Danach wird nichts mehr abgebucht.`,
   was_unpaid: "Es endete, weil eine Zahlung fehlte. Diese Zahlung wird nicht mehr verlangt.",
   runs: (day) => `Es läuft bis ${day}.`,
   renews: (day, amount) => `Es läuft bis ${day} und verlängert sich dann für ${amount}.`,
@@ -133,6 +140,9 @@ const german: LetterWords = {
   last_try: (last) => `Es wird bis ${last} ein letztes Mal versucht. Danach endet Ihr Abonnement.`,
   leave_card: "Andere Karte hinterlegen",
   leave_and_pay: "Hinterlegen Sie eine andere Karte; sie wird gleich belastet.",
+  no_more_tries: "Ihr Abonnement ist beendet, und es wird nicht von selbst noch einmal versucht.",
+  pay_last: "Sie können mit jeder Karte bezahlen.",
+  pay: "Jetzt bezahlen",
   expiring: (card, month, product, seller) =>
     `Ihre Karte ${card} läuft Ende ${month} ab. Mit ihr bezahlen Sie Ihr Abonnement von ${product} bei ${seller}.`,
   leave_in_time: "Hinterlegen Sie eine andere Karte, damit Ihr Abonnement weiterläuft.",
@@ -183,6 +193,8 @@ const french: LetterWords = {
   resumed: (product, seller) => `Votre abonnement à ${product} chez ${seller} n’est plus en pause.`,
   ended: (product, seller) => `Votre abonnement à ${product} chez ${seller} a pris fin.`,
   no_charge: "Rien de plus ne sera débité.",
+  last_charge: (amount) =>
+    `${amount} sont débités pour ce que vous aviez utilisé et pas encore payé. Ensuite, rien de plus ne sera débité.`,
   was_unpaid: "Il a pris fin parce qu’un paiement manquait. Ce paiement ne vous est plus demandé.",
   runs: (day) => `Il court jusqu’au ${day}.`,
   renews: (day, amount) => `Il court jusqu’au ${day} et sera alors renouvelé pour ${amount}.`,
@@ -203,6 +215,9 @@ const french: LetterWords = {
   last_try: (last) => `La dernière tentative aura lieu avant le ${last}. Ensuite, votre abonnement prendra fin.`,
   leave_card: "Laisser une autre carte",
   leave_and_pay: "Laissez une autre carte ; elle sera débitée aussitôt.",
+  no_more_tries: "Votre abonnement a pris fin, et aucune nouvelle tentative n’aura lieu d’elle-même.",
+  pay_last: "Vous pouvez payer avec n’importe quelle carte.",
+  pay: "Payer maintenant",
   expiring: (card, month, product, seller) =>
     `Votre carte ${card} expire fin ${month}. Elle paie votre abonnement à ${product} chez ${seller}.`,
   leave_in_time: "Laissez une autre carte pour que votre abonnement continue.",

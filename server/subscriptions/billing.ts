@@ -186,8 +186,6 @@ export async function noteFailure(
   const now = ctx.clock.now();
   const { row } = aggregate;
   const { order } = whole;
-  // Who has gone is not charged again (SUB-54).
-  if (row.ended_at !== null) return noteAttempt(tx, ctx, whole, { next_payment_attempt_at: null });
   const failure = planFailure(row, order, reason, now);
   if (failure.is_over) {
     await endUnpaid(tx, ctx, aggregate);
@@ -195,7 +193,7 @@ export async function noteFailure(
   }
   const { failed_payments, next_payment_attempt_at } = failure;
   const isCounted = failed_payments > order.failed_payments;
-  const isFirst = isCounted && row.past_due_at === null && !isOfUse(order);
+  const isFirst = isCounted && row.past_due_at === null && row.ended_at === null && !isOfUse(order);
   const status = row.status === "active" || row.status === "trialing" ? ("past_due" as const) : row.status;
   const others = aggregate.retries.filter((retry) => retry.order_id !== order.id);
   const retries: Retry[] = next_payment_attempt_at

@@ -105,26 +105,19 @@ async function findSetupChallenge({ processor }: Ctx, setup: SetupRow | undefine
 
 async function describeLink({ ctx, seller, aggregate, expiring }: Omit<Opened, "key">): Promise<CardLink> {
   const { row, product, customer, retries } = aggregate;
-  const unpaid = row.ended_at === null ? await store.findUnpaid(ctx.db, row) : [];
+  const unpaid = await store.findUnpaid(ctx.db, row);
   const payment = await findAttempt(ctx.db, unpaid);
+  const last = row.ended_at === null ? undefined : await store.findLast(ctx.db, row);
   const card = await store.findCard(ctx.db, ctx, aggregate);
   const { name, email, website, avatar_url, branding } = serializeCheckoutOrganization(seller);
   const isKept = unpaid.length === 0 && isExpiring(aggregate, card, expiring);
   const setup = isKept ? await findStanding(ctx.db, row) : undefined;
-  const status =
-    row.ended_at !== null
-      ? "ended"
-      : unpaid.length > 0
-        ? payment
-          ? "paying"
-          : "open"
-        : isKept
-          ? setup
-            ? "keeping"
-            : "expiring"
-          : "paid";
+  const isLastPaid = last?.status === "paid" && last.failed_payments > 0;
+  const calm = row.ended_at !== null && !isLastPaid ? "ended" : "paid";
+  const kept = setup ? "keeping" : "expiring";
   return {
-    status,
+    status: unpaid.length > 0 ? (payment ? "paying" : "open") : isKept ? kept : calm,
+    ended_at: row.ended_at,
     product_name: product.name,
     organization: {
       name,
@@ -152,20 +145,22 @@ const cardShown = ({ brand, last4, exp_month, exp_year }: PaymentMethodRow["card
 });
 
 /**
- * Pay the first of what is unpaid with a card that its owner has just entered, which is kept with it: asked by their bank, they
- * are there to answer. What else is unpaid is charged to the same card as soon as it is there.
+ * Pay the first of what is unpaid with a card that its owner has just entered, which is kept where it goes on: asked by their bank,
+ * they are there to answer. What else is unpaid is charged to the same card as soon as it is there.
  */
 async function payByLink(opened: Opened, confirmation_token_id: string): Promise<CardLink> {
   const { ctx, key, seller } = opened;
   if (!isReadyForPayment(seller)) throw new ApiError("NotPermitted", "This organization cannot take payments now.");
   const { payment, description } = await transact(ctx, async (tx) => {
     const found = await store.lockWithOrders(tx, key.organization_id, key.id);
-    const [first] = found && found.row.ended_at === null ? await store.findUnpaid(tx, key) : [];
+    const [first] = found ? await store.findUnpaid(tx, key) : [];
     const whole = first && (await lockOrder(tx, key.organization_id, first.id));
     if (whole?.order.status !== "pending")
       throw new ApiError("ResourceUnavailable", "Nothing is missing any more. Nothing was charged.");
     const trigger = "retry_payment_method_update" as const;
-    const payer = { email: whole.customer.email ?? "", confirmation_token_id, keep: true, trigger };
+    // What has ended needs no card any more.
+    const keep = found?.row.ended_at === null;
+    const payer = { email: whole.customer.email ?? "", confirmation_token_id, keep, trigger };
     return { payment: await startPayment(tx, ctx, whole.order, payer), description: whole.order.description };
   });
   const { status, message } = await chargePayment(ctx, payment, description);

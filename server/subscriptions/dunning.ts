@@ -60,32 +60,34 @@ export const isOfUse = ({ billing_reason }: Pick<OrderRow, "billing_reason">): b
   billing_reason === "subscription_meter_cycle";
 
 /**
- * Decide about a failed payment of an order of which `failed_payments` have failed before (SUB-49 to SUB-55). Who is leaving is
- * asked for it once: what was under way as they left, and failed, is not tried again (SUB-54).
+ * Decide about a failed payment of an order of which `failed_payments` have failed before (SUB-49 to SUB-55). Who is leaving or has
+ * gone is asked for it once: what was under way as they left, or was left to be paid then, and failed, is not tried again (SUB-54).
  */
 export function planFailure(
-  { past_due_at, cancel_at_period_end }: Pick<SubscriptionRow, "past_due_at" | "cancel_at_period_end">,
+  {
+    past_due_at,
+    cancel_at_period_end,
+    ended_at,
+  }: Pick<SubscriptionRow, "past_due_at" | "cancel_at_period_end" | "ended_at">,
   order: Pick<OrderRow, "billing_reason" | "failed_payments">,
   reason: string | null,
   now: Date,
 ): Failure {
   const { failed_payments } = order;
   if (isUnasked(reason)) {
-    const isOnce = cancel_at_period_end && failed_payments > 0;
+    const isOnce = (cancel_at_period_end || ended_at !== null) && failed_payments > 0;
     const next_payment_attempt_at = isOnce ? null : new Date(now.getTime() + unasked_pause_ms);
     return { is_over: false, failed_payments, next_payment_attempt_at };
   }
+  const counted = { is_over: false, failed_payments: failed_payments + 1 } as const;
+  const left = { ...counted, next_payment_attempt_at: null };
+  if (ended_at !== null) return left;
   const deadline = computeDeadline(past_due_at ?? now);
   const days = retry_days[failed_payments];
   if (now >= deadline || days === undefined)
     return isOfUse(order) ? { is_over: false, failed_payments, next_payment_attempt_at: null } : { is_over: true };
-  if (cancel_at_period_end)
-    return { is_over: false, failed_payments: failed_payments + 1, next_payment_attempt_at: null };
+  if (cancel_at_period_end) return left;
   const next = new Date(now.getTime() + days * day_ms);
   const isFinal = reason !== null && final_reasons.has(reason);
-  return {
-    is_over: false,
-    failed_payments: failed_payments + 1,
-    next_payment_attempt_at: isFinal || next > deadline ? deadline : next,
-  };
+  return { ...counted, next_payment_attempt_at: isFinal || next > deadline ? deadline : next };
 }

@@ -159,6 +159,17 @@ export const findUnpaid = (db: Database, { organization_id, id }: RowKey): Promi
     )
     .orderBy(orders.id);
 
+/** The order of what was left to be paid as a subscription ended; undefined where nothing was. */
+export async function findLast(db: Database, { organization_id, id }: RowKey): Promise<OrderRow | undefined> {
+  const [row] = await db
+    .select()
+    .from(orders)
+    .where(
+      and(eq(orders.organization_id, organization_id), eq(orders.subscription_id, id), eq(orders.occasion, "ended")),
+    );
+  return row;
+}
+
 /** Whether another order of a subscription was charged in vain, and waits. */
 export async function hasFailing(db: Database, { organization_id, id }: RowKey, order_id: string): Promise<boolean> {
   const [row] = await db

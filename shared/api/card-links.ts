@@ -5,9 +5,11 @@ import { anyone, instant, type Resource } from "../contract.ts";
 export const CardLink = z.object({
   /**
    * Whether a card is waited for or the payment is under way; whether another card is waited for in place of one that expires,
-   * or is being kept; nothing is missing any more; or the subscription has ended.
+   * or is being kept; nothing is missing any more; or the subscription has ended, and nothing of it is missing.
    */
   status: z.enum(["open", "paying", "expiring", "keeping", "paid", "ended"]),
+  /** When the subscription ended; null while it goes on. */
+  ended_at: instant.nullable(),
   product_name: z.string(),
   organization: z.object({
     name: z.string(),

@@ -81,6 +81,7 @@ describe("the link", () => {
       200,
       {
         status: "open",
+        ended_at: null,
         product_name: "News",
         organization: { name: expect.any(String), email: null, website: null, logo_url: null, accent_color: null },
         currency: "usd",

@@ -154,7 +154,7 @@ test.each([
 ])("SUB-51: behind since %s, after %i failures, one on %s is followed by a try on %s", (since, failed, now, next) => {
   const order = { billing_reason: "subscription_cycle" as const, failed_payments: failed };
   const failure = planFailure(
-    { past_due_at: since ? new Date(since) : null, cancel_at_period_end: false },
+    { past_due_at: since ? new Date(since) : null, cancel_at_period_end: false, ended_at: null },
     order,
     "card_declined",
     new Date(now),

@@ -382,13 +382,16 @@ export function openBooks(
           order.next_payment_attempt_at === null,
         () => `The order ${order.id} is charged again, and its owner is leaving.`,
       );
+      // What was left as it ended is charged once; where that failed, its customer may pay it.
+      const isLast = order.occasion === "ended" && (order.failed_payments > 0 || tried.has(order.id));
       note(
-        row !== undefined && row.ended_at === null,
+        row !== undefined && (row.ended_at === null || isLast),
         () => `The order ${order.id} waits for money, and its subscription has ended.`,
       );
       note(
         now.getTime() - order.created_at.getTime() < 24 * 23 * hour_ms ||
           row?.status === "paused" ||
+          isLast ||
           // Who is leaving is not charged again, and ends with the period.
           row?.cancel_at_period_end === true,
         () =>

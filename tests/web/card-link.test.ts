@@ -115,6 +115,38 @@ test("a bank that asks: declined it can be tried again, approved it is paid; in 
   expect((await shop.get(id)).status).toBe("active");
 });
 
+test("what was left as a subscription ended is paid by the link, this once; read by everybody", async () => {
+  const shop = await openShop(floe, "2027-06-01");
+  const buyer = { customer_billing_address: { country: "ES" } };
+  const id = await shop.subscribes(await shop.sells("Field Guide to Ice", 1000), { buyer });
+  await shop.set("2027-06-16");
+  const more = await shop.sells("Atlas of Ice", 3000);
+  expect(await shop.changes(id, { product_id: more, proration_behavior: "prorate" })).toBe("done");
+  const { customer } = await shop.get(id);
+  expect(await shop.changes(id, { payment_method_id: await shop.leaves(customer.id, cards.failing) })).toBe("done");
+  expect(await shop.changes(id, { revoke: true })).toBe("done");
+  await shop.on("2027-06-16");
+  const link = await linkTo(floe, customer.email ?? "", "/card/");
+  await page.setViewportSize({ width: 320, height: 640 });
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    await page.goto(link);
+    await page.getByLabel("Card number").waitFor();
+    await page.getByText("The subscription has ended. It is not tried again by itself.").waitFor();
+    await page.getByText("The card is charged this once, and not kept.").waitFor();
+    expect(await seriousFaults(page)).toEqual([]);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320);
+    await picture(`card-last-${colorScheme}`);
+  }
+  expect(await page.title()).toContain("Pay what is left");
+  await type("5555555555554444");
+  await page.getByRole("heading", { name: "Everything is paid" }).waitFor();
+  await page.getByText("There is nothing more to do here.").waitFor();
+  expect(await page.getByText("From now on").count()).toBe(0);
+  await picture("card-last-paid");
+  expect((await shop.orders(id)).at(-1)).toBe("2027-06-16 cycle 1000 paid");
+});
+
 test("a card that expires is replaced by the link of its mail, for nothing now; read by everybody; a link that is too old says so", async () => {
   const shop = await openShop(floe, "2027-01-04");
   const product = await shop.sells("Field Guide to Ice", 1900);

@@ -23,9 +23,13 @@ const StripeCard = lazy(() => import("../parts/StripeCard.tsx"));
 const poll_ms = 2000;
 
 const useWords = () => getCardWords(useSpeech().locale);
+type Words = ReturnType<typeof getCardWords>;
 
 /** Whether nothing is charged now: another card is to be charged from the next payment on. */
 const isKeeping = ({ status }: CardLink): boolean => status === "expiring" || status === "keeping";
+
+const titleOf = (link: CardLink, words: Words): string =>
+  isKeeping(link) ? words.keep_title : link.ended_at ? words.title_last : words.title;
 
 /** A moment by the reader's own time of day. */
 const useMoment = () => {
@@ -54,7 +58,7 @@ function Unpaid({ link }: { link: CardLink }) {
   const isTest = !publishable_key || publishable_key.startsWith("pk_test_");
   const isOpen = link.status === "open" || link.status === "paying";
   return (
-    <section className="water" aria-label={isKeeping(link) ? words.keep_title : words.title}>
+    <section className="water" aria-label={titleOf(link, words)}>
       <p className="seller">
         {organization.logo_url ? (
           <img src={organization.logo_url} alt="" />
@@ -84,6 +88,7 @@ function Unpaid({ link }: { link: CardLink }) {
             <p className="later">{card ? words.refused(formatCard(card)) : words.no_card}</p>
             {next && <p className="later">{words.next_try(moment(next))}</p>}
             {last && <p className="later">{words.last_try(moment(last))}</p>}
+            {link.ended_at && <p className="later">{words.is_over}</p>}
           </>
         )}
       </div>
@@ -150,15 +155,20 @@ function Form({ link, token, take }: { link: CardLink; token: string; take: (lin
     void pay().finally(() => setBusy(false));
   };
   const collected = {
-    ...{ is_payment_required: !isKeeping(link), is_payment_setup_required: true, total_amount: due_amount, currency },
+    ...{
+      is_payment_required: !isKeeping(link),
+      is_payment_setup_required: !link.ended_at,
+      total_amount: due_amount,
+      currency,
+    },
     organization,
   };
   return (
     <form ref={form} noValidate onSubmit={submit} aria-busy={busy}>
       <section>
-        <h2>{isKeeping(link) ? words.keep_title : words.title}</h2>
+        <h2>{titleOf(link, words)}</h2>
         <div className="fields">
-          <p className="soft">{isKeeping(link) ? words.keep_how : words.how}</p>
+          <p className="soft">{isKeeping(link) ? words.keep_how : link.ended_at ? words.how_last : words.how}</p>
           {publishable_key ? (
             <Suspense fallback={<GhostLine width="100%" height="16rem" />}>
               <StripeCard
@@ -217,7 +227,8 @@ function Standing({ link, wasKept }: { link: CardLink; wasKept: boolean }) {
       <h2 ref={heading} tabIndex={-1}>
         {said}
       </h2>
-      {status === "paid" && card && <p className="soft">{words.paid_by(formatCard(card))}</p>}
+      {status === "paid" && link.ended_at && <p className="soft">{words.paid_last}</p>}
+      {status === "paid" && !link.ended_at && card && <p className="soft">{words.paid_by(formatCard(card))}</p>}
       {status === "ended" && <p className="soft">{words.no_charge}</p>}
       {organization.email && (status === "paid" || status === "ended") && (
         <p>
@@ -238,7 +249,7 @@ function Page({ link, token, take }: { link: CardLink; token: string; take: (lin
   // A link to replace a card says so also once that is done.
   const [wasKept] = useState(isKeeping(link));
   const waits = status === "open" || status === "expiring";
-  useTitle(`${wasKept ? words.keep_title : words.title} · ${link.organization.name}`);
+  useTitle(`${wasKept ? words.keep_title : titleOf(link, words)} · ${link.organization.name}`);
 
   useEffect(() => {
     if (!asked || !publishable_key) return;
