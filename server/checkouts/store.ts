@@ -9,6 +9,7 @@ import { forgetIfNamed, isOneOf, keepRegion } from "../lib/forget.ts";
 import {
   computeOffset,
   type ListQuery,
+  limitPage,
   loadByOrganization,
   matchAny,
   matchFilters,
@@ -92,7 +93,7 @@ export async function listCheckouts(db: Database, organizations: readonly string
       .from(checkouts)
       .where(where)
       .orderBy(...orderBy(filter.sorting, sortable, checkouts.id))
-      .limit(filter.limit)
+      .limit(limitPage(filter, asked))
       .offset(computeOffset(filter));
   const count = () => db.$count(checkouts, where);
   const { items, total } = await readPage(page, () => countMatching(db, organizations, "checkouts", asked, count));

@@ -8,6 +8,7 @@ import {
   buildPattern,
   computeOffset,
   type ListQuery,
+  limitPage,
   matchFilters,
   matchMetadata,
   matchOrganizations,
@@ -62,7 +63,7 @@ export async function listCustomers(db: Database, organizations: readonly string
       .where(where)
       // An address is one customer's: sorting one row would only talk the planner out of the unique index.
       .orderBy(...(filter.email === undefined ? orderBy(filter.sorting, sortable, customers.id) : []))
-      .limit(filter.limit)
+      .limit(limitPage(filter, asked))
       .offset(computeOffset(filter));
   const count = () => db.$count(customers, where);
   return readPage(page, () => countMatching(db, organizations, "customers", asked, count));

@@ -5,6 +5,7 @@ import type { Database, Tx } from "../lib/context.ts";
 import {
   computeOffset,
   type ListQuery,
+  limitPage,
   matchFilters,
   matchOrganizations,
   matchText,
@@ -56,7 +57,7 @@ export async function listDiscounts(db: Database, organizations: readonly string
     .from(discounts)
     .where(where)
     .orderBy(...order)
-    .limit(filter.limit)
+    .limit(limitPage(filter, asked))
     .offset(computeOffset(filter));
   const page = (): PromiseLike<LimitedDiscount[]> =>
     db

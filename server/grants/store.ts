@@ -12,6 +12,7 @@ import { gatherCalls } from "../lib/gather.ts";
 import {
   computeOffset,
   type ListQuery,
+  limitPage,
   matchAny,
   matchFilters,
   matchOne,
@@ -240,7 +241,7 @@ export async function listGrants(
     selectGrants(db)
       .where(where)
       .orderBy(...orderBy(filter.sorting, sortable, benefitGrants.id))
-      .limit(filter.limit)
+      .limit(limitPage(filter, asked))
       .offset(computeOffset(filter));
   const count = () => db.$count(benefitGrants, where);
   return readPage(page, () => countMatching(db, organizations, "benefit_grants", asked, count));

@@ -141,12 +141,23 @@ export async function updateRows<T extends OwnedTable>(
 export const followKey = (column: AnyPgColumn, to: OwnedTable): SQL | undefined =>
   and(eq(to.organization_id, organizationOf(column)), eq(to.id, column));
 
+/** The columns of each table that are dates: they are looked for once, as pages have many rows inside of rows. */
+const dated = new WeakMap<PgTable, string[]>();
+function listDates(table: PgTable): string[] {
+  const known = dated.get(table);
+  if (known) return known;
+  const columns = Object.entries(getTableColumns(table));
+  const names = columns.flatMap(([name, { dataType }]) => (dataType === "date" ? [name] : []));
+  dated.set(table, names);
+  return names;
+}
+
 /** A row that came inside another as JSON, with its dates read. */
 export function readRow<T extends PgTable>(table: T, json: object): T["$inferSelect"] {
   const row: Record<string, unknown> = { ...json };
-  for (const [key, column] of Object.entries(getTableColumns(table))) {
-    const value = row[key];
-    if (column.dataType === "date" && typeof value === "string") row[key] = new Date(value);
+  for (const name of listDates(table)) {
+    const value = row[name];
+    if (typeof value === "string") row[name] = new Date(value);
   }
   return row as T["$inferSelect"];
 }

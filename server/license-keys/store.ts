@@ -8,6 +8,7 @@ import type { Database, Tx } from "../lib/context.ts";
 import {
   computeOffset,
   type ListQuery,
+  limitPage,
   matchAny,
   matchFilters,
   matchOne,
@@ -59,7 +60,7 @@ export async function listKeys(
   const page = () =>
     findKeys(db, where)
       .orderBy(...orderBy(["-created_at"], { created_at: licenseKeys.created_at }, licenseKeys.id))
-      .limit(filter.limit)
+      .limit(limitPage(filter, asked))
       .offset(computeOffset(filter));
   const count = () => db.$count(licenseKeys, where);
   return readPage(page, () => countMatching(db, organizations, "license_keys", asked, count));

@@ -13,6 +13,7 @@ import { readSqlState } from "../lib/loggable.ts";
 import {
   computeOffset,
   type ListQuery,
+  limitPage,
   matchAny,
   matchFilters,
   matchMetadata,
@@ -140,7 +141,7 @@ export async function listOrders(db: Database, organizations: readonly string[],
           sql`${orders.id} in ${selectByName(organizations, where, key, filter)}`,
         ),
       )
-    : select(db).where(where).limit(filter.limit).offset(computeOffset(filter));
+    : select(db).where(where).limit(limitPage(filter, asked)).offset(computeOffset(filter));
   const count = () => db.$count(orders, where);
   return readPage<OrderAggregate>(
     () => page.orderBy(...order),

@@ -9,6 +9,7 @@ import { gatherCalls } from "../lib/gather.ts";
 import {
   computeOffset,
   type ListQuery,
+  limitPage,
   listRows,
   matchAny,
   matchFilters,
@@ -65,7 +66,7 @@ export async function listPayments(db: Database, organizations: readonly string[
       .innerJoin(orders, ofOrder)
       .where(where)
       .orderBy(...orderBy(filter.sorting, sortable, payments.id))
-      .limit(filter.limit)
+      .limit(limitPage(filter, asked))
       .offset(computeOffset(filter));
   const count = () => db.$count(payments, where);
   return readPage(page, () => countMatching(db, organizations, "payments", asked, count));

@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, inArray, isNull, type Placeholder, type SQL, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, inArray, isNull, type SQL, sql } from "drizzle-orm";
 import type { products as operations } from "../../shared/api/products.ts";
 import type { BenefitRow } from "../benefits/rules.ts";
 import { benefits } from "../benefits/tables.ts";
@@ -8,7 +8,9 @@ import { files } from "../files/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import {
   computeOffset,
+  countRows,
   type ListQuery,
+  limitPage,
   matchAny,
   matchFilters,
   matchMetadata,
@@ -18,8 +20,8 @@ import {
   matchText,
   orderBy,
   readPage,
+  usual_limits,
 } from "../lib/page.ts";
-import { askTogether } from "../lib/pool.ts";
 import { followKey, matchKey, type RowKey, readRow, readRows } from "../lib/rows.ts";
 import { makeOnce } from "../lib/statements.ts";
 import { countMatching, selectListed } from "../lib/tallies.ts";
@@ -85,14 +87,7 @@ const sortable = {
 };
 
 /** One page. Which products are on it is found first, so that nothing is loaded with those before it. */
-function pageAt(
-  db: Database,
-  ofThem: SQL,
-  where: SQL | undefined,
-  sorting: Sorting,
-  limit: number | Placeholder,
-  offset: number | Placeholder,
-) {
+function pageAt(db: Database, ofThem: SQL, where: SQL | undefined, sorting: Sorting, limit: number, offset: number) {
   const order = orderBy(sorting, sortable, products.id);
   const ids = db
     .select({ id: products.id })
@@ -110,19 +105,19 @@ function pageAt(
 
 const owner = sql.placeholder("organization_id");
 const whole = eq(products.organization_id, owner);
-const prepareWhole = (db: Database, sorting: Sorting) => ({
-  page: pageAt(db, whole, whole, sorting, sql.placeholder("limit"), sql.placeholder("offset")).prepare(
-    `products_page_${sorting.join("_")}`,
+const prepareWhole = (db: Database, sorting: Sorting, limit: number) => ({
+  page: pageAt(db, whole, whole, sorting, limitPage({ limit }, undefined), 0).prepare(
+    `products_page_${sorting}_${limit}`,
   ),
   total: selectListed(db, "products", (column) => eq(column, owner)).prepare("products_total"),
 });
-/** The unfiltered list is asked for most, so its statements are made once for each order of one key. */
+/** The first page of all is asked for most, so its statements are made once for each order of one key and each usual length. */
 const statements = makeOnce(() => new Map<string, ReturnType<typeof prepareWhole>>());
 
-function wholeList(db: Database, sorting: Sorting): ReturnType<typeof prepareWhole> {
+function wholeList(db: Database, { sorting, limit }: Filter): ReturnType<typeof prepareWhole> {
   const made = statements(db);
-  const key = sorting.join();
-  const known = made.get(key) ?? prepareWhole(db, sorting);
+  const key = `${sorting} ${limit}`;
+  const known = made.get(key) ?? prepareWhole(db, sorting, limit);
   made.set(key, known);
   return known;
 }
@@ -133,18 +128,16 @@ export async function listProducts(
   organizations: readonly string[],
   filter: Filter,
 ): Promise<{ items: PricedProduct[]; total: number }> {
-  const { page: _, limit, sorting, ...filters } = filter;
-  const offset = computeOffset(filter);
+  const { page: number, limit, sorting, ...filters } = filter;
   const [organization_id, ...others] = organizations;
-  const isWhole =
-    others.length === 0 && sorting.length === 1 && Object.values(filters).every((value) => value === undefined);
-  if (isWhole && findUnit(db) === null) {
-    const { page, total } = wholeList(db, sorting);
-    const [items, [row]] = await askTogether(() => [
-      page.execute({ organization_id, limit, offset }),
-      total.execute({ organization_id }),
-    ]);
-    return { items, total: row?.total ?? 0 };
+  const isWhole = others.length === 0 && Object.values(filters).every((value) => value === undefined);
+  const isUsual = number === 1 && usual_limits.has(limit) && sorting.length === 1;
+  if (isWhole && isUsual && findUnit(db) === null) {
+    const { page, total } = wholeList(db, filter);
+    return readPage(
+      () => page.execute({ organization_id }),
+      () => countRows(total.execute({ organization_id })),
+    );
   }
   const asked = matchFilters(filter, {
     id: matchAny(products.id),
@@ -170,7 +163,7 @@ export async function listProducts(
   const ofThem = matchOrganizations(products.organization_id, organizations);
   const where = and(ofThem, asked);
   return readPage(
-    () => pageAt(db, ofThem, where, sorting, limit, offset),
+    () => pageAt(db, ofThem, where, sorting, limitPage(filter, asked), computeOffset(filter)),
     () => countMatching(db, organizations, "products", asked, () => db.$count(products, where)),
   );
 }

@@ -8,6 +8,7 @@ import { forgetIfNamed } from "../lib/forget.ts";
 import {
   computeOffset,
   type ListQuery,
+  limitPage,
   matchAny,
   matchFilters,
   matchOrganizations,
@@ -54,7 +55,7 @@ export async function listRefunds(db: Database, organizations: readonly string[]
       .leftJoin(disputes, ofPrevented)
       .where(where)
       .orderBy(...orderBy(filter.sorting, sortable, refunds.id))
-      .limit(filter.limit)
+      .limit(limitPage(filter, asked))
       .offset(computeOffset(filter));
   const count = () => db.$count(refunds, where);
   return readPage(page, () => countMatching(db, organizations, "refunds", asked, count));

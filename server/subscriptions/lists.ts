@@ -11,6 +11,7 @@ import {
   type Conditions,
   computeOffset,
   type ListQuery,
+  limitPage,
   matchAny,
   matchFilters,
   matchMetadata,
@@ -79,7 +80,7 @@ export async function listSubscriptions(db: Database, organizations: readonly st
     select(db)
       .where(where)
       .orderBy(...orderBy(filter.sorting, sortable, subscriptions.id))
-      .limit(filter.limit)
+      .limit(limitPage(filter, asked))
       .offset(computeOffset(filter));
   const count = () => db.$count(subscriptions, where);
   const { items, total } = await readPage(page, () => countMatching(db, organizations, "subscriptions", asked, count));

@@ -25,6 +25,7 @@ import {
   counted,
   countRows,
   type ListQuery,
+  limitPage,
   listRows,
   matchAny,
   matchFilters,
@@ -349,7 +350,8 @@ export function listDeliveries(db: Database, organizations: readonly string[], f
       readable: matchAny(webhookEvents.type),
     },
   );
-  const where = and(matchOrganizations(webhookDeliveries.organization_id, organizations), own, ofEvent);
+  const asked = and(own, ofEvent);
+  const where = and(matchOrganizations(webhookDeliveries.organization_id, organizations), asked);
   const page = () =>
     db
       .select({ delivery: webhookDeliveries, event: webhookEvents, api_version: webhookEndpoints.api_version })
@@ -358,13 +360,12 @@ export function listDeliveries(db: Database, organizations: readonly string[], f
       .innerJoin(webhookEndpoints, followKey(webhookEvents.endpoint_id, webhookEndpoints))
       .where(where)
       .orderBy(desc(webhookDeliveries.created_at), desc(webhookDeliveries.id))
-      .limit(filter.limit)
+      .limit(limitPage(filter, asked))
       .offset(computeOffset(filter));
   const count = () =>
     ofEvent
       ? countRows(db.select(counted).from(webhookDeliveries).innerJoin(webhookEvents, ofEvents).where(where))
       : db.$count(webhookDeliveries, where);
-  const asked = and(own, ofEvent);
   return readPage(page, () => countMatching(db, organizations, "webhook_deliveries", asked, count));
 }
 
