@@ -40,35 +40,35 @@ import {
 type Filter = ListQuery<typeof operations.list>;
 type Sorting = Filter["sorting"];
 
-type WithMeter = PriceRow & { meter: object | null };
+type WithMeter = { price: object; meter: object | null };
 /** The prices of the product in the same row, so that a page of products is one statement: static ones first (PRD-24). */
 const prices = sql<PriceRow[]>`(
-  select coalesce(json_agg(to_jsonb(p) || jsonb_build_object('meter', to_jsonb(m))
+  select coalesce(json_agg(json_build_object('price', p, 'meter', m)
     order by p.amount_type = 'metered_unit', p.created_at, p.id), '[]')
   from ${productPrices} p left join ${meters} m on m.organization_id = p.organization_id and m.id = p.meter_id
   where p.organization_id = ${products}.organization_id and p.product_id = ${products}.id and not p.is_archived and p.source = 'catalog'
 )`.mapWith((list: unknown) => (list as WithMeter[]).map(readPrice));
 
-const readPrice = ({ meter, ...row }: WithMeter): PriceRow => ({
-  ...readRow(productPrices, row),
+const readPrice = ({ price, meter }: WithMeter): PriceRow => ({
+  ...readRow(productPrices, price),
   meter: meter && readRow(meters, meter),
 });
 
 const given = sql<BenefitRow[]>`(
-  select coalesce(json_agg(to_jsonb(b) order by pb."order"), '[]')
+  select coalesce(json_agg(b order by pb."order"), '[]')
   from ${productBenefits} pb join ${benefits} b on b.organization_id = pb.organization_id and b.id = pb.benefit_id
   where pb.organization_id = ${products}.organization_id and pb.product_id = ${products}.id and b.deleted_at is null
 )`.mapWith((list: unknown) => readRows(benefits, list));
 
 const medias = sql<FileRow[]>`(
-  select coalesce(json_agg(to_jsonb(f) order by pm."order"), '[]')
+  select coalesce(json_agg(f order by pm."order"), '[]')
   from ${productMedias} pm join ${files} f on f.organization_id = pm.organization_id and f.id = pm.file_id
   where pm.organization_id = ${products}.organization_id and pm.product_id = ${products}.id and f.deleted_at is null
 )`.mapWith((list: unknown) => readRows(files, list));
 
 type Attached = PricedProduct["fields"][number];
 const fields = sql<Attached[]>`(
-  select coalesce(json_agg(json_build_object('order', pf."order", 'required', pf.required, 'field', to_jsonb(c))
+  select coalesce(json_agg(json_build_object('order', pf."order", 'required', pf.required, 'field', c)
     order by pf."order"), '[]')
   from ${productCustomFields} pf join ${customFields} c
     on c.organization_id = pf.organization_id and c.id = pf.custom_field_id

@@ -526,7 +526,10 @@ describe("listing products", () => {
       const query = "/v1/products/?sorting=-price_amount_type";
       for (const token of [seller.key, seller.session, seller.key])
         expect((await floe.request("GET", query, { token })).status).toBe(200);
-      expect(kept.sort()).toEqual(["products_page_-price_amount_type", "products_total"]);
+      // As often as it is asked for, of a usual length; of none else, and of no further page.
+      for (const more of ["&limit=7", "&page=2"])
+        expect((await floe.request("GET", `${query}${more}`, { token: seller.key })).status).toBe(200);
+      expect(kept.sort()).toEqual(["products_page_-price_amount_type_10", "products_total"]);
       const list = (tx: Database) =>
         listProducts(tx, [seller.organization_id], { page: 1, limit: 10, sorting: ["-price_amount_type"] });
       asked = 0;

@@ -1,0 +1,76 @@
+/** What is asked most is planned once for a connection, where PostgreSQL decides that as it does for sellers, and not anew each time. */
+import { sql } from "drizzle-orm";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Floe, type Seller, start } from "../support/floe.ts";
+import { createPostgresDatabase } from "../support/postgres-database.ts";
+import { rowOf, sellOrder } from "../support/rows.ts";
+
+let floe: Floe;
+let seller: Seller;
+beforeAll(async () => {
+  const url = new URL(await createPostgresDatabase());
+  url.searchParams.set("plan_cache_mode", "auto");
+  floe = await start({
+    databaseUrl: url.href,
+    replace: ({ config }) => ({ config: { ...config, development: true } }),
+  });
+  seller = await floe.seller("ada");
+  for (const [name, make] of Object.entries(rowOf)) if (name !== "sandbox") await make(floe, seller);
+  await floe.runJobs();
+  await floe.deps.db.execute(sql`analyze`);
+});
+afterAll(() => floe?.close());
+
+/** How often statements with all of these in their text were planned for their values, and by the plan that is kept. */
+async function countPlans(...texts: string[]): Promise<{ anew: number; kept: number }> {
+  const asked = sql.join(
+    texts.map((text) => sql`position(${text} in statement) > 0`),
+    sql` and `,
+  );
+  // One after the other, requests go over the same connection, which knows its own statements alone.
+  const [row] = (await floe.deps.db.execute(sql`select sum(custom_plans)::int as anew, sum(generic_plans)::int as kept
+    from pg_prepared_statements where ${asked} and position('pg_prepared_statements' in statement) = 0`)) as unknown as [
+    { anew: number | null; kept: number | null },
+  ];
+  return { anew: row.anew ?? 0, kept: row.kept ?? 0 };
+}
+
+/** PostgreSQL looks at so many plans for values before it may keep one. */
+const looked_at = 5;
+const times = 12;
+
+test.each([
+  ["/v1/products/", 'from "products"'],
+  ["/v1/orders/", 'from "orders"'],
+  ["/v1/customers/", 'from "customers"'],
+  ["/v1/checkouts/", 'from "checkouts"'],
+  ["/v1/payments/", 'from "payments"'],
+  ["/v1/subscriptions/", 'from "subscriptions"'],
+  ["/v1/refunds/", 'from "refunds"'],
+  ["/v1/discounts/", 'from "discounts"'],
+  ["/v1/license-keys/", 'from "license_keys"'],
+  ["/v1/benefit-grants/", 'from "benefit_grants"'],
+  ["/v1/webhooks/deliveries", 'from "webhook_deliveries"'],
+])("the first page of %s", async (path, from) => {
+  const headers = { "polar-version": "2026-10" };
+  const ask = async () => {
+    expect((await floe.request("GET", path, { token: seller.key, headers })).status).toBe(200);
+  };
+  const texts = [from, "limit 10", "order by"];
+  await ask();
+  const before = await countPlans(...texts);
+  for (let count = 0; count < times; count += 1) await ask();
+  const after = await countPlans(...texts);
+  expect(after.anew + after.kept - before.anew - before.kept).toBe(times);
+  expect(after.kept - before.kept).toBeGreaterThanOrEqual(times - looked_at);
+});
+
+test("what a sale writes of its events", async () => {
+  const texts = ["texts as materialized", "insert into"];
+  for (let count = 0; count < 4; count += 1) await sellOrder(floe, seller);
+  const before = await countPlans(...texts);
+  for (let count = 0; count < 4; count += 1) await sellOrder(floe, seller);
+  const after = await countPlans(...texts);
+  expect(after.kept - before.kept).toBeGreaterThanOrEqual(12);
+  expect(after.anew).toBe(before.anew);
+});
