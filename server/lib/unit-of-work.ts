@@ -136,13 +136,15 @@ async function writeEvents(tx: Tx, noted: Unit["events"]): Promise<void> {
     told.map((row) => ({ ...row, organization_id, created_at, place: place + 1 })),
   );
   const { organization_id, deleted_at, enabled } = webhookEndpoints;
+  // Asked for within the statement, how many texts there are is not known to who plans it, who would plan it anew each time.
+  const texts = sql`(select ${written.map(({ wire }) => wire).join(separator)}::text)`;
   await tx.execute(sql`with ${listed.length > 0 ? writeListed(listed) : sql``} texts as materialized (
       select data::jsonb as data, place
-      from unnest(string_to_array((select ${written.map(({ wire }) => wire).join(separator)}::text), (select ${separator}::text))) with ordinality as sent (data, place))
+      from unnest(string_to_array(${texts}, ${separator})) with ordinality as sent (data, place))
     insert into ${events} (id, organization_id, type, data, created_at, dispatched_at)
     select id, listed.organization_id, type, data, listed.created_at, case when not exists (select from ${webhookEndpoints}
       where ${organization_id} = listed.organization_id and ${deleted_at} is null and ${enabled}) then listed.created_at end
-    from rows from (json_to_recordset((select ${JSON.stringify(rows)}::json))
+    from rows from (json_to_recordset(${JSON.stringify(rows)}::json)
       as (id uuid, organization_id text, type text, created_at timestamptz, place bigint)) with ordinality as listed
     join texts using (place)
     order by listed.ordinality`);
@@ -153,7 +155,7 @@ async function writeEvents(tx: Tx, noted: Unit["events"]): Promise<void> {
  * nobody who counts.
  */
 const writeListed = (listed: readonly object[]): SQL => sql`noted as materialized (
-      select * from json_to_recordset((select ${JSON.stringify(listed)}::json)) as n (id uuid, organization_id text, timestamp timestamptz,
+      select * from json_to_recordset(${JSON.stringify(listed)}::json) as n (id uuid, organization_id text, timestamp timestamptz,
         name text, customer_id uuid, member_id uuid, metadata jsonb)),
     listed_events as (
       insert into ${usageEvents} (id, organization_id, timestamp, name, source, customer_id, member_id, depth, metadata)
