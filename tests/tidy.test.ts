@@ -43,7 +43,7 @@ const domains = [
 /** The rooms that a domain may have, besides those that only one of them has. */
 const rooms = /^(tables|rules|store|service|jobs|serialize|reactions|routes)$/;
 const own_rooms: Record<string, RegExp> = {
-  webhooks: /^(messages|queue)$/,
+  webhooks: /^(messages|queue|sender|worker)$/,
   customers: /^(holdings|tax-ids)$/,
   "customer-accounts": /^vendors$/,
   meters: /^(matching|consumption|counting|credits|landing|lots|paying|uses|verifying|windows)$/,

@@ -18,6 +18,7 @@ const keys = ["tests/api/api-keys.test.ts", "tests/api/api-keys-personal.test.ts
 const sessions = ["tests/api/auth.test.ts", "tests/api/sessions.test.ts", "tests/api/security.test.ts"];
 const secrets = ["tests/api/secrets.test.ts", "tests/api/auth-requests.test.ts"];
 const every = ["tests/api/every-operation.test.ts", "tests/api/tenants.test.ts"];
+const threads = ["tests/rules/threads.test.ts"];
 const sending = ["tests/rules/webhooks.test.ts", "tests/api/webhooks.test.ts", "tests/api/webhooks-runs.test.ts"];
 const simulator = ["tests/scenarios/simulated.test.ts"];
 const catalog = ["tests/api/catalog-properties.test.ts", "tests/api/catalog.test.ts", "tests/cli/catalog.test.ts"];
@@ -99,6 +100,20 @@ export const faults = {
     ["body", "server/http/actor.ts", "inBody !== undefined && inBody !== organization_id", "false", ...every, "tests/api/frame.test.ts"],
     ["endpoints", "server/webhooks/store.ts", "    matchOrganizations(webhookEndpoints.organization_id, organizations),\n    isNull(webhookEndpoints.deleted_at),", "    isNull(webhookEndpoints.deleted_at),", ...every],
     ["entries", "server/catalog/store.ts", "and(eq(catalogEntries.organization_id, organization_id), eq(catalogEntries.catalog, catalog))", "eq(catalogEntries.catalog, catalog)", ...catalog, ...every],
+  ],
+  threads: [
+    ["sent-here", "server/webhooks/sender.ts", "const reply = await thread.ask({ kind: \"call\", line, address, reach, headers, body });", "const reply = await (await import(\"../lib/outbound.ts\")).openLine(address, reach).post(headers, body);", ...threads],
+    ["not-freed", "server/webhooks/worker.ts", "lines.get(line)?.close();", "", ...threads, ...sending],
+    ["line-each", "server/webhooks/worker.ts", "const open = lines.get(line) ?? openLine(", "const open = openLine(", ...threads, ...sending],
+    ["far-reach", "server/webhooks/worker.ts", "openLine(order.address, order.reach)", "openLine(order.address, { private_allowed: true })", ...threads],
+    ["ended-kept", "server/lib/thread.ts", "      if (running === own) running = null;\n      for", "      for", ...threads],
+    ["waits-on", "server/lib/thread.ts", "for (const { reject } of own.waiting.values()) reject(error);", "", ...threads],
+    ["leaving-asked", "server/lib/thread.ts", "      if (running === own) running = null;\n      void", "      void", ...threads],
+    ["keeps-process", "server/lib/thread.ts", "else own.worker.unref();", "", ...threads],
+    ["leaves-answer", "server/lib/thread.ts", "if (own.waiting.size > 0) own.worker.ref();\n    else own.worker.unref();", "own.worker.unref();", ...threads],
+    ["never-leaves", "server/lib/thread.ts", "void own.worker.terminate();", "", ...threads],
+    ["silence-not-reset", "server/lib/thread.ts", "      own.waiting.delete(answer.id);\n      rest(own);", "      own.waiting.delete(answer.id);", ...threads],
+    ["fails-unsaid", "server/lib/thread.ts", "else waiter?.reject(new Error(answer.error));", "else waiter?.resolve(undefined as R);", ...threads],
   ],
   webhooks: [
     ["theirs", "server/webhooks/jobs.ts", "rows.get(id)?.next_attempt_at?.getTime() === leased_until.getTime()", "rows.has(id) && leased_until !== null", ...sending],

@@ -4,7 +4,7 @@ import { getServerClock } from "../lib/clock.ts";
 import type { Deps, Tx } from "../lib/context.ts";
 import { createId } from "../lib/ids.ts";
 import { queueMail } from "../lib/mail.ts";
-import { findReach, openLine, type Reply } from "../lib/outbound.ts";
+import { findReach, type Reply } from "../lib/outbound.ts";
 import { addRows, type RowKey } from "../lib/rows.ts";
 import { openTokens, seal, sealTokens, tryUnseal } from "../lib/secrets.ts";
 import type { RowSweep } from "../lib/sweeps.ts";
@@ -27,6 +27,7 @@ import {
   toUnixSeconds,
   writeRawBody,
 } from "./rules.ts";
+import { openSender } from "./sender.ts";
 import * as store from "./store.ts";
 import { webhookDeliveries, webhookEvents } from "./tables.ts";
 
@@ -234,22 +235,22 @@ async function deliver(deps: Deps, key: RowKey): Promise<void> {
   const clock = getServerClock(deps.clock);
   const until = clock.now().getTime() + run_ms_max;
   const hasTime = (): boolean => clock.now().getTime() < until;
-  const line = openLine(first.url, findReach(deps.config));
+  const sender = openSender(first.url, findReach(deps.config));
   try {
     for (let run: Run | undefined = first; run; ) {
       const taken: Run = run;
-      const attempts = await send(deps, line, taken, hasTime);
+      const attempts = await send(deps, sender, taken, hasTime);
       run = await transact(deps, (tx) => settle(tx, deps, taken, attempts, hasTime()));
     }
   } finally {
-    line.close();
+    await sender.close();
   }
 }
 
 /** Send the events of a run in their order, until one fails or time is up. */
 async function send(
   deps: Deps,
-  line: ReturnType<typeof openLine>,
+  sender: ReturnType<typeof openSender>,
   { secret, events }: Run,
   hasTime: () => boolean,
 ): Promise<Attempt[]> {
@@ -257,7 +258,7 @@ async function send(
   for (const event of events) {
     // Receivers compare the time of the signature with their own, whatever the seller's clock says.
     const time = toUnixSeconds(getServerClock(deps.clock).now());
-    const reply = await line.post(buildHeaders(secret, event.id, time, event.payload), event.payload);
+    const reply = await sender.post(buildHeaders(secret, event.id, time, event.payload), event.payload);
     attempts.push({ event, reply });
     if (!isDelivered(reply.http_code) || !hasTime()) break;
   }

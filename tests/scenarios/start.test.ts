@@ -153,13 +153,13 @@ describe("what npm installs", () => {
 
   test("prints invoices", async () => {
     const worker = new Worker(join(installed, "dist/invoice-worker.js"));
-    const printed = new Promise<{ pdf: Uint8Array }>((resolve, reject) => {
+    const printed = new Promise<Uint8Array>((resolve, reject) => {
       worker.on("error", reject);
-      worker.on("message", (result) => ("pdf" in result ? resolve(result) : reject(new Error(result.error))));
+      worker.on("message", (said) => ("result" in said ? resolve(said.result) : reject(new Error(said.error))));
     });
-    worker.postMessage({ id: 1, document: sampleDocument({}), logo: null });
+    worker.postMessage({ id: 1, order: { document: sampleDocument({}), logo: null } });
     try {
-      expect(await readPdf((await printed).pdf)).toMatchObject({
+      expect(await readPdf(await printed)).toMatchObject({
         intents: 1,
         pages: 1,
         files: [{ name: "factur-x.xml" }],

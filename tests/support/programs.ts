@@ -14,8 +14,10 @@ const programs = {
   "mortal-process": "tests/support/mortal-process.ts",
   // What the server starts beside itself, by this name where it is bundled.
   "invoice-worker": "server/invoices/worker.ts",
+  "webhook-worker": "server/webhooks/worker.ts",
 };
-type Name = Exclude<keyof typeof programs, "invoice-worker">;
+type Thread = "invoice-worker" | "webhook-worker";
+type Name = Exclude<keyof typeof programs, Thread>;
 export type Program = ChildProcessByStdio<Writable, Readable, null>;
 
 /** A new folder below the project, whose packages the programs look for. */
@@ -27,7 +29,8 @@ export function makeProgramsFolder(): string {
 
 /** Bundle them into a folder, from which the packages of the project can be found. */
 export async function bundlePrograms(folder: string): Promise<void> {
-  const { "invoice-worker": printing, ...others } = programs;
+  const { "invoice-worker": printing, "webhook-worker": sending, ...others } = programs;
+  const threads = { "invoice-worker": printing, "webhook-worker": sending };
   const common = { outdir: folder, format: "esm", platform: "node", target: "node24", logLevel: "error" } as const;
   await Promise.all([
     build({
@@ -42,7 +45,7 @@ export async function bundlePrograms(folder: string): Promise<void> {
         js: 'import{createRequire as floeRequire}from"node:module";const require=floeRequire(import.meta.url);',
       },
     }),
-    build({ ...common, entryPoints: { "invoice-worker": printing }, bundle: true, packages: "external" }),
+    build({ ...common, entryPoints: threads, bundle: true, packages: "external" }),
   ]);
 }
 
