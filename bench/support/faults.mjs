@@ -101,6 +101,9 @@ export const faults = {
     ["endpoints", "server/webhooks/store.ts", "    matchOrganizations(webhookEndpoints.organization_id, organizations),\n    isNull(webhookEndpoints.deleted_at),", "    isNull(webhookEndpoints.deleted_at),", ...every],
     ["entries", "server/catalog/store.ts", "and(eq(catalogEntries.organization_id, organization_id), eq(catalogEntries.catalog, catalog))", "eq(catalogEntries.catalog, catalog)", ...catalog, ...every],
   ],
+  expiry: [
+    ["left-pending", "server/checkouts/jobs.ts", "if (row.order_id !== null && !(await voidPending(tx, row.organization_id, row.order_id, now))) return;", "if (row.order_id !== null) await voidPending(tx, row.organization_id, row.order_id, now);", "tests/scenarios/sale-interleavings.test.ts"],
+  ],
   threads: [
     ["sent-here", "server/webhooks/sender.ts", "const reply = await thread.ask({ kind: \"call\", line, address, reach, headers, body });", "const reply = await (await import(\"../lib/outbound.ts\")).openLine(address, reach).post(headers, body);", ...threads],
     ["not-freed", "server/webhooks/worker.ts", "lines.get(line)?.close();", "", ...threads, ...sending],

@@ -25,7 +25,8 @@ export const checkoutExpiry: Sweep = {
       const now = deps.clock.now();
       const row = await lockExpired(tx, key, now);
       if (!row) return;
-      if (row.order_id !== null) await voidPending(tx, row.organization_id, row.order_id, now);
+      // Whoever is at its order may be paying it, or find that it was not paid: then it is to be given up all the same.
+      if (row.order_id !== null && !(await voidPending(tx, row.organization_id, row.order_id, now))) return;
       const closed = await updateCheckout(tx, row, { status: moveCheckout(row, "expired"), modified_at: now });
       await emitCheckout(tx, deps, "checkout.expired", await loadCheckout(tx, closed));
     }),

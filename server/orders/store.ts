@@ -1,4 +1,4 @@
-import { and, asc, eq, gte, inArray, isNotNull, isNull, lte, type SQL, sql } from "drizzle-orm";
+import { and, asc, eq, gte, isNotNull, isNull, lte, type SQL, sql } from "drizzle-orm";
 import type { orders as operations } from "../../shared/api/orders.ts";
 import { ApiError } from "../../shared/errors.ts";
 import type { Erased } from "../customers/rules.ts";
@@ -317,17 +317,16 @@ export async function takeConfirmations(
         .orderBy(orders.id);
 }
 
-/** Give up an order that waits for its money, unless it is being paid at this moment. */
-export async function voidPending(tx: Tx, organization_id: string, id: string, now: Date): Promise<void> {
-  const waiting = tx
-    .select({ id: orders.id })
+/** Give up an order that waits for its money. False where somebody is at it at this moment: nothing was done, and it is to be asked again. */
+export async function voidPending(tx: Tx, organization_id: string, id: string, now: Date): Promise<boolean> {
+  const key = matchKey(orders, { organization_id, id });
+  const [order] = await tx
+    .select({ status: orders.status })
     .from(orders)
-    .where(and(matchKey(orders, { organization_id, id }), eq(orders.status, "pending")))
+    .where(key)
     .for("no key update", { skipLocked: true });
-  await tx
-    .update(orders)
-    .set({ status: "void", modified_at: now })
-    .where(and(eq(orders.organization_id, organization_id), inArray(orders.id, waiting)));
+  if (order?.status === "pending") await tx.update(orders).set({ status: "void", modified_at: now }).where(key);
+  return order !== undefined;
 }
 
 /** Forget a buyer, but for what an invoice says of them, which stays for the tax office. */

@@ -8,6 +8,7 @@ import { reconcilePayment, settlePayment } from "../../server/payments/settlemen
 import { payments } from "../../server/payments/tables.ts";
 import type { Charge, Intent, Processor, ProcessorEvent, RefundOutcome } from "../../server/processors/processor.ts";
 import { refunds } from "../../server/refunds/tables.ts";
+import { doDueWork } from "../support/due-work.ts";
 import type { Floe, Seller } from "../support/floe.ts";
 import { startOnPostgres } from "../support/races.ts";
 
@@ -350,6 +351,23 @@ test("a late success finishes the checkout as it was paid for, though the buyer 
   });
   const [order] = (await seller.client.orders.list({ query: { checkout_id: checkout.id } })).items;
   expect(order).toMatchObject({ status: "paid", product_id: products[0], total_amount: 1900 });
+});
+
+test("a checkout whose order somebody is at ends once they have left it, and its order with it", async () => {
+  const checkout = await seller.client.checkouts.create({ body: { products } });
+  await perform(checkout, { do: "confirm", as: "decline", product: 0, buyer: 0 });
+  const standing = async () => {
+    const [attempt] = await attemptsOf(checkout.id);
+    return [(await seller.client.checkouts.get({ params: { id: checkout.id } })).status, attempt?.order.status];
+  };
+  await floe.deps.db.transaction(async (tx) => {
+    await tx.select().from(orders).where(eq(orders.checkout_id, checkout.id)).for("no key update");
+    floe.clock.advance(70 * 60_000);
+    await doDueWork(floe.deps);
+    expect(await standing()).toEqual(["open", "pending"]);
+  });
+  await perform(checkout, { do: "wait", minutes: 1 });
+  expect(await standing()).toEqual(["expired", "void"]);
 });
 
 test("an order that is taken up again has the lines of what is bought now", async () => {
