@@ -57,12 +57,18 @@ test.each([
     expect((await floe.request("GET", path, { token: seller.key, headers })).status).toBe(200);
   };
   const texts = [from, "limit 10", "order by"];
+  const measure = async () => {
+    const before = await countPlans(...texts);
+    for (let count = 0; count < times; count += 1) await ask();
+    const after = await countPlans(...texts);
+    return { anew: after.anew - before.anew, kept: after.kept - before.kept };
+  };
   await ask();
-  const before = await countPlans(...texts);
-  for (let count = 0; count < times; count += 1) await ask();
-  const after = await countPlans(...texts);
-  expect(after.anew + after.kept - before.anew - before.kept).toBe(times);
-  expect(after.kept - before.kept).toBeGreaterThanOrEqual(times - looked_at);
+  let made = await measure();
+  // What goes on beside may have taken the connection meanwhile, so that some were asked over another.
+  for (let tries = 0; tries < 4 && made.anew + made.kept !== times; tries += 1) made = await measure();
+  expect(made.anew + made.kept).toBe(times);
+  expect(made.kept).toBeGreaterThanOrEqual(times - looked_at);
 });
 
 test("what a sale writes of its events", async () => {
