@@ -2,6 +2,7 @@ import type { SQL } from "drizzle-orm";
 import { and, asc, count, desc, eq, ilike, inArray, isNotNull, isNull, or, sql } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import type { z } from "zod";
+import type { OwnedTable } from "./columns.ts";
 import { planned_anew } from "./planned-anew.ts";
 import { askTogether } from "./pool.ts";
 import type { Database } from "./transaction.ts";
@@ -75,6 +76,26 @@ export async function readPage<T>(
 /** What a statement selects that counts rows with what they are joined to, and how many those are. */
 export const counted = { total: count() };
 export const countRows = async (rows: PromiseLike<{ total: number }[]>): Promise<number> => (await rows)[0]?.total ?? 0;
+
+/**
+ * The ids of a page, which is found first: what its rows are joined to is then read for them alone, however many are before them
+ * or have what is asked for.
+ */
+export const selectIds = (
+  db: Database,
+  table: OwnedTable,
+  where: SQL | undefined,
+  order: SQL[],
+  limit: number,
+  offset: number,
+) =>
+  db
+    .select({ id: table.id })
+    .from(table as PgTable)
+    .where(where)
+    .orderBy(...order)
+    .limit(limit)
+    .offset(offset);
 
 /** One page of a table's rows, and how many there are in all. */
 export function listRows<T extends PgTable>(

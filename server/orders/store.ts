@@ -1,4 +1,4 @@
-import { and, asc, eq, gte, isNotNull, isNull, lte, type SQL, type SQLWrapper, sql } from "drizzle-orm";
+import { and, asc, eq, gte, inArray, isNotNull, isNull, lte, type SQL, type SQLWrapper, sql } from "drizzle-orm";
 import type { orders as operations } from "../../shared/api/orders.ts";
 import { ApiError } from "../../shared/errors.ts";
 import type { Erased } from "../customers/rules.ts";
@@ -23,6 +23,7 @@ import {
   orderBy,
   type Paging,
   readPage,
+  selectIds,
 } from "../lib/page.ts";
 import { addRows, followKey, insertRows, isAmong, matchKey, type RowKey, readRows, updateRows } from "../lib/rows.ts";
 import { countMatching } from "../lib/tallies.ts";
@@ -48,9 +49,6 @@ const sortable = {
   discount: discounts.name,
   subscription: orders.subscription_id,
 };
-
-/** What is sorted by, and is not of the order itself. */
-const foreign_keys = new Set(["customer", "product", "discount"]);
 
 /** With customer, product and lines in the same row. Orders without a number are in the making, and shown to nobody. */
 const lines = sql<OrderItemRow[]>`(
@@ -135,26 +133,18 @@ export async function listOrders(db: Database, organizations: readonly string[],
   const asked = matchAsked(organizations, filter);
   const where = isMeant(organizations, asked);
   const order = orderBy(filter.sorting, sortable, orders.id);
-  const keys = filter.sorting.map((key) => key.replace("-", ""));
   const [key = "", ...others] = filter.sorting;
-  const isByName = others.length === 0 && key.replace("-", "") in namers;
-  const isOwn = !keys.some((one) => foreign_keys.has(one));
+  const isNamed = (one: string) => one.replace("-", "") in namers;
+  const isByName = others.length === 0 && isNamed(key);
+  const isOwn = !filter.sorting.some((one) => isNamed(one) || one.endsWith("customer"));
   const [limit, offset] = [limitPage(filter, asked), computeOffset(filter)];
   const among = (ids: SQLWrapper) =>
-    select(db).where(and(matchOrganizations(orders.organization_id, organizations), sql`${orders.id} in ${ids}`));
-  // How many have what is asked for may be far from the guess. Then what they are of would be read for all of them, many times over.
-  const first = () =>
-    db
-      .select({ id: orders.id })
-      .from(orders)
-      .where(where)
-      .orderBy(...order)
-      .limit(limit)
-      .offset(offset);
+    select(db).where(and(matchOrganizations(orders.organization_id, organizations), inArray(orders.id, ids)));
+  // How many have what is asked for may be far from the guess: joined at once, what they are of was read for all, many times over.
   const page = isByName
     ? among(selectByName(organizations, where, key, filter))
     : asked && isOwn
-      ? among(first())
+      ? among(selectIds(db, orders, where, order, limit, offset))
       : select(db).where(where).limit(limit).offset(offset);
   const count = () => db.$count(orders, where);
   return readPage<OrderAggregate>(

@@ -20,6 +20,7 @@ import {
   matchText,
   orderBy,
   readPage,
+  selectIds,
   usual_limits,
 } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey, readRow, readRows } from "../lib/rows.ts";
@@ -86,16 +87,10 @@ const sortable = {
   price_amount: products.sort_amount,
 };
 
-/** One page. Which products are on it is found first, so that nothing is loaded with those before it. */
+/** One page. */
 function pageAt(db: Database, ofThem: SQL, where: SQL | undefined, sorting: Sorting, limit: number, offset: number) {
   const order = orderBy(sorting, sortable, products.id);
-  const ids = db
-    .select({ id: products.id })
-    .from(products)
-    .where(where)
-    .orderBy(...order)
-    .limit(limit)
-    .offset(offset);
+  const ids = selectIds(db, products, where, order, limit, offset);
   return db
     .select(priced)
     .from(products)

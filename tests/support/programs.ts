@@ -12,12 +12,13 @@ const programs = {
   serving: "tests/support/serving.ts",
   working: "tests/support/working.ts",
   "mortal-process": "tests/support/mortal-process.ts",
-  // What the server starts beside itself, by this name where it is bundled.
+};
+/** What the server starts beside itself, by these names where it is bundled. */
+const threads = {
   "invoice-worker": "server/invoices/worker.ts",
   "webhook-worker": "server/webhooks/worker.ts",
 };
-type Thread = "invoice-worker" | "webhook-worker";
-type Name = Exclude<keyof typeof programs, Thread>;
+type Name = keyof typeof programs;
 export type Program = ChildProcessByStdio<Writable, Readable, null>;
 
 /** A new folder below the project, whose packages the programs look for. */
@@ -29,13 +30,11 @@ export function makeProgramsFolder(): string {
 
 /** Bundle them into a folder, from which the packages of the project can be found. */
 export async function bundlePrograms(folder: string): Promise<void> {
-  const { "invoice-worker": printing, "webhook-worker": sending, ...others } = programs;
-  const threads = { "invoice-worker": printing, "webhook-worker": sending };
   const common = { outdir: folder, format: "esm", platform: "node", target: "node24", logLevel: "error" } as const;
   await Promise.all([
     build({
       ...common,
-      entryPoints: others,
+      entryPoints: programs,
       outExtension: { ".js": ".mjs" },
       bundle: true,
       splitting: true,
