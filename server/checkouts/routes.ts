@@ -36,6 +36,7 @@ const CheckoutRequest = z
     embedOrigin: z.url({ protocol: /^https?$/ }).optional(),
     successUrl: address,
     returnUrl: address,
+    /** Terms of the seller: anyone else may only decline the trial. */
     allowTrial: z.boolean().optional(),
     trialInterval: interval.optional(),
     trialIntervalCount: z.int().min(1).max(1000).optional(),
@@ -63,7 +64,13 @@ export function routeOwnCheckouts(
       throw new ApiError("RequestValidationError", readFaults(["body"], body.error.issues, request.body));
     const organization_id = user?.active_organization_id ?? null;
     const actor = user ? { ...anonymous, kind: "user" as const, user_id: user.user_id, organization_id } : anonymous;
-    const { url } = await createForUser(createRequestContext(deps, request, actor), body.data, user?.user_id ?? null);
+    const requester = user && {
+      user_id: user.user_id,
+      seller_ids: user.memberships
+        .filter(({ scopes }) => scopes.has("checkouts:write"))
+        .map((membership) => membership.organization_id),
+    };
+    const { url } = await createForUser(createRequestContext(deps, request, actor), body.data, requester);
     return reply.send({ url, redirect: body.data.redirect });
   });
 }

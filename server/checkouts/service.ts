@@ -286,6 +286,27 @@ type ForUser = {
   trialIntervalCount?: number | undefined;
 };
 
+/** Who sends a checkout request: nobody who is known, or a user, with whom they may sell for. */
+export type Requester = { user_id: string; seller_ids: readonly string[] } | null;
+
+/** Refuse another trial than the product's in a request that has no seller's permission (CHK-37). */
+function checkTerms(request: ForUser): void {
+  const { allowTrial, trialInterval, trialIntervalCount } = request;
+  const faults: Fault[] = [];
+  const trial = { allowTrial: allowTrial || undefined, trialInterval, trialIntervalCount };
+  for (const [field, value] of Object.entries(trial))
+    if (value !== undefined)
+      faults.push(
+        fault(
+          [field],
+          "Only the seller sets a trial. A buyer may decline one: allowTrial: false.",
+          "value_error",
+          value,
+        ),
+      );
+  if (faults.length > 0) throw invalid(...faults);
+}
+
 /** Where the buyer may be sent by a page that anybody can call: to this server's pages, and the seller's own. */
 async function pagesOf(ctx: Ctx, organization_id: string, request: ForUser) {
   const seller = await findOrganization(ctx.db, organization_id);
@@ -316,7 +337,8 @@ async function checkPage(ctx: Ctx, organization_id: string, embed_origin: string
  * Start a checkout for the person who is signed in on a seller's page, linked by `external_id`. Products are sold by the
  * organization that owns them; a slug by the session's active one, or else by the only one that has such a product.
  */
-export async function createForUser(ctx: Ctx, request: ForUser, user_id: string | null): Promise<{ url: string }> {
+export async function createForUser(ctx: Ctx, request: ForUser, requester: Requester): Promise<{ url: string }> {
+  const user_id = requester?.user_id ?? null;
   const named = request.products === undefined ? undefined : [request.products].flat();
   const seller = named
     ? await findSeller(ctx.db, named)
@@ -324,6 +346,7 @@ export async function createForUser(ctx: Ctx, request: ForUser, user_id: string 
   const bySlug = seller && request.slug && !named ? await store.findBySlug(ctx.db, seller, request.slug) : undefined;
   const products = named ?? (bySlug ? [bySlug.id] : undefined);
   if (!seller || !products) throw invalid(fault([named ? "products" : "slug"], "Product does not exist."));
+  if (!requester?.seller_ids.includes(seller)) checkTerms(request);
   const buyer = user_id === null ? undefined : await store.findUser(ctx.db, user_id);
   // The customer of an address is the user's own only where the user has proved the address.
   const proved = buyer?.emailVerified ? await findCustomerByEmail(ctx.db, seller, buyer.email) : undefined;

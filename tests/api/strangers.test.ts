@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Floe, type Seller, start } from "../support/floe.ts";
+import { newId } from "../support/ids.ts";
+import { join, person } from "../support/people.ts";
 
 /** What somebody without a key may do to a seller by way of a checkout. */
 
@@ -83,6 +85,56 @@ describe("CHK-49: who types the address of a customer that there is", () => {
     for (const confirmation_token_id of ["pm_card_chargeDeclined", "pm_card_visa"])
       await confirm(client_secret, { customer_email: customer.email, confirmation_token_id });
     expect((await customerOf(customer.id)).external_id).toBeNull();
+  });
+});
+
+describe("a checkout request without a seller's permission", () => {
+  type Answered = { status: number; json: { url: string; message: string } };
+  const request = (body: object, token?: string) =>
+    floe.request("POST", "/api/auth/checkout", {
+      body: { redirect: false, ...body },
+      headers: { origin: floe.url },
+      ...(token === undefined ? {} : { token }),
+    }) as Promise<Answered>;
+  const count = async () => (await seller.client.checkouts.list({ query: {} })).pagination.total_count;
+
+  /** A user of each kind: with an account, of another seller, and a member without the scope to open checkouts. */
+  async function listRequesters(): Promise<(string | undefined)[]> {
+    const [user, reader] = [await person(floe), await person(floe)];
+    const { session, organization_id: organizationId } = seller;
+    const owner = { ...seller, user_id: seller.user_id };
+    const role = { role: `reader-${newId().slice(-8)}`, permission: { products: ["read"] }, organizationId };
+    const made = await floe.request("POST", "/api/auth/organization/create-role", {
+      token: session,
+      headers: { origin: floe.url },
+      body: role,
+    });
+    expect(made.status).toBe(200);
+    await join(floe, { owner, organizationId, guest: reader, role: role.role });
+    return [undefined, user.session, reader.session, (await floe.seller("rival")).session];
+  }
+
+  test("CHK-37: sets no trial, and may decline the product's own", async () => {
+    const trial = { trial_interval: "day", trial_interval_count: 7 };
+    const { id: products } = await make({ recurring_interval: "month", ...trial });
+    const before = await count();
+    for (const token of await listRequesters())
+      for (const terms of [
+        { allowTrial: true, trialInterval: "year", trialIntervalCount: 100 },
+        { trialInterval: "year" },
+        { trialIntervalCount: 100 },
+        { allowTrial: true },
+      ]) {
+        const { status, json } = await request({ products, ...terms }, token);
+        expect([status, json.message]).toEqual([400, expect.stringContaining("Only the seller sets a trial")]);
+      }
+    expect(await count()).toBe(before);
+    const declined = await request({ products, allowTrial: false });
+    const secret = declined.json.url.split("/").at(-1) ?? "";
+    const own = await floe.client().checkoutClient.get({ params: { client_secret: secret } });
+    expect([own.allow_trial, own.trial_end]).toEqual([false, null]);
+    const kept = await request({ products, trialInterval: "year", trialIntervalCount: 1 }, seller.session);
+    expect(kept.status).toBe(200);
   });
 });
 
