@@ -8,6 +8,7 @@ import { ApiError, type Fault, fault, invalid, notFound } from "../../shared/err
 import { untaxed } from "../../shared/pricing.ts";
 import { checkAnswers } from "../custom-fields/rules.ts";
 import { findCustomerByEmail } from "../customers/store.ts";
+import { findDiscount } from "../discounts/store.ts";
 import { answerLink, fetchDocument } from "../invoices/service.ts";
 import { atClockOf } from "../lib/clock.ts";
 import { type Ctx, requireOrganization, requireOrganizations, type Tx } from "../lib/context.ts";
@@ -289,9 +290,12 @@ type ForUser = {
 /** Who sends a checkout request: nobody who is known, or a user, with whom they may sell for. */
 export type Requester = { user_id: string; seller_ids: readonly string[] } | null;
 
-/** Refuse another trial than the product's in a request that has no seller's permission (CHK-37). */
-function checkTerms(request: ForUser): void {
-  const { allowTrial, trialInterval, trialIntervalCount } = request;
+/**
+ * Refuse the terms of a seller in a request that has no seller's permission (CHK-37, CHK-66): another trial than the product's,
+ * and a discount that the seller gave no code, as its id is shown in every checkout that has it.
+ */
+async function checkTerms(ctx: Ctx, organization_id: string, request: ForUser): Promise<void> {
+  const { allowTrial, trialInterval, trialIntervalCount, discountId, allowDiscountCodes = true } = request;
   const faults: Fault[] = [];
   const trial = { allowTrial: allowTrial || undefined, trialInterval, trialIntervalCount };
   for (const [field, value] of Object.entries(trial))
@@ -304,6 +308,10 @@ function checkTerms(request: ForUser): void {
           value,
         ),
       );
+  const discount =
+    discountId && allowDiscountCodes ? await findDiscount(ctx.db, organization_id, discountId) : undefined;
+  if (discountId !== undefined && (discount?.code ?? null) === null)
+    faults.push(fault(["discountId"], "Discount does not exist.", "value_error", discountId));
   if (faults.length > 0) throw invalid(...faults);
 }
 
@@ -346,7 +354,7 @@ export async function createForUser(ctx: Ctx, request: ForUser, requester: Reque
   const bySlug = seller && request.slug && !named ? await store.findBySlug(ctx.db, seller, request.slug) : undefined;
   const products = named ?? (bySlug ? [bySlug.id] : undefined);
   if (!seller || !products) throw invalid(fault([named ? "products" : "slug"], "Product does not exist."));
-  if (!requester?.seller_ids.includes(seller)) checkTerms(request);
+  if (!requester?.seller_ids.includes(seller)) await checkTerms(ctx, seller, request);
   const buyer = user_id === null ? undefined : await store.findUser(ctx.db, user_id);
   // The customer of an address is the user's own only where the user has proved the address.
   const proved = buyer?.emailVerified ? await findCustomerByEmail(ctx.db, seller, buyer.email) : undefined;

@@ -136,6 +136,25 @@ describe("a checkout request without a seller's permission", () => {
     const kept = await request({ products, trialInterval: "year", trialIntervalCount: 1 }, seller.session);
     expect(kept.status).toBe(200);
   });
+
+  test("CHK-66: names no discount without a code, and one with a code only while codes are allowed", async () => {
+    const { id: products } = await make();
+    const give = (code: string | null) =>
+      seller.client.discounts.create({
+        body: { name: "For friends", type: "percentage", basis_points: 10_000, duration: "once", code },
+      });
+    const [secret, known] = [await give(null), await give("FRIENDS")];
+    const requesters = await listRequesters();
+    const before = await count();
+    for (const token of requesters)
+      for (const terms of [{ discountId: secret.id }, { discountId: known.id, allowDiscountCodes: false }]) {
+        const { status, json } = await request({ products, ...terms }, token);
+        expect([status, json.message]).toEqual([400, expect.stringContaining("Discount does not exist")]);
+      }
+    expect(await count()).toBe(before);
+    expect((await request({ products, discountId: known.id })).status).toBe(200);
+    expect((await request({ products, discountId: secret.id }, seller.session)).status).toBe(200);
+  });
 });
 
 describe("what is no longer for sale", () => {
