@@ -2,16 +2,24 @@ import { defineConfig } from "vitest/config";
 import { patience_ms } from "./tests/support/eventually.ts";
 import { LongestFirst } from "./tests/support/sequence.ts";
 import { Unsteady } from "./tests/support/unsteady.ts";
+import { MapWriter } from "./tests/support/write-map.ts";
+
+// Vitest and floe use what Node 24 has: an older Node would fail in the middle of something.
+if (Number(process.versions.node.split(".")[0]) < 24) {
+  console.error(`The tests need Node 24 or newer; this is ${process.versions.node}. Run: npm test -- tests/FILE`);
+  process.exit(1);
+}
 
 export default defineConfig({
   test: {
     include: ["tests/**/*.test.{ts,tsx}"],
+    setupFiles: ["tests/support/record-coverage.ts"],
     globalSetup: "tests/support/shared-postgres.ts",
     // Whole servers and browsers run in these tests, on machines of two cores: a third one works while the others wait.
     maxWorkers: 3,
     // No test changes what modules share, and loading the server anew for each file took a fifth of the time.
     isolate: false,
-    reporters: ["default", new Unsteady()],
+    reporters: ["default", new Unsteady(), ...(process.env.FLOE_TEST_MAP === "1" ? [new MapWriter()] : [])],
     sequence: { sequencer: LongestFirst },
     // Tests of the terminal play a person at it, also where continuous integration runs them.
     env: { CI: "false" },

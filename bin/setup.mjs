@@ -93,6 +93,8 @@ if (mode === "test") {
     say(`  static checks passed after ${seconds()}`);
   }
   run(node, [join(root, "node_modules", "vitest", "vitest.mjs"), "run", ...rest], { shown: true });
+} else if (mode === "test:of") {
+  run(node, [join(root, "tests", "support", "test-of.ts"), ...rest], { shown: true });
 } else if (mode === "start") {
   const child = spawn(node, [join(root, "bin", "floe.js"), "serve", ...rest], { cwd: root, stdio: "inherit" });
   // The terminal sends Ctrl-C to the server too; this process waits until it has stopped in its own way.
@@ -100,6 +102,6 @@ if (mode === "test") {
   process.on("SIGTERM", () => child.kill("SIGTERM"));
   child.on("exit", (code, signal) => process.exit(code ?? (signal === "SIGKILL" ? 137 : 1)));
 } else if (mode !== "build") {
-  say(`setup: "${mode}" is not one of start, test, build, install.`);
+  say(`setup: "${mode}" is not one of start, test, test:of, build, install.`);
   process.exit(64);
 }
