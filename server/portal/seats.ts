@@ -1,7 +1,8 @@
 import type { portalSeats } from "../../shared/api/portal-seats.ts";
+import type { CustomerSeat, SeatAssign } from "../../shared/api/seats.ts";
 import type { Service } from "../../shared/contract.ts";
-import { notFound } from "../../shared/errors.ts";
-import type { Ctx, Database } from "../lib/context.ts";
+import { fault, invalid, notFound } from "../../shared/errors.ts";
+import type { Ctx, Database, Tx } from "../lib/context.ts";
 import { buildPage } from "../lib/page.ts";
 import { readsBareLists } from "../lib/profiles.ts";
 import type { RowKey } from "../lib/rows.ts";
@@ -11,7 +12,7 @@ import { assignSeat, describeSeats, resendInvitation, revokeSeat } from "../seat
 import { findContainer, findSeat, listHeld } from "../seats/store.ts";
 import { serializeSubscription } from "../subscriptions/serialize.ts";
 import { findSubscription } from "../subscriptions/store.ts";
-import { checkOwn, getAsker } from "./access.ts";
+import { checkOwn, findAsker, getAsker } from "./access.ts";
 import { showSubscriptions } from "./subscriptions.ts";
 
 type Named = Parameters<typeof findContainer>[2];
@@ -29,12 +30,36 @@ async function findOwnSeat(ctx: Ctx, id: string): Promise<RowKey> {
   return key;
 }
 
+/**
+ * Refuse a seat for another customer by an id of theirs, which would tell the buyer an address and give a seat unasked: a
+ * buyer names an address, themselves or a member of their own team (SEAT-18). Only their own people take a seat at once.
+ */
+async function checkHolder(tx: Tx, ctx: Ctx, body: SeatAssign): Promise<void> {
+  const own = await findAsker(ctx, tx);
+  const { email, customer_id, external_customer_id } = body;
+  if (customer_id && customer_id !== own.id) throw notFound();
+  if (external_customer_id && external_customer_id !== own.external_id) throw notFound();
+  if (!email || !body.immediate_claim || email.toLowerCase() === own.email?.toLowerCase()) return;
+  const msg = "Only you and members of your team take a seat at once. Others are invited by e-mail.";
+  throw invalid(fault(["immediate_claim"], msg, "value_error", body.immediate_claim));
+}
+
+/** A seat as its buyer sees it: with the address by which it was given, not the one that its holder has by now. */
+const showSeat = (seat: CustomerSeat): CustomerSeat => ({ ...seat, customer_email: seat.email });
+
 /** What customers do with the seats of what they have bought (SEAT-18). */
 export const portalSeatService: Service<typeof portalSeats, Ctx> = {
-  list: async (ctx, { query }) => describeSeats(ctx, await findOwn(ctx, ctx.db, query)),
+  async list(ctx, { query }) {
+    const { seats, ...counts } = await describeSeats(ctx, await findOwn(ctx, ctx.db, query));
+    return { seats: seats.map(showSeat), ...counts };
+  },
   assign(ctx, { body }) {
     checkAssign(body);
-    return transact(ctx, async (tx) => assignSeat(tx, ctx, await findOwn(ctx, tx, body), body));
+    return transact(ctx, async (tx) => {
+      const container = await findOwn(ctx, tx, body);
+      await checkHolder(tx, ctx, body);
+      return showSeat(await assignSeat(tx, ctx, container, body));
+    });
   },
   async listClaimed(ctx, { query: asked }) {
     const query = readsBareLists(ctx.client) ? { page: 1, limit: 100 } : asked;
@@ -55,6 +80,6 @@ export const portalSeatService: Service<typeof portalSeats, Ctx> = {
   },
   async resend(ctx, { params }) {
     const key = await findOwnSeat(ctx, params.seat_id);
-    return transact(ctx, (tx) => resendInvitation(tx, ctx, key));
+    return transact(ctx, async (tx) => showSeat(await resendInvitation(tx, ctx, key)));
   },
 };

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => floe?.close());
 
-type Refusal = { status: number; json: { error?: string } };
+type Refusal = { status: number; text: string; json: { error?: string; detail?: { loc: string[] }[] } };
 const call = (method: string, path: string, token?: string, body?: unknown) =>
   floe.request(method, path, {
     ...(token === undefined ? {} : { token }),
@@ -148,6 +148,33 @@ describe("a seat of a subscription", () => {
     expect(await floe.client(owner).portalSeats.revoke({ params: { seat_id: given.id } })).toMatchObject({
       status: "revoked",
     });
+  });
+
+  test("SEAT-18: a buyer names no other customer by an id, and learns no address and gives no seat unasked", async () => {
+    const { seller, subscription_id } = await openTeam();
+    const owner = await tokenOf(seller);
+    const { id: customer_id } = await seller.client.customers.create({
+      body: { email: "known-to-the-seller@example.com", external_id: "user-42" },
+    });
+    const give = (body: object) => call("POST", "/v1/customer-portal/seats", owner, { subscription_id, ...body });
+    for (const named of [{ customer_id }, { external_customer_id: "user-42" }, { external_customer_id: "user-43" }])
+      for (const immediate_claim of [true, false]) {
+        const { status, text } = await give({ ...named, immediate_claim });
+        expect([status, text.includes("known-to-the-seller")]).toEqual([404, false]);
+      }
+    const at_once = await give({ email: "known-to-the-seller@example.com", immediate_claim: true });
+    expect([at_once.status, at_once.json.detail]).toMatchObject([422, [{ loc: ["body", "immediate_claim"] }]]);
+    const seats = () => floe.client(owner).portalSeats.list({ query: { subscription_id } });
+    expect((await seats()).seats).toEqual([]);
+    expect((await give({ external_customer_id: "row-1", immediate_claim: true })).json).toMatchObject({
+      status: "claimed",
+    });
+    expect((await give({ email: "known-to-the-seller@example.com" })).json).toMatchObject({ status: "pending" });
+    await seller.client.customers.update({ params: { id: customer_id }, body: { email: "moved@example.com" } });
+    expect((await seats()).seats.map((seat) => seat.customer_email).sort()).toEqual([
+      "known-to-the-seller@example.com",
+      "row@example.com",
+    ]);
   });
 
   test("SEAT-15: no fewer seats are had than are given, by who pays or by the seller", async () => {
