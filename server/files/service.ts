@@ -3,6 +3,7 @@ import type { Service } from "../../shared/contract.ts";
 import { fault, invalid, notFound } from "../../shared/errors.ts";
 import { type Ctx, type Deps, requireOrganization, requireOrganizations, type Tx } from "../lib/context.ts";
 import { createId } from "../lib/ids.ts";
+import { imagePixelsMax, isTooLarge } from "../lib/images.ts";
 import { buildPage } from "../lib/page.ts";
 import type { RowKey } from "../lib/rows.ts";
 import { transact } from "../lib/unit-of-work.ts";
@@ -58,6 +59,8 @@ export const fileService: Service<typeof files, Ctx> = {
       const index = body.parts.findIndex(({ number }) => number === made.part);
       throw invalid(fault(index < 0 ? ["parts"] : ["parts", index], made.refused));
     }
+    if (row.service !== "downloadable" && isTooLarge(await readBytes(ctx, row)))
+      throw invalid(fault(["parts"], `An image has at most ${imagePixelsMax / 1e6} megapixels.`));
     const complete = await transact(ctx, async (tx) => {
       const locked = await store.lockFile(tx, organization_id, row.id);
       if (!locked || locked.is_uploaded) return locked;
@@ -95,6 +98,13 @@ export const fileService: Service<typeof files, Ctx> = {
       await store.updateFile(tx, row, { deleted_at: ctx.clock.now() });
     }),
 };
+
+/** The bytes of a file that is small enough to be held in memory. */
+export async function readBytes({ storage }: Pick<Deps, "storage">, { path }: Pick<FileRow, "path">): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of (await storage.read(path)) ?? []) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}
 
 /**
  * Keep a file that the server itself made. It is written down before its bytes are, so that none stay that nobody knows of: it

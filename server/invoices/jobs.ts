@@ -5,7 +5,7 @@ import { takeDueInvoice } from "./store.ts";
 import { invoiceExports, invoices } from "./tables.ts";
 
 /** How long one may be under way before another server takes it up. */
-const again_ms = 3 * 60_000;
+const again_ms = 6 * 60_000;
 
 /** Exports whose orders are still to be found. */
 export const exportCollecting: Sweep = {
@@ -23,7 +23,7 @@ export const exportCollecting: Sweep = {
   work: (deps, [key]) => collectDue(deps, key),
 };
 
-/** Documents that were asked for, or whose contents may have changed. One thread prints them, one after the other. */
+/** Documents that were asked for, or whose contents may have changed. One process prints them, one after the other. */
 export const invoicePrinting: Sweep = {
   name: printing,
   every_ms: 1000,
@@ -37,7 +37,7 @@ export const invoicePrinting: Sweep = {
   // While one is printed, what the next one needs is read.
   parallel: 4,
   share: 2,
-  limit_ms: 2 * 60_000,
+  limit_ms: 5 * 60_000,
   async work(deps, [key]) {
     const now = deps.clock.now();
     const until = new Date(now.getTime() + again_ms);

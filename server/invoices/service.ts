@@ -1,11 +1,14 @@
 import type { invoices as operations } from "../../shared/api/invoices.ts";
 import type { Service } from "../../shared/contract.ts";
 import { ApiError, notFound } from "../../shared/errors.ts";
-import { dropFile, finishFile, keepFile, linkFile } from "../files/service.ts";
+import { dropFile, finishFile, keepFile, linkFile, readBytes } from "../files/service.ts";
 import { findPublic } from "../files/store.ts";
 import { getServerClock } from "../lib/clock.ts";
 import { type Ctx, type Deps, requireOrganization, type Tx } from "../lib/context.ts";
+import { forgetFailures, GiveUpError } from "../lib/due.ts";
 import { createId } from "../lib/ids.ts";
+import { isTooLarge } from "../lib/images.ts";
+import { ProcessCrashedError } from "../lib/limited-process.ts";
 import { buildPage } from "../lib/page.ts";
 import { Relayed } from "../lib/relayed.ts";
 import type { RowKey } from "../lib/rows.ts";
@@ -41,6 +44,7 @@ export const collecting = "invoices.collect";
 /** A person waits for it: it goes before what an export has in the queue. */
 const at_once = new Date(0);
 const collected_at_once = 200;
+const crashesMax = 3;
 
 /** An order that can have documents, or the refusal. */
 async function findSold(ctx: Ctx, id: string): Promise<OrderAggregate> {
@@ -85,6 +89,14 @@ async function schedule(ctx: Ctx, place: store.Place, numbered: string | { serie
     const number = await store.takeNumber(tx, place.organization_id, numbered.series);
     if (!(await store.insertInvoice(tx, { ...row, number }))) throw new Error(`The number ${number} is taken.`);
   });
+}
+
+/** Try a document again that was given up because it had ended its process too often. */
+async function retryCrashed(ctx: Ctx, place: store.Place): Promise<void> {
+  const row = await store.findInvoice(ctx.db, place);
+  if (!row || row.crashes < crashesMax) return;
+  await store.updateInvoice(ctx.db, row, { crashes: 0, due_at: at_once });
+  await forgetFailures(ctx.db, printing, [row.id]);
 }
 
 /** The address of a printed document; undefined while there is none. */
@@ -156,6 +168,7 @@ export const invoiceService: Service<typeof operations, Ctx> = {
   async generate(ctx, { params }) {
     const sale = await findSold(ctx, params.id);
     checkDetails(sale);
+    await retryCrashed(ctx, ofOrder(sale.order, "invoice"));
     await schedule(ctx, ofOrder(sale.order, "invoice"), sale.order.invoice_number ?? "");
   },
   async get(ctx, { params }) {
@@ -172,6 +185,7 @@ export const invoiceService: Service<typeof operations, Ctx> = {
       throw new ApiError("OrderNotEligibleForInvoice", "Nothing is credited before the buyer has the money.");
     checkDetails(sale);
     const seller = await findOrganization(ctx.db, refund.organization_id);
+    await retryCrashed(ctx, place);
     await schedule(ctx, place, { series: getSeries(seller?.slug ?? "") });
   },
   createExport: (ctx, { body }) =>
@@ -270,14 +284,12 @@ async function loadSources(deps: Pick<Deps, "db">, row: InvoiceRow): Promise<Sou
 const logo_bytes_max = 2 * 1024 * 1024;
 
 /** The seller's picture, where it is one that can be printed. */
-async function readLogo({ db, storage }: Deps, path: string | null): Promise<Logo | null> {
-  const file = path === null ? undefined : await findPublic(db, path);
+async function readLogo(deps: Deps, path: string | null): Promise<Logo | null> {
+  const file = path === null ? undefined : await findPublic(deps.db, path);
   if (!file || file.size > logo_bytes_max) return null;
-  const chunks: Buffer[] = [];
-  for await (const chunk of (await storage.read(file.path)) ?? []) chunks.push(chunk as Buffer);
-  const bytes = Buffer.concat(chunks);
+  const bytes = await readBytes(deps, file);
   const format = getFormat(bytes);
-  return format ? { format, bytes } : null;
+  return format && !isTooLarge(bytes) ? { format, bytes } : null;
 }
 
 /** What is to be printed, and whether it is what was. */
@@ -297,13 +309,28 @@ async function printWith(deps: Deps, document: InvoiceDocument, logo: Logo | nul
 }
 
 /**
+ * Update a document that is due. `takeDueInvoice` has counted the attempt as a crash, so that one that ends the whole server
+ * counts too. After the first the document is printed without the seller's picture, after three it is a dead letter.
+ */
+export async function printDue(deps: Deps, row: InvoiceRow, taken_until: Date): Promise<void> {
+  if (row.crashes > crashesMax) throw new GiveUpError("Printing it has ended its process too often.");
+  try {
+    await updateDocument(deps, row, taken_until);
+  } catch (error) {
+    if (!(error instanceof ProcessCrashedError)) await store.updateInvoice(deps.db, row, { crashes: row.crashes - 1 });
+    else if (row.crashes === crashesMax) throw new GiveUpError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+/**
  * Bring a document that is due up to date: print it where what stands in it has changed, outside of any transaction, and put
  * the file in the place of the one before. Killed anywhere it is due again; the file that nobody points to is swept away.
  */
-export async function printDue(deps: Deps, row: InvoiceRow, taken_until: Date): Promise<void> {
+async function updateDocument(deps: Deps, row: InvoiceRow, taken_until: Date): Promise<void> {
   const { document, path, digest } = describePrint(await loadSources(deps, row));
   if (digest === row.digest) return store.settleInvoice(deps.db, row, taken_until);
-  const pdf = await printWith(deps, document, await readLogo(deps, path));
+  const pdf = await printWith(deps, document, row.crashes > 1 ? null : await readLogo(deps, path));
   const { organization_id } = row;
   const name = getFileName(row.number);
   const file = await keepFile(deps, { organization_id, name, mime_type: "application/pdf" }, pdf);
@@ -322,6 +349,7 @@ export async function printDue(deps: Deps, row: InvoiceRow, taken_until: Date): 
       file_id: file.id,
       printed_at: now,
       modified_at: now,
+      crashes: 0,
       due_at: isSettled ? null : held.due_at,
     });
   });

@@ -26,7 +26,7 @@ export async function findInvoice(db: Database, place: Place): Promise<InvoiceRo
 
 /** Have a document made anew. */
 export async function scheduleInvoice(tx: Tx, key: RowKey, now: Date): Promise<void> {
-  await tx.update(invoices).set({ due_at: now, digest: null }).where(matchKey(invoices, key));
+  await tx.update(invoices).set({ due_at: now, digest: null, crashes: 0 }).where(matchKey(invoices, key));
 }
 
 /** Have what was made of an order looked at again: what stands in it may have changed. */
@@ -164,7 +164,7 @@ export async function takeDueInvoice(
 ): Promise<InvoiceRow | undefined> {
   const [row] = await db
     .update(invoices)
-    .set({ due_at: again })
+    .set({ due_at: again, crashes: sql`${invoices.crashes} + 1` })
     .where(and(matchKey(invoices, key), lte(invoices.due_at, now)))
     .returning();
   return row;
@@ -185,8 +185,8 @@ export async function updateInvoice(db: Database, key: RowKey, patch: Partial<In
 export async function settleInvoice(db: Database, key: RowKey, taken_until: Date): Promise<void> {
   await db
     .update(invoices)
-    .set({ due_at: null })
-    .where(and(matchKey(invoices, key), eq(invoices.due_at, taken_until)));
+    .set({ due_at: sql`nullif(${invoices.due_at}, ${taken_until.toISOString()}::timestamptz)`, crashes: 0 })
+    .where(matchKey(invoices, key));
 }
 
 /** A refund by its id. */

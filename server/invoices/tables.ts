@@ -26,6 +26,8 @@ export const invoices = pgTable(
     file_id: uuid(),
     printed_at: instant(),
     due_at: instant(),
+    /** How often printing it has ended the process that prints, since it was printed last. */
+    crashes: integer().notNull().default(0),
   },
   (table) => [
     ownedKey(table.id),

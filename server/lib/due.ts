@@ -178,10 +178,16 @@ export function planRetry(failing_ms: number): number | null {
   return Math.min(Math.max(failing_ms / 4, pause_least_ms), pause_most_ms);
 }
 
+/** Trying again would do harm: the row is a dead letter at once. */
+export class GiveUpError extends Error {
+  override readonly name = "GiveUpError";
+}
+
 /** Put off a row that could not be handled, or give it up: then it is a dead letter. */
 export async function putOff({ db, clock, log }: Deps, kind: string, row: DueRow, error: unknown): Promise<void> {
   const now = clock.now();
-  const pause_ms = planRetry(row.failing_since === null ? 0 : now.getTime() - row.failing_since.getTime());
+  const failingMs = row.failing_since === null ? 0 : now.getTime() - row.failing_since.getTime();
+  const pause_ms = error instanceof GiveUpError ? null : planRetry(failingMs);
   const retry_at = pause_ms === null ? null : new Date(now.getTime() + pause_ms);
   const said = redactError(error);
   const text = ("message" in said ? String(said.message) : "").slice(0, error_length_max);
@@ -202,7 +208,7 @@ export async function putOff({ db, clock, log }: Deps, kind: string, row: DueRow
     });
   const fields = { err: error, work: kind, id: row.id, organization_id: row.organization_id, retry_at };
   if (retry_at) log.warn(fields, "What was due could not be done; it will be tried again.");
-  else log.error(fields, "What was due could not be done for a day; it is given up, and is a dead letter.");
+  else log.error(fields, "What was due could not be done; it is given up, and is a dead letter.");
 }
 
 /** What failed before has been done. */

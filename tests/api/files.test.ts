@@ -11,6 +11,7 @@ import { runSweeps } from "../../server/lib/sweeps.ts";
 import { fileBytesMax } from "../../shared/api/files.ts";
 import { begin, finish, put, sha256, upload } from "../support/files.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
+import { imageHeaders } from "../support/images.ts";
 
 let floe: Floe;
 let seller: Seller;
@@ -196,6 +197,31 @@ describe("what is accepted", () => {
       const refused = await create(of(size + 1, "text/html"));
       expect([refused.status, placesOf(refused)]).toEqual([422, ["body.mime_type", "body.size"]]);
     }
+  });
+
+  test("PRD-30: an image has at most 25 megapixels, whatever its format is and whatever it is called", async () => {
+    const send = async (bytes: Buffer, mime_type = "image/png") => {
+      const begun = await begin(seller.client, bytes, { service: "organization_avatar", mime_type });
+      const part = begun.upload.parts[0] as never;
+      const parts = [{ number: 1, checksum_etag: (await put(floe, part, bytes)).etag }];
+      const body = { id: begun.upload.id, path: begun.upload.path, parts };
+      const answer = await floe.request("POST", `/v1/files/${begun.id}/uploaded`, { token: seller.key, body });
+      return answer.status === 422 ? `422 ${placesOf(answer)}` : String(answer.status);
+    };
+    for (const [name, make] of Object.entries(imageHeaders)) {
+      expect(`${name} ${await send(make(5000, 5000))}`).toBe(`${name} 200`);
+      expect(`${name} ${await send(make(5000, 5001))}`).toBe(`${name} 422 body.parts`);
+    }
+    expect(await send(imageHeaders.gif(6000, 6000), "image/jpeg")).toBe("422 body.parts");
+    // No image at all: nothing decodes it.
+    for (const bytes of [
+      Buffer.from("\x89PNG"),
+      Buffer.from([0xff, 0xd8, 0xff]),
+      Buffer.from("RIFF0000WEBP"),
+      Buffer.from("GIF8"),
+      Buffer.from("<svg width='1e9'>"),
+    ])
+      expect(await send(bytes)).toBe("200");
   });
 
   test.each([

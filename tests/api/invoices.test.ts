@@ -1,3 +1,5 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { and, eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { fileSweeps } from "../../server/files/jobs.ts";
@@ -6,12 +8,13 @@ import { exportCollecting } from "../../server/invoices/jobs.ts";
 import { collectDue } from "../../server/invoices/service.ts";
 import { invoices } from "../../server/invoices/tables.ts";
 import { runSweeps } from "../../server/lib/sweeps.ts";
-import { events } from "../../server/lib/tables.ts";
+import { events, failedWork } from "../../server/lib/tables.ts";
 import { orders } from "../../server/orders/tables.ts";
 import { computeQuote } from "../../shared/pricing.ts";
 import { upload } from "../support/files.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
+import { deflatedZeros, png } from "../support/images.ts";
 import { readPdf, readXml, schemaFaults } from "../support/invoices.ts";
 import { sellOrder } from "../support/rows.ts";
 
@@ -218,6 +221,46 @@ describe("an invoice", () => {
       await call("POST", `/v1/orders/${id}/invoice`);
       expect((await printed(`/v1/orders/${id}/invoice`)).pages).toBe(1);
     }
+  });
+
+  test("a picture that cannot be decoded within the limits is left out, and holds up nobody", async () => {
+    const given = { service: "organization_avatar", name: "logo.png", mime_type: "image/png" } as const;
+    const file = (await upload(floe, seller.client, png(2, 2), given)) as never as { public_url: string; path: string };
+    const branding = { logo_url: file.public_url };
+    await seller.client.organizations.update({ params: { id: seller.organization_id }, body: { branding } });
+    const print = async (bytes: Uint8Array, crashes = 0) => {
+      // As it was kept before there was a limit.
+      const object = join(floe.deps.config.FLOE_FILES_DIR ?? "", "objects", file.path);
+      await writeFile(object, bytes);
+      const id = await sellTo();
+      await call("POST", `/v1/orders/${id}/invoice`);
+      await floe.deps.db.update(invoices).set({ crashes }).where(eq(invoices.order_id, id));
+      const { url } = await printed(`/v1/orders/${id}/invoice`);
+      expect((await rows()).find(({ order_id }) => order_id === id)?.crashes).toBe(0);
+      return Buffer.from((await fetched(url)).bytes).includes("/Subtype /Image");
+    };
+    expect(await print(png(2, 2))).toBe(true);
+    expect(await print(png(16_000, 16_000, Buffer.alloc(1)))).toBe(false);
+    expect(await print(png(2, 2, deflatedZeros(900)))).toBe(false);
+    expect(await print(png(2, 2), 1)).toBe(false);
+  });
+
+  test("a document that has ended its process three times is a dead letter, and another is printed", async () => {
+    const [bad, good] = [await sellTo(), await sellTo()];
+    for (const id of [bad, good]) await call("POST", `/v1/orders/${id}/invoice`);
+    await floe.deps.db.update(invoices).set({ crashes: 3 }).where(eq(invoices.order_id, bad));
+    await floe.runJobs();
+    const row = (await rows()).find(({ order_id }) => order_id === bad);
+    const dead = await floe.deps.db
+      .select()
+      .from(failedWork)
+      .where(eq(failedWork.row_id, row?.id ?? ""));
+    expect(dead).toMatchObject([{ attempts: 1, retry_at: null }]);
+    expect((await call("GET", `/v1/orders/${bad}/invoice`)).status).toBe(404);
+    expect((await printed(`/v1/orders/${good}/invoice`)).pages).toBe(1);
+    // The seller asks once more.
+    await call("POST", `/v1/orders/${bad}/invoice`);
+    expect((await printed(`/v1/orders/${bad}/invoice`)).pages).toBe(1);
   });
 });
 
