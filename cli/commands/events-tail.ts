@@ -56,8 +56,8 @@ export function add(group: Command, contextOf: (command: Command) => Context): v
 
 async function tail(context: Context, options: Options): Promise<void> {
   const { source } = options;
-  if (source !== undefined && !["user", "system"].includes(source))
-    throw new Fault("usage", `there is no source ${source}`, { hint: "There are: user, system" });
+  if (source !== undefined && !["user", "customer", "system"].includes(source))
+    throw new Fault("usage", `there is no source ${source}`, { hint: "There are: user, customer, system" });
   const asked = await resolveNames(context, {
     ...(options.name && { name: options.name }),
     ...(options.customer && { customer_id: options.customer.map((name) => readIdOrName("customers", name)) }),

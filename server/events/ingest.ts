@@ -15,6 +15,8 @@ import * as store from "./store.ts";
 export type Batch = {
   organization_id: string;
   events: readonly EventCreate[];
+  /** Who sends the events: the seller, or a customer in their own session. */
+  source: "user" | "customer";
   /** Whether it is asked where events are billed that came before. */
   isTold?: boolean | undefined;
 };
@@ -57,7 +59,7 @@ export async function writeBatches(
   const taken = batches.filter((batch) => faults.get(batch)?.length === 0);
   const coming = taken.flatMap((batch) =>
     batch.events.map((event, index): Coming => {
-      const row = rowOf(event, organization_id, named.customerOf(event)?.id ?? null, now);
+      const row = rowOf(event, batch, named.customerOf(event)?.id ?? null, now);
       return { event, index, batch, row, digest: event.external_id ? digestEvent(event) : "" };
     }),
   );
@@ -214,12 +216,12 @@ function findCircling(events: readonly EventCreate[], { depths }: Parents): Set<
   return circling;
 }
 
-const rowOf = (event: EventCreate, organization_id: string, customer_id: string | null, now: Date): EventRow => ({
+const rowOf = (event: EventCreate, batch: Batch, customer_id: string | null, now: Date): EventRow => ({
   id: createId(now),
-  organization_id,
+  organization_id: batch.organization_id,
   timestamp: event.timestamp ?? now,
   name: event.name,
-  source: "user",
+  source: batch.source,
   customer_id,
   external_customer_id: event.external_customer_id ?? null,
   external_id: event.external_id ?? null,

@@ -1,4 +1,4 @@
-import { and, asc, count, desc, eq, gte, inArray, isNull, lte, or, type SQL, sql } from "drizzle-orm";
+import { and, asc, count, desc, eq, gte, inArray, isNull, lte, ne, or, type SQL, sql } from "drizzle-orm";
 import type { events as operations } from "../../shared/api/events.ts";
 import type { AggregationFunction, Filter } from "../../shared/api/meters.ts";
 import { customers } from "../customers/tables.ts";
@@ -18,7 +18,7 @@ import {
   matchText,
   readPage,
 } from "../lib/page.ts";
-import { aggregateSql, filterSql, measureSql } from "../meters/matching.ts";
+import { aggregateSql, filterSql, matchSql, measureSql } from "../meters/matching.ts";
 import type { MeterRow } from "../meters/rules.ts";
 import type { EventRow } from "./rules.ts";
 import { usageEvents, usageNames } from "./tables.ts";
@@ -27,6 +27,7 @@ const listed = (values: SQL): SQL => sql`(select * from unnest(${values}))`;
 
 /** What is listed: of a meter, or of a filter, what their filters match. */
 type EventFilter = Omit<ListQuery<typeof operations.list>, "filter" | "meter_id"> & {
+  meter: MeterRow | undefined;
   filters: readonly Filter[];
   /** Of what floe noted itself, only these names. */
   system: readonly string[] | undefined;
@@ -81,7 +82,8 @@ function whereOf(organizations: readonly string[], filter: EventFilter): SQL | u
             : or(eq(usageEvents.id, parent), partsOf(organizations, parent, depth)),
       depth: (levels) => (parent_id === undefined ? lte(usageEvents.depth, levels) : undefined),
       metadata: matchMetadata(usageEvents.metadata),
-      system: (names) => or(eq(usageEvents.source, "user"), inArray(usageEvents.name, [...names])),
+      system: (names) => or(ne(usageEvents.source, "system"), inArray(usageEvents.name, [...names])),
+      meter: (meter) => matchSql(usageEvents, meter),
       filters: (filters) => and(...filters.map((one) => filterSql(usageEvents, one))),
     }),
   );
@@ -211,14 +213,13 @@ export async function findQuantities(db: Database, meter: MeterRow, asked: Asked
   const { func } = meter.aggregation;
   const where = and(
     eq(usageEvents.organization_id, meter.organization_id),
-    eq(usageEvents.source, "user"),
     since(start_timestamp),
     lte(usageEvents.timestamp, end_timestamp),
     matchFilters(
       { customer_id, external_customer_id, metadata },
       { ...whose([meter.organization_id]), metadata: matchMetadata(usageEvents.metadata) },
     ),
-    filterSql(usageEvents, meter.filter),
+    matchSql(usageEvents, meter),
   );
   const value = measureSql(usageEvents, meter);
   // Texts by their bytes are told apart in a third of the time that values of JSON take.

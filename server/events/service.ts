@@ -14,7 +14,9 @@ import {
 } from "../lib/context.ts";
 import { createId } from "../lib/ids.ts";
 import { buildPage, loadByOrganization } from "../lib/page.ts";
+import type { MeterRow } from "../meters/rules.ts";
 import { findMeters } from "../meters/store.ts";
+import type { Batch } from "./ingest.ts";
 import { attaching } from "./jobs.ts";
 import { ingestBatch, tryBatch } from "./lanes.ts";
 import * as lists from "./lists.ts";
@@ -38,17 +40,16 @@ const shown = (db: Database, rows: readonly EventRow[]): Promise<Event[]> =>
 export const eventService: Service<typeof events, Ctx> = {
   async list(ctx, { query }) {
     const { filter, meter_id, ...asked } = query;
-    // No meter counts what floe noted itself.
-    const system = meter_id !== undefined ? [] : ctx.client.generation === "legacy" ? firstNames : undefined;
+    const system = ctx.client.generation === "legacy" ? firstNames : undefined;
     const organizations = requireOrganizations(ctx);
     const filters = filter ? [filter] : [];
+    let meter: MeterRow | undefined;
     if (meter_id !== undefined) {
-      const meter = (await Promise.all(organizations.map((one) => findMeters(ctx.db, one, [meter_id])))).flat()[0];
+      meter = (await Promise.all(organizations.map((one) => findMeters(ctx.db, one, [meter_id])))).flat()[0];
       if (!meter)
         throw invalid({ loc: ["query", "meter_id"], msg: "Meter not found.", type: "value_error", input: meter_id });
-      filters.push(meter.filter);
     }
-    const { items, total } = await lists.listEvents(ctx.db, organizations, { ...asked, filters, system });
+    const { items, total } = await lists.listEvents(ctx.db, organizations, { ...asked, filters, meter, system });
     return buildPage(await shown(ctx.db, items), total, query);
   },
   async names(ctx, { query }) {
@@ -69,7 +70,8 @@ export const eventService: Service<typeof events, Ctx> = {
     const organization_id = requireOrganization(ctx);
     const faults = checkEvents(body.events, ctx.clock.now(), organization_id);
     if (faults.length > 0) throw invalid(...faults);
-    const batch = { organization_id, events: body.events, isTold: query.representation };
+    const source = ctx.actor.kind === "customer" ? "customer" : "user";
+    const batch: Batch = { organization_id, events: body.events, source, isTold: query.representation };
     const made = await (query.preview ? tryBatch(ctx, batch) : ingestBatch(ctx, batch));
     const { inserted, duplicates, events: became } = made;
     return {

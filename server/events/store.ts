@@ -1,4 +1,4 @@
-import { and, eq, inArray, isNull, type Placeholder, type SQL, sql } from "drizzle-orm";
+import { and, eq, inArray, isNull, ne, type Placeholder, type SQL, sql } from "drizzle-orm";
 import { personalFields } from "../../shared/system-events.ts";
 import { customers } from "../customers/tables.ts";
 import { formatArray, readArray, writeArray } from "../lib/arrays.ts";
@@ -390,7 +390,7 @@ export async function eraseUse(
         from jsonb_each(${e.metadata}) m)`,
     })
     .where(
-      and(eq(e.source, "user"), those, sql`exists (select 1 from jsonb_each(${e.metadata}) m where ${isForgotten})`),
+      and(ne(e.source, "system"), those, sql`exists (select 1 from jsonb_each(${e.metadata}) m where ${isForgotten})`),
     );
   const last = rows.length === erased_together ? rows.at(-1) : undefined;
   return last ? `${last.id}${last.at}` : null;

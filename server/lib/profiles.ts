@@ -46,6 +46,9 @@ export function readProfile(headers: Record<string, string | string[] | undefine
 /** Whether it is a published client from before pages of what its operation marks as `bare`. */
 export const readsBareLists = ({ fills, release }: ClientProfile): boolean => fills === true && release < firsts.open;
 
+const isPublishedSdk = ({ fills, generation, release }: ClientProfile): boolean =>
+  fills === true || (generation === "versioned" && release !== own_release);
+
 /** By field, the word that closed value lists know in place of a newer one. */
 const legacyValues = new Map([
   ["billing_reason", new Map([["subscription_meter_cycle", "subscription_cycle"]])],
@@ -125,6 +128,8 @@ export function adapt(profile: ClientProfile, value: unknown): unknown {
     set("price_amount", 0);
     set("price_currency", given.price_currency ?? "usd");
   }
+  // Published SDKs fail on a source of an event that they do not know.
+  if (given.source === "customer" && "label" in given && isPublishedSdk(profile)) set("source", "user");
   if (profile.generation === "versioned" && typeof given.status === "string" && "details_submitted_at" in given) {
     const status = versionedOrganizationStatus[given.status];
     if (status !== undefined) set("status", status);

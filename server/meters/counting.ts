@@ -3,7 +3,7 @@ import type { Ctx, Deps, Tx } from "../lib/context.ts";
 import { createId } from "../lib/ids.ts";
 import * as consumption from "./consumption.ts";
 import { findLanding, findRunning, joinLandings, type Landing } from "./landing.ts";
-import { addUp, compileFilter, compileMeasure, type Measured } from "./matching.ts";
+import { addUp, compileMatch, compileMeasure, type Measured } from "./matching.ts";
 import type { Consumption, CountedValue } from "./rules.ts";
 import * as store from "./store.ts";
 import { findWindows, type Window, addLate as writeLate } from "./uses.ts";
@@ -75,7 +75,7 @@ export async function countUse(
   const firsts: string[] = [];
   const windows = await settle(tx, ctx, organization_id, standing.windows, now);
   for (const meter of standing.meters) {
-    const [matches, measure] = [compileFilter(meter.filter), compileMeasure(meter)];
+    const [matches, measure] = [compileMatch(meter), compileMeasure(meter)];
     const theirs = new Map<string, Gathered>();
     let hasCounted = false;
     for (const [index, use] of uses.entries()) {

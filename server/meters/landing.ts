@@ -2,7 +2,7 @@
 import { and, asc, eq, gt, isNotNull, sql } from "drizzle-orm";
 import { writeArray } from "../lib/arrays.ts";
 import type { Tx } from "../lib/context.ts";
-import { compileFilter, type Measured } from "./matching.ts";
+import { compileMatch, type Measured } from "./matching.ts";
 import { findCounting } from "./store.ts";
 import { customerMeterWindows } from "./tables.ts";
 import { findWindows, type UseRow, type Window } from "./uses.ts";
@@ -68,9 +68,9 @@ export async function findLandings(
     ...{ since_key: row.since_key, until_key: null },
   }));
   const stretches = Map.groupBy([...closed, ...running], (one) => one.customer_id + one.meter_id);
-  const counting = (await findCounting(tx, organization_id)).map(({ id, filter }) => ({
-    id,
-    matches: compileFilter(filter),
+  const counting = (await findCounting(tx, organization_id)).map((meter) => ({
+    id: meter.id,
+    matches: compileMatch(meter),
   }));
   return uses.map((use) =>
     counting.reduce((landing, { id, matches }) => {

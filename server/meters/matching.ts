@@ -1,4 +1,4 @@
-import { type SQL, sql } from "drizzle-orm";
+import { inArray, type SQL, sql } from "drizzle-orm";
 import type { AnyPgColumn } from "drizzle-orm/pg-core";
 import type { Filter, FilterClause, Meter } from "../../shared/api/meters.ts";
 import { formatDecimal } from "../../shared/money.ts";
@@ -87,6 +87,19 @@ export function compileFilter({ conjunction, clauses }: Filter): (event: Measure
     : (event) => parts.some((part) => part(event));
 }
 
+/**
+ * Which sources a meter counts. A customer's own events count only where they cannot lower what is billed: an average or a
+ * minimum ignores them (MTR-32).
+ */
+const countedSources = ({ aggregation }: Pick<Meter, "aggregation">): readonly string[] =>
+  aggregation.func === "avg" || aggregation.func === "min" ? ["user"] : ["user", "customer"];
+
+/** Whether a meter counts an event. */
+export function compileMatch(meter: Pick<Meter, "filter" | "aggregation">): (event: Measured) => boolean {
+  const [sources, matchesFilter] = [countedSources(meter), compileFilter(meter.filter)];
+  return (event) => sources.includes(event.source) && matchesFilter(event);
+}
+
 /** What a meter takes of an event that it counts: null where there is nothing that it could add up. */
 export function compileMeasure({ aggregation }: Pick<Meter, "aggregation">): (event: Measured) => unknown {
   if (aggregation.func === "count") return () => 1;
@@ -149,6 +162,10 @@ export function filterSql(columns: Columns, { conjunction, clauses }: Filter): S
   );
   return sql`(${sql.join(parts, conjunction === "and" ? sql` and ` : sql` or `)})`;
 }
+
+/** That a meter counts an event. */
+export const matchSql = (columns: Columns, meter: Pick<Meter, "filter" | "aggregation">): SQL =>
+  sql`(${inArray(columns.source, [...countedSources(meter)])} and ${filterSql(columns, meter.filter)})`;
 
 /** What a meter takes of an event: a number, or of `unique` the value itself as JSON. Null where there is nothing. */
 export function measureSql(columns: Columns, { aggregation }: Pick<Meter, "aggregation">): SQL {

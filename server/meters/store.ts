@@ -22,7 +22,7 @@ import {
 } from "../lib/page.ts";
 import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
 import { productPrices, products } from "../products/tables.ts";
-import { aggregateSql, digestSql, filterSql, measureSql } from "./matching.ts";
+import { aggregateSql, digestSql, matchSql, measureSql } from "./matching.ts";
 import type { MeterRow, MeterUse } from "./rules.ts";
 import { customerMeters, customerMeterValues, customerMeterWindows, meters } from "./tables.ts";
 
@@ -169,8 +169,8 @@ export const markCounted = (tx: Tx, organization_id: string, ids: readonly strin
     );
 
 /** That an event is one of use that a meter counts. */
-const countedBy = ({ organization_id, filter }: MeterRow): SQL | undefined =>
-  and(eq(usageEvents.organization_id, organization_id), eq(usageEvents.source, "user"), filterSql(usageEvents, filter));
+const countedBy = (meter: MeterRow): SQL | undefined =>
+  and(eq(usageEvents.organization_id, meter.organization_id), matchSql(usageEvents, meter));
 
 /** Whether there is an event that a meter counts, whosever it is. */
 export async function hasEvents(db: Database, meter: MeterRow): Promise<boolean> {

@@ -6,7 +6,7 @@ import { usageEvents } from "../events/tables.ts";
 import type { Database } from "../lib/context.ts";
 import { getFirstId } from "../lib/ids.ts";
 import { isAmong } from "../lib/rows.ts";
-import { aggregateSql, filterSql, measureSql } from "./matching.ts";
+import { aggregateSql, matchSql, measureSql } from "./matching.ts";
 import type { MeterRow } from "./rules.ts";
 import { findMeters } from "./store.ts";
 import { customerMeterLots, customerMeters, customerMeterValues, customerMeterWindows } from "./tables.ts";
@@ -88,13 +88,12 @@ function recountSql(table: Kept, meter: MeterRow): SQL {
   return sql`(select ${units} as units, ${counted} as counted, ${total} as total from ${usageEvents}
     where ${and(
       eq(usageEvents.organization_id, meter.organization_id),
-      eq(usageEvents.source, "user"),
       sql`${usageEvents.customer_id} = ${table.customer_id}`,
       sql`(${table.since_key} is null or ${usageEvents.id} >= ${table.since_key})`,
       // What was given to its customer after a period was over was not counted in it.
       until_key &&
         sql`${usageEvents.id} < ${until_key} and coalesce(${usageEvents.attached_key}, ${usageEvents.id}) < ${until_key}`,
-      filterSql(usageEvents, meter.filter),
+      matchSql(usageEvents, meter),
     )}) as found`;
 }
 

@@ -117,6 +117,7 @@ export function serializeOrganization(row: OrganizationRow): Organization {
     },
     embed_hosts: row.embed_hosts,
     embed_hosts_enforced: shown.feature_settings.frame_ancestors_enforced,
+    customer_event_names: row.customer_event_names,
     country: row.country,
     sandbox: row.sandbox,
     account_id: null,

@@ -60,6 +60,7 @@ export const organization = pgTable(
     invoice_settings: jsonb().$type<Partial<z.output<typeof OrganizationInvoiceSettings>>>().notNull().default({}),
     dispute_settings: jsonb().$type<Partial<Organization["dispute_settings"]>>().notNull().default({}),
     embed_hosts: jsonb().$type<string[]>().notNull().default([]),
+    customer_event_names: jsonb().$type<string[]>().notNull().default([]),
     sso_enforced: boolean().notNull().default(false),
     blocked_at: instant(),
     /** How far the organization's clock is ahead of the server's, so that what falls due by the calendar can be tried. */

@@ -18,9 +18,12 @@ export type CustomerRouteOptions = {
 };
 
 const PortalRequest = z.object({ redirect: z.boolean().default(true) });
+/** A customer may only add to what they have used, so no number is negative (MTR-32). */
 const Ingestion = z.object({
   event: z.string().min(1).max(128),
-  metadata: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).default({}),
+  metadata: z
+    .record(z.string(), z.union([z.string(), z.number().min(0, "Must not be negative."), z.boolean()]))
+    .default({}),
 });
 
 /** What sellers and customers named themselves stays as they named it. */
@@ -55,7 +58,7 @@ export function routeOwnPurchases(app: FastifyInstance, options: CustomerRouteOp
   const errorHandler = answerAccountError(deps.log);
 
   /** The context of the customer whom the user is. */
-  async function open(request: FastifyRequest): Promise<{ ctx: Ctx; customer_id: string }> {
+  async function open(request: FastifyRequest): Promise<{ ctx: Ctx; customer_id: string; eventNames: string[] }> {
     const identity = await identify(request);
     checkIdentity(identity);
     if (identity.kind !== "user") throw new ApiError("Unauthorized", "Session not found");
@@ -69,7 +72,7 @@ export function routeOwnPurchases(app: FastifyInstance, options: CustomerRouteOp
     const [found, ...others] = meant;
     if (!found) throw new ApiError("ResourceNotFound", "Customer not found");
     if (others.length > 0) throw new ApiError("BadRequest", "You are a customer of several sellers: name one by slug.");
-    const { customer_id, organization_id, clock_offset_ms, sandbox } = found;
+    const { customer_id, organization_id, clock_offset_ms, sandbox, customer_event_names: eventNames } = found;
     const actor: Actor = {
       ...anonymous,
       kind: "customer",
@@ -80,7 +83,7 @@ export function routeOwnPurchases(app: FastifyInstance, options: CustomerRouteOp
       user_id: identity.user_id,
       customer: { customer_id, session_id: "", member: null },
     };
-    return { ctx: createRequestContext(deps, request, actor), customer_id };
+    return { ctx: createRequestContext(deps, request, actor), customer_id, eventNames };
   }
   const route = (method: "GET" | "POST", url: string, answer: (request: FastifyRequest) => Promise<unknown>) =>
     app.route({
@@ -150,13 +153,18 @@ export function routeOwnPurchases(app: FastifyInstance, options: CustomerRouteOp
     provider.portalMeters.list(ctx, { query }),
   );
   route("POST", "/usage/ingest", async (request) => {
-    const { ctx, customer_id } = await open(request);
+    const { ctx, customer_id, eventNames } = await open(request);
     const body = Ingestion.safeParse(request.body ?? {});
     if (!body.success)
       throw new ApiError("RequestValidationError", readFaults(["body"], body.error.issues, request.body));
     const { event: name, metadata } = body.data;
+    if (!eventNames.includes(name))
+      throw new ApiError("NotPermitted", "Customers may not send this event: the seller has not listed its name.");
     const events = [{ name, customer_id, metadata }];
-    const given = api.events.ingest.body.parse({ events });
+    const parsed = api.events.ingest.body.safeParse({ events });
+    if (!parsed.success)
+      throw new ApiError("RequestValidationError", readFaults(["body"], parsed.error.issues, { events }));
+    const given = parsed.data;
     const query = api.events.ingest.query.parse({});
     return wire(api.events.ingest.response, await provider.events.ingest(ctx, { body: given, query }));
   });

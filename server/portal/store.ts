@@ -230,6 +230,7 @@ export const findCustomersOf = (db: Database, user_id: string) =>
       slug: organization.slug,
       clock_offset_ms: organization.clock_offset_ms,
       sandbox: organization.sandbox,
+      customer_event_names: organization.customer_event_names,
     })
     .from(customers)
     .innerJoin(organization, eq(organization.id, customers.organization_id))

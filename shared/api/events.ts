@@ -107,7 +107,8 @@ const IngestedEvent = z.object({
 });
 export type IngestedEvent = z.output<typeof IngestedEvent>;
 
-const sources = ["user", "system"] as const;
+/** Who recorded an event: the seller (`user`), a customer in their own session, or floe itself. */
+const sources = ["user", "customer", "system"] as const;
 const said = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 
 /** What happened, as it was ingested. */
@@ -144,7 +145,9 @@ export type EventName = z.output<typeof EventName>;
 const customer_id = ids.describe("Only of these customers.");
 const external_customer_id = many(z.string()).describe("The same by your own ids.");
 const organization_id = ids.describe("Only of these organizations.");
-const source = many(z.enum(sources)).describe("Only what you sent (user), or what floe noted (system).");
+const source = many(z.enum(sources)).describe(
+  "Only what you sent (user), what customers sent (customer), or what floe noted (system).",
+);
 
 export const events = {
   list: {

@@ -148,6 +148,8 @@ export const Organization = z.object({
   }),
   embed_hosts: z.array(z.string()),
   embed_hosts_enforced: z.boolean(),
+  /** Names of usage events that customers may send for themselves. */
+  customer_event_names: z.array(z.string()),
   country: z.enum(countries).nullable(),
   /** Whether it was made to try things out. */
   sandbox: z.boolean(),
@@ -213,6 +215,11 @@ const embedHost = z
   .max(253)
   .regex(/^(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)*(:\d{1,5})?$/i, "Must be a host, as example.com or *.example.com.");
 
+const customerEventNames = z
+  .array(z.string().min(1).max(128))
+  .max(100)
+  .describe("Names of the usage events that customers may send for themselves; none by default.");
+
 /** Groups that are sent in part: what is not named keeps its value, null takes it away. */
 const BrandingInput = z.object({
   logo_url: webUrl.nullish().describe("Address of an uploaded picture (PNG or JPEG), on invoices and in the checkout."),
@@ -258,6 +265,7 @@ export const OrganizationUpdate = z.object({
     }),
   ).describe("How disputes are answered, and what becomes of the access to what was bought."),
   embed_hosts: unlessNull(z.array(embedHost).max(100)).describe("Hosts that may embed the checkout."),
+  customer_event_names: unlessNull(customerEventNames),
   default_presentment_currency: unlessNull(currency).describe("Currency of prices that name none."),
   default_tax_behavior: unlessNull(taxBehaviorOption).describe("Whether prices include tax."),
   legal_entity: notYet("Legal entities are not kept here: nothing is paid out.").describe("Not available."),

@@ -309,6 +309,8 @@ test("what somebody has as a customer: bought, held, used and looked after, by t
   ]).toEqual([1, 0, 1, 0, 1, 0]);
   const benefits = ok<Wire>(await client.customer.benefits.list({ query: { page: 1, limit: 10 } }));
   expect(benefits.result.items.map((one: Wire) => one.benefitId)).toEqual([credit.id]);
+  const customer_event_names = ["call"];
+  await seller.organizations.update({ params: { id: organization_id }, body: { customer_event_names } });
   expect(ok<Wire>(await client.usage.ingest({ event: "call", metadata: { tokens: 5 } }))).toMatchObject({
     inserted: 1,
   });

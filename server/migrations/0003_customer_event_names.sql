@@ -1,0 +1,1 @@
+ALTER TABLE "organization" ADD COLUMN "customer_event_names" jsonb DEFAULT '[]'::jsonb NOT NULL;
