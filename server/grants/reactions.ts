@@ -25,7 +25,9 @@ const reconcileLater = (tx: Tx, ctx: Deps | Ctx, source: Source): void =>
 
 /** An order is paid: what was bought is there at once, and with a new period what it brings (BEN-13, ORD-18). */
 export async function giveWhatWasBought(tx: Tx, ctx: Deps | Ctx, { order }: OrderAggregate): Promise<void> {
-  const cycles = order.billing_reason === "subscription_cycle" && order.occasion !== "ended";
+  // The last bill before an end or a pause begins no period.
+  const isLast = order.occasion === "ended" || order.occasion === "paused";
+  const cycles = order.billing_reason === "subscription_cycle" && !isLast;
   // What a change brings is seen to with the subscription.
   if (order.subscription_id !== null && order.begins === null && !cycles) return;
   await reconcile(tx, ctx, getSource(order), { cycles, isSettling: true });

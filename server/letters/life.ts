@@ -50,7 +50,7 @@ const cardOf = ({ card }: PaymentMethodRow): string => `${brandOf(card.brand)} â
 /** Whether what is to be told is still so (a payment that has come since is not missing any more). */
 function isSo(occasion: Occasion, { aggregate: { row }, ahead, unpaid }: Facts): boolean {
   if (occasion === "ended") return row.ended_at !== null;
-  if (occasion === "payment_failed") return unpaid.length > 0 && (row.status === "past_due" || row.ended_at !== null);
+  if (occasion === "payment_failed") return unpaid.length > 0 && (row.past_due_at !== null || row.ended_at !== null);
   if (row.ended_at !== null) return false;
   if (occasion === "canceled") return row.cancel_at_period_end;
   if (occasion === "uncanceled") return !row.cancel_at_period_end;

@@ -27,9 +27,9 @@ export const settingOf: Record<Occasion, Setting> = {
   card_expiring: "payment_method_expiration_reminder",
 };
 
-/** What an order means to its customer; null where it is a purchase, or the last bill of a subscription. */
+/** What an order means to its customer; null where it is a purchase, or the last bill of a subscription before an end or a pause. */
 export function getOccasion({ billing_reason, begins, occasion }: OrderRow): Occasion | null {
-  if (billing_reason === "purchase" || occasion === "ended") return null;
+  if (billing_reason === "purchase" || occasion === "ended" || occasion === "paused") return null;
   if (billing_reason === "subscription_create") return begins?.trial_end ? "trial_started" : "started";
   if (billing_reason === "subscription_update") return "changed";
   return occasion ?? "renewed";

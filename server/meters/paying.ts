@@ -1,5 +1,5 @@
 /** Who pays for what customers use of a meter, and what they have to be billed for. */
-import { and, eq, gte, inArray, lte, type SQL, sql } from "drizzle-orm";
+import { and, eq, inArray, lte, type SQL, sql } from "drizzle-orm";
 import { unionAll } from "drizzle-orm/pg-core";
 import { addDecimals, groupByPeriod, poolUse } from "../../shared/usage.ts";
 import { countShown } from "../customers/holdings.ts";
@@ -121,8 +121,7 @@ function poolLate(pool: readonly Part[]): Pick<Part, "late_units" | "late_from" 
 }
 
 /**
- * What was used in periods that were over by a time, or in all of them, is billed, or never will be. `meter_id`: of that meter alone,
- * by those who have left.
+ * What was used in periods that were over by a time, or in all of them, is billed, or never will be. `meter_id`: of that meter alone.
  */
 export async function takeWindows(
   tx: Tx,
@@ -135,7 +134,7 @@ export async function takeWindows(
     where ${and(
       openOf(organization_id, payer_id),
       until === null ? undefined : lte(ended_at, until),
-      meter_id === null ? undefined : and(eq(customerMeterWindows.meter_id, meter_id), eq(is_part, true)),
+      meter_id === null ? undefined : eq(customerMeterWindows.meter_id, meter_id),
     )} returning id, meter_id`);
   const values = customerMeterValues;
   await tx
@@ -155,22 +154,6 @@ const openOf = (organization_id: string, payer_id: string) =>
     eq(customerMeterWindows.payer_id, payer_id),
     eq(is_open, true),
   );
-
-/** What those who have left since a time used of a meter is never billed: it was used at another price (SUB-22). */
-export const freeParts = (tx: Tx, organization_id: string, payer_id: string, meter_id: string, since: Date) => {
-  const { consumed_units, credited_units, free_units } = customerMeterWindows;
-  return tx
-    .update(customerMeterWindows)
-    .set({ free_units: sql`greatest(${free_units}, ${consumed_units} - ${credited_units})` })
-    .where(
-      and(
-        openOf(organization_id, payer_id),
-        eq(is_part, true),
-        eq(customerMeterWindows.meter_id, meter_id),
-        gte(ended_at, since),
-      ),
-    );
-};
 
 /** What names what runs on the account of a subscription, of these meters. */
 export const findPaidKeys = (db: Database, organization_id: string, payer_id: string): Promise<UseKey[]> =>
@@ -195,6 +178,12 @@ export function payUse(tx: Tx, use: Use, terms: Terms | null, more: Partial<UseR
   while (started_at !== null && ends_at <= started_at) ends_at = computeNextEnd(ends_at, terms.rhythm);
   // Who pays is told of in the same transaction, with all that was used.
   return saveUse(tx, use, { ...terms, ends_at, notice_at: null, ...more }, now);
+}
+
+/** What was used until now is billed already, as its price ends: what follows counts from nothing, and what is left of credit goes on. */
+export async function closeStretch(tx: Tx, ctx: Deps | Ctx, use: Use): Promise<Use> {
+  const now = ctx.clock.now();
+  return resetUse(tx, ctx, await payUse(tx, use, null, {}, now), now, now, { keepsCredit: true });
 }
 
 /** Count from nothing again, on nobody's account. */

@@ -98,7 +98,8 @@ export function computeNextEnd(at: Date, { interval, count, anchor_day, within }
 /**
  * Reset a row at a time: what was used until then is put by, and counted anew from nothing; what is left of credit that rolls
  * over goes on, and of all other is lost (BEN-53). `at` is the end of its period, or now: what came since then is of the time
- * after. `isPart`: no period is over, but somebody else pays from now on. All that is left of credit goes on then.
+ * after. `isPart`: no period is over, but somebody else pays from now on. `keepsCredit`: all that is left of credit goes on, as
+ * the period that it was given for does.
  */
 export async function resetUse(
   tx: Tx,
@@ -106,7 +107,7 @@ export async function resetUse(
   { row, lots }: Use,
   at: Date,
   now: Date,
-  { isPart = false }: { isPart?: boolean } = {},
+  { isPart = false, keepsCredit = isPart }: { isPart?: boolean; keepsCredit?: boolean } = {},
 ): Promise<Use> {
   const { organization_id, customer_id, meter_id } = row;
   const isBoundary = row.ends_at !== null && at.getTime() === row.ends_at.getTime();
@@ -115,9 +116,9 @@ export async function resetUse(
     isBoundary && (row.last_key === null || row.last_key < floor) ? floor : nextId(row, at > now ? at : now);
   const since = { started_at: row.started_at, since_key: row.since_key };
   const { consumed_units, counted, total, late_units, late_from, late_until, free_units, billed_from, payer_id } = row;
-  const closed = closeLots(lots, consumed_units, row.ends_at, isPart);
+  const closed = closeLots(lots, consumed_units, row.ends_at, keepsCredit);
   // What goes on is not taken into the bill of who paid until now.
-  const credit = isPart
+  const credit = keepsCredit
     ? { credited_units: addUp(closed.map(({ spent }) => spent)), rollover_units: 0 }
     : { credited_units: row.credited_units, rollover_units: row.rollover_units };
   const window_id = createId(now);

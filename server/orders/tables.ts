@@ -94,7 +94,7 @@ export const orders = pgTable(
     /** The period of its subscription that it is for: each is billed once. */
     period_start: instant(),
     /** What brought a subscription's period about, where that is more than that the one before it was over. */
-    occasion: text().$type<"trial_over" | "resumed" | "ended">(),
+    occasion: text().$type<"trial_over" | "resumed" | "paused" | "ended">(),
     /** What becomes of its subscription when it is settled, where it is for a change. */
     changes: jsonb().$type<SubscriptionChange>(),
     /** When the card is to be charged again by itself; null where it is not (SUB-50). */

@@ -22,7 +22,6 @@ import { followMeters, getMetered, holdMeters, loadUsage } from "./metering.ts";
 import {
   type Choice,
   choosePending,
-  getLetter,
   type Plan,
   type PlanContext,
   planCycle,
@@ -39,7 +38,7 @@ import {
   type SubscriptionAggregate,
   type SubscriptionRow,
 } from "./rules.ts";
-import { emitSubscription, subscriptionGivesOtherwise, tellCustomer, tellState } from "./serialize.ts";
+import { emitSubscription, getLetter, subscriptionGivesOtherwise, tellCustomer, tellState } from "./serialize.ts";
 import * as store from "./store.ts";
 import { askBillTax, billFor, openBillTaxation } from "./tax.ts";
 
@@ -203,7 +202,9 @@ export async function noteFailure(
   const patch = isFirst ? { status, past_due_at: now } : {};
   const plan = { patch, choice: null, entries: [], bill: null };
   if (isFirst) {
-    const events = ["subscription.updated", "subscription.past_due"] as const;
+    // What a pause has billed makes nobody past due until it goes on.
+    const isPastDue = status === "past_due";
+    const events = ["subscription.updated", ...(isPastDue ? (["subscription.past_due"] as const) : [])] as const;
     await writePlan(
       tx,
       ctx,

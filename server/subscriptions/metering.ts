@@ -1,18 +1,12 @@
 import { formatDecimal, formatMoney, formatUnitMoney } from "../../shared/money.ts";
 import { computeAmount, type LineTerms } from "../../shared/pricing.ts";
-import {
-  addDecimals,
-  computeBillableUnits,
-  computeDifference,
-  computeUseAmount,
-  type Use,
-} from "../../shared/usage.ts";
+import { computeDifference, computeUseAmount, type Use } from "../../shared/usage.ts";
 import type { Ctx, Database, Deps, Tx } from "../lib/context.ts";
 import {
+  closeStretch,
   findPaidKeys,
   findPaidUse,
   findUnbilled,
-  freeParts,
   handOverUse,
   type PaidUse,
   payUse,
@@ -44,8 +38,6 @@ const isMetered = (price: PriceRow): price is Metered =>
 /** The prices that use is paid at. */
 export const getMetered = (prices: readonly PriceRow[]): Metered[] => prices.filter(isMetered);
 
-const isSum = ({ aggregation }: Metered["meter"]): boolean =>
-  aggregation.func === "count" || aggregation.func === "sum";
 const day = (at: Date): string => at.toISOString().slice(0, 10);
 
 /** The lines of what was used at a price: what was on time, and what is of an earlier period (SUB-21). */
@@ -121,10 +113,33 @@ export async function holdMeters(tx: Tx, ctx: Deps | Ctx, { row, prices }: Subsc
   for (const key of inOrder([...own, ...held])) await lockUse(tx, ctx, key);
 }
 
-/** What is beyond credit of what was used: it was used at another price, or at none, and is never billed (SUB-22). */
-function overdrawn({ consumed_units, credited_units, free_units }: Counted): string {
-  const more = computeBillableUnits({ credited_units, free_units }, consumed_units);
-  return more.startsWith("-") ? free_units : addDecimals(free_units, more);
+/**
+ * The prices whose use is billed with a change, as it is counted from nothing after it (SUB-22): those that are paid no more, or all
+ * of them where a period is cut off. What a trial uses is free.
+ */
+export const findClosing = (
+  { row, prices }: Pick<SubscriptionAggregate, "row" | "prices">,
+  after: { prices: readonly PriceRow[]; isCut: boolean },
+): Metered[] =>
+  isBillable(row.status) && row.status !== "trialing"
+    ? getMetered(prices).filter(({ id }) => after.isCut || !after.prices.some((price) => price.id === id))
+    : [];
+
+/** When what is used began to be counted that is billed next. */
+export const getMeterStart = ({
+  current_meter_period_start,
+  current_period_start,
+}: Pick<SubscriptionAggregate["row"], "current_meter_period_start" | "current_period_start">): Date =>
+  current_meter_period_start ?? current_period_start;
+
+/** The prices whose use a change has billed: at the end of a period it is the period that is billed. */
+function findClosed(before: Before, after: Before): Metered[] {
+  const [last, start] = [getMeterStart(before.row), getMeterStart(after.row)];
+  const isNew = start > last;
+  const isTrial = after.row.status === "trialing" && before.row.status !== "trialing";
+  const { current_meter_period_end, current_period_end } = before.row;
+  const isCut = isTrial || (isNew && start < (current_meter_period_end ?? current_period_end));
+  return (isNew && !isCut) || !isBillable(after.row.status) ? [] : findClosing(before, { prices: after.prices, isCut });
 }
 
 type Before = Pick<SubscriptionAggregate, "row" | "prices">;
@@ -145,27 +160,16 @@ export async function followMeters(tx: Tx, ctx: Deps | Ctx, before: Before | nul
   );
   const left = row.seats === null ? [] : await findPaidKeys(tx, organization_id, id);
   const uses: UseRow[] = [];
+  const closed = before ? findClosed(before, after).map(({ meter_id }) => meter_id) : [];
   for (const key of inOrder([...keys, ...left])) {
-    const use = await followUse(tx, ctx, key, { before, after, isHolder: holders.includes(key.customer_id) });
+    const isHolder = holders.includes(key.customer_id);
+    const use = await followUse(tx, ctx, key, { before, after, isHolder, isClosed: closed.includes(key.meter_id) });
     if (use) uses.push(use);
   }
   if (!isBillable(row.status) && before) await takeWindows(tx, organization_id, id);
-  if (row.seats !== null) {
-    if (before) await followParts(tx, before, after);
-    return findPaidUse(tx, organization_id, [id]);
-  }
+  for (const meter_id of closed) await takeWindows(tx, organization_id, id, { meter_id });
+  if (row.seats !== null) return findPaidUse(tx, organization_id, [id]);
   return uses.map((use) => ({ ...use, ended_at: null }));
-}
-
-/** What those have used who left within the period follows its price as what others use: a sum is billed at none other (SUB-22). */
-async function followParts(tx: Tx, before: Before, { row, prices }: After): Promise<void> {
-  const { organization_id, id, current_period_start, current_meter_period_start } = row;
-  const start = current_meter_period_start ?? current_period_start;
-  for (const old of getMetered(before.prices)) {
-    const price = getMetered(prices).find(({ meter_id }) => meter_id === old.meter_id);
-    if (!price) await takeWindows(tx, organization_id, id, { meter_id: old.meter_id });
-    else if (price.id !== old.id && isSum(price.meter)) await freeParts(tx, organization_id, id, old.meter_id, start);
-  }
 }
 
 /** Somebody else holds a seat of a subscription by now: what they use from now on is on its account, and what others used until now stays there. */
@@ -181,7 +185,7 @@ export async function followHolders(tx: Tx, ctx: Deps | Ctx, aggregate: Subscrip
   );
   for (const key of inOrder([...keys, ...held])) {
     const isHolder = holders.includes(key.customer_id);
-    await followUse(tx, ctx, key, { before: aggregate, after: aggregate, isHolder });
+    await followUse(tx, ctx, key, { before: aggregate, after: aggregate, isHolder, isClosed: false });
   }
 }
 
@@ -190,12 +194,11 @@ async function followUse(
   tx: Tx,
   ctx: Deps | Ctx,
   key: UseKey,
-  { before, after, isHolder }: { before: Before | null; after: After; isHolder: boolean },
+  { before, after, isHolder, isClosed }: { before: Before | null; after: After; isHolder: boolean; isClosed: boolean },
 ): Promise<UseRow | undefined> {
   const now = ctx.clock.now();
   const { row, product } = after;
-  const priceIn = (some: readonly PriceRow[]) => getMetered(some).find(({ meter_id }) => meter_id === key.meter_id);
-  const [price, old] = [priceIn(after.prices), priceIn(before?.prices ?? [])];
+  const price = getMetered(after.prices).find(({ meter_id }) => meter_id === key.meter_id);
   const pays = isBillable(row.status);
   const isOwner = key.customer_id === row.customer_id;
   let use = await lockUse(tx, ctx, key);
@@ -204,7 +207,7 @@ async function followUse(
     if (!isMine) return undefined;
     const isLeft = pays && !isOwner && !isHolder;
     if (isLeft) use = await handOverUse(tx, ctx, use);
-    else use = await (pays ? payUse(tx, use, null, {}, now) : restartUse(tx, ctx, use));
+    else use = await (isClosed ? closeStretch(tx, ctx, use) : restartUse(tx, ctx, use));
     // Whoever else may pay is asked in a transaction of its own, that holds them in the order in which all do.
     if ((await findPossiblePayers(tx, key)).some((id) => id !== row.id))
       await saveUse(tx, use, { notice_at: now }, now);
@@ -223,22 +226,19 @@ async function followUse(
   // Who pays is told with what is done here; who holds a seat hears of it later.
   const notice = isOwner ? {} : { notice_at: isMine ? use.row.notice_at : now };
   if (!wasPaying || !isMine) {
-    const isAnew = !wasPaying || !isSum(price.meter);
-    // What somebody used before they held a seat is nobody else's business.
+    // What somebody used before there was a price is not billed, and before they held a seat it is nobody else's business.
     if (!isOwner) use = await handOverUse(tx, ctx, use);
-    else if (isAnew) use = await restartUse(tx, ctx, use);
-    const free = isAnew || !isOwner ? {} : { free_units: overdrawn(use.row) };
-    use = await payUse(tx, use, terms, { billed_from: trial_over ?? now, ...free, ...notice }, now);
+    else use = await (wasPaying ? closeStretch(tx, ctx, use) : restartUse(tx, ctx, use));
+    use = await payUse(tx, use, terms, { billed_from: trial_over ?? now, ...notice }, now);
   } else {
     const isPeriodOpen = use.row.started_at !== null && use.row.started_at >= start;
     const isTrialOver = before?.row.status === "trialing" && row.status !== "trialing";
     const last = before?.row.current_meter_period_start ?? before?.row.current_period_start;
     const isNewPeriod = last !== undefined && start > last;
-    if (isNewPeriod && !isPeriodOpen) use = await restartUse(tx, ctx, use);
-    const isRepriced = old !== undefined && old.id !== price.id && isSum(price.meter) && !isNewPeriod;
-    const free = isRepriced ? { free_units: overdrawn(use.row) } : {};
-    const billed_from = trial_over ?? (isTrialOver ? start : null);
-    use = await payUse(tx, use, terms, { ...free, ...(billed_from ? { billed_from } : {}), ...notice }, now);
+    if (isClosed) use = await closeStretch(tx, ctx, use);
+    else if (isNewPeriod && !isPeriodOpen) use = await restartUse(tx, ctx, use);
+    const billed_from = trial_over ?? (isTrialOver ? start : isClosed ? now : null);
+    use = await payUse(tx, use, terms, { ...(billed_from ? { billed_from } : {}), ...notice }, now);
   }
   return use.row;
 }
@@ -257,7 +257,7 @@ export async function passOn(
     const found = await findSubscription(tx, key.organization_id, id);
     if (!found) continue;
     const isHolder = (await findHolders(tx, found.row)).includes(key.customer_id);
-    if (await followUse(tx, ctx, key, { before: found, after: found, isHolder })) return id;
+    if (await followUse(tx, ctx, key, { before: found, after: found, isHolder, isClosed: false })) return id;
   }
   return undefined;
 }

@@ -17,7 +17,6 @@ import type { PricedProduct, PriceRow } from "../products/rules.ts";
 import { computeNextMeterPeriod, getMeterPeriod } from "./meter-clock.ts";
 import { computeMeteredLines, type Usage } from "./metering.ts";
 import type { EntryRow, PaidPrice, SubscriptionAggregate, SubscriptionRow } from "./rules.ts";
-import type { LetterKind } from "./tables.ts";
 
 /** What is said of a subscription, in this order. */
 export type Event =
@@ -154,6 +153,12 @@ export function isExpired(discount: DiscountRow, applied_at: Date, start: Date):
   return start > addInterval(applied_at, "month", months);
 }
 
+/** The lines of what was used until a time, or of all, at the prices of then; a trial's usage is free (SUB-17, MTR-29). */
+const computeUsedLines = (
+  { aggregate: { row, prices }, usage }: Pick<PlanContext<Planned>, "aggregate" | "usage">,
+  until: Date | null,
+): LineTerms[] => (usage && row.status !== "trialing" ? computeMeteredLines(prices, usage, row.currency, until) : []);
+
 /** The columns of what a subscription is paid for. */
 export const getColumns = (
   choice: Choice,
@@ -187,9 +192,7 @@ function beginPeriod(
   const applied_at = row.discount_applied_at ?? start;
   const isOver = aggregate.discount !== null && isExpired(aggregate.discount, applied_at, start);
   const discount = isOver ? null : aggregate.discount;
-  // A trial's use is free; any other is of the period that is over, at its prices (SUB-17, MTR-29).
-  const used =
-    usage && row.status !== "trialing" ? computeMeteredLines(aggregate.prices, usage, row.currency, start) : [];
+  const used = computeUsedLines({ aggregate, usage }, start);
   const lines = [...staticLines(choice, { start, end }), ...entries.map(({ line }) => line), ...used];
   const begun = { ...row, status: "active" as const, anchor_day, current_period_start: start, current_period_end: end };
   return {
@@ -223,15 +226,23 @@ function beginPeriod(
   };
 }
 
-/** What is left to be billed when nothing more comes. */
-const lastBill = (entries: PlanContext["entries"], used: LineTerms[]): Bill | null =>
+/** What is taken off use within a period: a percentage, as a fixed discount is for what the period costs (SUB-26). */
+export const getUsageDiscount = ({ row, discount }: Pick<Planned, "row" | "discount">): DiscountTerms | null =>
+  discount?.type === "percentage" ? row.period_discount : null;
+
+/** What is left to be billed when no period follows, or none for now. */
+const buildLastBill = (
+  entries: PlanContext["entries"],
+  used: LineTerms[],
+  { occasion, discount }: Pick<Bill, "discount"> & { occasion: "paused" | "ended" },
+): Bill | null =>
   entries.length + used.length === 0
     ? null
     : {
         billing_reason: "subscription_cycle",
-        occasion: "ended",
+        occasion,
         lines: [...entries.map(({ line }) => line), ...used],
-        discount: null,
+        discount,
         period_start: null,
         entry_ids: entries.map(({ id }) => id),
       };
@@ -244,17 +255,16 @@ export function planCycle(ground: PlanContext<Planned>, now: Date): Plan {
   const { row } = ground.aggregate;
   if (row.cancel_at_period_end)
     return planEnd(ground, now, { canceled_at: row.canceled_at ?? now, ends_at: row.ends_at ?? now });
-  if (row.pause_at_period_end)
+  if (row.pause_at_period_end) {
+    const used = computeUsedLines(ground, row.current_period_end);
     return {
       patch: { status: "paused", pause_at_period_end: false, paused_at: now },
       choice: null,
-      // What was used until then is billed when it goes on, or ends.
-      entries: ground.usage
-        ? computeMeteredLines(ground.aggregate.prices, ground.usage, row.currency, row.current_period_end)
-        : [],
-      bill: null,
+      entries: [],
+      bill: buildLastBill(ground.entries, used, { occasion: "paused", discount: getUsageDiscount(ground.aggregate) }),
       events: ["subscription.updated", "subscription.paused"],
     };
+  }
   const start = row.current_period_end;
   const isTrial = row.status === "trialing";
   const plan = beginPeriod(ground, start, isTrial ? start.getUTCDate() : row.anchor_day, isTrial ? "trial_over" : null);
@@ -267,9 +277,9 @@ export function planCycle(ground: PlanContext<Planned>, now: Date): Plan {
  * period costs.
  */
 export function planMeterCycle({ aggregate, usage }: PlanContext<Planned>, start: Date): Plan {
-  const { row, prices, product, discount } = aggregate;
-  const lines = usage ? computeMeteredLines(prices, usage, row.currency, start) : [];
-  const terms = discount?.type === "percentage" ? row.period_discount : null;
+  const { row, product } = aggregate;
+  const lines = computeUsedLines({ aggregate, usage }, start);
+  const terms = getUsageDiscount(aggregate);
   return {
     patch: computeNextMeterPeriod(row, product, start),
     choice: null,
@@ -304,12 +314,10 @@ export function planEnd(
     },
     choice: null,
     entries: [],
-    bill: lastBill(
-      entries,
-      usage && aggregate.row.status !== "trialing"
-        ? computeMeteredLines(aggregate.prices, usage, aggregate.row.currency, period_end > now ? null : period_end)
-        : [],
-    ),
+    bill: buildLastBill(entries, computeUsedLines({ aggregate, usage }, period_end > now ? null : period_end), {
+      occasion: "ended",
+      discount: null,
+    }),
     events: ["subscription.updated", "subscription.canceled", "subscription.revoked"],
   };
 }
@@ -362,23 +370,6 @@ export function planOrder(
     begins: null,
     quote,
   };
-}
-
-/**
- * What the customer is told of a plan by mail of its own, as it is carried out; null where there is nothing to tell, or where
- * the mail of its order tells it.
- */
-export function getLetter({ patch, choice, events }: Plan, isTold: boolean): LetterKind | null {
-  const says = (event: Event) => events.includes(event);
-  if (says("subscription.revoked")) return "ended";
-  if (says("subscription.paused")) return "paused";
-  if (says("subscription.uncanceled")) return "uncanceled";
-  if (says("subscription.canceled")) return "canceled";
-  if (isTold) return null;
-  if (says("subscription.resumed")) return "resumed";
-  if (says("subscription.cycled")) return null;
-  if (patch.pending_update) return "change_planned";
-  return choice ? "changed" : null;
 }
 
 /** The same subscription after a plan, as the next one is made from it. */

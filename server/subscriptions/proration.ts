@@ -8,6 +8,7 @@ import {
   spreadDiscount,
 } from "../../shared/pricing.ts";
 import type { PriceRow } from "../products/rules.ts";
+import { computeMeteredLines, findClosing, getMeterStart } from "./metering.ts";
 import {
   type Bill,
   type Choice,
@@ -15,6 +16,7 @@ import {
   type Event,
   getChoice,
   getColumns,
+  getUsageDiscount,
   intervalOf,
   type Plan,
   type PlanContext,
@@ -118,8 +120,9 @@ export function planChange(ground: PlanContext, to: Choice, behavior: Proration,
   const patch = fresh
     ? { ...columns, anchor_day: now.getUTCDate(), current_period_start: fresh.start, current_period_end: fresh.end }
     : columns;
-  if (behavior === "prorate" && !fresh) return { patch, choice: to, entries: lines, bill: null, events };
-  const whole = [...lines, ...entries.map(({ line }) => line)];
+  const used = closeUsage(ground, to, fresh, now);
+  if (behavior === "prorate" && !fresh) return { patch, choice: to, entries: [...lines, ...used], bill: null, events };
+  const whole = [...lines, ...entries.map(({ line }) => line), ...used];
   const bill: Bill | null =
     whole.length === 0
       ? null
@@ -127,13 +130,20 @@ export function planChange(ground: PlanContext, to: Choice, behavior: Proration,
           billing_reason: "subscription_update",
           occasion: null,
           lines: whole,
-          // Each line has had its share of it (ORD-09).
-          discount: null,
+          // A proration has had its share of it (ORD-09); what was used has a percentage off.
+          discount: getUsageDiscount(aggregate),
           // Of one that began at this very moment there is a bill.
           period_start: fresh && now > row.current_period_start ? now : null,
           entry_ids: entries.map(({ id }) => id),
         };
   return { patch, choice: to, entries: [], bill, events };
+}
+
+/** What was used at prices that end with a change (SUB-22): all of it where the period is cut off. */
+function closeUsage({ aggregate, usage }: PlanContext, to: Choice, fresh: Times | null, now: Date): LineTerms[] {
+  const isCut = fresh !== null && now > getMeterStart(aggregate.row);
+  const closing = findClosing(aggregate, { prices: to.prices, isCut });
+  return usage ? computeMeteredLines(closing, usage, aggregate.row.currency, null) : [];
 }
 
 /** A change in a trial costs nothing; its end is that of the new product's trial, which may be past already (SUB-42, SUB-48). */

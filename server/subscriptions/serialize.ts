@@ -14,7 +14,7 @@ import { serializeOrderSubscription } from "../orders/rules.ts";
 import { serializePrice, serializeProduct } from "../products/rules.ts";
 import { computeDeadline } from "./dunning.ts";
 import { getMeters } from "./metering.ts";
-import type { Event } from "./plan.ts";
+import type { Event, Plan } from "./plan.ts";
 import type { SubscriptionAggregate, SubscriptionRow } from "./rules.ts";
 import { insertLetter } from "./store.ts";
 import type { LetterKind } from "./tables.ts";
@@ -159,4 +159,21 @@ export const letters_due = "subscriptions.tell";
 /** Tell what the customer holds, once all else is said (SUB-59). */
 export function tellState(tx: Tx, ctx: Deps | Ctx, { customer }: Pick<SubscriptionAggregate, "customer">): void {
   if (customer.deleted_at === null) runAtEnd(tx, () => emitState(tx, ctx, customer));
+}
+
+/**
+ * What the customer is told of a plan by mail of its own, as it is carried out; null where there is nothing to tell, or where
+ * the mail of its order tells it.
+ */
+export function getLetter({ patch, choice, events }: Plan, isTold: boolean): LetterKind | null {
+  const says = (event: Event) => events.includes(event);
+  if (says("subscription.revoked")) return "ended";
+  if (says("subscription.paused")) return "paused";
+  if (says("subscription.uncanceled")) return "uncanceled";
+  if (says("subscription.canceled")) return "canceled";
+  if (isTold) return null;
+  if (says("subscription.resumed")) return "resumed";
+  if (says("subscription.cycled")) return null;
+  if (patch.pending_update) return "change_planned";
+  return choice ? "changed" : null;
 }

@@ -5,6 +5,7 @@ import { covers, isRedeemable, type LimitedDiscount } from "../discounts/rules.t
 import { createId } from "../lib/ids.ts";
 import { listChanges } from "../lib/rows.ts";
 import type { PricedProduct } from "../products/rules.ts";
+import { computeMeteredLines, findClosing } from "./metering.ts";
 import {
   type Choice,
   computePlanAmount,
@@ -171,7 +172,12 @@ function planTrial(ground: PlanContext, trial_end: Date | "now", now: Date): Pla
     current_period_end: trial_end,
     anchor_day: trial_end.getUTCDate(),
   };
-  return { ...nothing, patch, events: updated };
+  // What was used until a trial begins is none of its use.
+  const isCut = row.status !== "trialing";
+  const used = ground.usage
+    ? computeMeteredLines(findClosing(ground.aggregate, { prices: [], isCut }), ground.usage, row.currency, null)
+    : [];
+  return { ...nothing, patch, entries: used, events: updated };
 }
 
 type Said = { customer_cancellation_reason?: unknown; customer_cancellation_comment?: string | null | undefined };

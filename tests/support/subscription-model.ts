@@ -263,6 +263,8 @@ export function beginModel({
       it.isPausing = false;
       it.paused_at = it.now;
       told.push("subscription.updated", "subscription.paused");
+      const left = takeEntries();
+      if (left.length > 0) billAndCharge(left);
       return;
     }
     if (it.status === "trialing") {

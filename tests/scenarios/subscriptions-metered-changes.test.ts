@@ -1,0 +1,144 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { type Floe, start } from "../support/floe.ts";
+import { meterShops } from "../support/metered.ts";
+import type { openShop } from "../support/story.ts";
+
+/** What was used at a price is billed at that price, whatever its subscription changes to. */
+
+let floe: Floe;
+beforeAll(async () => {
+  floe = await start();
+});
+afterAll(() => floe?.close());
+const metered = meterShops(() => floe);
+const { open } = metered;
+afterEach(async () => {
+  expect(floe.logged.filter((line) => line.startsWith("error"))).toEqual([]);
+  await metered.verify();
+});
+
+test.each([
+  ["sum", 3, 2],
+  ["count", 1, 1],
+  ["max", 3, 2],
+  ["min", 3, 2],
+  ["avg", 3, 2],
+  ["unique", 1, 1],
+])(
+  "SUB-22: of a price that changed in the middle, the %s of each stretch is billed at its own price",
+  async (func, one, other) => {
+    const { shop, id, use, metered, fixed } = await open({ func, unit_amount: "100" });
+    await use(3);
+    const next = await shop.sells("API 2", [fixed(3000), metered("200")]);
+    await shop.accepted("PATCH", `/v1/subscriptions/${id}`, { product_id: next, proration_behavior: "prorate" });
+    await use(2);
+    await shop.on("2027-02-01");
+    expect((await shop.lines(id)).slice(-2)).toEqual([
+      [`Tokens — (${one} consumed units) × $1.00`, one * 100],
+      [`Tokens — (${other} consumed units) × $2.00`, other * 200],
+    ]);
+  },
+);
+
+describe("SUB-22: what was used at a price is billed, whatever the customer changes to", () => {
+  const metered_of = (lines: [string, number][]) => lines.filter(([label]) => label.startsWith("Tokens"));
+  const sums = async (shop: Awaited<ReturnType<typeof openShop>>, id: string) => {
+    const { items } = await shop.seller.client.orders.list({ query: { subscription_id: [id], limit: 100 } as never });
+    return items
+      .flatMap((order) => order.items)
+      .filter(({ label }) => label.startsWith("Tokens"))
+      .reduce((sum, { amount }) => sum + amount, 0);
+  };
+  const targets = {
+    "a dearer plan with the same meter": (metered: object, fixed: object) => ({ prices: [fixed, metered], more: {} }),
+    "a plan without the meter": (_: object, fixed: object) => ({ prices: [fixed], more: {} }),
+    "a year with the meter": (metered: object, fixed: object) => ({
+      prices: [fixed, metered],
+      more: { recurring_interval: "year" },
+    }),
+    "a year without the meter": (_: object, fixed: object) => ({
+      prices: [fixed],
+      more: { recurring_interval: "year" },
+    }),
+  };
+  for (const [name, target] of Object.entries(targets))
+    for (const proration_behavior of ["prorate", "invoice", "reset"])
+      test(`${proration_behavior} to ${name}`, async () => {
+        const { shop, id, use, fixed, metered } = await open({ unit_amount: "1" });
+        await use(500);
+        await shop.on("2027-01-31");
+        const { prices, more } = target(metered("2"), fixed(3000));
+        const product_id = await shop.sells("API 2", prices as never, more);
+        const { charge, later } = await shop.previews(id, { product_id, proration_behavior });
+        const shown = [...(charge?.derivation.lines ?? []), ...later].map(({ label, amount }) => [label, amount]);
+        expect(metered_of(shown as never)).toEqual([["Tokens — (500 consumed units) × $0.01", 500]]);
+        expect(await shop.changes(id, { product_id, proration_behavior })).toBe("done");
+        await use(10);
+        await shop.on("2027-02-01");
+        await shop.on("2028-01-31");
+        expect(await sums(shop, id)).toBe(500 + (prices.length > 1 ? 20 : 0));
+      });
+
+  test("new prices of the same product, and seats or a trial that begin a period anew", async () => {
+    const { shop, id, use, fixed, metered } = await open({ unit_amount: "1" });
+    await use(5);
+    const { product } = await shop.get(id);
+    await shop.accepted("PATCH", `/v1/products/${product.id}`, { prices: [fixed(1000), metered("2")] });
+    expect(await shop.changes(id, { product_id: product.id, proration_behavior: "prorate" })).toBe("done");
+    await use(10);
+    await shop.on("2027-01-20");
+    expect(await shop.changes(id, { trial_end: "2027-03-01T00:00:00Z" })).toBe("done");
+    await use(1000);
+    await shop.on("2027-03-01");
+    expect(await sums(shop, id)).toBe(25);
+  });
+
+  test("to and fro between two plans bills each stretch at its own price, in whichever way it is put by", async () => {
+    for (const func of ["sum", "count"])
+      for (const proration_behavior of ["prorate", "invoice"]) {
+        const { shop, id, use, fixed, metered } = await open({ unit_amount: "100", func });
+        const uses = async (n: number) => {
+          if (func === "sum") await use(n);
+          else for (let left = n / 10; left > 0; left -= 1) await use(1);
+        };
+        const { product } = await shop.get(id);
+        const other = await shop.sells("Plan B", [fixed(1000), metered("200")]);
+        await uses(10);
+        await shop.set("2027-01-10");
+        expect(await shop.changes(id, { product_id: other, proration_behavior })).toBe("done");
+        await uses(20);
+        await shop.set("2027-01-20");
+        expect(await shop.changes(id, { product_id: product.id, proration_behavior })).toBe("done");
+        await uses(30);
+        await shop.on("2027-02-01");
+        expect(await sums(shop, id)).toBe(func === "sum" ? 8000 : 800);
+      }
+  });
+
+  test("a pause bills it when it begins, and nothing is billed twice", async () => {
+    const { shop, id, use } = await open({ unit_amount: "1" });
+    await use(500);
+    expect(await shop.changes(id, { pause_at_period_end: true })).toBe("done");
+    const { charges } = await shop.seller.client.subscriptions.forecast({ params: { id } });
+    expect(charges.map((one) => one.due_amount)).toEqual([500]);
+    await shop.on("2027-02-01");
+    expect(await shop.get(id)).toMatchObject({ status: "paused" });
+    expect(await shop.lines(id)).toEqual([["Tokens — (500 consumed units) × $0.01", 500]]);
+    await shop.on("2027-06-01");
+    expect(await shop.changes(id, { resume: true })).toBe("done");
+    expect(await shop.lines(id)).toEqual([["API", 1000]]);
+  });
+
+  test("credit covers what it was given for, and what is left of it goes on", async () => {
+    const { shop, id, use, credit, meters, fixed, metered } = await open({ unit_amount: "1", cap_amount: 40 });
+    await credit(100);
+    await use(60);
+    const product_id = await shop.sells("API 2", [fixed(1000), metered("2")]);
+    expect(await shop.changes(id, { product_id, proration_behavior: "prorate" })).toBe("done");
+    expect(await meters()).toEqual([[0, 40, 0]]);
+    await use(45);
+    expect(await meters()).toEqual([[45, 40, 10]]);
+    await shop.on("2027-02-01");
+    expect(await sums(shop, id)).toBe(10);
+  });
+});
