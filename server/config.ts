@@ -121,6 +121,7 @@ const Settings = z.object({
   STRIPE_PUBLISHABLE_KEY: optional(z.string().regex(/^pk_(test|live)_\S+$/, "must begin with pk_test_ or pk_live_")),
   STRIPE_WEBHOOK_SECRET: optional(z.string().startsWith("whsec_", "must begin with whsec_")),
   STRIPE_API_URL: base("https://api.stripe.com").refine((text) => new URL(text).pathname === "/", "must have no path"),
+  FLOE_TEST_CARDS: optional(z.stringbool()),
   FLOE_TAX: z.preprocess(blank, z.enum(["registrations", "stripe"]).default("registrations")),
   POLAR_ACCESS_TOKEN: optional(z.string()),
   POLAR_URL: optional(url),
@@ -205,6 +206,8 @@ export type Config = Settings & {
    * inbox that anybody reads, receivers on private addresses, and no limit on requests.
    */
   development: boolean;
+  /** Whether the test processor may pay for organizations that are no sandbox; on a public server only where it is set. */
+  test_cards: boolean;
   /** How often whoever calls /v1 may do so; 0 for as often as they like. */
   requests_per_minute: number;
 };
@@ -218,6 +221,16 @@ export class ConfigError extends Error {
 const requests_per_minute_standard = 500;
 const loopbackHosts = ["127.0.0.1", "localhost", "::1"];
 const bareHost = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, "");
+
+/** What is unsafe or unfinished about how a server is set up, for whoever starts it and for /readyz. */
+export function listWarnings({ FLOE_BILLING, STRIPE_SECRET_KEY, loopback, test_cards }: Config): string[] {
+  if (FLOE_BILLING !== "embedded" || STRIPE_SECRET_KEY || loopback) return [];
+  return test_cards
+    ? ["FLOE_TEST_CARDS is on: on this public server anyone can buy anything with a test card, and no money is taken."]
+    : [
+        "No card processor is set up: checkouts that cost something are refused. Set STRIPE_SECRET_KEY and STRIPE_PUBLISHABLE_KEY, or FLOE_TEST_CARDS=on to sell with test cards.",
+      ];
+}
 
 /** Read and check every setting; flags (`given`) win over the environment. The only reader of the environment. */
 export function readSettings(
@@ -317,6 +330,7 @@ export function completeConfig(settings: Settings, generatedSecret?: string): Co
     url: address,
     loopback,
     development,
+    test_cards: settings.FLOE_TEST_CARDS ?? loopback,
     requests_per_minute: settings.FLOE_REQUESTS_PER_MINUTE ?? (development ? 0 : requests_per_minute_standard),
   };
 }

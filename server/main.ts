@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { pino } from "pino";
 import { createAuth } from "./accounts/auth.ts";
 import { buildApp } from "./app.ts";
-import { type Config, ConfigError, completeConfig, readSettings } from "./config.ts";
+import { type Config, ConfigError, completeConfig, listWarnings, readSettings } from "./config.ts";
 import { identifyCustomer } from "./customer-sessions/service.ts";
 import { type DemoStore, openDemoStore } from "./demo.ts";
 import { hasFinancialRecords } from "./financial-records.ts";
@@ -159,7 +159,9 @@ export async function serve(given: Record<string, string | undefined> = {}): Pro
 }
 
 function welcome({ config, demo }: Server): string[] {
-  const lines = [``, `  floe is ready at ${config.url}`];
+  const isRed = process.stdout.isTTY && process.stdout.hasColors();
+  const warnings = listWarnings(config).map((text) => (isRed ? `\u001b[31m  ${text}\u001b[39m` : `  ${text}`));
+  const lines = [``, `  floe is ready at ${config.url}`, ...(warnings.length > 0 ? [``, ...warnings] : [])];
   if (demo) {
     lines.push(
       ``,

@@ -14,9 +14,9 @@ import { checkRedeemable, redeemDiscount } from "../discounts/redemption.ts";
 import type { Ctx, Tx } from "../lib/context.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { type NewOrder, openOrder, reopenOrder, scheduleSettlement } from "../orders/service.ts";
-import { isReadyForPayment } from "../organizations/rules.ts";
 import { findFingerprint } from "../payments/methods.ts";
 import type { PaymentRow, SetupRow } from "../payments/rules.ts";
+import { assertPayments } from "../payments/rules.ts";
 import { chargePayment, type Settled, startPayment } from "../payments/settlement.ts";
 import { executeSetup, startSetup } from "../payments/setups.ts";
 import type { PriceRow } from "../products/rules.ts";
@@ -157,8 +157,7 @@ async function writeConfirmation(
   const { quote, trial_end } = filled.row;
   const prices = getPrices(filled);
   const flags = computeFlags({ quote, prices, product, discount: filled.discount, trial_end });
-  if (flags.is_payment_form_required && !isReadyForPayment(seller))
-    throw new ApiError("PaymentNotReady", "This organization cannot take payments now.");
+  if (flags.is_payment_form_required) assertPayments(ctx);
   const faults = checkComplete(filled.row, flags.is_payment_form_required, token);
   // What stands may have been answered before a bound was moved, so it is looked at again (CUF-08).
   faults.push(...checkAnswers(product.fields, filled.row.custom_field_data, { complete: true }).faults);

@@ -20,6 +20,7 @@ import { transact } from "../lib/unit-of-work.ts";
 import { findOrder } from "../orders/store.ts";
 import { checkEmbed, isLocal, isOwnPage } from "../organizations/rules.ts";
 import { findOrganization } from "../organizations/store.ts";
+import { assertPayments } from "../payments/rules.ts";
 import type { PriceRow } from "../products/rules.ts";
 import { findSeller, insertPrices } from "../products/store.ts";
 import { openTaxation } from "../tax/computed.ts";
@@ -28,7 +29,7 @@ import { checkSubscribed, findOfBuyer, lockOfBuyer, type Opened } from "./access
 import { choose, findNamedDiscount, linkCustomer } from "./choose.ts";
 import { confirmCheckout } from "./confirm.ts";
 import { planChange, type Sent } from "./plan-update.ts";
-import { computeSeatBounds, findPricesWith, quoteBasket } from "./quote.ts";
+import { computeFlags, computeSeatBounds, findPricesWith, quoteBasket } from "./quote.ts";
 import { emitCheckout } from "./reactions.ts";
 import { asksForAddress, type CheckoutAggregate, type CheckoutRow, lifetime_ms } from "./rules.ts";
 import { buildUrl, serializeBought, serializeCheckout, serializePublicCheckout } from "./serialize.ts";
@@ -124,6 +125,9 @@ async function openCheckout(tx: Tx, asked: Ctx, organization_id: string, body: C
     taxation: openTaxation(ctx, taxed),
   };
   const planned = planChange({ row: draft, products, own, price, discount: null }, sent, "seller", ground);
+  const { quote, trial_end } = planned.aggregate.row;
+  const { discount } = planned.aggregate;
+  if (computeFlags({ quote, prices, product, discount, trial_end }).is_payment_form_required) assertPayments(ctx);
   await insertPrices(tx, made);
   const row = await store.insertCheckout(tx, { ...draft, ...planned.patch }, hashToken(ctx.config.secret, secret));
   const aggregate = { ...planned.aggregate, row };

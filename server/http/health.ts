@@ -1,5 +1,6 @@
 import { isNull, sql } from "drizzle-orm";
 import type { FastifyInstance } from "fastify";
+import { listWarnings } from "../config.ts";
 import type { Deps } from "../lib/context.ts";
 import { failedWork } from "../lib/tables.ts";
 import { transact } from "../lib/unit-of-work.ts";
@@ -11,7 +12,8 @@ const room_known_ms = 10_000;
 
 /**
  * `/healthz`: the process lives. `/readyz`: the database answers, its migrations are done, it has room and the worker runs;
- * and how many rows the worker has given up.
+ * how many rows the worker has given up, and warnings about the settings. A warning leaves the server ready: it still serves
+ * customers, sandboxes and what is free, and no restart would help.
  */
 export function addHealthRoute(app: FastifyInstance, deps: Deps): void {
   const hasRoom = remember(deps, () => findRoom(deps));
@@ -29,7 +31,10 @@ export function addHealthRoute(app: FastifyInstance, deps: Deps): void {
     const database = dead_letters !== undefined;
     const checks = { database, migrations: database, room: room ?? false, worker: deps.jobs.working() };
     const ready = Object.values(checks).every(Boolean);
-    return reply.code(ready ? 200 : 503).send({ status: ready ? "ready" : "not ready", ...checks, dead_letters });
+    const warnings = listWarnings(deps.config);
+    return reply
+      .code(ready ? 200 : 503)
+      .send({ status: ready ? "ready" : "not ready", ...checks, dead_letters, warnings });
   });
 }
 

@@ -102,7 +102,7 @@ export function serializeCheckoutOrganization(row: OrganizationRow): CheckoutOrg
 /** The seller as it sees itself: every group of settings complete. */
 export function serializeOrganization(row: OrganizationRow): Organization {
   const shown = serializeCheckoutOrganization(row);
-  const open = isReadyForPayment(row);
+  const open = isInGoodStanding(row);
   return {
     ...shown,
     onboarding_resubmission_requested_at: null,
@@ -138,8 +138,8 @@ export type DisputePolicy = Organization["dispute_settings"]["access"];
 export const getDisputePolicy = ({ dispute_settings }: Pick<OrganizationRow, "dispute_settings">): DisputePolicy =>
   dispute_settings.access ?? "until_lost";
 
-/** Whether a paid checkout can be confirmed: on one's own server always, unless the organization is blocked (ORG-05). */
-export const isReadyForPayment = (row: Pick<OrganizationRow, "blocked_at">): boolean => row.blocked_at === null;
+/** Whether an organization may do business: it is not blocked (ORG-06). */
+export const isInGoodStanding = (row: Pick<OrganizationRow, "blocked_at">): boolean => row.blocked_at === null;
 
 /** Another organization has the slug (ORG-02). */
 export const describeTakenSlug = (slug: string): Fault =>

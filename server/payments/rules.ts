@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import type { PaymentMethod } from "../../shared/api/payment-methods.ts";
 import type { Payment } from "../../shared/api/payments.ts";
+import { ApiError } from "../../shared/errors.ts";
+import type { Deps } from "../lib/context.ts";
 import { isPayable, type OrderRow } from "../orders/rules.ts";
 import type { Intent, IntentStatus, SetupOutcome } from "../processors/processor.ts";
 import type { paymentMethods, paymentSetups, payments } from "./tables.ts";
@@ -8,6 +10,20 @@ import type { paymentMethods, paymentSetups, payments } from "./tables.ts";
 export type PaymentRow = typeof payments.$inferSelect;
 export type SetupRow = typeof paymentSetups.$inferSelect;
 export type PaymentMethodRow = typeof paymentMethods.$inferSelect;
+
+/** What decides whether a card can be charged or saved, and how. */
+export type PaymentDeps = Pick<Deps, "clock" | "config" | "processor" | "sandbox">;
+
+/**
+ * Whether payments are taken: by a card processor, or by the test processor for a sandbox or where its cards are allowed. A
+ * public server without Stripe's keys would otherwise give everything away (ORG-05).
+ */
+export const allowsPayments = ({ config, processor, sandbox }: Omit<PaymentDeps, "clock">): boolean =>
+  sandbox || processor.test === undefined || config.test_cards;
+
+export function assertPayments(deps: Omit<PaymentDeps, "clock">): void {
+  if (!allowsPayments(deps)) throw new ApiError("PaymentNotReady", "This organization cannot take payments now.");
+}
 
 /**
  * Which states may follow which. A failure can still become a success: the processor's word that money was taken counts

@@ -15,10 +15,12 @@ import { lockOrder } from "../orders/store.ts";
 import { type Decline, type Intent, isTurnedAway, ProcessorError } from "../processors/processor.ts";
 import { findMethodOf, findOwner, keepMethod } from "./methods.ts";
 import {
+  assertPayments,
   assertSame,
   isFinal,
   isOverdue,
   isWanted,
+  type PaymentDeps,
   type PaymentMethodRow,
   type PaymentRow,
   planOutcome,
@@ -50,13 +52,15 @@ export type Payer = { email: string } & (
 );
 
 /** What every attempt is written down with, before the processor is asked, so that a crash leaves a trace. */
-export function planStart(deps: Pick<Deps, "clock" | "processor">, order: OrderRow) {
+export function planStart(deps: PaymentDeps, order: OrderRow) {
   const { id: order_id, terms, customer_id } = order;
   return { ...planAttempt(deps, order.organization_id), order_id, terms, customer_id };
 }
 
 /** The same without an order. */
-export function planAttempt({ clock, processor }: Pick<Deps, "clock" | "processor">, organization_id: string) {
+export function planAttempt(deps: PaymentDeps, organization_id: string) {
+  assertPayments(deps);
+  const { clock, processor } = deps;
   const now = clock.now();
   return {
     id: createId(now),
@@ -69,12 +73,7 @@ export function planAttempt({ clock, processor }: Pick<Deps, "clock" | "processo
 }
 
 /** Write down that an order is going to be paid. Refused with 409 while it is being paid already (ORD-14). */
-export function startPayment(
-  tx: Tx,
-  deps: Pick<Deps, "clock" | "config" | "processor">,
-  order: OrderRow,
-  payer: Payer,
-): Promise<PaymentRow> {
+export function startPayment(tx: Tx, deps: PaymentDeps, order: OrderRow, payer: Payer): Promise<PaymentRow> {
   const how =
     "method" in payer
       ? { payment_method_id: payer.method.id, card: payer.method.card, trigger: payer.trigger }
@@ -323,7 +322,7 @@ export async function chargeSavedMethod(
 /** Write down that an order is going to be paid by a card that was kept. The caller holds its lock, and has it charged afterwards. */
 export function startSavedPayment(
   tx: Tx,
-  deps: Pick<Deps, "clock" | "config" | "processor">,
+  deps: PaymentDeps,
   { order, customer }: Pick<OrderAggregate, "order" | "customer">,
   method: PaymentMethodRow,
   trigger: NonNullable<PaymentRow["trigger"]>,

@@ -13,6 +13,7 @@ import {
   isFinal,
   isOverdue,
   isWanted,
+  type PaymentDeps,
   type PaymentMethodRow,
   planSetup,
   type SetupRow,
@@ -36,7 +37,7 @@ import * as store from "./store.ts";
  */
 export function startSetup(
   tx: Tx,
-  deps: Pick<Deps, "clock" | "config" | "processor">,
+  deps: PaymentDeps,
   order: OrderRow,
   { email, confirmation_token_id }: { email: string; confirmation_token_id: string },
 ): Promise<SetupRow> {
@@ -57,7 +58,7 @@ export const cardLeft = defineSignal<{ subscription: RowKey; customer_id: string
  */
 export function startFreeSetup(
   tx: Tx,
-  deps: Pick<Deps, "clock" | "config" | "processor">,
+  deps: PaymentDeps,
   { organization_id, id: customer_id, email }: Pick<CustomerRow, "organization_id" | "id" | "email">,
   {
     confirmation_token_id,

@@ -15,7 +15,7 @@ import { transact } from "../lib/unit-of-work.ts";
 import { computeRefundable, type OrderAggregate, type OrderRow, type Share } from "../orders/rules.ts";
 import { refundOrder } from "../orders/service.ts";
 import { findOrder, lockOrder } from "../orders/store.ts";
-import { isReadyForPayment } from "../organizations/rules.ts";
+import { isInGoodStanding } from "../organizations/rules.ts";
 import { findOrganization } from "../organizations/store.ts";
 import type { PaymentRow } from "../payments/rules.ts";
 import { assertAccount } from "../payments/settlement.ts";
@@ -64,7 +64,7 @@ async function checkOrder(db: Db, found: OrderAggregate, asked: Asked): Promise<
   const amount = asked.amount ?? left.refundable_amount;
   checkRefund(
     {
-      isBlocked: !seller || !isReadyForPayment(seller),
+      isBlocked: !seller || !isInGoodStanding(seller),
       status: order.status,
       subscription_id: order.subscription_id,
       left,

@@ -11,7 +11,7 @@ import type { OrderAggregate } from "../orders/rules.ts";
 import { billOrder, isQuiet, noteAttempt, withdrawOrder } from "../orders/service.ts";
 import { lockOrder } from "../orders/store.ts";
 import { findUnderWay } from "../payments/methods.ts";
-import type { PaymentRow } from "../payments/rules.ts";
+import { allowsPayments, type PaymentRow } from "../payments/rules.ts";
 import { chargePayments, type DueCharge, startSavedPayment } from "../payments/settlement.ts";
 import { findPrices, findProduct } from "../products/store.ts";
 import type { Computed, Wanted } from "../tax/computed.ts";
@@ -152,7 +152,7 @@ export async function carryOut(
   return { aggregate: after, charge: await startCharge(tx, ctx, after, billed, "subscription_cycle") };
 }
 
-/** Write down that the card of a subscription is to be charged; where there is none, the payment has failed (ORD-15). */
+/** Write down that the card of a subscription is to be charged; where there is none, the payment has failed (ORD-15, ORG-05). */
 async function startCharge(
   tx: Tx,
   ctx: Deps | Ctx,
@@ -160,9 +160,10 @@ async function startCharge(
   whole: OrderAggregate,
   trigger: "subscription_cycle" | "retry_dunning",
 ): Promise<Charge | null> {
-  const method = await store.findCard(tx, ctx, aggregate);
+  const isOpen = allowsPayments(ctx);
+  const method = isOpen ? await store.findCard(tx, ctx, aggregate) : undefined;
   if (!method) {
-    await noteFailure(tx, ctx, aggregate, whole, { reason: null, isTold: true });
+    await noteFailure(tx, ctx, aggregate, whole, { reason: isOpen ? null : "processor_unavailable", isTold: isOpen });
     return null;
   }
   return {
@@ -356,7 +357,8 @@ function planDue(ground: PlanContext, now: Date): Plan {
 async function chargeLeft(tx: Tx, ctx: Deps | Ctx, aggregate: SubscriptionAggregate): Promise<Step> {
   const row = { ...aggregate.row, card_due_at: null };
   await store.updateSubscription(tx, row, { card_due_at: null, due_at: findDueTime(row, aggregate.retries) });
-  const method = row.cancel_at_period_end ? undefined : await store.findCard(tx, ctx, aggregate);
+  const method =
+    row.cancel_at_period_end || !allowsPayments(ctx) ? undefined : await store.findCard(tx, ctx, aggregate);
   const charges: Charge[] = [];
   for (const { id } of method ? await store.findUnpaid(tx, row) : []) {
     const whole = await lockOrder(tx, row.organization_id, id);

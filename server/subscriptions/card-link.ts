@@ -10,7 +10,7 @@ import { seal, tryUnseal } from "../lib/secrets.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { computeTotals, type OrderRow } from "../orders/rules.ts";
 import { lockOrder } from "../orders/store.ts";
-import { isReadyForPayment, type OrganizationRow, serializeCheckoutOrganization } from "../organizations/rules.ts";
+import { isInGoodStanding, type OrganizationRow, serializeCheckoutOrganization } from "../organizations/rules.ts";
 import { findOrganization } from "../organizations/store.ts";
 import { findStanding, findUnderWay } from "../payments/methods.ts";
 import type { PaymentMethodRow, PaymentRow, SetupRow } from "../payments/rules.ts";
@@ -150,7 +150,7 @@ const cardShown = ({ brand, last4, exp_month, exp_year }: PaymentMethodRow["card
  */
 async function payByLink(opened: Opened, confirmation_token_id: string): Promise<CardLink> {
   const { ctx, key, seller } = opened;
-  if (!isReadyForPayment(seller)) throw new ApiError("NotPermitted", "This organization cannot take payments now.");
+  if (!isInGoodStanding(seller)) throw new ApiError("NotPermitted", "This organization cannot take payments now.");
   const { payment, description } = await transact(ctx, async (tx) => {
     const found = await store.lockWithOrders(tx, key.organization_id, key.id);
     const [first] = found ? await store.findUnpaid(tx, key) : [];

@@ -9,6 +9,7 @@ import { findBalance, lockBalance } from "../orders/balances.ts";
 import { noteAttempt, openOrder } from "../orders/service.ts";
 import { lockOrder } from "../orders/store.ts";
 import { findChargeable } from "../payments/methods.ts";
+import { allowsPayments } from "../payments/rules.ts";
 import { chargePayment, startSavedPayment } from "../payments/settlement.ts";
 import type { Computed, Wanted } from "../tax/computed.ts";
 import type { TaxedSeller } from "../tax/rules.ts";
@@ -211,7 +212,7 @@ async function steerRetries(tx: Tx, ctx: Ctx, found: SubscriptionAggregate & { w
 async function payWaiting(ctx: Ctx, aggregate: SubscriptionAggregate): Promise<void> {
   const { row } = aggregate;
   // Who is leaving is not charged again (SUB-54).
-  if (row.cancel_at_period_end || row.ended_at !== null) return;
+  if (!allowsPayments(ctx) || row.cancel_at_period_end || row.ended_at !== null) return;
   for (const order_id of await store.findWaiting(ctx.db, row)) {
     const charge = await transact(ctx, async (tx) => {
       const whole = await lockOrder(tx, row.organization_id, order_id);

@@ -38,6 +38,7 @@ const dimensions: Values[][] = [
   [{}, { FLOE_DEVICE_FLOW: "hardened", FLOE_DEVICE_CODE_LASTS: "15m", FLOE_DEVICE_INTERVAL: "7s" }],
   [{}, { FLOE_SOCIAL_SIGN_UP: "requested" }, { FLOE_SOCIAL_SIGN_UP: "closed" }],
   [{}, { FLOE_LINK_DIFFERENT_EMAILS: "on" }],
+  [{}, { FLOE_TEST_CARDS: "on" }, { FLOE_TEST_CARDS: "off" }],
   [
     {},
     { ...client("GITHUB"), GITHUB_APP_ID: "1", GITHUB_APP_PRIVATE_KEY: pem("rsa"), FLOE_TRUSTED_PROVIDERS: "github" },

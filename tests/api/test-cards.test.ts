@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { completeConfig, readSettings } from "../../server/config.ts";
+import { linkCard } from "../../server/subscriptions/card-link.ts";
+import { type Floe, type Seller, start } from "../support/floe.ts";
+import { sellUnpaid } from "../support/portal-rows.ts";
+
+/** ORG-05: who may pay with test cards on a server that has no card processor. */
+
+const configOf = (given: Record<string, string>) =>
+  completeConfig(readSettings({ FLOE_SECRET: "9f3a1c77e2b84d06a5c1f0de4b7799aa31", ...given }, {}));
+
+test.each([
+  [true, {}],
+  [true, { HOST: "::1", FLOE_URL: "http://[::1]:4455/" }],
+  [true, { DATABASE_URL: "postgres://localhost/floe" }],
+  [false, { FLOE_TEST_CARDS: "off" }],
+  [false, { FLOE_URL: "https://pay.example.com" }],
+  [false, { FLOE_URL: "http://localhost.example.com" }],
+  [false, { HOST: "0.0.0.0" }],
+  [false, { HOST: "192.168.1.2" }],
+  [true, { FLOE_URL: "https://pay.example.com", FLOE_TEST_CARDS: "on" }],
+])("test cards pay: %s, with %j", (expected, given) => {
+  expect(configOf(given).test_cards).toBe(expected);
+});
+
+describe("a public server without a card processor", () => {
+  let floe: Floe;
+  let seller: Seller;
+  let customer_id: string;
+  let portal: string;
+  let paid: { id: string };
+  let unpaid: { id: string };
+  const card = { confirmation_token_id: "pm_card_visa" };
+  const buyer = { customer_name: "Buyer", customer_billing_address: { country: "FR" } };
+  const month = (price_amount: number) => ({
+    name: "Plan",
+    recurring_interval: "month" as const,
+    prices: [price_amount === 0 ? { amount_type: "free" as const } : { amount_type: "fixed" as const, price_amount }],
+  });
+  const create = (body: Parameters<Seller["client"]["products"]["create"]>[0]["body"], by = seller) =>
+    by.client.products.create({ body });
+  type Answer = { status: number; json: { error?: string; code?: string; warnings?: string[]; url?: string } };
+  const request = (method: string, path: string, token?: string, body?: object): Promise<Answer> =>
+    floe.request(method, path, {
+      ...(token === undefined ? {} : { token }),
+      ...(body === undefined ? {} : { body }),
+      headers: { origin: floe.url },
+    });
+  const confirm = (client_secret: string, body: object = {}) =>
+    request("POST", `/v1/checkouts/client/${client_secret}/confirm`, undefined, { ...buyer, ...card, ...body });
+  const countPayments = async () => (await seller.client.payments.list({ query: {} })).pagination.total_count;
+
+  beforeAll(async () => {
+    floe = await start({ settings: { FLOE_URL: "https://pay.example.com", FLOE_TEST_CARDS: "on" } });
+    seller = await floe.seller();
+    ({ id: customer_id } = await seller.client.customers.create({ body: { email: "buyer@example.com" } }));
+    unpaid = await sellUnpaid(floe, seller, customer_id);
+    paid = await create(month(1900));
+    const { client_secret } = await seller.client.checkouts.create({ body: { products: [paid.id], customer_id } });
+    expect((await confirm(client_secret)).status).toBe(200);
+    await floe.runJobs();
+    portal = (await seller.client.customerSessions.create({ body: { customer_id } })).token;
+  });
+  afterAll(() => floe?.close());
+
+  test("refuses each way to pay or to save a card, charges nothing, and says why", async () => {
+    const { client } = seller;
+    const opened = await client.checkouts.create({ body: { products: [paid.id], customer_email: "late@example.com" } });
+    const link = await client.checkoutLinks.create({ body: { products: [paid.id] } });
+    const dear = await create(month(9900));
+    const trial = await create({ ...month(500), trial_interval: "day", trial_interval_count: 7 });
+    const [owing] = (await client.subscriptions.list({ query: { customer_id: [customer_id] } })).items.filter(
+      ({ status }) => status === "past_due",
+    );
+    const [active] = (await client.subscriptions.list({ query: { product_id: [paid.id] } })).items;
+    const now = floe.clock.now();
+    const { organization_id } = seller;
+    const cardLink = linkCard(floe.deps.config, { organization_id, id: owing?.id ?? "", customer_id }, now).url;
+    const before = await countPayments();
+    expect((await request("GET", "/readyz")).json.warnings).toEqual([expect.stringContaining("FLOE_TEST_CARDS is on")]);
+    floe.deps.config.test_cards = false;
+    const change = { product_id: dear.id, proration_behavior: "invoice" };
+    const ways: [string, string, string?, object?][] = [
+      ["POST", "/v1/checkouts/", seller.key, { products: [paid.id] }],
+      ["POST", "/v1/checkouts/", seller.key, { products: [trial.id] }],
+      ["POST", "/api/auth/checkout", undefined, { products: paid.id, redirect: false }],
+      ["GET", new URL(link.url).pathname],
+      ["POST", `/v1/checkouts/client/${opened.client_secret}/confirm`, undefined, { ...buyer, ...card }],
+      ["POST", "/v1/customer-portal/customers/me/payment-methods", portal, { ...card, set_default: true }],
+      ["POST", `/v1/customer-portal/orders/${unpaid.id}/confirm-payment`, portal, card],
+      ["POST", `/v1/card-links/${cardLink.split("/").at(-1)}/confirm`, undefined, card],
+      ["PATCH", `/v1/subscriptions/${active?.id}`, seller.key, change],
+    ];
+    for (const [method, path, token, body] of ways) {
+      const { status, json } = await request(method, path, token, body);
+      // The account side has a code in place of the name.
+      const refusal = json.error ?? (json.code === "THIS_ORGANIZATION_CANNOT_TAKE_PAYMENTS_NOW" && "PaymentNotReady");
+      expect([method, path, status, refusal]).toEqual([method, path, 403, "PaymentNotReady"]);
+    }
+    expect(await countPayments()).toBe(before);
+    const { status, json } = await request("GET", "/readyz");
+    expect([status, json.warnings]).toEqual([503, [expect.stringContaining("No card processor is set up")]]);
+    floe.deps.config.test_cards = true;
+  });
+
+  test("gives away what is free, and sells in sandboxes", async () => {
+    floe.deps.config.test_cards = false;
+    const free = await create(month(0));
+    const { client_secret } = await seller.client.checkouts.create({ body: { products: [free.id] } });
+    const { status } = await confirm(client_secret, { customer_email: "free@example.com" });
+    expect(status).toBe(200);
+    const sandbox = { name: "Sandbox", slug: "sandbox-of-test-cards", sandbox: true };
+    const { id } = await floe.client(seller.session).organizations.create({ body: sandbox });
+    const own = (path: string, body: object) =>
+      request("POST", `${path}?organization_id=${id}`, seller.session, { ...body, organization_id: id });
+    const made = await own("/v1/products/", month(1900));
+    const tried = await own("/v1/checkouts/", { products: [(made.json as unknown as { id: string }).id] });
+    const secret = (tried.json as unknown as { client_secret: string }).client_secret;
+    expect((await confirm(secret, { customer_email: "try@example.com" })).status).toBe(200);
+    floe.deps.config.test_cards = true;
+  });
+
+  test("lets renewals wait, which do not count as failed, and charges them once it may", async () => {
+    floe.deps.config.test_cards = false;
+    const before = await countPayments();
+    const [begun] = (await seller.client.subscriptions.list({ query: { product_id: [paid.id] } })).items;
+    floe.clock.advance(32 * 24 * 3_600_000);
+    await floe.runJobs();
+    const read = async () => {
+      const { status } = await seller.client.subscriptions.get({ params: { id: begun?.id ?? "" } });
+      const orders = (await seller.client.orders.list({ query: { product_id: [paid.id] } })).items;
+      return [status, orders.map((order) => order.status).toSorted()];
+    };
+    expect(await read()).toEqual(["active", ["paid", "pending"]]);
+    expect(await countPayments()).toBe(before);
+    floe.deps.config.test_cards = true;
+    floe.clock.advance(3_600_000);
+    await floe.runJobs();
+    expect(await read()).toEqual(["active", ["paid", "paid"]]);
+  });
+});
