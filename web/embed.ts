@@ -4,6 +4,10 @@ type Options = { theme?: "light" | "dark"; onLoaded?: (event: CustomEvent) => vo
 type Message = { type?: unknown; event: string; successURL: string; redirect: boolean };
 type Frame = HTMLIFrameElement & { contentWindow: Window };
 
+/** How long a page may take to load, and a loaded one to send a message. After that its link is opened, so that no sale is lost. */
+const loadTimeoutMs = 15_000;
+const messageTimeoutMs = 5000;
+
 /** An overlay that is open, and the two ways to open one. Its events are `loaded`, `confirmed`, `success` and `close`. */
 class EmbedCheckout extends EventTarget {
   /** Takes the overlay off the page, whatever state it is in. */
@@ -68,6 +72,8 @@ class EmbedCheckout extends EventTarget {
       const event = detail.event;
       if (!this.dispatchEvent(new CustomEvent(event, { detail, cancelable: true }))) return;
       if (event === "loaded") {
+        clearTimeout(timer);
+        frame.onload = null;
         closable = true;
         if (loader.isConnected) {
           loader.remove();
@@ -87,7 +93,21 @@ class EmbedCheckout extends EventTarget {
     const leave = (): void => {
       if (closable) tell({ event: "close" } as Message);
     };
+    let timer: ReturnType<typeof setTimeout>;
+    const openLinkAfter = (ms: number): void => {
+      clearTimeout(timer);
+      timer = setTimeout(() => {
+        console.warn(
+          `floe: this checkout sent no message, so its link is opened instead. Was it created with embed_origin "${location.origin}" (--embed-origin)?`,
+        );
+        this.close();
+        location.href = url;
+      }, ms);
+    };
+    openLinkAfter(loadTimeoutMs);
+    frame.onload = () => openLinkAfter(messageTimeoutMs);
     this.close = () => {
+      clearTimeout(timer);
       removeEventListener("message", listen);
       if (!dialog.isConnected) return;
       dialog.onclose = null;

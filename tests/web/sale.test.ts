@@ -3,6 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser, Frame, FrameLocator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { floe as runCli } from "../cli/support.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { buildWeb } from "./support/build.ts";
 import { closePages, openChromium, openPage, seriousFaults } from "./support/chromium.ts";
@@ -343,6 +344,7 @@ describe("a sale in the overlay of a shop on another origin", () => {
   let shop: Server;
   let origin: string;
   let href = "";
+  let html: string | undefined;
   beforeAll(async () => {
     shop = createServer((_request, response) => {
       response.setHeader("content-type", "text/html; charset=utf-8");
@@ -350,7 +352,8 @@ describe("a sale in the overlay of a shop on another origin", () => {
         "content-security-policy",
         `default-src 'none'; script-src ${floe.url}; frame-src ${floe.url}`,
       );
-      response.end(`<!doctype html><html lang="en"><title>Shop</title><script src="${floe.url}/embed.js" defer></script>
+      if (html !== undefined) return response.end(`<!doctype html><html lang="en"><title>Shop</title>${html}</html>`);
+      return response.end(`<!doctype html><html lang="en"><title>Shop</title><script src="${floe.url}/embed.js" defer></script>
         <h1>Shop</h1><a href="${href}" data-floe-checkout data-floe-checkout-theme="dark">Buy</a></html>`);
     });
     await new Promise<void>((resolve) => shop.listen(0, "127.0.0.1", resolve));
@@ -372,6 +375,59 @@ describe("a sale in the overlay of a shop on another origin", () => {
     await frame.getByRole("button", { name: "Pay $19.00" }).click();
     await page.waitForURL(/\/thanks\?checkout=[0-9a-f-]{36}/);
     expect(await ordersOf(email)).toHaveLength(1);
+  });
+
+  test("README's two lines sell", async () => {
+    const readme = await readFile("README.md", "utf8");
+    const [line = ""] = /^npx floe checkouts create .*$/m.exec(readme) ?? [];
+    const markup =
+      /^<script src="http:\/\/localhost:4455\/embed\.js" defer><\/script>\n<a .*$/m.exec(readme)?.[0] ?? "";
+    const { id } = await seller.client.products.create({
+      body: { name: "Night Sky Sounds", prices: [{ amount_type: "fixed", price_amount: 1900 }] } as never,
+    });
+    const words = [...line.replace("npx floe ", "").matchAll(/"([^"]*)"|\S+/g)].map(([word, quoted]) => quoted ?? word);
+    const here = words.map((word) => word.replaceAll("https://example.com", origin));
+    const { out, code } = await runCli([...here, "--server", floe.url], { env: { FLOE_API_KEY: seller.key } });
+    expect(code).toBe(0);
+    const made = JSON.parse(out) as { url: string; product_id: string };
+    expect(made.product_id).toBe(id);
+    html = markup.replaceAll("http://localhost:4455", floe.url).replace("CHECKOUT_URL", made.url);
+    await page.goto(origin);
+    html = undefined;
+    await page.getByRole("link", { name: "Buy" }).click();
+    await page.getByText("Loading checkout…").waitFor({ state: "detached" });
+    const email = newBuyer();
+    const frame = page.frameLocator("iframe");
+    await fill(frame, email);
+    await frame.getByRole("button", { name: "Pay $19.00" }).click();
+    await page.waitForURL(/\/thanks\?checkout=[0-9a-f-]{36}/);
+    expect(await ordersOf(email)).toHaveLength(1);
+  });
+
+  test("a checkout that may not be shown in this page is opened by its link, and the console says why", async () => {
+    const { url } = await checkout({ embed_origin: "https://shop.example" });
+    href = url;
+    await page.clock.install();
+    await page.goto(origin);
+    const warned = page.waitForEvent("console", (line) => line.type() === "warning");
+    await page.getByRole("link", { name: "Buy" }).click();
+    await page.getByRole("dialog").waitFor();
+    await page.clock.fastForward(16_000);
+    expect((await warned).text()).toContain(`embed_origin "${origin}"`);
+    await page.waitForURL(url);
+    const email = newBuyer();
+    await fill(page, email);
+    complaints.length = 0;
+    await page.getByRole("button", { name: "Pay $19.00" }).click();
+    await page.getByRole("heading", { name: "Thank you" }).waitFor();
+    expect(await ordersOf(email)).toHaveLength(1);
+    // Closed before, it opens nothing.
+    await page.goto(origin);
+    await page.getByRole("link", { name: "Buy" }).click();
+    await page.getByRole("button", { name: "Close" }).click();
+    await page.clock.fastForward(16_000);
+    expect(page.url()).toBe(`${origin}/`);
+    complaints.length = 0;
   });
 
   test.each([
