@@ -46,6 +46,7 @@ const own_rooms: Record<string, RegExp> = {
   webhooks: /^(messages|queue|sender|worker)$/,
   customers: /^(holdings|tax-ids)$/,
   "customer-accounts": /^vendors$/,
+  "customer-sessions": /^portal-link$/,
   meters: /^(matching|consumption|counting|credits|landing|lots|paying|uses|verifying|windows)$/,
   events: /^(ingest|lanes|lists|parts|receipts)$/,
   products: /^(price-rules|lines)$/,

@@ -64,6 +64,38 @@ function follow(secret: string, heard: (checkout: Checkout, delivered: boolean) 
   };
 }
 
+const sessionKey = (client_secret: string): string => `purchase:${client_secret}`;
+
+/** Keep the customer session of a purchase for this tab, where the browser lets a page in a frame keep something. */
+export function keepPurchaseSession(client_secret: string, token: string | null): void {
+  try {
+    if (token) sessionStorage.setItem(sessionKey(client_secret), token);
+  } catch (error) {
+    if (!(error instanceof DOMException)) throw error;
+  }
+}
+
+function findPurchaseSession(client_secret: string): string | null {
+  try {
+    return sessionStorage.getItem(sessionKey(client_secret));
+  } catch (error) {
+    if (!(error instanceof DOMException)) throw error;
+    return null;
+  }
+}
+
+/**
+ * The portal of the customer who has just bought: with their session where the confirmation opened one, otherwise with their address
+ * for the sign-in. Both stand after `#`, which browsers send to no server.
+ */
+export function buildPortalHref({ organization, client_secret, customer_email }: Checkout): string {
+  const customer_session_token = findPurchaseSession(client_secret);
+  const given: Record<string, string> = customer_session_token
+    ? { customer_session_token }
+    : { email: customer_email ?? "" };
+  return `/${encodeURIComponent(organization.slug)}/portal#${new URLSearchParams(given)}`;
+}
+
 /** The page that this server shows after a purchase, unless the seller named one. */
 const ownConfirmation = (checkout: Checkout): string => `/checkout/${checkout.client_secret}/confirmation`;
 

@@ -11,7 +11,7 @@ import {
   writeAnswers,
 } from "./checkout-form.ts";
 import { tellParent } from "./embed-messages.ts";
-import { awaitEnd, findSellerPage } from "./follow-checkout.ts";
+import { awaitEnd, findSellerPage, keepPurchaseSession } from "./follow-checkout.ts";
 import type { StripeHandle } from "./parts/StripeCard.tsx";
 import type { WalletPayer } from "./parts/Wallets.tsx";
 import { type Speech, useSpeech } from "./speech.tsx";
@@ -149,6 +149,7 @@ export function usePurchase({ values, order, stripe, faulty, changed, finished }
     const answer = await checkouts.confirm(secret, body);
     if (answer.ok) {
       token.current = answer.value.customer_session_token;
+      keepPurchaseSession(secret, token.current);
       tellParent(answer.value, { event: "confirmed" });
       take(answer.value);
       return true;

@@ -29,6 +29,8 @@ export type Facts = {
   last: OrderRow | undefined;
   /** Where another card is left, and until when. */
   link: { url: string; until: Date };
+  /** The link that opens the customer's portal. */
+  portal: string;
 };
 
 /** When a subscription goes on or ends, and for how much. */
@@ -152,7 +154,7 @@ const sayings: Partial<Record<Occasion, (facts: Facts, speech: Speech) => Said>>
 
 /** A mail about a subscription; null where nobody is to be told, or it is not so any more. */
 export function writeLifeMail(occasion: Occasion, facts: Facts): Mail | null {
-  const { aggregate, seller, link } = facts;
+  const { aggregate, seller, link, portal } = facts;
   const { customer, product, row } = aggregate;
   const to = getAddressee(customer, seller, settingOf[occasion]);
   const say = sayings[occasion];
@@ -163,14 +165,19 @@ export function writeLifeMail(occasion: Occasion, facts: Facts): Mail | null {
   const [first, ...more] = said.paragraphs.filter((text) => text !== null);
   if (first === undefined) return null;
   const leaves = said.leaves ? link : null;
-  const notes = [leaves && words.link_until(day(leaves.until)), seller.email && words.questions(seller.email)];
+  const notes = [
+    leaves ? words.link_until(day(leaves.until)) : words.portal_days,
+    seller.email && words.questions(seller.email),
+  ];
   const note = notes.filter(Boolean).join(" ");
+  const opens = { label: words.open_portal, url: portal };
+  const pays = leaves && { label: row.ended_at === null ? words.leave_card : words.pay, url: leaves.url };
   return {
     to,
     ...speech.letter,
     subject: words.subjects[occasion](product.name, day(row.current_period_end)),
     paragraphs: [first, ...more],
-    ...(leaves ? { action: { label: row.ended_at === null ? words.leave_card : words.pay, url: leaves.url } } : {}),
+    ...(pays ? { action: pays, links: [opens] } : { action: opens }),
     ...(note ? { note } : {}),
   };
 }

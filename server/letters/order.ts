@@ -14,7 +14,7 @@ export function writeOrderMail(
   sale: OrderAggregate,
   seller: OrganizationRow,
   ahead: Ahead | null,
-  linkTo: (kind: "invoice" | "receipt") => string,
+  linkTo: (kind: "invoice" | "receipt" | "portal") => string,
 ): Mail | null {
   const { order, customer, product } = sale;
   const to = findConfirmationAddress(sale, seller);
@@ -38,8 +38,10 @@ export function writeOrderMail(
     ...(hasInvoice(order) ? [{ label: words.open_invoice, url: linkTo("invoice") }] : []),
     ...(order.receipt_number === null ? [] : [{ label: words.open_receipt, url: linkTo("receipt") }]),
   ];
-  const [action, ...more] = links;
-  const notes = [action ? words.kept : null, seller.email === null ? null : words.questions(seller.email)];
+  const notes = [
+    links.length > 0 ? words.kept : words.portal_days,
+    seller.email === null ? null : words.questions(seller.email),
+  ];
   const note = notes.filter((text) => text !== null).join(" ");
   const occasion = getOccasion(order);
   const paid =
@@ -57,8 +59,8 @@ export function writeOrderMail(
         ...sums.map(({ label, amount, weight }) => ({ label, amount: money(amount), isStrong: weight === "grand" })),
       ],
     },
-    ...(action ? { action } : {}),
-    links: more,
+    action: { label: words.open_portal, url: linkTo("portal") },
+    links,
     ...(note ? { note } : {}),
   };
 }

@@ -1,3 +1,5 @@
+import { buildPortalLink } from "../customer-sessions/portal-link.ts";
+import type { CustomerRow } from "../customers/rules.ts";
 import { linkDocument } from "../invoices/links.ts";
 import { runBoth } from "../lib/both.ts";
 import { getServerClock } from "../lib/clock.ts";
@@ -10,6 +12,7 @@ import { transact } from "../lib/unit-of-work.ts";
 import { findBalance } from "../orders/balances.ts";
 import type { OrderAggregate } from "../orders/rules.ts";
 import { takeConfirmations } from "../orders/store.ts";
+import type { OrganizationRow } from "../organizations/rules.ts";
 import { takeExpiring } from "../payments/methods.ts";
 import { loadGround } from "../subscriptions/billing.ts";
 import { linkCard } from "../subscriptions/card-link.ts";
@@ -62,8 +65,10 @@ async function confirmTogether(deps: Deps, due: readonly WorkRow[]): Promise<voi
     const letters = await doTogether(
       sales.map((sale) => async () => {
         const theirs = byId.get(sale.order.id) ?? deps;
-        const linkTo = (kind: "invoice" | "receipt") =>
-          linkDocument(deps.config, { organization_id, order_id: sale.order.id, kind }, now);
+        const linkTo = (kind: "invoice" | "receipt" | "portal") =>
+          kind === "portal"
+            ? buildCustomerLink(deps.config, sale.customer, taxed.seller, now)
+            : linkDocument(deps.config, { organization_id, order_id: sale.order.id, kind }, now);
         const letter = writeOrderMail(sale, taxed.seller, await lookAfter(tx, theirs, taxed, sale), linkTo);
         return letter && { ...letter, organization_id, customer_id: sale.customer.id, at: theirs.clock.now() };
       }),
@@ -72,6 +77,14 @@ async function confirmTogether(deps: Deps, due: readonly WorkRow[]): Promise<voi
     await queueMail(tx, deps, ...mails);
   });
 }
+
+/** The link by which a customer opens their portal; the mail goes to the address that it is for. */
+const buildCustomerLink = (
+  config: Deps["config"],
+  { id: customer_id, organization_id, email }: CustomerRow,
+  { slug }: OrganizationRow,
+  now: Date,
+): string => buildPortalLink(config, { slug, organization_id, customer_id, email: email ?? "" }, now);
 
 /** How the subscription of an order goes on; null where it has none. */
 async function lookAfter(tx: Tx, deps: Deps, seller: TaxedSeller, { order }: OrderAggregate): Promise<Ahead | null> {
@@ -105,6 +118,7 @@ async function writeMail(tx: Tx, deps: Deps, occasion: Occasion, aggregate: Subs
   const seller = await findTaxedSeller(tx, organization_id);
   if (!seller) return false;
   const card = await findCard(tx, deps, aggregate);
+  const now = getServerClock(deps.clock).now();
   const mail = writeLifeMail(occasion, {
     aggregate,
     seller: seller.seller,
@@ -112,12 +126,8 @@ async function writeMail(tx: Tx, deps: Deps, occasion: Occasion, aggregate: Subs
     card,
     unpaid: await findUnpaid(tx, aggregate.row),
     last: aggregate.row.ended_at === null ? undefined : await findLast(tx, aggregate.row),
-    link: linkCard(
-      deps.config,
-      aggregate.row,
-      getServerClock(deps.clock).now(),
-      occasion === "card_expiring" ? card?.id : null,
-    ),
+    link: linkCard(deps.config, aggregate.row, now, occasion === "card_expiring" ? card?.id : null),
+    portal: buildCustomerLink(deps.config, aggregate.customer, seller.seller, now),
   });
   if (mail) await queueMail(tx, deps, { ...mail, organization_id, customer_id: aggregate.row.customer_id });
   return mail !== null;

@@ -16,7 +16,14 @@ import { findChargeable } from "../payments/methods.ts";
 import { serializeCheckoutProduct } from "../products/rules.ts";
 import { checkOwn, createEndedError, findAsker, findOwnAccounts, getAsker } from "./access.ts";
 import { serializePortalCustomer, serializePortalOrganization } from "./rules.ts";
-import { authenticate, checkEmailUpdate, requestCode, requestEmailUpdate, verifyEmailUpdate } from "./sign-in.ts";
+import {
+  authenticate,
+  checkEmailUpdate,
+  openLink,
+  requestCode,
+  requestEmailUpdate,
+  verifyEmailUpdate,
+} from "./sign-in.ts";
 import { findPublicSeller, listOnSale } from "./store.ts";
 
 /** Change what customers may change of themselves (CUP-14). */
@@ -42,6 +49,7 @@ const showMe = async (ctx: Ctx) => serializePortalCustomer(await findAsker(ctx),
 export const customerPortalService: Service<typeof customerPortal, Ctx> = {
   requestCode: (ctx, { body }) => requestCode(ctx, body),
   authenticate: (ctx, { body }) => authenticate(ctx, body.code),
+  openLink: (ctx, { body }) => openLink(ctx, body.token),
   async introspect(ctx) {
     const { organization_id, session_id } = getAsker(ctx);
     const row = await findSession(ctx.db, { organization_id, id: session_id });

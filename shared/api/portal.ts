@@ -103,6 +103,16 @@ export const customerPortal = {
     response: z.object({ token: z.string() }),
     errors: ["CustomerSessionCodeInvalidOrExpired"],
   },
+  openLink: {
+    method: "POST",
+    id: "customer_portal:customer-session:open_link",
+    path: "/v1/customer-portal/customer-session/link",
+    summary: "Open a session by the link of an order or subscription mail",
+    access: anyone,
+    body: z.object({ token: z.string().min(1).max(2048).describe("What stands in the link after `link=`.") }),
+    response: z.object({ token: z.string() }),
+    errors: ["CustomerSessionCodeInvalidOrExpired"],
+  },
   introspect: {
     method: "GET",
     id: "customer_portal:customer-session:introspect",

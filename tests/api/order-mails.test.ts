@@ -1,5 +1,7 @@
 import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { buildPortalLink } from "../../server/customer-sessions/portal-link.ts";
+import { customerSessions } from "../../server/customer-sessions/tables.ts";
 import { linkDocument } from "../../server/invoices/links.ts";
 import { runSweeps } from "../../server/lib/sweeps.ts";
 import { orderConfirmations, orders } from "../../server/orders/tables.ts";
@@ -156,6 +158,89 @@ describe("the mail of a paid order", () => {
     await floe.deps.db.insert(orderConfirmations).values({ organization_id, order_id, due_at: floe.clock.now() });
     await Promise.all([runSweeps(floe.deps, dueWork), runSweeps(floe.deps, dueWork)]);
     expect(await mailsTo(floe, email)).toHaveLength(2);
+  });
+});
+
+describe("CUP-28: the link to the portal in a mail", () => {
+  const linkIn = async (email: string) => {
+    const [mail] = await mailsTo(floe, email);
+    return /https?:\/\/\S+\/portal#link=(\S+)/.exec(mail?.text ?? "") ?? expect.fail(`no link in ${mail?.text}`);
+  };
+  const open = async (token: string) => {
+    const answer = await floe.request("POST", "/v1/customer-portal/customer-session/link", { body: { token } });
+    return answer as { status: number; json: { token: string; error?: string } };
+  };
+
+  test("opens the session of its customer as often as it is followed; loading the page opens none", async () => {
+    const { email, checkout_id } = await buy();
+    const { customer_id } = await orderOf(checkout_id);
+    const [link = "", token = ""] = await linkIn(email);
+    const sessions = () =>
+      floe.deps.db.select().from(customerSessions).where(eq(customerSessions.customer_id, customer_id));
+    const before = (await sessions()).length;
+    for (const method of ["GET", "HEAD"] as const)
+      await floe.app.inject({ method, url: link.replace(floe.url, ""), headers: { accept: "text/html" } });
+    expect(await sessions()).toHaveLength(before);
+    for (const _ of [1, 2]) {
+      const { status, json } = await open(token);
+      expect([status, json.token]).toEqual([200, expect.stringMatching(/^polar_cst_/)]);
+      const me = await floe.client(json.token).customerPortal.getMe({});
+      expect(me).toMatchObject({ id: customer_id, email, email_verified: false });
+    }
+    expect(await sessions()).toHaveLength(before + 2);
+    expect(floe.logged.join("\n")).not.toContain(token);
+  });
+
+  test.each([
+    ["a subscription that begins", { recurring_interval: "month" }],
+    ["a trial", { recurring_interval: "month", trial_interval: "day", trial_interval_count: 3 }],
+  ])("is in the mail of %s, and of its cancellation", async (_name, product) => {
+    const { email, checkout_id } = await buy({ product });
+    await linkIn(email);
+    const [subscription] = (await seller.client.subscriptions.list({ query: {} })).items;
+    await seller.client.subscriptions.update({
+      params: { id: subscription?.id ?? "" },
+      body: { cancel_at_period_end: true } as never,
+    });
+    await floe.runJobs();
+    const mails = await mailsTo(floe, email);
+    expect(mails.length).toBeGreaterThan(1);
+    for (const { text } of mails) expect(text).toContain("/portal#link=");
+    expect((await orderOf(checkout_id)).customer_id).toBe(subscription?.customer_id);
+  });
+
+  test("ends after 30 days, with another address and with the customer, and nobody can make one", async () => {
+    const { email, checkout_id } = await buy();
+    const { customer_id: id } = await orderOf(checkout_id);
+    const [, token = ""] = await linkIn(email);
+    const named = { organization_id: seller.organization_id, customer_id: id, email, slug: "shop" };
+    const tokenOf = (link: string) => link.slice(link.indexOf("#link=") + "#link=".length);
+    const [config, now] = [floe.deps.config, floe.clock.now()];
+    const day_ms = 24 * 60 * 60 * 1000;
+    const foreign = { ...named, organization_id: (await floe.seller()).organization_id };
+    for (const wrong of [
+      tokenOf(buildPortalLink(config, named, new Date(now.getTime() - 30 * day_ms))),
+      tokenOf(buildPortalLink({ ...config, secret: "another secret, long enough to be one" }, named, now)),
+      tokenOf(buildPortalLink(config, foreign, now)),
+      linkDocument(config, { ...named, order_id: id, kind: "invoice" }, now)
+        .split("/")
+        .at(-1) ?? "",
+      token.replace(/.(?=.{5}$)/, (one) => (one === "x" ? "y" : "x")),
+      "__proto__",
+    ]) {
+      const { status, json } = await open(wrong);
+      expect([status, json.error], wrong).toEqual([401, "CustomerSessionCodeInvalidOrExpired"]);
+    }
+    expect((await open(tokenOf(buildPortalLink(config, named, new Date(now.getTime() - 29 * day_ms))))).status).toBe(
+      200,
+    );
+    await seller.client.customers.update({ params: { id }, body: { email: `moved-${email}` } });
+    expect((await open(token)).status).toBe(401);
+    const gone = await buy();
+    const [, last = ""] = await linkIn(gone.email);
+    const { customer_id } = await orderOf(gone.checkout_id);
+    await seller.client.customers.delete({ params: { id: customer_id }, query: { anonymize: true } });
+    expect((await open(last)).status).toBe(401);
   });
 });
 

@@ -1,5 +1,6 @@
 /** What the operations of customers' own place are called with in the tests of all operations. */
 import { saveAccount } from "../../server/customer-accounts/store.ts";
+import { buildPortalLink } from "../../server/customer-sessions/portal-link.ts";
 import { listMails } from "../../server/lib/mail.ts";
 import { transact } from "../../server/lib/unit-of-work.ts";
 import type { Floe, Seller } from "./floe.ts";
@@ -158,6 +159,14 @@ export async function mailedLink(floe: Floe, seller: Seller): Promise<string> {
   return /polar_cev_\w+/.exec(await lastMail(floe, email))?.[0] ?? "";
 }
 
+/** The token of the link that mails to the customer have. */
+async function mailedPortalLink({ deps, clock }: Floe, seller: Seller): Promise<string> {
+  const customer_id = await buyerOf(seller);
+  const { email } = await seller.client.customers.get({ params: { id: customer_id } });
+  const named = { slug: "row", organization_id: seller.organization_id, customer_id, email: email ?? "" };
+  return buildPortalLink(deps.config, named, clock.now()).split("#link=")[1] ?? "";
+}
+
 /** What the bank of a customer was asked about, and said yes to. */
 async function askedBank(floe: Floe, seller: Seller): Promise<string> {
   const { portalCards } = floe.client(await tokenOf(seller));
@@ -171,6 +180,7 @@ async function askedBank(floe: Floe, seller: Seller): Promise<string> {
 export const portalBodies: Record<string, (product_id: string, number: number) => object> = {
   "customerPortal.requestCode": () => ({ email: "row@example.com", organization_id: newId() }),
   "customerPortal.authenticate": () => ({ code: "ABC123" }),
+  "customerPortal.openLink": () => ({ token: "unknown" }),
   "customerPortal.requestEmailUpdate": (_, number) => ({ email: `other-${number}@example.com` }),
   "customerPortal.verifyEmailUpdate": () => ({ token: "unknown" }),
   "customerSeats.assign": () => ({ subscription_id: newId(), email: "seat@example.com", metadata: { desk: 1 } }),
@@ -189,6 +199,7 @@ type Fresh = { params?: Record<string, string>; query?: Record<string, string>; 
 /** Of what the usual row and body are no good for, a request that is accepted. */
 export const portalFresh: Record<string, (floe: Floe, seller: Seller) => Promise<Fresh>> = {
   "customerPortal.authenticate": async (floe, seller) => ({ body: { code: await mailedCode(floe, seller) } }),
+  "customerPortal.openLink": async (floe, seller) => ({ body: { token: await mailedPortalLink(floe, seller) } }),
   "customerPortal.requestEmailUpdate": async (_, seller) => {
     await allowEmailChange(seller);
     return {};

@@ -5,6 +5,7 @@ import type { Browser, Frame, FrameLocator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { floe as runCli } from "../cli/support.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
+import { mailsTo } from "../support/mails.ts";
 import { buildWeb } from "./support/build.ts";
 import { closePages, openChromium, openPage, seriousFaults } from "./support/chromium.ts";
 
@@ -116,7 +117,31 @@ describe("a sale on the real server", () => {
     expect(await seriousFaults(page)).toEqual([]);
     // Loaded anew it is still there.
     await page.reload();
-    await expect(page.getByText(String(order?.invoice_number)).waitFor()).resolves.toBeUndefined();
+    await page.getByText(String(order?.invoice_number)).waitFor();
+    // Whoever has just paid needs no code, and no address shows or sends their session.
+    const sent: string[] = [];
+    page.on("request", (request) => sent.push(request.url(), JSON.stringify(request.headers())));
+    await page.getByRole("link", { name: "Open your purchases" }).click();
+    await page.getByRole("region", { name: "Subscriptions" }).getByText("Ice by mail").waitFor();
+    expect(page.url()).not.toMatch(/polar_cst|token|%40/);
+    expect(
+      sent.filter((text) => /polar_cst/.test(text) && !text.includes('"authorization":"Bearer polar_cst')),
+    ).toEqual([]);
+    await page.context().close();
+    // The link of the mail does the same in another browser, more than once.
+    const [mail] = await mailsTo(floe, email);
+    const link = /https?:\/\/\S+\/portal#link=\S+/.exec(mail?.text ?? "")?.[0] ?? "";
+    for (const _ of [1, 2]) {
+      page = await openPage(browser, complaints);
+      await page.goto(link);
+      await page.getByRole("region", { name: "Orders" }).getByText("Paid").waitFor();
+      expect(page.url()).not.toContain("link=");
+      await page.context().close();
+    }
+    page = await openPage(browser, complaints);
+    await page.goto(`${link.slice(0, -9)}nonsense1&email=${encodeURIComponent(email)}`);
+    await page.getByText("This link has expired or is no longer valid.").waitFor();
+    expect(await page.getByLabel("E-mail").inputValue()).toBe(email);
   });
 
   test("what the seller asks besides is asked by its type, marked where it is wrong, and in the order", async () => {
@@ -375,6 +400,20 @@ describe("a sale in the overlay of a shop on another origin", () => {
     await frame.getByRole("button", { name: "Pay $19.00" }).click();
     await page.waitForURL(/\/thanks\?checkout=[0-9a-f-]{36}/);
     expect(await ordersOf(email)).toHaveLength(1);
+  });
+
+  test("without a page of the seller's the overlay leads to the purchases, in another tab and without a code", async () => {
+    href = (await checkout({ embed_origin: origin })).url;
+    await page.goto(origin);
+    await page.getByRole("link", { name: "Buy" }).click();
+    const frame = page.frameLocator("iframe");
+    await fill(frame, newBuyer());
+    await frame.getByRole("button", { name: "Pay $19.00" }).click();
+    const opening = page.context().waitForEvent("page");
+    await frame.getByRole("link", { name: "Open your purchases" }).click();
+    const portal = await opening;
+    await portal.getByRole("region", { name: "Orders" }).getByText("Field Guide to Ice").waitFor();
+    expect(portal.url()).not.toContain("polar_cst");
   });
 
   test("README's two lines sell", async () => {

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "react";
 import { findWebPage } from "../../shared/destinations.ts";
 import { type Checkout, type CheckoutOrder, checkouts } from "../api.ts";
 import { announce, isEmbedded, tellParent } from "../embed-messages.ts";
-import { awaitEnd, findSellerPage } from "../follow-checkout.ts";
+import { awaitEnd, buildPortalHref, findSellerPage } from "../follow-checkout.ts";
 import { Documents } from "../parts/Documents.tsx";
 import { GhostLine } from "../parts/Ghost.tsx";
 import { useTitle } from "../parts/Shell.tsx";
@@ -92,10 +92,12 @@ function Outcome({ checkout }: { checkout: Checkout }) {
           )}
         </dl>
         {sale && <Documents secret={checkout.client_secret} order={sale} />}
-        {done && !isEmbedded() && (
+        {done && (
           <a
-            className="button quiet"
-            href={`/${encodeURIComponent(checkout.organization.slug)}/portal?${new URLSearchParams({ email: checkout.customer_email ?? "" })}`}
+            className={seller === null ? "button" : "button quiet"}
+            href={buildPortalHref(checkout)}
+            target={isEmbedded() ? "_blank" : undefined}
+            rel="noopener"
           >
             {words.to_purchases}
           </a>

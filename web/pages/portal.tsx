@@ -20,21 +20,25 @@ import { PortalSpeaking, usePortalWords } from "../portal/speech.tsx";
 import { Speaking, useSpeech } from "../speech.tsx";
 import "../portal.css";
 
+const secretParams = ["customer_session_token", "email", "link"];
+
 /**
- * The session that the address brings along, kept for this tab, and taken out of the address, where it would be shown, kept in
- * the history and sent to others. The e-mail address that it names is for the sign-in.
+ * Read the session that the address brings along, keep it for this tab, and remove it from the address, where it would be shown, kept
+ * in the history and sent to others. It stands after `#` (this server's own links) or in the query (links of the API). The e-mail
+ * address is for the sign-in; `link` is the token of a mail's link, which is exchanged for a session.
  */
-function takeSession(slug: string): { token: string | null; email: string } {
+function takeSession(slug: string): { token: string | null; email: string; link: string | null } {
   const url = new URL(location.href);
-  const given = url.searchParams.get("customer_session_token");
-  const email = url.searchParams.get("email") ?? "";
+  const fragment = new URLSearchParams(url.hash.slice(1));
+  const get = (name: string): string | null => fragment.get(name) ?? url.searchParams.get(name);
+  const given = get("customer_session_token");
+  const email = get("email") ?? "";
+  const link = fragment.get("link");
   if (given) keepSession(slug, given);
-  if (given || email) {
-    url.searchParams.delete("customer_session_token");
-    url.searchParams.delete("email");
-    history.replaceState(null, "", url);
-  }
-  return { token: findSession(slug), email };
+  if (secretParams.some((name) => fragment.has(name))) url.hash = "";
+  for (const name of secretParams) url.searchParams.delete(name);
+  if (url.href !== location.href) history.replaceState(null, "", url);
+  return { token: findSession(slug), email, link };
 }
 
 function Head({ seller, signOut }: { seller: Seller; signOut: (() => void) | undefined }) {
@@ -62,11 +66,19 @@ function Head({ seller, signOut }: { seller: Seller; signOut: (() => void) | und
   );
 }
 
+const GhostCard = () => (
+  <div className="card stack" aria-busy="true">
+    <GhostLine width="50%" />
+    <GhostLine width="80%" />
+  </div>
+);
+
 function Inside({ seller, slug, session }: { seller: Seller; slug: string; session: ReturnType<typeof takeSession> }) {
   const { words: common } = useSpeech();
   const words = usePortalWords();
   const [token, setToken] = useState(session.token);
   const [isOver, setIsOver] = useState(false);
+  const [link, setLink] = useState<"opening" | "refused" | null>(session.link === null ? null : "opening");
   const { name, branding } = seller.organization;
   useTitle(words.title(name));
 
@@ -78,12 +90,30 @@ function Inside({ seller, slug, session }: { seller: Seller; slug: string; sessi
     leave();
     setIsOver(true);
   }, [leave]);
+  const signIn = useCallback(
+    (given: string): void => {
+      keepSession(slug, given);
+      setIsOver(false);
+      setLink(null);
+      setToken(given);
+    },
+    [slug],
+  );
+  useEffect(() => {
+    if (session.link === null) return;
+    void entrance.openLink(session.link).then((answer) => {
+      if (answer.ok) signIn(answer.value.token);
+      else setLink("refused");
+    });
+  }, [session.link, signIn]);
   const portal = useMemo(() => (token === null ? undefined : openPortal(token, ended)), [token, ended]);
   return (
     <div className="shell wide" style={computeAccent(branding.accent_color)}>
       <Head seller={seller} signOut={portal && leave} />
       <main>
-        {portal ? (
+        {link === "opening" ? (
+          <GhostCard />
+        ) : portal ? (
           <>
             <h1 className="hidden">{words.title(name)}</h1>
             <Home key={token} portal={portal} seller={seller} />
@@ -92,12 +122,8 @@ function Inside({ seller, slug, session }: { seller: Seller; slug: string; sessi
           <SignIn
             seller={seller}
             given={session.email}
-            isOver={isOver}
-            signedIn={(given) => {
-              keepSession(slug, given);
-              setIsOver(false);
-              setToken(given);
-            }}
+            notice={link === "refused" ? words.link_over : isOver ? words.session_over : undefined}
+            signedIn={signIn}
           />
         )}
       </main>
@@ -150,10 +176,7 @@ export default function PortalPage({ params }: { params: Record<string, string> 
         <GhostLine width="9rem" />
       </header>
       <main>
-        <div className="card stack">
-          <GhostLine width="50%" />
-          <GhostLine width="80%" />
-        </div>
+        <GhostCard />
       </main>
     </div>
   );

@@ -12,13 +12,13 @@ import { usePortalWords } from "./speech.tsx";
 export function SignIn({
   seller: { organization },
   given,
-  isOver,
+  notice,
   signedIn,
 }: {
   seller: Seller;
   given: string;
-  /** Whether a session has just ended. */
-  isOver: boolean;
+  /** Why a code is needed, such as a session that has ended. */
+  notice: string | undefined;
   signedIn: (token: string) => void;
 }) {
   const { words: common } = useSpeech();
@@ -51,7 +51,7 @@ export function SignIn({
   return (
     <form className="card stack entrance" noValidate onSubmit={submit}>
       <h1>{words.sign_in}</h1>
-      {isOver && <Notice>{words.session_over}</Notice>}
+      {notice && <Notice>{notice}</Notice>}
       {sent ? (
         <>
           <Notice>{words.code_sent(email.trim())}</Notice>

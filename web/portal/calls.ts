@@ -38,6 +38,7 @@ export const entrance = {
   seat: (token: string) => call<SeatClaim>("GET", `/v1/customer-seats/claim/${encodeURIComponent(token)}`),
   claimSeat: (invitation_token: string) => call<SeatClaimed>("POST", "/v1/customer-seats/claim", { invitation_token }),
   takeEmail: (token: string) => call<{ token: string }>("POST", `${root}/customers/me/email-update/verify`, { token }),
+  openLink: (token: string) => call<{ token: string }>("POST", `${root}/customer-session/link`, { token }),
   authenticate: (code: string) => call<{ token: string }>("POST", `${root}/customer-session/authenticate`, { code }),
 };
 

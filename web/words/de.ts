@@ -180,7 +180,7 @@ export const words: Words = {
   is_underway: "In Arbeit",
   continue_to: (seller) => `Weiter zu ${seller}`,
   back_to: (seller) => `Zurück zu ${seller}`,
-  to_purchases: "Ihre Käufe ansehen",
+  to_purchases: "Ihre Käufe öffnen",
   expired: [
     "Diese Kasse ist abgelaufen",
     "Beginnen Sie im Shop von vorn. Haben Sie schon bezahlt, gehört Ihnen, was Sie gekauft haben, und die Bestätigung ist in Ihrer Post.",

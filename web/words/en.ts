@@ -156,7 +156,7 @@ export const words = {
   is_underway: "Being completed",
   continue_to: (seller: string) => `Continue to ${seller}`,
   back_to: (seller: string) => `Back to ${seller}`,
-  to_purchases: "See what you have bought",
+  to_purchases: "Open your purchases",
   expired: [
     "This checkout has expired",
     "Go back to the shop and start again. If you have paid already, what you bought is yours, and the confirmation is in your mail.",

@@ -180,7 +180,7 @@ export const words: Words = {
   is_underway: "En cours",
   continue_to: (seller) => `Continuer vers ${seller}`,
   back_to: (seller) => `Retour à ${seller}`,
-  to_purchases: "Voir vos achats",
+  to_purchases: "Ouvrir vos achats",
   expired: [
     "Ce paiement a expiré",
     "Recommencez depuis la boutique. Si vous avez déjà payé, votre achat est à vous et la confirmation est dans votre boîte.",

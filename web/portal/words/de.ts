@@ -11,6 +11,7 @@ export const words: PortalWords = {
   go_in: "Anmelden",
   other_email: "Eine andere Adresse verwenden",
   code_missing: "Geben Sie den Code aus der E-Mail ein.",
+  link_over: "Dieser Link ist abgelaufen oder gilt nicht mehr. Melden Sie sich mit einem Code an.",
   session_over: "Sie wurden abgemeldet, weil die Stunde vorbei ist. Melden Sie sich wieder an.",
   sign_out: "Abmelden",
   subscriptions: "Abonnements",

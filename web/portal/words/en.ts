@@ -10,6 +10,7 @@ export const words = {
   go_in: "Sign in",
   other_email: "Use another address",
   code_missing: "Enter the code of the mail.",
+  link_over: "This link has expired or is no longer valid. Sign in with a code.",
   session_over: "You were signed out, since nothing happened for an hour. Sign in again.",
   sign_out: "Sign out",
   subscriptions: "Subscriptions",

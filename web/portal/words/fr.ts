@@ -11,6 +11,7 @@ export const words: PortalWords = {
   go_in: "Se connecter",
   other_email: "Utiliser une autre adresse",
   code_missing: "Saisissez le code de l’e-mail.",
+  link_over: "Ce lien a expiré ou n’est plus valable. Connectez-vous avec un code.",
   session_over: "Vous avez été déconnecté au bout d’une heure. Connectez-vous de nouveau.",
   sign_out: "Se déconnecter",
   subscriptions: "Abonnements",

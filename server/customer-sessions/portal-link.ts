@@ -1,0 +1,37 @@
+import type { Config } from "../config.ts";
+import { seal, tryUnseal } from "../lib/secrets.ts";
+
+/** Days for which a link of a mail opens the customer portal. */
+const validDays = 30;
+const validMs = validDays * 24 * 60 * 60 * 1000;
+const purpose = "portal";
+
+/** The customer whom a link opens the portal for, and the address that it was mailed to. */
+type PortalLink = { organization_id: string; customer_id: string; email: string };
+
+/**
+ * Build the link of a mail that opens the customer portal. The token stands after `#`: browsers send that part to no server, so it
+ * is in no log and in no `Referer`. Opening the page exchanges it for a customer session; the link itself is not used up (CUP-28).
+ */
+export function buildPortalLink(
+  { url, secret }: Pick<Config, "url" | "secret">,
+  { slug, organization_id, customer_id, email }: PortalLink & { slug: string },
+  now: Date,
+): string {
+  const until = now.getTime() + validMs;
+  const token = seal(secret, JSON.stringify([purpose, organization_id, customer_id, email, until]));
+  return `${url}/${encodeURIComponent(slug)}/portal#${new URLSearchParams({ link: token })}`;
+}
+
+/** Parse the token of such a link; undefined if it has expired or is not one. */
+export function parsePortalLink(
+  { secrets }: Pick<Config, "secrets">,
+  token: string,
+  now: Date,
+): PortalLink | undefined {
+  const text = tryUnseal(secrets, token);
+  // Other sealed texts do not begin with this purpose.
+  if (!text?.startsWith(`["${purpose}",`)) return undefined;
+  const [, organization_id, customer_id, email, until] = JSON.parse(text) as [string, string, string, string, number];
+  return until > now.getTime() ? { organization_id, customer_id, email } : undefined;
+}
