@@ -16,9 +16,12 @@ async function runInNewerNode() {
     process.stderr.write(`${error.message}\n`);
     process.exit(1);
   }
-  const child = spawn(node, [__filename, ...process.argv.slice(2)], { stdio: "inherit" });
-  // The terminal sends Ctrl-C to both; this process waits for the other's own way of stopping.
-  process.on("SIGINT", () => {});
+  const isServer = process.argv[2] === "serve";
+  // The server stops when this channel closes, so that it does not outlive this process even if that is killed.
+  const stdio = ["inherit", "inherit", "inherit", ...(isServer ? ["ipc"] : [])];
+  const child = spawn(node, [__filename, ...process.argv.slice(2)], { stdio });
+  // A terminal sends Ctrl-C to both. The server takes two for one; to other commands a second one means to stop at once.
+  process.on("SIGINT", () => isServer && child.kill("SIGINT"));
   for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
   child.on("exit", (code, signal) => {
     if (signal === null) process.exit(code ?? 1);

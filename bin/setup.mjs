@@ -96,10 +96,11 @@ if (mode === "test") {
 } else if (mode === "test:of") {
   run(node, [join(root, "tests", "support", "test-of.ts"), ...rest], { shown: true });
 } else if (mode === "start") {
-  const child = spawn(node, [join(root, "bin", "floe.js"), "serve", ...rest], { cwd: root, stdio: "inherit" });
-  // The terminal sends Ctrl-C to the server too; this process waits until it has stopped in its own way.
-  process.on("SIGINT", () => {});
-  process.on("SIGTERM", () => child.kill("SIGTERM"));
+  // The server stops when this channel closes, so that it does not outlive this process even if that is killed.
+  const stdio = ["inherit", "inherit", "inherit", "ipc"];
+  const child = spawn(node, [join(root, "bin", "floe.js"), "serve", ...rest], { cwd: root, stdio });
+  // A terminal sends Ctrl-C to the server too, which takes the two for one; this process waits until the server has stopped.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
   child.on("exit", (code, signal) => process.exit(code ?? (signal === "SIGKILL" ? 137 : 1)));
 } else if (mode !== "build") {
   say(`setup: "${mode}" is not one of start, test, test:of, build, install.`);

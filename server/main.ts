@@ -15,6 +15,7 @@ import type { Deps } from "./lib/context.ts";
 import { DataFolderError, holdDataFolder } from "./lib/data-folder.ts";
 import { DatabaseError, openPostgres } from "./lib/database.ts";
 import { openJobs } from "./lib/jobs.ts";
+import { watchLauncher } from "./lib/launcher.ts";
 import { redactError } from "./lib/loggable.ts";
 import { releaseMemory } from "./lib/memory.ts";
 import { openProcessors } from "./processors/open.ts";
@@ -32,6 +33,7 @@ const webFolder = (): string | null =>
   [beside("./web"), beside("../dist/web")].find((folder) => existsSync(`${folder}/index.html`)) ?? null;
 
 const slow_stop_ms = 10_000;
+const same_signal_ms = 1000;
 /** After its start: by then a server has looked through its queues once. */
 const settled_ms = 5_000;
 
@@ -129,7 +131,19 @@ const isPlain = (error: unknown): error is Error =>
 /** `floe serve`: start, say where everything is, and stop cleanly on Ctrl-C. Exit code 1 when it cannot start. */
 export async function serve(given: Record<string, string | undefined> = {}): Promise<void> {
   const say = (line: string) => process.stderr.write(`${line}\n`);
-  let server: Server;
+  let server: Server | undefined;
+  let stopping_since: number | undefined;
+  const stop = async () => {
+    // A terminal sends Ctrl-C to all its processes, and a launcher passes it on: within a second it is the same one.
+    if (stopping_since !== undefined && performance.now() - stopping_since < same_signal_ms) return;
+    if (stopping_since !== undefined) process.exit(130);
+    stopping_since = performance.now();
+    say("Stopping …");
+    setTimeout(() => process.exit(1), slow_stop_ms).unref();
+    await server?.close();
+    process.exit(0);
+  };
+  watchLauncher(() => void stop());
   try {
     server = await start(given, say);
   } catch (error) {
@@ -145,17 +159,7 @@ export async function serve(given: Record<string, string | undefined> = {}): Pro
   }
   for (const line of welcome(server)) process.stdout.write(`${line}\n`);
   setTimeout(releaseMemory, settled_ms).unref();
-  let stopping = false;
-  const stop = async () => {
-    if (stopping) process.exit(130);
-    stopping = true;
-    say("Stopping …");
-    setTimeout(() => process.exit(1), slow_stop_ms).unref();
-    await server.close();
-    process.exit(0);
-  };
-  process.on("SIGINT", () => void stop());
-  process.on("SIGTERM", () => void stop());
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => void stop());
 }
 
 function welcome({ config, demo }: Server): string[] {
