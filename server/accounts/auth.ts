@@ -12,7 +12,7 @@ import { wrapAuditedStorage } from "./audit/storage.ts";
 import { account_base, findUnlisted } from "./calls.ts";
 import { changeLink } from "./compat/accounts.ts";
 import { mapErrors } from "./http/error-mapping.ts";
-import { answerUnexpected, relayLog } from "./http/failures.ts";
+import { answerFaults, relayLog } from "./http/failures.ts";
 import { listOrigins, refuseForeignPages } from "./http/origins.ts";
 import { readRaw, routeAuth } from "./http/wrapper.ts";
 import { createIdentifier, type Identifier } from "./identity/identify.ts";
@@ -118,7 +118,8 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
       disableOriginCheck: false,
       disableCSRFCheck: false,
     },
-    onAPIError: { errorURL: `${config.url}/error`, onError: answerUnexpected(deps.log) },
+    // What it does not expect reaches our handler, before its router prints it (failures.ts).
+    onAPIError: { errorURL: `${config.url}/error`, throw: true },
     emailAndPassword: {
       enabled: config.FLOE_PASSWORD_SIGN_IN,
       disableSignUp: config.FLOE_SIGN_UP === "closed",
@@ -200,7 +201,7 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
       const identify = sendRenewed(scope, identifier.identify);
       addApiKeyRoutes(scope, deps, identify);
       auditRoutes(scope, deps, identify);
-      routeAuth(scope, deps, answerEvenly(work.answering(auth.handler)));
+      routeAuth(scope, deps, answerEvenly(answerFaults(deps.log, work.answering(auth.handler))));
     },
     async endSession(token) {
       await auth.api.signOut({ headers: new Headers({ authorization: `Bearer ${token}` }) });

@@ -15,6 +15,8 @@ type Storage = DBAdapter<BetterAuthOptions>;
 type Scope = {
   open: { tx: Tx; storage: Storage } | null;
   failure: { error: unknown } | null;
+  /** The last query that failed, whatever better-auth made of it. */
+  fault: { error: unknown } | null;
   readonly outer: Scope | undefined;
 };
 
@@ -30,6 +32,11 @@ export function createAccountWork(deps: Deps) {
     for (let scope = scopes.getStore(); scope; scope = scope.outer) scope.failure = { error };
   }
 
+  /** Have the request answer a failed query as such, where better-auth answers no more than that something failed. */
+  function noteFault(error: unknown): void {
+    for (let scope = scopes.getStore(); scope; scope = scope.outer) scope.fault = { error };
+  }
+
   async function transaction<T>(
     storageOn: (db: Database) => Storage,
     work: (storage: Storage, tx: Tx) => Promise<T>,
@@ -38,7 +45,7 @@ export function createAccountWork(deps: Deps) {
     if (open) return work(open.storage, open.tx);
     return transact(deps, async (tx) => {
       const storage = storageOn(tx);
-      const scope: Scope = { open: { tx, storage }, failure: null, outer: scopes.getStore() };
+      const scope: Scope = { open: { tx, storage }, failure: null, fault: null, outer: scopes.getStore() };
       try {
         const result = await scopes.run(scope, () => work(storage, tx));
         if (scope.failure) throw scope.failure.error;
@@ -52,6 +59,7 @@ export function createAccountWork(deps: Deps) {
 
   return {
     note,
+    noteFault,
     /** The transaction that is open, or the database: a second connection may not be to be had meanwhile. */
     here: (): Database => scopes.getStore()?.open?.tx ?? deps.db,
     /** What better-auth stores with inside the transaction that is open; null outside of one. */
@@ -76,9 +84,10 @@ export function createAccountWork(deps: Deps) {
     answering:
       (handle: Handler): Handler =>
       async (request) => {
-        const scope: Scope = { open: null, failure: null, outer: undefined };
+        const scope: Scope = { open: null, failure: null, fault: null, outer: undefined };
         const response = await scopes.run(scope, () => handle(request));
         if (scope.failure && (response.ok || findOutage(scope.failure.error))) throw scope.failure.error;
+        if (scope.fault && response.status >= 500) throw scope.fault.error;
         return response;
       },
   };

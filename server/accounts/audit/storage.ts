@@ -27,6 +27,7 @@ export function wrapAuditedStorage(deps: Deps, work: AccountWork, open: (db: Dat
       return await question(work.storage() ?? outside);
     } catch (error) {
       if (findOutage(error)) work.note(error);
+      else work.noteFault(error);
       throw error;
     }
   }

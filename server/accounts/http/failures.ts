@@ -1,4 +1,4 @@
-import { APIError, isAPIError } from "better-auth/api";
+import { isAPIError } from "better-auth/api";
 import { getCode } from "../../../shared/errors.ts";
 import type { Log } from "../../lib/context.ts";
 import { readSqlState, redactError } from "../../lib/loggable.ts";
@@ -6,25 +6,46 @@ import { findOutage } from "../../lib/unreachable.ts";
 import { invalidBody } from "./error-mapping.ts";
 
 const unique_violation = "23505";
+const internalError = { code: "INTERNAL_SERVER_ERROR", message: "Internal server error" };
 /** Nothing where something must be; text that cannot be encoded or read; an index entry too long; a number out of range. */
 const unusable = new Set(["23502", "22021", "22P02", "22P05", "54000", "22003"]);
 
-/** What better-auth did not expect: the request's fault becomes a 4xx, the rest a 500 whose reason is in the log. */
-export const answerUnexpected = (log: Log) => (error: unknown) => {
-  if (isAPIError(error) && error.statusCode < 500) return;
+type Handler = (request: Request) => Promise<Response>;
+type Fault = { status: number; code: string; message: string; headers?: Record<string, string> };
+
+/** The answer to a failure that is the request's fault, or that has nothing to do with the request; undefined of any other. */
+function findFault(error: unknown): Fault | undefined {
   const state = readSqlState(error) ?? "";
   // Two requests asked for the same name at once: the second is told what it would have been told a moment later.
-  if (state === unique_violation) throw new APIError("CONFLICT", { code: "ALREADY_EXISTS", message: "Already exists" });
-  if (unusable.has(state)) throw new APIError("BAD_REQUEST", invalidBody);
+  if (state === unique_violation) return { status: 409, code: "ALREADY_EXISTS", message: "Already exists" };
+  if (unusable.has(state)) return { status: 400, ...invalidBody };
   const outage = findOutage(error);
-  if (outage) {
-    const { headers, message } = outage;
-    throw new APIError("SERVICE_UNAVAILABLE", { code: getCode(message), message }, headers);
-  }
-  log.error({ error: redactError(error) }, "An account request failed.");
-  // Answered here: what is left to the router it prints whole, the values of the failed query included.
-  if (!isAPIError(error)) throw new APIError("INTERNAL_SERVER_ERROR", { message: "Internal server error" });
-};
+  return outage && { status: 503, code: getCode(outage.message), ...outage };
+}
+
+/** What better-auth itself said of a failure in this process. */
+const refusalOf = (error: unknown): Fault =>
+  isAPIError(error) ? { ...internalError, ...error.body, status: error.statusCode } : { ...internalError, status: 500 };
+
+/**
+ * A handler that answers what better-auth did not expect: the request's fault becomes a 4xx, the rest a 500 whose reason is
+ * in the log. Done here because better-auth's router prints a failed query with its values, hashes and tokens among them.
+ */
+export const answerFaults =
+  (log: Log, handle: Handler): Handler =>
+  async (request) => {
+    try {
+      const response = await handle(request);
+      if (response.status >= 500)
+        log.error({ status: response.status, answer: await response.clone().text() }, "An account request failed.");
+      return response;
+    } catch (error) {
+      const fault = findFault(error);
+      if (!fault) log.error({ error: redactError(error) }, "An account request failed.");
+      const { status, headers = {}, ...body } = fault ?? refusalOf(error);
+      return Response.json(body, { status, headers });
+    }
+  };
 
 /** better-auth calls a caller's mistake an error too; what failed in here comes with the error that was caught. */
 export const relayLog =
