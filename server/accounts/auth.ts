@@ -10,7 +10,6 @@ import { createRefusedSignIns } from "./audit/refused-sign-ins.ts";
 import { auditRoutes } from "./audit/routes.ts";
 import { wrapAuditedStorage } from "./audit/storage.ts";
 import { account_base, findUnlisted } from "./calls.ts";
-import { changeLink } from "./compat/accounts.ts";
 import { mapErrors } from "./http/error-mapping.ts";
 import { answerFaults, relayLog } from "./http/failures.ts";
 import { listOrigins, refuseForeignPages } from "./http/origins.ts";
@@ -26,6 +25,7 @@ import { answerEvenly, writeChangeMail, writeDeletionMail, writeResetMail, write
 import { wrapOrganizationStorage } from "./organizations/storage.ts";
 import { deletePerson } from "./people/deletion.ts";
 import { describeUserFields, wrapUserFieldStorage } from "./people/fields.ts";
+import { isHolder, signLink } from "./people/links.ts";
 import { type AuthOptions, createPlugins } from "./plugins.ts";
 import { createPasswordHashing } from "./sign-in/passwords.ts";
 import { password_length_max, password_length_min } from "./sign-in/passwords-guard.ts";
@@ -131,15 +131,23 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
       revokeSessionsOnPasswordReset: true,
       onPasswordReset: ({ user: { id } }) => limits.forgetAll(getPasswordKey(id)),
       ...(config.FLOE_PASSWORD_RESET
-        ? { sendResetPassword: async ({ user: { email }, url }) => mail(writeResetMail(email, url)) }
+        ? {
+            sendResetPassword: async ({ user: { id, email }, url }) => {
+              if (await isHolder(here(), { id, email })) await mail(writeResetMail(email, url));
+            },
+          }
         : {}),
     },
     emailVerification: {
-      sendOnSignUp: true,
+      // Written with the account (people/links.ts).
+      sendOnSignUp: false,
       ...(config.FLOE_EMAIL_VERIFICATION === "off"
         ? {}
         : {
-            sendVerificationEmail: async ({ user: { email }, url }) => mail(writeVerificationMail(email, url)),
+            sendVerificationEmail: async ({ user: { id, email }, url }) => {
+              const link = await signLink(here(), config.secret, { id, email }, url);
+              if (link) await mail(writeVerificationMail(email, link));
+            },
           }),
     },
     user: {
@@ -147,8 +155,10 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
       changeEmail: {
         enabled: config.FLOE_CHANGE_EMAIL,
         updateEmailWithoutVerification: true,
-        sendChangeEmailConfirmation: async ({ user: { email }, newEmail, url }) =>
-          mail(writeChangeMail(email, newEmail, await changeLink(config.secret, email, newEmail, url))),
+        sendChangeEmailConfirmation: async ({ user: { id, email }, newEmail, url }) => {
+          const link = await signLink(here(), config.secret, { id, email }, url, newEmail);
+          if (link) await mail(writeChangeMail(email, newEmail, link));
+        },
       },
       deleteUser: {
         enabled: config.FLOE_DELETE_USER,

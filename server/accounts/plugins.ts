@@ -7,6 +7,7 @@ import { createGuessingLimits } from "./limits/guessing.ts";
 import { createOrganizationGuards } from "./organizations/guards.ts";
 import { createOrganizationPlugin } from "./organizations/plugin.ts";
 import type { HasFinancialRecords } from "./people/deletion.ts";
+import { createLinkGuards } from "./people/links.ts";
 import { createAdministration, createPlatformGuards } from "./people/platform.ts";
 import { createGuestPlugin } from "./sign-in/guests.ts";
 import type { PasswordRecipe } from "./sign-in/passwords.ts";
@@ -32,6 +33,7 @@ export const createPlugins = (deps: Deps, { hasFinancialRecords }: AuthOptions, 
     createDevicePlugin(deps),
     createGuessingLimits(deps),
     createCompatGuards(deps),
+    createLinkGuards(deps, work),
     createPasswordGuard(),
     createOrganizationGuards(deps),
     createSocialSignIn(deps),

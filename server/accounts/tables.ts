@@ -1,5 +1,15 @@
 import { sql } from "drizzle-orm";
-import { boolean, check, index, integer, jsonb, pgTable, text, uniqueIndex } from "drizzle-orm/pg-core";
+import {
+  type AnyPgColumn,
+  boolean,
+  check,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  text,
+  uniqueIndex,
+} from "drizzle-orm/pg-core";
 import { instant } from "../lib/columns.ts";
 import { organization } from "../organizations/tables.ts";
 
@@ -21,6 +31,8 @@ export const user = pgTable(
     banned: boolean().default(false),
     banReason: text(),
     banExpires: instant(),
+    /** Counts changes after which nothing that was given out before may work (people/credentials.ts). */
+    credentialsVersion: integer().notNull().default(0),
     /** The fields that are configured for all users, by their names (people/fields.ts). */
     extra: jsonb().$type<Record<string, unknown>>().notNull().default({}),
     ...stamps,
@@ -32,6 +44,8 @@ export const user = pgTable(
 /**
  * `token` is kept as a hash. A session that a device was given names its client, and the scopes it is limited to. One
  * that is not `remembered` ends when it was said to, however much it is used.
+ * An impersonation names the session of the administrator, and ends with it. `provenAt` is when the person last showed who
+ * they are; null: when the session was made.
  */
 export const session = pgTable(
   "session",
@@ -47,12 +61,21 @@ export const session = pgTable(
     activeOrganizationId: text(),
     activeTeamId: text(),
     impersonatedBy: text(),
+    impersonatorSessionId: text().references((): AnyPgColumn => session.id, { onDelete: "cascade" }),
+    provenAt: instant(),
     clientId: text(),
     scope: text(),
     remembered: boolean().notNull().default(true),
     ...stamps,
   },
-  (table) => [index("session_user").on(table.userId), index("session_age").on(table.expiresAt)],
+  (table) => [
+    index("session_user").on(table.userId),
+    index("session_age").on(table.expiresAt),
+    index("session_impersonator")
+      .on(table.impersonatorSessionId)
+      .where(sql`${table.impersonatorSessionId} is not null`),
+    index("session_impersonated_by").on(table.impersonatedBy).where(sql`${table.impersonatedBy} is not null`),
+  ],
 );
 
 export const account = pgTable(

@@ -7,6 +7,7 @@ import { redactError } from "../lib/loggable.ts";
 import { type Mail, queueMail } from "../lib/mail.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { findOutage } from "../lib/unreachable.ts";
+import { findFault } from "./http/failures.ts";
 
 type Handler = (request: Request) => Promise<Response>;
 type Storage = DBAdapter<BetterAuthOptions>;
@@ -87,7 +88,7 @@ export function createAccountWork(deps: Deps) {
         const scope: Scope = { open: null, failure: null, fault: null, outer: undefined };
         const response = await scopes.run(scope, () => handle(request));
         if (scope.failure && (response.ok || findOutage(scope.failure.error))) throw scope.failure.error;
-        if (scope.fault && response.status >= 500) throw scope.fault.error;
+        if (scope.fault && response.status >= 500 && findFault(scope.fault.error)) throw scope.fault.error;
         return response;
       },
   };

@@ -134,8 +134,8 @@ describe("accounts", () => {
     const newPassword = "another horse, correct";
     const entries = await entriesOf(() => done(null, "POST", "/reset-password", { token, newPassword }));
     expect(entries).toMatchObject([
-      { ...by(one), ...on(one), action: "user.password_reset" },
       { ...by(one), action: "session.revoked", details: { userId: one.user_id, via: "/reset-password" } },
+      { ...by(one), ...on(one), action: "user.password_reset" },
     ]);
     expect(JSON.stringify(entries)).not.toContain(token);
   });

@@ -56,8 +56,10 @@ test("one new address is one person's: the others are told so, when they ask for
   const { secret } = floe.deps.config;
   const owners = await floe.deps.db.select({ id: user.id, email: user.email }).from(user);
   const followed = await atOnce(8, async (n) => {
-    const { email = "" } = owners.find(({ id }) => id === people[n]?.user_id) ?? {};
-    const token = await createEmailVerificationToken(secret, email, "linked@example.com");
+    const { id: userId, email = "" } = owners.find(({ id }) => id === people[n]?.user_id) ?? {};
+    const [row] = await floe.deps.db.select().from(user).where(eq(user.email, email));
+    const claims = { userId, version: row?.credentialsVersion };
+    const token = await createEmailVerificationToken(secret, email, "linked@example.com", undefined, claims);
     return floe.request("GET", `/api/auth/verify-email?token=${token}&callbackURL=/home`, {
       token: people[n]?.session ?? "",
     });

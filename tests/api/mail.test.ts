@@ -77,7 +77,7 @@ describe("each mail comes with a link that does what it says", () => {
     expect((await rowOf(id))?.emailVerified).toBe(false);
     const mail = await mailTo(email);
     expect(mail.subject).toBe("Confirm your e-mail address");
-    const followed = await who.go("GET", pathOf(linkIn(mail)), { cookieless: true });
+    const followed = await who.go("GET", pathOf(linkIn(mail)));
     expect(followed.location?.href).toBe(`${floe.url}/welcome`);
     expect((await rowOf(id))?.emailVerified).toBe(true);
   });

@@ -9,6 +9,7 @@ export const profile = {
     ask<unknown>("POST", "/change-email", { newEmail, callbackURL }),
   remove: (body: { password?: string; callbackURL: string }) =>
     ask<{ success: boolean; message: string }>("POST", "/delete-user", body),
+  removeByLink: (token: string) => ask<{ success: boolean }>("POST", "/delete-user", { token }),
 };
 
 export type Account = { id: string; providerId: string; accountId: string; createdAt: string };

@@ -101,7 +101,44 @@ function Delete({ user }: { user: User }) {
   );
 }
 
+/** Where the mail's link leads: it deletes nothing before the button is pressed. */
+function DeleteByLink({ token }: { token: string }) {
+  const [busy, setBusy] = useState(false);
+  const [refused, setRefused] = useState<string>();
+  const remove = async (): Promise<void> => {
+    setBusy(true);
+    const answer = await profile.removeByLink(token);
+    setBusy(false);
+    if (answer.ok) location.assign(gone);
+    else
+      setRefused(
+        answer.failure.error === "INVALID_TOKEN"
+          ? "This link does not work any more. Ask for a new one on the page of your account."
+          : getSentence(answer.failure),
+      );
+  };
+  return (
+    <Section title="Delete your account">
+      <p>
+        Your name, your sign-ins, your keys and your memberships go at once, and so do organizations that nobody else is
+        in. None of it can be brought back.
+      </p>
+      {refused && <Notice tone="fault">{refused}</Notice>}
+      <div className="row">
+        <Button danger busy={busy} onClick={() => void remove()}>
+          Delete the account
+        </Button>
+      </div>
+    </Section>
+  );
+}
+
 /** The end of an account: at once with the password, or by a link in a mail. */
 export default function AccountDeletePage() {
-  return <AccountPage title="Delete account">{({ user }) => <Delete user={user} />}</AccountPage>;
+  const token = new URLSearchParams(location.search).get("token");
+  return (
+    <AccountPage title="Delete account">
+      {({ user }) => (token === null ? <Delete user={user} /> : <DeleteByLink token={token} />)}
+    </AccountPage>
+  );
 }

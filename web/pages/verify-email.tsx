@@ -92,8 +92,19 @@ export default function VerifyEmailPage() {
   );
 }
 
+/** The address that a token's link would give the account; undefined of one that only confirms. Shown, never believed. */
+function readNewAddress(token: string | null): string | undefined {
+  try {
+    const text = atob((token?.split(".")[1] ?? "").replaceAll("-", "+").replaceAll("_", "/"));
+    const claims = JSON.parse(text) as { updateTo?: unknown };
+    return typeof claims.updateTo === "string" ? claims.updateTo : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 function Verification({ query }: { query: URLSearchParams }) {
-  const next = query.get("next");
+  const next = query.get("next") ?? query.get("callbackURL");
   const [error, setError] = useState(query.get("error"));
   const [done, setDone] = useState(query.has("done") && error === null);
   const [busy, setBusy] = useState(false);
@@ -114,9 +125,14 @@ function Verification({ query }: { query: URLSearchParams }) {
     else if (Object.hasOwn(endings, answer.failure.error.toLowerCase())) setError(answer.failure.error.toLowerCase());
     else setFault(getSentence(answer.failure));
   };
+  const newAddress = readNewAddress(token);
   const changing = query.has("change") && error === "invalid_token";
   const ending = changing ? unchangeable : (Object.hasOwn(endings, error ?? "") && endings[error ?? ""]) || otherwise;
-  const title = done ? "Your address is confirmed" : token ? "Confirm your address" : ending.title;
+  const [asks, answered, action] =
+    newAddress === undefined
+      ? ["Confirm your address", "Your address is confirmed", "Confirm this address"]
+      : ["Change your address", "Your address is changed", `Change it to ${newAddress}`];
+  const title = done ? answered : token ? asks : ending.title;
   return (
     <Shell title={title}>
       <div className="card stack">
@@ -130,7 +146,7 @@ function Verification({ query }: { query: URLSearchParams }) {
           </a>
         ) : token ? (
           <Button full busy={busy} onClick={() => void confirm()}>
-            Confirm this address
+            {action}
           </Button>
         ) : (
           <>

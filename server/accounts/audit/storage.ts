@@ -4,6 +4,7 @@ import type { DBAdapter, DBTransactionAdapter } from "better-auth/adapters";
 import { type AuditEntry, record } from "../../lib/audit.ts";
 import type { Database, Deps, Tx } from "../../lib/context.ts";
 import { findOutage } from "../../lib/unreachable.ts";
+import { changesCredentials, endGivenOut } from "../people/credentials.ts";
 import type { AccountWork } from "../work.ts";
 import { type Change, isTold, type Row, type Told, tell } from "./describe.ts";
 
@@ -59,13 +60,21 @@ export function wrapAuditedStorage(deps: Deps, work: AccountWork, open: (db: Dat
           if (said) entries.push(entryOf(said));
         }
         await record(tx, deps, ...entries);
+        const current = tryGetCurrentAuthEndpointContext()?.context.session?.session.id ?? null;
+        for (const { action, subject } of entries)
+          if (subject?.id && changesCredentials(action)) await endGivenOut(tx, deps, subject.id, current);
         return result;
       });
     });
   const changed = (result: unknown): boolean => result !== null && result !== 0;
 
+  const transaction: Adapter["transaction"] = (inner) => ask(() => work.transaction(open, () => inner(storage)));
   const storage: Adapter = {
     ...outside,
+    // What better-auth does after a transaction it would otherwise do also after one that failed.
+    ...(outside.options && {
+      options: { ...outside.options, adapterConfig: { ...outside.options.adapterConfig, transaction } },
+    }),
     findOne: (given) => ask((store) => store.findOne(given)),
     findMany: (given) => ask((store) => store.findMany(given)),
     count: (given) => ask((store) => store.count(given)),
@@ -82,7 +91,7 @@ export function wrapAuditedStorage(deps: Deps, work: AccountWork, open: (db: Dat
       await told("delete", model, {}, where, (store) => store.deleteMany({ model, where }), changed);
     },
     deleteMany: (given) => told("delete", given.model, {}, given.where, (store) => store.deleteMany(given), changed),
-    transaction: (inner) => ask(() => work.transaction(open, () => inner(storage))),
+    transaction,
   };
   return storage;
 }

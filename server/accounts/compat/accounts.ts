@@ -1,15 +1,9 @@
-import {
-  APIError,
-  createAuthMiddleware,
-  createEmailVerificationToken,
-  getSessionFromCtx,
-  isAPIError,
-} from "better-auth/api";
+import { APIError, createAuthMiddleware, getSessionFromCtx, isAPIError } from "better-auth/api";
 import { deleteSessionCookie, expireCookie } from "better-auth/cookies";
 import { parseUserOutput } from "better-auth/db";
 import type { Clock } from "../../lib/clock.ts";
-import { openSignedText } from "../../lib/secrets.ts";
 import { findCall, matchPath, matchRule } from "../calls.ts";
+import { readClaims } from "../people/links.ts";
 
 /** Of calls that published clients make with a provider's name and its id of the account, where a row's id is wanted now. */
 export const translateAccount = {
@@ -59,37 +53,6 @@ export const refuseTakenAddress = {
     const owner = await ctx.context.internalAdapter.findUserByEmail(wanted.toLowerCase());
     if (owner && owner.user.id !== session.user.id)
       throw new APIError("BAD_REQUEST", { message: "Couldn't update your email" });
-  }),
-};
-
-/** The claims of a mailed link's token that we signed; undefined of any other. */
-function claimsOf(token: unknown, secret: string): { email?: string; updateTo?: string; exp?: number } | undefined {
-  const signed = typeof token === "string" ? openSignedText([secret], token, "base64url") : undefined;
-  return signed && JSON.parse(Buffer.from(signed.split(".")[1] ?? "", "base64url").toString("utf8"));
-}
-
-/** A link that changes an address to one that somebody has taken since does not work any more, as one that is no link. */
-export const refuseTakenLink = {
-  matcher: matchPath("/verify-email"),
-  handler: createAuthMiddleware(async (ctx) => {
-    const { email, updateTo } = claimsOf(ctx.query?.token, ctx.context.secret) ?? {};
-    if (updateTo === undefined || updateTo === email) return;
-    // The endpoint says so itself, once it has looked where it may send the person.
-    if (await ctx.context.internalAdapter.findUserByEmail(updateTo.toLowerCase()))
-      (ctx.query as { token: string }).token = "taken";
-  }),
-};
-
-/** A deletion's token is used up by its owner alone: whoever else tries it leaves it as it was. */
-export const refuseOthersToken = {
-  matcher: matchPath("/delete-user", "/delete-user/callback"),
-  handler: createAuthMiddleware(async (ctx) => {
-    const token: unknown = ctx.path === "/delete-user" ? ctx.body?.token : ctx.query?.token;
-    const session = typeof token === "string" ? await getSessionFromCtx(ctx, { disableCookieCache: true }) : null;
-    if (!session) return;
-    const kept = await ctx.context.internalAdapter.findVerificationValue(`delete-account-${token}`);
-    if (kept && kept.value !== session.user.id)
-      throw new APIError("NOT_FOUND", { code: "INVALID_TOKEN", message: "Invalid token" });
   }),
 };
 
@@ -166,7 +129,7 @@ export const forgetCopy = {
     // Without a page to go to, the answer says who was confirmed (product.md 2); the token was checked before.
     const answer: unknown = ctx.context.returned;
     if (typeof answer !== "object" || answer === null || !("user" in answer) || answer.user !== null) return;
-    const { email, updateTo } = claimsOf(ctx.query?.token, ctx.context.secret) ?? {};
+    const { email, updateTo } = readClaims(ctx.query?.token, ctx.context.secret) ?? {};
     const found = await ctx.context.internalAdapter.findUserByEmail((updateTo ?? email ?? "").toLowerCase());
     if (found) ctx.context.returned = { ...answer, user: parseUserOutput(ctx.context.options, found.user) };
   }),
@@ -198,6 +161,9 @@ export const readFlags = {
   }),
 };
 
+/** Under which better-auth keeps states. */
+const state_prefix = "auth-state:";
+
 /**
  * Who comes back from a provider with a state that is not kept (any more) took too long, or came twice: starting again
  * helps. A state that is kept, and not this browser's, is a mismatch.
@@ -210,7 +176,7 @@ export const refuseForgottenState = (clock: Clock) => ({
     const isPlain = Object.values(ctx.query ?? {}).every((value) => typeof value === "string");
     if (ctx.method !== "GET" || !isPlain || typeof state !== "string" || state === "") return;
     const { internalAdapter, options } = ctx.context;
-    const kept = await internalAdapter.findVerificationValue(state);
+    const kept = await internalAdapter.findVerificationValue(`${state_prefix}${state}`);
     const { expiresAt, errorURL } = kept ? endOf(kept.value) : {};
     const isOver = kept !== null && expiresAt !== undefined && expiresAt < clock.now().getTime();
     if (kept && !isOver) return;
@@ -226,14 +192,4 @@ function endOf(value: string): { expiresAt?: number; errorURL?: string } {
   } catch {
     return {};
   }
-}
-
-/**
- * The link that confirms a change of address, mailed to the old one: it replaces the address, and the new one is then
- * to be confirmed itself. better-auth's own would ask at the new address first, and count that as its confirmation.
- */
-export async function changeLink(secret: string, email: string, newEmail: string, url: string): Promise<string> {
-  const link = new URL(url);
-  link.searchParams.set("token", await createEmailVerificationToken(secret, email, newEmail));
-  return link.href;
 }

@@ -15,9 +15,7 @@ import {
   readFlags,
   refuseClosedFields,
   refuseForgottenState,
-  refuseOthersToken,
   refuseTakenAddress,
-  refuseTakenLink,
   tellLinking,
   translateAccount,
 } from "./accounts.ts";
@@ -76,8 +74,6 @@ export const createCompatGuards = ({ clock, config }: Pick<Deps, "clock" | "conf
         refuseForgottenState(clock),
         translateAccount,
         refuseTakenAddress,
-        refuseTakenLink,
-        refuseOthersToken,
         deleteAtOnce(clock),
       ],
       after: [

@@ -14,7 +14,7 @@ type Handler = (request: Request) => Promise<Response>;
 type Fault = { status: number; code: string; message: string; headers?: Record<string, string> };
 
 /** The answer to a failure that is the request's fault, or that has nothing to do with the request; undefined of any other. */
-function findFault(error: unknown): Fault | undefined {
+export function findFault(error: unknown): Fault | undefined {
   const state = readSqlState(error) ?? "";
   // Two requests asked for the same name at once: the second is told what it would have been told a moment later.
   if (state === unique_violation) return { status: 409, code: "ALREADY_EXISTS", message: "Already exists" };
@@ -25,7 +25,9 @@ function findFault(error: unknown): Fault | undefined {
 
 /** What better-auth itself said of a failure in this process. */
 const refusalOf = (error: unknown): Fault =>
-  isAPIError(error) ? { ...internalError, ...error.body, status: error.statusCode } : { ...internalError, status: 500 };
+  isAPIError(error) && error.body
+    ? { ...(error.body as Omit<Fault, "status">), status: error.statusCode }
+    : { ...internalError, status: 500 };
 
 /**
  * A handler that answers what better-auth did not expect: the request's fault becomes a 4xx, the rest a 500 whose reason is

@@ -4,9 +4,13 @@ import { decodeText, parseCookies } from "../../lib/cookies.ts";
 import { openSignedText, resign } from "../../lib/secrets.ts";
 import { cookie_prefix, getCookieName, writeSessionCookie } from "../identity/session-cookie.ts";
 
+/** Says of a GET that it was sent as a POST: by a button, not by following a link. */
+export const posted_header = "x-floe-posted";
+
 /** Headers by which a caller could pretend to come from elsewhere. */
 const untrusted = new Set([
   "x-client-ip",
+  posted_header,
   "x-forwarded-for",
   "x-forwarded-host",
   "x-forwarded-proto",

@@ -10,7 +10,7 @@ import { account_base as base, findCall, resolvePath } from "../calls.ts";
 import { addDeviceRoutes, refuseMalformed } from "../device/routes.ts";
 import { invalidBody, invalidQuery, mapError, mapLocation, mapStatus } from "./error-mapping.ts";
 import { listOrigins } from "./origins.ts";
-import { readHeaders, readQuery, renewCookie } from "./requests.ts";
+import { posted_header, readHeaders, readQuery, renewCookie } from "./requests.ts";
 
 type Handler = (request: Request) => Promise<Response>;
 type Fields = Record<string, unknown>;
@@ -188,7 +188,9 @@ const isPostedGet = ({ method }: FastifyRequest, path: string): boolean =>
 function toGet(request: FastifyRequest, config: Config, path: string): Request {
   const fields = Object.entries(fieldsOf(request) ?? {}).map(([key, value]) => [key, String(value)]);
   const query = readQuery(`?${new URLSearchParams(fields)}`, path, config);
-  return new Request(`${config.url}${base}${path}${query}`, { headers: readHeaders(request, config) });
+  const headers = readHeaders(request, config);
+  headers.set(posted_header, "1");
+  return new Request(`${config.url}${base}${path}${query}`, { headers });
 }
 
 async function answer(reply: FastifyReply, config: Config, path: string, response: Response): Promise<FastifyReply> {

@@ -4,7 +4,8 @@ import type { Database, Deps, Tx } from "../../lib/context.ts";
 import { transact } from "../../lib/unit-of-work.ts";
 import { organization } from "../../organizations/tables.ts";
 import { recordTold } from "../audit/storage.ts";
-import { deviceCode, member, session, user } from "../tables.ts";
+import { member, session, user } from "../tables.ts";
+import { endGivenOut } from "./credentials.ts";
 
 /** Whether money has moved, or was about to: whether an organization has orders or payments. */
 export type HasFinancialRecords = (tx: Tx, organization_id: string) => Promise<boolean>;
@@ -72,8 +73,7 @@ export async function deletePerson(
 ): Promise<void> {
   await transact(deps, async (tx) => {
     for (const emptied of await alone(tx, hasFinancialRecords, user_id)) await deleteWhole(tx, deps, emptied);
-    await tx.delete(session).where(eq(session.impersonatedBy, user_id));
-    await tx.delete(deviceCode).where(eq(deviceCode.userId, user_id));
+    await endGivenOut(tx, deps, user_id, null);
     const [gone] = await tx.delete(user).where(eq(user.id, user_id)).returning({ id: user.id });
     if (gone)
       await recordTold(tx, deps, { action: "user.deleted", subject: { type: "user", id: user_id }, self: user_id });

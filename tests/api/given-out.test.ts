@@ -1,0 +1,156 @@
+import { eq } from "drizzle-orm";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { user } from "../../server/accounts/tables.ts";
+import { type Accounts, startAccounts } from "../support/accounts.ts";
+import { newId } from "../support/ids.ts";
+import { linkTo } from "../support/mails.ts";
+import { type Visitor, visitor } from "../support/visitor.ts";
+
+/** What was given out to a person (a mailed link, a visit, a proof) ends with the reason that it was given for. */
+
+const password = "correct horse battery";
+const newPassword = "another horse battery";
+let floe: Accounts;
+beforeAll(async () => {
+  floe = await startAccounts({ TRUST_PROXY: "127.0.0.1" });
+});
+afterAll(() => floe.close());
+
+type Person = Visitor & { email: string; id: string };
+const newEmail = () => `new-${newId().slice(-12)}@example.com`;
+const post = (who: Visitor, path: string, body: object = {}) => who.go("POST", `/api/auth${path}`, { body });
+const rowOf = async (id: string) => (await floe.deps.db.select().from(user).where(eq(user.id, id)))[0];
+const pathOf = (link: string) => new URL(link).pathname + new URL(link).search;
+
+async function signUp(email = newEmail()): Promise<Person> {
+  const who = visitor(floe.url);
+  const made = await post(who, "/sign-up/email", { name: "Ada", email, password });
+  expect(made.status).toBe(200);
+  return { ...who, email, id: (made.json as { user: { id: string } }).user.id };
+}
+async function confirmed(): Promise<Person> {
+  const who = await signUp();
+  await floe.deps.db.update(user).set({ emailVerified: true }).where(eq(user.id, who.id));
+  return who;
+}
+/** Another browser of the same person. */
+async function again({ email }: Person, given = password): Promise<Visitor> {
+  const who = visitor(floe.url);
+  expect((await post(who, "/sign-in/email", { email, password: given })).status).toBe(200);
+  return who;
+}
+async function resetToken({ email }: Person): Promise<string> {
+  expect((await post(visitor(floe.url), "/request-password-reset", { email })).status).toBe(200);
+  return /reset-password\/([^?]+)/.exec(await linkTo(floe, email, /Choose a new password/))?.[1] ?? "";
+}
+const reset = (token: string, to: string) => post(visitor(floe.url), "/reset-password", { token, newPassword: to });
+async function changeLink(who: Person): Promise<string> {
+  expect((await post(who, "/change-email", { newEmail: newEmail() })).status).toBe(200);
+  return pathOf(await linkTo(floe, who.email, /Change your e-mail address/));
+}
+const verificationLink = async ({ email }: Person) => pathOf(await linkTo(floe, email, /Confirm your/));
+async function deletionToken(who: Person): Promise<string> {
+  expect((await post(who, "/delete-user")).status).toBe(200);
+  return new URL(await linkTo(floe, who.email, /Delete your account/)).searchParams.get("token") ?? "";
+}
+
+describe("a change of what lets a person in", () => {
+  const changePassword = (who: Person) => post(who, "/change-password", { currentPassword: password, newPassword });
+  const changes: Record<string, (who: Person) => Promise<unknown>> = {
+    "a new password": changePassword,
+    "a reset": async (who) => reset(await resetToken(who), newPassword),
+    "signing out elsewhere": (who) => post(who, "/revoke-other-sessions"),
+    "signing out everywhere": (who) => post(who, "/revoke-sessions"),
+  };
+  test.each(Object.keys(changes))("%s ends every link that was mailed before", async (name) => {
+    const who = await confirmed();
+    const token = await resetToken(who);
+    const change = await changeLink(who);
+    const deletion = await deletionToken(who);
+    const unconfirmed = await signUp();
+    const verification = await verificationLink(unconfirmed);
+    await changes[name]?.(who);
+    await changes[name]?.(unconfirmed);
+
+    expect((await reset(token, "a third horse battery")).json).toMatchObject({ code: "INVALID_TOKEN" });
+    const owner = await again(who, /password|reset/.test(name) ? newPassword : password);
+    expect((await owner.go("GET", change)).location?.searchParams.get("error")).toBe("invalid_token");
+    expect((await rowOf(who.id))?.email).toBe(who.email);
+    expect((await post(owner, "/delete-user", { token: deletion })).status).toBe(404);
+    expect(await rowOf(who.id)).toBeDefined();
+    expect(
+      (await post(unconfirmed, "/verify-email", { token: new URL(verification, floe.url).searchParams.get("token") }))
+        .json,
+    ).toMatchObject({ code: "INVALID_TOKEN" });
+  });
+
+  test("a new address ends the links at the old one", async () => {
+    const who = await confirmed();
+    const token = await resetToken(who);
+    await who.go("GET", await changeLink(who));
+    expect((await rowOf(who.id))?.email).not.toBe(who.email);
+    expect((await reset(token, newPassword)).json).toMatchObject({ code: "INVALID_TOKEN" });
+  });
+
+  test("a link is for the account that asked for it, not for the next one with the address", async () => {
+    const gone = await confirmed();
+    const change = await changeLink(gone);
+    expect((await post(gone, "/delete-user", { password })).status).toBe(200);
+    const next = await signUp(gone.email);
+    for (const who of [next, visitor(floe.url)]) {
+      const followed = await who.go("GET", change);
+      expect(followed.location?.searchParams.get("error")).toBe("invalid_token");
+    }
+    expect((await rowOf(next.id))?.email).toBe(gone.email);
+
+    const squatter = await signUp();
+    const link = await verificationLink(squatter);
+    expect((await post(squatter, "/change-email", { newEmail: newEmail() })).status).toBe(200);
+    const owner = await signUp(squatter.email);
+    await visitor(floe.url).go("GET", link);
+    await owner.go("GET", link);
+    await post(owner, "/verify-email", { token: new URL(link, floe.url).searchParams.get("token") });
+    expect((await rowOf(owner.id))?.emailVerified).toBe(false);
+  });
+});
+
+describe("following a link without being signed in", () => {
+  test.each(["text/html", "*/*"])(
+    "confirms nothing and signs nobody in, but leads to a button (%s)",
+    async (accept) => {
+      const unconfirmed = await signUp();
+      const who = await confirmed();
+      for (const link of [await verificationLink(unconfirmed), await changeLink(who)]) {
+        for (const scanner of [visitor(floe.url), await confirmed()]) {
+          const { status, location, cookies } = await scanner.go("GET", link, {
+            headers: { accept, "x-floe-posted": "1" },
+          });
+          const isRefused = location?.searchParams.get("error") === "unauthorized";
+          expect([status, isRefused || location?.pathname]).toEqual([302, isRefused || "/verify-email"]);
+          expect(cookies.filter((cookie) => cookie.includes("session_token"))).toEqual([]);
+        }
+      }
+      expect((await rowOf(unconfirmed.id))?.emailVerified).toBe(false);
+      expect((await rowOf(who.id))?.email).toBe(who.email);
+      const token = new URL(await verificationLink(unconfirmed), floe.url).searchParams.get("token");
+      const clicked = await post(visitor(floe.url), "/verify-email", { token });
+      expect([clicked.status, clicked.cookies.filter((cookie) => cookie.includes("session_token="))]).toEqual([
+        200,
+        [],
+      ]);
+      expect((await rowOf(unconfirmed.id))?.emailVerified).toBe(true);
+    },
+  );
+
+  test("opened in a browser, the link of a deletion asks first", async () => {
+    const who = await confirmed();
+    const token = await deletionToken(who);
+    const opened = await who.go("GET", `/api/auth/delete-user/callback?token=${token}&callbackURL=/gone`, {
+      headers: { accept: "text/html" },
+    });
+    expect([opened.location?.pathname, opened.location?.searchParams.get("token")]).toEqual(["/account/delete", token]);
+    expect(await rowOf(who.id)).toBeDefined();
+    expect((await post(who, "/delete-user", { token })).status).toBe(200);
+    expect(await rowOf(who.id)).toBeUndefined();
+  });
+});
