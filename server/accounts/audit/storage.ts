@@ -4,7 +4,7 @@ import type { DBAdapter, DBTransactionAdapter } from "better-auth/adapters";
 import { type AuditEntry, record } from "../../lib/audit.ts";
 import type { Database, Deps, Tx } from "../../lib/context.ts";
 import { findOutage } from "../../lib/unreachable.ts";
-import { changesCredentials, endGivenOut } from "../people/credentials.ts";
+import { endGivenOut, isCredentialChange } from "../people/credentials.ts";
 import type { AccountWork } from "../work.ts";
 import { type Change, isTold, type Row, type Told, tell } from "./describe.ts";
 
@@ -62,7 +62,7 @@ export function wrapAuditedStorage(deps: Deps, work: AccountWork, open: (db: Dat
         await record(tx, deps, ...entries);
         const current = tryGetCurrentAuthEndpointContext()?.context.session?.session.id ?? null;
         for (const { action, subject } of entries)
-          if (subject?.id && changesCredentials(action)) await endGivenOut(tx, deps, subject.id, current);
+          if (subject?.id && isCredentialChange(action)) await endGivenOut(tx, deps, subject.id, current);
         return result;
       });
     });

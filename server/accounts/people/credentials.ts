@@ -12,7 +12,7 @@ const credentialChanges: ReadonlySet<string> = new Set([
   "user.email_changed",
   "user.deleted",
 ]);
-export const changesCredentials = (action: string): boolean => credentialChanges.has(action);
+export const isCredentialChange = (action: string): boolean => credentialChanges.has(action);
 
 /** Long past: whoever was proven then has to prove who they are again. */
 const never = new Date(0);
