@@ -27,6 +27,7 @@ import { servePages } from "./http/pages.ts";
 import { parseRequests } from "./http/parsing.ts";
 import { parseQuery } from "./http/query.ts";
 import { addReference } from "./http/reference.ts";
+import { openStreamLimits } from "./http/stream-limits.ts";
 import { routeDocuments } from "./invoices/routes.ts";
 import { open_bytes_max } from "./lib/body.ts";
 import type { Deps } from "./lib/context.ts";
@@ -111,7 +112,7 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
     routeDocuments(scope, deps);
     routeDiscordBot(scope, deps, identify);
     routeDownloads(scope, deps);
-    const streams = { deps, tail, identify };
+    const streams = { deps, tail, identify, limitStreams: openStreamLimits() };
     routeCheckoutStream(scope, {
       ...streams,
       find: (ctx, client_secret) => provider.checkoutClient.get(ctx, { params: { client_secret } }),

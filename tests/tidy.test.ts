@@ -54,7 +54,7 @@ const own_rooms: Record<string, RegExp> = {
   tax: /^(computed|rates|registrations|territories)$/,
   payments: /^(settlement|setups|methods|notices)$/,
   discounts: /^redemption$/,
-  checkouts: /^(access|choose|confirm|customer|plan-update|quote|signed-quote|stream|tax)$/,
+  checkouts: /^(access|choose|confirm|customer|deliveries|plan-update|quote|signed-quote|stream|tax)$/,
   subscriptions:
     /^(card-link|meter-clock|metering|plan|proration|update|change|billing|dunning|forecast|lists|preview|seated|tax|trials)$/,
   invoices: /^(document|electronic|fonts|links|page|pdf|printer|sums|words|worker)$/,

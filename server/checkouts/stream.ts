@@ -1,25 +1,22 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { and, desc, eq, sql } from "drizzle-orm";
 import type { FastifyInstance } from "fastify";
 import { checkIdentity, type Identify } from "../http/actor.ts";
 import { createRequestContext } from "../http/mount.ts";
-import { formatSseMessage, type Send, sendEvents } from "../http/sse.ts";
+import { formatSseMessage, sendEvents } from "../http/sse.ts";
+import { type LimitStreams, openStreamLimits } from "../http/stream-limits.ts";
 import { anonymous, type Ctx, type Deps } from "../lib/context.ts";
 import { createId } from "../lib/ids.ts";
 import { events } from "../lib/tables.ts";
 import type { Tail, TailedEvent } from "../lib/tail.ts";
-import { findTold } from "../webhooks/store.ts";
+import { openDeliveryWatch } from "./deliveries.ts";
 
 const lifetime_ms_standard = 10 * 60 * 1000;
-const told_poll_ms = 250;
-/** A page waits some seconds for the seller to be told; later than that nobody is in a hurry. */
-const told_polls_quick = 80;
-const told_poll_slow_ms = 2000;
 
 export type StreamOptions = {
   deps: Deps;
   tail: Tail;
   identify: Identify;
+  limitStreams?: LimitStreams;
   /** The checkout of a client secret, or 404, or 410 when it has expired: as the buyer's own read answers. */
   find(ctx: Ctx, client_secret: string): Promise<{ id: string; status: string; organization_id: string }>;
   lifetime_ms?: number;
@@ -41,64 +38,50 @@ const message = (id: string, key: string, payload: object): string => formatSseM
 
 /** `GET /v1/checkouts/client/{client_secret}/stream`: what becomes of a checkout, as server-sent events (CHK-60, CHK-61). */
 export function routeCheckoutStream(app: FastifyInstance, options: StreamOptions): void {
-  const { deps, tail, identify } = options;
+  const { deps, tail, identify, limitStreams = openStreamLimits() } = options;
+  const deliveries = openDeliveryWatch(deps);
   app.get<{ Params: { client_secret: string } }>(
     "/v1/checkouts/client/:client_secret/stream",
     async (request, reply) => {
       checkIdentity(await identify(request));
+      const { client_secret } = request.params;
+      limitStreams(request, reply, `checkout:${client_secret}`);
       // The place is taken before the checkout is read: what happens in between is said twice rather than not at all.
       const from = await tail.now();
-      const checkout = await options.find(createRequestContext(deps, request, anonymous), request.params.client_secret);
+      const checkout = await options.find(createRequestContext(deps, request, anonymous), client_secret);
       const latest = await latestUpdate(deps, checkout.organization_id, checkout.id);
       return sendEvents({ request, reply, log: deps.log }, async (send, gone) => {
         const over = AbortSignal.timeout(options.lifetime_ms ?? lifetime_ms_standard);
         const ended = new AbortController();
         const signal = AbortSignal.any([gone, over, ended.signal]);
-        /** Events the seller is still to be told of: the latest of each status. */
-        const untold = new Map<string, string>();
+        /** The latest event of each status that the seller is still to be told of. */
+        const waits = new Map<string, AbortController>();
+        const sayWhenTold = async (status: string, event_id: string) => {
+          waits.get(status)?.abort();
+          const newer = new AbortController();
+          waits.set(status, newer);
+          const until = AbortSignal.any([signal, newer.signal]);
+          await deliveries.untilTold(checkout.organization_id, event_id, until);
+          if (until.aborted) return;
+          await send(message(createId(deps.clock.now()), "checkout.webhook_event_delivered", { status }));
+        };
         if (checkout.status === "succeeded")
           await send(message(createId(deps.clock.now()), "checkout.order_created", {}));
         await send(message(latest?.id ?? createId(deps.clock.now()), "checkout.updated", { status: checkout.status }));
-        if (latest?.status === checkout.status) untold.set(checkout.status, latest.id);
-        const telling = tellDelivered(options, checkout.organization_id, untold, send, signal);
+        if (latest?.status === checkout.status) void sayWhenTold(checkout.status, latest.id);
         for await (const event of tail.follow(checkout.organization_id, from, signal)) {
           const key = event.seq > (latest?.seq ?? 0) ? keyOf(event, checkout.id) : undefined;
           if (key === undefined) continue;
           const status = String(fieldOf(event.data, "status"));
           await send(message(event.id, key, key === "checkout.updated" ? { status } : {}));
-          if (event.type === "checkout.updated") untold.set(status, event.id);
+          if (event.type === "checkout.updated") void sayWhenTold(status, event.id);
         }
         if (over.aborted && !gone.aborted) await send(formatSseMessage({ type: "reconnect" }));
         // Also when it was the server that ended the following.
         ended.abort();
-        await telling;
       });
     },
   );
-}
-
-/** Watch the rows until the seller was told, whichever process does the telling. */
-async function tellDelivered(
-  { deps }: StreamOptions,
-  organization_id: string,
-  untold: Map<string, string>,
-  send: Send,
-  signal: AbortSignal,
-): Promise<void> {
-  for (let polls = 0; !signal.aborted; polls = untold.size === 0 ? 0 : polls + 1) {
-    try {
-      // Of these events, the ones the seller has been told of (WHK-19).
-      const done = await findTold(deps.db, organization_id, [...untold.values()]);
-      for (const [status, id] of [...untold]) {
-        if (!done.includes(id)) continue;
-        untold.delete(status);
-        await send(message(createId(deps.clock.now()), "checkout.webhook_event_delivered", { status }));
-      }
-    } catch (error) {
-      if (!signal.aborted) deps.log.warn({ err: error }, "Deliveries could not be looked at; it will be tried again.");
-    }
-    await sleep(polls > told_polls_quick ? told_poll_slow_ms : told_poll_ms, undefined, { signal }).catch(() => {});
-  }
 }
 
 async function latestUpdate(deps: Deps, organization_id: string, checkout_id: string) {

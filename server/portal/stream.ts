@@ -4,6 +4,7 @@ import { ApiError } from "../../shared/errors.ts";
 import { checkIdentity, type Identify } from "../http/actor.ts";
 import { authenticate, createRequestContext } from "../http/mount.ts";
 import { formatSseMessage, sendEvents } from "../http/sse.ts";
+import type { LimitStreams } from "../http/stream-limits.ts";
 import { anonymous, type Deps } from "../lib/context.ts";
 import type { Tail, TailedEvent } from "../lib/tail.ts";
 import { findInvitation } from "../seats/service.ts";
@@ -16,6 +17,7 @@ export type PortalStreamOptions = {
   deps: Deps;
   tail: Tail;
   identify: Identify;
+  limitStreams: LimitStreams;
   check_ms?: number;
 };
 
@@ -50,10 +52,11 @@ export function describeNews(
  * lasts; and `GET /v1/customer-seats/claim/{token}/stream`: when an invited person has what the seat gives (SEAT-11).
  */
 export function routePortalStreams(app: FastifyInstance, options: PortalStreamOptions): void {
-  const { deps, tail, identify, check_ms = check_ms_standard } = options;
+  const { deps, tail, identify, limitStreams, check_ms = check_ms_standard } = options;
   app.get(operation.path, async (request, reply) => {
     const { organization_id, customer } = await authenticate(request, identify, operation);
     if (!customer || organization_id === null) throw new Error("A customer's stream without a customer was reached.");
+    limitStreams(request, reply, `customer:${customer.customer_id}`);
     const own = customer.member?.role === "member" ? customer.member.id : null;
     const from = await tail.now();
     return sendEvents({ request, reply, log: deps.log }, async (send, gone) => {
@@ -77,6 +80,7 @@ export function routePortalStreams(app: FastifyInstance, options: PortalStreamOp
     "/v1/customer-seats/claim/:invitation_token/stream",
     async (request, reply) => {
       checkIdentity(await identify(request));
+      limitStreams(request, reply, `seat:${request.params.invitation_token}`);
       const from = await tail.now();
       const seat = await findInvitation(
         createRequestContext(deps, request, anonymous),

@@ -7,6 +7,7 @@ import { type EventType, eventTypes, eventTypesOf } from "../../shared/event-typ
 import type { Identify } from "../http/actor.ts";
 import { authenticate } from "../http/mount.ts";
 import { formatSseMessage, sendEvents } from "../http/sse.ts";
+import type { LimitStreams } from "../http/stream-limits.ts";
 import { type Deps, requireOrganization } from "../lib/context.ts";
 import { apiVersions, type ClientProfile, getVersionedProfile } from "../lib/profiles.ts";
 import { openTokens } from "../lib/secrets.ts";
@@ -21,6 +22,7 @@ export type ListenOptions = {
   deps: Deps;
   tail: Tail;
   identify: Identify;
+  limitStreams: LimitStreams;
 };
 
 const operation = { path: "/v1/webhooks/listen", access: seller("webhooks:read") };
@@ -53,9 +55,10 @@ export const listenSecret = (secret: string, organization_id: string): string =>
  * `GET /v1/webhooks/listen`: every event of the organization as an endpoint of the raw format would get it, signed.
  * Each message carries its place; `Last-Event-ID` or `cursor` goes on after it and misses nothing.
  */
-export function routeListening(app: FastifyInstance, { deps, tail, identify }: ListenOptions): void {
+export function routeListening(app: FastifyInstance, { deps, tail, identify, limitStreams }: ListenOptions): void {
   app.get(operation.path, async (request, reply) => {
     const organization_id = requireOrganization({ actor: await authenticate(request, identify, operation) });
+    limitStreams(request, reply, `organization:${organization_id}`);
     const last = request.headers["last-event-id"];
     const asked = {
       ...(request.query as object),

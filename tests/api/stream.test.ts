@@ -1,7 +1,12 @@
+import { PassThrough } from "node:stream";
+import { eq } from "drizzle-orm";
 import Fastify from "fastify";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { openDeliveryWatch } from "../../server/checkouts/deliveries.ts";
 import { routeCheckoutStream } from "../../server/checkouts/stream.ts";
 import { parseRequests } from "../../server/http/parsing.ts";
+import { openStreamLimits } from "../../server/http/stream-limits.ts";
+import { events } from "../../server/lib/tables.ts";
 import { openTail } from "../../server/lib/tail.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
@@ -176,3 +181,71 @@ describe("a stream", () => {
     await expect.poll(over).toBe(2);
   });
 });
+
+describe("how many streams there are", () => {
+  test("ten of a checkout at once: the next is refused with 429, until one is closed", async () => {
+    const watched = await checkout();
+    const open = () => fetch(`${floe.url}/v1/checkouts/client/${watched.client_secret}/stream`);
+    for (let count = 0; count < 10; count += 1) await watch(watched);
+    const refused = await open();
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "10"]);
+    expect(await refused.json()).toMatchObject({ error: "TooManyRequests" });
+    streams.pop()?.close();
+    await expect.poll(async () => (await watch(watched).catch(() => null)) !== null).toBe(true);
+  });
+
+  test("a hundred of an address, whatever they are of, and others of another", async () => {
+    const limit = openStreamLimits();
+    const replies: PassThrough[] = [];
+    const open = (ip: string, subject: string) => {
+      const raw = new PassThrough();
+      limit({ ip } as never, { raw } as never, subject);
+      replies.push(raw);
+    };
+    for (let count = 0; count < 100; count += 1) open("2001:db8::1", `checkout:${count}`);
+    expect(() => open("2001:db8::2", "checkout:new")).toThrow("Too many streams");
+    open("2001:db8:1::1", "checkout:new");
+    replies[0]?.destroy();
+    await expect.poll(() => attempt(() => open("2001:db8::1", "checkout:new"))).toBe(true);
+  });
+
+  test("whether the seller was told is looked up once for all streams of a checkout", async () => {
+    await endpoint("raw");
+    const paid = await checkout();
+    const statements: string[] = [];
+    const { db } = floe.deps;
+    const watched = openDeliveryWatch({
+      log: floe.deps.log,
+      db: Object.assign(Object.create(db), {
+        select: (...fields: Parameters<typeof db.select>) => {
+          statements.push("select");
+          return db.select(...fields);
+        },
+      }),
+    });
+    const [event] = await db
+      .select({ id: events.id })
+      .from(events)
+      .where(eq(events.organization_id, seller.organization_id));
+    const leaving = new AbortController();
+    const before = statements.length;
+    const told = Array.from({ length: 50 }, () =>
+      watched.untilTold(seller.organization_id, event?.id ?? "", leaving.signal),
+    );
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    leaving.abort();
+    await Promise.all(told);
+    // A lookup has three parts; there were at most four of it.
+    expect(statements.length - before).toBeLessThanOrEqual(12);
+    expect(paid.id).not.toBe("");
+  });
+});
+
+const attempt = (act: () => void): boolean => {
+  try {
+    act();
+    return true;
+  } catch {
+    return false;
+  }
+};
