@@ -23,7 +23,13 @@ const signs: Record<string, FilterClause["operator"]> = {
   "<": "lt",
 };
 
+/** A filter that a person writes has a few brackets; each more would be a call more on the stack that reads it. */
+const bracketDepthMax = 32;
+const textLengthMax = 100_000;
+
 function tokens(text: string): Token[] {
+  if (text.length > textLengthMax)
+    throw new FilterError(`A filter has at most ${textLengthMax} characters.`, textLengthMax);
   const found: Token[] = [];
   let at = 0;
   while (at < text.trimEnd().length) {
@@ -57,6 +63,7 @@ const isOperator = (word: string): word is FilterClause["operator"] =>
 export function parseFilter(text: string): Filter {
   const list = tokens(text);
   let position = 0;
+  let depth = 0;
   const peek = (): Token => list[position] ?? { kind: "end", value: "", at: text.length };
   const next = (): Token => {
     const token = peek();
@@ -83,7 +90,11 @@ export function parseFilter(text: string): Filter {
         next();
         return { conjunction: "and", clauses: [] };
       }
+      depth += 1;
+      if (depth > bracketDepthMax)
+        throw new FilterError(`Brackets are nested more than ${bracketDepthMax} deep.`, token.at);
       const inner = either();
+      depth -= 1;
       const end = next();
       if (end.kind !== "close") throw new FilterError("A ) is missing.", end.at);
       return inner;
