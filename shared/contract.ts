@@ -48,6 +48,11 @@ export type Operation = {
    * as what comes in stays there to be read.
    */
   bulk?: true;
+  /**
+   * Present where it takes the database for long: few at once for an organization and for a server, with 429 beyond, and on a part of
+   * the connections. `cancel`: it ends with its caller. `finish`: it comes to its end by itself soon (server/lib/heavy-work.ts).
+   */
+  heavy?: "cancel" | "finish";
   /** The question the command line asks before it goes ahead. */
   confirm?: string;
 };

@@ -3,6 +3,7 @@ import { and, eq, isNull, lt, or } from "drizzle-orm";
 import { ApiError } from "../../shared/errors.ts";
 import { getServerClock } from "../lib/clock.ts";
 import type { Ctx, Database } from "../lib/context.ts";
+import { runToTheEnd } from "../lib/heavy-work.ts";
 import { seal, unseal } from "../lib/secrets.ts";
 import { forgetRows, type Sweep } from "../lib/sweeps.ts";
 import { idempotencyKeys } from "../lib/tables.ts";
@@ -78,7 +79,12 @@ export async function answerOnce(
       return { ...answer, replayed: false };
     } catch (error) {
       // What was recorded has been done.
-      await ctx.db.delete(idempotencyKeys).where(and(mine, isNull(idempotencyKeys.status)));
+      await runToTheEnd(() =>
+        ctx.db
+          .delete(idempotencyKeys)
+          .where(and(mine, isNull(idempotencyKeys.status)))
+          .execute(),
+      );
       throw error;
     }
   }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { Readable } from "node:stream";
+import { finished, Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { Contract, Operation } from "../../shared/contract.ts";
@@ -7,6 +7,7 @@ import { ApiError, type Fault } from "../../shared/errors.ts";
 import { bytes_max, open_bytes_max } from "../lib/body.ts";
 import { atClockOf } from "../lib/clock.ts";
 import { type Actor, anonymous, type Ctx, type Database, type Deps, type Identity } from "../lib/context.ts";
+import { type AcquireSlot, iterateHeavyWork, openHeavySlots, runHeavyWork } from "../lib/heavy-work.ts";
 import { adapt, type ClientProfile, readsBareLists } from "../lib/profiles.ts";
 import { Relayed } from "../lib/relayed.ts";
 import { runInTurn } from "../lib/turns.ts";
@@ -71,6 +72,10 @@ export function mount(
   { deps, identify, findOwners }: { deps: Deps; identify: Identify; findOwners: FindOwners },
 ): void {
   const findCustomer = provider.customers?.getExternal;
+  const acquireSlot = openHeavySlots({
+    perOrganization: deps.config.FLOE_HEAVY_PER_ORGANIZATION,
+    perServer: deps.config.FLOE_HEAVY_PER_SERVER,
+  });
   for (const [name, operations] of Object.entries(contract)) {
     const resource = provider[name] ?? {};
     for (const [key, op] of Object.entries(operations)) {
@@ -89,18 +94,31 @@ export function mount(
         },
         handler: (request, reply) => {
           const work = () =>
-            answer({ resource: name, key, op }, handler, { findCustomer, findOwners, deps }, request, reply);
-          return op.bulk ? work() : goAhead(work);
+            answer(
+              { resource: name, key, op },
+              handler,
+              { findCustomer, findOwners, acquireSlot, deps },
+              request,
+              reply,
+            );
+          return op.bulk || op.heavy ? work() : goAhead(work);
         },
       });
     }
   }
 }
 
+type Parts = {
+  findCustomer: Handler | undefined;
+  findOwners: FindOwners;
+  acquireSlot: AcquireSlot;
+  deps: Deps;
+};
+
 async function answer(
   named: Named,
   handler: Handler,
-  { findCustomer, findOwners, deps }: { findCustomer: Handler | undefined; findOwners: FindOwners; deps: Deps },
+  { findCustomer, findOwners, acquireSlot, deps }: Parts,
   request: FastifyRequest,
   reply: FastifyReply,
 ) {
@@ -115,7 +133,26 @@ async function answer(
     actors = await findHolder(actors, (actor) =>
       findCustomer(createRequestContext(deps, request, actor), input as never),
     );
-  return tryAs(actors, (actor) => answerAs(actor, named, handler, input, deps, request, reply));
+  const answerNow = () => tryAs(actors, (actor) => answerAs(actor, named, handler, input, deps, request, reply));
+  return op.heavy ? answerHeavy(actors[0] ?? anonymous, op.heavy, acquireSlot, deps, reply, answerNow) : answerNow();
+}
+
+/** Answer within the limits of heavy work; the slot is given back with the end of the answer. */
+async function answerHeavy<T>(
+  { organization_id, user_id }: Actor,
+  heavy: NonNullable<Operation["heavy"]>,
+  acquireSlot: AcquireSlot,
+  { config }: Deps,
+  reply: FastifyReply,
+  answerNow: () => Promise<T>,
+): Promise<T> {
+  const release = await acquireSlot(organization_id ?? user_id ?? "");
+  // Also where the caller has gone already.
+  finished(reply.raw, release);
+  const onGone = (leave: () => void) => {
+    if (heavy === "cancel") finished(reply.raw, (early) => early && leave());
+  };
+  return runHeavyWork({ statementTimeoutMs: config.FLOE_HEAVY_STATEMENT_SECONDS * 1000, onGone }, answerNow);
 }
 
 async function answerAs(
@@ -153,7 +190,7 @@ async function answerAs(
   if (file) {
     const made = await handle(ctx);
     const sent = (pieces: Pieces) => sendFile(reply, file, pieces, deps, takesOnlyJson(request));
-    if (!(made instanceof Relayed)) return sent(made as AsyncIterable<string>);
+    if (!(made instanceof Relayed)) return sent(iterateHeavyWork(made as AsyncIterable<string>));
     return made.status === 0 ? sent([String(made.json)]) : send(reply, made.status, made.json);
   }
   const key = request.headers["idempotency-key"];

@@ -1,17 +1,31 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { PGlite } from "@electric-sql/pglite";
+import { PGlite, type Transaction } from "@electric-sql/pglite";
 import { pg_trgm } from "@electric-sql/pglite/contrib/pg_trgm";
 import { drizzle } from "drizzle-orm/pglite";
 import { migrate } from "drizzle-orm/pglite/migrator";
 import { type OpenDatabase, refuseUnknownTables } from "./database.ts";
+import { getHeavyWork, type HeavyWork, startStatement } from "./heavy-work.ts";
 
 /** Pages that it keeps in memory. It would keep four times as many, all of which count as this process's own. */
 const buffers = "32MB";
 
 /** What the migrations ask of a database besides PostgreSQL itself: the index for parts of a text. */
 export const embeddedExtensions = { pg_trgm };
+
+/** A transaction of heavy work: between its statements others of this process get their turn, and it ends with its work. */
+const withSteps = (tx: Transaction, work: HeavyWork): Transaction =>
+  new Proxy(tx, {
+    get(target, key) {
+      const value: unknown = Reflect.get(target, key, target);
+      if (key !== "query" && key !== "exec" && key !== "sql") return value;
+      return async (...given: unknown[]) => {
+        await startStatement(work);
+        return (value as (...given: unknown[]) => unknown).apply(target, given);
+      };
+    },
+  });
 
 /**
  * A client that refuses what would wait for ever: a question beside the transaction that its asker has open, as there is
@@ -28,10 +42,14 @@ function withoutDeadlock(pglite: PGlite): PGlite {
       if (typeof value !== "function") return value;
       return async (...given: unknown[]) => {
         check();
+        const work = getHeavyWork();
+        if (work) await startStatement(work);
         if (key !== "transaction") return value.apply(target, given);
         const transaction = { isOpen: true };
+        const [inner] = given as [(tx: Transaction) => Promise<unknown>];
+        const run = work ? (tx: Transaction) => inner(withSteps(tx, work)) : inner;
         try {
-          return await asking.run(transaction, () => value.apply(target, given));
+          return await asking.run(transaction, () => value.apply(target, [run]));
         } finally {
           transaction.isOpen = false;
         }

@@ -1,10 +1,13 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import postgres, { type Sql } from "postgres";
+import { awaitStatement, getHeavyWork, startStatement } from "./heavy-work.ts";
 import { planned_anew } from "./planned-anew.ts";
 import { Unconnected } from "./unreachable.ts";
 
 /** A client of one connection, in use by one asker at a time. */
-type Connection = { sql: Sql; isGone: boolean; prepared: Set<string> };
+type Connection = { sql: Sql; isGone: boolean; isCancelled: boolean; isHeavy: boolean; prepared: Set<string> };
+/** A statement of the driver; it is sent once it is awaited. */
+type Query<T> = PromiseLike<T> & { canceller?: ((query: Query<T>) => Promise<unknown>) | null };
 type Ask = <T>(query: (connection: Connection) => PromiseLike<T>, text: string) => Promise<T>;
 
 const connect_seconds_max = 10;
@@ -29,7 +32,16 @@ export const askTogether = <T extends readonly unknown[]>(
 /** One statement. A connection that fails otherwise than by the database's word, or by its last word, is not used again. */
 async function run<T>(connection: Connection, query: (connection: Connection) => PromiseLike<T>): Promise<T> {
   try {
-    return await query(connection);
+    const work = getHeavyWork();
+    if (!work) return await query(connection);
+    await startStatement(work);
+    const statement: Query<T> = query(connection);
+    return await awaitStatement(work, statement, () => {
+      // Should the cancellation come late, it would meet the statement of somebody else.
+      connection.isCancelled = true;
+      connection.isGone = true;
+      statement.canceller?.(statement).catch(() => {});
+    });
   } catch (error) {
     if (!(error instanceof postgres.PostgresError && error.severity === "ERROR")) connection.isGone = true;
     throw error;
@@ -77,6 +89,10 @@ const unsafeOf =
  */
 export function openPool(url: string, max: number): Sql {
   const free: Connection[] = [];
+  // Heavy work takes half of the connections at most: buyers find one also while it goes on.
+  const heavyMax = Math.max(1, max >> 1);
+  let heavyCount = 0;
+  const waitingHeavy: PromiseWithResolvers<Connection>[] = [];
   const waiting: PromiseWithResolvers<Connection>[] = [];
   const open = new Set<Connection>();
   let isOver = false;
@@ -98,7 +114,7 @@ export function openPool(url: string, max: number): Sql {
     });
     Object.assign(sql.options.parsers, client.options.parsers);
     Object.assign(sql.options.serializers, client.options.serializers);
-    const connection: Connection = { sql, isGone: false, prepared: new Set() };
+    const connection: Connection = { sql, isGone: false, isCancelled: false, isHeavy: false, prepared: new Set() };
     open.add(connection);
     return connection;
   }
@@ -108,19 +124,31 @@ export function openPool(url: string, max: number): Sql {
   }
   function take(): Connection | Promise<Connection> {
     if (isOver) throw new Unconnected("The connections to the database are closed.");
+    const isHeavy = getHeavyWork() !== undefined;
+    const turn = Promise.withResolvers<Connection>();
+    if (isHeavy && heavyCount >= heavyMax) {
+      waitingHeavy.push(turn);
+      return turn.promise;
+    }
     for (let one = free.pop(); one; one = free.pop()) {
-      if (!one.isGone) return one;
+      if (!one.isGone) return reserve(one, isHeavy);
       discard(one);
     }
-    if (open.size < max) return connect();
-    const turn = Promise.withResolvers<Connection>();
-    waiting.push(turn);
+    if (open.size < max) return reserve(connect(), isHeavy);
+    (isHeavy ? waitingHeavy : waiting).push(turn);
     return turn.promise;
   }
+  function reserve(connection: Connection, isHeavy: boolean): Connection {
+    connection.isHeavy = isHeavy;
+    if (isHeavy) heavyCount += 1;
+    return connection;
+  }
   function give(connection: Connection): void {
+    if (connection.isHeavy) heavyCount -= 1;
     if (connection.isGone) discard(connection);
-    const next = waiting.shift();
-    if (next) next.resolve(connection.isGone ? connect() : connection);
+    const isHeavy = waiting.length === 0 && heavyCount < heavyMax;
+    const next = isHeavy ? waitingHeavy.shift() : waiting.shift();
+    if (next) next.resolve(reserve(connection.isGone ? connect() : connection, isHeavy));
     else if (!connection.isGone) free.push(connection);
   }
 
@@ -173,6 +201,7 @@ export function openPool(url: string, max: number): Sql {
       if (command !== "COMMIT") throw new Error("A transaction was undone: one of its statements had failed.");
       return result;
     } catch (error) {
+      if (connection.isCancelled) throw error;
       if (connection.isGone) throw new Unconnected("The connection of a transaction has ended.", { cause: error });
       // Where nothing can be undone the connection is not used again; its end undoes everything.
       if (begun)
@@ -204,7 +233,8 @@ export function openPool(url: string, max: number): Sql {
 
   async function end(): Promise<void> {
     isOver = true;
-    for (const turn of waiting) turn.reject(new Unconnected("The connections to the database are closed."));
+    for (const turn of [...waiting, ...waitingHeavy])
+      turn.reject(new Unconnected("The connections to the database are closed."));
     await Promise.all([...open].map(({ sql }) => sql.end({ timeout: close_seconds_max })));
   }
   return Object.assign(client, { unsafe: unsafeOf(ask), begin, end });

@@ -1,6 +1,7 @@
 import { getServerClock } from "../lib/clock.ts";
 import type { Deps, Tx } from "../lib/context.ts";
 import { findLastDue, findNext } from "../lib/due.ts";
+import { runToTheEnd } from "../lib/heavy-work.ts";
 import { type RowSweep, runSweeps, walked_together } from "../lib/sweeps.ts";
 import { holdClock, moveClock, releaseClock } from "../organizations/store.ts";
 import { dispatches } from "../webhooks/jobs.ts";
@@ -54,7 +55,7 @@ export async function runWithClock<T>(
       },
     });
   } finally {
-    await releaseClock(db, organization_id, held);
+    await runToTheEnd(() => releaseClock(db, organization_id, held));
   }
 }
 

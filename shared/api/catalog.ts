@@ -115,6 +115,7 @@ export const catalog = {
     method: "GET",
     path: "/v1/catalog/",
     summary: "Get the catalogue as a file would have it",
+    heavy: "cancel",
     access: seller(...reads),
     query: z.object({
       catalog: catalogName.describe("Name of the catalogue."),
@@ -133,6 +134,7 @@ export const catalog = {
     method: "POST",
     path: "/v1/catalog/plan",
     summary: "Say what would be done to have this catalogue",
+    heavy: "cancel",
     access: seller(...reads),
     body: z.object(asked),
     response: CatalogPlan,
@@ -143,6 +145,7 @@ export const catalog = {
     method: "POST",
     path: "/v1/catalog/rehearse",
     summary: "Say what having this catalogue would do to the money of subscriptions",
+    heavy: "cancel",
     access: seller(...reads, "subscriptions:read"),
     body: z.object(asked),
     response: RehearsedPlan,
@@ -151,6 +154,7 @@ export const catalog = {
   apply: {
     method: "POST",
     path: "/v1/catalog/apply",
+    heavy: "cancel",
     audit: "catalog.applied",
     summary: "Make the catalogue as the file wants it, all of it or nothing",
     access: seller(...writes),

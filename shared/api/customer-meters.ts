@@ -62,6 +62,7 @@ export const customerMeters = {
   verify: {
     method: "GET",
     path: "/v1/customer-meters/verify",
+    heavy: "cancel",
     summary: "Recount what customers have used, and what they have to their credit",
     access: seller("customer_meters:read"),
     query: z.object({

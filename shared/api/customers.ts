@@ -180,6 +180,7 @@ export const customers = {
   export: {
     method: "GET",
     path: "/v1/customers/export",
+    heavy: "cancel",
     summary: "Export customers as CSV",
     access: seller("customers:read"),
     query: z.object({ organization_id: ids.describe("Only of these organizations.") }),
@@ -228,6 +229,7 @@ export const customers = {
   exportData: {
     method: "GET",
     path: "/v1/customers/:id/personal-data",
+    heavy: "cancel",
     summary: "Export all that is held about a customer",
     access: seller("customers:read"),
     params: byId,

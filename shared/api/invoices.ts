@@ -88,6 +88,7 @@ export const invoices = {
     id: "invoice-exports:create",
     method: "POST",
     path: "/v1/invoice-exports/",
+    heavy: "cancel",
     summary: "Have the invoices of many orders printed",
     access: seller("orders:read"),
     body: InvoiceExportCreate,

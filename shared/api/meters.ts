@@ -223,6 +223,7 @@ export const meters = {
   quantities: {
     method: "GET",
     path: "/v1/meters/:id/quantities",
+    heavy: "cancel",
     summary: "Get quantities of a meter",
     access: seller("meters:read"),
     params: byId,

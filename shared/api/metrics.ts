@@ -159,6 +159,7 @@ export const metrics = {
   get: {
     method: "GET",
     path: "/v1/metrics/",
+    heavy: "cancel",
     summary: "Get metrics of orders, subscriptions and checkouts",
     access: seller("metrics:read"),
     query,
@@ -167,6 +168,7 @@ export const metrics = {
   export: {
     method: "GET",
     path: "/v1/metrics/export",
+    heavy: "cancel",
     summary: "Export metrics as CSV",
     access: seller("metrics:read"),
     query,

@@ -169,6 +169,7 @@ export const orders = {
   export: {
     method: "GET",
     path: "/v1/orders/export",
+    heavy: "cancel",
     summary: "Export orders as CSV",
     access: seller("orders:read"),
     query: z.object({

@@ -102,6 +102,7 @@ export const sandbox = {
   advance: {
     method: "POST",
     path: "/v1/sandbox/clock",
+    heavy: "finish",
     summary: "Move the clock of a sandbox forwards, and do what falls due on the way",
     access: seller("organizations:write"),
     body: z
@@ -134,6 +135,7 @@ export const sandbox = {
   saveSnapshot: {
     method: "POST",
     path: "/v1/sandbox/snapshots",
+    heavy: "cancel",
     summary: "Save a sandbox as it is, every row of it",
     access: seller("organizations:write"),
     body: z.object({ name: name.describe("What it is called.") }),
@@ -146,6 +148,7 @@ export const sandbox = {
   restoreSnapshot: {
     method: "POST",
     path: "/v1/sandbox/snapshots/:name/restore",
+    heavy: "cancel",
     summary: "Put a sandbox back to what was saved, its clock too",
     access: seller("organizations:write"),
     params: byName,
@@ -158,6 +161,7 @@ export const sandbox = {
   deleteSnapshot: {
     method: "DELETE",
     path: "/v1/sandbox/snapshots/:name",
+    heavy: "cancel",
     summary: "Forget what was saved of a sandbox",
     access: seller("organizations:write"),
     params: byName,
@@ -169,6 +173,7 @@ export const sandbox = {
   diffSnapshots: {
     method: "GET",
     path: "/v1/sandbox/snapshots/:name/diff",
+    heavy: "cancel",
     summary: "Compare what was saved with something else that was, or with the present",
     access: seller("organizations:read"),
     params: byName,

@@ -325,6 +325,7 @@ export const subscriptions = {
   export: {
     method: "GET",
     path: "/v1/subscriptions/export",
+    heavy: "cancel",
     summary: "Export subscriptions as CSV",
     access: seller("subscriptions:read"),
     query: z.object({

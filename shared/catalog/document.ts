@@ -22,6 +22,9 @@ const sections = {
   webhooks: keyed(catalogKinds.webhooks.item),
 };
 
+/** One document is planned in one transaction, so it has an end. */
+export const catalogEntriesMax = 5000;
+
 /** A whole catalogue, as `floe.yaml` holds it. What it does not name is left alone; a null clears. */
 export const Catalog = z
   .strictObject({
@@ -30,6 +33,12 @@ export const Catalog = z
     ...sections,
   })
   .superRefine((catalog, context) => {
+    const count = kinds.reduce((sum, kind) => sum + Object.keys(catalog[kind] ?? {}).length, 0);
+    if (count > catalogEntriesMax) {
+      const message = `A catalogue has at most ${catalogEntriesMax} entries; this one has ${count}. Split it into several files.`;
+      context.addIssue({ code: "custom", path: [], message });
+      return;
+    }
     for (const fault of faultsOf(catalog))
       context.addIssue({ code: "custom", path: fault.path, message: fault.message });
   });
