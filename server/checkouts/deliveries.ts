@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Deps } from "../lib/context.ts";
-import { findTold } from "../webhooks/store.ts";
+import type { Log } from "../lib/context.ts";
 
 const pollMs = 250;
 /** A page waits some seconds for the seller to be told; later than that nobody is in a hurry. */
@@ -15,8 +14,11 @@ export type DeliveryWatch = {
   untilTold(organization_id: string, event_id: string, signal: AbortSignal): Promise<void>;
 };
 
+/** Of these events of an organization, those that the seller was told of. */
+type FindTold = (organization_id: string, event_ids: readonly string[]) => Promise<string[]>;
+
 /** Watches events for all streams of this process: an event is looked up once, however many streams wait for it. */
-export function openDeliveryWatch({ db, log }: Pick<Deps, "db" | "log">): DeliveryWatch {
+export function openDeliveryWatch(log: Log, findTold: FindTold): DeliveryWatch {
   const watched = new Map<string, Watched>();
   let isPolling = false;
 
@@ -28,7 +30,7 @@ export function openDeliveryWatch({ db, log }: Pick<Deps, "db" | "log">): Delive
     const delivered: string[] = [];
     for (const [organization_id, events] of Map.groupBy(due, ([, one]) => one.organization_id)) {
       const ids = events.map(([id]) => id);
-      delivered.push(...(await findTold(db, organization_id, ids)));
+      delivered.push(...(await findTold(organization_id, ids)));
     }
     return delivered;
   }

@@ -8,6 +8,7 @@ import { anonymous, type Ctx, type Deps } from "../lib/context.ts";
 import { createId } from "../lib/ids.ts";
 import { events } from "../lib/tables.ts";
 import type { Tail, TailedEvent } from "../lib/tail.ts";
+import { findTold } from "../webhooks/store.ts";
 import { openDeliveryWatch } from "./deliveries.ts";
 
 const lifetime_ms_standard = 10 * 60 * 1000;
@@ -39,7 +40,7 @@ const message = (id: string, key: string, payload: object): string => formatSseM
 /** `GET /v1/checkouts/client/{client_secret}/stream`: what becomes of a checkout, as server-sent events (CHK-60, CHK-61). */
 export function routeCheckoutStream(app: FastifyInstance, options: StreamOptions): void {
   const { deps, tail, identify, limitStreams = openStreamLimits() } = options;
-  const deliveries = openDeliveryWatch(deps);
+  const deliveries = openDeliveryWatch(deps.log, (organization_id, ids) => findTold(deps.db, organization_id, ids));
   app.get<{ Params: { client_secret: string } }>(
     "/v1/checkouts/client/:client_secret/stream",
     async (request, reply) => {

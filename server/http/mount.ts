@@ -7,7 +7,7 @@ import { ApiError, type Fault } from "../../shared/errors.ts";
 import { bytes_max, open_bytes_max } from "../lib/body.ts";
 import { atClockOf } from "../lib/clock.ts";
 import { type Actor, anonymous, type Ctx, type Database, type Deps, type Identity } from "../lib/context.ts";
-import { type AcquireSlot, iterateHeavyWork, openHeavySlots, runHeavyWork } from "../lib/heavy-work.ts";
+import { type AcquireSlot, openHeavySlots, readHeavyWork, runHeavyWork } from "../lib/heavy-work.ts";
 import { adapt, type ClientProfile, readsBareLists } from "../lib/profiles.ts";
 import { Relayed } from "../lib/relayed.ts";
 import { runInTurn } from "../lib/turns.ts";
@@ -190,7 +190,7 @@ async function answerAs(
   if (file) {
     const made = await handle(ctx);
     const sent = (pieces: Pieces) => sendFile(reply, file, pieces, deps, takesOnlyJson(request));
-    if (!(made instanceof Relayed)) return sent(iterateHeavyWork(made as AsyncIterable<string>));
+    if (!(made instanceof Relayed)) return sent(readHeavyWork(made as AsyncIterable<string>));
     return made.status === 0 ? sent([String(made.json)]) : send(reply, made.status, made.json);
   }
   const key = request.headers["idempotency-key"];

@@ -64,7 +64,7 @@ export async function runHeavyWork<T>({ statementTimeoutMs, onGone }: Options, r
 }
 
 /** The same for what is read piece by piece: each piece is made within the work. */
-export async function* iterateHeavyWork<T>(pieces: AsyncIterable<T>): AsyncIterable<T> {
+export async function* readHeavyWork<T>(pieces: AsyncIterable<T>): AsyncIterable<T> {
   const work = getHeavyWork();
   const iterator = pieces[Symbol.asyncIterator]();
   for (;;) {
