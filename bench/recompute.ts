@@ -9,6 +9,7 @@
 import { text } from "node:stream/consumers";
 
 type Reduced = { amount: number; discount_amount: number };
+type Tax = { name: string; country: string; state: string | null; rate: string; amount: number };
 type Line = {
   proration: boolean;
   source: {
@@ -27,7 +28,10 @@ type Line = {
     credited_units?: number;
     free_units?: string;
     before_units?: string | null;
+    limited_amount?: number;
   };
+  /** What a line gives back of another order, and its taxes there. */
+  reverses?: { order_id: string | null; behavior: string; is_apart: boolean; tax_lines: Tax[] };
   amount: number;
   discount_amount: number;
 };
@@ -41,11 +45,11 @@ export type Explained = {
     tax: {
       behavior: string;
       reason: string;
-      rates: { rate: string }[];
+      rates: Omit<Tax, "amount">[];
       /** What a tax service computed, of each rate. */
       given?: { rates: { amount: number }[] };
     };
-    tax_lines: { amount: number }[];
+    tax_lines: Tax[];
     subtotal_amount: number;
     discount_amount: number;
     net_amount: number;
@@ -79,6 +83,7 @@ function costOf({ source }: Line): number {
   }
   if (source.rule === "seats") return (source.seats ?? 0) * (source.tier?.price_per_seat ?? 0);
   if (source.rule === "prorated") {
+    if (source.limited_amount !== undefined) return source.limited_amount;
     const net = (one: Reduced = { amount: 0, discount_amount: 0 }) => one.amount - one.discount_amount;
     const top = BigInt(net(source.after) - net(source.before)) * BigInt(source.part ?? 0);
     const whole = BigInt(source.whole ?? 1);
@@ -112,9 +117,49 @@ const millionths = (rate: string): number => {
   return Number(units) * 1_000_000 + Number(decimals.padEnd(6, "0"));
 };
 
+/** What a line comes to as the order counts it: with the taxes that are its own, or without. */
+function countLine(line: Line, behavior: string): number {
+  const cost = costOf(line);
+  if (!line.reverses?.is_apart || line.reverses.behavior === behavior) return cost;
+  const tax = add(line.reverses.tax_lines.map(({ amount }) => amount));
+  return behavior === "inclusive" ? cost + tax : cost - tax;
+}
+
+/** The taxes of all that is taxed as the order is. */
+function taxesOf({ tax, lines }: Explained["derivation"], asked: number): number[] {
+  if (tax.given) return tax.given.rates.map(({ amount }) => amount);
+  const rates = tax.rates.map(({ rate }) => millionths(rate));
+  const hundred = 100_000_000n;
+  const without = divide(BigInt(asked) * hundred, hundred + BigInt(add(rates)));
+  const taxes =
+    tax.behavior !== "inclusive"
+      ? rates.map((rate) => divide(BigInt(asked) * BigInt(rate), hundred))
+      : rates.length === 0
+        ? []
+        : share(asked - without, rates);
+  // No more goes back than was charged.
+  const back = lines.filter((line) => line.amount < 0 && !line.reverses?.is_apart);
+  const most = add(back.flatMap(({ reverses }) => (reverses?.tax_lines ?? []).map(({ amount }) => -amount)));
+  if (back.some(({ reverses }) => !reverses) || add(taxes) >= -most) return taxes;
+  return share(
+    -most,
+    taxes.map((one) => Math.max(0, -one)),
+  );
+}
+
+/** Taxes of one name, place and rate as one. */
+function merge(taxes: Tax[]): number[] {
+  const sums = new Map<string, number>();
+  for (const { name, country, state, rate, amount } of taxes) {
+    const key = [name, country, state, rate].join();
+    sums.set(key, (sums.get(key) ?? 0) + amount);
+  }
+  return [...sums.values()];
+}
+
 /** Every figure of an order that is not what its derivation makes of it. */
 export function findDifferences({ derivation: told, ...order }: Explained): string[] {
-  const costs = told.lines.map(costOf);
+  const costs = told.lines.map((line) => countLine(line, told.tax.behavior));
   const open = told.lines.map((line, index) => (line.proration ? 0 : (costs[index] ?? 0)));
   const { discount } = told;
   const shares =
@@ -126,17 +171,14 @@ export function findDifferences({ derivation: told, ...order }: Explained): stri
           ? open.map(() => 0)
           : share(Math.min(discount.amount ?? 0, add(open)), open);
   const asked = add(costs) - add(shares);
-  const rates = told.tax.rates.map(({ rate }) => millionths(rate));
-  const hundred = 100_000_000n;
-  const without = divide(BigInt(asked) * hundred, hundred + BigInt(add(rates)));
+  const apart = told.lines.filter((line) => line.reverses?.is_apart);
+  const own = asked - add(apart.map((line) => countLine(line, told.tax.behavior)));
+  const isOwn = apart.length === 0 || apart.length < told.lines.length;
+  const computed = isOwn ? taxesOf(told, own) : [];
+  const named = computed.map((amount, index) => ({ ...(told.tax.rates[index] as Tax), amount }));
+  const taxes =
+    apart.length === 0 ? computed : merge([...named, ...apart.flatMap(({ reverses }) => reverses?.tax_lines ?? [])]);
   const { given } = told.tax;
-  const taxes = given
-    ? given.rates.map(({ amount }) => amount)
-    : told.tax.behavior === "inclusive"
-      ? rates.length === 0
-        ? []
-        : share(asked - without, rates)
-      : rates.map((rate) => divide(BigInt(asked) * BigInt(rate), hundred));
   const net = told.tax.behavior === "inclusive" ? asked - add(taxes) : asked;
   const total = net + add(taxes);
   const figures: [string, unknown, unknown][] = [
@@ -145,7 +187,7 @@ export function findDifferences({ derivation: told, ...order }: Explained): stri
     ["subtotal", told.subtotal_amount, add(costs)],
     ["discount", told.discount_amount, add(shares)],
     ["taxes", told.tax_lines.map((line) => line.amount), taxes],
-    ["rates of the tax service", given?.rates.length, given && rates.length],
+    ["rates of the tax service", given?.rates.length, given && told.tax.rates.length],
     ["tax", told.tax_amount, told.tax.reason === "unknown" ? null : add(taxes)],
     ["net", told.net_amount, net],
     ["total", told.total_amount, total],

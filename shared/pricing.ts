@@ -46,16 +46,34 @@ export type AmountSource =
       part: number;
       whole: number;
       cut: "rounded" | "truncated";
+      /** What is given back of one sold line, where that is not all that the prices and the time come to. */
+      limited_amount?: number;
     };
 
 /** A price and what a discount takes off it. */
 export type Discounted = { amount: number; discount_amount: number };
+
+/**
+ * The line of an order that a line gives back, and the taxes of that sale that go back with it, both below zero. `is_apart`: they
+ * are others than those of the order that it is billed with, so that they are not computed with its other lines. Without an
+ * order: a line that is billed with the same order.
+ */
+export type Reversal = {
+  order_id: string | null;
+  item_id: string;
+  behavior: TaxTreatment["behavior"];
+  tax_lines: TaxLine[];
+  is_apart: boolean;
+};
 
 export type LineTerms = {
   label: string;
   product_price_id: string | null;
   proration: boolean;
   source: AmountSource;
+  /** Where the line was kept to be billed with the next order: the name by which others of that order give it back. */
+  entry_id?: string;
+  reverses?: Reversal;
   /** The time that it is for, where it is for one. */
   period?: { start: string; end: string } | undefined;
 };
@@ -105,7 +123,8 @@ export function computeAmount(source: AmountSource): number {
     case "seats":
       return source.seats * source.tier.price_per_seat;
     case "prorated": {
-      const { before, after, part, whole, cut } = source;
+      const { before, after, part, whole, cut, limited_amount } = source;
+      if (limited_amount !== undefined) return limited_amount;
       const net = (one: Discounted) => one.amount - one.discount_amount;
       return (cut === "rounded" ? computeFraction : truncateFraction)(net(after) - net(before), part, whole);
     }
@@ -174,9 +193,43 @@ const giveTaxes = ({ rates }: TaxTreatment, given: GivenTax): TaxLine[] =>
     return { ...rate, taxable_amount, amount };
   });
 
+/** The tax of a line that gives something back. */
+export const computeReversedTax = ({ tax_lines }: Pick<Reversal, "tax_lines">): number =>
+  addUp(tax_lines.map(({ amount }) => amount));
+
+/** What a line comes to within an order whose prices hold their tax, or do not. */
+function convertAmount({ source, reverses }: LineTerms, behavior: TaxTreatment["behavior"]): number {
+  const amount = computeAmount(source);
+  if (!reverses?.is_apart || reverses.behavior === behavior) return amount;
+  const tax = computeReversedTax(reverses);
+  return behavior === "inclusive" ? amount + tax : amount - tax;
+}
+
+/** Taxes of the same name, place and rate as one. */
+const mergeTaxes = (taxes: readonly TaxLine[]): TaxLine[] =>
+  [
+    ...Map.groupBy(taxes, ({ name, country, state, rate }) => JSON.stringify([name, country, state, rate])).values(),
+  ].map((same) => ({
+    ...(same[0] as TaxLine),
+    taxable_amount: addUp(same.map(({ taxable_amount }) => taxable_amount)),
+    amount: addUp(same.map(({ amount }) => amount)),
+  }));
+
+/** Taxes as they are, but that no more goes back than `most`. */
+function limitTaxes(taxes: TaxLine[], most: number): TaxLine[] {
+  const all = addUp(taxes.map(({ amount }) => amount));
+  if (all >= 0 - most) return taxes;
+  const shares = allocate(
+    0 - most,
+    taxes.map(({ amount }) => Math.max(0, 0 - amount)),
+  );
+  return taxes.map((tax, index) => ({ ...tax, amount: shares[index] ?? 0 }));
+}
+
 /** Every amount of a purchase. */
 export function computeQuote(terms: PurchaseTerms): Quote {
-  const amounts = terms.lines.map((line) => computeAmount(line.source));
+  const { behavior, given, reason } = terms.tax;
+  const amounts = terms.lines.map((line) => convertAmount(line, behavior));
   // A proration was discounted when it came about (ORD-09).
   const open = terms.lines.map((line, index) => (line.proration ? 0 : (amounts[index] ?? 0)));
   const shares = spreadDiscount(open, terms.discount);
@@ -188,18 +241,30 @@ export function computeQuote(terms: PurchaseTerms): Quote {
   const subtotal_amount = addUp(amounts);
   const discount_amount = addUp(shares);
   const asked = subtotal_amount - discount_amount;
-  const { given } = terms.tax;
-  const tax_lines = given ? giveTaxes(terms.tax, given) : computeTaxes(asked, terms.tax);
+  const apart = lines.filter((line) => line.reverses?.is_apart);
+  const sold = asked - addUp(apart.map(({ amount }) => amount));
+  const isOwn = apart.length === 0 || apart.length < lines.length;
+  const taxed = given ? giveTaxes(terms.tax, given) : computeTaxes(sold, terms.tax);
+  const own = !isOwn ? [] : given ? taxed : limitTaxes(taxed, computeReturnedTax(lines));
+  const tax_lines =
+    apart.length === 0 ? own : mergeTaxes([...own, ...apart.flatMap(({ reverses }) => reverses?.tax_lines ?? [])]);
   const taxes = addUp(tax_lines.map(({ amount }) => amount));
-  const net_amount = terms.tax.behavior === "inclusive" ? asked - taxes : asked;
+  const net_amount = behavior === "inclusive" ? asked - taxes : asked;
   return {
     ...terms,
     lines,
     subtotal_amount,
     discount_amount,
     net_amount,
-    tax_amount: terms.tax.reason === "unknown" ? null : taxes,
+    tax_amount: reason === "unknown" ? null : taxes,
     tax_lines,
     total_amount: net_amount + taxes,
   };
+}
+
+/** How much tax lines of the order's own taxes give back at most; without bound where one does not name what it gives back. */
+function computeReturnedTax(lines: readonly QuoteLine[]): number {
+  const back = lines.filter((line) => line.amount < 0 && !line.reverses?.is_apart);
+  if (back.some(({ reverses }) => reverses === undefined)) return Number.MAX_SAFE_INTEGER;
+  return addUp(back.map(({ reverses }) => (reverses ? 0 - computeReversedTax(reverses) : 0)));
 }

@@ -56,7 +56,7 @@ const own_rooms: Record<string, RegExp> = {
   discounts: /^redemption$/,
   checkouts: /^(access|choose|confirm|customer|deliveries|plan-update|quote|signed-quote|stream|tax)$/,
   subscriptions:
-    /^(card-link|meter-clock|metering|plan|proration|update|change|billing|dunning|forecast|lists|preview|seated|tax|trials)$/,
+    /^(card-link|credits|meter-clock|metering|plan|proration|update|change|billing|dunning|forecast|ground|lists|preview|seated|sold|tax|trials)$/,
   invoices: /^(document|electronic|fonts|links|page|pdf|printer|sums|words|worker)$/,
   grants: /^(accesses|engine|outside|runs)$/,
   letters: /^(life|order|seats|words)$/,

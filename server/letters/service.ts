@@ -14,9 +14,9 @@ import type { OrderAggregate } from "../orders/rules.ts";
 import { takeConfirmations } from "../orders/store.ts";
 import type { OrganizationRow } from "../organizations/rules.ts";
 import { takeExpiring } from "../payments/methods.ts";
-import { loadGround } from "../subscriptions/billing.ts";
 import { linkCard } from "../subscriptions/card-link.ts";
 import { forecast } from "../subscriptions/forecast.ts";
+import { loadGround } from "../subscriptions/ground.ts";
 import type { SubscriptionAggregate } from "../subscriptions/rules.ts";
 import {
   findCard,

@@ -4,7 +4,7 @@ import type { Service } from "../../shared/contract.ts";
 import { ApiError, invalid, notFound } from "../../shared/errors.ts";
 import { explainQuote } from "../../shared/explain.ts";
 import { getMinimumAmount } from "../../shared/money.ts";
-import type { Quote } from "../../shared/pricing.ts";
+import { computeReversedTax, type Quote } from "../../shared/pricing.ts";
 import { describeVoided } from "../../shared/system-events.ts";
 import { record } from "../lib/audit.ts";
 import { type Ctx, type Deps, requireOrganization, requireOrganizations, type Tx } from "../lib/context.ts";
@@ -86,20 +86,25 @@ function planOrder({ quote, ...wanted }: NewOrder) {
   };
 }
 
-const planItems = ({ id: order_id, organization_id }: OrderRow, { quote }: NewOrder, created_at: Date) =>
-  quote.lines.map(({ label, amount, proration, product_price_id, period }, position) => ({
+function planItems({ id: order_id, organization_id }: OrderRow, { quote }: NewOrder, created_at: Date) {
+  const lines = quote.lines.map((line) => ({ ...line, id: createId(created_at) }));
+  const billed = new Map(lines.map(({ entry_id, id }) => [entry_id, id]));
+  return lines.map(({ id, label, amount, proration, product_price_id, period, reverses }, position) => ({
     label,
     amount,
     proration,
     product_price_id,
+    tax_amount: reverses ? computeReversedTax(reverses) : 0,
+    reverses_item_id: reverses ? (billed.get(reverses.item_id) ?? reverses.item_id) : null,
     start_timestamp: period ? new Date(period.start) : null,
     end_timestamp: period ? new Date(period.end) : null,
-    id: createId(created_at),
+    id,
     organization_id,
     order_id,
     created_at,
     position,
   }));
+}
 
 /** Open an order: from here on there is something that money can be taken for. */
 export async function openOrder(tx: Tx, deps: Pick<Deps, "clock">, wanted: NewOrder): Promise<OrderRow> {

@@ -12,7 +12,7 @@ import {
 } from "drizzle-orm/pg-core";
 import type { Address } from "../../shared/addresses.ts";
 import type { Order } from "../../shared/api/orders.ts";
-import type { Quote } from "../../shared/pricing.ts";
+import type { LineTerms, Quote } from "../../shared/pricing.ts";
 import { customers } from "../customers/tables.ts";
 import { discounts } from "../discounts/tables.ts";
 import { instant, metadata, ownedKey, references } from "../lib/columns.ts";
@@ -33,6 +33,8 @@ export type SubscriptionChange = {
   patch: Record<string, unknown>;
   prices: { product_price_id: string; amount: number }[] | null;
   entry_ids: string[];
+  /** What is kept to be billed with the next order. */
+  entries?: LineTerms[];
 };
 
 /** What an order comes to, as lists are sorted by it: `amount` with its tax, `net_amount` without. */
@@ -167,6 +169,8 @@ export const orderItems = pgTable(
     tax_amount: integer().notNull().default(0),
     proration: boolean().notNull().default(false),
     product_price_id: uuid(),
+    /** The line of an order that this one gives back, with the tax that it was sold with. */
+    reverses_item_id: uuid(),
     start_timestamp: instant(),
     end_timestamp: instant(),
     /** The place on the invoice, from 0. */
@@ -177,6 +181,9 @@ export const orderItems = pgTable(
     references(table.order_id, orders, "cascade"),
     references(table.product_price_id, productPrices),
     index("order_items_by_order").on(table.organization_id, table.order_id),
+    index("order_items_reversing")
+      .on(table.organization_id, table.reverses_item_id)
+      .where(sql`${table.reverses_item_id} is not null`),
   ],
 );
 

@@ -62,11 +62,11 @@ type Standing = {
   left: Left;
 };
 /** A dispute in which the bank has taken the money; one that only asks or that was won leaves it here. */
-const held: readonly OrderRow["dispute_status"][] = ["needs_response", "under_review", "lost"];
+export const held = ["needs_response", "under_review", "lost"] as const satisfies OrderRow["dispute_status"][];
 
 /** Refuse a refund of money that the buyer's bank has taken back already (RFD-10). */
 export function checkDisputed({ dispute_status }: Pick<OrderRow, "dispute_status">): void {
-  if (held.includes(dispute_status)) throw createDisputedError();
+  if ((held as readonly unknown[]).includes(dispute_status)) throw createDisputedError();
 }
 export const createDisputedError = () =>
   new ApiError("RefundDisputedPayment", "The payment of this order is disputed, so it cannot be refunded.");

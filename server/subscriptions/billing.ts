@@ -1,7 +1,7 @@
 import { ApiError } from "../../shared/errors.ts";
 import type { Quote } from "../../shared/pricing.ts";
 import { runBoth } from "../lib/both.ts";
-import type { Ctx, Database, Deps, Tx } from "../lib/context.ts";
+import type { Ctx, Deps, Tx } from "../lib/context.ts";
 import { createId } from "../lib/ids.ts";
 import { sendSignal } from "../lib/reactions.ts";
 import type { RowKey } from "../lib/rows.ts";
@@ -13,23 +13,13 @@ import { lockOrder } from "../orders/store.ts";
 import { findUnderWay } from "../payments/methods.ts";
 import { allowsPayments, type PaymentRow } from "../payments/rules.ts";
 import { chargePayments, type DueCharge, startSavedPayment } from "../payments/settlement.ts";
-import { findPrices, findProduct } from "../products/store.ts";
 import type { Computed, Wanted } from "../tax/computed.ts";
 import { findTaxedSeller } from "../tax/store.ts";
 import { isOfUse, planFailure } from "./dunning.ts";
+import { loadGround } from "./ground.ts";
 import { getMeterPeriod } from "./meter-clock.ts";
-import { followMeters, getMetered, holdMeters, loadUsage } from "./metering.ts";
-import {
-  type Choice,
-  choosePending,
-  type Plan,
-  type PlanContext,
-  planCycle,
-  planEnd,
-  planMeterCycle,
-  planOrder,
-  planResume,
-} from "./plan.ts";
+import { followMeters, holdMeters } from "./metering.ts";
+import { type Plan, type PlanContext, planCycle, planEnd, planMeterCycle, planOrder, planResume } from "./plan.ts";
 import {
   findCycle,
   findDueTime,
@@ -44,31 +34,6 @@ import { askBillTax, billFor, openBillTaxation } from "./tax.ts";
 
 /** A card that is to be charged as soon as what was written is committed. */
 export type Charge = { payment: PaymentRow; description: string };
-
-/** What a subscription changes to with its next period. */
-async function findPending(db: Database, aggregate: SubscriptionAggregate): Promise<Choice | null> {
-  const { pending_update: asked, organization_id } = aggregate.row;
-  if (!asked) return null;
-  if (asked.product_id === null || asked.price_ids === null) return choosePending(aggregate, { prices: [] });
-  const wanted = await findProduct(db, organization_id, asked.product_id);
-  if (!wanted) throw new Error(`The product ${asked.product_id} is gone.`);
-  const known = new Map((await findPrices(db, organization_id, asked.price_ids)).map((price) => [price.id, price]));
-  return choosePending(aggregate, { wanted, prices: asked.price_ids.flatMap((id) => known.get(id) ?? []) });
-}
-
-/** All that a plan for a subscription is made from. */
-export async function loadGround(db: Database, aggregate: SubscriptionAggregate): Promise<PlanContext> {
-  const entries = await store.findEntries(db, aggregate.row);
-  const ids = entries.flatMap(({ line }) => line.product_price_id ?? []);
-  const isMetered = getMetered(aggregate.prices).length > 0;
-  return {
-    aggregate,
-    entries,
-    ...(isMetered ? { usage: await loadUsage(db, aggregate) } : {}),
-    entryPrices: ids.length === 0 ? [] : await findPrices(db, aggregate.row.organization_id, [...new Set(ids)]),
-    pending: await findPending(db, aggregate),
-  };
-}
 
 /** Write down what a plan makes of a subscription, and say so; what it bills is left to the caller. */
 export async function writePlan(
@@ -146,7 +111,7 @@ export async function carryOut(
   const { discount } = bill.discount ? after : { discount: null };
   const parts = { ...partsOf(after), discount };
   const billed = await billOrder(tx, ctx, planOrder(ground, plan, bill, quote), parts);
-  await store.billEntries(tx, billed.order, bill.entry_ids);
+  await store.billEntries(tx, billed.order, [...bill.entry_ids, ...(ground.settled_entry_ids ?? [])]);
   await tellCustomer(tx, ctx, after, getLetter(plan, !isQuiet(billed.order)));
   if (billed.order.status === "paid") return { aggregate: after, charge: null };
   return { aggregate: after, charge: await startCharge(tx, ctx, after, billed, "subscription_cycle") };
@@ -326,7 +291,7 @@ async function takeStep(
   const [retry] = retries;
   if (retry && retry.next_payment_attempt_at <= first) return charging(await tryAgain(tx, ctx, found, retry));
   await holdMeters(tx, ctx, found);
-  const ground = await loadGround(tx, found);
+  const ground = await loadGround(tx, found, { isLocked: true });
   // However late this is looked at, the calendar does not move.
   const plan = planDue(ground, now);
   const { bill } = plan;

@@ -54,7 +54,7 @@ export async function previewChange(ctx: Ctx, id: string, body: Update): Promise
   if ("payment_method_id" in body) await checkCard(ctx.db, ctx, found, body.payment_method_id);
   const seller = await findSeller(ctx.db, key.organization_id);
   const readBalance = () => findBalance(ctx.db, accountOf(found));
-  const given = { ctx, seller, at: ctx.clock.now(), readBalance };
+  const given = { ctx, seller, at: ctx.clock.now(), isLocked: false, readBalance };
   const first = await evaluate(ctx.db, found, body, { ...given, tax: undefined });
   if (!first.asks) return describePreview(first, body, ctx.config);
   const tax = await askBillTax(ctx, id, first.asks);
@@ -132,7 +132,7 @@ async function writeChange(
   const readBalance = () => lockBalance(tx, accountOf(found));
   const at = body.quote ? readQuoteTime(body.quote, now) : now;
   const evaluateAt = async (time: Date): Promise<Evaluation> => {
-    const evaluation = await evaluate(tx, found, body, { ctx, seller, at: time, tax, readBalance });
+    const evaluation = await evaluate(tx, found, body, { ctx, seller, at: time, tax, isLocked: true, readBalance });
     if (evaluation.asks) throw new TaxWanted(evaluation.asks);
     return evaluation;
   };
@@ -182,7 +182,12 @@ async function startChange(tx: Tx, ctx: Ctx, { ground, plan, charge }: Evaluatio
   const order = await openOrder(tx, ctx, {
     ...planOrder(ground, plan, bill, charge.quote),
     applied_balance_amount: charge.met.applied_balance_amount,
-    changes: { patch: plan.patch, prices, entry_ids: bill.entry_ids },
+    changes: {
+      patch: plan.patch,
+      prices,
+      entry_ids: [...bill.entry_ids, ...(ground.settled_entry_ids ?? [])],
+      entries: plan.entries,
+    },
   });
   await store.updateSubscription(tx, aggregate.row, { change_order_id: order.id });
   const whole = { order, customer: aggregate.customer };

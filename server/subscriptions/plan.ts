@@ -14,6 +14,7 @@ import type { OrderRow } from "../orders/rules.ts";
 import type { NewOrder } from "../orders/service.ts";
 import { planLines } from "../products/lines.ts";
 import type { PricedProduct, PriceRow } from "../products/rules.ts";
+import type { SoldLine } from "./credits.ts";
 import { computeNextMeterPeriod, getMeterPeriod } from "./meter-clock.ts";
 import { computeMeteredLines, type Usage } from "./metering.ts";
 import type { EntryRow, PaidPrice, SubscriptionAggregate, SubscriptionRow } from "./rules.ts";
@@ -41,6 +42,10 @@ type Planned = Pick<SubscriptionAggregate, "row" | "product" | "discount" | "pri
 export type PlanContext<Aggregate extends Planned = SubscriptionAggregate> = {
   aggregate: Aggregate;
   entries: readonly Pick<EntryRow, "id" | "line">[];
+  /** What waited to be billed and of which nothing is left. */
+  settled_entry_ids?: readonly string[];
+  /** What was sold for the period that runs; absent where nothing can be given back of it. */
+  sold?: readonly SoldLine[];
   /** The prices that the entries are of: they may be others than are paid by now. */
   entryPrices?: readonly PriceRow[];
   pending: Choice | null;

@@ -13,7 +13,7 @@ import { serializeOrganization } from "../organizations/rules.ts";
 import { findProduct } from "../products/store.ts";
 import type { Computed, Wanted } from "../tax/computed.ts";
 import type { TaxedSeller } from "../tax/rules.ts";
-import { loadGround } from "./billing.ts";
+import { loadGround } from "./ground.ts";
 import type { PlanContext } from "./plan.ts";
 import type { SubscriptionAggregate } from "./rules.ts";
 import { countSeated } from "./seated.ts";
@@ -43,6 +43,8 @@ type Given = {
   at: Date;
   /** What a service has said of its tax. */
   tax: Computed | null | undefined;
+  /** Whether what was sold is kept from changing until the transaction ends. */
+  isLocked: boolean;
   /** What the customer has. */
   readBalance(): Promise<number>;
 };
@@ -62,10 +64,10 @@ export async function evaluate(
   db: Database,
   aggregate: SubscriptionAggregate,
   body: Update,
-  { ctx, seller, at, tax, readBalance }: Given,
+  { ctx, seller, at, tax, isLocked, readBalance }: Given,
 ): Promise<Evaluation> {
   const { organization_id } = aggregate.row;
-  const ground = await loadGround(db, aggregate);
+  const ground = await loadGround(db, aggregate, { isChange: true, isLocked });
   const { product_id, discount_id } = { product_id: undefined, discount_id: undefined, ...body };
   const named = {
     product: product_id ? await findProduct(db, organization_id, product_id) : undefined,

@@ -8,6 +8,7 @@ import {
   spreadDiscount,
 } from "../../shared/pricing.ts";
 import type { PriceRow } from "../products/rules.ts";
+import { resolveCredits } from "./credits.ts";
 import { computeMeteredLines, findClosing, getMeterStart } from "./metering.ts";
 import {
   type Bill,
@@ -107,7 +108,7 @@ function seatLines(aggregate: SubscriptionAggregate, to: Choice, now: Date): Lin
  * billed now or with the next order. Where the length of periods changes, or is asked to begin anew, a period begins now.
  */
 export function planChange(ground: PlanContext, to: Choice, behavior: Proration, now: Date): Plan {
-  const { aggregate, entries } = ground;
+  const { aggregate, entries, sold = [] } = ground;
   const { row, discount } = aggregate;
   const { interval, count } = intervalOf(to, row);
   const columns = { ...getColumns(to, row, discount), pending_update: null };
@@ -116,12 +117,18 @@ export function planChange(ground: PlanContext, to: Choice, behavior: Proration,
   const isAnew = behavior === "reset" || interval !== row.recurring_interval || count !== row.recurring_interval_count;
   const fresh = isAnew ? { start: now, end: addInterval(now, interval, count) } : null;
   const isSeats = fresh === null && to.product.id === aggregate.product.id && to.seats !== row.seats;
-  const lines = isSeats ? seatLines(aggregate, to, now) : exchangeLines(aggregate, to, now, fresh);
+  const asked = isSeats ? seatLines(aggregate, to, now) : exchangeLines(aggregate, to, now, fresh);
+  const { lines: billed, unpaid } = resolveCredits(asked, sold);
+  // What is less in all than what is not paid yet asks for nothing now.
+  const isCovered = unpaid.length > 0 && addUp([...billed, ...unpaid].map(({ source }) => computeAmount(source))) <= 0;
+  const lines = isCovered ? [] : billed;
+  const kept = isCovered ? [...unpaid, ...billed] : unpaid;
   const patch = fresh
     ? { ...columns, anchor_day: now.getUTCDate(), current_period_start: fresh.start, current_period_end: fresh.end }
     : columns;
   const used = closeUsage(ground, to, fresh, now);
-  if (behavior === "prorate" && !fresh) return { patch, choice: to, entries: [...lines, ...used], bill: null, events };
+  if (behavior === "prorate" && !fresh)
+    return { patch, choice: to, entries: [...lines, ...kept, ...used], bill: null, events };
   const whole = [...lines, ...entries.map(({ line }) => line), ...used];
   const bill: Bill | null =
     whole.length === 0
@@ -136,7 +143,7 @@ export function planChange(ground: PlanContext, to: Choice, behavior: Proration,
           period_start: fresh && now > row.current_period_start ? now : null,
           entry_ids: entries.map(({ id }) => id),
         };
-  return { patch, choice: to, entries: [], bill, events };
+  return { patch, choice: to, entries: kept, bill, events };
 }
 
 /** What was used at prices that end with a change (SUB-22): all of it where the period is cut off. */

@@ -1,6 +1,6 @@
 import type { Address } from "../../shared/addresses.ts";
-import { type Quote, untaxed } from "../../shared/pricing.ts";
-import type { TaxTreatment } from "../../shared/tax.ts";
+import { type LineTerms, type Quote, untaxed } from "../../shared/pricing.ts";
+import type { TaxRate, TaxTreatment } from "../../shared/tax.ts";
 import { getServerClock } from "../lib/clock.ts";
 import type { Ctx, Database, Deps } from "../lib/context.ts";
 import { isFree } from "../products/lines.ts";
@@ -36,6 +36,9 @@ export function openBillTaxation(
   };
 }
 
+/** Where and as whom somebody buys, as one value to compare. */
+export const getTaxPlace = (address: Address | null, tax_id: unknown): string => JSON.stringify([address, tax_id]);
+
 /**
  * How a subscription will be taxed. A service says it when it is billed and no earlier: until then by what it said of the last
  * order, unless the customer has moved since.
@@ -48,9 +51,8 @@ export async function foreseeTax(
 ): Promise<Outlook> {
   if (!ctx.taxCalculator) return (at) => openBillTaxation(ctx, seller, at);
   const last = await findLastOrder(db, row);
-  const placeOf = (address: Address | null, tax_id: unknown) => JSON.stringify([address, tax_id]);
-  const isThere =
-    last && placeOf(last.billing_address, last.customer_tax_id) === placeOf(customer.billing_address, customer.tax_id);
+  const here = getTaxPlace(customer.billing_address, customer.tax_id);
+  const isThere = last && getTaxPlace(last.billing_address, last.customer_tax_id) === here;
   const { given, ...said } = (isThere && last.derivation.tax) || untaxed;
   return (at) => {
     const decide = openBillTaxation(ctx, seller, at);
@@ -74,15 +76,28 @@ function saleOf({ aggregate, entryPrices = [] }: PlanContext, plan: Plan, bill: 
     tax_id,
     is_business: tax_id !== null,
     price_tax_behavior: price?.tax_behavior ?? null,
-    quote: quoteBill(bill, row, untaxed),
+    // What was sold under other taxes goes back with those.
+    quote: quoteBill({ ...bill, lines: bill.lines.filter((line) => !line.reverses?.is_apart) }, row, untaxed),
     standing: untaxed,
   };
 }
 
-/** A bill with its amounts, taxed by where the customer is now. */
+/** A line that gives back what was sold, set apart from others where it bore other taxes than they do. */
+function separate(line: LineTerms, { given, reason, behavior, rates }: TaxTreatment): LineTerms {
+  const { reverses } = line;
+  // What a service computes for all of a bill is asked for without what is apart.
+  if (!reverses || reverses.order_id === null || given || reason === "unknown") return line;
+  const nameOf = ({ name, country, state, rate }: TaxRate) => [name, country, state, rate].join();
+  const isSame = reverses.tax_lines.map(nameOf).join(";") === rates.map(nameOf).join(";");
+  const isPlain = rates.length === 0 || reverses.behavior === behavior;
+  return { ...line, reverses: { ...reverses, is_apart: !isSame || !isPlain } };
+}
+
+/** A bill with its amounts: what is sold by where the customer is now, what is given back with the taxes that it was sold with. */
 export function quoteFor(ground: PlanContext, plan: Plan, bill: Bill, taxation: Taxation): Quote {
   const row = { ...ground.aggregate.row, ...plan.patch };
-  return quoteBill(bill, row, taxation(saleOf(ground, plan, bill, row)));
+  const tax = taxation(saleOf(ground, plan, bill, row));
+  return quoteBill({ ...bill, lines: bill.lines.map((line) => separate(line, tax)) }, row, tax);
 }
 
 /** The same, and what is missing of it. */

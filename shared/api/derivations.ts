@@ -31,6 +31,7 @@ const AmountSource = z.discriminatedUnion("rule", [
     part: z.int(),
     whole: z.int(),
     cut: z.enum(["rounded", "truncated"]),
+    limited_amount: z.int().optional(),
   }),
 ]);
 
@@ -48,6 +49,17 @@ export const Derivation = z.object({
       proration: z.boolean(),
       source: AmountSource,
       period: z.object({ start: z.string(), end: z.string() }).optional(),
+      entry_id: z.uuid().optional(),
+      /** The line that this one gives back, and the taxes of that sale. */
+      reverses: z
+        .object({
+          order_id: z.uuid().nullable(),
+          item_id: z.uuid(),
+          behavior: z.enum(["exclusive", "inclusive"]),
+          tax_lines: z.array(z.object({ ...rate, taxable_amount: z.int(), amount: z.int() })),
+          is_apart: z.boolean(),
+        })
+        .optional(),
       amount: z.int(),
       discount_amount: z.int(),
     }),

@@ -1,0 +1,2 @@
+ALTER TABLE "order_items" ADD COLUMN "reverses_item_id" uuid;--> statement-breakpoint
+CREATE INDEX "order_items_reversing" ON "order_items" USING btree ("organization_id","reverses_item_id") WHERE "order_items"."reverses_item_id" is not null;

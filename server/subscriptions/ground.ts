@@ -1,0 +1,45 @@
+import type { Database } from "../lib/context.ts";
+import { findPrices, findProduct } from "../products/store.ts";
+import { isCredit, resolveEntries } from "./credits.ts";
+import { getMetered, loadUsage } from "./metering.ts";
+import { type Choice, choosePending, type PlanContext } from "./plan.ts";
+import type { SubscriptionAggregate } from "./rules.ts";
+import { loadSold } from "./sold.ts";
+import * as store from "./store.ts";
+
+/** What a subscription changes to with its next period. */
+async function findPending(db: Database, aggregate: SubscriptionAggregate): Promise<Choice | null> {
+  const { pending_update: asked, organization_id } = aggregate.row;
+  if (!asked) return null;
+  if (asked.product_id === null || asked.price_ids === null) return choosePending(aggregate, { prices: [] });
+  const wanted = await findProduct(db, organization_id, asked.product_id);
+  if (!wanted) throw new Error(`The product ${asked.product_id} is gone.`);
+  const known = new Map((await findPrices(db, organization_id, asked.price_ids)).map((price) => [price.id, price]));
+  return choosePending(aggregate, { wanted, prices: asked.price_ids.flatMap((id) => known.get(id) ?? []) });
+}
+
+/**
+ * All that a plan for a subscription is made from. `isChange`: something may be given back of what was sold for its period.
+ * `isLocked`: what was sold is kept from changing until the transaction ends.
+ */
+export async function loadGround(
+  db: Database,
+  aggregate: SubscriptionAggregate,
+  { isChange = false, isLocked = false } = {},
+): Promise<PlanContext> {
+  const waiting = await store.findEntries(db, aggregate.row);
+  const needsSold = isChange || waiting.some(isCredit);
+  const sold = needsSold ? await loadSold(db, aggregate, waiting, isLocked) : [];
+  const { entries, settled_entry_ids } = resolveEntries(waiting, sold);
+  const ids = entries.flatMap(({ line }) => line.product_price_id ?? []);
+  const isMetered = getMetered(aggregate.prices).length > 0;
+  return {
+    aggregate,
+    entries,
+    settled_entry_ids,
+    sold,
+    ...(isMetered ? { usage: await loadUsage(db, aggregate) } : {}),
+    entryPrices: ids.length === 0 ? [] : await findPrices(db, aggregate.row.organization_id, [...new Set(ids)]),
+    pending: await findPending(db, aggregate),
+  };
+}

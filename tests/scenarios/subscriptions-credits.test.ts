@@ -1,0 +1,191 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { type Floe, start } from "../support/floe.ts";
+import { cards, openShop } from "../support/story.ts";
+
+/** What a change gives back: never more than was paid for it and is still here, with the tax that it was sold with. */
+
+let floe: Floe;
+beforeAll(async () => {
+  floe = await start();
+});
+afterAll(() => floe?.close());
+afterEach(() => {
+  expect(floe.logged.filter((line) => line.startsWith("error"))).toEqual([]);
+});
+
+type Shop = Awaited<ReturnType<typeof openShop>>;
+const lastOrder = async (shop: Shop, id: string) => {
+  const { items } = await shop.seller.client.orders.list({ query: { subscription_id: [id], limit: 1 } as never });
+  const [order] = items;
+  if (!order) throw new Error("There is no order.");
+  return order;
+};
+const firstOrder = async (shop: Shop, id: string) => {
+  const query = { subscription_id: [id], sorting: ["created_at"], limit: 1 };
+  const { items } = await shop.seller.client.orders.list({ query: query as never });
+  const [order] = items;
+  if (!order) throw new Error("There is no order.");
+  return order;
+};
+const trial = { trial_interval: "day", trial_interval_count: 1 };
+const seats = (price_per_seat: number) => [
+  { amount_type: "seat_based", seat_tiers: { tiers: [{ min_seats: 1, max_seats: null, price_per_seat }] } },
+];
+
+describe("SUB-38: of what was not paid nothing is given back", () => {
+  test.each(["invoice", "prorate"])(
+    "down while past due, with %s: there is no credit, whatever follows",
+    async (how) => {
+      const shop = await openShop(floe, "2026-05-31", { proration_behavior: how });
+      const small = await shop.sells("Small", 1000);
+      const id = await shop.subscribes(await shop.sells("Big", 100_000, trial), { card: cards.failing });
+      await shop.on("2026-06-01");
+      expect(await shop.state(id)).toMatch(/^past_due 100000/);
+      await shop.set("2026-06-02");
+      expect(await shop.changes(id, { product_id: small })).toBe("done");
+      expect(await shop.balance(id)).toBe(0);
+      await shop.on("2026-07-10");
+      expect((await shop.get(id)).status).toBe("canceled");
+      expect(await shop.balance(id)).toBe(0);
+      expect((await shop.orders(id)).filter((order) => order.includes("-"))).toHaveLength(2);
+    },
+  );
+
+  test("renewals that fall into dunning give nothing back either", async () => {
+    const shop = await openShop(floe, "2026-05-31");
+    const weekly = { recurring_interval: "week" };
+    const small = await shop.sells("Small", 1000, weekly);
+    const id = await shop.subscribes(await shop.sells("Big", 100_000, { ...weekly, ...trial }), {
+      card: cards.failing,
+    });
+    await shop.on("2026-06-01");
+    await shop.set("2026-06-02");
+    expect(await shop.changes(id, { product_id: small })).toBe("done");
+    for (const date of ["2026-06-08", "2026-06-15", "2026-06-22", "2026-06-29", "2026-07-10"]) {
+      await shop.on(date);
+      expect([date, await shop.balance(id)]).toEqual([date, 0]);
+    }
+    expect((await shop.get(id)).status).toBe("canceled");
+  });
+
+  test("nor are fewer seats; who pays after all pays for what they had", async () => {
+    const shop = await openShop(floe, "2026-05-31", { proration_behavior: "invoice" });
+    const id = await shop.subscribes(await shop.sells("Team", seats(1000), trial), {
+      card: cards.failing,
+      checkout: { seats: 10 },
+    });
+    await shop.on("2026-06-01");
+    await shop.set("2026-06-16");
+    expect(await shop.changes(id, { seats: 2 })).toBe("done");
+    expect(await shop.balance(id)).toBe(0);
+    const { customer_id } = await shop.get(id);
+    const good = await shop.leaves(customer_id, cards.good);
+    expect(await shop.changes(id, { payment_method_id: good })).toBe("done");
+    await shop.on("2026-07-01");
+    const { items } = await shop.seller.client.payments.list({ query: { status: ["succeeded"] } as never });
+    // Ten seats for a half, two for the other, and two for July.
+    expect(items.reduce((sum, { amount }) => sum + amount, 0) - (await shop.balance(id))).toBe(8000);
+  });
+
+  test.each([
+    ["refunded", cards.good],
+    ["lost to a dispute", "pm_card_createDispute"],
+  ])("what was %s is not given back once more", async (how, card) => {
+    const shop = await openShop(floe, "2026-06-01", { proration_behavior: "invoice" });
+    const small = await shop.sells("Small", 1000);
+    const id = await shop.subscribes(await shop.sells("Big", 10_000), { card });
+    const order = await firstOrder(shop, id);
+    if (how === "refunded")
+      await shop.accepted("POST", "/v1/refunds/", { order_id: order.id, amount: 10_000, reason: "other" });
+    else {
+      const [dispute] = (await shop.seller.client.disputes.list({ query: { order_id: [order.id] } as never })).items;
+      await shop.accepted("POST", `/v1/disputes/${dispute?.id}/accept`);
+    }
+    await floe.runJobs();
+    await shop.set("2026-06-04");
+    await shop.changes(id, { product_id: small });
+    expect(await shop.balance(id)).toBe(0);
+  });
+});
+
+describe("what is given back bears the tax that it was sold with", () => {
+  const openTaxed = async (at = "2026-06-01") => {
+    const shop = await openShop(floe, at, { proration_behavior: "invoice" });
+    const { organization_id } = shop.seller;
+    await shop.accepted("PATCH", `/v1/organizations/${organization_id}`, { country: "DE" });
+    return shop;
+  };
+  const register = async (shop: Shop, body: object) =>
+    void (await shop.accepted("POST", "/v1/tax/registrations", body));
+  const move = async (shop: Shop, id: string, body: object) => {
+    const { customer_id } = await shop.get(id);
+    await shop.accepted("PATCH", `/v1/customers/${customer_id}`, body);
+  };
+  const exclusive = (price_amount: number) => [{ amount_type: "fixed", price_amount, tax_behavior: "exclusive" }];
+  const inclusive = (price_amount: number) => [{ amount_type: "fixed", price_amount, tax_behavior: "inclusive" }];
+  const from = (country: string, more: object = {}) => ({
+    buyer: {
+      customer_billing_address: { country, line1: "1 Street", city: "Town", postal_code: "10001", ...more },
+    },
+  });
+  const figures = async (shop: Shop, id: string) => {
+    const { net_amount, tax_amount, total_amount } = await lastOrder(shop, id);
+    return [net_amount, tax_amount, total_amount];
+  };
+  const taxesOf = async (shop: Shop, id: string) => {
+    const order = await lastOrder(shop, id);
+    const { derivation } = await shop.seller.client.orders.explain({ params: { id: order.id } });
+    return derivation.tax_lines.map(({ country, rate, amount }) => `${country} ${rate} ${amount}`);
+  };
+
+  test("sold to the US without tax, the customer has moved to Hungary", async () => {
+    const shop = await openTaxed();
+    for (const one of [{ country: "DE" }, { country: "DE", scheme: "oss" }]) await register(shop, one);
+    const year = { recurring_interval: "year" };
+    const small = await shop.sells("Small", exclusive(1000), year);
+    const id = await shop.subscribes(await shop.sells("Big", exclusive(100_000), year), from("US", { state: "US-NY" }));
+    await move(shop, id, { billing_address: { country: "HU" } });
+    expect(await shop.changes(id, { product_id: small })).toBe("done");
+    const { items } = await lastOrder(shop, id);
+    expect(items[0]).toMatchObject({ amount: -100_000, tax_amount: 0 });
+    expect(await taxesOf(shop, id)).toEqual(["HU 27 270"]);
+    expect(await shop.balance(id)).toBe(100_000 - 1270);
+  });
+
+  test("sold in Luxembourg, the customer has moved to Hungary: the tax of Luxembourg goes back", async () => {
+    const shop = await openTaxed();
+    for (const one of [{ country: "DE" }, { country: "DE", scheme: "oss" }]) await register(shop, one);
+    const free = await shop.sells("Free", [{ amount_type: "free" }]);
+    const id = await shop.subscribes(await shop.sells("Big", exclusive(10_000)), from("LU"));
+    await shop.set("2026-06-16");
+    await move(shop, id, { billing_address: { country: "HU" } });
+    const shown = await shop.previews(id, { product_id: free });
+    expect(await shop.changes(id, { product_id: free, quote: shown.quote })).toBe("done");
+    expect(await figures(shop, id)).toEqual([-5000, -850, -5850]);
+    expect(await taxesOf(shop, id)).toEqual(["LU 17 -850"]);
+  });
+
+  test("sold with 20 within, the customer has a tax number by now", async () => {
+    const shop = await openTaxed();
+    for (const one of [{ country: "DE" }, { country: "DE", scheme: "oss" }]) await register(shop, one);
+    const free = await shop.sells("Free", [{ amount_type: "free" }]);
+    const id = await shop.subscribes(await shop.sells("Big", inclusive(12_000)), from("FR"));
+    await shop.set("2026-06-16");
+    await move(shop, id, { tax_id: "FR40303265045" });
+    expect(await shop.changes(id, { product_id: free })).toBe("done");
+    expect(await figures(shop, id)).toEqual([-5000, -1000, -6000]);
+    expect(await taxesOf(shop, id)).toEqual(["FR 20 -1000"]);
+  });
+
+  test("sold without tax, the seller has registered since", async () => {
+    const shop = await openTaxed();
+    const free = await shop.sells("Free", [{ amount_type: "free" }], { recurring_interval: "year" });
+    const id = await shop.subscribes(
+      await shop.sells("Big", exclusive(100_000), { recurring_interval: "year" }),
+      from("DE"),
+    );
+    await register(shop, { country: "DE" });
+    expect(await shop.changes(id, { product_id: free })).toBe("done");
+    expect(await figures(shop, id)).toEqual([-100_000, 0, -100_000]);
+  });
+});
