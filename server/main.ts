@@ -21,6 +21,7 @@ import { releaseMemory } from "./lib/memory.ts";
 import { openProcessors } from "./processors/open.ts";
 import { embedded } from "./providers/embedded.ts";
 import { reactions } from "./reactions.ts";
+import { resealStored } from "./reseal.ts";
 import { openStorage } from "./storage/open.ts";
 import { startWorker } from "./worker.ts";
 
@@ -70,6 +71,7 @@ export async function start(
     let worker: { stop(): Promise<void> } | undefined;
     closing.push(() => worker?.stop());
     const processors = await openProcessors(config, database.db, systemClock);
+    await resealStored({ db: database.db, config, clock: systemClock, log });
     const deps: Deps = {
       db: database.db,
       clock: systemClock,

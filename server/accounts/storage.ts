@@ -15,6 +15,9 @@ const sealed: Readonly<Record<string, string>> = { account: "idToken" };
 const hash_prefix = "sha256:";
 const seal_prefix = "sealed:";
 
+/** The row that a text of an account at another service is sealed for. */
+export const getSignInSealRow = (row: Row): string => JSON.stringify([row.providerId, row.accountId]);
+
 /** What is stored of a session's token or a device code. Both are long and random, so a plain hash hides them. */
 export const hashSecret = (secret: string): string => hash_prefix + createHash("sha256").update(secret).digest("hex");
 
@@ -39,11 +42,12 @@ const isLookBeforeEnd = ({ where, limit }: { where?: Where | undefined; limit?: 
  */
 export function wrapProtectedStorage(adapter: Adapter, secrets: readonly string[]): Adapter {
   /** The stored form of a row. */
-  const into = (model: string, row: Row): Row => {
+  const into = (model: string, row: Row, owner: Row = row): Row => {
     const [hides, seals] = [hashed[model], sealed[model]];
     const stored = { ...row };
     if (hides && typeof row[hides] === "string") stored[hides] = hashSecret(row[hides]);
-    if (seals && typeof row[seals] === "string") stored[seals] = seal_prefix + seal(secrets[0] ?? "", row[seals]);
+    if (seals && typeof row[seals] === "string")
+      stored[seals] = seal_prefix + seal(secrets[0] ?? "", "id-token", getSignInSealRow(owner), row[seals]);
     return stored;
   };
   /** A stored row as callers know it; `known` is the secret it was found by. */
@@ -55,8 +59,13 @@ export function wrapProtectedStorage(adapter: Adapter, secrets: readonly string[
     const kept = seals ? shown[seals] : undefined;
     // Nothing when it was sealed with a secret that is gone, which must not keep its person from signing in.
     if (seals && typeof kept === "string" && kept.startsWith(seal_prefix))
-      shown[seals] = tryUnseal(secrets, kept.slice(seal_prefix.length));
+      shown[seals] = tryUnseal(secrets, "id-token", getSignInSealRow(shown), kept.slice(seal_prefix.length));
     return shown as T;
+  };
+  /** The row that an update of a sealed field is about, which names what it is sealed for. */
+  const findOwner = async (model: string, where: Where, update: Row): Promise<Row> => {
+    if (typeof update[sealed[model] ?? ""] !== "string") return update;
+    return (await adapter.findOne<Row>({ model, where })) ?? update;
   };
   /** Conditions on the stored form. To end or change a row its hash is as good as what it hides. */
   const by = <W extends Where | undefined>(model: string, where: W, handles = false): W => {
@@ -97,16 +106,17 @@ export function wrapProtectedStorage(adapter: Adapter, secrets: readonly string[
         await adapter.update({
           ...given,
           where: by(given.model, given.where, true),
-          update: into(given.model, given.update),
+          update: into(given.model, given.update, await findOwner(given.model, given.where, given.update)),
         }),
         secretIn(given.model, given.where),
       ) as never,
-    updateMany: (given) =>
-      adapter.updateMany({
-        ...given,
-        where: by(given.model, given.where, true),
-        update: into(given.model, given.update),
-      }),
+    updateMany: async (given) => {
+      const sealed_field = sealed[given.model];
+      if (sealed_field && typeof given.update[sealed_field] === "string")
+        throw new Error(`${given.model}.${sealed_field} is sealed for one row, and cannot be set for several.`);
+      const where = by(given.model, given.where, true);
+      return adapter.updateMany({ ...given, where, update: into(given.model, given.update) });
+    },
     delete: (given) => adapter.delete({ ...given, where: by(given.model, given.where, true) }),
     deleteMany: (given) => adapter.deleteMany({ ...given, where: by(given.model, given.where, true) }),
     consumeOne: async (given) =>

@@ -21,7 +21,7 @@ const asked = { access: seller("benefits:write"), path: "/v1/integrations/discor
 
 function opened(secrets: readonly string[], state: string | undefined): z.output<typeof State> | undefined {
   try {
-    return State.safeParse(JSON.parse(unseal(secrets, state ?? ""))).data;
+    return State.safeParse(JSON.parse(unseal(secrets, "discord-state", "", state ?? ""))).data;
   } catch {
     return undefined;
   }
@@ -61,7 +61,7 @@ export function routeDiscordBot(app: FastifyInstance, deps: Deps, identify: Iden
     const state = { kind: "discord_bot", ...who, until: clock.now().getTime() + patience_ms };
     return reply
       .header("Cache-Control", "no-store")
-      .redirect(buildInvitation(config, seal(config.secret, JSON.stringify(state))));
+      .redirect(buildInvitation(config, seal(config.secret, "discord-state", "", JSON.stringify(state))));
   });
   app.get<{ Querystring: Record<string, unknown> }>("/v1/integrations/discord/bot/callback", async (request, reply) => {
     const text = (name: string) => (typeof request.query[name] === "string" ? request.query[name] : undefined);

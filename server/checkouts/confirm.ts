@@ -96,7 +96,10 @@ export async function confirmCheckout(
     ? await chargePayment(ctx, payment, getProduct(aggregate).name)
     : setup && (await executeSetup(ctx, setup));
   if (settled?.status === "failed") throw new ApiError("PaymentError", settled.message ?? "The payment was declined.");
-  const row = { ...aggregate.row, payment_processor_metadata: describeChallenge(settled, ctx.config) };
+  const row = {
+    ...aggregate.row,
+    payment_processor_metadata: describeChallenge(aggregate.row.id, settled, ctx.config),
+  };
   const answer = serializePublicCheckout({ ...aggregate, row }, seller, ctx);
   return { ...answer, status: "confirmed", customer_session_token: portal_token };
 }
@@ -115,8 +118,8 @@ async function openPortal(
 }
 
 /** What the browser needs to finish a challenge. */
-const describeChallenge = (settled: Settled | null, config: Config): Record<string, string> =>
-  settled?.intent && settled.status === "pending" ? sealChallenge(settled.intent, config) : {};
+const describeChallenge = (checkout_id: string, settled: Settled | null, config: Config): Record<string, string> =>
+  settled?.intent && settled.status === "pending" ? sealChallenge(checkout_id, settled.intent, config) : {};
 
 /** The answer to a buyer who agreed to other terms than those that hold now: these, and nothing is charged. */
 function refuseQuote(checkout: CheckoutPublic): ApiError {

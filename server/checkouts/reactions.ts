@@ -80,6 +80,6 @@ export async function reopenCheckout(tx: Tx, ctx: Deps | Ctx, { order }: FailedP
 export const showIntent = (tx: Tx, ctx: Deps | Ctx, { order, intent }: { order: OrderRow; intent: Waiting }) =>
   changeFor(tx, ctx, order, (row) =>
     row.status === "confirmed" && row.payment_processor_metadata.intent_status !== intent.status
-      ? { payment_processor_metadata: sealChallenge(intent, ctx.config) }
+      ? { payment_processor_metadata: sealChallenge(row.id, intent, ctx.config) }
       : undefined,
   );

@@ -26,22 +26,27 @@ import { signQuote } from "./signed-quote.ts";
 type Shown = { config: Config; clock: Clock; processor: { publishable_key: string | null } };
 
 /** What opens a checkout; nothing where the server's secret that sealed it is gone. */
-const openSecret = ({ client_secret }: Pick<CheckoutRow, "client_secret">, { secrets }: Config): string =>
-  tryUnseal(secrets, client_secret) ?? "";
+const openSecret = ({ id, client_secret }: Pick<CheckoutRow, "id" | "client_secret">, { secrets }: Config): string =>
+  tryUnseal(secrets, "checkout-secret", id, client_secret) ?? "";
 
-export const buildUrl = (row: Pick<CheckoutRow, "client_secret">, config: Config): string =>
+export const buildUrl = (row: Pick<CheckoutRow, "id" | "client_secret">, config: Config): string =>
   `${config.url}/checkout/${openSecret(row, config)}`;
 
 /** How an attempt to pay stands, with what the browser finishes its challenge with, as a checkout keeps it: sealed. */
-export const sealChallenge = (intent: Waiting, { secret }: Config): Record<string, string> => ({
+export const sealChallenge = (checkout_id: string, intent: Waiting, { secret }: Config): Record<string, string> => ({
   intent_status: intent.status,
-  intent_client_secret: seal(secret, intent.client_secret),
+  intent_client_secret: seal(secret, "checkout-challenge", checkout_id, intent.client_secret),
 });
 
 /** The same as the browser gets it. */
-function openChallenge(kept: CheckoutRow["payment_processor_metadata"], { secrets }: Config) {
+function openChallenge(
+  { id, payment_processor_metadata: kept }: Pick<CheckoutRow, "id" | "payment_processor_metadata">,
+  { secrets }: Config,
+) {
   const sealed = kept.intent_client_secret;
-  return sealed === undefined ? kept : { ...kept, intent_client_secret: tryUnseal(secrets, sealed) ?? "" };
+  return sealed === undefined
+    ? kept
+    : { ...kept, intent_client_secret: tryUnseal(secrets, "checkout-challenge", id, sealed) ?? "" };
 }
 
 function serializeCommon(aggregate: CheckoutAggregate, { config, clock, processor }: Shown) {
@@ -72,7 +77,7 @@ function serializeCommon(aggregate: CheckoutAggregate, { config, clock, processo
     payment_processor: "stripe" as const,
     payment_processor_metadata: {
       ...(key ? { publishable_key: key } : {}),
-      ...openChallenge(row.payment_processor_metadata, config),
+      ...openChallenge(row, config),
     },
     billing_address_fields: computeAddressFields(row),
     customer_tax_id: row.customer_tax_id?.[0] ?? null,

@@ -60,13 +60,14 @@ async function openCheckout(tx: Tx, asked: Ctx, organization_id: string, body: C
   const seats =
     computeSeatBounds(prices, { min_seats: body.min_seats ?? null, max_seats: body.max_seats ?? null })?.least ?? null;
   const secret = createToken("polar_c_");
+  const id = createId(now);
   const draft: CheckoutRow = {
-    id: createId(now),
+    id,
     organization_id,
     created_at: now,
     modified_at: null,
     status: "open",
-    client_secret: seal(ctx.config.secret, secret),
+    client_secret: seal(ctx.config.secret, "checkout-secret", id, secret),
     expires_at: new Date(now.getTime() + lifetime_ms),
     success_url: body.success_url ?? null,
     return_url: body.return_url ?? null,

@@ -107,16 +107,21 @@ export async function finishConnecting(deps: Deps, { state, code, error, cookies
   const created_at = seller.clock.now();
   await transact(seller, async (tx) => {
     // A customer is let into a guild in their own name; of a repository only their number has to be known.
-    const kept = platform === "discord" ? keptTokens(deps, tokens, now) : {};
     const owner = { organization_id, customer_id, member_id: beginner.member_id, platform };
+    const kept = platform === "discord" ? sealAccountTokens(deps, owner, tokens, now) : {};
     await store.saveAccount(tx, { id: createId(created_at), created_at, ...owner, ...person, ...kept });
     await sendSignal(tx, seller, accountChanged, owner);
   });
   return back("connected", platform);
 }
 
-const keptTokens = ({ config }: Pick<Deps, "config">, tokens: Tokens, now: Date) => ({
-  tokens_sealed: seal(config.secret, JSON.stringify(tokens)),
+type AccountKey = Record<"organization_id" | "customer_id" | "member_id" | "platform", string | null>;
+/** The row that the tokens of an account are sealed for. */
+export const getAccountSealRow = ({ organization_id, customer_id, member_id, platform }: AccountKey): string =>
+  JSON.stringify([organization_id, customer_id, member_id, platform]);
+
+const sealAccountTokens = ({ config }: Pick<Deps, "config">, account: AccountKey, tokens: Tokens, now: Date) => ({
+  tokens_sealed: seal(config.secret, "customer-account", getAccountSealRow(account), JSON.stringify(tokens)),
   expires_at: tokens.expires_in === undefined ? null : new Date(now.getTime() + tokens.expires_in * 1000),
 });
 
@@ -159,7 +164,7 @@ export async function findFreshToken(
   const { config, db } = deps;
   const row = await store.findAccountNumbered(db, owner, platform);
   if (!row?.tokens_sealed) return null;
-  const text = tryUnseal(config.secrets, row.tokens_sealed);
+  const text = tryUnseal(config.secrets, "customer-account", getAccountSealRow(row), row.tokens_sealed);
   if (text === null) return null;
   const tokens = readTokens(text);
   const now = getServerClock(deps.clock).now();
@@ -173,7 +178,7 @@ export async function findFreshToken(
   await store.updateTokens(
     db,
     row,
-    renewed === "dead" ? { tokens_sealed: null, expires_at: null } : keptTokens(deps, renewed, now),
+    renewed === "dead" ? { tokens_sealed: null, expires_at: null } : sealAccountTokens(deps, row, renewed, now),
   );
   return renewed === "dead" ? null : renewed.access_token;
 }

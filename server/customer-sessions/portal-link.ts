@@ -4,7 +4,6 @@ import { seal, tryUnseal } from "../lib/secrets.ts";
 /** Days for which a link of a mail opens the customer portal. */
 const validDays = 30;
 const validMs = validDays * 24 * 60 * 60 * 1000;
-const purpose = "portal";
 
 /** The customer whom a link opens the portal for, and the address that it was mailed to. */
 type PortalLink = { organization_id: string; customer_id: string; email: string };
@@ -19,7 +18,7 @@ export function buildPortalLink(
   now: Date,
 ): string {
   const until = now.getTime() + validMs;
-  const token = seal(secret, JSON.stringify([purpose, organization_id, customer_id, email, until]));
+  const token = seal(secret, "portal-link", "", JSON.stringify([organization_id, customer_id, email, until]));
   return `${url}/${encodeURIComponent(slug)}/portal#${new URLSearchParams({ link: token })}`;
 }
 
@@ -29,9 +28,8 @@ export function parsePortalLink(
   token: string,
   now: Date,
 ): PortalLink | undefined {
-  const text = tryUnseal(secrets, token);
-  // Other sealed texts do not begin with this purpose.
-  if (!text?.startsWith(`["${purpose}",`)) return undefined;
-  const [, organization_id, customer_id, email, until] = JSON.parse(text) as [string, string, string, string, number];
+  const text = tryUnseal(secrets, "portal-link", "", token);
+  if (text === null) return undefined;
+  const [organization_id, customer_id, email, until] = JSON.parse(text) as [string, string, string, number];
   return until > now.getTime() ? { organization_id, customer_id, email } : undefined;
 }

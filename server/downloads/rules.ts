@@ -17,7 +17,12 @@ export type Link = z.output<typeof Link>;
 
 /** The token of an address at which a file can be fetched for an hour, by whoever has it (BEN-22). */
 export const sealLink = (secret: string, { organization_id, id }: DownloadableRow, until: Date): string =>
-  seal(secret, JSON.stringify({ kind: "download", organization_id, id, until: until.getTime() } satisfies Link));
+  seal(
+    secret,
+    "download-link",
+    "",
+    JSON.stringify({ kind: "download", organization_id, id, until: until.getTime() } satisfies Link),
+  );
 
 /** A sealed text is no shorter than what a nonce, a tag and a link come to. */
 const token_form = /^[A-Za-z0-9_-]{60,600}$/;
@@ -25,7 +30,7 @@ const token_form = /^[A-Za-z0-9_-]{60,600}$/;
 /** What a token stands for; how it is not one, else. */
 export function openLink(secrets: readonly string[], token: string): Link | "malformed" | "unknown" {
   if (!token_form.test(token)) return "malformed";
-  const text = tryUnseal(secrets, token);
+  const text = tryUnseal(secrets, "download-link", "", token);
   if (text === null) return "unknown";
   const read = Link.safeParse(JSON.parse(text));
   return read.success ? read.data : "unknown";

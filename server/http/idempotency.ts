@@ -64,7 +64,7 @@ export async function answerOnce(
   const record = (db: Database, answer: Answer) =>
     db
       .update(idempotencyKeys)
-      .set({ status: answer.status, body: seal(ctx.config.secret, JSON.stringify(answer.body ?? null)) })
+      .set({ status: answer.status, body: sealAnswer(ctx, keyed, answer) })
       .where(mine);
 
   if (outside) {
@@ -113,14 +113,20 @@ export async function answerOnce(
         "The first request with this idempotency key is still being worked on. Try again.",
       );
     }
-    return { status: first.status, body: JSON.parse(opened(ctx, first.body)), replayed: true };
+    return { status: first.status, body: JSON.parse(openAnswer(ctx, keyed, first.body)), replayed: true };
   }
 }
 
+/** The row that an answer is sealed for. */
+export const getSealRow = ({ subject, key }: Pick<Keyed, "subject" | "key">): string => JSON.stringify([subject, key]);
+
+const sealAnswer = ({ config }: Ctx, keyed: Keyed, { body }: Answer): string =>
+  seal(config.secret, "idempotency-answer", getSealRow(keyed), JSON.stringify(body ?? null));
+
 /** The kept answer; never is the work done again because its answer was sealed with a secret that is gone. */
-function opened(ctx: Ctx, sealed: string): string {
+function openAnswer(ctx: Ctx, keyed: Keyed, sealed: string): string {
   try {
-    return unseal(ctx.config.secrets, sealed);
+    return unseal(ctx.config.secrets, "idempotency-answer", getSealRow(keyed), sealed);
   } catch {
     throw new ApiError(
       "IdempotencyKeyInUse",

@@ -24,7 +24,7 @@ export async function inviteDue(deps: Deps, key: RowKey): Promise<void> {
     const to = seat.member_id === null ? customer?.email : seat.email;
     if (!customer || !to || !seller || !product) return;
     const { words, letter } = getSpeech(customer);
-    const query = new URLSearchParams({ token: unseal(deps.config.secrets, seat.token) });
+    const query = new URLSearchParams({ token: unseal(deps.config.secrets, "seat-invitation", seat.id, seat.token) });
     await queueMail(tx, deps, {
       ...letter,
       to,

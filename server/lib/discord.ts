@@ -10,12 +10,13 @@ const permissions = String((1 << 28) | (1 << 1));
 const Guild = z.object({ guild_id: z.string(), organization_id: z.string() });
 
 /** Proof that somebody of this organization let the bot into a guild. Good for no other organization (BEN-60). */
-export const sealGuild = (secret: string, guild: z.output<typeof Guild>): string => seal(secret, JSON.stringify(guild));
+export const sealGuild = (secret: string, guild: z.output<typeof Guild>): string =>
+  seal(secret, "discord-guild", "", JSON.stringify(guild));
 
 /** The guild of a token that this server sealed for this organization; undefined for any other text. */
 export function openGuild(secrets: readonly string[], token: string, organization_id: string): string | undefined {
   try {
-    const guild = Guild.safeParse(JSON.parse(unseal(secrets, token)));
+    const guild = Guild.safeParse(JSON.parse(unseal(secrets, "discord-guild", "", token)));
     return guild.success && guild.data.organization_id === organization_id ? guild.data.guild_id : undefined;
   } catch {
     return undefined;

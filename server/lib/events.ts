@@ -51,7 +51,7 @@ export async function emitEach<T extends keyof typeof payloads & EventType>(
       const event = describeTold(type as T, sent as never);
       return event ? [{ ...event, id, timestamp: created_at }] : [];
     });
-    return { wire: sealTokens(ctx.config.secret, JSON.stringify(sent)), listed };
+    return { wire: sealTokens(ctx.config.secret, "event-tokens", organization_id, JSON.stringify(sent)), listed };
   };
   tx.unit.events.push({ organization_id, created_at, told, write });
 }

@@ -48,13 +48,14 @@ export async function queueMail(tx: Tx, deps: Deps, ...letters: readonly Mail[])
     const sandbox = deps.sandbox ? (organization_id ?? null) : null;
     const now = sandbox === null ? getServerClock(clock).now() : (at ?? clock.now());
     const subject = oneLine(letter.subject);
+    const id = createId(now);
     return {
-      id: createId(now),
+      id,
       organization_id: sandbox,
       customer_id: customer_id ?? null,
       to,
       subject,
-      letter: seal(config.secret, JSON.stringify({ ...letter, subject })),
+      letter: seal(config.secret, "mail", id, JSON.stringify({ ...letter, subject })),
       created_at: now,
       expires_at: valid_hours === undefined ? null : new Date(now.getTime() + valid_hours * hour_ms),
       next_attempt_at: hasInbox(config) || sandbox !== null ? null : now,
@@ -75,11 +76,11 @@ const oneLine = (text: string): string => text.replace(/[\p{C}\p{Z}]+/gu, " ").t
 /**
  * A mail as it is read; null where its words were sealed with a secret of the server's that is gone, or are not kept any more.
  */
-export async function openMail<M extends { letter: string }>(
+export async function openMail<M extends { id: string; letter: string }>(
   { secrets, url }: Config,
   { letter, ...mail }: M,
 ): Promise<(Omit<M, "letter"> & { text: string; html: string }) | null> {
-  const said = letter === "" ? null : tryUnseal(secrets, letter);
+  const said = letter === "" ? null : tryUnseal(secrets, "mail", mail.id, letter);
   if (said === null) return null;
   // Loaded with the first mail: a server that starts has none to show.
   const { renderLetter } = await import("./letter.ts");

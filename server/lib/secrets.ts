@@ -24,78 +24,161 @@ export function isSameText(a: string, b: string): boolean {
   return left.length === right.length && timingSafeEqual(left, right);
 }
 
+/** What is sealed, each kind with a key of its own. A text that was sealed for one purpose opens for no other. */
+export type SealPurpose =
+  | "card-link"
+  | "checkout-challenge"
+  | "checkout-secret"
+  | "customer-account"
+  | "discord-guild"
+  | "discord-state"
+  | "document-link"
+  | "download-link"
+  | "erasure-words"
+  | "event-tokens"
+  | "id-token"
+  | "idempotency-answer"
+  | "lease-seed"
+  | "license-key"
+  | "mail"
+  | "metrics-link"
+  | "payment-card"
+  | "portal-link"
+  | "seat-invitation"
+  | "setup-card"
+  | "storage-download"
+  | "storage-part"
+  | "webhook-response"
+  | "webhook-secret";
+
+/** The first byte of a sealed text. */
+const seal_version = 2;
+const nonce_length = 12;
+const tag_length = 16;
+
 const sealKeys = new Map<string, KeyObject>();
-/** The key that a secret makes, kept: a server has one secret, and few before it. */
-function sealKey(secret: string): KeyObject {
-  const known = sealKeys.get(secret);
+/** The key that a secret makes for an HKDF info, cached: a server has few secrets and few purposes. */
+function findSealKey(secret: string, info: string): KeyObject {
+  const name = `${info} ${secret}`;
+  const known = sealKeys.get(name);
   if (known) return known;
-  const key = createSecretKey(Buffer.from(hkdfSync("sha256", secret, "", "floe seal v1", 32)));
-  sealKeys.set(secret, key);
+  const key = createSecretKey(Buffer.from(hkdfSync("sha256", secret, "", info, 32)));
+  sealKeys.set(name, key);
   return key;
 }
+const getSealInfo = (purpose: SealPurpose): string => `floe seal v${seal_version} ${purpose}`;
 
-/** Encrypt a text for keeping: AES-256-GCM with a key made from the server's secret. */
-export function seal(secret: string, text: string): string {
-  const nonce = randomBytes(12);
-  const cipher = createCipheriv("aes-256-gcm", sealKey(secret), nonce);
+/**
+ * Encrypt a text: AES-256-GCM with a key that the server's secret makes for this purpose, authenticated with the row that it is
+ * stored in. It opens for the same purpose and the same row alone. A token that is stored nowhere has the row "".
+ */
+export function seal(secret: string, purpose: SealPurpose, row: string, text: string): string {
+  const nonce = randomBytes(nonce_length);
+  const cipher = createCipheriv("aes-256-gcm", findSealKey(secret, getSealInfo(purpose)), nonce);
+  cipher.setAAD(Buffer.from(row, "utf8"));
   const sealed = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
-  return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString("base64url");
+  return Buffer.concat([Buffer.of(seal_version), nonce, cipher.getAuthTag(), sealed]).toString("base64url");
 }
 
-/** What `seal` hid, with any of these secrets; throws when it was changed or sealed with another. */
-export function unseal(secrets: readonly string[], sealed: string): string {
-  const [secret = "", ...older] = secrets;
-  try {
-    return open(secret, sealed);
-  } catch (error) {
-    if (older.length === 0) throw error;
-    return unseal(older, sealed);
-  }
+function decrypt(key: KeyObject, bytes: Buffer, row: string): string {
+  const tag_start = nonce_length;
+  const text_start = nonce_length + tag_length;
+  const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, tag_start), { authTagLength: tag_length });
+  decipher.setAAD(Buffer.from(row, "utf8"));
+  decipher.setAuthTag(bytes.subarray(tag_start, text_start));
+  return Buffer.concat([decipher.update(bytes.subarray(text_start)), decipher.final()]).toString("utf8");
 }
 
-/** The same; nothing where the secret that sealed it is gone. */
-export function tryUnseal(secrets: readonly string[], sealed: string): string | null {
-  try {
-    return unseal(secrets, sealed);
-  } catch {
-    return null;
-  }
+/** What `seal` encrypted for this purpose and row, with any of these secrets; throws for everything else. */
+export function unseal(secrets: readonly string[], purpose: SealPurpose, row: string, sealed: string): string {
+  const text = tryUnseal(secrets, purpose, row, sealed);
+  if (text === null) throw new Error(`This was not sealed for ${purpose} ${row} with a secret of this server.`);
+  return text;
 }
 
-function open(secret: string, sealed: string): string {
+/** The same; null where the secret that sealed it is gone. */
+export function tryUnseal(
+  secrets: readonly string[],
+  purpose: SealPurpose,
+  row: string,
+  sealed: string,
+): string | null {
   const bytes = Buffer.from(sealed, "base64url");
-  const decipher = createDecipheriv("aes-256-gcm", sealKey(secret), bytes.subarray(0, 12));
-  decipher.setAuthTag(bytes.subarray(12, 28));
-  return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString("utf8");
+  if (bytes[0] !== seal_version) return null;
+  return tryEach(secrets, (secret) => decrypt(findSealKey(secret, getSealInfo(purpose)), bytes.subarray(1), row));
+}
+
+/** What servers sealed before seals had a purpose. Nothing but the migration of stored seals opens it. */
+export const tryUnsealLegacy = (secrets: readonly string[], sealed: string): string | null =>
+  tryEach(secrets, (secret) => decrypt(findSealKey(secret, "floe seal v1"), Buffer.from(sealed, "base64url"), ""));
+
+/** The first text that one of the secrets opens; null where none does. */
+function tryEach(secrets: readonly string[], decryptWith: (secret: string) => string): string | null {
+  for (const secret of secrets) {
+    try {
+      return decryptWith(secret);
+    } catch {
+      // Not with this secret: GCM refuses the key.
+    }
+  }
+  return null;
 }
 
 /** Tokens of the published form (TOK-01); a link's is on the seller's own pages. */
 const ourToken = /\b(?:polar|floe)_(?!cl_)[a-z]+_[0-9A-Za-z]{43}/g;
 /** What a card processor opens a payment with. */
 const processorToken = /\b\w{8,}_secret_[0-9A-Za-z]{20,}/g;
-const sealedToken = /\{sealed:([\w-]{40,})\}/g;
+const seal_mark = "{sealed:";
+const escaped_mark = `${seal_mark}:`;
+const sealedToken = /\{sealed:(?::|([\w-]{40,})\})/g;
 
-/** Answers by the first answer for the same text. */
-function remember(make: (text: string) => string): (text: string) => string {
-  const made = new Map<string, string>();
+/** Cache answers by text. */
+function memoize(compute: (text: string) => string): (text: string) => string {
+  const known = new Map<string, string>();
   return (text) => {
-    const answer = made.get(text) ?? make(text);
-    made.set(text, answer);
+    const answer = known.get(text) ?? compute(text);
+    known.set(text, answer);
     return answer;
   };
 }
 
-/** A text for keeping in which every secret token is sealed, and the rest can be searched as ever. */
-export function sealTokens(secret: string, text: string): string {
-  const hide = remember((found) => `{sealed:${seal(secret, found)}}`);
-  const ours = text.replace(ourToken, hide);
+/**
+ * A text in which every secret token is sealed, and the rest can be searched. A text of a user that looks like a sealed token is
+ * escaped (`{sealed:` becomes `{sealed::`), so that it is never opened.
+ */
+export function sealTokens(secret: string, purpose: SealPurpose, row: string, text: string): string {
+  const hide = memoize((token) => `${seal_mark}${seal(secret, purpose, row, token)}}`);
+  const ours = text.replaceAll(seal_mark, escaped_mark).replace(ourToken, hide);
   return ours.includes("_secret_") ? ours.replace(processorToken, hide) : ours;
 }
 
-/** The text as it was, to the letter. What none of these secrets sealed stays: somebody has written it so. */
-export function openTokens(secrets: readonly string[], text: string): string {
-  const open = remember((sealed) => tryUnseal(secrets, sealed) ?? `{sealed:${sealed}}`);
-  return text.replace(sealedToken, (_, sealed: string) => open(sealed));
+/** The text that `sealTokens` was given for this purpose and row. A token whose secret is gone stays sealed. */
+export function openTokens(secrets: readonly string[], purpose: SealPurpose, row: string, text: string): string {
+  const open = memoize((sealed) => tryUnseal(secrets, purpose, row, sealed) ?? `${seal_mark}${sealed}}`);
+  return text.replace(sealedToken, (_, sealed: string | undefined) =>
+    sealed === undefined ? seal_mark : open(sealed),
+  );
+}
+
+/**
+ * A text of an earlier version with its tokens sealed for this purpose and row. A token that does not belong there (`isOwn`), and
+ * whatever else looks sealed, is escaped.
+ */
+export function resealTokens(
+  { secret, secrets }: { secret: string; secrets: readonly string[] },
+  purpose: SealPurpose,
+  row: string,
+  text: string,
+  isOwn: (token: string) => boolean,
+): string {
+  return text.replace(/\{sealed:(:|(?:[\w-]{40,}\})?)/g, (found, rest: string) => {
+    // Escaped before this was interrupted.
+    if (rest === ":") return found;
+    const sealed = rest.slice(0, -1);
+    if (tryUnseal(secrets, purpose, row, sealed) !== null) return found;
+    const token = sealed === "" ? null : tryUnsealLegacy(secrets, sealed);
+    return token !== null && isOwn(token) ? `${seal_mark}${seal(secret, purpose, row, token)}}` : escaped_mark + rest;
+  });
 }
 
 type Encoding = "base64" | "base64url";

@@ -142,6 +142,9 @@ export const auditLog = pgTable(
   ],
 );
 
+/** Changes of stored data that the server makes once, in code, when a newer version starts. */
+export const upgrades = pgTable("upgrades", { name: text().primaryKey(), finished_at: instant().notNull() });
+
 /** Rows whose work failed. They are tried again later, and hold up no other; what was given up is a dead letter. */
 export const failedWork = pgTable(
   "failed_work",

@@ -5,12 +5,11 @@ import { seal, tryUnseal } from "./secrets.ts";
 export type Viewer = { organization_id: string; key_id: string | null; user_id: string | null };
 
 export const viewer_prefix = "floe_mtr_";
-const purpose = "metrics";
 
 /** A token by which a browser reads the metrics of one organization, and nothing else. It is kept nowhere: all it says is in it. */
 export function sealViewer({ secret }: Pick<Config, "secret">, viewer: Viewer, until: Date): string {
   const { organization_id, key_id, user_id } = viewer;
-  const sealed = seal(secret, JSON.stringify([purpose, organization_id, key_id, user_id, until.getTime()]));
+  const sealed = seal(secret, "metrics-link", "", JSON.stringify([organization_id, key_id, user_id, until.getTime()]));
   // As hex it is of the letters that all tokens are of, and so is hidden where texts are kept.
   return viewer_prefix + Buffer.from(sealed, "base64url").toString("hex");
 }
@@ -19,10 +18,9 @@ export function sealViewer({ secret }: Pick<Config, "secret">, viewer: Viewer, u
 export function openViewer({ secrets }: Pick<Config, "secrets">, token: string, now: Date): Viewer | undefined {
   const hex = token.slice(viewer_prefix.length);
   if (!token.startsWith(viewer_prefix) || !/^(?:[0-9a-f]{2})+$/.test(hex)) return undefined;
-  const text = tryUnseal(secrets, Buffer.from(hex, "hex").toString("base64url"));
-  // What else is sealed with this secret is no list that begins so.
-  if (!text?.startsWith(`["${purpose}",`)) return undefined;
-  type Sealed = [string, string, string | null, string | null, number];
-  const [, organization_id, key_id, user_id, until] = JSON.parse(text) as Sealed;
+  const text = tryUnseal(secrets, "metrics-link", "", Buffer.from(hex, "hex").toString("base64url"));
+  if (text === null) return undefined;
+  type Sealed = [string, string | null, string | null, number];
+  const [organization_id, key_id, user_id, until] = JSON.parse(text) as Sealed;
   return until > now.getTime() ? { organization_id, key_id, user_id } : undefined;
 }

@@ -6,6 +6,7 @@ import { addInterval } from "../../shared/calendar.ts";
 import type { Metadata } from "../../shared/contract.ts";
 import { ApiError, notPermitted } from "../../shared/errors.ts";
 import { type CustomerRow, serializeCustomer } from "../customers/rules.ts";
+import type { RowKey } from "../lib/rows.ts";
 import { hashToken, hashWithEach, seal, tryUnseal } from "../lib/secrets.ts";
 import { type MemberRow, serializeMember } from "../members/rules.ts";
 import type { licenseKeyActivations, licenseKeys } from "./tables.ts";
@@ -31,9 +32,9 @@ const id_length = 36;
 export const getPrefix = (key: string): string | null => key.slice(0, -id_length).replace(/-$/, "") || null;
 
 /** What is kept of a key. */
-export const buildKeyColumns = (secret: string, organization_id: string, key: string) => ({
+export const buildKeyColumns = (secret: string, { organization_id, id }: RowKey, key: string) => ({
   key_hash: hashKey(secret, organization_id, key),
-  key_sealed: seal(secret, key),
+  key_sealed: seal(secret, "license-key", id, key),
   display_key: `****-${key.slice(-6)}`,
 });
 
@@ -114,7 +115,7 @@ export function serializeKey({ row, customer, member, source }: Key, secrets: re
   return {
     ...shown,
     ...source,
-    key: tryUnseal(secrets, key_sealed) ?? row.display_key,
+    key: tryUnseal(secrets, "license-key", row.id, key_sealed) ?? row.display_key,
     customer: serializeCustomer(customer),
     member: member && serializeMember(member),
   };

@@ -76,8 +76,9 @@ export async function issueKey(
     const status = had.status === "revoked" ? "granted" : had.status;
     return store.updateKey(tx, had, { ...limits, status, modified_at: now });
   }
-  const columns = buildKeyColumns(config.secret, named.organization_id, makeKey(terms.prefix));
-  return store.insertKey(tx, { ...named, ...limits, ...columns, id: createId(now), created_at: now });
+  const key = { organization_id: named.organization_id, id: createId(now) };
+  const columns = buildKeyColumns(config.secret, key, makeKey(terms.prefix));
+  return store.insertKey(tx, { ...named, ...limits, ...columns, id: key.id, created_at: now });
 }
 
 /** Take the key of a grant back: it can be used no longer, and is there for when it is granted again. */
@@ -172,8 +173,9 @@ const lease = (ctx: Ctx, organization_id: string, body: Asked<typeof LicenseKeyL
       row.expires_at === null ? Number.POSITIVE_INFINITY : row.expires_at.getTime() - ctx.clock.now().getTime();
     const issued_at = new Date(now).setUTCMilliseconds(0);
     const expires_at = new Date(issued_at + Math.min(seconds * 1000, left_ms)).setUTCMilliseconds(0);
-    const fresh = seal(ctx.config.secret, randomBytes(32).toString("base64url"));
-    const seed = tryUnseal(ctx.config.secrets, await store.keepSeed(tx, organization_id, fresh, now));
+    const fresh = seal(ctx.config.secret, "lease-seed", organization_id, randomBytes(32).toString("base64url"));
+    const sealed = await store.keepSeed(tx, organization_id, fresh, now);
+    const seed = tryUnseal(ctx.config.secrets, "lease-seed", organization_id, sealed);
     if (seed === null) throw new ApiError("ServiceUnavailable", lost_seed);
     const { private_key, public_key } = openSeed(Buffer.from(seed, "base64url"));
     const { features, seats } = await store.findLeased(tx, row);
@@ -264,9 +266,9 @@ export async function replaceKey(tx: Tx, ctx: Ctx, { row, ...found }: Key): Prom
   const { clock, config } = ctx;
   checkRotation(row);
   const { organization_id, benefit_id } = row;
-  const before = tryUnseal(config.secrets, row.key_sealed);
+  const before = tryUnseal(config.secrets, "license-key", row.id, row.key_sealed);
   const text = makeKey(before === null ? await findPrefix(tx, organization_id, benefit_id) : getPrefix(before));
-  const columns = buildKeyColumns(config.secret, organization_id, text);
+  const columns = buildKeyColumns(config.secret, row, text);
   const replaced = await store.updateKey(tx, row, { ...columns, modified_at: clock.now() });
   await sendSignal(tx, ctx, keyReplaced, replaced);
   return serializeKey({ ...found, row: replaced }, config.secrets);

@@ -74,17 +74,18 @@ export function planAttempt(deps: PaymentDeps, organization_id: string) {
 
 /** Write down that an order is going to be paid. Refused with 409 while it is being paid already (ORD-14). */
 export function startPayment(tx: Tx, deps: PaymentDeps, order: OrderRow, payer: Payer): Promise<PaymentRow> {
+  const start = planStart(deps, order);
   const how =
     "method" in payer
       ? { payment_method_id: payer.method.id, card: payer.method.card, trigger: payer.trigger }
       : {
-          confirmation_token_id: seal(deps.config.secret, payer.confirmation_token_id),
+          confirmation_token_id: seal(deps.config.secret, "payment-card", start.id, payer.confirmation_token_id),
           keep: payer.keep,
           ...(payer.trigger && { trigger: payer.trigger }),
         };
   const { due_amount: amount } = computeTotals(order);
   return store.insertPayment(tx, {
-    ...planStart(deps, order),
+    ...start,
     ...how,
     amount,
     currency: order.currency,
@@ -277,7 +278,12 @@ async function askForMoney(deps: Deps | Ctx, payment: PaymentRow, description: s
   const terms = { organization_id, payment_id, amount, currency, description, email };
   if (payment.confirmation_token_id !== null) {
     const keep = payment.keep ? { customer: await findOwner(deps.db, payment) } : null;
-    const confirmation_token_id = unseal(deps.config.secrets, payment.confirmation_token_id);
+    const confirmation_token_id = unseal(
+      deps.config.secrets,
+      "payment-card",
+      payment_id,
+      payment.confirmation_token_id,
+    );
     return deps.processor.confirm({ ...terms, confirmation_token_id, keep });
   }
   const method = await findMethodOf(deps.db, payment);

@@ -43,8 +43,9 @@ export function startSetup(
 ): Promise<SetupRow> {
   const { due_amount } = computeTotals(order);
   if (due_amount > 0) throw new Error(`The order ${order.id} waits for ${due_amount}; to keep a card does not pay it.`);
-  const sealed = seal(deps.config.secret, confirmation_token_id);
-  return store.insertSetup(tx, { ...planStart(deps, order), confirmation_token_id: sealed, customer_email: email });
+  const start = planStart(deps, order);
+  const sealed = seal(deps.config.secret, "setup-card", start.id, confirmation_token_id);
+  return store.insertSetup(tx, { ...start, confirmation_token_id: sealed, customer_email: email });
 }
 
 /** A card was left to be charged for a subscription from now on. */
@@ -66,15 +67,16 @@ export function startFreeSetup(
     subscription_id = null,
   }: { confirmation_token_id: string; sets_default?: boolean; subscription_id?: string | null },
 ): Promise<SetupRow> {
+  const attempted = planAttempt(deps, organization_id);
   return store.insertSetup(tx, {
-    ...planAttempt(deps, organization_id),
+    ...attempted,
     order_id: null,
     terms: "",
     customer_id,
     customer_email: email ?? "",
     sets_default,
     subscription_id,
-    confirmation_token_id: seal(deps.config.secret, confirmation_token_id),
+    confirmation_token_id: seal(deps.config.secret, "setup-card", attempted.id, confirmation_token_id),
   });
 }
 
@@ -85,7 +87,7 @@ export const executeSetup = (deps: Deps | Ctx, setup: SetupRow): Promise<Settled
     { setup_id: setup.id },
     async () => {
       const { organization_id, id: setup_id } = setup;
-      const confirmation_token_id = unseal(deps.config.secrets, setup.confirmation_token_id);
+      const confirmation_token_id = unseal(deps.config.secrets, "setup-card", setup_id, setup.confirmation_token_id);
       const customer = await findOwner(deps.db, setup);
       return deps.processor.saveMethod({ organization_id, setup_id, confirmation_token_id, customer });
     },

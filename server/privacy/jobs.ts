@@ -104,8 +104,8 @@ async function takeStep(deps: Deps, key: RowKey): Promise<boolean> {
   return true;
 }
 
-const readWords = ({ config }: Deps, { words }: ErasureRow): Words => {
-  const text = words === null ? null : tryUnseal(config.secrets, words);
+const readWords = ({ config }: Deps, { id, words }: ErasureRow): Words => {
+  const text = words === null ? null : tryUnseal(config.secrets, "erasure-words", id, words);
   return text === null ? { emails: [], names: [] } : JSON.parse(text);
 };
 

@@ -20,10 +20,13 @@ export async function noteErasure(
   ctx: Deps | Ctx,
   { before, after }: { before: CustomerRow; after: CustomerRow },
 ): Promise<void> {
+  const { organization_id, id } = after;
   const now = ctx.clock.now();
   // Who was unreadable before is known by nothing any more.
-  const words = before.anonymized_at === null ? seal(ctx.config.secret, JSON.stringify(getWords(before))) : null;
-  const { organization_id, id } = after;
+  const words =
+    before.anonymized_at === null
+      ? seal(ctx.config.secret, "erasure-words", id, JSON.stringify(getWords(before)))
+      : null;
   await store.insertErasure(tx, { organization_id, id, created_at: now, stage: "records", words, due_at: now });
   ctx.jobs.wake(tx, erasures);
 }

@@ -103,21 +103,22 @@ export async function assignSeat(
   checkRoom(container, await store.countTaken(tx, container));
   const now = ctx.clock.now();
   const at_once = { status: "claimed" as const, claimed_at: now };
+  const old = await store.findRevoked(tx, container);
+  const id = old?.id ?? createId(now);
   const given = {
     customer_id: customer.id,
     member_id,
     email: member?.email ?? customer.email,
     seat_metadata: body.metadata ?? null,
     revoked_at: null,
-    ...(body.immediate_claim ? at_once : planInvitation(ctx)),
+    ...(body.immediate_claim ? at_once : planInvitation(ctx, id)),
   };
-  const old = await store.findRevoked(tx, container);
   const { subscription_id, order_id } = container;
   const row = old
     ? await store.updateSeat(tx, old, { ...given, modified_at: now })
     : await store.insertSeat(tx, {
         ...given,
-        id: createId(now),
+        id,
         organization_id,
         created_at: now,
         subscription_id,
@@ -134,12 +135,12 @@ export async function assignSeat(
 }
 
 /** An invitation: its token is mailed, and lasts for a day (SEAT-09). */
-function planInvitation({ clock, config }: Ctx) {
+function planInvitation({ clock, config }: Ctx, seat_id: string) {
   const token = randomBytes(32).toString("base64url");
   return {
     status: "pending" as const,
     token_hash: hashToken(config.secret, token),
-    token: seal(config.secret, token),
+    token: seal(config.secret, "seat-invitation", seat_id, token),
     invitation_token_expires_at: new Date(getServerClock(clock).now().getTime() + invitation_ms),
     mail_due_at: clock.now(),
   };

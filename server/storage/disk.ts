@@ -61,9 +61,13 @@ export function createDiskStorage({ root, url, secrets, clock }: Options): Stora
     return join(root, "objects", path);
   };
   const uploadAt = (upload_id: string): string => join(root, "uploads", z.uuid().parse(upload_id));
-  const opened = <T>(schema: z.ZodType<T>, token: string): T | undefined => {
+  const opened = <T>(
+    schema: z.ZodType<T>,
+    purpose: "storage-part" | "storage-download",
+    token: string,
+  ): T | undefined => {
     try {
-      return schema.parse(JSON.parse(unseal(secrets, token)));
+      return schema.parse(JSON.parse(unseal(secrets, purpose, "", token)));
     } catch {
       return undefined;
     }
@@ -88,6 +92,8 @@ export function createDiskStorage({ root, url, secrets, clock }: Options): Stora
         const said = { for: "part", upload_id, number, start: chunk_start, end: chunk_end };
         const token = seal(
           secret,
+          "storage-part",
+          "",
           JSON.stringify({ ...said, sha256: checksum_sha256_base64, expires: expires_at.getTime() }),
         );
         return { url: `${url}/storage/parts?token=${token}`, expires_at, headers: {} };
@@ -115,7 +121,10 @@ export function createDiskStorage({ root, url, secrets, clock }: Options): Stora
       const expires_at = new Date(clock.now().getTime() + download_ms);
       const { path, name, mime_type, size } = file;
       const said = { for: "download", file: { path, name, mime_type, size }, expires: expires_at.getTime() };
-      return { url: `${url}/storage/download?token=${seal(secret, JSON.stringify(said))}`, expires_at };
+      return {
+        url: `${url}/storage/download?token=${seal(secret, "storage-download", "", JSON.stringify(said))}`,
+        expires_at,
+      };
     },
     async read(path, span) {
       const handle = await open(objectAt(path), "r").catch((error: unknown) => {
@@ -133,14 +142,14 @@ export function createDiskStorage({ root, url, secrets, clock }: Options): Stora
     },
     local: {
       async receive(token, bytes, length) {
-        const part = opened(partToken, token);
+        const part = opened(partToken, "storage-part", token);
         if (!part || part.expires < clock.now().getTime()) return "invalid";
         const size = part.end - part.start;
         if (length !== undefined && length !== size) return "size";
         return take(uploadAt(part.upload_id), part, bytes);
       },
       granted(token) {
-        const said = opened(downloadToken, token);
+        const said = opened(downloadToken, "storage-download", token);
         return said && said.expires >= clock.now().getTime() ? said.file : undefined;
       },
     },

@@ -22,7 +22,6 @@ import type { SubscriptionAggregate } from "./rules.ts";
 import * as store from "./store.ts";
 
 const valid_ms = 30 * 24 * 60 * 60 * 1000;
-const purpose = "card";
 
 type Named = RowKey & { customer_id: string; expiring: string | null };
 
@@ -35,17 +34,21 @@ export function linkCard(
   expiring: string | null = null,
 ): { url: string; until: Date } {
   const until = new Date(now.getTime() + valid_ms);
-  const sealed = seal(secret, JSON.stringify([purpose, organization_id, id, customer_id, until.getTime(), expiring]));
+  const sealed = seal(
+    secret,
+    "card-link",
+    "",
+    JSON.stringify([organization_id, id, customer_id, until.getTime(), expiring]),
+  );
   return { url: `${url}/card/${sealed}`, until };
 }
 
 /** Which subscription such an address is for. */
 function readLink({ secrets }: Pick<Config, "secrets">, token: string, now: Date): Named {
-  const text = tryUnseal(secrets, token);
-  // What else is sealed with this secret is no list that begins so.
-  if (!text?.startsWith(`["${purpose}",`)) throw notFound();
-  type Sealed = [string, string, string, string, number, (string | null)?];
-  const [, organization_id, id, customer_id, until, expiring = null] = JSON.parse(text) as Sealed;
+  const text = tryUnseal(secrets, "card-link", "", token);
+  if (text === null) throw notFound();
+  type Sealed = [string, string, string, number, (string | null)?];
+  const [organization_id, id, customer_id, until, expiring = null] = JSON.parse(text) as Sealed;
   if (until <= now.getTime())
     throw new ApiError("ResourceUnavailable", "This link has expired. The newest mail has one that is good.");
   return { organization_id, id, customer_id, expiring };

@@ -123,17 +123,21 @@ async function lease(
   waiting: readonly store.WebhookEventRow[],
 ): Promise<Run> {
   const { secrets } = deps.config;
-  const secret = tryUnseal(secrets, endpoint.secret);
+  const secret = tryUnseal(secrets, "webhook-secret", endpoint.id, endpoint.secret);
   if (secret === null)
     throw new Error(
       `The secret of webhook endpoint ${endpoint.id} was sealed with a FLOE_SECRET that is gone. Reset it.`,
     );
+  const { organization_id, id: endpoint_id, url } = endpoint;
   const now = deps.clock.now();
   const events = planRun(waiting, now).map(({ event, next_attempt_at, waits }) => ({
     change: { id: event.id, next_attempt_at, waits },
-    event: { id: event.id, payload: openTokens(secrets, event.payload ?? ""), leased_until: next_attempt_at },
+    event: {
+      id: event.id,
+      payload: openTokens(secrets, "event-tokens", organization_id, event.payload ?? ""),
+      leased_until: next_attempt_at,
+    },
   }));
-  const { organization_id, id: endpoint_id, url } = endpoint;
   await queue.scheduleAttempts(
     tx,
     organization_id,
@@ -176,6 +180,7 @@ async function settle(
     const schedule = mine
       ? { attempts: outcome.attempts, succeeded: outcome.succeeded, next_attempt_at: retry_at, waits: false }
       : { ...row, succeeded: outcome.delivered || row.succeeded };
+    const delivery_id = createId(now);
     const attempt = { id: row.id, last_http_code: http_code, attempted_at: row.attempted_at ?? now };
     return {
       outcome,
@@ -184,8 +189,9 @@ async function settle(
       change: { ...schedule, ...attempt },
       // A receiver may say back what it was sent.
       delivery: {
-        ...{ id: createId(now), organization_id, endpoint_id, webhook_event_id: row.id, created_at: now },
-        ...{ succeeded: outcome.delivered, http_code, response: text && sealTokens(deps.config.secret, text) },
+        ...{ id: delivery_id, organization_id, endpoint_id, webhook_event_id: row.id, created_at: now },
+        ...{ succeeded: outcome.delivered, http_code },
+        response: text && sealTokens(deps.config.secret, "webhook-response", delivery_id, text),
       },
     };
   });
@@ -272,11 +278,11 @@ export async function resealEndpoints({ db, config, log }: Deps): Promise<void> 
   for (let after: RowKey | undefined, isMore = true; isMore; ) {
     const rows = await store.findSealed(db, after, copies_max);
     for (const row of rows) {
-      if (tryUnseal([secret], row.secret) !== null) continue;
-      const text = tryUnseal(secrets, row.secret);
+      if (tryUnseal([secret], "webhook-secret", row.id, row.secret) !== null) continue;
+      const text = tryUnseal(secrets, "webhook-secret", row.id, row.secret);
       if (text === null)
         log.error({ endpoint_id: row.id }, "A webhook endpoint's secret can be opened no more. Reset it.");
-      else await store.replaceSealed(db, row, seal(secret, text));
+      else await store.replaceSealed(db, row, seal(secret, "webhook-secret", row.id, text));
     }
     after = rows.at(-1);
     isMore = rows.length === copies_max;

@@ -84,7 +84,7 @@ export function routeListening(app: FastifyInstance, { deps, tail, identify, lim
         await send(formatSseMessage({ secret, organization_id }, { id: formatCursor(from), event: "hello" }));
         for await (const event of tail.follow(organization_id, from, AbortSignal.any([gone, refused.signal]))) {
           if (!wanted(event.type)) continue;
-          const body = openTokens(deps.config.secrets, writeRawBody(client, event));
+          const body = openTokens(deps.config.secrets, "event-tokens", organization_id, writeRawBody(client, event));
           const timestamp = toUnixSeconds(deps.clock.now());
           const signature = sign(secret, event.id, timestamp, body);
           const data = { id: event.id, type: event.type, created_at: event.created_at, timestamp, body, signature };

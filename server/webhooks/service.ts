@@ -31,7 +31,12 @@ function shown({ client, config }: Ctx, row: store.EndpointRow): WebhookEndpoint
   // The signing key is the secret's text itself, not what it decodes to.
   const uses_standard_webhook_signature = false;
   const events = selectKnown(client, selectKnown(store.getEndpointProfile(row), row.events));
-  return { ...row, secret: tryUnseal(config.secrets, row.secret) ?? "", events, uses_standard_webhook_signature };
+  return {
+    ...row,
+    secret: tryUnseal(config.secrets, "webhook-secret", row.id, row.secret) ?? "",
+    events,
+    uses_standard_webhook_signature,
+  };
 }
 
 /** A version asked for by name counts more than the headers the endpoint is made with. */
@@ -80,8 +85,9 @@ type Update = z.output<typeof WebhookEndpointUpdate>;
 /** Add an endpoint whose address was checked. */
 export async function insertEndpoint(tx: Tx, ctx: Ctx, body: Create): Promise<WebhookEndpoint> {
   const { url, events, format, enabled } = body;
+  const id = createId(ctx.clock.now());
   const row = {
-    id: createId(ctx.clock.now()),
+    id,
     organization_id: requireOrganization(ctx),
     created_at: ctx.clock.now(),
     url,
@@ -89,7 +95,7 @@ export async function insertEndpoint(tx: Tx, ctx: Ctx, body: Create): Promise<We
     format,
     events,
     enabled,
-    secret: seal(ctx.config.secret, body.secret ?? createToken(secret_prefix)),
+    secret: seal(ctx.config.secret, "webhook-secret", id, body.secret ?? createToken(secret_prefix)),
     since_seq: await store.findLatestSeq(tx),
     ...pinned(ctx.client, body.api_version),
   };
@@ -105,7 +111,7 @@ export const patchEndpoint = (ctx: Ctx, id: string, body: Update): Promise<Webho
     const patch: Partial<typeof webhookEndpoints.$inferInsert> = Object.fromEntries(
       Object.entries(given).filter(([, value]) => value !== undefined),
     );
-    if (body.secret !== undefined) patch.secret = seal(ctx.config.secret, body.secret);
+    if (body.secret !== undefined) patch.secret = seal(ctx.config.secret, "webhook-secret", row.id, body.secret);
     // What happened while it was off is not made up for.
     if (body.enabled === true && !row.enabled) patch.since_seq = await store.findLatestSeq(tx);
     return { ...patch, ...(api_version ? pinned(ctx.client, api_version) : {}) };
@@ -146,7 +152,9 @@ export const webhookService: Service<typeof webhooks, Ctx> = {
   },
 
   resetSecret: (ctx, { params }) =>
-    changeEndpoint(ctx, params.id, async () => ({ secret: seal(ctx.config.secret, createToken(secret_prefix)) })),
+    changeEndpoint(ctx, params.id, async (_, { id }) => ({
+      secret: seal(ctx.config.secret, "webhook-secret", id, createToken(secret_prefix)),
+    })),
 
   async listDeliveries(ctx, { query }) {
     // A client with closed value lists cannot read a page that holds a type it does not know.
@@ -177,7 +185,9 @@ function deliveryOf(
   { config }: Ctx,
   { delivery, event, api_version }: Awaited<ReturnType<typeof store.listDeliveries>>["items"][number],
 ): WebhookDelivery {
-  const open = (text: string | null) => text && openTokens(config.secrets, text);
-  const webhook_event = { ...event, payload: open(event.payload), type: event.type as EventType, api_version };
-  return { ...delivery, response: open(delivery.response), webhook_event };
+  const { organization_id } = delivery;
+  const payload = event.payload && openTokens(config.secrets, "event-tokens", organization_id, event.payload);
+  const response = delivery.response && openTokens(config.secrets, "webhook-response", delivery.id, delivery.response);
+  const webhook_event = { ...event, payload, type: event.type as EventType, api_version };
+  return { ...delivery, response, webhook_event };
 }

@@ -281,7 +281,7 @@ describe("an address that shows them", () => {
       made.token.slice(0, -2),
       "floe_mtr_",
       `floe_mtr_${"0".repeat(64)}`,
-      `floe_mtr_${Buffer.from(seal(floe.deps.config.secret, `["card","${ada.organization_id}",null,null,${9e15}]`), "base64url").toString("hex")}`,
+      `floe_mtr_${Buffer.from(seal(floe.deps.config.secret, "card-link", "", `["${ada.organization_id}",null,null,${9e15}]`), "base64url").toString("hex")}`,
     ])
       expect((await ask(token, day)).status, token).toBe(401);
   });

@@ -1,18 +1,34 @@
 /** What a reader of the database, or of a copy of it, finds of the secrets that went through it. */
-import { eq, sql } from "drizzle-orm";
+import { createCipheriv, hkdfSync, randomBytes } from "node:crypto";
+import { and, eq, sql } from "drizzle-orm";
 import fc from "fast-check";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { checkouts } from "../../server/checkouts/tables.ts";
 import { createToken, drawText } from "../../server/lib/ids.ts";
+import { listMails } from "../../server/lib/mail.ts";
 import { openTokens, sealTokens } from "../../server/lib/secrets.ts";
+import { events, idempotencyKeys, mails, upgrades } from "../../server/lib/tables.ts";
+import { licenseKeys } from "../../server/license-keys/tables.ts";
+import { resealStored } from "../../server/reseal.ts";
 import { resealEndpoints } from "../../server/webhooks/jobs.ts";
-import { webhookEndpoints } from "../../server/webhooks/tables.ts";
+import { webhookEndpoints, webhookEvents } from "../../server/webhooks/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { linkTo } from "../support/mails.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
+import { rowOf } from "../support/rows.ts";
 import { openStream } from "../support/sse.ts";
 
 const secret = "a secret of this server, long enough";
+
+/** A seal as servers made it before seals had a purpose. */
+function sealLegacy(server_secret: string, text: string): string {
+  const key = Buffer.from(hkdfSync("sha256", server_secret, "", "floe seal v1", 32));
+  const nonce = randomBytes(12);
+  const cipher = createCipheriv("aes-256-gcm", key, nonce);
+  const sealed = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
+  return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString("base64url");
+}
 const older = "an older secret of this server, as long";
 
 describe("a text with tokens", () => {
@@ -29,9 +45,9 @@ describe("a text with tokens", () => {
         const all = tokens();
         // Side by side with letters a token is none: it would be longer.
         const text = JSON.stringify(parts.map((part) => (typeof part === "number" ? all[part] : `${part} `)));
-        const kept = sealTokens(secret, text);
+        const kept = sealTokens(secret, "event-tokens", "org", text);
         for (const token of all) expect(kept).not.toContain(token);
-        expect(openTokens([older, secret], kept)).toBe(text);
+        expect(openTokens([older, secret], "event-tokens", "org", kept)).toBe(text);
         expect(JSON.parse(kept)).toHaveLength(parts.length);
       }),
     );
@@ -41,11 +57,18 @@ describe("a text with tokens", () => {
     const link = createToken("polar_cl_");
     const forged = `{sealed:${"A".repeat(64)}} {sealed:} {sealed:x}`;
     const text = `{"url":"https://a.example/buy/${link}","note":"my_secret_sauce ${forged}","id":"0199"}`;
-    expect(sealTokens(secret, text)).toBe(text);
-    expect(openTokens([secret], text)).toBe(text);
-    expect(openTokens([older], sealTokens(secret, "polar_c_x"))).toBe("polar_c_x");
-    const kept = sealTokens(secret, createToken("polar_c_"));
-    expect(openTokens([older], kept), "sealed with a secret that is gone").toBe(kept);
+    const stored = sealTokens(secret, "event-tokens", "org", text);
+    expect(stored).toBe(text.replaceAll("{sealed:", "{sealed::"));
+    expect(openTokens([secret], "event-tokens", "org", stored)).toBe(text);
+    const kept = sealTokens(secret, "event-tokens", "org", createToken("polar_c_"));
+    for (const [why, opened] of Object.entries({
+      "sealed with a secret that is gone": openTokens([older], "event-tokens", "org", kept),
+      "sealed for another purpose": openTokens([secret], "webhook-response", "org", kept),
+      "sealed for another row": openTokens([secret], "event-tokens", "other", kept),
+    }))
+      expect(opened, why).toBe(kept);
+    const written = sealTokens(secret, "event-tokens", "org", kept);
+    expect(openTokens([secret], "event-tokens", "org", written), "a sealed token that a user writes").toBe(kept);
   });
 
   test("costs time in proportion to its length, whatever is in it", () => {
@@ -53,7 +76,7 @@ describe("a text with tokens", () => {
     for (const piece of ["a", "_secret_", "polar_", "polar_c_a", "{sealed:", "{sealed:a", "a_secret_a "]) {
       const text = piece.repeat(long / piece.length);
       const before = process.cpuUsage();
-      openTokens([secret], sealTokens(secret, text));
+      openTokens([secret], "event-tokens", "org", sealTokens(secret, "event-tokens", "org", text));
       expect(process.cpuUsage(before).user / 1000, piece).toBeLessThan(1000);
     }
   });
@@ -188,6 +211,149 @@ describe("a sale, a mail and their webhooks", () => {
     const bodies = messages.map(({ data }) => (data as { body: string }).body);
     expect(bodies.filter((body) => body.includes(checkout.client_secret)).length).toBeGreaterThan(2);
     expect(bodies.join()).not.toContain("{sealed:");
+  });
+});
+
+describe("sealed texts that a seller writes into fields of their own, or that an earlier version sealed", () => {
+  let floe: Floe;
+  let victim: Seller;
+  let thief: Seller;
+  let receiver: Receiver;
+  let endpoint: { id: string; secret: string };
+  let checkout: { id: string; client_secret: string };
+  beforeAll(async () => {
+    floe = await start();
+    [victim, thief, receiver] = [await floe.seller("ada"), await floe.seller("mallory"), await startReceiver()];
+    receiver.echo();
+    const body = { url: receiver.url, format: "raw" as const, events: ["product.created" as const] };
+    endpoint = await victim.client.webhooks.createEndpoint({ body });
+    await thief.client.webhooks.createEndpoint({ body });
+    const { id } = await victim.client.products.create({ body: { name: "Map", prices: [{ amount_type: "free" }] } });
+    const made = await floe.request("POST", "/v1/checkouts/", {
+      ...{ body: { products: [id] }, token: victim.key },
+      headers: { "idempotency-key": "checkout" },
+    });
+    checkout = made.json as typeof checkout;
+    await floe.request("POST", "/api/auth/request-password-reset", { body: { email: victim.email } });
+    await rowOf.licenseKeys?.(floe, victim);
+    await floe.runJobs();
+  });
+  afterAll(async () => {
+    await receiver?.close();
+    await floe?.close();
+  });
+
+  /** Each table with single seals, and where the seal is. */
+  const places: [table: string, column: string][] = [
+    ["mails", "letter"],
+    ["webhook_endpoints", "secret"],
+    ["license_keys", "key_sealed"],
+    ["checkouts", "client_secret"],
+    ["idempotency_keys", "body"],
+  ];
+  const read = async (table: string, column: string) =>
+    floe.deps.db
+      .select({ value: sql<string>`${sql.identifier(column)}::text` })
+      .from(sql`${sql.identifier(table)}`)
+      .where(sql`${sql.identifier(column)}::text <> ''`)
+      .then((rows) => rows.map(({ value }) => value));
+  const deliveriesOf = async (who: Seller) => {
+    await floe.runJobs();
+    const { items } = await who.client.webhooks.listDeliveries({ query: { limit: 100 } });
+    return items.map(({ webhook_event, response }) => `${webhook_event.payload} ${response}`).join("\n");
+  };
+
+  test("are shown as they were written, from every column, in deliveries, bodies and answers of receivers", async () => {
+    const seals = (await Promise.all(places.map(([table, column]) => read(table, column)))).flat();
+    for (const [text] of (await read("events", "data")).join().matchAll(/(?<=\{sealed:)[\w-]{40,}/g)) seals.push(text);
+    expect(seals.length).toBeGreaterThan(places.length);
+    const description = seals.map((text) => `{sealed:${text}}`).join(" ");
+    await thief.client.products.create({ body: { name: "Opened", description, prices: [{ amount_type: "free" }] } });
+    const shown = await deliveriesOf(thief);
+    expect(shown).toContain(description);
+    expect(shown.split(description.slice(0, 1000)), "said back by the receiver, too").toHaveLength(3);
+    expect(receiver.received.at(-1)?.body).toContain(description);
+    expect(shown).not.toContain("polar_whs_");
+  });
+
+  test("are sealed for their purpose by the next start, and open for nobody else", async () => {
+    const { db, config } = floe.deps;
+    const before = {
+      endpoint: await victim.client.webhooks.getEndpoint({ params: { id: endpoint.id } }),
+      keys: await victim.client.licenseKeys.list({ query: {} }),
+      deliveries: await deliveriesOf(victim),
+    };
+    expect(before.endpoint.secret).toBe(endpoint.secret);
+    const [key] = before.keys.items;
+    const legacy = (text: string) => sealLegacy(config.secret, text);
+    await db
+      .update(webhookEndpoints)
+      .set({ secret: legacy(endpoint.secret) })
+      .where(eq(webhookEndpoints.id, endpoint.id));
+    await db
+      .update(licenseKeys)
+      .set({ key_sealed: legacy(key?.key ?? "") })
+      .where(eq(licenseKeys.id, key?.id ?? ""));
+    await db
+      .update(checkouts)
+      .set({ client_secret: legacy(checkout.client_secret) })
+      .where(eq(checkouts.id, checkout.id));
+    const [mail] = await db.select().from(mails).where(eq(mails.to, victim.email));
+    const letter = legacy(JSON.stringify({ subject: "Reset", paragraphs: ["Words of a reset mail"] }));
+    await db
+      .update(mails)
+      .set({ letter })
+      .where(eq(mails.id, mail?.id ?? ""));
+    await db.update(idempotencyKeys).set({ body: legacy(JSON.stringify(checkout)) });
+    const ofCheckout = and(eq(events.organization_id, victim.organization_id), eq(events.type, "checkout.created"));
+    await db
+      .update(events)
+      .set({ data: { client_secret: `{sealed:${legacy(checkout.client_secret)}}`, note: "{sealed:no" } })
+      .where(ofCheckout);
+    // What was written into a field by a reader of the database before this version.
+    const stolen = [letter, legacy(endpoint.secret), legacy(checkout.client_secret)].map((text) => `{sealed:${text}}`);
+    const ofThief = and(eq(events.organization_id, thief.organization_id), eq(events.type, "product.created"));
+    await db
+      .update(events)
+      .set({ data: { description: stolen.join() } })
+      .where(ofThief);
+    await db
+      .update(webhookEvents)
+      .set({ payload: stolen.join() })
+      .where(eq(webhookEvents.organization_id, thief.organization_id));
+
+    const ask = (method: string, path: string, body?: object) =>
+      floe.request(method, `/v1/sandbox/snapshots${path}`, { token: victim.key, ...(body && { body }) });
+    expect((await ask("POST", "", { name: "old" })).status).toBe(201);
+
+    const upgrade = async () => {
+      await db.delete(upgrades);
+      await resealStored(floe.deps);
+      return JSON.stringify(await Promise.all([...places, ["events", "data"]].map(([table = "", column = ""]) => read(table, column))));
+    };
+    const first = await upgrade();
+    expect(await upgrade(), "a second time changes nothing").toBe(first);
+    expect(await victim.client.webhooks.getEndpoint({ params: { id: endpoint.id } })).toEqual(before.endpoint);
+    expect((await victim.client.licenseKeys.list({ query: {} })).items[0]?.key).toBe(key?.key);
+    expect((await victim.client.checkouts.get({ params: { id: checkout.id } })).client_secret).toBe(
+      checkout.client_secret,
+    );
+    expect(JSON.stringify(await listMails(floe.deps))).toContain("Words of a reset mail");
+    const again = await floe.request("POST", "/v1/checkouts/", {
+      ...{ body: { products: [(checkout as unknown as { product_id: string }).product_id] }, token: victim.key },
+      headers: { "idempotency-key": "checkout" },
+    });
+    expect(again.json).toMatchObject({ client_secret: checkout.client_secret });
+    const [told] = await db.select().from(events).where(ofCheckout);
+    expect(openTokens([config.secret], "event-tokens", victim.organization_id, JSON.stringify(told?.data))).toBe(
+      JSON.stringify({ note: "{sealed:no", client_secret: checkout.client_secret }),
+    );
+    expect(await deliveriesOf(thief)).toContain(stolen.join());
+    expect((await ask("POST", "/old/restore")).status).toBe(200);
+    expect(await victim.client.webhooks.getEndpoint({ params: { id: endpoint.id } })).toEqual(before.endpoint);
+    expect((await victim.client.checkouts.get({ params: { id: checkout.id } })).client_secret).toBe(
+      checkout.client_secret,
+    );
   });
 });
 

@@ -4,7 +4,7 @@ import { account, apikey, user } from "../../server/accounts/tables.ts";
 import { completeConfig, readSettings } from "../../server/config.ts";
 import { parseCookies } from "../../server/lib/cookies.ts";
 import { listMails } from "../../server/lib/mail.ts";
-import { hashToken, openSignedText, resign, seal, unseal } from "../../server/lib/secrets.ts";
+import { hashToken, openSignedText, resign, seal, tryUnseal, unseal } from "../../server/lib/secrets.ts";
 import { newAddress } from "../support/accounts.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { client, startOpenId } from "../support/oauth-stand-in.ts";
@@ -48,8 +48,11 @@ describe("a secret", () => {
   });
 
   test("opens and knows what it or one before it sealed or signed, and nothing else", () => {
-    expect(unseal([current, oldest, old], seal(old, "text"))).toBe("text");
-    expect(() => unseal([current, oldest], seal(old, "text"))).toThrow();
+    const sealed = seal(old, "license-key", "row", "text");
+    expect(unseal([current, oldest, old], "license-key", "row", sealed)).toBe("text");
+    expect(() => unseal([current, oldest], "license-key", "row", sealed)).toThrow();
+    expect(tryUnseal([old], "webhook-secret", "row", sealed), "for another purpose").toBeNull();
+    expect(tryUnseal([old], "license-key", "another row", sealed), "for another row").toBeNull();
     const signed = resign([old, oldest], `text.${signature(oldest, "text")}`);
     expect(openSignedText([current, old], signed)).toBe("text");
     expect(openSignedText([current], signed)).toBeUndefined();

@@ -180,7 +180,7 @@ describe("the link is for whom it was sent to, for a while", () => {
       tokenOf(linkDocument(config, { organization_id, order_id: id, kind: "invoice" }, now)),
       tokenOf(linkCard(config, { ...own, organization_id: other.seller.organization_id }, now).url),
       tokenOf(linkCard(config, { ...own, customer_id: newId() }, now).url),
-      seal(config.secret, "[]"),
+      seal(config.secret, "document-link", "", JSON.stringify([organization_id, id, customer.id, 9e15, null])),
     ];
     for (const one of wrong) {
       expect([one, (await get(one)).status]).toEqual([one, 404]);
