@@ -7,6 +7,7 @@ import { customFieldDeleted } from "./custom-fields/service.ts";
 import { accountChanged, forgetAccounts, forgetAccountsOfMember } from "./customer-accounts/service.ts";
 import {
   cardChosen,
+  customerAddressChanged,
   customerAnonymized,
   customerDeleted,
   customerNamed,
@@ -37,6 +38,7 @@ import { disputeTold, refundTold } from "./payments/notices.ts";
 import { paymentFailed, paymentSurplus, paymentWaiting } from "./payments/settlement.ts";
 import { cardLeft } from "./payments/setups.ts";
 import { forgetMethods } from "./payments/store.ts";
+import { dropCodesOf } from "./portal/store.ts";
 import { noteErasure } from "./privacy/service.ts";
 import { productArchived, productGivesOtherwise } from "./products/service.ts";
 import { detachBenefit, detachField } from "./products/store.ts";
@@ -76,6 +78,7 @@ export const reactions: Reactions = new Map([
     takeFromCustomer,
     forgetAccounts,
   ),
+  answer(customerAddressChanged, (tx, _, customer) => dropCodesOf(tx, customer)),
   answer(customerAnonymized, noteErasure),
   answer(accountChanged, followAccount),
   answer(customerTeamed, ownTeam),

@@ -41,6 +41,8 @@ export type Operation = {
   ofProducts?: true;
   /** True where the handler calls the outside world, so it cannot run inside one transaction with its idempotency record. */
   external?: true;
+  /** True where the answer opens a session: it is given once, and never kept for an `Idempotency-Key`. */
+  answersOnce?: true;
   /** What it is called in the audit log, where that does not follow from its name. */
   audit?: `${string}.${string}`;
   /**

@@ -39,6 +39,8 @@ import * as store from "./store.ts";
 export const customerDeleted = defineSignal<CustomerRow>("customer.deleted");
 /** A customer was made unreadable in their own row: how they were, and are. What is held of them elsewhere is to follow. */
 export const customerAnonymized = defineSignal<{ before: CustomerRow; after: CustomerRow }>("customer.anonymized");
+/** A customer has another address: what was sent to the one before opens nothing any more. */
+export const customerAddressChanged = defineSignal<CustomerRow>("customer.address_changed");
 /** A customer is a team from now on; `owner` is its first member where the seller has said who. */
 export const customerTeamed = defineSignal<{ team: CustomerRow; owner: z.output<typeof MemberOwnerCreate> | null }>(
   "customer.teamed",
@@ -173,6 +175,7 @@ export const changeCustomer = (ctx: Ctx, key: store.CustomerKey, body: Changes):
     const same = Object.keys(patch).length === 0;
     const changed = same ? row : await store.updateCustomer(tx, row, { ...patch, modified_at: ctx.clock.now() });
     await emitCustomer(tx, ctx, "customer.updated", changed, row);
+    if (patch.email !== undefined) await sendSignal(tx, ctx, customerAddressChanged, changed);
     if (patch.external_id) await tellNamed(tx, ctx, changed);
     if (patch.default_payment_method_id) await tellChosen(tx, ctx, changed);
     if (patch.type === "team" && row.type !== "team")

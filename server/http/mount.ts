@@ -194,7 +194,7 @@ async function answerAs(
     return made.status === 0 ? sent([String(made.json)]) : send(reply, made.status, made.json);
   }
   const key = request.headers["idempotency-key"];
-  if (op.method !== "POST" || typeof key !== "string") {
+  if (op.method !== "POST" || op.answersOnce || typeof key !== "string") {
     const made = await work(ctx);
     return send(reply, made.status, made.body);
   }

@@ -48,7 +48,7 @@ const showMe = async (ctx: Ctx) => serializePortalCustomer(await findAsker(ctx),
 /** What customers ask of themselves, and how they sign in. */
 export const customerPortalService: Service<typeof customerPortal, Ctx> = {
   requestCode: (ctx, { body }) => requestCode(ctx, body),
-  authenticate: (ctx, { body }) => authenticate(ctx, body.code),
+  authenticate: (ctx, { body }) => authenticate(ctx, body),
   openLink: (ctx, { body }) => openLink(ctx, body.token),
   async introspect(ctx) {
     const { organization_id, session_id } = getAsker(ctx);

@@ -2,9 +2,9 @@ import { randomBytes } from "node:crypto";
 import { ApiError, invalid, notPermitted } from "../../shared/errors.ts";
 import { parsePortalLink } from "../customer-sessions/portal-link.ts";
 import { openSession } from "../customer-sessions/service.ts";
-import { type CustomerRow, checkUnique } from "../customers/rules.ts";
+import { checkUnique } from "../customers/rules.ts";
 import { changeCustomer, verifyEmail } from "../customers/service.ts";
-import { findCustomer, findCustomerByEmail, findOthers, lockCustomer } from "../customers/store.ts";
+import { findCustomerByEmail, findOthers, lockCustomer } from "../customers/store.ts";
 import { getSpeech } from "../letters/rules.ts";
 import { getServerClock } from "../lib/clock.ts";
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
@@ -16,7 +16,8 @@ import { joinTransaction, transact } from "../lib/unit-of-work.ts";
 import { findMember, findMembersByEmail } from "../members/store.ts";
 import { serializeOrganization } from "../organizations/rules.ts";
 import { findClockOf, findOrganization } from "../organizations/store.ts";
-import { createEndedError, findAsker, findSellerOf } from "./access.ts";
+import { createEndedError, findAsker, findSellerOf, getAsker } from "./access.ts";
+import { countGuess, countRequest } from "./code-limits.ts";
 import { code_length, drawCode, readCode } from "./rules.ts";
 import * as store from "./store.ts";
 import { getPortalWords } from "./words.ts";
@@ -25,18 +26,25 @@ import { getPortalWords } from "./words.ts";
 export const code_mails = "portal.mail_codes";
 
 const minute_ms = 60 * 1000;
-const code_minutes = 30;
+const code_minutes = 10;
 const link_hours = 24;
 /** So many codes of one customer are good at a time: nobody's letter box is filled by others who ask. */
 const codes_max = 5;
 
+type CodeRequest = { email: string; organization_id: string; request_id?: string | undefined };
+type CodeGuess = { [field in keyof CodeRequest]?: string | undefined } & { code: string };
+
+const hashRequest = (secret: string, request_id: string): string => hashToken(secret, `portal request ${request_id}`);
+
 /** Note that somebody asks for a code. The answer is the same whoever they are (CUP-08). */
-export async function requestCode(ctx: Ctx, body: { email: string; organization_id: string }): Promise<void> {
+export async function requestCode(ctx: Ctx, { request_id, ...body }: CodeRequest): Promise<void> {
+  countRequest(ctx, body);
+  const request_hash = request_id === undefined ? null : hashRequest(ctx.config.secret, request_id);
   const seller = await findClockOf(ctx, body.organization_id);
   const now = getServerClock(ctx.clock).now();
   const expires_at = new Date(now.getTime() + code_minutes * minute_ms);
   await transact(seller, async (tx) => {
-    await store.askForCode(tx, { id: createId(now), ...body, now: seller.clock.now(), expires_at });
+    await store.askForCode(tx, { id: createId(now), ...body, request_hash, now: seller.clock.now(), expires_at });
     ctx.jobs.wake(tx, code_mails);
   });
 }
@@ -52,10 +60,12 @@ function newCode(): string {
 async function findDoors(tx: Tx, organization_id: string, email: string) {
   const customer = await findCustomerByEmail(tx, organization_id, email);
   const people = await findMembersByEmail(tx, organization_id, email, codes_max);
-  return [
+  const doors = [
     ...(customer ? [{ customer, member: null }] : []),
     ...people.flatMap(({ member, team }) => (team.id === customer?.id ? [] : [{ customer: team, member }])),
   ];
+  // In one order, as each customer is locked.
+  return doors.toSorted((a, b) => a.customer.id.localeCompare(b.customer.id));
 }
 
 /** Mail a code for each that the address opens to who asked for one; of anybody else nothing is left. */
@@ -65,15 +75,17 @@ export async function sendCode(deps: Deps, key: RowKey): Promise<void> {
     if (!asked) return;
     const now = getServerClock(deps.clock).now();
     const seller = await findOrganization(tx, key.organization_id);
+    // Requests of one customer are answered one after the other, so that no more codes are good than may be.
     const isOver = !seller || asked.expires_at <= now;
     let isFilled = false;
     for (const { customer, member } of isOver ? [] : await findDoors(tx, key.organization_id, asked.email)) {
       const member_id = member?.id ?? null;
       // Not as it was typed by whoever asked.
       const to = member?.email ?? customer.email;
-      if (!to || (await store.countCodes(tx, customer, "sign_in", now, member_id)) >= codes_max) continue;
+      if (!to || !(await lockCustomer(tx, key.organization_id, customer))) continue;
+      if ((await store.countCodes(tx, customer, "sign_in", now, member_id)) >= codes_max) continue;
       const code = newCode();
-      const filled = { customer_id: customer.id, member_id, code_hash: hashToken(deps.config.secret, code) };
+      const filled = { customer_id: customer.id, member_id, email: to, code_hash: hashToken(deps.config.secret, code) };
       if (!isFilled) await store.fillCode(tx, key, filled);
       else await store.insertCode(tx, { ...asked, ...filled, id: createId(now), due_at: null });
       isFilled = true;
@@ -86,7 +98,7 @@ export async function sendCode(deps: Deps, key: RowKey): Promise<void> {
         organization_id: key.organization_id,
         customer_id: customer.id,
         valid_hours: code_minutes / 60,
-        subject: words.code_subject(code, seller?.name ?? ""),
+        subject: words.code_subject(seller?.name ?? ""),
         paragraphs: [words.code(code), ...of_team, words.code_minutes(code_minutes)],
         note: words.code_unasked,
       });
@@ -105,22 +117,34 @@ async function take(tx: Tx, { config, clock }: Ctx, purpose: store.CodeRow["purp
 }
 
 /** Open a session by a code that was mailed (CUP-10, CUP-11). */
-export async function authenticate(ctx: Ctx, typed: string): Promise<{ token: string }> {
+export async function authenticate(ctx: Ctx, guess: CodeGuess): Promise<{ token: string }> {
+  const { secrets } = ctx.config;
+  const { request_id, email = null, organization_id = null } = guess;
+  const target = {
+    request_hashes: request_id === undefined ? null : secrets.map((secret) => hashRequest(secret, request_id)),
+    email,
+    organization_id,
+  };
+  const takeBack = countGuess(ctx, guess);
+  const hashes = hashWithEach(secrets, readCode(guess.code));
   const opened = await transact(ctx, async (tx) => {
-    const taken = await take(tx, ctx, "sign_in", readCode(typed));
+    const taken = await store.takeGuessedCode(tx, target, hashes, getServerClock(ctx.clock).now());
     if (!taken?.customer_id) return undefined;
     const customer = await lockCustomer(tx, taken.organization_id, { id: taken.customer_id });
     if (!customer || customer.deleted_at !== null) return undefined;
     if (taken.member_id !== null) {
       const member = await findMember(tx, customer, { id: taken.member_id });
-      return member && openSession(ctx, tx, customer, { member_id: member.id });
+      if (!member || !isSameAddress(member.email, taken.email)) return undefined;
+      return openSession(ctx, tx, customer, { member_id: member.id });
     }
-    const seller = await findClockOf(joinTransaction(ctx, tx), taken.organization_id);
     // It was sent to the address that they had then.
-    if (isAddressOf(customer, taken.email)) await verifyEmail(tx, seller, customer);
+    if (!isSameAddress(customer.email, taken.email)) return undefined;
+    const seller = await findClockOf(joinTransaction(ctx, tx), taken.organization_id);
+    await verifyEmail(tx, seller, customer);
     return openSession(ctx, tx, customer);
   });
   if (!opened) throw wrongCode();
+  takeBack();
   return { token: opened.token };
 }
 
@@ -134,7 +158,7 @@ export async function openLink(ctx: Ctx, linkToken: string): Promise<{ token: st
     link &&
     (await transact(ctx, async (tx) => {
       const customer = await lockCustomer(tx, link.organization_id, { id: link.customer_id });
-      if (!customer || customer.deleted_at !== null || !isAddressOf(customer, link.email)) return undefined;
+      if (!customer || customer.deleted_at !== null || !isSameAddress(customer.email, link.email)) return undefined;
       return openSession(ctx, tx, customer);
     }));
   if (!opened)
@@ -145,11 +169,13 @@ export async function openLink(ctx: Ctx, linkToken: string): Promise<{ token: st
   return { token: opened.token };
 }
 
-const isAddressOf = ({ email }: CustomerRow, other: string): boolean => email?.toLowerCase() === other.toLowerCase();
+const isSameAddress = (email: string | null, other: string): boolean => email?.toLowerCase() === other.toLowerCase();
 
 /** Have a link sent to a new address, where the seller lets customers change theirs (CUP-15). */
 export async function requestEmailUpdate(ctx: Ctx, email: string): Promise<void> {
   const seller = await findSellerOf(ctx);
+  const { member } = getAsker(ctx);
+  if (member && member.role !== "owner") throw notPermitted("Only the owner changes the address of a team.");
   if (!serializeOrganization(seller).customer_portal_settings.customer.allow_email_change)
     throw notPermitted("This seller changes addresses only on request.");
   const token = createToken("polar_cev_");
@@ -159,7 +185,7 @@ export async function requestEmailUpdate(ctx: Ctx, email: string): Promise<void>
     const faults = checkUnique({ email }, others);
     if (faults.length > 0) throw invalid(...faults);
     const now = getServerClock(ctx.clock).now();
-    if ((await store.countCodes(tx, customer, "email", now)) >= codes_max)
+    if ((await store.countCodes(tx, customer, "email", now, member?.id ?? null)) >= codes_max)
       throw new ApiError("TooManyRequests", "Links were sent already. Look for them in your mail.");
     await store.insertCode(tx, {
       id: createId(now),
@@ -168,6 +194,7 @@ export async function requestEmailUpdate(ctx: Ctx, email: string): Promise<void>
       purpose: "email",
       email,
       customer_id: customer.id,
+      member_id: member?.id ?? null,
       code_hash: hashToken(ctx.config.secret, token),
       expires_at: new Date(now.getTime() + link_hours * 60 * minute_ms),
     });
@@ -201,14 +228,19 @@ export async function checkEmailUpdate({ db, config, clock }: Ctx, token: string
 export async function verifyEmailUpdate(ctx: Ctx, token: string): Promise<{ token: string }> {
   const opened = await transact(ctx, async (tx) => {
     const taken = await take(tx, ctx, "email", token);
-    const { organization_id, customer_id: id, email } = taken ?? {};
-    if (!organization_id || !id || !email || !(await findCustomer(tx, organization_id, { id }))) return undefined;
+    const { organization_id, customer_id: id, email, member_id = null } = taken ?? {};
+    if (!organization_id || !id || !email) return undefined;
+    const customer = await lockCustomer(tx, organization_id, { id });
+    if (!customer || customer.deleted_at !== null) return undefined;
+    // Who asked for the link may have left the team, or have handed it over.
+    const member = member_id === null ? undefined : await findMember(tx, customer, { id: member_id });
+    if (member_id !== null && member?.role !== "owner") return undefined;
     const inner = await findClockOf(joinTransaction(ctx, tx), organization_id);
     await changeCustomer({ ...inner, actor: { ...ctx.actor, organization_id } }, { id }, { email });
     const changed = await lockCustomer(tx, organization_id, { id });
     if (!changed) throw createEndedError();
     await verifyEmail(tx, inner, changed);
-    return openSession(ctx, tx, changed);
+    return openSession(ctx, tx, changed, { member_id });
   });
   if (!opened) throw wrongLink();
   return { token: opened.token };

@@ -20,7 +20,7 @@ import {
   orderBy,
   readPage,
 } from "../lib/page.ts";
-import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
+import { followKey, matchKey, matchKeys, type RowKey } from "../lib/rows.ts";
 import { orders } from "../orders/tables.ts";
 import type { OrganizationRow } from "../organizations/rules.ts";
 import { organization } from "../organizations/tables.ts";
@@ -38,11 +38,12 @@ export type CodeRow = typeof portalCodes.$inferSelect;
  */
 export async function askForCode(
   db: Database,
-  { id, organization_id, email, now, expires_at }: RowKey & { email: string; now: Date; expires_at: Date },
+  asked: RowKey & { email: string; request_hash: string | null; now: Date; expires_at: Date },
 ): Promise<void> {
+  const { id, organization_id, email, request_hash, now, expires_at } = asked;
   await db.execute(sql`
-    insert into ${portalCodes} (id, organization_id, created_at, purpose, email, due_at, expires_at)
-    select ${id}::uuid, ${organization.id}, ${now.toISOString()}::timestamptz, 'sign_in', ${email},
+    insert into ${portalCodes} (id, organization_id, created_at, purpose, email, request_hash, due_at, expires_at)
+    select ${id}::uuid, ${organization.id}, ${now.toISOString()}::timestamptz, 'sign_in', ${email}, ${request_hash}::text,
       ${now.toISOString()}::timestamptz, ${expires_at.toISOString()}::timestamptz
     from ${organization} where ${organization.id} = ${organization_id} and ${organization.blocked_at} is null`);
 }
@@ -86,7 +87,7 @@ export async function insertCode(tx: Tx, values: typeof portalCodes.$inferInsert
   await tx.insert(portalCodes).values(values);
 }
 
-type Filled = Pick<CodeRow, "customer_id" | "member_id" | "code_hash">;
+type Filled = Pick<CodeRow, "customer_id" | "member_id" | "code_hash" | "email">;
 /** Keep the hash of the code that is being mailed. */
 export async function fillCode(tx: Tx, key: RowKey, patch: Filled): Promise<void> {
   await tx
@@ -126,6 +127,69 @@ export const takeCodes = (
     .delete(portalCodes)
     .where(good(purpose, hashes, now))
     .returning();
+
+/** So many wrong codes are tried, then all that they were tried for open nothing. */
+const tries_max = 5;
+
+/** Which codes a guess is made for: those of a request, those of an address, or any that was asked for without a request id. */
+export type GuessTarget = {
+  request_hashes: readonly string[] | null;
+  email: string | null;
+  organization_id: string | null;
+};
+
+/**
+ * Take the one code with one of these hashes among those that a guess is made for. A wrong guess counts for each of them, and they
+ * are locked, so that many guesses at once are counted one after the other. Two people may have the same code: then it is nobody's.
+ */
+export async function takeGuessedCode(
+  tx: Tx,
+  { request_hashes, email, organization_id }: GuessTarget,
+  hashes: readonly string[],
+  now: Date,
+): Promise<CodeRow | undefined> {
+  const isNamed = request_hashes !== null || email !== null;
+  const candidates = await tx
+    .select()
+    .from(portalCodes)
+    .where(
+      and(
+        eq(portalCodes.purpose, "sign_in"),
+        isNotNull(portalCodes.code_hash),
+        gt(portalCodes.expires_at, now),
+        request_hashes === null
+          ? isNull(portalCodes.request_hash)
+          : inArray(portalCodes.request_hash, [...request_hashes]),
+        email === null ? undefined : eq(sql`lower(${portalCodes.email})`, email.toLowerCase()),
+        organization_id === null ? undefined : eq(portalCodes.organization_id, organization_id),
+        isNamed ? undefined : inArray(portalCodes.code_hash, [...hashes]),
+      ),
+    )
+    .orderBy(portalCodes.id)
+    .for("update");
+  const found = candidates.filter(({ code_hash }) => code_hash !== null && hashes.includes(code_hash));
+  if (found.length > 0) await tx.delete(portalCodes).where(matchKeys(portalCodes, found));
+  else if (candidates.length > 0)
+    await tx
+      .update(portalCodes)
+      .set({ tries: sql`${portalCodes.tries} + 1` })
+      .where(matchKeys(portalCodes, candidates));
+  const [code] = found;
+  return found.length === 1 && code && code.tries < tries_max ? code : undefined;
+}
+
+/** Forget the codes and links of a customer whose address is another now: they were sent for the one before. */
+export async function dropCodesOf(tx: Tx, { organization_id, id }: RowKey): Promise<void> {
+  await tx
+    .delete(portalCodes)
+    .where(
+      and(
+        eq(portalCodes.organization_id, organization_id),
+        eq(portalCodes.customer_id, id),
+        or(isNull(portalCodes.member_id), eq(portalCodes.purpose, "email")),
+      ),
+    );
+}
 
 /** A seller by the name in addresses, as everybody may see it. */
 export async function findPublicSeller(db: Database, slug: string): Promise<OrganizationRow | undefined> {

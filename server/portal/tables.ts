@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { index, pgTable, text, uuid } from "drizzle-orm/pg-core";
+import { index, integer, pgTable, text, uuid } from "drizzle-orm/pg-core";
 import { customers } from "../customers/tables.ts";
 import { instant, ownedKey, references } from "../lib/columns.ts";
 import { members } from "../members/tables.ts";
@@ -22,6 +22,10 @@ export const portalCodes = pgTable(
     /** Whom of a team it is for. */
     member_id: uuid(),
     code_hash: text(),
+    /** A keyed hash of what the browser that asked keeps; null where it keeps nothing. */
+    request_hash: text(),
+    /** How many wrong codes were tried while this one was good. */
+    tries: integer().notNull().default(0),
     /** When the mail is to be written; null once it is. */
     due_at: instant(),
     /** By the server's clock. */
@@ -33,6 +37,8 @@ export const portalCodes = pgTable(
     references(table.member_id, members),
     index("portal_codes_due").on(table.organization_id, table.due_at).where(sql`${table.due_at} is not null`),
     index("portal_codes_by_hash").on(table.code_hash),
+    index("portal_codes_by_request").on(table.request_hash),
+    index("portal_codes_by_email").on(sql`lower(${table.email})`),
     index("portal_codes_by_customer").on(table.organization_id, table.customer_id),
     index("portal_codes_by_end").on(table.expires_at),
   ],

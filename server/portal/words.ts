@@ -2,7 +2,7 @@
 import type { Language } from "../invoices/words.ts";
 
 const english = {
-  code_subject: (code: string, seller: string) => `${code} is your code for ${seller}`,
+  code_subject: (seller: string) => `Your code for ${seller}`,
   code: (code: string) => `Your code to sign in is ${code}.`,
   code_minutes: (minutes: number) => `It is good for ${minutes} minutes, and once.`,
   code_team: (team: string) => `It opens what you have as a member of ${team}.`,
@@ -15,7 +15,7 @@ const english = {
 type PortalWords = typeof english;
 
 const german: PortalWords = {
-  code_subject: (code, seller) => `${code} ist Ihr Code für ${seller}`,
+  code_subject: (seller) => `Ihr Code für ${seller}`,
   code: (code) => `Ihr Code zum Anmelden ist ${code}.`,
   code_minutes: (minutes) => `Er gilt ${minutes} Minuten, und einmal.`,
   code_team: (team) => `Er öffnet, was Sie als Mitglied von ${team} haben.`,
@@ -27,7 +27,7 @@ const german: PortalWords = {
 };
 
 const french: PortalWords = {
-  code_subject: (code, seller) => `${code} est votre code pour ${seller}`,
+  code_subject: (seller) => `Votre code pour ${seller}`,
   code: (code) => `Votre code de connexion est ${code}.`,
   code_minutes: (minutes) => `Il est valable ${minutes} minutes, une seule fois.`,
   code_team: (team) => `Il ouvre ce que vous avez comme membre de ${team}.`,

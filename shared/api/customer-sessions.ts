@@ -43,5 +43,6 @@ export const customerSessions = {
     body: CustomerSessionCreate,
     response: CustomerSession,
     status: 201,
+    answersOnce: true,
   },
 } as const satisfies Resource;

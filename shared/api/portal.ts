@@ -76,6 +76,10 @@ export type CustomerPaymentMethodCreateResponse = z.output<typeof CustomerPaymen
 
 const set_default = z.boolean().default(false).describe("Whether it is charged from now on where no other is chosen.");
 const token = z.string().min(1).max(256);
+const request_id = z
+  .string()
+  .regex(/^[\w-]{22,128}$/, "A request id is 22 to 128 random letters, digits, dashes and underscores.")
+  .optional();
 
 /** What a customer session opens: its own customer's, and nobody else's (CUP-05). */
 export const customerPortal = {
@@ -89,6 +93,9 @@ export const customerPortal = {
     body: z.object({
       email: email.describe("The customer's e-mail address."),
       organization_id: z.uuid().describe("The seller whose customer it is."),
+      request_id: request_id.describe(
+        "A random text that the browser keeps. A code that was asked for with one opens nothing without it.",
+      ),
     }),
     status: 202,
   },
@@ -99,8 +106,14 @@ export const customerPortal = {
     summary: "Sign in with a code that was sent by mail",
     access: anyone,
     limit: "code",
-    body: z.object({ code: z.string().trim().min(1).max(64).describe("The code, of six letters and digits.") }),
+    body: z.object({
+      code: z.string().trim().min(1).max(64).describe("The code, of six letters and digits."),
+      request_id: request_id.describe("What the code was asked for with."),
+      email: email.optional().describe("The address that the code was sent to."),
+      organization_id: z.uuid().optional().describe("The seller whose customer it is."),
+    }),
     response: z.object({ token: z.string() }),
+    answersOnce: true,
     errors: ["CustomerSessionCodeInvalidOrExpired"],
   },
   openLink: {
@@ -111,6 +124,7 @@ export const customerPortal = {
     access: anyone,
     body: z.object({ token: z.string().min(1).max(2048).describe("What stands in the link after `link=`.") }),
     response: z.object({ token: z.string() }),
+    answersOnce: true,
     errors: ["CustomerSessionCodeInvalidOrExpired"],
   },
   introspect: {
@@ -176,6 +190,7 @@ export const customerPortal = {
     limit: "code",
     body: z.object({ token: token.describe("The token of the link.") }),
     response: z.object({ token: z.string() }),
+    answersOnce: true,
     errors: ["CustomerEmailUpdateInvalidOrExpired"],
   },
   getOrganization: {

@@ -164,6 +164,7 @@ export const seatClaims = {
     access: anyone,
     body: z.object({ invitation_token: z.string().min(1).max(256).describe("The token of the mail.") }),
     response: z.object({ seat: CustomerSeat, customer_session_token: z.string() }),
+    answersOnce: true,
     errors: ["InvalidInvitationToken"],
   },
 } as const satisfies Resource;

@@ -39,7 +39,7 @@ const authenticate = (code: string) => ask("POST", "/customer-session/authentica
 const mailsTo = async (to: string) => (await listMails(floe.deps)).filter((mail) => mail.to === to);
 const codesTo = async (to: string) => {
   await floe.runJobs();
-  return (await mailsTo(to)).map(({ subject }) => /^[A-Z0-9]{6}/.exec(subject)?.[0] ?? "");
+  return (await mailsTo(to)).map(({ text }) => /\bis ([A-Z0-9]{6})\./.exec(text)?.[1] ?? "");
 };
 const minute_ms = 60 * 1000;
 
@@ -76,11 +76,11 @@ describe("signing in by a code", () => {
     expect((await authenticate(code)).json.error).toBe("CustomerSessionCodeInvalidOrExpired");
   });
 
-  test("it is good for half an hour, and for nobody who is gone", async () => {
+  test("it is good for ten minutes, and for nobody who is gone", async () => {
     const late = await person();
     await request(String(late.email));
     const [code = ""] = await codesTo(String(late.email));
-    floe.clock.advance(30 * minute_ms + 1000);
+    floe.clock.advance(10 * minute_ms + 1000);
     expect((await authenticate(code)).status).toBe(401);
     const gone = await person();
     await request(String(gone.email));
@@ -104,6 +104,99 @@ describe("signing in by a code", () => {
     const busy = await person();
     for (let times = 0; times < 7; times += 1) await request(String(busy.email));
     expect(await codesTo(String(busy.email))).toHaveLength(5);
+  });
+
+  test("CUP-09: of eight that are asked for at once exactly five are good, and no subject has a code", async () => {
+    const { email } = await person();
+    const to = String(email);
+    await Promise.all(Array.from({ length: 8 }, () => request(to)));
+    const codes = await codesTo(to);
+    expect(codes).toHaveLength(5);
+    for (const { subject } of await mailsTo(to)) for (const code of codes) expect(subject).not.toContain(code);
+  });
+
+  const request_id = "A".repeat(22);
+  const asked = async (more: object = {}) => {
+    const { id, email } = await person();
+    const body = { email, organization_id: seller.organization_id, ...more };
+    expect((await ask("POST", "/customer-session/request", { body })).status).toBe(202);
+    const [code = ""] = await codesTo(String(email));
+    return { id, email: String(email), code };
+  };
+  const tries = (body: object, headers = {}) =>
+    floe.request("POST", "/v1/customer-portal/customer-session/authenticate", { body, headers });
+
+  test("CUP-10: it opens nothing with another address, another seller or in another browser than that which asked", async () => {
+    const other = await floe.seller();
+    const plain = await asked();
+    for (const more of [
+      { email: "other@example.com" },
+      { organization_id: other.organization_id },
+      { request_id: "B".repeat(22) },
+    ])
+      expect((await tries({ code: plain.code, ...more })).status).toBe(401);
+    const of_seller = { email: plain.email.toUpperCase(), organization_id: seller.organization_id };
+    expect((await tries({ code: plain.code, ...of_seller })).status).toBe(200);
+
+    const bound = await asked({ request_id });
+    for (const more of [{}, { email: bound.email }, { request_id: "B".repeat(22) }])
+      expect((await tries({ code: bound.code, ...more })).status).toBe(401);
+    expect((await tries({ code: bound.code, request_id })).status).toBe(200);
+  });
+
+  test("CUP-10: after five wrong codes the right one opens nothing, however many are tried at once, and other people's does", async () => {
+    const [victim, bound, other] = [await asked(), await asked({ request_id }), await asked()];
+    for (const named of [{ email: victim.email }, { request_id }])
+      await Promise.all(Array.from({ length: 5 }, () => tries({ code: "AAAAAA", ...named })));
+    expect((await tries({ code: victim.code })).status).toBe(401);
+    expect((await tries({ code: bound.code, request_id })).status).toBe(401);
+    for (let n = 0; n < 4; n += 1) await tries({ code: "AAAAAA", email: other.email });
+    expect((await tries({ code: other.code, email: other.email })).status).toBe(200);
+  });
+
+  test("CUP-10: its answer is given once, whatever Idempotency-Key is sent, and a wrong code counts with one, too", async () => {
+    const { code, email } = await asked();
+    const headers = { "idempotency-key": "portal" };
+    const first = await tries({ code }, headers);
+    const second = await tries({ code }, headers);
+    expect([first.status, second.status]).toEqual([200, 401]);
+    expect(second.text).not.toContain((first.json as { token: string }).token);
+    const again = await asked();
+    for (let n = 0; n < 5; n += 1)
+      await tries({ code: "AAAAAA", email: again.email }, { "idempotency-key": `try ${n}` });
+    expect((await tries({ code: again.code, email: again.email })).status).toBe(401);
+    expect(email).not.toBe(again.email);
+    const body = { customer_id: (await person()).id };
+    const sessions = await Promise.all(
+      [1, 2].map(() => floe.request("POST", "/v1/customer-sessions/", { body, headers, token: seller.key })),
+    );
+    const [one, two] = sessions.map(({ json }) => (json as { token: string }).token);
+    expect(one).not.toBe(two);
+  });
+
+  test("CUP-12: codes and tries are limited for each address and each seller, from wherever they come", async () => {
+    const { email } = await person();
+    const statuses = new Set<number>();
+    for (let n = 0; n < 21; n += 1) statuses.add((await request(String(email))).status);
+    expect([...statuses]).toEqual([202, 429]);
+    statuses.clear();
+    for (let n = 0; n < 21; n += 1)
+      statuses.add((await tries({ code: "AAAAAA", email: "guessed@example.com" })).status);
+    expect([...statuses]).toEqual([401, 429]);
+  });
+
+  test("it opens nothing once the customer has another address, nor does a link to a new one that was sent before", async () => {
+    const link = await mailedLink(floe, seller);
+    const [waiting] = await floe.deps.db.select().from(portalCodes).where(eq(portalCodes.purpose, "email"));
+    const { id, code } = await asked();
+    for (const changed of [id, waiting?.customer_id ?? ""])
+      await seller.client.customers.update({
+        params: { id: changed },
+        body: { email: `moved-${newId()}@example.com` },
+      });
+    expect((await tries({ code })).status).toBe(401);
+    const late = await ask("POST", "/customers/me/email-update/verify", { body: { token: link } });
+    expect(late.status).toBe(401);
   });
 
   test("the mail is written in the customer's language", async () => {

@@ -8,6 +8,9 @@ import { useSpeech } from "../speech.tsx";
 import { entrance, type Seller } from "./calls.ts";
 import { usePortalWords } from "./speech.tsx";
 
+const createRequestId = (): string =>
+  [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+
 /** Sign-in by a code that is sent by mail: first the address, then the code. */
 export function SignIn({
   seller: { organization },
@@ -24,6 +27,8 @@ export function SignIn({
   const { words: common } = useSpeech();
   const words = usePortalWords();
   const [email, setEmail] = useState(given);
+  // A code opens a session in the browser that asked for it alone.
+  const [request_id] = useState(createRequestId);
   const [sent, setSent] = useState(false);
   const [code, setCode] = useState("");
   const [fault, setFault] = useState<string>();
@@ -31,13 +36,13 @@ export function SignIn({
 
   const ask = async (): Promise<void> => {
     if (!/^[^\s@]+@[^\s@]+$/.test(email.trim())) return setFault(common.missing.email);
-    const answer = await entrance.requestCode(organization.id, email.trim());
+    const answer = await entrance.requestCode({ organization_id: organization.id, email: email.trim(), request_id });
     if (answer.ok) setSent(true);
     else setFault(sayFailure(answer.failure, common));
   };
   const enter = async (): Promise<void> => {
     if (code.trim() === "") return setFault(words.code_missing);
-    const answer = await entrance.authenticate(code.trim());
+    const answer = await entrance.authenticate({ code: code.trim(), request_id });
     if (answer.ok) signedIn(answer.value.token);
     else setFault(sayFailure(answer.failure, common));
   };

@@ -33,13 +33,14 @@ const root = "/v1/customer-portal";
 /** What needs nobody to be signed in. */
 export const entrance = {
   seller: (slug: string) => call<Seller>("GET", `${root}/organizations/${encodeURIComponent(slug)}`),
-  requestCode: (organization_id: string, email: string) =>
-    call<null>("POST", `${root}/customer-session/request`, { organization_id, email }),
+  requestCode: (body: { organization_id: string; email: string; request_id: string }) =>
+    call<null>("POST", `${root}/customer-session/request`, body),
   seat: (token: string) => call<SeatClaim>("GET", `/v1/customer-seats/claim/${encodeURIComponent(token)}`),
   claimSeat: (invitation_token: string) => call<SeatClaimed>("POST", "/v1/customer-seats/claim", { invitation_token }),
   takeEmail: (token: string) => call<{ token: string }>("POST", `${root}/customers/me/email-update/verify`, { token }),
   openLink: (token: string) => call<{ token: string }>("POST", `${root}/customer-session/link`, { token }),
-  authenticate: (code: string) => call<{ token: string }>("POST", `${root}/customer-session/authenticate`, { code }),
+  authenticate: (body: { code: string; request_id: string }) =>
+    call<{ token: string }>("POST", `${root}/customer-session/authenticate`, body),
 };
 
 const keyOf = (slug: string): string => `portal:${slug}`;
