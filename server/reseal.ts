@@ -153,7 +153,12 @@ async function findBatch(db: Database, place: Place, column: SealedColumn, after
     const named = JSON.parse(row.owner) as (string | null)[];
     const values = Object.fromEntries(owner.map((name, index) => [name, named[index] ?? null]));
     const name = column.name ? column.name(values) : (values.id ?? "");
-    return { key: JSON.parse(row.key) as string[], organization_id: String(row.organization_id), name, value: row.value };
+    return {
+      key: JSON.parse(row.key) as string[],
+      organization_id: String(row.organization_id),
+      name,
+      value: row.value,
+    };
   });
 }
 

@@ -60,7 +60,8 @@ const own_rooms: Record<string, RegExp> = {
   invoices: /^(document|electronic|fonts|links|page|pdf|printer|sums|words|worker)$/,
   grants: /^(accesses|engine|outside|runs)$/,
   letters: /^(life|order|seats|words)$/,
-  portal: /^(access|accounts|cards|code-limits|grants|holdings|members|orders|seats|sign-in|stream|subscriptions|wallets|words)$/,
+  portal:
+    /^(access|accounts|cards|code-limits|grants|holdings|members|orders|seats|sign-in|stream|subscriptions|wallets|words)$/,
   catalog: /^(current|changes|rehearsal)$/,
   metrics: /^periods$/,
   privacy: /^log$/,

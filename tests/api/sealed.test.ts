@@ -329,7 +329,9 @@ describe("sealed texts that a seller writes into fields of their own, or that an
     const upgrade = async () => {
       await db.delete(upgrades);
       await resealStored(floe.deps);
-      return JSON.stringify(await Promise.all([...places, ["events", "data"]].map(([table = "", column = ""]) => read(table, column))));
+      return JSON.stringify(
+        await Promise.all([...places, ["events", "data"]].map(([table = "", column = ""]) => read(table, column))),
+      );
     };
     const first = await upgrade();
     expect(await upgrade(), "a second time changes nothing").toBe(first);

@@ -283,7 +283,8 @@ test("who has no session signs in by a code of a mail, in their language; a wron
   await page.getByText(/invalid|expired/i).waitFor();
   await floe.runJobs();
   const code =
-    (await mailsTo(floe, email)).map(({ text }) => /\b(?:is|ist|est) ([A-Z0-9]{6})\./.exec(text)?.[1]).find(Boolean) ?? "";
+    (await mailsTo(floe, email)).map(({ text }) => /\b(?:is|ist|est) ([A-Z0-9]{6})\./.exec(text)?.[1]).find(Boolean) ??
+    "";
   await page.getByLabel("Code").fill(code.toLowerCase());
   await page.keyboard.press("Enter");
   await region("Abonnements").getByText("Field Guide to Ice").waitFor();
