@@ -164,6 +164,7 @@ const Settings = z.object({
   FLOE_DEVICE_CODE_LASTS: lasts(60_000, 24 * 3_600_000, "is a time from 1m to 24h, as 30m"),
   FLOE_DEVICE_INTERVAL: lasts(1000, 60_000, "is a time from 1s to 60s, as 5s"),
   FLOE_USER_FIELDS: z.preprocess(blank, userFields.prefault("{}")),
+  FLOE_SESSION_MAX_DAYS: z.preprocess(blank, z.coerce.number().int().min(1).max(365).default(30)),
   FLOE_ADMIN_USER_IDS: z.preprocess(blank, z.string().default("")),
   LOG_LEVEL: z.preprocess(blank, z.enum(["silent", "error", "warn", "info", "debug"]).default("warn")),
 });

@@ -25,6 +25,8 @@ export type AccountCall = {
   personal?: true;
   /** To a session that is limited to scopes it is open, or the session is not looked at; the others are closed to it. */
   limited?: "open" | "unseen";
+  /** It asks for a recent proof of who the person is (identity/step-up.ts). */
+  proves?: true;
   /** What the caller must be permitted in the organization. */
   needs?: readonly [resource: string, action: string];
   /** Published clients name the account by its provider, where a row's id is wanted now. */
@@ -59,7 +61,7 @@ export const accountCalls = {
   "/admin/unban-user": {},
   "/admin/update-user": {},
   "/callback/:id": { enters: true },
-  "/change-email": { limit: "mail", body: true, mails: "newEmail", personal: true, contested: true },
+  "/change-email": { limit: "mail", body: true, mails: "newEmail", personal: true, proves: true, contested: true },
   "/change-password": { limit: "account", confirms: true, sets: "newPassword", personal: true },
   "/delete-anonymous-user": { personal: true },
   "/delete-user": { limit: "account", body: true, confirms: true, personal: true },

@@ -3,6 +3,7 @@ import { createCompatGuards } from "./compat/guards.ts";
 import { createDevicePlugin } from "./device/plugin.ts";
 import { createGuardedBearer } from "./identity/bearer.ts";
 import type { IdentifyCustomer } from "./identity/identify.ts";
+import { createStepUp } from "./identity/step-up.ts";
 import { createGuessingLimits } from "./limits/guessing.ts";
 import { createOrganizationGuards } from "./organizations/guards.ts";
 import { createOrganizationPlugin } from "./organizations/plugin.ts";
@@ -34,6 +35,7 @@ export const createPlugins = (deps: Deps, { hasFinancialRecords }: AuthOptions, 
     createGuessingLimits(deps),
     createCompatGuards(deps),
     createLinkGuards(deps, work),
+    createStepUp(deps),
     createPasswordGuard(),
     createOrganizationGuards(deps),
     createSocialSignIn(deps),

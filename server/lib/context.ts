@@ -71,6 +71,8 @@ export type Identity =
       /** The cookie of a session that this use made last longer, to be sent back. */
       set_cookie?: string;
       active_organization_id: string | null;
+      /** When they last showed who they are: by signing in, or by their password. */
+      proven_at: Date;
       /** Whether a device was signed in for some scopes of the API alone. */
       limited: boolean;
       /** Their organizations, with what their roles (and the limits of the credential) let them do in each. */

@@ -163,3 +163,21 @@ test("signing in to an account without a password takes as long as to one that i
     );
   }
 });
+
+test("with fields of one's own too, a taken address is answered as a new one, in the same order", async () => {
+  const fields =
+    '{"company":{"type":"string","required":true},"plan":{"type":"string","input":false,"default":"basic"}}';
+  const strict = await startAccounts({ FLOE_USER_FIELDS: fields, FLOE_EMAIL_VERIFICATION: "required" });
+  try {
+    const body = { name: "Ada", email: "taken@example.com", password: "correct horse battery", company: "Acme" };
+    const shapes = [];
+    for (let time = 0; time < 2; time += 1) {
+      const answer = await strict.page("POST", "/sign-up/email", body);
+      const { user } = answer.json as { user: Record<string, unknown> };
+      shapes.push([answer.status, Object.keys(user), user.plan, user.company]);
+    }
+    expect(shapes[1]).toEqual(shapes[0]);
+  } finally {
+    await strict.close();
+  }
+});

@@ -1,6 +1,6 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { user } from "../../server/accounts/tables.ts";
+import { session, user } from "../../server/accounts/tables.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
 import { newId } from "../support/ids.ts";
 import { linkTo } from "../support/mails.ts";
@@ -153,4 +153,133 @@ describe("following a link without being signed in", () => {
     expect((await post(who, "/delete-user", { token })).status).toBe(200);
     expect(await rowOf(who.id)).toBeUndefined();
   });
+});
+
+describe("an administrator's visit in somebody's name", () => {
+  type Visiting = { admin: Person; browser: Visitor; own: string; visit: string };
+  const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` }, cookieless: true });
+  const who = async (token: string) =>
+    (
+      (await visitor(floe.url).go("GET", "/api/auth/get-session", bearer(token))).json as {
+        user: { id: string };
+      } | null
+    )?.user.id ?? null;
+  /** A visit begun in a second browser of an administrator's. */
+  async function visiting(): Promise<Visiting> {
+    const [admin, visited] = [await confirmed(), await confirmed()];
+    await floe.deps.db.update(user).set({ role: "admin" }).where(eq(user.id, admin.id));
+    const browser = visitor(floe.url);
+    const signedIn = await post(browser, "/sign-in/email", { email: admin.email, password });
+    const begun = await post(browser, "/admin/impersonate-user", { userId: visited.id });
+    expect(begun.status).toBe(200);
+    const visit = decodeURIComponent(browser.jar.get("floe.session_token") ?? "");
+    expect(await who(visit)).toBe(visited.id);
+    return { admin, browser, own: (signedIn.json as { token: string }).token, visit };
+  }
+
+  test.each<[string, (given: Visiting) => Promise<unknown>]>([
+    ["other sessions end", ({ admin }) => post(admin, "/revoke-other-sessions")],
+    ["that session ends", ({ admin, own }) => post(admin, "/revoke-session", { token: own })],
+    [
+      "the password changes",
+      ({ admin }) => post(admin, "/change-password", { currentPassword: password, newPassword }),
+    ],
+    ["the password is reset", async ({ admin }) => reset(await resetToken(admin), newPassword)],
+    ["the address changes", async ({ admin }) => admin.go("GET", await changeLink(admin))],
+  ])("ends when %s", async (_name, end) => {
+    const given = await visiting();
+    await end(given);
+    expect(await who(given.visit)).toBeNull();
+  });
+
+  test("is ended by its token too, and the administrator's session goes on", async () => {
+    const { admin, own, visit } = await visiting();
+    const ended = await visitor(floe.url).go("POST", "/api/auth/admin/stop-impersonating", {
+      ...bearer(visit),
+      body: {},
+    });
+    expect([ended.status, ended.json]).toMatchObject([200, { user: { id: admin.id } }]);
+    expect(ended.text).not.toMatch(/"token"/);
+    expect([await who(visit), await who(own)]).toEqual([null, admin.id]);
+  });
+
+  test("signing out ends it and the administrator's session, and leaves no cookie", async () => {
+    const { browser, own, visit } = await visiting();
+    const kept = decodeURIComponent(browser.jar.get("floe.admin_session") ?? "").split(":")[0] ?? "";
+    expect(kept).toBe(own);
+    expect((await post(browser, "/sign-out")).status).toBe(200);
+    expect([await who(visit), await who(own)]).toEqual([null, null]);
+    for (const value of browser.jar.values()) expect(value).not.toContain(own);
+    expect(browser.jar.get("floe.admin_session") ?? "").toBe("");
+  });
+});
+
+describe("a session", () => {
+  const age = (id: string, hours: number) =>
+    floe.deps.db
+      .update(session)
+      .set({ createdAt: new Date(Date.now() - hours * 3_600_000) })
+      .where(eq(session.userId, id));
+  const makeKey = (who: Visitor) => post(who, "/api-key/create", { name: "ci", configId: "default" });
+
+  test("makes keys and changes the address for an hour, then asks for the password", async () => {
+    const who = await confirmed();
+    const made = await makeKey(who);
+    expect(made.status).toBe(200);
+    await age(who.id, 1);
+    const keyId = (made.json as { id: string }).id;
+    for (const asked of [
+      await makeKey(who),
+      await post(who, "/api-key/rotate", { keyId }),
+      await post(who, "/change-email", { newEmail: newEmail() }),
+    ])
+      expect([asked.status, asked.json]).toMatchObject([403, { code: "PASSWORD_CONFIRMATION_REQUIRED" }]);
+    expect((await post(who, "/verify-password", { password: "not the password" })).status).toBe(400);
+    expect((await makeKey(who)).status).toBe(403);
+    expect((await post(who, "/verify-password", { password })).status).toBe(200);
+    expect((await makeKey(who)).status).toBe(200);
+    // What the other browser proved is worth nothing after a new password.
+    const other = await again(who);
+    await post(who, "/change-password", { currentPassword: password, newPassword });
+    expect([(await makeKey(other)).status, (await makeKey(who)).status]).toEqual([403, 200]);
+  });
+
+  test("ends 30 days after it began, however much it is used", async () => {
+    const who = await confirmed();
+    const endOf = async () => (await floe.deps.db.select().from(session).where(eq(session.userId, who.id)))[0];
+    await age(who.id, 29 * 24);
+    await floe.deps.db
+      .update(session)
+      .set({ expiresAt: new Date(Date.now() + 3_600_000) })
+      .where(eq(session.userId, who.id));
+    expect(await who.me()).not.toBeNull();
+    const row = await endOf();
+    expect((row?.expiresAt.getTime() ?? 0) - (row?.createdAt.getTime() ?? 0)).toBe(30 * 24 * 3_600_000);
+    await age(who.id, 30 * 24);
+    await floe.deps.db
+      .update(session)
+      .set({ expiresAt: new Date(Date.now() + 1000) })
+      .where(eq(session.userId, who.id));
+    await who.me();
+    expect((await endOf())?.expiresAt.getTime()).toBeLessThan(Date.now() + 1001);
+  });
+});
+
+test("a plain member reads no invitations", async () => {
+  const [owner, member] = [await confirmed(), await confirmed()];
+  const slug = `inv-${newId().slice(-12)}`;
+  const { id } = (await post(owner, "/organization/create", { name: "Acme", slug })).json as { id: string };
+  const invite = (email: string, role: string) =>
+    post(owner, "/organization/invite-member", { organizationId: id, email, role });
+  const invited = (await invite(member.email, "member")).json as { id: string };
+  await post(member, "/organization/accept-invitation", { invitationId: invited.id });
+  const secret = newEmail();
+  expect((await invite(secret, "owner")).status).toBe(200);
+  const listed = await member.go("GET", `/api/auth/organization/list-invitations?organizationId=${id}`);
+  const whole = await member.go("GET", `/api/auth/organization/get-full-organization?organizationId=${id}`);
+  expect([listed.status, whole.status]).toEqual([403, 200]);
+  expect(listed.text + whole.text).not.toContain(secret);
+  expect((await owner.go("GET", `/api/auth/organization/list-invitations?organizationId=${id}`)).text).toContain(
+    secret,
+  );
 });

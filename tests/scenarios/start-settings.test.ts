@@ -34,7 +34,7 @@ const dimensions: Values[][] = [
   [{}, { FLOE_SIGN_UP: "closed" }],
   [{}, { FLOE_EMAIL_VERIFICATION: "required" }, { FLOE_EMAIL_VERIFICATION: "off" }],
   [{}, { FLOE_USER_FIELDS: '{"company":{"type":"string","required":true},"plan":{"type":"string","input":false}}' }],
-  [{}, { FLOE_ADMIN_USER_IDS: "0195d1c0-0000-7000-8000-000000000000" }],
+  [{}, { FLOE_ADMIN_USER_IDS: "0195d1c0-0000-7000-8000-000000000000", FLOE_SESSION_MAX_DAYS: "1" }],
   [{}, { FLOE_DEVICE_FLOW: "hardened", FLOE_DEVICE_CODE_LASTS: "15m", FLOE_DEVICE_INTERVAL: "7s" }],
   [{}, { FLOE_SOCIAL_SIGN_UP: "requested" }, { FLOE_SOCIAL_SIGN_UP: "closed" }],
   [{}, { FLOE_LINK_DIFFERENT_EMAILS: "on" }],

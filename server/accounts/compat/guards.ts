@@ -6,7 +6,7 @@ import type { Deps } from "../../lib/context.ts";
 import { matchPath, matchRule } from "../calls.ts";
 import { invalidBody } from "../http/error-mapping.ts";
 import { sessionEndpoints } from "../identity/sessions.ts";
-import { createFieldGuard } from "../people/fields.ts";
+import { createFieldGuard, createFieldOrder } from "../people/fields.ts";
 import {
   deleteAtOnce,
   forgetCopy,
@@ -78,6 +78,7 @@ export const createCompatGuards = ({ clock, config }: Pick<Deps, "clock" | "conf
       ],
       after: [
         refuseTakenAddress,
+        createFieldOrder(config.FLOE_USER_FIELDS),
         listScopes,
         tellLinking,
         nameAccount,

@@ -118,15 +118,21 @@ export function grantEndpoints({ db, clock, config }: Deps) {
       return bad(createOAuthFault("authorization_pending", "The code was not approved yet."));
     // Who ended that session meanwhile, by a new password say, has taken the approval back.
     const approver = db.select({ id: session.id }).from(session).where(eq(session.id, deviceCode.sessionId));
+    const [approved] = await db
+      .select({ provenAt: session.provenAt, createdAt: session.createdAt })
+      .from(session)
+      .where(eq(session.id, found.sessionId ?? ""));
     const [taken] = await db
       .delete(deviceCode)
       .where(and(own, eq(deviceCode.status, "approved"), exists(approver)))
       .returning({ userId: deviceCode.userId, scope: deviceCode.scope });
     const { internalAdapter } = ctx.context;
     const user = taken?.userId ? await internalAdapter.findUserById(taken.userId) : null;
-    if (!taken || !user) return bad(unknown);
+    if (!taken || !user || !approved) return bad(unknown);
+    // A device is no newer proof of who the person is than the browser that let it in.
+    const provenAt = approved.provenAt ?? approved.createdAt;
     const made = await internalAdapter
-      .createSession(user.id, false, { clientId: client_id, scope: taken.scope })
+      .createSession(user.id, false, { clientId: client_id, scope: taken.scope, provenAt })
       .catch((error: unknown) => {
         // Who was banned in the meantime.
         if (error instanceof APIError && error.statusCode === 403)

@@ -4,6 +4,7 @@ import type { Permissions } from "../../../shared/permissions.ts";
 import type { Identity, Membership } from "../../lib/context.ts";
 import { limitedSession } from "../device/sessions.ts";
 import { demand } from "../identity/permissions-guard.ts";
+import { confirmationRequired, isProofOld } from "../identity/step-up.ts";
 import { notWhileImpersonating } from "../people/platform.ts";
 import { mapError } from "./error-mapping.ts";
 
@@ -46,6 +47,13 @@ export async function requirePersonThemselves(identify: Identify, request: Fasti
   const person = await requirePerson(identify, request);
   if (person.impersonated_by === null) return person;
   throw new Refusal(403, notWhileImpersonating.message, notWhileImpersonating.code);
+}
+
+/** The same, who has shown so within the hour: what is made would outlast a session that somebody has stolen. */
+export async function requireProof(identify: Identify, request: FastifyRequest, now: Date): Promise<Person> {
+  const person = await requirePersonThemselves(identify, request);
+  if (!isProofOld(person.proven_at, now)) return person;
+  throw new Refusal(403, confirmationRequired.message, confirmationRequired.code, confirmationRequired.detail);
 }
 
 /** The person's membership, which must give what is asked for. To a stranger the organization does not exist. */

@@ -86,6 +86,8 @@ export function createIdentifier(deps: Deps, identifyCustomer: IdentifyCustomer)
         impersonated_by: session.impersonatedBy,
         scope: session.scope,
         expiresAt: session.expiresAt,
+        createdAt: session.createdAt,
+        provenAt: session.provenAt,
         remembered: session.remembered,
         memberships,
       })
@@ -102,15 +104,16 @@ export function createIdentifier(deps: Deps, identifyCustomer: IdentifyCustomer)
       )
       .groupBy(session.id);
     if (!row) return { kind: "invalid" };
-    const { scope, expiresAt, remembered, ...person } = row;
+    const { scope, expiresAt, createdAt, provenAt, remembered, ...person } = row;
     const all = readMemberships(row.memberships);
-    const until = isDue({ expiresAt, remembered }) ? await renew(row.session_id) : undefined;
+    const until = isDue({ expiresAt, createdAt, remembered }) ? await renew(row.session_id) : undefined;
     const cookie = until && from === "cookie" ? writeSessionCookie(deps.config, token, until) : undefined;
     return {
       kind: "user",
       ...person,
       ...(cookie === undefined ? {} : { set_cookie: cookie }),
       limited: scope !== null,
+      proven_at: provenAt ?? createdAt,
       memberships: scope === null ? all : limitMemberships(all, listScopeNames(scope)),
     };
   }

@@ -18,7 +18,7 @@ import {
   Refusal,
   requireMembership,
   requirePerson,
-  requirePersonThemselves,
+  requireProof,
 } from "../http/own-routes.ts";
 import { apikey } from "../tables.ts";
 import { key_prefixes, readScopes } from "./identify.ts";
@@ -143,7 +143,7 @@ export function addApiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Id
   scope.post(
     at("create"),
     guardRoute(async (request) => {
-      const person = await requirePersonThemselves(identify, request);
+      const person = await requireProof(identify, request, deps.clock.now());
       const body = parseBody(request, Create);
       refuseOtherUser(person, body.userId);
       const { owner, held } = meant(person, body, "create");
@@ -245,7 +245,7 @@ export function addApiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Id
   scope.post(
     at("rotate"),
     guardRoute(async (request) => {
-      const person = await requirePersonThemselves(identify, request);
+      const person = await requireProof(identify, request, deps.clock.now());
       const { keyId, configId, expiresPreviousIn } = parseBody(request, Rotate);
       return transact(deps, async (tx) => {
         const { row, held } = await locked(tx, person, { keyId, configId }, "update");

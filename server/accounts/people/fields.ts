@@ -50,6 +50,19 @@ export const createFieldGuard = (fields: readonly UserField[]) => ({
   }),
 });
 
+/** The user that sign-up invents for an address that is taken has its fields in the order of a real one. */
+export const createFieldOrder = (fields: readonly UserField[]) => ({
+  matcher: matchPath("/sign-up/email"),
+  handler: createAuthMiddleware(async (ctx) => {
+    const answer: unknown = ctx.context.returned;
+    if (!isRow(answer) || !isRow(answer.user)) return;
+    const person = { ...answer.user };
+    const own = fields.flatMap(({ name }) => (name in person ? [[name, person[name]] as const] : []));
+    for (const [name] of own) delete person[name];
+    ctx.context.returned = { ...answer, user: { ...person, ...Object.fromEntries(own) } };
+  }),
+});
+
 /**
  * The account side's storage, in which the fields of users that are configured stand together in one column, so that the
  * tables are the same whatever is configured. `open` gives the storage that knows this column in their place.

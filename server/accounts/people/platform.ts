@@ -1,6 +1,7 @@
-import type { BetterAuthPlugin } from "better-auth";
+import type { BetterAuthPlugin, GenericEndpointContext } from "better-auth";
 import { APIError, createAuthMiddleware, getSessionFromCtx, isAPIError } from "better-auth/api";
-import { deleteSessionCookie } from "better-auth/cookies";
+import { deleteSessionCookie, expireCookie } from "better-auth/cookies";
+import { parseUserOutput } from "better-auth/db";
 import { admin } from "better-auth/plugins";
 import { createAccessControl } from "better-auth/plugins/access";
 import { eq } from "drizzle-orm";
@@ -36,6 +37,18 @@ export const notWhileImpersonating = {
   code: "NOT_WHILE_IMPERSONATING",
   message: "This cannot be done while impersonating. Only the person themselves can.",
 };
+
+/** The cookie in which better-auth keeps an administrator's own session while they impersonate somebody. */
+const admin_cookie = "admin_session";
+type Visit = { token: string; impersonatedBy?: string | null; impersonatorSessionId?: string | null };
+
+/** The token of the administrator's own session, while it lives. */
+async function findAdminToken(ctx: GenericEndpointContext): Promise<string | undefined> {
+  const cookie = await ctx.getSignedCookie(ctx.context.createAuthCookie(admin_cookie).name, ctx.context.secret);
+  const [token = ""] = (cookie || "").split(":");
+  const found = token === "" ? null : await ctx.context.internalAdapter.findSession(token);
+  return found ? token : undefined;
+}
 
 /** Guards of what platform admins do to people, and of the ways to delete a person that better-auth guards by nothing. */
 export const createPlatformGuards = (deps: Deps, hasFinancialRecords: HasFinancialRecords) => {
@@ -74,6 +87,46 @@ export const createPlatformGuards = (deps: Deps, hasFinancialRecords: HasFinanci
             await deletePerson(deps, hasFinancialRecords, signedIn.user.id);
             deleteSessionCookie(ctx);
             return ctx.json({ success: true });
+          }),
+        },
+        {
+          // Without the administrator's cookie, as by a token, better-auth would fail and let the visit go on.
+          matcher: matchPath("/admin/stop-impersonating"),
+          handler: createAuthMiddleware(async (ctx) => {
+            const signedIn = await getSessionFromCtx(ctx, { disableCookieCache: true });
+            const visit: Visit | undefined = signedIn?.session;
+            if (!visit?.impersonatedBy || (await findAdminToken(ctx))) return undefined;
+            const { internalAdapter, adapter, options } = ctx.context;
+            const admin = await internalAdapter.findUserById(visit.impersonatedBy);
+            const own = visit.impersonatorSessionId
+              ? await adapter.findOne<{ token: string }>({
+                  model: "session",
+                  where: [{ field: "id", value: visit.impersonatorSessionId }],
+                })
+              : null;
+            await internalAdapter.deleteSession(visit.token);
+            deleteSessionCookie(ctx);
+            const { token: _, ...session } = own ?? { token: "" };
+            return ctx.json({ session: own && session, user: admin && parseUserOutput(options, admin) });
+          }),
+        },
+        {
+          // Who signs out while impersonating is nobody afterwards: neither the person nor the administrator.
+          matcher: matchPath("/sign-out"),
+          handler: createAuthMiddleware(async (ctx) => {
+            const signedIn = await getSessionFromCtx(ctx, { disableCookieCache: true });
+            const visit: Visit | undefined = signedIn?.session;
+            const { internalAdapter, adapter } = ctx.context;
+            const token = await findAdminToken(ctx);
+            if (visit?.impersonatedBy) await internalAdapter.deleteSession(visit.token);
+            if (visit?.impersonatorSessionId)
+              await adapter.deleteMany({
+                model: "session",
+                where: [{ field: "id", value: visit.impersonatorSessionId }],
+              });
+            if (token) await internalAdapter.deleteSession(token);
+            if (ctx.getCookie(ctx.context.createAuthCookie(admin_cookie).name))
+              expireCookie(ctx, ctx.context.createAuthCookie(admin_cookie));
           }),
         },
         {
