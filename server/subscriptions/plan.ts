@@ -9,7 +9,7 @@ import {
   spreadDiscount,
 } from "../../shared/pricing.ts";
 import type { TaxTreatment } from "../../shared/tax.ts";
-import { type DiscountRow, findDiscountTerms } from "../discounts/rules.ts";
+import type { DiscountRow } from "../discounts/rules.ts";
 import type { OrderRow } from "../orders/rules.ts";
 import type { NewOrder } from "../orders/service.ts";
 import { planLines } from "../products/lines.ts";
@@ -17,7 +17,16 @@ import type { PricedProduct, PriceRow } from "../products/rules.ts";
 import type { SoldLine } from "./credits.ts";
 import { computeNextMeterPeriod, getMeterPeriod } from "./meter-clock.ts";
 import { computeMeteredLines, type Usage } from "./metering.ts";
-import type { EntryRow, PaidPrice, SubscriptionAggregate, SubscriptionRow } from "./rules.ts";
+import {
+  type EntryRow,
+  findTerms,
+  getUsageDiscount,
+  isReducedBy,
+  type PaidPrice,
+  renewDiscount,
+  type SubscriptionAggregate,
+  type SubscriptionRow,
+} from "./rules.ts";
 
 /** What is said of a subscription, in this order. */
 export type Event =
@@ -130,9 +139,6 @@ export function choosePending(
 const staticLines = (choice: Choice, times: Times): LineTerms[] =>
   choice.prices.flatMap((price) => linesOf(price, choice)).map((line) => ({ ...line, period: computePeriod(times) }));
 
-export const findTerms = (discount: DiscountRow | null, currency: string): DiscountTerms | null =>
-  (discount && findDiscountTerms(discount, currency)) ?? null;
-
 /** What a period costs before tax, after the discount (SUB-04). */
 export function computePlanAmount(choice: Choice, discount: DiscountRow | null, currency: string): number {
   const amounts = choice.prices.map(({ amount }) => amount);
@@ -150,13 +156,6 @@ export const intervalOf = ({ product }: Choice, row: SubscriptionRow): { interva
   product.recurring_interval === null
     ? { interval: row.recurring_interval, count: row.recurring_interval_count }
     : { interval: product.recurring_interval, count: product.recurring_interval_count ?? 1 };
-
-/** Whether a discount is over for a period that begins at `start` (DSC-22). The first month counts as one. */
-export function isExpired(discount: DiscountRow, applied_at: Date, start: Date): boolean {
-  if (discount.duration === "forever") return false;
-  const months = discount.duration === "once" ? 0 : (discount.duration_in_months ?? 1) - 1;
-  return start > addInterval(applied_at, "month", months);
-}
 
 /** The lines of what was used until a time, or of all, at the prices of then; a trial's usage is free (SUB-17, MTR-29). */
 const computeUsedLines = (
@@ -194,26 +193,22 @@ function beginPeriod(
   const choice = pending ?? getChoice(aggregate);
   const { interval, count } = intervalOf(choice, row);
   const end = addInterval(start, interval, count, anchor_day);
-  const applied_at = row.discount_applied_at ?? start;
-  const isOver = aggregate.discount !== null && isExpired(aggregate.discount, applied_at, start);
-  const discount = isOver ? null : aggregate.discount;
   const used = computeUsedLines({ aggregate, usage }, start);
   const lines = [...staticLines(choice, { start, end }), ...entries.map(({ line }) => line), ...used];
+  const { kept, terms, change, columns } = renewDiscount(aggregate, start, (terms) => isReducedBy(lines, terms));
   const begun = { ...row, status: "active" as const, anchor_day, current_period_start: start, current_period_end: end };
   return {
     patch: {
       ...getMeterPeriod(begun, null, choice.product, start),
-      ...getColumns(choice, row, discount),
+      ...getColumns(choice, row, kept),
+      ...columns,
       anchor_day,
       current_period_start: start,
       current_period_end: end,
-      discount_applied_at: discount && applied_at,
-      period_discount: findTerms(discount, row.currency),
-      ...(isOver ? { discount_id: null } : {}),
       pending_update: null,
     },
     choice: pending,
-    ...(isOver ? { discount: null } : {}),
+    ...change,
     entries: [],
     // Of use alone there is nothing to bill while there is none (SUB-18).
     bill:
@@ -223,17 +218,13 @@ function beginPeriod(
             billing_reason: "subscription_cycle",
             occasion,
             lines,
-            discount: findTerms(discount, row.currency),
+            discount: terms,
             period_start: start,
             entry_ids: entries.map(({ id }) => id),
           },
     events: [],
   };
 }
-
-/** What is taken off use within a period: a percentage, as a fixed discount is for what the period costs (SUB-26). */
-export const getUsageDiscount = ({ row, discount }: Pick<Planned, "row" | "discount">): DiscountTerms | null =>
-  discount?.type === "percentage" ? row.period_discount : null;
 
 /** What is left to be billed when no period follows, or none for now. */
 const buildLastBill = (
@@ -266,7 +257,10 @@ export function planCycle(ground: PlanContext<Planned>, now: Date): Plan {
       patch: { status: "paused", pause_at_period_end: false, paused_at: now },
       choice: null,
       entries: [],
-      bill: buildLastBill(ground.entries, used, { occasion: "paused", discount: getUsageDiscount(ground.aggregate) }),
+      bill: buildLastBill(ground.entries, used, {
+        occasion: "paused",
+        discount: getUsageDiscount(ground.aggregate, now),
+      }),
       events: ["subscription.updated", "subscription.paused"],
     };
   }
@@ -284,9 +278,10 @@ export function planCycle(ground: PlanContext<Planned>, now: Date): Plan {
 export function planMeterCycle({ aggregate, usage }: PlanContext<Planned>, start: Date): Plan {
   const { row, product } = aggregate;
   const lines = computeUsedLines({ aggregate, usage }, start);
-  const terms = getUsageDiscount(aggregate);
+  const terms = getUsageDiscount(aggregate, start);
+  const isFirst = terms !== null && row.discount_applied_at === null && isReducedBy(lines, terms);
   return {
-    patch: computeNextMeterPeriod(row, product, start),
+    patch: { ...computeNextMeterPeriod(row, product, start), ...(isFirst ? { discount_applied_at: start } : {}) },
     choice: null,
     entries: [],
     bill:

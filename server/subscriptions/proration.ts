@@ -17,14 +17,13 @@ import {
   type Event,
   getChoice,
   getColumns,
-  getUsageDiscount,
   intervalOf,
   type Plan,
   type PlanContext,
   planTrialEnd,
   type Times,
 } from "./plan.ts";
-import type { SubscriptionAggregate, SubscriptionRow } from "./rules.ts";
+import { getUsageDiscount, renewDiscount, type SubscriptionAggregate, type SubscriptionRow } from "./rules.ts";
 
 export type Proration = "invoice" | "prorate" | "reset";
 
@@ -40,6 +39,9 @@ function discountPrices({ prices }: Choice, terms: DiscountTerms | null): (Disco
   );
   return some.map(({ id, amount }, index) => ({ id, amount, discount_amount: shares[index] ?? 0 }));
 }
+
+const isReduced = (choice: Choice, terms: DiscountTerms): boolean =>
+  discountPrices(choice, terms).some(({ discount_amount }) => discount_amount > 0);
 
 const nothing: Discounted = { amount: 0, discount_amount: 0 };
 const ms = (from: Date, to: Date): number => to.getTime() - from.getTime();
@@ -67,12 +69,16 @@ const partly = (
 };
 
 /** What is given back for the rest of the period, and what is asked for instead (SUB-36, SUB-37). */
-function exchangeLines(aggregate: SubscriptionAggregate, to: Choice, now: Date, fresh: Times | null): LineTerms[] {
+function exchangeLines(
+  aggregate: SubscriptionAggregate,
+  to: Choice,
+  now: Date,
+  { fresh, terms }: { fresh: Times | null; terms: DiscountTerms | null },
+): LineTerms[] {
   const { row, product } = aggregate;
-  const terms = row.period_discount;
   const rest = { start: now, end: row.current_period_end };
   const share = { part: ms(now, row.current_period_end), whole: ms(row.current_period_start, row.current_period_end) };
-  const old = share.part > 0 ? discountPrices(getChoice(aggregate), terms) : [];
+  const old = share.part > 0 ? discountPrices(getChoice(aggregate), row.period_discount) : [];
   const asked = fresh ?? rest;
   const shareAfter = fresh ? { part: 1, whole: 1 } : share;
   return withAmount([
@@ -111,21 +117,24 @@ export function planChange(ground: PlanContext, to: Choice, behavior: Proration,
   const { aggregate, entries, sold = [] } = ground;
   const { row, discount } = aggregate;
   const { interval, count } = intervalOf(to, row);
-  const columns = { ...getColumns(to, row, discount), pending_update: null };
   const events: Event[] = ["subscription.updated"];
-  if (row.status === "trialing") return planTrialChange(ground, to, columns, now);
+  if (row.status === "trialing")
+    return planTrialChange(ground, to, { ...getColumns(to, row, discount), pending_update: null }, now);
   const isAnew = behavior === "reset" || interval !== row.recurring_interval || count !== row.recurring_interval_count;
   const fresh = isAnew ? { start: now, end: addInterval(now, interval, count) } : null;
   const isSeats = fresh === null && to.product.id === aggregate.product.id && to.seats !== row.seats;
-  const asked = isSeats ? seatLines(aggregate, to, now) : exchangeLines(aggregate, to, now, fresh);
+  // A period that begins has the discount only if its time is not over; the running one keeps what it was billed with.
+  const renewed = fresh && renewDiscount(aggregate, now, (terms) => isReduced(to, terms));
+  const terms = renewed ? renewed.terms : row.period_discount;
+  const asked = isSeats ? seatLines(aggregate, to, now) : exchangeLines(aggregate, to, now, { fresh, terms });
   const { lines: billed, unpaid } = resolveCredits(asked, sold);
   // What is less in all than what is not paid yet asks for nothing now.
   const isCovered = unpaid.length > 0 && addUp([...billed, ...unpaid].map(({ source }) => computeAmount(source))) <= 0;
   const lines = isCovered ? [] : billed;
   const kept = isCovered ? [...unpaid, ...billed] : unpaid;
-  const patch = fresh
-    ? { ...columns, anchor_day: now.getUTCDate(), current_period_start: fresh.start, current_period_end: fresh.end }
-    : columns;
+  const columns = { ...getColumns(to, row, renewed ? renewed.kept : discount), pending_update: null };
+  const begun = fresh && { anchor_day: now.getUTCDate(), current_period_start: now, current_period_end: fresh.end };
+  const patch = { ...columns, ...begun, ...renewed?.columns };
   const used = closeUsage(ground, to, fresh, now);
   if (behavior === "prorate" && !fresh)
     return { patch, choice: to, entries: [...lines, ...kept, ...used], bill: null, events };
@@ -138,12 +147,12 @@ export function planChange(ground: PlanContext, to: Choice, behavior: Proration,
           occasion: null,
           lines: whole,
           // A proration has had its share of it (ORD-09); what was used has a percentage off.
-          discount: getUsageDiscount(aggregate),
+          discount: getUsageDiscount(aggregate, now),
           // Of one that began at this very moment there is a bill.
           period_start: fresh && now > row.current_period_start ? now : null,
           entry_ids: entries.map(({ id }) => id),
         };
-  return { patch, choice: to, entries: kept, bill, events };
+  return { patch, choice: to, ...renewed?.change, entries: kept, bill, events };
 }
 
 /** What was used at prices that end with a change (SUB-22): all of it where the period is cut off. */

@@ -1,6 +1,7 @@
 import { addInterval, type Interval } from "../../shared/calendar.ts";
+import { computeQuote, type DiscountTerms, type LineTerms, untaxed } from "../../shared/pricing.ts";
 import type { CustomerRow } from "../customers/rules.ts";
-import type { DiscountRow } from "../discounts/rules.ts";
+import { type DiscountRow, findDiscountTerms } from "../discounts/rules.ts";
 import type { PaidUse } from "../meters/paying.ts";
 import type { PricedProduct, PriceRow } from "../products/rules.ts";
 import type { subscriptionEntries, subscriptionLetters, subscriptions } from "./tables.ts";
@@ -125,4 +126,53 @@ export function findDueTime(row: SubscriptionRow, retries: readonly Retry[]): Da
   if (card_due_at) times.push(card_due_at);
   if (status === "paused" && resumes_at) times.push(resumes_at);
   return times.reduce<Date | null>((first, time) => (first === null || time < first ? time : first), null);
+}
+
+export const findTerms = (discount: DiscountRow | null, currency: string): DiscountTerms | null =>
+  (discount && findDiscountTerms(discount, currency)) ?? null;
+
+/** Whether a discount is over for a period that begins at `start` (DSC-22). The first month counts as one. */
+function isExpired(discount: DiscountRow, applied_at: Date, start: Date): boolean {
+  if (discount.duration === "forever") return false;
+  const months = discount.duration === "once" ? 0 : (discount.duration_in_months ?? 1) - 1;
+  return start > addInterval(applied_at, "month", months);
+}
+
+export const isReducedBy = (lines: LineTerms[], discount: DiscountTerms): boolean =>
+  computeQuote({ currency: "", seats: null, lines, discount, tax: untaxed }).discount_amount > 0;
+
+/**
+ * The discount of a period that begins at `start`, by whatever way it begins. It is over where its time is, which counts from the
+ * first order that it has reduced (DSC-21, DSC-22).
+ */
+export function renewDiscount(
+  { row, discount }: Pick<SubscriptionAggregate, "row" | "discount">,
+  start: Date,
+  isReduced: (terms: DiscountTerms) => boolean,
+) {
+  const applied_at = row.discount_applied_at;
+  const isOver = discount !== null && applied_at !== null && isExpired(discount, applied_at, start);
+  const kept = isOver ? null : discount;
+  const terms = findTerms(kept, row.currency);
+  const first = terms && isReduced(terms) ? start : null;
+  return {
+    kept,
+    terms,
+    change: isOver ? { discount: null } : {},
+    columns: {
+      discount_applied_at: kept && (applied_at ?? first),
+      period_discount: terms,
+      ...(isOver ? { discount_id: null } : {}),
+    },
+  };
+}
+
+/** What is taken off use within a period: a percentage, as a fixed discount is for what the period costs (SUB-26). */
+export function getUsageDiscount(
+  { row, discount }: Pick<SubscriptionAggregate, "row" | "discount">,
+  at: Date,
+): DiscountTerms | null {
+  if (discount?.type !== "percentage") return null;
+  const { discount_applied_at, period_discount } = row;
+  return discount_applied_at && isExpired(discount, discount_applied_at, at) ? null : period_discount;
 }

@@ -28,8 +28,8 @@ import { loadGround } from "./ground.ts";
 import { type ExportedSubscription, exportCells, listSubscriptions, walkSubscriptions } from "./lists.ts";
 import { getMeterPeriod } from "./meter-clock.ts";
 import { followMeters } from "./metering.ts";
-import { findTerms, payPrices } from "./plan.ts";
-import { findReminderTime, planStart, type SubscriptionAggregate, type SubscriptionRow } from "./rules.ts";
+import { payPrices } from "./plan.ts";
+import { findReminderTime, findTerms, planStart, type SubscriptionAggregate, type SubscriptionRow } from "./rules.ts";
 import { emitSubscription, serializeSubscription, subscriptionGivesOtherwise, tellState } from "./serialize.ts";
 import * as store from "./store.ts";
 import { foreseeTax } from "./tax.ts";
@@ -81,6 +81,8 @@ export async function startSubscription(tx: Tx, ctx: Deps | Ctx, wanted: NewSubs
     customer_id: customer.id,
     product_id: product.id,
     discount_id: discount?.id ?? null,
+    // Its time begins with the first order that it reduces (DSC-21).
+    discount_applied_at: quote.discount_amount === 0 ? null : first.discount_applied_at,
     period_discount: trial_end ? null : findTerms(discount, quote.currency),
     trial_email_key: trial_end && customer.email ? normalizeEmail(customer.email) : null,
   };

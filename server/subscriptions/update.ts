@@ -10,7 +10,6 @@ import {
   type Choice,
   computePlanAmount,
   type Event,
-  findTerms,
   fitSeats,
   follow,
   getChoice,
@@ -22,7 +21,7 @@ import {
   planTrialEnd,
 } from "./plan.ts";
 import { type Proration, planChange } from "./proration.ts";
-import { isBillable, type SubscriptionRow } from "./rules.ts";
+import { findTerms, isBillable, type SubscriptionRow } from "./rules.ts";
 import type { PendingUpdate } from "./tables.ts";
 
 type Update = z.output<typeof SubscriptionUpdate>;

@@ -150,6 +150,44 @@ describe("discounts (DSC-21 to DSC-23)", () => {
     expect(await amounts(forever.shop, forever.id)).toEqual([500, 500, 500]);
   });
 
+  test.each(["interval", "reset", "pause"])("DSC-22: once is over, however the next period begins: %s", async (how) => {
+    const { shop, id } = await shopWith({ duration: "once", basis_points: 9000 });
+    const yearly = await shop.sells("Yearly", 10_000, { recurring_interval: "year" } as never);
+    const dearer = await shop.sells("Dearer", 2000);
+    await shop.on("2027-02-14");
+    const path = `/v1/subscriptions/${id}`;
+    if (how === "interval") await shop.accepted("PATCH", path, { product_id: yearly });
+    if (how === "reset") await shop.accepted("PATCH", path, { product_id: dearer, proration_behavior: "reset" });
+    if (how === "pause") {
+      await shop.accepted("PATCH", path, { pause_at_period_end: true });
+      await shop.on("2027-02-16");
+      await shop.accepted("PATCH", path, { resume: true });
+    }
+    // One of 31 days is left, of which 10 % had been paid.
+    const charged = { interval: 10_000 - 3, reset: 2000 - 3, pause: 1000 }[how];
+    expect(await amounts(shop, id)).toEqual([100, charged]);
+    expect(await shop.get(id)).toMatchObject({ discount: null, discount_id: null });
+    // To and fro gives it no second time.
+    if (how !== "interval") return;
+    await shop.accepted("PATCH", path, { product_id: dearer });
+    expect((await shop.orders(id)).at(-1)).toMatch(/ -?\d+ paid$/);
+    expect(await shop.get(id)).toMatchObject({ amount: 2000, discount: null });
+  });
+
+  test("DSC-21: three months repeating are three, also where the interval changes, and begin with the first that it reduces", async () => {
+    const { shop, id } = await shopWith({ duration: "repeating", duration_in_months: 3, basis_points: 5000 });
+    const quarter = { recurring_interval_count: 3 };
+    const dearer = await shop.sells("Quarter", 3000, quarter as never);
+    await shop.on("2027-02-15");
+    await shop.accepted("PATCH", `/v1/subscriptions/${id}`, { product_id: dearer });
+    // It is within its time still, the next time it is not.
+    expect((await shop.get(id)).discount).not.toBeNull();
+    await shop.accepted("PATCH", `/v1/subscriptions/${id}`, { product_id: await shop.sells("Month", 1000) });
+    await shop.on("2027-05-15");
+    expect((await amounts(shop, id)).at(-1)).toBe(1000);
+    expect((await shop.get(id)).discount).toBeNull();
+  });
+
   test("SUB-05: once, with a trial, is for the first period that is paid", async () => {
     const trial = { trial_interval: "day", trial_interval_count: 7 };
     const { shop, id } = await shopWith({ duration: "once", basis_points: 5000 }, trial);

@@ -228,7 +228,7 @@ export function beginModel({
         current.duration === "once" ? 1 : current.duration === "repeating" ? sure(current.months) : Infinity;
       const last = months === Infinity ? null : addMonths(applied_at, months - 1, applied_at.getUTCDate());
       if (last && it.start > last) it.discount = null;
-    } else if (current) it.applied_at = it.start;
+    } else if (current && sum(spread(current, statics(it.plan, it.seats))) > 0) it.applied_at = it.start;
     if (!it.discount) it.applied_at = null;
     it.period_discount = it.discount;
   }
@@ -396,6 +396,7 @@ export function beginModel({
       it.end = addInterval(it.now, to, it.anchor);
     }
     it.seats = count;
+    if (isNew) renewDiscount();
     it.entries.push(...prorations(to, count, 1, left(), length()));
     recompute();
     const isNow = behavior === "invoice" || isNew;
