@@ -27,6 +27,7 @@ import { servePages } from "./http/pages.ts";
 import { parseRequests } from "./http/parsing.ts";
 import { parseQuery } from "./http/query.ts";
 import { addReference } from "./http/reference.ts";
+import { addSecurityHeaders, setSecurityHeaders } from "./http/security-headers.ts";
 import { openStreamLimits } from "./http/stream-limits.ts";
 import { routeDocuments } from "./invoices/routes.ts";
 import { open_bytes_max } from "./lib/body.ts";
@@ -55,18 +56,22 @@ export type AppOptions = {
 
 /** Put the parts together: the only place where they meet. Plugins stand in the order in which they act. */
 export async function buildApp({ deps, auth, provider, web, demo, development }: AppOptions): Promise<FastifyInstance> {
+  const isHosted = deps.config.FLOE_BILLING === "polar";
   const app = Fastify({
     bodyLimit: open_bytes_max,
     trustProxy: deps.config.TRUST_PROXY ?? false,
     genReqId: () => createId(deps.clock.now()),
     routerOptions: { ignoreTrailingSlash: true, querystringParser: parseQuery, maxParamLength: 500 },
     // An address that is none, as one with half of an escape, leads nowhere; the framework's own answer has another shape.
-    frameworkErrors: (_error, request, reply) =>
-      request.url.startsWith("/api/auth/")
+    frameworkErrors: (_error, request, reply) => {
+      setSecurityHeaders(reply as FastifyReply, deps.config);
+      return request.url.startsWith("/api/auth/")
         ? (reply as FastifyReply).code(404).send({ code: "NOT_FOUND", message: "Not found" })
-        : answerError(deps.log)(notFound(), request as FastifyRequest, reply as FastifyReply),
+        : answerError(deps.log)(notFound(), request as FastifyRequest, reply as FastifyReply);
+    },
   });
   app.setErrorHandler(answerError(deps.log));
+  addSecurityHeaders(app, deps.config);
   app.addHook("onSend", async (request, reply) => void reply.header("X-Request-Id", request.id));
   // Whatever was asked for may have left something to do.
   app.addHook("onResponse", async ({ method }) => {
@@ -141,7 +146,8 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
       developmentRoutes(scope, deps, provider, demo?.organization_id ?? "");
     });
   }
-  if (web) await servePages(app, { root: web, development });
+  if (web)
+    await servePages(app, { root: web, development, stripe: isHosted || deps.processor.publishable_key !== null });
   else app.setNotFoundHandler((request, reply) => answerError(deps.log)(notFound(), request, reply));
   return app;
 }

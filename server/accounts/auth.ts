@@ -15,7 +15,7 @@ import { answerFaults, relayLog } from "./http/failures.ts";
 import { listOrigins, refuseForeignPages } from "./http/origins.ts";
 import { readRaw, routeAuth } from "./http/wrapper.ts";
 import { createIdentifier, type Identifier } from "./identity/identify.ts";
-import { cookie_prefix } from "./identity/session-cookie.ts";
+import { getCookiePrefix, isSecure } from "./identity/session-cookie.ts";
 import { createRenewalPlugin, sendRenewed, session_seconds } from "./identity/sessions-renewal.ts";
 import { addApiKeyRoutes } from "./keys/routes.ts";
 import { createLimiter } from "./limits/attempts.ts";
@@ -111,7 +111,10 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
     database: storage,
     advanced: {
       database: { generateId: () => createId(deps.clock.now()) },
-      cookiePrefix: cookie_prefix,
+      // Its own way to name secure cookies is `__Secure-`, which other hosts of the domain can set.
+      useSecureCookies: false,
+      cookiePrefix: getCookiePrefix(config),
+      defaultCookieAttributes: { secure: isSecure(config), path: "/" },
       // The wrapper writes this header from the connection; a caller cannot.
       ipAddress: { ipAddressHeaders: ["x-client-ip"] },
       // On in tests too: NODE_ENV=test would switch the check off.

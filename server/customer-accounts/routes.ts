@@ -1,21 +1,23 @@
 import type { FastifyInstance } from "fastify";
 import { portalAccounts, showing_max_s } from "../../shared/api/portal-accounts.ts";
+import type { Config } from "../config.ts";
 import type { Deps } from "../lib/context.ts";
 import { parseCookies } from "../lib/cookies.ts";
 import { finishConnecting } from "./service.ts";
 
 const callback = "/v1/customer-portal/oauth-accounts/callback";
 /** One for each platform: who begins again has the cookie of what they began last. */
-const cookie_prefix = "floe_connecting_";
+const getCookiePrefix = ({ url }: Pick<Config, "url">): string =>
+  `${url.startsWith("https:") ? "__Host-" : ""}floe_connecting_`;
 
 /** What a browser is to show when its customer comes back: it was this one that was sent away. */
 function cookieOf({ config }: Deps, asked: URL, answered: unknown): string | undefined {
   const { url } = (typeof answered === "string" ? JSON.parse(answered) : {}) as { url?: unknown };
   const state = typeof url === "string" ? new URL(url).searchParams.get("state") : null;
-  const secure = config.url.startsWith("https:") ? "; Secure" : "";
-  const name = cookie_prefix + (asked.searchParams.get("platform") ?? "");
+  const [path, secure] = config.url.startsWith("https:") ? ["/", "; Secure"] : [callback, ""];
+  const name = getCookiePrefix(config) + (asked.searchParams.get("platform") ?? "");
   return state
-    ? `${name}=${state}; Path=${callback}; Max-Age=${showing_max_s}; HttpOnly; SameSite=Lax${secure}`
+    ? `${name}=${state}; Path=${path}; Max-Age=${showing_max_s}; HttpOnly; SameSite=Lax${secure}`
     : undefined;
 }
 
@@ -29,7 +31,7 @@ export function routeConnecting(app: FastifyInstance, deps: Deps): void {
   app.get<{ Querystring: Record<string, unknown> }>(callback, async (request, reply) => {
     const text = (name: string) => (typeof request.query[name] === "string" ? request.query[name] : undefined);
     const cookies = parseCookies(request.headers.cookie).flatMap(([name, value]) =>
-      name.startsWith(cookie_prefix) ? [value] : [],
+      name.startsWith(getCookiePrefix(deps.config)) ? [value] : [],
     );
     const given = Object.fromEntries(
       ["state", "code", "error"].flatMap((name) => (text(name) === undefined ? [] : [[name, text(name)]])),

@@ -9,6 +9,8 @@ import { readPortalPage } from "./portal-page.ts";
 export type PagesOptions = {
   /** Folder of the built web app. */
   root: string;
+  /** True where card fields come from Stripe. */
+  stripe: boolean;
   /** True where the demo shop and the mail inbox are served. */
   development: boolean;
 };
@@ -42,12 +44,15 @@ const isVerification = (code: string): boolean =>
   ["token_expired", "invalid_token", "user_not_found", "unauthorized"].includes(code);
 
 /** Stripe's script and frames are named because card fields may only come from the processor itself. */
-const policy = (ancestors: string, styles = "") =>
-  [
+function buildPolicy({ ancestors, styles, stripe }: { ancestors: string; styles: string; stripe: boolean }): string {
+  const [scripts, frames, calls] = stripe
+    ? [" https://js.stripe.com https://*.js.stripe.com", " https://hooks.stripe.com", " https://api.stripe.com"]
+    : ["", "", ""];
+  return [
     "default-src 'self'",
-    "script-src 'self' https://js.stripe.com https://*.js.stripe.com",
-    "frame-src 'self' https://js.stripe.com https://*.js.stripe.com https://hooks.stripe.com",
-    "connect-src 'self' https://api.stripe.com",
+    `script-src 'self'${scripts}`,
+    `frame-src 'self'${scripts}${frames}`,
+    `connect-src 'self'${calls}`,
     `style-src 'self'${styles}`,
     "img-src 'self' data: https:",
     "object-src 'none'",
@@ -55,6 +60,7 @@ const policy = (ancestors: string, styles = "") =>
     "form-action 'self'",
     `frame-ancestors ${ancestors}`,
   ].join("; ");
+}
 
 /** A page that is filled, by the name of its source. */
 type Filled = "checkout" | "portal";
@@ -103,7 +109,7 @@ function fillDocument({ html, preloads }: Built, page: Filled, content: Content)
 }
 
 /** Serve the built web app: its files, and one document for every page. Only the checkout may be framed by others. */
-export async function servePages(app: FastifyInstance, { root, development }: PagesOptions): Promise<void> {
+export async function servePages(app: FastifyInstance, { root, development, stripe }: PagesOptions): Promise<void> {
   let built: Promise<Built> | undefined;
   const readDocument = () => {
     built ??= readBuilt(root).catch((error) => {
@@ -120,7 +126,7 @@ export async function servePages(app: FastifyInstance, { root, development }: Pa
     reply
       .code(status)
       .type("text/html; charset=utf-8")
-      .header("Content-Security-Policy", policy(ancestors, styles))
+      .header("Content-Security-Policy", buildPolicy({ ancestors, styles, stripe }))
       .header("Referrer-Policy", "strict-origin-when-cross-origin")
       .header("X-Content-Type-Options", "nosniff")
       // Each is somebody's own: a checkout, an account, a link from a mail.

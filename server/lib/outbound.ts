@@ -9,6 +9,8 @@ import type { Config } from "../config.ts";
 export type Reach = {
   /** True on a developer's own machine: plain http and receivers on localhost are fine there. */
   private_allowed: boolean;
+  /** Ports that may be called besides 80, 443 and those from 1024 on that no database or mail server has. */
+  ports_allowed?: readonly number[];
   /** How a name becomes addresses; the system's way unless given. */
   lookup?: LookupFunction;
 };
@@ -27,7 +29,30 @@ export class RefusedAddress extends Error {
 }
 
 /** Sellers' addresses may be private only where the server itself can be reached by nobody else. */
-export const findReach = ({ development }: Pick<Config, "development">): Reach => ({ private_allowed: development });
+export const findReach = ({
+  development,
+  FLOE_WEBHOOK_PORTS,
+}: Pick<Config, "development" | "FLOE_WEBHOOK_PORTS">): Reach => ({
+  private_allowed: development,
+  ports_allowed: FLOE_WEBHOOK_PORTS,
+});
+
+const web_ports = new Set([80, 443]);
+const unprivileged_port = 1024;
+/** Ports from 1024 on on which databases, caches, queues, their administration, and mail servers listen. */
+const service_ports = new Set([
+  ...[1110, 1433, 1434, 1521, 1526, 1830, 2049, 2181, 2375, 2376, 2379, 2380, 2424, 2480, 2483, 2484, 2525, 3050, 3306],
+  ...[3351, 4333, 4369, 5432, 5433, 5434, 5671, 5672, 5984, 6082, 6379, 6380, 6381, 6432, 7000, 7001, 7199],
+  ...[
+    7473, 7474, 7687, 8086, 8087, 8098, 8123, 8529, 9042, 9092, 9093, 9160, 9200, 9300, 9440, 10025, 11211, 11214,
+    11215,
+  ],
+  ...[15672, 16379, 25672, 26257, 26379, 27017, 27018, 27019, 28015, 28017, 29015, 33060, 50000, 61613, 61616],
+]);
+
+/** Whether a port may be called: a server for the web is there, and nothing that takes lines of text for commands. */
+const isAllowedPort = (port: number, { ports_allowed = [] }: Reach): boolean =>
+  ports_allowed.includes(port) || web_ports.has(port) || (port >= unprivileged_port && !service_ports.has(port));
 
 /** Public by its number, and a cloud's own: the host below a machine of Azure's, which answers it alone. */
 const hosts_own = new Set(["168.63.129.16"]);
@@ -52,6 +77,9 @@ export function findRefusal(text: string, reach: Reach): string | undefined {
   if (!url || (url.protocol !== "https:" && url.protocol !== "http:")) return "This is not a valid web address.";
   if (reach.private_allowed) return undefined;
   if (url.protocol !== "https:") return "The address must begin with https://.";
+  const port = Number(url.port || "443");
+  if (!isAllowedPort(port, reach))
+    return `Port ${port} may not be called: receivers are on port 80, 443 or one from 1024 on that no database or mail server has.`;
   const host = bareHost(url);
   if (ipaddr.isValid(host)) return isPublicAddress(host) ? undefined : "The address must be on the public internet.";
   return isLocalName(host) ? "The address must have a public host name." : undefined;

@@ -6,7 +6,7 @@ export type Call = {
   kind: "call";
   line: number;
   address: string;
-  reach: Pick<Reach, "private_allowed">;
+  reach: Omit<Reach, "lookup">;
   headers: Record<string, string>;
   body: string;
 };
@@ -24,7 +24,7 @@ let count = 0;
  * A connection to an endpoint, as `openLine` has it, in a thread of its own: what is encrypted, sent and waited for takes nothing
  * from requests. Where the thread itself ends, a call is rejected; whether it arrived is not known.
  */
-export function openSender(address: string, reach: Pick<Reach, "private_allowed">) {
+export function openSender(address: string, reach: Omit<Reach, "lookup">) {
   const line = count++;
   let isOpen = false;
   return {

@@ -408,13 +408,14 @@ describe("under https", () => {
     const signed = await shop.request("POST", "/api/auth/sign-in/email", { body: { email, password }, headers });
     const cookies = [signed.headers["set-cookie"] ?? []].flat().map(String);
     expect(cookies.length).toBeGreaterThanOrEqual(3);
-    for (const cookie of cookies) expect(cookie).toMatch(/^__Secure-floe\.\w+=.*; Secure/);
+    for (const cookie of cookies)
+      expect(cookie).toMatch(/^__Host-floe\.\w+=(?!.*; Domain)(?=.*; Path=\/(;|$)).*; Secure/i);
     const cookie = cookies.map((one) => one.split(";")[0]).join("; ");
     const get = (path: string, more: Record<string, string>) =>
       shop.request("GET", path, { headers: { ...headers, ...more } });
     expect((await get("/v1/products/", { cookie })).status).toBe(200);
     expect((await get("/api/auth/list-sessions", { cookie })).status).toBe(200);
-    const plain = cookie.replaceAll("__Secure-", "");
+    const plain = cookie.replaceAll("__Host-", "");
     expect((await get("/v1/products/", { cookie: plain })).status).toBe(401);
     expect((await get("/api/auth/list-sessions", { cookie: plain })).status).toBe(401);
   });

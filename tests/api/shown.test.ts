@@ -2,6 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { account_base, accountCalls } from "../../server/accounts/calls.ts";
+import { api } from "../../shared/api/index.ts";
+import type { Operation } from "../../shared/contract.ts";
 import { newAddress } from "../support/accounts.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 
@@ -85,4 +88,53 @@ test("the document of the pages is never a mere file: no site may frame it but t
     expect(headers["referrer-policy"]).toBe("strict-origin-when-cross-origin");
   }
   expect((await get("/other.txt")).status).toBe(200);
+});
+
+test("every answer says its type is meant, who may frame it, and with https that it is always asked by https", async () => {
+  const shop = await start({ web, settings: { FLOE_URL: "https://shop.example", HOST: "0.0.0.0" } });
+  try {
+    const operations = Object.values<Record<string, Operation>>(api).flatMap((resource) =>
+      Object.values(resource).map(({ method, path }): [string, string] => [method, path.replace(/:\w+/g, "x")]),
+    );
+    const paths: [string, string][] = [
+      ...operations,
+      ...Object.keys(accountCalls).map((path): [string, string] => ["POST", `${account_base}${path}`]),
+      ...["/openapi.json", "/healthz", "/readyz", "/", "/account", "/other.txt", "/nowhere", "/%", "/%00", "/v1/%"].map(
+        (path): [string, string] => ["GET", path],
+      ),
+      ...["/.well-known/floe-receipts.json", "/api/reference", "/api/reference/js/scalar.js", "/api/auth/%"].map(
+        (path): [string, string] => ["GET", path],
+      ),
+      ...[
+        "/media/x",
+        "/documents/x",
+        "/storage/download?token=x",
+        "/v1/webhooks/listen",
+        "/acme/portal",
+        "/checkout/x",
+      ].map((path): [string, string] => ["GET", path]),
+      ["OPTIONS", "/v1/products/"],
+      ["HEAD", "/healthz"],
+      ["TRACE", "/v1/products/"],
+      ["POST", "/nowhere"],
+    ];
+    for (const [server, isHttps] of [
+      [shop, true],
+      [floe, false],
+    ] as const)
+      for (const [method, path] of paths) {
+        const { headers } = await server.app.inject({
+          ...{ method: method as "GET", url: path, headers: { origin: "https://evil.example" } },
+        });
+        const policy = String(headers["content-security-policy"]);
+        expect([path, headers["x-content-type-options"]]).toEqual([path, "nosniff"]);
+        expect([path, policy]).toEqual([path, expect.stringContaining("frame-ancestors ")]);
+        if (!path.startsWith("/checkout/"))
+          expect([path, policy]).toEqual([path, expect.stringContaining("frame-ancestors 'none'")]);
+        expect([path, policy]).toEqual([path, expect.not.stringContaining("stripe")]);
+        expect([path, headers["strict-transport-security"]]).toEqual([path, isHttps ? "max-age=31536000" : undefined]);
+      }
+  } finally {
+    await shop.close();
+  }
 });

@@ -118,9 +118,20 @@ describe("where webhooks may be sent (WHK-01)", () => {
     "",
     "https://",
   ])("%s is no address for a webhook", (text) => expect(findRefusal(text, away)).toBeTypeOf("string"));
+  test("ports of the web and unprivileged ones are called, those of databases, caches, queues and mail only where allowed", async () => {
+    const at = (port: number) => `https://example.com:${port}/hook`;
+    for (const port of [80, 443, 1024, 3000, 8080, 8443, 65_535]) expect(findRefusal(at(port), away)).toBeUndefined();
+    for (const port of [1, 22, 25, 110, 465, 587, 993, 1023, 1433, 2525, 3306, 5432, 6379, 9200, 11_211, 27_017]) {
+      expect(findRefusal(at(port), away), `${port}`).toMatch(/^Port \d+ may not be called/);
+      expect((await post(at(port), {}, "{}", away)).text).toMatch(/^Port /);
+      const reach = findReach({ development: false, FLOE_WEBHOOK_PORTS: [port] });
+      expect(findRefusal(at(port), reach)).toBeUndefined();
+    }
+    expect(findRefusal("http://localhost:6379/hook", home)).toBeUndefined();
+  });
   test("only a server on a developer's own machine calls that machine", () => {
-    expect(findReach({ development: true }).private_allowed).toBe(true);
-    expect(findReach({ development: false }).private_allowed).toBe(false);
+    expect(findReach({ development: true, FLOE_WEBHOOK_PORTS: [] }).private_allowed).toBe(true);
+    expect(findReach({ development: false, FLOE_WEBHOOK_PORTS: [] }).private_allowed).toBe(false);
     expect(findRefusal("http://localhost:3000/hook", home)).toBeUndefined();
     expect(findRefusal("ftp://localhost/", home)).toBeTypeOf("string");
   });

@@ -2,7 +2,7 @@ import type { FastifyRequest } from "fastify";
 import type { Config } from "../../config.ts";
 import { decodeText, parseCookies } from "../../lib/cookies.ts";
 import { openSignedText, resign } from "../../lib/secrets.ts";
-import { cookie_prefix, getCookieName, writeSessionCookie } from "../identity/session-cookie.ts";
+import { getCookieName, getCookiePrefix, writeSessionCookie } from "../identity/session-cookie.ts";
 
 /** Says of a GET that it was sent as a POST: by a button, not by following a link. */
 export const posted_header = "x-floe-posted";
@@ -18,15 +18,16 @@ const untrusted = new Set([
   "host",
 ]);
 const user_agent_length_max = 512;
-const ours = new RegExp(`^(__Secure-)?${cookie_prefix}\\.`);
-const cached = new RegExp(`^(__Secure-)?${cookie_prefix}\\.session_data(\\.\\d+)?$`);
+const cached = /^(__Host-)?floe\.session_data(\.\d+)?$/;
 
 /**
  * A request's headers as the account side gets them: from the true address, and with what an earlier secret signed signed
  * anew. Nothing believes the copy of the session that a browser carries: every call reads the database, so that a session that
  * was ended is nobody's from that moment on, also where somebody has kept its cookies.
  */
-export function readHeaders(request: FastifyRequest, { secrets }: Config): Headers {
+export function readHeaders(request: FastifyRequest, config: Config): Headers {
+  const { secrets } = config;
+  const prefix = `${getCookiePrefix(config)}.`;
   const headers = new Headers();
   for (const [name, value] of Object.entries(request.headers)) {
     if (value !== undefined && !untrusted.has(name)) headers.set(name, Array.isArray(value) ? value.join(", ") : value);
@@ -40,7 +41,7 @@ export function readHeaders(request: FastifyRequest, { secrets }: Config): Heade
   const cookies = parseCookies(request.headers.cookie).map(([name, value]) => {
     // Left empty, not out: the names say which pieces of it the browser has, to be taken back.
     if (cached.test(name)) return [name, ""];
-    return [name, ours.test(name) ? resign(secrets, value) : value];
+    return [name, name.startsWith(prefix) ? resign(secrets, value) : value];
   });
   headers.set("cookie", cookies.map(([name = "", value = ""]) => `${name}=${encodeURIComponent(value)}`).join("; "));
   return headers;

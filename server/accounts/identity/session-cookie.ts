@@ -1,13 +1,17 @@
 import type { Config } from "../../config.ts";
 import { signText } from "../../lib/secrets.ts";
 
-export const cookie_prefix = "floe";
+export const isSecure = ({ url }: Pick<Config, "url">): boolean => url.startsWith("https:");
 
-const isSecure = ({ url }: Pick<Config, "url">): boolean => url.startsWith("https:");
+/**
+ * What the names of the account side's cookies begin with. With https it is `__Host-`: browsers take such a cookie only from this very
+ * host, for all its paths, so no other host of the same domain can set one.
+ */
+export const getCookiePrefix = (config: Pick<Config, "url">): string => `${isSecure(config) ? "__Host-" : ""}floe`;
 
-/** What a cookie of the account side is called; browsers take the first half as a promise that it came by https. */
+/** What a cookie of the account side is called. */
 export const getCookieName = (config: Pick<Config, "url">, plain: string): string =>
-  `${isSecure(config) ? "__Secure-" : ""}${cookie_prefix}.${plain}`;
+  `${getCookiePrefix(config)}.${plain}`;
 
 /** The cookie by which a browser holds a session; without a time it ends with the browser. */
 export function writeSessionCookie(config: Pick<Config, "url" | "secret">, token: string, until?: Date): string {
