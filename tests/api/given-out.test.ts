@@ -209,7 +209,7 @@ describe("an administrator's visit in somebody's name", () => {
     expect(kept).toBe(own);
     expect((await post(browser, "/sign-out")).status).toBe(200);
     expect([await who(visit), await who(own)]).toEqual([null, null]);
-    for (const value of browser.jar.values()) expect(value).not.toContain(own);
+    expect([...browser.jar].filter(([name, value]) => value !== "" && !name.endsWith(".known"))).toEqual([]);
     expect(browser.jar.get("floe.admin_session") ?? "").toBe("");
   });
 });
@@ -282,4 +282,33 @@ test("a plain member reads no invitations", async () => {
   expect((await owner.go("GET", `/api/auth/organization/list-invitations?organizationId=${id}`)).text).toContain(
     secret,
   );
+});
+
+test("names that nobody can read and addresses that nobody can have are refused", async () => {
+  const who = await confirmed();
+  for (const name of ["\u200b", "\u2800\u3164", "Ada \u202etxt.exe", "\u2066Ada"])
+    expect((await post(who, "/update-user", { name })).json).toMatchObject({ code: "VALIDATION_ERROR" });
+  for (const name of ["👩‍👩‍👧", "عائشة", "José"]) expect((await post(who, "/update-user", { name })).status).toBe(200);
+  expect((await post(who, "/organization/create", { name: "\u200b", slug: "invisible-shop" })).status).toBe(400);
+  const at = (letters: number) => `${"a".repeat(letters)}@${newId().slice(-12)}.example.com`;
+  const signUpAs = (email: string) => post(visitor(floe.url), "/sign-up/email", { name: "A", email, password });
+  expect((await signUpAs(at(65))).json).toMatchObject({ code: "INVALID_EMAIL" });
+  expect((await signUpAs(at(64))).status).toBe(200);
+});
+
+test("an administrator's slip is refused, and nothing changes", async () => {
+  const [admin, someone] = [await confirmed(), await confirmed()];
+  await floe.deps.db.update(user).set({ role: "admin" }).where(eq(user.id, admin.id));
+  const before = await rowOf(someone.id);
+  for (const data of [
+    { id: newId() },
+    { createdAt: "garbage" },
+    { banExpires: "garbage" },
+    { banExpires: "+200000-01-01T00:00:00Z" },
+    { isAnonymous: true },
+  ])
+    expect([(await post(admin, "/admin/update-user", { userId: someone.id, data })).status, data]).toEqual([400, data]);
+  for (const banExpiresIn of [1e12, -1, 1e300])
+    expect((await post(admin, "/admin/ban-user", { userId: someone.id, banExpiresIn })).status).toBe(400);
+  expect(await rowOf(someone.id)).toEqual(before);
 });

@@ -7,6 +7,7 @@ import { matchPath, matchRule } from "../calls.ts";
 import { invalidBody } from "../http/error-mapping.ts";
 import { sessionEndpoints } from "../identity/sessions.ts";
 import { createFieldGuard, createFieldOrder } from "../people/fields.ts";
+import { refuseAdminSlips, refuseUnreadable } from "../people/names.ts";
 import {
   deleteAtOnce,
   forgetCopy,
@@ -68,6 +69,8 @@ export const createCompatGuards = ({ clock, config }: Pick<Deps, "clock" | "conf
             if (detail !== undefined) throw new APIError("BAD_REQUEST", { ...invalidBody, detail });
           }),
         },
+        refuseUnreadable,
+        refuseAdminSlips,
         refuseClosedFields,
         createFieldGuard(config.FLOE_USER_FIELDS),
         readFlags,

@@ -43,7 +43,7 @@ export async function requirePerson(identify: Identify, request: FastifyRequest)
 }
 
 /** Who is signed in, and is themselves: what is made outlasts an admin's visit in somebody else's name. */
-export async function requirePersonThemselves(identify: Identify, request: FastifyRequest): Promise<Person> {
+async function requirePersonThemselves(identify: Identify, request: FastifyRequest): Promise<Person> {
   const person = await requirePerson(identify, request);
   if (person.impersonated_by === null) return person;
   throw new Refusal(403, notWhileImpersonating.message, notWhileImpersonating.code);

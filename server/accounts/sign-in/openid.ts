@@ -11,7 +11,14 @@ const algorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256
 const keys_again_ms = 10_000;
 
 /** What the provider says of a person: in its ID token and at its userinfo endpoint. */
-type Claims = { sub?: unknown; email?: unknown; email_verified?: unknown; name?: unknown; picture?: unknown };
+type Claims = {
+  sub?: unknown;
+  azp?: unknown;
+  email?: unknown;
+  email_verified?: unknown;
+  name?: unknown;
+  picture?: unknown;
+};
 type Discovered = Endpoints & { userinfo: string | undefined; jwks: string };
 type Jwk = JsonWebKey & { kid?: string; alg?: string; use?: string };
 
@@ -64,6 +71,8 @@ export function openIdProvider({ log, clock }: Pick<Deps, "log" | "clock">, sett
       // Given without a nonce it was checked before, when it came from a page; or long ago, when the account was linked.
       if (expectedIdTokenNonce && !(await verifyProviderIdToken(provider, idToken, expectedIdTokenNonce))) return null;
       const claims = claimsOf(idToken);
+      // Issued to another client, which may hand it on (OpenID Connect Core 3.1.3.7).
+      if (claims.azp !== undefined && claims.azp !== client.clientId) return null;
       const isWhole = expectedIdTokenNonce !== undefined && textOf(claims.email) !== undefined;
       const data = isWhole ? claims : { ...claims, ...(await userinfo(endpoints, claims, accessToken)) };
       const spoken = [user?.name?.firstName, user?.name?.lastName].filter((part) => part).join(" ");
