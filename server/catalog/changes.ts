@@ -41,17 +41,29 @@ async function atPlace<T>(kind: Kind, key: string, work: () => Promise<T>): Prom
 
 type Issue = CatalogPlan["issues"][number];
 /** How a step is taken: in earnest, where the first fault ends all, or only to collect the faults. */
-export type Attempt = (tx: Tx, ctx: Ctx, work: (tx: Tx, ctx: Ctx) => Promise<void>) => Promise<Issue[]>;
+export type Attempt = {
+  step(tx: Tx, ctx: Ctx, work: (tx: Tx, ctx: Ctx) => Promise<void>): Promise<Issue[]>;
+  /** Of what asks the database nothing. */
+  check(work: () => Promise<void>): Promise<Issue[]>;
+};
 
 /** In earnest. */
-export const passFaults: Attempt = async (tx, ctx, work) => {
-  await work(tx, ctx);
-  return [];
+export const passFaults: Attempt = {
+  async step(tx, ctx, work) {
+    await work(tx, ctx);
+    return [];
+  },
+  async check(work) {
+    await work();
+    return [];
+  },
 };
 
 /** Each step in a savepoint of its own, so that the next finds the transaction whole. */
-export const collectFaults: Attempt = (_, ctx, work) =>
-  issuesOf(() => transact(ctx, (inner) => work(inner, joinTransaction(ctx, inner))));
+export const collectFaults: Attempt = {
+  step: (_, ctx, work) => issuesOf(() => transact(ctx, (inner) => work(inner, joinTransaction(ctx, inner)))),
+  check: (work) => issuesOf(work),
+};
 
 /** Another thing of the file is missing, which was refused before. */
 class Unmade extends ApiError {
@@ -102,6 +114,93 @@ function found(name: string, id: string | undefined): string {
   return id;
 }
 
+/** What the names of a file stand for by now. */
+const resolveIn = (ids: ReadonlyMap<string, string>, current: Current): Ids => ({
+  idOf: (of, name) => found(name, ids.get(`${of} ${name}`)),
+  fileId: (name, service) =>
+    found(name, current.files.find((file) => file.name === name && file.service === service)?.id),
+});
+
+type Taking = { document: Catalog; ids: Map<string, string>; current: Current; attempt: Attempt };
+
+/** Take steps that make things of one kind, in as many statements for one as for a thousand; answers what was refused. */
+async function createTogether(tx: Tx, ctx: Ctx, steps: readonly Step[], taking: Taking): Promise<Issue[]> {
+  const { document, ids, current, attempt } = taking;
+  const kind = steps[0]?.kind ?? "products";
+  const { shapes, createMany, finish } = servedKinds[kind];
+  const resolve = resolveIn(ids, current);
+  const issues = new Map<Step, Issue[]>();
+  const refuse = async (step: Step, work: () => Promise<void>): Promise<void> => {
+    const refused = await attempt.check(() => atPlace(kind, step.key, work));
+    if (refused.length > 0)
+      issues.set(
+        step,
+        refused.map((issue) => withPath(issue, step)),
+      );
+  };
+  const bodies: { step: Step; body: never }[] = [];
+  for (const step of steps)
+    await refuse(step, async () => {
+      bodies.push({ step, body: read(shapes.create, stepBody(step, undefined, resolve)) });
+    });
+  const results =
+    (await createMany?.(
+      tx,
+      ctx,
+      bodies.map(({ body }) => body),
+    )) ?? [];
+  const created_at = ctx.clock.now();
+  const organization_id = requireOrganization(ctx);
+  const entries: Parameters<typeof store.putEntries>[1] = [];
+  for (const [index, { step }] of bodies.entries()) {
+    const result = results[index];
+    if (result === undefined || result instanceof ApiError) {
+      await refuse(step, async () => {
+        throw result ?? new Error(`The ${kind} ${step.key} was not made.`);
+      });
+      continue;
+    }
+    step.id = result.id;
+    ids.set(`${kind} ${step.key}`, result.id);
+    entries.push({
+      organization_id,
+      catalog: document.catalog,
+      kind,
+      key: step.key,
+      subject_id: result.id,
+      created_at,
+    });
+  }
+  await store.putEntries(tx, entries);
+  for (const step of steps) {
+    const { id, changes } = step;
+    if (id === null || !finish || !changes.some(({ field }) => field === "benefits")) continue;
+    const finishIt = async (_: Tx, its: Ctx) =>
+      void (await atPlace(kind, step.key, () => finish(its, id, changes, resolve)));
+    const refused = await attempt.step(tx, ctx, finishIt);
+    if (refused.length > 0)
+      issues.set(
+        step,
+        refused.map((issue) => withPath(issue, step)),
+      );
+  }
+  return steps.flatMap((step) => issues.get(step) ?? []);
+}
+
+const withPath = (issue: Issue, { kind, key }: Step): Issue => ({ ...issue, path: issue.path || `${kind}.${key}` });
+
+/** Steps in their order, those together that are taken together. */
+function groupSteps(steps: readonly Step[]): Step[][] {
+  const groups: Step[][] = [];
+  const isMany = (step: Step) => step.action === "create" && servedKinds[step.kind].createMany !== undefined;
+  for (const step of steps) {
+    const [last] = groups.at(-1) ?? [];
+    if (last && isMany(last) && isMany(step) && last.kind === step.kind) groups.at(-1)?.push(step);
+    else groups.push([step]);
+  }
+  return groups;
+}
+
 /** Run one step. */
 async function run(
   tx: Tx,
@@ -115,11 +214,7 @@ async function run(
   const { kind, key } = step;
   const organization_id = requireOrganization(ctx);
   const place = { organization_id, catalog: document.catalog, kind, key };
-  const resolve: Ids = {
-    idOf: (of, name) => found(name, ids.get(`${of} ${name}`)),
-    fileId: (name, service) =>
-      found(name, current.files.find((file) => file.name === name && file.service === service)?.id),
-  };
+  const resolve = resolveIn(ids, current);
   const { shapes, create, update, remove, finish } = servedKinds[kind];
   if (step.action === "rename") {
     const from = String(step.changes[0]?.from);
@@ -136,7 +231,7 @@ async function run(
     const made = await create(tx, ctx, read(shapes.create, body));
     step.id = made.id;
     ids.set(`${kind} ${key}`, made.id);
-    await store.putEntry(tx, { ...place, subject_id: made.id, created_at: ctx.clock.now() });
+    await store.putEntries(tx, [{ ...place, subject_id: made.id, created_at: ctx.clock.now() }]);
   } else if (step.id !== null && Object.keys(body).length > 0) {
     await update(tx, ctx, step.id, read(shapes.update, body));
   }
@@ -158,12 +253,18 @@ export async function takeSteps(
   for (const step of plan.steps.filter(({ action }) => action === "rename"))
     if (step.id !== null) ids.set(`${step.kind} ${step.key}`, step.id);
   const issues: Issue[] = [];
-  const take = async ({ kind, key }: Step, work: (tx: Tx, ctx: Ctx) => Promise<unknown>): Promise<void> => {
-    const at = (inner: Tx, its: Ctx) => atPlace(kind, key, () => work(inner, its));
-    const refused = await attempt(tx, ctx, async (inner, its) => void (await at(inner, its)));
-    issues.push(...refused.map((issue) => ({ ...issue, path: issue.path || `${kind}.${key}` })));
+  const take = async (step: Step, work: (tx: Tx, ctx: Ctx) => Promise<unknown>): Promise<void> => {
+    const at = (inner: Tx, its: Ctx) => atPlace(step.kind, step.key, () => work(inner, its));
+    const refused = await attempt.step(tx, ctx, async (inner, its) => void (await at(inner, its)));
+    issues.push(...refused.map((issue) => withPath(issue, step)));
   };
-  for (const step of plan.steps) {
+  for (const steps of groupSteps(plan.steps)) {
+    const [step] = steps;
+    if (!step) continue;
+    if (steps.length > 1) {
+      issues.push(...(await createTogether(tx, ctx, steps, { document, ids, current, attempt })));
+      continue;
+    }
     const row = (current.rows[step.kind] as Rows[Kind][]).find(({ id }) => id === step.id);
     await take(step, (inner, its) => run(inner, its, document, step, row, ids, current));
   }

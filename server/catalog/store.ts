@@ -106,14 +106,15 @@ export async function insertEntry(
   return row;
 }
 
-/** Give a thing a key, in place of what had it. */
-export const putEntry = (tx: Tx, values: typeof catalogEntries.$inferInsert) =>
+/** Give things their keys, in place of what had them. */
+export const putEntries = async (tx: Tx, values: (typeof catalogEntries.$inferInsert)[]): Promise<unknown> =>
+  values.length > 0 &&
   tx
     .insert(catalogEntries)
     .values(values)
     .onConflictDoUpdate({
       target: [catalogEntries.organization_id, catalogEntries.catalog, catalogEntries.kind, catalogEntries.key],
-      set: { subject_id: values.subject_id, created_at: values.created_at },
+      set: { subject_id: sql`excluded.subject_id`, created_at: sql`excluded.created_at` },
     });
 
 type Place = { organization_id: string; catalog: string; kind: Kind; key: string };

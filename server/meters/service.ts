@@ -1,20 +1,41 @@
 import type { CustomerMeter, customerMeters } from "../../shared/api/customer-meters.ts";
 import type { meters } from "../../shared/api/meters.ts";
 import { findMonthAfter } from "../../shared/calendar.ts";
-import type { Service } from "../../shared/contract.ts";
+import type { Input, Service } from "../../shared/contract.ts";
 import { invalid, notFound } from "../../shared/errors.ts";
 import { computeBalance } from "../../shared/usage.ts";
 import { serializeCustomer } from "../customers/rules.ts";
 import { getServerClock } from "../lib/clock.ts";
-import { type Ctx, requireOrganization, requireOrganizations } from "../lib/context.ts";
+import { type Ctx, requireOrganization, requireOrganizations, type Tx } from "../lib/context.ts";
 import { createId } from "../lib/ids.ts";
 import { buildPage } from "../lib/page.ts";
 import { runInTurn } from "../lib/turns.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { recounting } from "./jobs.ts";
-import { checkUpdate, planUpdate, serializeMeter } from "./rules.ts";
+import { checkUpdate, type MeterRow, planUpdate, serializeMeter } from "./rules.ts";
 import * as store from "./store.ts";
 import { verifyMeters } from "./verifying.ts";
+
+/** Make meters, in as many statements for one as for a thousand; answers them in their order. */
+export async function createMeters(
+  tx: Tx,
+  ctx: Ctx,
+  bodies: readonly Input<(typeof meters)["create"]>["body"][],
+): Promise<MeterRow[]> {
+  const organization_id = requireOrganization(ctx);
+  const created_at = ctx.clock.now();
+  // Events that came before are counted, too, though never billed (MTR-12).
+  const recount_at = (await store.hasIngested(tx, organization_id)) ? created_at : null;
+  if (recount_at) ctx.jobs.wake(tx, recounting.name);
+  const values = bodies.map(({ organization_id: _, custom_label = null, custom_multiplier = null, ...given }) => ({
+    ...given,
+    custom_label,
+    custom_multiplier,
+    ...{ id: createId(created_at), organization_id, created_at, recount_at },
+  }));
+  const rows = new Map((await store.insertMeters(tx, values)).map((row) => [row.id, row]));
+  return values.flatMap(({ id }) => rows.get(id) ?? []);
+}
 
 /** The meters of the API; what they have counted is answered by the domain that has the events. */
 export const meterService: Omit<Service<typeof meters, Ctx>, "quantities"> = {
@@ -29,17 +50,9 @@ export const meterService: Omit<Service<typeof meters, Ctx>, "quantities"> = {
   },
   create: (ctx, { body }) =>
     transact(ctx, async (tx) => {
-      const { organization_id: _, custom_label = null, custom_multiplier = null, ...given } = body;
-      const values = { ...given, custom_label, custom_multiplier };
-      const owned = {
-        id: createId(ctx.clock.now()),
-        organization_id: requireOrganization(ctx),
-        created_at: ctx.clock.now(),
-      };
-      // Events that came before are counted, too, though never billed (MTR-12).
-      const recount_at = (await store.hasIngested(tx, owned.organization_id)) ? ctx.clock.now() : null;
-      if (recount_at) ctx.jobs.wake(tx, recounting.name);
-      return serializeMeter(await store.insertMeter(tx, { ...values, ...owned, recount_at }));
+      const [row] = await createMeters(tx, ctx, [body]);
+      if (!row) throw new Error("The meter was not written.");
+      return serializeMeter(row);
     }),
   update: (ctx, { params, body }) =>
     transact(ctx, async (tx) => {

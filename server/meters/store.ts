@@ -20,7 +20,7 @@ import {
   orderBy,
   readPage,
 } from "../lib/page.ts";
-import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
+import { followKey, insertRows, matchKey, type RowKey } from "../lib/rows.ts";
 import { productPrices, products } from "../products/tables.ts";
 import { aggregateSql, digestSql, matchSql, measureSql } from "./matching.ts";
 import type { MeterRow, MeterUse } from "./rules.ts";
@@ -100,11 +100,8 @@ export async function findUses(tx: Tx, { id, organization_id }: MeterRow): Promi
 }
 
 /** Add a meter. */
-export async function insertMeter(tx: Tx, values: typeof meters.$inferInsert): Promise<MeterRow> {
-  const [row] = await tx.insert(meters).values(values).returning();
-  if (!row) throw new Error("The meter was not written.");
-  return row;
-}
+export const insertMeters = (tx: Tx, values: (typeof meters.$inferInsert)[]): Promise<MeterRow[]> =>
+  insertRows(tx, meters, values);
 
 /** Change columns of a meter that the caller has locked. */
 export async function updateMeter(tx: Tx, key: RowKey, patch: Partial<MeterRow>): Promise<MeterRow> {

@@ -1,8 +1,8 @@
 import type { z } from "zod";
 import type { AttachedCustomFieldInput } from "../../shared/api/custom-fields.ts";
-import type { products } from "../../shared/api/products.ts";
-import type { Service } from "../../shared/contract.ts";
-import { type Fault, fault, invalid, notFound } from "../../shared/errors.ts";
+import type { Product, products } from "../../shared/api/products.ts";
+import type { Input, Service } from "../../shared/contract.ts";
+import { ApiError, type Fault, fault, invalid, notFound } from "../../shared/errors.ts";
 import { getMinimumAmount } from "../../shared/money.ts";
 import { findBenefits } from "../benefits/store.ts";
 import { findCustomFields } from "../custom-fields/store.ts";
@@ -50,22 +50,27 @@ async function groundOf(
 
 type Attached = z.output<typeof AttachedCustomFieldInput>;
 
-/** Every fault of wanted pictures and fields: unknown ones, and fields that stand twice (PRD-29, PRD-31). */
-async function checkAttached(
+type Attachable = { pictures: ReadonlySet<string>; fields: ReadonlySet<string> };
+
+/** Which of these pictures and fields there are. */
+async function findAttachable(
   tx: Tx,
   organization_id: string,
   medias: readonly string[],
   attached: readonly Attached[],
-): Promise<Fault[]> {
-  const [pictures, fields] = [
-    await store.findMedias(tx, organization_id, medias),
-    await findCustomFields(
-      tx,
-      organization_id,
-      attached.map((one) => one.custom_field_id),
-    ),
-  ];
-  const known = new Set(fields.map(({ id }) => id));
+): Promise<Attachable> {
+  const pictures = await store.findMedias(tx, organization_id, [...new Set(medias)]);
+  const ids = new Set(attached.map(({ custom_field_id }) => custom_field_id));
+  const fields = await findCustomFields(tx, organization_id, [...ids]);
+  return { pictures, fields: new Set(fields.map(({ id }) => id)) };
+}
+
+/** Every fault of wanted pictures and fields: unknown ones, and fields that stand twice (PRD-29, PRD-31). */
+function checkAttached(
+  { pictures, fields: known }: Attachable,
+  medias: readonly string[],
+  attached: readonly Attached[],
+): Fault[] {
   const seen = new Set<string>();
   return [
     ...medias.flatMap((id, index) =>
@@ -112,6 +117,86 @@ export const productGivesOtherwise = defineSignal<RowKey>("product.gives_otherwi
 /** A product is not sold any more. */
 export const productArchived = defineSignal<RowKey>("product.archived");
 
+type ProductBody = Input<(typeof products)["create"]>["body"];
+
+/** Whether something only a subscription has is kept: not of a one-time purchase (PRD-03). */
+function planCycleColumns(body: ProductBody) {
+  const recurring_interval = body.recurring_interval ?? null;
+  const isRecurring = recurring_interval !== null;
+  const meter_interval = (isRecurring && body.meter_interval) || null;
+  return {
+    recurring_interval,
+    recurring_interval_count: isRecurring ? (body.recurring_interval_count ?? 1) : null,
+    trial_interval: (isRecurring && body.trial_interval) || null,
+    trial_interval_count: isRecurring ? (body.trial_interval_count ?? null) : null,
+    meter_interval,
+    meter_interval_count: meter_interval && (body.meter_interval_count ?? 1),
+  };
+}
+
+/**
+ * Make products, in as many statements for one as for a thousand. Answers each in its place, or what was wrong with it; one that
+ * is refused keeps no other from being made.
+ */
+export async function createProducts(
+  tx: Tx,
+  ctx: Ctx,
+  bodies: readonly ProductBody[],
+): Promise<(Product | ApiError)[]> {
+  const organization_id = requireOrganization(ctx);
+  const pricing = await groundOf(tx, organization_id, [...new Set(bodies.flatMap(({ prices }) => metersOf(prices)))]);
+  const attachable = await findAttachable(
+    tx,
+    organization_id,
+    bodies.flatMap(({ medias }) => medias),
+    bodies.flatMap(({ attached_custom_fields }) => attached_custom_fields),
+  );
+  const now = ctx.clock.now();
+  const drafts = bodies.map((body) => {
+    const recurring = (body.recurring_interval ?? null) !== null;
+    const faults = [
+      ...checkPrices(body.prices, { ...pricing, recurring, active: [] }),
+      ...checkAttached(attachable, body.medias, body.attached_custom_fields),
+    ];
+    if (faults.length > 0) return invalid(...faults);
+    const id = createId(now);
+    const prices = newPrices(body.prices, { id, organization_id }, pricing.currency, now);
+    const { name, description = null, visibility, metadata } = body;
+    const values = { id, organization_id, created_at: now, name, description, visibility, metadata };
+    return { body, prices, values: { ...values, ...planCycleColumns(body), ...computeSortColumns(prices) } };
+  });
+  const good = drafts.flatMap((draft) => (draft instanceof ApiError ? [] : [draft]));
+  await store.insertProducts(
+    tx,
+    good.map(({ values }) => values),
+  );
+  await store.insertPrices(
+    tx,
+    good.flatMap(({ prices }) => prices),
+  );
+  await store.addMedias(
+    tx,
+    good.map(({ values, body }) => ({ product: values, file_ids: body.medias })),
+  );
+  await store.addFields(
+    tx,
+    good.map(({ values, body }) => ({ product: values, fields: body.attached_custom_fields })),
+  );
+  const ids = good.map(({ values }) => values.id);
+  const rows = new Map((await store.findProducts(tx, organization_id, ids)).map((row) => [row.id, row]));
+  const results: (Product | ApiError)[] = [];
+  for (const draft of drafts) {
+    const row = draft instanceof ApiError ? undefined : rows.get(draft.values.id);
+    if (draft instanceof ApiError) results.push(draft);
+    else if (row) {
+      const out = serializeProduct(row, ctx.config.media_url);
+      await emit(tx, ctx, organization_id, "product.created", out);
+      results.push(out);
+    } else throw new Error(`The product ${draft.values.id} is gone.`);
+  }
+  return results;
+}
+
 /** The products of the API. */
 export const productService: Service<typeof products, Ctx> = {
   async list(ctx, { query }) {
@@ -129,46 +214,9 @@ export const productService: Service<typeof products, Ctx> = {
   },
   create: (ctx, { body }) =>
     transact(ctx, async (tx) => {
-      const organization_id = requireOrganization(ctx);
-      const ground = await groundOf(tx, organization_id, metersOf(body.prices));
-      const { name, description = null, visibility, metadata, recurring_interval = null } = body;
-      const recurring = recurring_interval !== null;
-      const faults = [
-        ...checkPrices(body.prices, { ...ground, recurring, active: [] }),
-        ...(await checkAttached(tx, organization_id, body.medias, body.attached_custom_fields)),
-      ];
-      if (faults.length > 0) throw invalid(...faults);
-      const now = ctx.clock.now();
-      const id = createId(now);
-      // What only a subscription has is not kept of a one-time purchase (PRD-03).
-      const cycle = recurring
-        ? {
-            recurring_interval,
-            recurring_interval_count: body.recurring_interval_count ?? 1,
-            trial_interval: body.trial_interval ?? null,
-            trial_interval_count: body.trial_interval_count ?? null,
-            meter_interval: body.meter_interval ?? null,
-            meter_interval_count: body.meter_interval ? (body.meter_interval_count ?? 1) : null,
-          }
-        : {};
-      const prices = newPrices(body.prices, { id, organization_id }, ground.currency, now);
-      await store.insertProduct(tx, {
-        id,
-        organization_id,
-        created_at: now,
-        name,
-        description,
-        visibility,
-        metadata,
-        ...cycle,
-        ...computeSortColumns(prices),
-      });
-      await store.insertPrices(tx, prices);
-      await store.setMedias(tx, { organization_id, id }, body.medias);
-      await store.setFields(tx, { organization_id, id }, body.attached_custom_fields);
-      const out = serializeProduct(await reread(tx, organization_id, id), ctx.config.media_url);
-      await emit(tx, ctx, organization_id, "product.created", out);
-      return out;
+      const [made] = await createProducts(tx, ctx, [body]);
+      if (made === undefined || made instanceof ApiError) throw made ?? new Error("The product was not made.");
+      return made;
     }),
   update: (ctx, { params, body }) =>
     transact(ctx, async (tx) => {
@@ -188,7 +236,8 @@ export const productService: Service<typeof products, Ctx> = {
       if (returns) faults.push(...checkReturn(kept, ground.meter_ids));
       if (body.prices) faults.push(...checkPrices(body.prices, { ...ground, recurring, active }));
       const { medias, attached_custom_fields: attached } = body;
-      faults.push(...(await checkAttached(tx, organization_id, medias ?? [], attached ?? [])));
+      const attachable = await findAttachable(tx, organization_id, medias ?? [], attached ?? []);
+      faults.push(...checkAttached(attachable, medias ?? [], attached ?? []));
       if (faults.length > 0) throw invalid(...faults);
 
       const now = ctx.clock.now();

@@ -23,7 +23,7 @@ import {
   selectIds,
   usual_limits,
 } from "../lib/page.ts";
-import { followKey, matchKey, type RowKey, readRow, readRows } from "../lib/rows.ts";
+import { addRows, followKey, matchKey, type RowKey, readRow, readRows } from "../lib/rows.ts";
 import { makeOnce } from "../lib/statements.ts";
 import { countMatching, selectListed } from "../lib/tallies.ts";
 import { findUnit } from "../lib/unit-of-work.ts";
@@ -233,13 +233,14 @@ export async function lockProduct(tx: Tx, organization_id: string, id: string): 
   return row;
 }
 
-/** Add a product, and who sells it. */
-export async function insertProduct(tx: Tx, values: typeof products.$inferInsert): Promise<void> {
-  const made = tx.$with("made").as(tx.insert(products).values(values).returning({ id: products.id }));
-  await tx
-    .with(made)
-    .insert(productSellers)
-    .values({ product_id: sql`(select id from made)`, organization_id: values.organization_id });
+/** Add products that set the same columns, and who sells them. */
+export async function insertProducts(tx: Tx, values: (typeof products.$inferInsert)[]): Promise<void> {
+  await addRows(tx, products, values);
+  await addRows(
+    tx,
+    productSellers,
+    values.map(({ id, organization_id }) => ({ product_id: id, organization_id })),
+  );
 }
 
 /** The organization that sells all of these products; undefined when there is none or more than one. */
@@ -256,9 +257,11 @@ export async function updateProduct(tx: Tx, key: RowKey, patch: Partial<ProductR
   await tx.update(products).set(patch).where(matchKey(products, key));
 }
 
-/** Add prices. */
+/** Add prices; those that set the same columns come as one value. */
 export async function insertPrices(tx: Tx, values: PriceInsert[]): Promise<void> {
-  if (values.length > 0) await tx.insert(productPrices).values(values);
+  const columnsOf = (row: PriceInsert) => Object.keys(row).filter((name) => row[name as never] !== undefined);
+  for (const rows of Map.groupBy(values, (row) => columnsOf(row).join()).values())
+    await addRows(tx, productPrices, rows);
 }
 
 /** Take prices off sale; whoever bought at one of them keeps it (PRD-22). */
@@ -275,22 +278,37 @@ const ofProduct = (table: Attachments, product: RowKey) =>
   and(eq(table.organization_id, product.organization_id), eq(table.product_id, product.id));
 const pointTo = ({ organization_id, id }: RowKey) => ({ organization_id, product_id: id });
 
+type Medias = { product: RowKey; file_ids: readonly string[] };
+type Fields = { product: RowKey; fields: readonly { custom_field_id: string; required: boolean }[] };
+
+/** Put these on products that have none, in this order. */
+export const addMedias = (tx: Tx, wanted: readonly Medias[]): Promise<void> =>
+  addRows(
+    tx,
+    productMedias,
+    wanted.flatMap(({ product, file_ids }) =>
+      [...new Set(file_ids)].map((file_id, order) => ({ ...pointTo(product), file_id, order })),
+    ),
+  );
+
 /** Put these on the product in this order, in place of what was there. */
 export async function setMedias(tx: Tx, product: RowKey, file_ids: readonly string[]): Promise<void> {
   await tx.delete(productMedias).where(ofProduct(productMedias, product));
-  const rows = [...new Set(file_ids)].map((file_id, order) => ({ ...pointTo(product), file_id, order }));
-  if (rows.length > 0) await tx.insert(productMedias).values(rows);
+  await addMedias(tx, [{ product, file_ids }]);
 }
 
+/** Have products that ask for none ask for these, in this order. */
+export const addFields = (tx: Tx, wanted: readonly Fields[]): Promise<void> =>
+  addRows(
+    tx,
+    productCustomFields,
+    wanted.flatMap(({ product, fields }) => fields.map((one, order) => ({ ...one, ...pointTo(product), order }))),
+  );
+
 /** Ask for these in this order, in place of what was asked. */
-export async function setFields(
-  tx: Tx,
-  product: RowKey,
-  wanted: readonly { custom_field_id: string; required: boolean }[],
-): Promise<void> {
+export async function setFields(tx: Tx, product: RowKey, fields: Fields["fields"]): Promise<void> {
   await tx.delete(productCustomFields).where(ofProduct(productCustomFields, product));
-  const rows = wanted.map((one, order) => ({ ...one, ...pointTo(product), order }));
-  if (rows.length > 0) await tx.insert(productCustomFields).values(rows);
+  await addFields(tx, [{ product, fields }]);
 }
 
 /** Give these in this order, in place of what was given. */

@@ -6,6 +6,7 @@ import type { Item, Rows } from "../../../shared/catalog/kinds/index.ts";
 import type { Ids, Kind } from "../../../shared/catalog/kinds/kind.ts";
 import type { Change } from "../../../shared/catalog/plan.ts";
 import type { Operation } from "../../../shared/contract.ts";
+import type { ApiError } from "../../../shared/errors.ts";
 import type { Ctx, Database, Tx } from "../../lib/context.ts";
 
 /** Where its things are kept. */
@@ -24,6 +25,8 @@ export type ServedKind<K extends Kind = Kind> = {
   read(db: Database, ctx: Ctx, organization_id: string, ids: string[]): Promise<Rows[K][]>;
   /** The operations that everybody uses, within the one transaction. */
   create(tx: Tx, ctx: Ctx, body: never): Promise<{ id: string }>;
+  /** The same for many at once, which name none of each other: each that was made, or what was wrong with it, in their order. */
+  createMany?(tx: Tx, ctx: Ctx, bodies: readonly never[]): Promise<({ id: string } | ApiError)[]>;
   update(tx: Tx, ctx: Ctx, id: string, body: never): Promise<unknown>;
   remove?(tx: Tx, ctx: Ctx, id: string): Promise<unknown>;
   shapes: { create: Operation; update: Operation };

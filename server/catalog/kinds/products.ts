@@ -1,6 +1,6 @@
 import { api } from "../../../shared/api/index.ts";
 import { serializeProduct } from "../../products/rules.ts";
-import { productService } from "../../products/service.ts";
+import { createProducts, productService } from "../../products/service.ts";
 import { findProducts } from "../../products/store.ts";
 import { products } from "../../products/tables.ts";
 import type { ServedKind } from "./kind.ts";
@@ -10,6 +10,7 @@ export const servedProducts: ServedKind<"products"> = {
   read: async (db, ctx, organization_id, ids) =>
     (await findProducts(db, organization_id, ids)).map((row) => serializeProduct(row, ctx.config.media_url)),
   create: (_, ctx, body) => productService.create(ctx, { body }),
+  createMany: createProducts,
   update: (_, ctx, id, body) => productService.update(ctx, { params: { id }, body }),
   shapes: api.products,
   async finish(ctx, id, changes, ids) {
