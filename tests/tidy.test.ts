@@ -50,7 +50,7 @@ const own_rooms: Record<string, RegExp> = {
   meters: /^(matching|consumption|counting|credits|landing|lots|paying|uses|verifying|windows)$/,
   events: /^(ingest|lanes|lists|parts|receipts)$/,
   products: /^(price-rules|lines)$/,
-  orders: /^(balances|numbers)$/,
+  orders: /^(balances|credits|numbers|recalls)$/,
   tax: /^(computed|rates|registrations|territories)$/,
   payments: /^(settlement|setups|methods|notices)$/,
   discounts: /^redemption$/,

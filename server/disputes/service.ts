@@ -1,4 +1,4 @@
-import type { disputes } from "../../shared/api/disputes.ts";
+import type { DisputeStatus, disputes } from "../../shared/api/disputes.ts";
 import type { Service } from "../../shared/contract.ts";
 import { ApiError, notFound } from "../../shared/errors.ts";
 import { record } from "../lib/audit.ts";
@@ -8,6 +8,8 @@ import { createId } from "../lib/ids.ts";
 import { queueMail } from "../lib/mail.ts";
 import { buildPage } from "../lib/page.ts";
 import { transact } from "../lib/unit-of-work.ts";
+import { recallCredit, restoreCredit } from "../orders/recalls.ts";
+import type { OrderRow, Share } from "../orders/rules.ts";
 import { noteDisputeOfOrder } from "../orders/service.ts";
 import { lockOrder } from "../orders/store.ts";
 import { getDisputePolicy } from "../organizations/rules.ts";
@@ -110,6 +112,24 @@ export async function followDispute(deps: Deps | Ctx, row: DisputeRow): Promise<
   await settleDispute(deps, row, word);
 }
 
+/** Take back the credit that was given for an order whose money the bank keeps, and give it back where the bank gives that back. */
+async function moveCredit(
+  tx: Tx,
+  deps: Deps | Ctx,
+  order: OrderRow,
+  { row, status, share }: { row: DisputeRow; status: DisputeStatus; share: Share },
+) {
+  if (row.status === "lost") return restoreCredit(tx, deps, order, row);
+  if (status !== "lost") return null;
+  const { refunded_amount, refunded_tax_amount } = order;
+  const change = share.amount + share.tax_amount;
+  const tax_amount = refunded_tax_amount + share.tax_amount;
+  return recallCredit(tx, deps, order, {
+    returned: { amount: refunded_amount + refunded_tax_amount + change, tax_amount },
+    change,
+  });
+}
+
 /**
  * Write down what the processor says of a dispute, and what that means for its order and for who has what they bought. The
  * order is locked first, so that all that becomes of its money takes turns.
@@ -154,6 +174,8 @@ async function settleDispute(deps: Deps | Ctx, key: DisputeRow, word: Word): Pro
     if (!row.is_surplus) {
       if (status === "lost") await reportDispute(tx, deps, { order: order.order, change: share }, row.id);
       if (row.status === "lost") await reportWonAfterAll(tx, deps, row);
+      const recalled = await moveCredit(tx, deps, order.order, { row, status, share });
+      if (recalled) await store.updateDispute(tx, row, recalled);
       const dispute_status = weighDisputes(await store.findStatuses(tx, order.order));
       const access = decideAccess(getDisputePolicy(seller), dispute_status);
       await noteDisputeOfOrder(tx, deps, order, { dispute_status, access });

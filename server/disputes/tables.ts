@@ -25,6 +25,9 @@ export const disputes = pgTable(
     payment_id: uuid().notNull(),
     /** Of money that never paid the order: the order does not know of it. */
     is_surplus: boolean().notNull(),
+    /** What the customer's balance lost as it was lost, and the tax in that. */
+    balance_amount: integer().notNull().default(0),
+    balance_tax_amount: integer().notNull().default(0),
     processor_id: text().notNull(),
     /** When the seller gave in; the processor is told until it has taken note. */
     accepted_at: instant(),

@@ -7,6 +7,7 @@ import { addUp, writeMoney } from "../../shared/money.ts";
 import type { Quote } from "../../shared/pricing.ts";
 import { type CustomerRow, serializeCustomer } from "../customers/rules.ts";
 import { type DiscountRow, serializeDiscountBase } from "../discounts/rules.ts";
+import type { Mail } from "../lib/mail.ts";
 import { type ProductRow, serializeOrderProduct } from "../products/rules.ts";
 import type { subscriptions } from "../subscriptions/tables.ts";
 import type { orderItems, orders } from "./tables.ts";
@@ -160,6 +161,8 @@ export function serializeOrder({ order, items, customer, product, discount, subs
     occasion: __________,
     paid_at: ___________,
     preceded_at: ____________,
+    recalled_amount: _____________,
+    recalled_tax_amount: ______________,
     invoice_number,
     ...fields
   } = order;
@@ -258,3 +261,20 @@ export function checkAddress(order: OrderRow, address: OrderRow["billing_address
       ),
     );
 }
+
+/** Tells a member that a customer owes credit that was spent before its order's money went back. */
+export const writeDebtMail = (
+  to: string,
+  organization: string,
+  order: OrderRow,
+  recalled: string,
+  owed: string,
+): Mail => ({
+  to,
+  subject: `A customer of ${organization} owes ${owed}`,
+  paragraphs: [
+    `Money of the order ${order.invoice_number} went back to its buyer. They had ${recalled} of it as credit already, which was taken back, and had spent it: they owe ${owed} now.`,
+    "It is asked for with their next order.",
+    `See: floe orders explain ${order.id}`,
+  ],
+});

@@ -6,7 +6,6 @@ import { explainQuote } from "../../shared/explain.ts";
 import { getMinimumAmount } from "../../shared/money.ts";
 import { computeReversedTax, type Quote } from "../../shared/pricing.ts";
 import { describeVoided } from "../../shared/system-events.ts";
-import { record } from "../lib/audit.ts";
 import { type Ctx, type Deps, requireOrganization, requireOrganizations, type Tx } from "../lib/context.ts";
 import { formatCsvLine } from "../lib/csv.ts";
 import { emit, emitEach, noteListed } from "../lib/events.ts";
@@ -17,6 +16,7 @@ import type { RowKey } from "../lib/rows.ts";
 import { runAtEnd, transact } from "../lib/unit-of-work.ts";
 import { addToBalance, lockBalance } from "./balances.ts";
 import { numberOrder, numberReceipt } from "./numbers.ts";
+import { type Recalled, recallCredit, recordMove, restoreCredit } from "./recalls.ts";
 import {
   applyBalance,
   assertQuote,
@@ -267,48 +267,28 @@ export async function settleOrder(
   });
 }
 
-/** What moves money is in the audit log whoever brought it about, be it a buyer or the calendar. */
-function recordMove(
-  tx: Tx,
-  ctx: Deps | Ctx,
-  action: `order.${string}`,
-  order: OrderRow,
-  amount: number,
-): Promise<void> {
-  const { id, organization_id, currency } = order;
-  return record(tx, ctx, {
-    action,
-    actor: "actor" in ctx ? ctx.actor : { kind: "system", user_id: null, key_id: null },
-    subject: { type: "order", id },
-    organization_id,
-    details: { amount, currency },
-    ip_address: "ip" in ctx ? ctx.ip : null,
-    user_agent: null,
-  });
-}
-
 /**
  * Count money that went back to the buyer, and say so (RFD-08, RFD-11); with negative amounts, money that came back because
- * the refund failed in the end. A customer who has a balance loses as much of it, so that nothing is returned twice
- * (RFD-13); `balance_amount` is how much was taken of it, to be given back with a reversal. The caller holds the order's lock.
+ * the refund failed in the end. The credit that was given for the order is taken back with it, and given back with a reversal
+ * (`recalled`: how much that was). The caller holds the order's lock.
  */
 export async function refundOrder(
   tx: Tx,
   ctx: Deps | Ctx,
   { order, ...parts }: OrderAggregate,
   share: Share,
-  balance_amount = 0,
-): Promise<{ balance_amount: number }> {
+  recalled: Recalled,
+): Promise<Recalled> {
   const total = share.amount + share.tax_amount;
   const changed = await store.updateOrder(tx, order, { ...planRefunded(order, share), modified_at: ctx.clock.now() });
   const answer = serializeOrder({ order: changed, ...parts });
   await emit(tx, ctx, order.organization_id, "order.updated", answer);
   if (total > 0) await emit(tx, ctx, order.organization_id, "order.refunded", answer);
   await recordMove(tx, ctx, total > 0 ? "order.refunded" : "order.refund_reversed", order, Math.abs(total));
-  const balance = await lockBalance(tx, order);
-  const moved = total > 0 ? -Math.max(0, Math.min(balance, total)) : balance_amount;
-  if (moved !== 0) await addToBalance(tx, order, moved, ctx.clock.now());
-  return { balance_amount: total > 0 ? -moved : 0 };
+  if (total <= 0) return restoreCredit(tx, ctx, changed, recalled);
+  const { refunded_amount, refunded_tax_amount: tax_amount } = changed;
+  const returned = { amount: refunded_amount + tax_amount, tax_amount };
+  return recallCredit(tx, ctx, changed, { returned, change: total });
 }
 
 /** Show on an order how its dispute stands, and whether its buyer keeps what was bought. The caller holds its lock. */

@@ -67,6 +67,9 @@ export const orders = pgTable(
     applied_balance_amount: integer().notNull().default(0),
     refunded_amount: integer().notNull().default(0),
     refunded_tax_amount: integer().notNull().default(0),
+    /** What refunds and lost disputes took back of the credit that was given for its lines, with the tax in it. */
+    recalled_amount: integer().notNull().default(0),
+    recalled_tax_amount: integer().notNull().default(0),
     platform_fee_amount: integer().notNull().default(0),
     /** Of its payment, the one that matters most; null where none is disputed. */
     dispute_status: text().$type<Order["dispute_status"]>(),

@@ -307,7 +307,7 @@ function settleRefund(
     await emit(tx, deps, row.organization_id, type, serializeRefund(moved, order.order));
     const change = { amount: share.amount - before.amount, tax_amount: share.tax_amount - before.tax_amount };
     if (change.amount !== 0 || change.tax_amount !== 0) {
-      Object.assign(moved, await refundOrder(tx, deps, order, change, row.balance_amount));
+      Object.assign(moved, await refundOrder(tx, deps, order, change, row));
       if (change.amount + change.tax_amount > 0)
         noteListed(tx, deps, row.organization_id, describeRefunded(order.order, change.amount));
       await sendSignal(tx, deps, refundCounted, { refund: moved, order: order.order, change });

@@ -34,8 +34,9 @@ export const refunds = pgTable(
     revoke_benefits: boolean().notNull().default(false),
     comment: text(),
     metadata: metadata(),
-    /** What the customer's balance lost with it. */
+    /** What the customer's balance lost with it, and the tax in that. */
     balance_amount: integer().notNull().default(0),
+    balance_tax_amount: integer().notNull().default(0),
     processor_id: text(),
     failure_reason: text(),
     /** Whether the seller was told of it: with the first word of the processor, so that one event says how it stands. */

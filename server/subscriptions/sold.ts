@@ -1,11 +1,11 @@
-import { and, eq, gt, gte, inArray, isNotNull, isNull, lt, ne, or, sql } from "drizzle-orm";
-import { alias } from "drizzle-orm/pg-core";
+import { and, eq, gt, gte, inArray, isNotNull, isNull, or, sql } from "drizzle-orm";
 import { addUp } from "../../shared/money.ts";
-import { computeAmount, computeTaxes } from "../../shared/pricing.ts";
+import { computeAmount } from "../../shared/pricing.ts";
 import { disputes } from "../disputes/tables.ts";
 import type { Database } from "../lib/context.ts";
 import { isAmong } from "../lib/rows.ts";
-import { computeTotals, type OrderItemRow, type OrderRow } from "../orders/rules.ts";
+import { type Gross, loadCredited } from "../orders/credits.ts";
+import type { OrderItemRow, OrderRow } from "../orders/rules.ts";
 import { orderItems, orders } from "../orders/tables.ts";
 import { held } from "../refunds/rules.ts";
 import { refunds } from "../refunds/tables.ts";
@@ -14,8 +14,6 @@ import type { EntryRow, SubscriptionAggregate, SubscriptionRow } from "./rules.t
 import { getTaxPlace } from "./tax.ts";
 
 type Sold = { item: OrderItemRow; order: OrderRow };
-/** Money, and the tax in it. */
-type Gross = { amount: number; tax_amount: number };
 
 const live = ["pending", "paid", "partially_refunded", "refunded"] as const;
 /** An order that begins a subscription is settled moments before the period that it is for begins. */
@@ -58,28 +56,13 @@ function pickOfPeriod(
   });
 }
 
-type Reversing = Pick<OrderItemRow, "amount" | "tax_amount" | "reverses_item_id">;
-/** What a line gives back with its tax, both above zero. One that does not name what it gives back is taxed as its order. */
-function computeGross({ amount, tax_amount, reverses_item_id }: Reversing, order: OrderRow): Gross {
-  const { tax } = order.derivation;
-  const own =
-    reverses_item_id === null ? addUp(computeTaxes(0 - amount, tax).map((one) => one.amount)) : 0 - tax_amount;
-  return { amount: order.tax_behavior === "inclusive" ? 0 - amount : own - amount, tax_amount: own };
-}
-
-const addGross = (all: readonly Gross[]): Gross => ({
-  amount: addUp(all.map(({ amount }) => amount)),
-  tax_amount: addUp(all.map(({ tax_amount }) => tax_amount)),
-});
-
-/** What has gone back of orders, or is on its way, by refunds and disputes; `reversed`: what that took back of credits. */
+/** What has gone back of orders, or is on its way, by refunds and disputes. */
 async function findReturned(db: Database, organization_id: string, ids: readonly string[]) {
   const refunded = await db
     .select({
       order_id: refunds.order_id,
       pending: sql<number>`coalesce(sum(${refunds.amount} + ${refunds.tax_amount}) filter (where ${refunds.status} = 'pending'), 0)::int`,
       pending_tax: sql<number>`coalesce(sum(${refunds.tax_amount}) filter (where ${refunds.status} = 'pending'), 0)::int`,
-      reversed: sql<number>`coalesce(sum(${refunds.balance_amount}) filter (where ${refunds.status} = 'succeeded'), 0)::int`,
     })
     .from(refunds)
     .where(and(isAmong(organization_id, refunds.order_id, ids), eq(refunds.is_surplus, false)))
@@ -101,39 +84,15 @@ async function findReturned(db: Database, organization_id: string, ids: readonly
     .groupBy(disputes.order_id);
   const refundedOf = new Map(refunded.map((one) => [one.order_id, one]));
   const disputedOf = new Map(disputed.map((one) => [one.order_id, one]));
-  return (order: OrderRow): Gross & { reversed: number } => {
-    const { pending = 0, pending_tax = 0, reversed = 0 } = refundedOf.get(order.id) ?? {};
+  return (order: OrderRow): Gross => {
+    const { pending = 0, pending_tax = 0 } = refundedOf.get(order.id) ?? {};
     const { amount = 0, tax_amount = 0 } = disputedOf.get(order.id) ?? {};
     return {
       amount: order.refunded_amount + order.refunded_tax_amount + pending + amount,
       tax_amount: order.refunded_tax_amount + pending_tax + tax_amount,
-      reversed,
     };
   };
 }
-
-/** The lines of orders that give something back within their own order, and those of any order that give back what these sold. */
-async function findReversing(db: Database, organization_id: string, ids: readonly string[]) {
-  const source = alias(orderItems, "source");
-  const own = await db
-    .select()
-    .from(orderItems)
-    .where(and(isAmong(organization_id, orderItems.order_id, ids), lt(orderItems.amount, 0)));
-  const reversing = await db
-    .select({ source_id: source.id, source_order_id: source.order_id, item: orderItems, order: orders })
-    .from(source)
-    .innerJoin(
-      orderItems,
-      and(eq(orderItems.organization_id, source.organization_id), eq(orderItems.reverses_item_id, source.id)),
-    )
-    .innerJoin(orders, and(eq(orders.organization_id, orderItems.organization_id), eq(orders.id, orderItems.order_id)))
-    .where(and(isAmong(organization_id, source.order_id, ids), ne(orders.status, "void")));
-  return { own: Map.groupBy(own, ({ order_id }) => order_id), reversing };
-}
-
-/** What was given back of a line, as the prices of its own order count it. */
-const countAs = ({ amount, tax_amount }: Gross, order: OrderRow): number =>
-  order.tax_behavior === "inclusive" ? amount : amount - tax_amount;
 
 /**
  * What a subscription was sold for its period that runs, or is named by what waits to be billed, and what can still be given back
@@ -154,24 +113,23 @@ export async function loadSold(
   if (rows.length === 0) return waiting;
   const ids = [...new Set(rows.map(({ order }) => order.id))];
   const returned = await findReturned(db, organization_id, ids);
-  const { own, reversing } = await findReversing(db, organization_id, ids);
-  const grossOf = (which: (one: (typeof reversing)[number]) => boolean): Gross =>
-    addGross(reversing.filter(which).map(({ item, order }) => computeGross(item, order)));
+  const soldRows = [...new Map(rows.map(({ order }) => [order.id, order])).values()];
+  const creditedOf = await loadCredited(db, organization_id, soldRows);
   const soldOrders = new Map(
-    rows.map(({ order }): [string, SoldOrder] => {
-      // What an order gives back was paid before: its other lines are paid with that, too.
-      const within = addGross((own.get(order.id) ?? []).map((item) => computeGross(item, order)));
-      const credited = grossOf(({ source_order_id }) => source_order_id === order.id);
+    soldRows.map((order): [string, SoldOrder] => {
       const back = returned(order);
-      const left = computeTotals(order).total_amount + within.amount - back.amount;
+      const credited = creditedOf.get(order.id);
+      const worth = credited?.worth ?? { amount: 0, tax_amount: 0 };
+      const credit = Math.max(0, (credited?.amount ?? 0) - order.recalled_amount);
+      const credit_tax = Math.max(0, (credited?.tax_amount ?? 0) - order.recalled_tax_amount);
       const sold: SoldOrder = {
         id: order.id,
         is_open: order.status === "pending",
         tax: order.derivation.tax,
         is_elsewhere: getTaxPlace(order.billing_address, order.customer_tax_id) !== here,
         taxed_amount: order.subtotal_amount - order.discount_amount,
-        left_amount: Math.max(0, left - Math.max(0, credited.amount - back.reversed)),
-        left_tax_amount: Math.max(0, order.tax_amount + within.tax_amount - back.tax_amount - credited.tax_amount),
+        left_amount: Math.max(0, worth.amount - back.amount - credit),
+        left_tax_amount: Math.max(0, worth.tax_amount - back.tax_amount - credit_tax),
       };
       return [order.id, sold];
     }),
@@ -184,10 +142,7 @@ export async function loadSold(
       order: soldOrders.get(order.id) ?? null,
       start: item.start_timestamp ?? row.current_period_start,
       amount: item.amount - discounted,
-      reversed_amount: countAs(
-        grossOf(({ source_id }) => source_id === item.id),
-        order,
-      ),
+      reversed_amount: creditedOf.get(order.id)?.reversedOf(item.id) ?? 0,
     };
   });
   return [...lines, ...waiting];

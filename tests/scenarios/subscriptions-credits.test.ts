@@ -1,4 +1,10 @@
+import { eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { disputes } from "../../server/disputes/tables.ts";
+import { findLedgerFaults, loadLedger } from "../../server/ledger.ts";
+import { mails } from "../../server/lib/tables.ts";
+import { organization } from "../../server/organizations/tables.ts";
+import { testDisputes } from "../../server/processors/tables.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { cards, openShop } from "../support/story.ts";
 
@@ -9,7 +15,9 @@ beforeAll(async () => {
   floe = await start();
 });
 afterAll(() => floe?.close());
-afterEach(() => {
+afterEach(async () => {
+  for (const { id } of await floe.deps.db.select({ id: organization.id }).from(organization))
+    expect(findLedgerFaults(await loadLedger(floe.deps.db, id))).toEqual([]);
   expect(floe.logged.filter((line) => line.startsWith("error"))).toEqual([]);
 });
 
@@ -105,6 +113,74 @@ describe("SUB-38: of what was not paid nothing is given back", () => {
     await shop.set("2026-06-04");
     await shop.changes(id, { product_id: small });
     expect(await shop.balance(id)).toBe(0);
+  });
+});
+
+describe("RFD-13: money that goes back takes the credit of its own order along", () => {
+  const lower = async (card: string) => {
+    const shop = await openShop(floe, "2026-06-01", { proration_behavior: "invoice" });
+    const small = await shop.sells("Small", 1000);
+    const id = await shop.subscribes(await shop.sells("Big", 10_000), { card });
+    const order = await firstOrder(shop, id);
+    await shop.set("2026-06-16");
+    expect(await shop.changes(id, { product_id: small })).toBe("done");
+    expect(await shop.balance(id)).toBe(4500);
+    return { shop, id, order };
+  };
+  const owes = async (shop: Shop) => {
+    const rows = await floe.deps.db.select().from(mails).where(eq(mails.to, shop.seller.email));
+    return rows.flatMap(({ subject }) => / owes (.*)$/.exec(subject)?.[1] ?? []);
+  };
+  const refund = (shop: Shop, order_id: string, amount: number) =>
+    shop.accepted("POST", "/v1/refunds/", { order_id, amount, reason: "other" });
+
+  test("a refund takes as much as goes back, and no more than there was", async () => {
+    const { shop, id, order } = await lower(cards.good);
+    await refund(shop, order.id, 3000);
+    expect(await shop.balance(id)).toBe(1500);
+    await refund(shop, order.id, 7000);
+    // Of 100.00 all has gone back, and 5.00 of the small one are owed for.
+    expect(await shop.balance(id)).toBe(-500);
+    expect(await owes(shop)).toEqual(["$5.00"]);
+  });
+
+  test("a refund of a credit that was spent is owed, and the seller is told", async () => {
+    const { shop, id, order } = await lower(cards.good);
+    for (const date of ["2026-07-01", "2026-08-01", "2026-09-01", "2026-10-01"]) await shop.on(date);
+    expect(await shop.balance(id)).toBe(500);
+    await refund(shop, order.id, 10_000);
+    expect(await shop.balance(id)).toBe(-4500);
+    expect(await owes(shop)).toEqual(["$45.00"]);
+    await shop.on("2026-11-01");
+    expect((await shop.orders(id)).at(-1)).toBe("2026-11-01 cycle 1000 due 5500 paid");
+  });
+
+  test("a refund of another order leaves it alone", async () => {
+    const { shop, id } = await lower(cards.good);
+    const { customer_id } = await shop.get(id);
+    const { email } = await shop.seller.client.customers.get({ params: { id: customer_id } });
+    const other = await shop.subscribes(await shop.sells("Other", 2500), { buyer: { customer_email: email } });
+    await refund(shop, (await firstOrder(shop, other)).id, 2500);
+    expect(await shop.balance(id)).toBe(4500);
+  });
+
+  test("a dispute that is lost takes it, and gives it back where it is won after all", async () => {
+    const { shop, id, order } = await lower("pm_card_createDisputeInquiry");
+    const [dispute] = (await shop.seller.client.disputes.list({ query: { order_id: [order.id] } as never })).items;
+    const [row] = await floe.deps.db
+      .select()
+      .from(disputes)
+      .where(eq(disputes.id, dispute?.id ?? ""));
+    for (const [status, balance] of [
+      ["lost", -500],
+      ["won", 4500],
+    ] as const) {
+      // The bank thinks better of it.
+      await floe.deps.db.update(testDisputes).set({ status: "needs_response" });
+      await floe.deps.processor.test?.decideDispute(row?.processor_id ?? "", status);
+      await floe.runJobs();
+      expect([status, await shop.balance(id)]).toEqual([status, balance]);
+    }
   });
 });
 
