@@ -1,6 +1,7 @@
 /** What must hold of a simulated shop whenever it has come to rest: its books, its events, and what others know of it. */
 import { sql } from "drizzle-orm";
 import { findDifferences } from "../../bench/recompute.ts";
+import { findLedgerFaults, loadLedger } from "../../server/ledger.ts";
 import { findNext } from "../../server/lib/due.ts";
 import type { Database } from "../../server/lib/transaction.ts";
 import { verifyMeters } from "../../server/meters/verifying.ts";
@@ -486,6 +487,7 @@ export function openBooks(
       const all: OrderRow[] = await db.select().from(orders).where(mine);
       const living: SubscriptionRow[] = await db.select().from(subscriptions).where(mine);
       await checkMoney(all);
+      faults.push(...findLedgerFaults(await loadLedger(db, organization_id)));
       await checkUse(all);
       await checkEvents(all, living);
       checkPeriods(all, living, now);
