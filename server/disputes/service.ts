@@ -8,7 +8,7 @@ import { createId } from "../lib/ids.ts";
 import { queueMail } from "../lib/mail.ts";
 import { buildPage } from "../lib/page.ts";
 import { transact } from "../lib/unit-of-work.ts";
-import { recallCredit, restoreCredit } from "../orders/recalls.ts";
+import { restoreCredit, takeBackCredit } from "../orders/recalls.ts";
 import type { OrderRow, Share } from "../orders/rules.ts";
 import { noteDisputeOfOrder } from "../orders/service.ts";
 import { lockOrder } from "../orders/store.ts";
@@ -124,7 +124,7 @@ async function moveCredit(
   const { refunded_amount, refunded_tax_amount } = order;
   const change = share.amount + share.tax_amount;
   const tax_amount = refunded_tax_amount + share.tax_amount;
-  return recallCredit(tx, deps, order, {
+  return takeBackCredit(tx, deps, order, {
     returned: { amount: refunded_amount + refunded_tax_amount + change, tax_amount },
     change,
   });

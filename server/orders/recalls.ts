@@ -35,7 +35,7 @@ export type Recalled = { balance_amount: number; balance_tax_amount: number };
  * Take back the credit that was given for an order whose money goes back in another way (RFD-13). If it was spent, its customer
  * owes it, and the seller is told. The caller holds the order's lock.
  */
-export async function recallCredit(
+export async function takeBackCredit(
   tx: Tx,
   ctx: Deps | Ctx,
   order: OrderRow,

@@ -16,7 +16,7 @@ import type { RowKey } from "../lib/rows.ts";
 import { runAtEnd, transact } from "../lib/unit-of-work.ts";
 import { addToBalance, lockBalance } from "./balances.ts";
 import { numberOrder, numberReceipt } from "./numbers.ts";
-import { type Recalled, recallCredit, recordMove, restoreCredit } from "./recalls.ts";
+import { type Recalled, recordMove, restoreCredit, takeBackCredit } from "./recalls.ts";
 import {
   applyBalance,
   assertQuote,
@@ -288,7 +288,7 @@ export async function refundOrder(
   if (total <= 0) return restoreCredit(tx, ctx, changed, recalled);
   const { refunded_amount, refunded_tax_amount: tax_amount } = changed;
   const returned = { amount: refunded_amount + tax_amount, tax_amount };
-  return recallCredit(tx, ctx, changed, { returned, change: total });
+  return takeBackCredit(tx, ctx, changed, { returned, change: total });
 }
 
 /** Show on an order how its dispute stands, and whether its buyer keeps what was bought. The caller holds its lock. */
