@@ -57,7 +57,7 @@ const own_rooms: Record<string, RegExp> = {
   checkouts: /^(access|choose|confirm|customer|deliveries|plan-update|quote|signed-quote|stream|tax)$/,
   subscriptions:
     /^(card-link|credits|meter-clock|metering|plan|proration|update|change|billing|dunning|forecast|ground|lists|preview|seated|sold|tax|trials)$/,
-  invoices: /^(document|electronic|fonts|links|page|pdf|printer|sums|words|worker)$/,
+  invoices: /^(document|electronic|fonts|links|page|pdf|printer|shaping|sums|words|worker)$/,
   grants: /^(accesses|engine|outside|runs)$/,
   letters: /^(life|order|seats|words)$/,
   portal:

@@ -1,16 +1,39 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import { Font } from "@react-pdf/renderer";
 import subsetFont from "subset-font";
+import { loadShapedFont } from "./shaping.ts";
 
 /**
  * The fonts of documents: Noto Sans, and Vazirmatn for Arabic letters, from packages that hold it in slices of the Unicode range. A document needs few of
  * them: each is unpacked when a text first asks for one of its characters.
  */
-type Family = "noto-sans" | "vazirmatn" | "noto-sans-hebrew" | "noto-sans-sc" | "noto-sans-jp" | "noto-sans-kr";
+const alphabets = [
+  "noto-sans-hebrew",
+  "noto-sans-devanagari",
+  "noto-sans-bengali",
+  "noto-sans-gujarati",
+  "noto-sans-gurmukhi",
+  "noto-sans-tamil",
+  "noto-sans-telugu",
+  "noto-sans-kannada",
+  "noto-sans-malayalam",
+  "noto-sans-sinhala",
+  "noto-sans-thai",
+  "noto-sans-lao",
+  "noto-sans-khmer",
+  "noto-sans-georgian",
+  "noto-sans-armenian",
+  "noto-sans-ethiopic",
+] as const;
+type EastAsianFamily = "noto-sans-sc" | "noto-sans-jp" | "noto-sans-kr";
+type Family = "noto-sans" | "vazirmatn" | (typeof alphabets)[number] | EastAsianFamily;
 type Slice = { family: Family; name: string; spans: [number, number][] };
-/** A font that is ready: of one family name for all weights. */
-export type ReadyFont = { family: string; fonts: { weight: 400 | 600; bytes: Uint8Array }[] };
+/** A slice that can be drawn with, and the characters that it has glyphs for. */
+type LoadedFont = { name: string; family: Family; characters: ReadonlySet<number> };
+/** A part of a text, and the font that it is drawn in. */
+export type TextPiece = { font: string; text: string };
 
 const require = createRequire(import.meta.url);
 const folderOf = (family: Family): string => dirname(require.resolve(`@fontsource-variable/${family}/unicode.json`));
@@ -37,81 +60,121 @@ function slicesOf(family: Family): Slice[] {
   return read;
 }
 
-const holds = ({ spans }: Slice, point: number): boolean => spans.some(([from, to]) => from <= point && point <= to);
+/** Whether a slice is worth unpacking. A slice lacks glyphs for much of its range, so what it has is read from the font itself. */
+const mayHold = ({ spans }: Slice, point: number): boolean => spans.some(([from, to]) => from <= point && point <= to);
 
 /** Chinese, Japanese and Korean write some of the same characters in forms of their own: the reader's come first. */
 function familiesFor(country: string | null): Family[] {
-  const eastern: Family[] =
+  const eastern: EastAsianFamily[] =
     country === "JP"
       ? ["noto-sans-jp", "noto-sans-sc", "noto-sans-kr"]
       : country === "KR"
         ? ["noto-sans-kr", "noto-sans-jp", "noto-sans-sc"]
         : ["noto-sans-sc", "noto-sans-jp", "noto-sans-kr"];
-  return ["noto-sans", "vazirmatn", "noto-sans-hebrew", ...eastern];
+  return ["noto-sans", "vazirmatn", ...alphabets, ...eastern];
 }
 
 /** Fonts that were unpacked, the last used last. Of the far more that there are, a seller's documents use the same few. */
-const ready = new Map<string, Promise<ReadyFont>>();
-const ready_max = 150;
+const loadedFonts = new Map<string, Promise<LoadedFont>>();
+const loadedFontsMax = 150;
 
-function unpack({ family, name, spans }: Slice): Promise<ReadyFont> {
+function loadFont({ family, name }: Slice): Promise<LoadedFont> {
   const key = `${family}-${name}`;
-  const made = ready.get(key) ?? make();
-  ready.delete(key);
-  ready.set(key, made);
-  for (const oldest of ready.keys()) {
-    if (ready.size <= ready_max) break;
-    ready.delete(oldest);
+  const font = loadedFonts.get(key) ?? unpackFont(family, key);
+  loadedFonts.delete(key);
+  loadedFonts.set(key, font);
+  for (const oldest of loadedFonts.keys()) {
+    if (loadedFonts.size <= loadedFontsMax) break;
+    loadedFonts.delete(oldest);
+    delete Font.getRegisteredFonts()[oldest];
   }
-  return made;
-
-  async function make(): Promise<ReadyFont> {
-    const packed = readFileSync(join(folderOf(family), "files", `${key}-wght-normal.woff2`));
-    const text = spans.map(([from, to]) => textOf(from, to)).join("");
-    const weights = family === "noto-sans" || family === "vazirmatn" ? ([400, 600] as const) : ([400] as const);
-    const fonts = [];
-    for (const weight of weights)
-      fonts.push({
-        weight,
-        bytes: await subsetFont(packed, text, { targetFormat: "sfnt", variationAxes: { wght: weight } }),
-      });
-    return { family: key, fonts };
-  }
+  return font;
 }
 
-const textOf = (from: number, to: number): string =>
-  Array.from({ length: to - from + 1 }, (_, index) => String.fromCodePoint(from + index)).join("");
+async function unpackFont(family: Family, key: string): Promise<LoadedFont> {
+  const packed = readFileSync(join(folderOf(family), "files", `${key}-wght-normal.woff2`));
+  const isEastAsian = ["noto-sans-sc", "noto-sans-jp", "noto-sans-kr"].includes(family);
+  let characters = new Set<number>();
+  for (const weight of isEastAsian ? [400] : [400, 600]) {
+    const options = { keepAllGlyphs: true, targetFormat: "sfnt", variationAxes: { wght: weight } } as const;
+    const bytes = await subsetFont(packed, "", options);
+    const src = `data:font/ttf;base64,${Buffer.from(bytes).toString("base64")}`;
+    Font.register({ family: key, src, fontWeight: weight });
+    characters = await loadShapedFont(Font, key, weight, bytes);
+  }
+  return { name: key, family, characters };
+}
 
-/** What is drawn for a character that no font has: nothing for a picture, a question mark for a letter. */
-const stand_in = (character: string): string => (/[\p{Extended_Pictographic}\p{M}\p{Cf}]/u.test(character) ? "" : "?");
+const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
+export const splitGraphemes = (text: string): string[] => Array.from(segmenter.segment(text), ({ segment }) => segment);
 
 /**
- * The fonts that these texts need, in the order in which they are to be tried, and how a text is written with them: what no
- * font has is left out, since a page that is kept for decades may not hold a character without a shape.
+ * A text as it is drawn. Accents that were typed apart become one character with their letter, since fonts have a glyph for that one. Characters that reverse
+ * the direction are removed, and line breaks and tabs are spaces.
+ */
+const prepareText = (text: string): string =>
+  text
+    .normalize("NFC")
+    .replace(/[\s\p{Cc}]/gu, (one) => (one === "\u00a0" || one === "\u202f" ? "\u00a0" : " "))
+    .replace(/[\p{Bidi_Control}\p{Cs}]/gu, "");
+
+const isInvisible = (character: string): boolean => /\p{Default_Ignorable_Code_Point}/u.test(character);
+const hasGlyphs = ({ characters }: LoadedFont, grapheme: string): boolean =>
+  [...grapheme].every((one) => characters.has(one.codePointAt(0) ?? 0) || isInvisible(one));
+
+/** What is drawn for a character that no font has: nothing for a picture or a mark, a hyphen for a dash, a question mark for a letter. */
+function getPlaceholder(character: string): string {
+  if (/[\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Regional_Indicator}\p{M}]/u.test(character)) return "";
+  if (isInvisible(character)) return "";
+  return /\p{Pd}/u.test(character) ? "-" : "?";
+}
+
+/**
+ * Load the fonts that these texts need, and return how a text is split into pieces of one font each. What no font has is left out or replaced, since a page that
+ * is kept for decades may not hold a character without a shape.
  */
 export async function loadFonts(
   texts: readonly string[],
   country: string | null,
-): Promise<{ fonts: ReadyFont[]; spell: (text: string) => string }> {
-  const wanted = new Set<Slice>();
-  const lacking = new Set<string>();
-  const families = familiesFor(country).map((family) => ({ family, slices: slicesOf(family) }));
+): Promise<{ font: string; split: (text: string) => TextPiece[] }> {
+  const families = familiesFor(country);
   const [latin] = slicesOf("noto-sans");
-  if (latin) wanted.add(latin);
-  for (const character of new Set(texts.flatMap((text) => [...text]))) {
-    const point = character.codePointAt(0) ?? 0;
-    if ([...wanted].some((slice) => holds(slice, point))) continue;
-    const slice = families.flatMap((one) => one.slices).find((one) => holds(one, point));
-    if (slice) wanted.add(slice);
-    else lacking.add(character);
+  if (!latin) throw new Error("The package of Noto Sans has no Latin letters.");
+  const defaultFont = await loadFont(latin);
+  const fonts = new Map<string, LoadedFont>();
+
+  async function chooseFont(grapheme: string): Promise<boolean> {
+    if (fonts.has(grapheme)) return true;
+    const point = grapheme.codePointAt(0) ?? 0;
+    for (const slice of families.flatMap(slicesOf)) {
+      if (!mayHold(slice, point)) continue;
+      const font = await loadFont(slice);
+      if (!hasGlyphs(font, grapheme)) continue;
+      fonts.set(grapheme, font);
+      return true;
+    }
+    return false;
   }
-  const order = [...wanted].sort(
-    (a, b) =>
-      families.findIndex(({ family }) => family === a.family) - families.findIndex(({ family }) => family === b.family),
-  );
-  const fonts: ReadyFont[] = [];
-  for (const slice of order) fonts.push(await unpack(slice));
-  const spell = (text: string) =>
-    lacking.size === 0 ? text : [...text].map((one) => (lacking.has(one) ? stand_in(one) : one)).join("");
-  return { fonts, spell };
+  for (const grapheme of new Set(texts.flatMap((text) => splitGraphemes(prepareText(text)))))
+    if (!(await chooseFont(grapheme))) for (const character of grapheme) await chooseFont(character);
+  const findFont = (grapheme: string) =>
+    fonts.get(grapheme) ?? [defaultFont, ...fonts.values()].find((font) => hasGlyphs(font, grapheme));
+
+  const place = (character: string): TextPiece => {
+    const font = isInvisible(character) ? undefined : findFont(character);
+    return font ? { font: font.name, text: character } : { font: defaultFont.name, text: getPlaceholder(character) };
+  };
+  const split = (text: string): TextPiece[] => {
+    const pieces: TextPiece[] = [];
+    for (const grapheme of splitGraphemes(prepareText(text))) {
+      const font = findFont(grapheme);
+      for (const piece of font ? [{ font: font.name, text: grapheme }] : Array.from(grapheme, place)) {
+        const last = pieces.at(-1);
+        if (last?.font === piece.font) last.text += piece.text;
+        else pieces.push(piece);
+      }
+    }
+    return pieces.filter(({ text }) => text !== "");
+  };
+  return { font: defaultFont.name, split };
 }

@@ -3,6 +3,7 @@ import { Document, Image, Page, StyleSheet, Text, View } from "@react-pdf/render
 import { createElement as h, type ReactElement, type ReactNode } from "react";
 import { formatMoney } from "../../shared/money.ts";
 import { formatAddress, type InvoiceDocument, type Logo, type Party } from "./document.ts";
+import { splitGraphemes, type TextPiece } from "./fonts.ts";
 import { computeSums, type Sum } from "./sums.ts";
 import { getWords } from "./words.ts";
 
@@ -58,7 +59,14 @@ const weights: Record<Sum["weight"], [row: Style, text: Style]> = {
 const startsRight = /^[^\p{L}]*[\p{Script=Arabic}\p{Script=Hebrew}]/u;
 
 /** A long word without a place to break it, such as an address of the web, is broken where the line ends. */
-const breakWord = (word: string): string[] => (word.length > 24 ? (word.match(/.{1,8}/gsu) ?? [word]) : [word]);
+const breakWord = (word: string): string[] => {
+  if (word.length <= 24) return [word];
+  const parts: string[][] = [];
+  for (const [index, grapheme] of splitGraphemes(word).entries())
+    if (index % 8 === 0) parts.push([grapheme]);
+    else parts.at(-1)?.push(grapheme);
+  return parts.map((part) => part.join(""));
+};
 
 /** Whether letters of a colour can be read on white: WCAG's contrast of 3 to 1, which is enough for large ones. */
 export function isReadable(color: string): boolean {
@@ -68,36 +76,31 @@ export function isReadable(color: string): boolean {
   return 1.05 / (0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05) >= 3;
 }
 
-/** French thousands stand apart by a narrow space, which the fonts do not have. */
-const spaced = (text: string): string => text.replaceAll("\u202f", "\u00a0");
-
 export type Setting = {
-  fonts: string[];
-  spell: (text: string) => string;
+  /** The font of what is in Latin letters. */
+  font: string;
+  split: (text: string) => TextPiece[];
   logo: Logo | null;
 };
 
 /** The page of a document, as it is printed. */
-export function layOutPage(document: InvoiceDocument, { fonts, spell, logo }: Setting): ReactElement<DocumentProps> {
+export function layOutPage(document: InvoiceDocument, { font, split, logo }: Setting): ReactElement<DocumentProps> {
   const words = getWords(document.language);
   const { kind, currency, seller, buyer } = document;
-  const money = (amount: number) => spaced(formatMoney(amount, currency, words.locale));
+  const money = (amount: number) => formatMoney(amount, currency, words.locale);
   const day = (date: string) =>
     new Intl.DateTimeFormat(words.locale, { dateStyle: "long", timeZone: "UTC" }).format(new Date(`${date}T00:00:00Z`));
-  /** A text of a stranger, in the direction of its script. */
-  const given = (text: string, style: Style = {}) =>
-    h(
+  /** A text in the direction of its script, each part of it in a font that has its letters. */
+  const write = (text: string, style: Style | Style[] = {}) => {
+    const direction = startsRight.test(text) ? { direction: "rtl", textAlign: "left" } : {};
+    return h(
       Text,
-      {
-        style: [styles.text, style, startsRight.test(text) ? { direction: "rtl", textAlign: "left" } : {}],
-        hyphenationCallback: breakWord,
-      } as object,
-      spell(text),
+      { style: [style, direction].flat(), hyphenationCallback: breakWord } as object,
+      ...split(text).map((piece) => h(Text, { style: { fontFamily: piece.font, ...direction } as Style }, piece.text)),
     );
-  const captioned = (caption: string, ...content: ReactNode[]) => [
-    h(Text, { style: styles.caption, key: "caption" }, caption),
-    ...content,
-  ];
+  };
+  const given = (text: string, style: Style = {}) => write(text, [styles.text, style]);
+  const captioned = (caption: string, ...content: ReactNode[]) => [write(caption, styles.caption), ...content];
   const fact = (caption: string, value: string | null) =>
     value === null ? null : h(View, { style: styles.fact, key: caption }, ...captioned(caption, given(value, {})));
   const partyOf = (party: Party, caption: string) =>
@@ -120,19 +123,17 @@ export function layOutPage(document: InvoiceDocument, { fonts, spell, logo }: Se
       View,
       { style: styles.row, key: index, wrap: false },
       given(label, styles.label),
-      h(Text, { style: [styles.text, styles.amount] }, money(amount)),
+      given(money(amount), styles.amount),
     );
   const sum = (label: string, amount: number, row: Style = {}, text: Style = {}) =>
     h(
       View,
       { style: [styles.total, row], wrap: false },
       given(label, { ...styles.totalLabel, ...text }),
-      h(Text, { style: [styles.text, text] }, money(amount)),
+      given(money(amount), text),
     );
   const { reference } = document;
-  const totals = computeSums(document).map(({ label, amount, weight }) =>
-    sum(spaced(label), amount, ...weights[weight]),
-  );
+  const totals = computeSums(document).map(({ label, amount, weight }) => sum(label, amount, ...weights[weight]));
   const notes = [document.tax_reason === "reverse_charge" ? words.reverse_charge : null, document.note];
   const isAmerican = ["US", "CA", "MX"].includes(seller.address?.country ?? "");
   const title = `${words[kind]} ${document.number}`;
@@ -148,7 +149,7 @@ export function layOutPage(document: InvoiceDocument, { fonts, spell, logo }: Se
     } as object,
     h(
       Page,
-      { size: isAmerican ? "LETTER" : "A4", style: [styles.page, { fontFamily: fonts }] as never },
+      { size: isAmerican ? "LETTER" : "A4", style: [styles.page, { fontFamily: font }] as never },
       h(View, { style: [styles.bar, { backgroundColor: document.accent_color }], fixed: true }),
       h(
         View,
@@ -156,11 +157,7 @@ export function layOutPage(document: InvoiceDocument, { fonts, spell, logo }: Se
         h(
           View,
           { style: styles.footRow },
-          h(
-            Text,
-            { style: styles.footText },
-            spell(document.footer ?? [seller.name, seller.website].filter(Boolean).join(" · ")),
-          ),
+          write(document.footer ?? [seller.name, seller.website].filter(Boolean).join(" · "), styles.footText),
           h(Text, {
             style: styles.footPage,
             render: ({ pageNumber, totalPages }: { pageNumber: number; totalPages: number }) =>
@@ -178,11 +175,7 @@ export function layOutPage(document: InvoiceDocument, { fonts, spell, logo }: Se
             ? h(Image, { style: styles.logo, src: { data: Buffer.from(logo.bytes), format: logo.format } } as never)
             : given(seller.trade_name ?? seller.name, styles.brandName),
         ),
-        h(
-          Text,
-          { style: [styles.title, { color: isReadable(document.accent_color) ? document.accent_color : ink }] },
-          words[kind],
-        ),
+        write(words[kind], [styles.title, { color: isReadable(document.accent_color) ? document.accent_color : ink }]),
       ),
       h(
         View,
@@ -197,8 +190,8 @@ export function layOutPage(document: InvoiceDocument, { fonts, spell, logo }: Se
       h(
         View,
         { style: styles.tableHead, fixed: true },
-        h(Text, { style: [styles.label, styles.caption, { marginBottom: 0 }] }, words.description),
-        h(Text, { style: [styles.amount, styles.caption, { marginBottom: 0 }] }, words.amount),
+        write(words.description, [styles.label, styles.caption, { marginBottom: 0 }]),
+        write(words.amount, [styles.amount, styles.caption, { marginBottom: 0 }]),
       ),
       ...document.lines.map(line),
       h(View, { style: styles.totals, wrap: false }, ...totals),

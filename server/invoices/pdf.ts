@@ -1,11 +1,9 @@
 import { AFRelationship, PDFDocument, PDFName, PDFRawStream } from "@cantoo/pdf-lib";
-import { Font, pdf } from "@react-pdf/renderer";
+import { pdf } from "@react-pdf/renderer";
 import type { InvoiceDocument, Logo } from "./document.ts";
 import { writeXml } from "./electronic.ts";
 import { loadFonts } from "./fonts.ts";
 import { collectTexts, layOutPage } from "./page.ts";
-
-const registered = new Set<string>();
 
 /** Make the file of a document: a page of PDF/A-3b, and in it the same invoice for a machine to read (Factur-X). */
 export async function makePdf(document: InvoiceDocument, logo: Logo | null): Promise<Uint8Array> {
@@ -14,20 +12,8 @@ export async function makePdf(document: InvoiceDocument, logo: Logo | null): Pro
 }
 
 async function printPage(document: InvoiceDocument, logo: Logo | null): Promise<Uint8Array> {
-  const { fonts, spell } = await loadFonts(collectTexts(document), document.buyer.address?.country ?? null);
-  for (const { family, fonts: weights } of fonts) {
-    if (registered.has(family)) continue;
-    registered.add(family);
-    Font.register({
-      family,
-      fonts: weights.map(({ weight, bytes }) => ({
-        src: `data:font/ttf;base64,${Buffer.from(bytes).toString("base64")}`,
-        fontWeight: weight,
-      })),
-    });
-  }
-  const families = fonts.map(({ family }) => family);
-  const stream = await pdf(layOutPage(document, { fonts: families, spell, logo })).toBuffer();
+  const { font, split } = await loadFonts(collectTexts(document), document.buyer.address?.country ?? null);
+  const stream = await pdf(layOutPage(document, { font, split, logo })).toBuffer();
   const chunks: Buffer[] = [];
   for await (const chunk of stream) chunks.push(Buffer.from(chunk));
   return Buffer.concat(chunks);

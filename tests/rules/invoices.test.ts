@@ -7,7 +7,16 @@ import { makePdf } from "../../server/invoices/pdf.ts";
 import { printDocument } from "../../server/invoices/printer.ts";
 import { chooseLanguage } from "../../server/invoices/words.ts";
 import { computeFraction } from "../../shared/money.ts";
-import { areMetadata, readPdf, readXml, sampleDocument, schemaFaults } from "../support/invoices.ts";
+import { peopleNames } from "../fixtures/names.ts";
+import {
+  areMetadata,
+  readPage,
+  readPdf,
+  readXml,
+  removeBlanks,
+  sampleDocument,
+  schemaFaults,
+} from "../support/invoices.ts";
 
 const reverse = sampleDocument({
   tax: [],
@@ -47,6 +56,8 @@ const stacked = sampleDocument({
   total_amount: 151767,
   paid_amount: 151767,
 });
+/** Whether all words of a text are on a page. In what order a reader finds words that are written from the right is the reader's choice. */
+const isDrawn = (label: string, text: string) => label.split(" ").every((word) => text.includes(removeBlanks(word)));
 const credit = sampleDocument({
   kind: "credit_note",
   number: "FROST-CN-0001",
@@ -265,6 +276,40 @@ describe("the PDF", () => {
     const lines = Array.from({ length: 120 }, (_, index) => ({ label: `Line ${index}`, amount: 1375 }));
     expect((await readPdf(await printDocument(sampleDocument({ lines }), null))).pages).toBeGreaterThan(3);
   }, 120_000);
+
+  test("every letter of a name is drawn and can be read, in a font that is in the file, whatever was printed before", async () => {
+    const namesPerDocument = 70;
+    const lost: string[] = [];
+    for (let at = 0; at < peopleNames.length; at += namesPerDocument) {
+      const names = peopleNames.slice(at, at + namesPerDocument);
+      const { seller, buyer } = sampleDocument();
+      const [sellerName = "", buyerName = "", ...labels] = names;
+      const document = sampleDocument({
+        seller: { ...seller, name: sellerName },
+        buyer: { ...buyer, name: buyerName },
+        lines: labels.map((label) => ({ label, amount: 100 })),
+      });
+      const { text, missingFonts } = await readPage(await makePdf(document, null));
+      expect(missingFonts).toEqual([]);
+      lost.push(...names.filter((name) => !isDrawn(name, text)));
+    }
+    expect(lost).toEqual([]);
+  });
+
+  test.each([
+    ["한국", "한국"],
+    ["Ґ", "Ґ"],
+    ["Nguye\u0302\u0303n Tho\u0323", "Nguyễn Thọ"],
+    ["\u202eevil\u202c\tname", "evil name"],
+    ["ᚠᚢ 🧾 Runes", "?? Runes"],
+    ["― † ‡ €", "― † ‡ €"],
+  ])("%s alone is printed as %s", async (label, drawn) => {
+    const { text, missingFonts } = await readPage(
+      await makePdf(sampleDocument({ lines: [{ label, amount: 100 }] }), null),
+    );
+    expect(missingFonts).toEqual([]);
+    expect(isDrawn(drawn, text)).toBe(true);
+  });
 
   test("one that cannot be printed says so, and the next one is", async () => {
     const broken = sampleDocument({ lines: null as never });

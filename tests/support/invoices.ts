@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { PDFArray, PDFDict, PDFDocument, PDFName, PDFRawStream } from "@cantoo/pdf-lib";
+import { getDocument, VerbosityLevel } from "pdfjs-dist/legacy/build/pdf.mjs";
 import { validateXML, type XMLFileInfo } from "xmllint-wasm";
 import type { InvoiceDocument } from "../../server/invoices/document.ts";
 
@@ -49,6 +50,30 @@ export async function readPdf(bytes: Uint8Array) {
     pages: pdf.getPageCount(),
   };
 }
+
+/** The text of a page as a reader takes it from there, without its blanks, and the fonts that are named in the file without being in it. */
+export async function readPage(bytes: Uint8Array): Promise<{ text: string; missingFonts: string[] }> {
+  const reading = getDocument({ data: Uint8Array.from(bytes), verbosity: VerbosityLevel.ERRORS });
+  const pdf = await reading.promise;
+  const lines: string[] = [];
+  for (let number = 1; number <= pdf.numPages; number += 1) {
+    const { items } = await (await pdf.getPage(number)).getTextContent();
+    lines.push(items.map((item) => ("str" in item ? item.str : "")).join(""));
+  }
+  await reading.destroy();
+  const objects = (await PDFDocument.load(bytes, { updateMetadata: false })).context.enumerateIndirectObjects();
+  const missingFonts = objects.flatMap(([, object]) => {
+    if (!(object instanceof PDFDict) || object.get(PDFName.of("Type")) !== PDFName.of("Font")) return [];
+    const isComposite = object.get(PDFName.of("Subtype")) === PDFName.of("Type0");
+    const descriptor = object.lookupMaybe(PDFName.of("FontDescriptor"), PDFDict);
+    return isComposite || descriptor?.has(PDFName.of("FontFile2")) ? [] : [String(object.get(PDFName.of("BaseFont")))];
+  });
+  return { text: removeBlanks(lines.join("")), missingFonts };
+}
+
+/** A text in one spelling. pdf.js has a control character for a glyph that stands for nothing of its own, such as the dot of a letter. */
+export const removeBlanks = (text: string): string =>
+  text.normalize("NFKC").replace(/[\s\p{Cc}\p{Default_Ignorable_Code_Point}]/gu, "");
 
 const unescaped = (text: string): string =>
   text.replace(
