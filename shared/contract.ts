@@ -3,13 +3,21 @@ import type { ErrorName } from "./errors.ts";
 import type { Scope } from "./scopes.ts";
 
 /** Who may call an operation. Any one of the scopes suffices. */
-export type Access = { readonly by: "anyone" | "person" | "seller" | "customer"; readonly scopes: readonly Scope[] };
+export type Access = {
+  readonly by: "anyone" | "person" | "seller" | "customer";
+  /** One of these is needed. */
+  readonly scopes: readonly Scope[];
+  /** All of these are needed besides. */
+  readonly needs?: readonly Scope[];
+};
 /** Everybody; a bad token is still refused. */
 export const anyone: Access = { by: "anyone", scopes: [] };
 /** Who is signed in, in whatever organization, or in none yet. */
 export const person = (...scopes: Scope[]): Access => ({ by: "person", scopes });
 /** Who acts for an organization: its keys, and its members by their roles. */
 export const seller = (...scopes: Scope[]): Access => ({ by: "seller", scopes });
+/** Who acts for an organization and holds all of `needs` besides the scope. */
+export const sellerWith = (scope: Scope, needs: readonly Scope[]): Access => ({ by: "seller", scopes: [scope], needs });
 /** Somebody who bought, in their own place. */
 export const customer = (...scopes: Scope[]): Access => ({ by: "customer", scopes });
 

@@ -6,7 +6,7 @@ import { serializeDiscountBase } from "../discounts/rules.ts";
 import { hasInvoice } from "../invoices/rules.ts";
 import { findConfirmationAddress } from "../letters/rules.ts";
 import type { Clock } from "../lib/clock.ts";
-import { seal, tryUnseal } from "../lib/secrets.ts";
+import { masked_secret, seal, tryUnseal } from "../lib/secrets.ts";
 import { computeTotals, type OrderAggregate } from "../orders/rules.ts";
 import { type OrganizationRow, serializeCheckoutOrganization } from "../organizations/rules.ts";
 import type { Waiting } from "../payments/settlement.ts";
@@ -105,6 +105,21 @@ export function serializeCheckout(aggregate: CheckoutAggregate, shown: Shown): C
   return {
     ...serializeCommon(aggregate, shown),
     customer_external_id: aggregate.row.external_customer_id,
+  };
+}
+
+/** A checkout without what opens it: its client secret, also in its address, and what answers the buyer's bank. */
+export function maskCheckout(checkout: Checkout): Checkout {
+  const { client_secret, url, success_url, payment_processor_metadata } = checkout;
+  const mask = (text: string) => (client_secret === "" ? text : text.replaceAll(client_secret, masked_secret));
+  const { intent_client_secret, ...shown } = payment_processor_metadata;
+  return {
+    ...checkout,
+    client_secret: masked_secret,
+    url: mask(url),
+    success_url: mask(success_url),
+    payment_processor_metadata:
+      intent_client_secret === undefined ? shown : { ...shown, intent_client_secret: masked_secret },
   };
 }
 

@@ -160,7 +160,10 @@ export function createActors(identity: Identity, asked: Asked, op: Asking): Acto
     return [one ? as(one) : none];
   }
   // Where they may not do it anywhere, the first refuses them.
-  const able = pool.filter(({ scopes }) => op.access.scopes.some((scope) => scopes.has(scope)));
+  const { scopes: any, needs = [] } = op.access;
+  const able = pool.filter(
+    ({ scopes }) => any.some((scope) => scopes.has(scope)) && needs.every((scope) => scopes.has(scope)),
+  );
   const [first, ...others] = able.length > 0 ? able : pool.slice(0, 1);
   if (!first) return [none];
   if (reach !== "list") return [first, ...others].map(as);
@@ -169,7 +172,7 @@ export function createActors(identity: Identity, asked: Asked, op: Asking): Acto
 }
 
 /** Let the actor through to an operation, or say what is missing: a credential, a scope, an organization. */
-export function admit(actor: Actor, { access: { by, scopes } }: Asking, method: string): void {
+export function admit(actor: Actor, { access: { by, scopes, needs = [] } }: Asking, method: string): void {
   if (by === "anyone") return;
   if (actor.kind === "anonymous") throw unauthorized();
   const isNowhere = actor.organization_id === null && !actor.organization_ids && by !== "person";
@@ -185,6 +188,11 @@ export function admit(actor: Actor, { access: { by, scopes } }: Asking, method: 
       "WWW-Authenticate": `Bearer realm="floe", error="insufficient_scope", scope="${scopes.join(" ")}"`,
     });
   }
+  const missing = isNowhere ? [] : needs.filter((scope) => !isHeld(scope));
+  if (missing.length > 0)
+    throw new ApiError("insufficient_scope", `This also needs the scopes: ${missing.join(", ")}.`, {
+      "WWW-Authenticate": `Bearer realm="floe", error="insufficient_scope", scope="${missing.join(" ")}"`,
+    });
   if (isNowhere) {
     const where = method === "POST" || method === "PATCH" ? "body" : "query";
     const missing = { loc: [where, "organization_id"], type: "missing", msg: "organization_id is required." };

@@ -97,6 +97,9 @@ export function describeContract(contract: Contract, serverUrl: string): Json {
   };
 }
 
+const describeScopes = ({ scopes, needs = [] }: Operation["access"]): string =>
+  `Scopes: \`${scopes.join("`, `")}\`${needs.length > 0 ? `, and all of \`${needs.join("`, `")}\`` : ""}`;
+
 function describe(
   resource: string,
   key: string,
@@ -127,7 +130,7 @@ function describe(
     operationId: getOperationId(resource, key, op),
     summary: op.summary,
     tags: [resource],
-    ...(op.access.by !== "anyone" ? { description: `Scopes: \`${op.access.scopes.join("`, `")}\`` } : { security: [] }),
+    ...(op.access.by !== "anyone" ? { description: describeScopes(op.access) } : { security: [] }),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(op.body ? { requestBody: { required: true, content: content(schemaOf(op.body)) } } : {}),
     responses: {

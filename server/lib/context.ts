@@ -133,6 +133,13 @@ export function requireOrganization(ctx: { actor: Actor }): string {
   return ctx.actor.organization_id;
 }
 
+/** Whether the caller holds a scope in an organization, also where a list is of several of them. */
+export function hasScope({ actor }: { actor: Actor }, organization_id: string, scope: Scope): boolean {
+  if (actor.organization_id === organization_id) return actor.scopes.has(scope);
+  const membership = actor.memberships?.find((one) => one.organization_id === organization_id);
+  return membership?.scopes.has(scope) ?? false;
+}
+
 /** The organizations whose rows a list is of: those that were asked for, as far as the caller may read there. */
 export const requireOrganizations = (ctx: { actor: Actor }): readonly string[] =>
   ctx.actor.organization_ids ?? [requireOrganization(ctx)];

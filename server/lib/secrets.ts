@@ -160,6 +160,13 @@ export function openTokens(secrets: readonly string[], purpose: SealPurpose, row
   );
 }
 
+/** What is shown in place of a secret to a caller who may read what holds it, and not change it. */
+export const masked_secret = "********";
+
+/** A text with its sealed tokens masked, for a caller who may not have them. */
+export const maskTokens = (text: string): string =>
+  text.replace(sealedToken, (_, sealed: string | undefined) => (sealed === undefined ? seal_mark : masked_secret));
+
 /**
  * A text of an earlier version with its tokens sealed for this purpose and row. A token that does not belong there (`isOwn`), and
  * whatever else looks sealed, is escaped.

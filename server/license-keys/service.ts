@@ -17,6 +17,7 @@ import {
   type Ctx,
   type Database,
   type Deps,
+  hasScope,
   requireOrganization,
   requireOrganizations,
   type Tx,
@@ -209,12 +210,19 @@ const keyAt = async (ctx: Ctx, id: string): Promise<Key> => {
   return found;
 };
 
+/** A key as a seller sees it: without `license_keys:write` its end alone, as whoever has it whole can use it. */
+const showKey = (ctx: Ctx, key: Key): LicenseKey => {
+  const shown = serializeKey(key, ctx.config.secrets);
+  const { organization_id, display_key } = key.row;
+  return hasScope(ctx, organization_id, "license_keys:write") ? shown : { ...shown, key: display_key };
+};
+
 /** The license keys of the API. */
 export const licenseKeyService: Service<typeof licenseKeys, Ctx> = {
   async list(ctx, { query }) {
     const { items, total } = await store.listKeys(ctx.db, requireOrganizations(ctx), query);
     return buildPage(
-      items.map((one) => serializeKey(one, ctx.config.secrets)),
+      items.map((one) => showKey(ctx, one)),
       total,
       query,
     );
@@ -222,13 +230,13 @@ export const licenseKeyService: Service<typeof licenseKeys, Ctx> = {
   async get(ctx, { params }) {
     const found = await keyAt(ctx, params.id);
     const activations = (await store.findActivations(ctx.db, found.row)).map(serializeActivation);
-    return { ...serializeKey(found, ctx.config.secrets), activations };
+    return { ...showKey(ctx, found), activations };
   },
   async getActivation(ctx, { params }) {
     const found = await keyAt(ctx, params.id);
     const activation = await store.findActivation(ctx.db, found.row, params.activation_id);
     if (!activation) throw notFound();
-    return { ...serializeActivation(activation), license_key: serializeKey(found, ctx.config.secrets) };
+    return { ...serializeActivation(activation), license_key: showKey(ctx, found) };
   },
   update: (ctx, { params, body }) =>
     transact(ctx, async (tx) => {
@@ -240,7 +248,7 @@ export const licenseKeyService: Service<typeof licenseKeys, Ctx> = {
       const patch = Object.fromEntries(
         Object.entries({ ...sent, ...counted }).filter(([, value]) => value !== undefined),
       );
-      if (Object.keys(patch).length === 0) return serializeKey(found, ctx.config.secrets);
+      if (Object.keys(patch).length === 0) return showKey(ctx, found);
       const row = await store.updateKey(tx, found.row, { ...patch, modified_at: ctx.clock.now() });
       if (row.status !== found.row.status) await sendSignal(tx, ctx, keyStatusSet, row);
       return serializeKey({ ...found, row }, ctx.config.secrets);

@@ -28,7 +28,7 @@ export const createSandboxService = (sweeps: readonly RowSweep[]): Service<typeo
     const row = await findOrganization(ctx.db, organization_id);
     if (!row) throw notFound();
     const told = await store.findLast(ctx.db, organization_id, last_events);
-    return clockOut(ctx.clock.now(), row.clock_target, told.map(entryOf));
+    return clockOut(ctx.clock.now(), row.clock_target, maySeeTimeline(ctx) ? told.map(entryOf) : []);
   },
   advance: (ctx, { body }) =>
     hold(ctx, async (row, clock) => {
@@ -42,6 +42,7 @@ export const createSandboxService = (sweeps: readonly RowSweep[]): Service<typeo
       const over = performance.now() + walk_ms;
       const isDone = await walk(deps, sweeps, row.id, clock, { now, to, isOver: () => performance.now() > over });
       const after = isDone ? to : await currentTime(ctx, row.id);
+      if (!maySeeTimeline(ctx)) return clockOut(after, isDone ? null : to, []);
       return clockOut(after, isDone ? null : to, timelineOf(after, await store.findSince(ctx.db, row.id, before)));
     }),
   async listMails(ctx, { query }) {
@@ -107,6 +108,10 @@ export const createSandboxService = (sweeps: readonly RowSweep[]): Service<typeo
       return { from: from.name, to: query.to, kinds: listKinds(await compareRows(tx, from, to)) };
     }),
 });
+
+/** The scopes of what a timeline names: customers, and what they buy. */
+const timelineScopes = ["customers:read", "orders:read", "subscriptions:read"] as const;
+const maySeeTimeline = ({ actor }: Ctx): boolean => timelineScopes.every((scope) => actor.scopes.has(scope));
 
 /** What the sandbox as it is, is called where something is compared with it. */
 const present = "now";

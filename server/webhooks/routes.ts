@@ -8,9 +8,9 @@ import type { Identify } from "../http/actor.ts";
 import { authenticate } from "../http/mount.ts";
 import { formatSseMessage, sendEvents } from "../http/sse.ts";
 import type { LimitStreams } from "../http/stream-limits.ts";
-import { type Deps, requireOrganization } from "../lib/context.ts";
+import { type Deps, hasScope, requireOrganization } from "../lib/context.ts";
 import { apiVersions, type ClientProfile, getVersionedProfile } from "../lib/profiles.ts";
-import { openTokens } from "../lib/secrets.ts";
+import { masked_secret, maskTokens, openTokens } from "../lib/secrets.ts";
 import { type Cursor, formatCursor, parseCursor, type Tail } from "../lib/tail.ts";
 import { readFaults } from "../lib/validation-errors.ts";
 import { sign, toUnixSeconds, writeRawBody } from "./rules.ts";
@@ -57,7 +57,9 @@ export const listenSecret = (secret: string, organization_id: string): string =>
  */
 export function routeListening(app: FastifyInstance, { deps, tail, identify, limitStreams }: ListenOptions): void {
   app.get(operation.path, async (request, reply) => {
-    const organization_id = requireOrganization({ actor: await authenticate(request, identify, operation) });
+    const actor = await authenticate(request, identify, operation);
+    const organization_id = requireOrganization({ actor });
+    const isShown = hasScope({ actor }, organization_id, "webhooks:write");
     limitStreams(request, reply, `organization:${organization_id}`);
     const last = request.headers["last-event-id"];
     const asked = {
@@ -81,10 +83,18 @@ export function routeListening(app: FastifyInstance, { deps, tail, identify, lim
         authenticate(request, identify, operation).catch((error) => error instanceof ApiError && refused.abort());
       }, check_ms);
       try {
-        await send(formatSseMessage({ secret, organization_id }, { id: formatCursor(from), event: "hello" }));
+        await send(
+          formatSseMessage(
+            { secret: isShown ? secret : masked_secret, organization_id },
+            { id: formatCursor(from), event: "hello" },
+          ),
+        );
         for await (const event of tail.follow(organization_id, from, AbortSignal.any([gone, refused.signal]))) {
           if (!wanted(event.type)) continue;
-          const body = openTokens(deps.config.secrets, "event-tokens", organization_id, writeRawBody(client, event));
+          const written = writeRawBody(client, event);
+          const body = isShown
+            ? openTokens(deps.config.secrets, "event-tokens", organization_id, written)
+            : maskTokens(written);
           const timestamp = toUnixSeconds(deps.clock.now());
           const signature = sign(secret, event.id, timestamp, body);
           const data = { id: event.id, type: event.type, created_at: event.created_at, timestamp, body, signature };

@@ -9,13 +9,20 @@ import type {
 import type { Service } from "../../shared/contract.ts";
 import { fault, invalid, notFound } from "../../shared/errors.ts";
 import { type EventType, eventTypesOf } from "../../shared/event-types.ts";
-import { type Ctx, type Database, requireOrganization, requireOrganizations, type Tx } from "../lib/context.ts";
+import {
+  type Ctx,
+  type Database,
+  hasScope,
+  requireOrganization,
+  requireOrganizations,
+  type Tx,
+} from "../lib/context.ts";
 import { createId, createToken } from "../lib/ids.ts";
 import { checkAddress, findReach } from "../lib/outbound.ts";
 import { buildPage } from "../lib/page.ts";
 import { type ApiVersion, type ClientProfile, getVersionedProfile } from "../lib/profiles.ts";
 import { matchKey } from "../lib/rows.ts";
-import { openTokens, seal, tryUnseal } from "../lib/secrets.ts";
+import { masked_secret, maskTokens, openTokens, seal, tryUnseal } from "../lib/secrets.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { selectKnown } from "./rules.ts";
 import * as store from "./store.ts";
@@ -27,16 +34,15 @@ const secret_prefix = "polar_whs_";
  * The endpoint as this client can read it: event types that it does not know are left out. A secret that can be opened no
  * more, as the server's own is another, is none: it is to be reset.
  */
-function shown({ client, config }: Ctx, row: store.EndpointRow): WebhookEndpoint {
+function shown(ctx: Ctx, row: store.EndpointRow): WebhookEndpoint {
+  const { client, config } = ctx;
   // The signing key is the secret's text itself, not what it decodes to.
   const uses_standard_webhook_signature = false;
   const events = selectKnown(client, selectKnown(store.getEndpointProfile(row), row.events));
-  return {
-    ...row,
-    secret: tryUnseal(config.secrets, "webhook-secret", row.id, row.secret) ?? "",
-    events,
-    uses_standard_webhook_signature,
-  };
+  const secret = hasScope(ctx, row.organization_id, "webhooks:write")
+    ? (tryUnseal(config.secrets, "webhook-secret", row.id, row.secret) ?? "")
+    : secret_prefix + masked_secret;
+  return { ...row, secret, events, uses_standard_webhook_signature };
 }
 
 /** A version asked for by name counts more than the headers the endpoint is made with. */
@@ -182,12 +188,15 @@ export const webhookService: Service<typeof webhooks, Ctx> = {
 };
 
 function deliveryOf(
-  { config }: Ctx,
+  ctx: Ctx,
   { delivery, event, api_version }: Awaited<ReturnType<typeof store.listDeliveries>>["items"][number],
 ): WebhookDelivery {
+  const { secrets } = ctx.config;
   const { organization_id } = delivery;
-  const payload = event.payload && openTokens(config.secrets, "event-tokens", organization_id, event.payload);
-  const response = delivery.response && openTokens(config.secrets, "webhook-response", delivery.id, delivery.response);
+  const isShown = hasScope(ctx, organization_id, "webhooks:write");
+  const open = (purpose: "event-tokens" | "webhook-response", row: string, text: string | null) =>
+    text && (isShown ? openTokens(secrets, purpose, row, text) : maskTokens(text));
+  const payload = open("event-tokens", organization_id, event.payload);
   const webhook_event = { ...event, payload, type: event.type as EventType, api_version };
-  return { ...delivery, response, webhook_event };
+  return { ...delivery, response: open("webhook-response", delivery.id, delivery.response), webhook_event };
 }

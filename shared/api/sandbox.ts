@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { ids, instant, page, paging, type Resource, seller } from "../contract.ts";
+import { ids, instant, page, paging, type Resource, seller, sellerWith } from "../contract.ts";
+import { scopes } from "../scopes.ts";
 
 /** How far time is moved: `90minutes`, `14days`, `1month`. */
 export const Distance = z
@@ -90,6 +91,10 @@ export const SnapshotDiff = z.object({
 });
 export type SnapshotDiff = z.output<typeof SnapshotDiff>;
 
+/** A comparison shows rows of every kind, and a restore writes them. */
+const everyRead = scopes.filter((scope) => scope.endsWith(":read"));
+const everyWrite = scopes.filter((scope) => scope.endsWith(":write"));
+
 /** A store to try things out in: its time goes where it is told to, forwards by its clock and back by what was saved. */
 export const sandbox = {
   getClock: {
@@ -120,7 +125,7 @@ export const sandbox = {
     method: "GET",
     path: "/v1/sandbox/mails",
     summary: "List the mails that a sandbox has kept",
-    access: seller("organizations:read"),
+    access: sellerWith("organizations:read", ["customers:read"]),
     query: z.object({ ...paging.shape, organization_id: ids.describe("Only of these organizations.") }),
     response: page(SandboxMail),
   },
@@ -150,7 +155,7 @@ export const sandbox = {
     path: "/v1/sandbox/snapshots/:name/restore",
     heavy: "cancel",
     summary: "Put a sandbox back to what was saved, its clock too",
-    access: seller("organizations:write"),
+    access: sellerWith("organizations:write", everyWrite),
     params: byName,
     response: Snapshot,
     errors: ["NotPermitted", "ResourceNotFound", "SandboxBusy"],
@@ -175,7 +180,7 @@ export const sandbox = {
     path: "/v1/sandbox/snapshots/:name/diff",
     heavy: "cancel",
     summary: "Compare what was saved with something else that was, or with the present",
-    access: seller("organizations:read"),
+    access: sellerWith("organizations:read", everyRead),
     params: byName,
     query: z.object({ to: name.default("now").describe("The name of the other; now for the sandbox as it is.") }),
     response: SnapshotDiff,

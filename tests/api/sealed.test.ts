@@ -359,6 +359,76 @@ describe("sealed texts that a seller writes into fields of their own, or that an
   });
 });
 
+describe("a key that may read and not write", () => {
+  let floe: Floe;
+  let seller: Seller;
+  beforeAll(async () => {
+    floe = await start();
+    seller = await floe.seller("ada");
+  });
+  afterAll(() => floe?.close());
+
+  test("sees checkouts, license keys and what was told of them without what opens them", async () => {
+    const receiver = await startReceiver();
+    try {
+      const body = { url: receiver.url, format: "raw" as const, events: ["checkout.created" as const] };
+      await seller.client.webhooks.createEndpoint({ body });
+      const { id } = await seller.client.products.create({ body: { name: "Map", prices: [{ amount_type: "free" }] } });
+      const checkout = await seller.client.checkouts.create({ body: { products: [id] } });
+      await rowOf.licenseKeys?.(floe, seller);
+      await floe.runJobs();
+      const reader = floe.client(await floe.keyOf(seller, ["checkouts:read", "license_keys:read", "webhooks:read"]));
+      const [key] = (await seller.client.licenseKeys.list({ query: {} })).items;
+      const shown = JSON.stringify([
+        await reader.checkouts.list({ query: {} }),
+        await reader.checkouts.get({ params: { id: checkout.id } }),
+        await reader.licenseKeys.list({ query: {} }),
+        await reader.licenseKeys.get({ params: { id: key?.id ?? "" } }),
+        await reader.webhooks.listDeliveries({ query: {} }),
+      ]);
+      expect(shown).toContain(checkout.id);
+      expect(shown).toContain(key?.display_key);
+      for (const secret of [checkout.client_secret, key?.key ?? "", "{sealed:"]) expect(shown).not.toContain(secret);
+      const url = `${floe.deps.config.url}/checkout/********`;
+      expect(await reader.checkouts.get({ params: { id: checkout.id } })).toMatchObject({
+        url,
+        client_secret: "********",
+      });
+      const writer = floe.client(await floe.keyOf(seller, ["checkouts:write", "license_keys:write", "webhooks:write"]));
+      expect((await writer.checkouts.get({ params: { id: checkout.id } })).client_secret).toBe(checkout.client_secret);
+      expect((await writer.licenseKeys.get({ params: { id: key?.id ?? "" } })).key).toBe(key?.key);
+      expect(JSON.stringify(await writer.webhooks.listDeliveries({ query: {} }))).toContain(checkout.client_secret);
+    } finally {
+      await receiver.close();
+    }
+  });
+
+  test("sees no customer in the timeline, mails and snapshots of a sandbox, and restores nothing that it may not write", async () => {
+    const { email } = await seller.client.customers.create({ body: { email: "grace@example.com" } });
+    const ask = async (method: string, path: string, token: string, body?: object) =>
+      floe.request(method, `/v1/sandbox/${path}`, { token, ...(body && { body }) });
+    expect((await ask("POST", "snapshots", seller.key, { name: "one" })).status).toBe(201);
+    const [reads, writes] = await Promise.all([
+      floe.keyOf(seller, ["organizations:read"]),
+      floe.keyOf(seller, ["organizations:write"]),
+    ]);
+    expect((await ask("GET", "clock", seller.key)).text).toContain(email);
+    const clock = await ask("GET", "clock", reads);
+    expect([clock.status, clock.text]).toEqual([200, expect.not.stringContaining(String(email))]);
+    const moved = await ask("POST", "clock", writes, { by: "1day" });
+    expect([moved.status, (moved.json as { timeline: object[] }).timeline]).toEqual([200, []]);
+    for (const [method, path, token] of [
+      ["GET", "mails", reads],
+      ["GET", "snapshots/one/diff", reads],
+      ["POST", "snapshots/one/restore", writes],
+    ] as const) {
+      const { status, json } = await ask(method, path, token);
+      expect([path, status, (json as { error: string }).error]).toEqual([path, 403, "insufficient_scope"]);
+      expect((await ask(method, path, seller.key)).status).toBe(200);
+    }
+  });
+});
+
 describe("an endpoint's secret", () => {
   let floe: Floe;
   let seller: Seller;

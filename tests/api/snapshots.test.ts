@@ -255,6 +255,7 @@ describe("a snapshot", () => {
       ...Object.fromEntries(["session", "team", "team_member", "user", "verification"].map((name) => [name, accounts])),
       organization: "one row for accounts and billing, whose settings are saved apart",
       idempotency_keys: "of requests, for a day",
+      upgrades: "what the server has changed of its stored data once",
       test_tokens: "cards as somebody typed them, of no seller",
     };
     const unsaid = rows.filter(({ name }) => !saved.has(name) && !(name in leftOut) && !(name in nobodys));

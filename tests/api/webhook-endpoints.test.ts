@@ -118,6 +118,15 @@ describe("endpoints", () => {
     const body = { url: receiver.url, format: "raw" as const, events: ["order.paid" as const] };
     await expect(reader.webhooks.createEndpoint({ body })).rejects.toMatchObject({ status: 403 });
     await expect(floe.client().webhooks.createEndpoint({ body })).rejects.toMatchObject({ status: 401 });
+    // Who may not change them does not get what signs for them.
+    const made = await seller.client.webhooks.createEndpoint({ body });
+    expect(made.secret).toMatch(/^polar_whs_\w{43}$/);
+    expect((await reader.webhooks.listEndpoints({ query: {} })).items).toEqual([
+      { ...made, secret: "polar_whs_********" },
+    ]);
+    const writer = floe.client(await floe.keyOf(seller, ["webhooks:write"]));
+    expect((await writer.webhooks.getEndpoint({ params: { id: made.id } })).secret).toBe(made.secret);
+    await seller.client.webhooks.deleteEndpoint({ params: { id: made.id } });
   });
 
   test.each([
