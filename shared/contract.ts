@@ -17,7 +17,11 @@ export const person = (...scopes: Scope[]): Access => ({ by: "person", scopes })
 /** Who acts for an organization: its keys, and its members by their roles. */
 export const seller = (...scopes: Scope[]): Access => ({ by: "seller", scopes });
 /** Who acts for an organization and holds all of `needs` besides the scope. */
-export const sellerWith = (scope: Scope, needs: readonly Scope[]): Access => ({ by: "seller", scopes: [scope], needs });
+export const buildSellerAccess = (scope: Scope, needs: readonly Scope[]): Access => ({
+  by: "seller",
+  scopes: [scope],
+  needs,
+});
 /** Somebody who bought, in their own place. */
 export const customer = (...scopes: Scope[]): Access => ({ by: "customer", scopes });
 

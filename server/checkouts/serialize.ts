@@ -6,6 +6,7 @@ import { serializeDiscountBase } from "../discounts/rules.ts";
 import { hasInvoice } from "../invoices/rules.ts";
 import { findConfirmationAddress } from "../letters/rules.ts";
 import type { Clock } from "../lib/clock.ts";
+import { type Ctx, hasScope } from "../lib/context.ts";
 import { masked_secret, seal, tryUnseal } from "../lib/secrets.ts";
 import { computeTotals, type OrderAggregate } from "../orders/rules.ts";
 import { type OrganizationRow, serializeCheckoutOrganization } from "../organizations/rules.ts";
@@ -109,7 +110,7 @@ export function serializeCheckout(aggregate: CheckoutAggregate, shown: Shown): C
 }
 
 /** A checkout without what opens it: its client secret, also in its address, and what answers the buyer's bank. */
-export function maskCheckout(checkout: Checkout): Checkout {
+function redactCheckout(checkout: Checkout): Checkout {
   const { client_secret, url, success_url, payment_processor_metadata } = checkout;
   const mask = (text: string) => (client_secret === "" ? text : text.replaceAll(client_secret, masked_secret));
   const { intent_client_secret, ...shown } = payment_processor_metadata;
@@ -121,6 +122,12 @@ export function maskCheckout(checkout: Checkout): Checkout {
     payment_processor_metadata:
       intent_client_secret === undefined ? shown : { ...shown, intent_client_secret: masked_secret },
   };
+}
+
+/** A checkout as this caller may see it: without `checkouts:write` what opens it is masked. */
+export function serializeCheckoutFor(ctx: Ctx, aggregate: CheckoutAggregate): Checkout {
+  const checkout = serializeCheckout(aggregate, ctx);
+  return hasScope(ctx, aggregate.row.organization_id, "checkouts:write") ? checkout : redactCheckout(checkout);
 }
 
 /** The order that a checkout has become, as its buyer sees it. */

@@ -11,7 +11,7 @@ import { findCustomerByEmail } from "../customers/store.ts";
 import { findDiscount } from "../discounts/store.ts";
 import { answerLink, fetchDocument } from "../invoices/service.ts";
 import { atClockOf } from "../lib/clock.ts";
-import { type Ctx, hasScope, requireOrganization, requireOrganizations, type Tx } from "../lib/context.ts";
+import { type Ctx, requireOrganization, requireOrganizations, type Tx } from "../lib/context.ts";
 import { createId, createToken } from "../lib/ids.ts";
 import { buildPage } from "../lib/page.ts";
 import { getCountry } from "../lib/places.ts";
@@ -32,7 +32,13 @@ import { planChange, type Sent } from "./plan-update.ts";
 import { computeFlags, computeSeatBounds, findPricesWith, quoteBasket } from "./quote.ts";
 import { emitCheckout } from "./reactions.ts";
 import { asksForAddress, type CheckoutAggregate, type CheckoutRow, lifetime_ms } from "./rules.ts";
-import { buildUrl, maskCheckout, serializeBought, serializeCheckout, serializePublicCheckout } from "./serialize.ts";
+import {
+  buildUrl,
+  serializeBought,
+  serializeCheckout,
+  serializeCheckoutFor,
+  serializePublicCheckout,
+} from "./serialize.ts";
 import * as store from "./store.ts";
 import { completeTax } from "./tax.ts";
 
@@ -158,18 +164,12 @@ function checkBounds(prices: readonly PriceRow[], { min_seats, max_seats }: Crea
   return [];
 }
 
-/** A checkout as a seller sees it; without `checkouts:write` what opens it is masked. */
-const showCheckout = (ctx: Ctx, aggregate: CheckoutAggregate) =>
-  hasScope(ctx, aggregate.row.organization_id, "checkouts:write")
-    ? serializeCheckout(aggregate, ctx)
-    : maskCheckout(serializeCheckout(aggregate, ctx));
-
 /** The checkouts of the API. */
 export const checkoutService: Service<typeof checkouts, Ctx> = {
   async list(ctx, { query }) {
     const { items, total } = await store.listCheckouts(ctx.db, requireOrganizations(ctx), query);
     return buildPage(
-      items.map((one) => showCheckout(ctx, one)),
+      items.map((one) => serializeCheckoutFor(ctx, one)),
       total,
       query,
     );
@@ -177,7 +177,7 @@ export const checkoutService: Service<typeof checkouts, Ctx> = {
   async get(ctx, { params }) {
     const row = await store.findCheckout(ctx.db, requireOrganization(ctx), params.id);
     if (!row) throw notFound();
-    return showCheckout(ctx, await store.loadCheckout(ctx.db, row));
+    return serializeCheckoutFor(ctx, await store.loadCheckout(ctx.db, row));
   },
   create: (ctx, { body }) =>
     withTax(

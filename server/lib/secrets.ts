@@ -164,7 +164,7 @@ export function openTokens(secrets: readonly string[], purpose: SealPurpose, row
 export const masked_secret = "********";
 
 /** A text with its sealed tokens masked, for a caller who may not have them. */
-export const maskTokens = (text: string): string =>
+export const redactTokens = (text: string): string =>
   text.replace(sealedToken, (_, sealed: string | undefined) => (sealed === undefined ? seal_mark : masked_secret));
 
 /**

@@ -10,7 +10,7 @@ import { formatSseMessage, sendEvents } from "../http/sse.ts";
 import type { LimitStreams } from "../http/stream-limits.ts";
 import { type Deps, hasScope, requireOrganization } from "../lib/context.ts";
 import { apiVersions, type ClientProfile, getVersionedProfile } from "../lib/profiles.ts";
-import { masked_secret, maskTokens, openTokens } from "../lib/secrets.ts";
+import { masked_secret, openTokens, redactTokens } from "../lib/secrets.ts";
 import { type Cursor, formatCursor, parseCursor, type Tail } from "../lib/tail.ts";
 import { readFaults } from "../lib/validation-errors.ts";
 import { sign, toUnixSeconds, writeRawBody } from "./rules.ts";
@@ -94,7 +94,7 @@ export function routeListening(app: FastifyInstance, { deps, tail, identify, lim
           const written = writeRawBody(client, event);
           const body = isShown
             ? openTokens(deps.config.secrets, "event-tokens", organization_id, written)
-            : maskTokens(written);
+            : redactTokens(written);
           const timestamp = toUnixSeconds(deps.clock.now());
           const signature = sign(secret, event.id, timestamp, body);
           const data = { id: event.id, type: event.type, created_at: event.created_at, timestamp, body, signature };

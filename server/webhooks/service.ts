@@ -22,7 +22,7 @@ import { checkAddress, findReach } from "../lib/outbound.ts";
 import { buildPage } from "../lib/page.ts";
 import { type ApiVersion, type ClientProfile, getVersionedProfile } from "../lib/profiles.ts";
 import { matchKey } from "../lib/rows.ts";
-import { masked_secret, maskTokens, openTokens, seal, tryUnseal } from "../lib/secrets.ts";
+import { masked_secret, openTokens, redactTokens, seal, tryUnseal } from "../lib/secrets.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { selectKnown } from "./rules.ts";
 import * as store from "./store.ts";
@@ -195,7 +195,7 @@ function deliveryOf(
   const { organization_id } = delivery;
   const isShown = hasScope(ctx, organization_id, "webhooks:write");
   const open = (purpose: "event-tokens" | "webhook-response", row: string, text: string | null) =>
-    text && (isShown ? openTokens(secrets, purpose, row, text) : maskTokens(text));
+    text && (isShown ? openTokens(secrets, purpose, row, text) : redactTokens(text));
   const payload = open("event-tokens", organization_id, event.payload);
   const webhook_event = { ...event, payload, type: event.type as EventType, api_version };
   return { ...delivery, response: open("webhook-response", delivery.id, delivery.response), webhook_event };

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ids, instant, page, paging, type Resource, seller, sellerWith } from "../contract.ts";
+import { buildSellerAccess, ids, instant, page, paging, type Resource, seller } from "../contract.ts";
 import { scopes } from "../scopes.ts";
 
 /** How far time is moved: `90minutes`, `14days`, `1month`. */
@@ -125,7 +125,7 @@ export const sandbox = {
     method: "GET",
     path: "/v1/sandbox/mails",
     summary: "List the mails that a sandbox has kept",
-    access: sellerWith("organizations:read", ["customers:read"]),
+    access: buildSellerAccess("organizations:read", ["customers:read"]),
     query: z.object({ ...paging.shape, organization_id: ids.describe("Only of these organizations.") }),
     response: page(SandboxMail),
   },
@@ -155,7 +155,7 @@ export const sandbox = {
     path: "/v1/sandbox/snapshots/:name/restore",
     heavy: "cancel",
     summary: "Put a sandbox back to what was saved, its clock too",
-    access: sellerWith("organizations:write", everyWrite),
+    access: buildSellerAccess("organizations:write", everyWrite),
     params: byName,
     response: Snapshot,
     errors: ["NotPermitted", "ResourceNotFound", "SandboxBusy"],
@@ -180,7 +180,7 @@ export const sandbox = {
     path: "/v1/sandbox/snapshots/:name/diff",
     heavy: "cancel",
     summary: "Compare what was saved with something else that was, or with the present",
-    access: sellerWith("organizations:read", everyRead),
+    access: buildSellerAccess("organizations:read", everyRead),
     params: byName,
     query: z.object({ to: name.default("now").describe("The name of the other; now for the sandbox as it is.") }),
     response: SnapshotDiff,
