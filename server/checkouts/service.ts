@@ -32,13 +32,7 @@ import { planChange, type Sent } from "./plan-update.ts";
 import { computeFlags, computeSeatBounds, findPricesWith, quoteBasket } from "./quote.ts";
 import { emitCheckout } from "./reactions.ts";
 import { asksForAddress, type CheckoutAggregate, type CheckoutRow, lifetime_ms } from "./rules.ts";
-import {
-  buildUrl,
-  serializeBought,
-  serializeCheckout,
-  serializeCheckoutFor,
-  serializePublicCheckout,
-} from "./serialize.ts";
+import { buildUrl, serializeBought, serializeCheckoutFor, serializePublicCheckout } from "./serialize.ts";
 import * as store from "./store.ts";
 import { completeTax } from "./tax.ts";
 
@@ -182,7 +176,7 @@ export const checkoutService: Service<typeof checkouts, Ctx> = {
   create: (ctx, { body }) =>
     withTax(
       (keep) => transact(ctx, async (tx) => keep(await openCheckout(tx, ctx, requireOrganization(ctx), body))),
-      (aggregate) => serializeCheckout(aggregate, ctx),
+      (aggregate) => serializeCheckoutFor(ctx, aggregate),
     ),
   update: (ctx, { params, body }) =>
     withTax(
@@ -197,7 +191,7 @@ export const checkoutService: Service<typeof checkouts, Ctx> = {
           const opened = { ...taxed, aggregate: await store.loadCheckout(tx, row), ctx };
           return keep(await update(tx, opened, body, "seller"));
         }),
-      (aggregate) => serializeCheckout(aggregate, ctx),
+      (aggregate) => serializeCheckoutFor(ctx, aggregate),
     ),
 };
 
