@@ -16,6 +16,7 @@ export const statusOf = {
   CustomerSessionCodeInvalidOrExpired: 401,
   CustomerEmailUpdateInvalidOrExpired: 401,
   PaymentFailed: 402,
+  MissingPaymentMethod: 402,
   NotPermitted: 403,
   AlreadyCanceledSubscription: 403,
   UpdateSubscriptionNotAllowed: 403,

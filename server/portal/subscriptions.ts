@@ -13,6 +13,7 @@ import { type OrganizationRow, serializeOrganization } from "../organizations/ru
 import { serializeCheckoutProduct } from "../products/rules.ts";
 import { findProduct, findProducts } from "../products/store.ts";
 import { listSubscriptions } from "../subscriptions/lists.ts";
+import { getChoice, isCosting } from "../subscriptions/plan.ts";
 import type { SubscriptionAggregate } from "../subscriptions/rules.ts";
 import { serializeSubscription } from "../subscriptions/serialize.ts";
 import { subscriptionService } from "../subscriptions/service.ts";
@@ -72,7 +73,7 @@ async function admitChange(
   if ("pending_update" in body || "payment_method_id" in body) return body;
   const { cancel_at_period_end, cancellation_reason, cancellation_comment } = body;
   if (cancel_at_period_end === undefined) return undefined;
-  if (!cancel_at_period_end && found.row.amount > 0 && !(await findCard(ctx.db, ctx, found)))
+  if (!cancel_at_period_end && isCosting(getChoice(found), found.discount) && !(await findCard(ctx.db, ctx, found)))
     throw new ApiError("PaymentMethodRequired", "Leave a card first: there is none that could be charged.");
   return {
     cancel_at_period_end,

@@ -9,14 +9,14 @@ import { findBalance, lockBalance } from "../orders/balances.ts";
 import { noteAttempt, openOrder } from "../orders/service.ts";
 import { lockOrder } from "../orders/store.ts";
 import { findChargeable } from "../payments/methods.ts";
-import { allowsPayments } from "../payments/rules.ts";
+import { allowsPayments, assertPayments } from "../payments/rules.ts";
 import { chargePayment, startSavedPayment } from "../payments/settlement.ts";
 import type { Computed, Wanted } from "../tax/computed.ts";
 import type { TaxedSeller } from "../tax/rules.ts";
 import { findTaxedSeller } from "../tax/store.ts";
 import { advanceSubscription, type Charge, carryOut } from "./billing.ts";
 import { holdMeters } from "./metering.ts";
-import { planOrder } from "./plan.ts";
+import { getChoice, isCosting, planOrder } from "./plan.ts";
 import { describePreview, type Evaluation, evaluate, isQuoteOf, readQuoteTime } from "./preview.ts";
 import { findDueTime, type SubscriptionAggregate } from "./rules.ts";
 import { serializeSubscription } from "./serialize.ts";
@@ -141,6 +141,7 @@ async function writeChange(
     throw refuseQuote(ctx, await evaluateAt(now), body);
   const { ground, plan, redeems, charge } = evaluation;
   if ("payment_method_id" in body) await checkCard(tx, ctx, found, body.payment_method_id);
+  if (ctx.actor.kind === "customer") await checkPayable(tx, ctx, evaluation);
   const isNothing = Object.keys(plan.patch).length === 0 && !plan.choice && !plan.bill && plan.entries.length === 0;
   if (isNothing) return { aggregate: found, charge: null, waits: false };
   if (redeems) {
@@ -154,6 +155,21 @@ async function writeChange(
     ...(await carryOut(tx, ctx, ground, plan, { quote: charge?.quote ?? null, waiting: found.waiting })),
     waits: false,
   };
+}
+
+/**
+ * Refuse a customer's change to what costs something, now or with a later order, while there is no card that could be charged
+ * (CUP-29). A seller may make it: they decide whom they trust.
+ */
+async function checkPayable(tx: Tx, ctx: Ctx, { ground, plan, pending }: Evaluation): Promise<void> {
+  const { aggregate } = ground;
+  const resumed = plan.events.includes("subscription.resumed") ? getChoice(aggregate) : null;
+  const to = plan.choice ?? pending ?? resumed;
+  const discount = plan.discount === undefined ? aggregate.discount : plan.discount;
+  if (!to || !isCosting(to, discount)) return;
+  assertPayments(ctx);
+  if (!(await store.findCard(tx, ctx, aggregate)))
+    throw new ApiError("MissingPaymentMethod", "Add a card first: there is none that could be charged for this.");
 }
 
 /** The answer to a change that was agreed to on other terms: these, and nothing has changed. */

@@ -145,6 +145,14 @@ export function computePlanAmount(choice: Choice, discount: DiscountRow | null, 
   return addUp(amounts) - addUp(spreadDiscount(amounts, findTerms(discount, currency)));
 }
 
+/** Whether a plan costs something: each period, or by what is used. */
+export function isCosting({ prices }: Choice, discount: DiscountRow | null): boolean {
+  const isGift = discount?.type === "percentage" && discount.basis_points === 10_000 && discount.duration === "forever";
+  if (isGift) return false;
+  const isMetered = prices.some(({ amount_type }) => amount_type === "metered_unit");
+  return isMetered || addUp(prices.map(({ amount }) => amount)) > 0;
+}
+
 /** A bill with its amounts, as it is taxed. */
 export const quoteBill = (
   bill: Bill,

@@ -10,11 +10,12 @@ import { computeTotals } from "../orders/rules.ts";
 import { meetBalance } from "../orders/service.ts";
 import type { OrganizationRow } from "../organizations/rules.ts";
 import { serializeOrganization } from "../organizations/rules.ts";
+import type { PricedProduct } from "../products/rules.ts";
 import { findProduct } from "../products/store.ts";
 import type { Computed, Wanted } from "../tax/computed.ts";
 import type { TaxedSeller } from "../tax/rules.ts";
 import { loadGround } from "./ground.ts";
-import type { PlanContext } from "./plan.ts";
+import { type Choice, choosePending, type Plan, type PlanContext } from "./plan.ts";
 import type { SubscriptionAggregate } from "./rules.ts";
 import { countSeated } from "./seated.ts";
 import { findUnpaid } from "./store.ts";
@@ -28,6 +29,8 @@ export type Evaluation = Decision & {
   at: Date;
   charge: { quote: Quote; met: ReturnType<typeof meetBalance> } | null;
   unpaid_amount: number;
+  /** What the subscription would change to with its next period. */
+  pending: Choice | null;
   /** What a service is to be asked before its tax is known. */
   asks: Wanted | null;
 };
@@ -59,6 +62,20 @@ function isPayingUp({ row }: SubscriptionAggregate, body: Update): boolean {
 const sumUnpaid = async (db: Database, { row }: SubscriptionAggregate): Promise<number> =>
   addUp((await findUnpaid(db, row)).map((order) => computeTotals(order).due_amount));
 
+/** What a change that is put off leads to; null where a plan puts nothing off. */
+function findPutOff(
+  aggregate: SubscriptionAggregate,
+  { patch }: Plan,
+  product: PricedProduct | undefined,
+): Choice | null {
+  const { pending_update } = patch;
+  if (!pending_update) return null;
+  const wanted = pending_update.product_id === null ? aggregate.product : product;
+  const prices = (wanted?.prices ?? []).filter(({ id }) => pending_update.price_ids?.includes(id));
+  const row = { ...aggregate.row, pending_update };
+  return choosePending({ ...aggregate, row }, { wanted: prices.length > 0 ? wanted : undefined, prices });
+}
+
 /** Decide about an update at a time. Nothing is written. */
 export async function evaluate(
   db: Database,
@@ -77,8 +94,9 @@ export async function evaluate(
   };
   const decision = planUpdate(ground, body, named, at);
   const { bill } = decision.plan;
+  const pending = findPutOff(aggregate, decision.plan, named.product);
   const unpaid_amount = isPayingUp(aggregate, body) ? await sumUnpaid(db, aggregate) : 0;
-  if (!bill) return { ...decision, ground, at, charge: null, unpaid_amount, asks: null };
+  if (!bill) return { ...decision, ground, at, charge: null, unpaid_amount, pending, asks: null };
   const taxation = openBillTaxation(ctx, seller, at, tax);
   const { quote, asks } = billFor(ctx, ground, { ...decision.plan, bill }, seller, taxation);
   return {
@@ -87,6 +105,7 @@ export async function evaluate(
     at,
     charge: { quote, met: meetBalance(quote, await readBalance()) },
     unpaid_amount,
+    pending,
     asks,
   };
 }

@@ -94,7 +94,15 @@ export const portalSubscriptions = {
     params: byId,
     body: CustomerSubscriptionUpdate,
     response: CustomerSubscription,
-    errors: [...refusals, "PaymentFailed", "PaymentMethodRequired", "SubscriptionLocked", "QuoteChanged"],
+    errors: [
+      ...refusals,
+      "PaymentFailed",
+      "MissingPaymentMethod",
+      "PaymentMethodRequired",
+      "PaymentNotReady",
+      "SubscriptionLocked",
+      "QuoteChanged",
+    ],
     external: true,
   },
   cancel: {

@@ -37,7 +37,7 @@ describe("reading organizations", () => {
     expect(made.subscription_settings).toEqual({
       allow_multiple_subscriptions: false,
       allow_customer_updates: true,
-      proration_behavior: "prorate",
+      proration_behavior: "invoice",
       benefit_revocation_grace_period: 0,
       prevent_trial_abuse: false,
     });

@@ -226,3 +226,43 @@ test("SUB-32: what a customer who is deleted had subscribed to ends, and is not 
   expect(await shop.orders(id)).toEqual(["2027-01-31 create 1000 paid"]);
   expect((await shop.get(id)).status).toBe("canceled");
 });
+
+describe("CUP-29: a customer without a card", () => {
+  test.each(["invoice", "prorate", "next_period"])(
+    "changes to nothing that costs something, with %s; with a card it is charged",
+    async (proration_behavior) => {
+      const shop = await openShop(floe, "2027-01-15", { proration_behavior });
+      const free = await shop.sells("Free", [{ amount_type: "free" }]);
+      const meter = await shop.accepted("POST", "/v1/meters/", {
+        ...{ name: "Calls", filter: { conjunction: "and", clauses: [] }, aggregation: { func: "count" } },
+      });
+      const metered = { amount_type: "metered_unit", unit_amount: "1", meter_id: meter.id };
+      const trial = { trial_interval: "day", trial_interval_count: 7 };
+      const id = await shop.subscribes(free, { card: null });
+      const { customer_id } = await shop.get(id);
+      const { token } = await shop.seller.client.customerSessions.create({ body: { customer_id } });
+      const change = async (product_id: string) => {
+        const path = `/v1/customer-portal/subscriptions/${id}`;
+        const { status, json } = await floe.request("PATCH", path, { token, body: { product_id } });
+        return `${status} ${(json as { error?: string }).error ?? ""}`;
+      };
+      const paid = await shop.sells("Paid", 100_000);
+      const before = await shop.get(id);
+      for (const product_id of [paid, await shop.sells("Metered", [metered]), await shop.sells("Tried", 500, trial)])
+        expect(await change(product_id)).toBe("402 MissingPaymentMethod");
+      expect(await shop.get(id)).toEqual(before);
+      expect(await change(await shop.sells("Gratis", [{ amount_type: "free" }]))).toBe("200 ");
+      const body = { confirmation_token_id: cards.good, set_default: true };
+      await floe.client(token).portalCards.create({ body });
+      expect(await change(paid)).toBe("200 ");
+      const { product_id, pending_update } = await shop.get(id);
+      expect([product_id, pending_update?.product_id]).toContain(paid);
+    },
+  );
+
+  test("is charged at once for a dearer plan where the seller has said nothing (SUB-34)", async () => {
+    const fresh = await floe.seller("fresh");
+    const organization = await fresh.client.organizations.get({ params: { id: fresh.organization_id } });
+    expect(organization.subscription_settings.proration_behavior).toBe("invoice");
+  });
+});

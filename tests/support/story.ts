@@ -62,7 +62,12 @@ export async function openShop(floe: Floe, at: string, settings: Body = {}) {
   const own = await client.organizations.get({ params: { id: organization_id } });
   await accepted("PATCH", `/v1/organizations/${organization_id}`, {
     feature_settings: { ...own.feature_settings, seat_based_pricing_enabled: true },
-    subscription_settings: { ...own.subscription_settings, allow_multiple_subscriptions: true, ...settings },
+    subscription_settings: {
+      ...own.subscription_settings,
+      allow_multiple_subscriptions: true,
+      proration_behavior: "prorate",
+      ...settings,
+    },
   });
 
   const shop = {
