@@ -212,6 +212,7 @@ test("a change of a confirmed address: agreed to at the old one, then proven at 
   await button("Send me a link instead").click();
   await page.getByText("Your account is deleted once you have followed it").waitFor();
   await page.goto(await linkTo(email, /^Delete your account/));
+  await button("Delete the account").click();
   await expect(page.getByText("Your account is deleted.").waitFor()).resolves.toBeUndefined();
 });
 
@@ -419,6 +420,7 @@ test("where addresses must be confirmed: no way in before, the link again, and o
     await button("Send it again").click();
     await page.getByText(`We sent a link to ${email}.`).waitFor();
     await page.goto(await linkTo(email, /^Confirm/, strict));
+    await button("Confirm this address").click();
     await page.getByRole("link", { name: "Continue" }).click();
     await heading("Sign in").waitFor();
 

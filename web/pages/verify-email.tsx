@@ -104,7 +104,7 @@ function readNewAddress(token: string | null): string | undefined {
 }
 
 function Verification({ query }: { query: URLSearchParams }) {
-  const next = query.get("next") ?? query.get("callbackURL");
+  const next = query.get("next");
   const [error, setError] = useState(query.get("error"));
   const [done, setDone] = useState(query.has("done") && error === null);
   const [busy, setBusy] = useState(false);
@@ -121,6 +121,8 @@ function Verification({ query }: { query: URLSearchParams }) {
     setBusy(true);
     const answer = await signing.verify(token ?? "");
     setBusy(false);
+    const callback = query.get("callbackURL");
+    if (answer.ok && callback !== null) return location.assign(chooseSafePath(callback, "/account"));
     if (answer.ok) setDone(true);
     else if (Object.hasOwn(endings, answer.failure.error.toLowerCase())) setError(answer.failure.error.toLowerCase());
     else setFault(getSentence(answer.failure));
