@@ -115,15 +115,24 @@ type Parts = {
   deps: Deps;
 };
 
-async function answer(
+async function answer(named: Named, handler: Handler, parts: Parts, request: FastifyRequest, reply: FastifyReply) {
+  const actors = admitted(request, request.identity, named.op);
+  const answerNow = () => answerFor(actors, named, handler, parts, request, reply);
+  const { heavy } = named.op;
+  // Before the input is read, as that alone takes the process long.
+  return heavy ? answerHeavy(actors[0] ?? anonymous, heavy, parts, reply, answerNow) : answerNow();
+}
+
+async function answerFor(
+  known: Actor[],
   named: Named,
   handler: Handler,
-  { findCustomer, findOwners, acquireSlot, deps }: Parts,
+  { findCustomer, findOwners, deps }: Parts,
   request: FastifyRequest,
   reply: FastifyReply,
 ) {
   const { op } = named;
-  let actors = admitted(request, request.identity, op);
+  let actors = known;
   const input = readInput(op, request);
   if (actors.length > 1 && op.ofProducts) {
     const organizations = actors.map(({ organization_id }) => organization_id ?? "");
@@ -133,16 +142,14 @@ async function answer(
     actors = await findHolder(actors, (actor) =>
       findCustomer(createRequestContext(deps, request, actor), input as never),
     );
-  const answerNow = () => tryAs(actors, (actor) => answerAs(actor, named, handler, input, deps, request, reply));
-  return op.heavy ? answerHeavy(actors[0] ?? anonymous, op.heavy, acquireSlot, deps, reply, answerNow) : answerNow();
+  return tryAs(actors, (actor) => answerAs(actor, named, handler, input, deps, request, reply));
 }
 
 /** Answer within the limits of heavy work; the slot is given back with the end of the answer. */
 async function answerHeavy<T>(
   { organization_id, user_id }: Actor,
   heavy: NonNullable<Operation["heavy"]>,
-  acquireSlot: AcquireSlot,
-  { config }: Deps,
+  { acquireSlot, deps: { config } }: Parts,
   reply: FastifyReply,
   answerNow: () => Promise<T>,
 ): Promise<T> {

@@ -1,0 +1,142 @@
+/**
+ * `POST /v1/catalog/plan` of 2,000 new products, and of 2,000 new meters, through PostgreSQL: the processor's time of the server
+ * process for one plan, against a floor in turns in the same process: the document is read by its schema, and its rows are written as
+ * one value by three statements that are rolled back. Then forty plans at once, while another seller lists products: how long these
+ * take, alone and beside the plans, and how long the server stays busy after all callers have gone. Beyond a limit the exit code is 1.
+ *
+ *   node bench/catalog-plan.mjs            needs Node 24, as it reads TypeScript
+ */
+import { startPostgres } from "../tests/support/postgres.ts";
+
+const count = 2000;
+const rounds = 5;
+const limits = { cpuMs: 1000, ratio: 12, slowdown: 10, busyAfterMs: 1000 };
+
+const median = (all) => all.toSorted((a, b) => a - b)[all.length >> 1];
+const timeCpu = async (work) => {
+  const before = process.cpuUsage();
+  await work();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000;
+};
+const keyed = (make) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, make(index)]));
+
+const postgres = await startPostgres();
+const { url: databaseUrl } = postgres;
+const { start } = await import("../tests/support/floe.ts");
+const { Catalog } = await import("../shared/catalog/document.ts");
+const floe = await start({ databaseUrl, listen: true, realTime: true, settings: { FLOE_EMAIL_VERIFICATION: "off" } });
+const [seller, other] = [await floe.seller(), await floe.seller()];
+await other.client.products.create({ body: { name: "Book", prices: [{ amount_type: "fixed", price_amount: 1900 }] } });
+const { $client } = floe.deps.db;
+
+const call = async (method, path, key, body, signal) => {
+  const answer = await fetch(floe.url + path, {
+    method,
+    headers: { authorization: `Bearer ${key}`, ...(body && { "content-type": "application/json" }) },
+    body: body && JSON.stringify(body),
+    signal,
+  });
+  return { status: answer.status, text: await answer.text() };
+};
+const documents = {
+  products: {
+    version: 1,
+    catalog: "shop",
+    products: keyed((index) => ({ name: `Product ${index}`, prices: ["10.00"] })),
+  },
+  meters: {
+    version: 1,
+    catalog: "shop",
+    meters: keyed((index) => ({ name: `Meter ${index}`, filter: 'name eq "call"', aggregation: "count" })),
+  },
+};
+
+/** Rows as wide as a product, its price and its key, in a transaction that is rolled back. */
+async function runFloor(document) {
+  Catalog.parse(JSON.parse(JSON.stringify(document)));
+  const rows = JSON.stringify(
+    Array.from({ length: count }, (_, index) => ({
+      id: crypto.randomUUID(),
+      name: `Product ${index}`,
+      at: new Date(),
+    })),
+  );
+  await $client
+    .begin(async (tx) => {
+      await tx.unsafe(
+        "create temporary table floor_rows (id uuid primary key, name text, at timestamptz) on commit drop",
+      );
+      for (let times = 0; times < 3; times += 1) {
+        await tx.unsafe("insert into floor_rows select * from json_populate_recordset(null::floor_rows, $1::json)", [
+          rows,
+        ]);
+        await tx.unsafe("truncate floor_rows");
+      }
+      throw new Error("rolled back");
+    })
+    .catch((error) => {
+      if (error.message !== "rolled back") throw error;
+    });
+}
+
+const faults = [];
+for (const [name, document] of Object.entries(documents)) {
+  const [plans, floors] = [[], []];
+  for (let round = 0; round < rounds; round += 1) {
+    floors.push(await timeCpu(() => runFloor(document)));
+    plans.push(
+      await timeCpu(async () => {
+        const { status, text } = await call("POST", "/v1/catalog/plan", seller.key, { document });
+        if (status !== 200 || JSON.parse(text).steps.length !== count)
+          throw new Error(`${status} ${text.slice(0, 300)}`);
+      }),
+    );
+  }
+  const [cpuMs, floorMs] = [median(plans), median(floors)];
+  const ratio = cpuMs / floorMs;
+  console.log(`${name}: ${cpuMs.toFixed(0)} ms of CPU, floor ${floorMs.toFixed(0)} ms, ratio ${ratio.toFixed(1)}`);
+  if (cpuMs > limits.cpuMs) faults.push(`${name}: ${cpuMs.toFixed(0)} ms of CPU, not ${limits.cpuMs}`);
+  if (ratio > limits.ratio) faults.push(`${name}: ratio ${ratio.toFixed(1)}, not ${limits.ratio}`);
+}
+
+const list = async () => {
+  const began = performance.now();
+  const { status } = await call("GET", "/v1/products/", other.key);
+  if (status !== 200) throw new Error(`The list was answered ${status}.`);
+  return performance.now() - began;
+};
+const listFor = async (ms) => {
+  const took = [];
+  for (const until = performance.now() + ms; performance.now() < until; ) took.push(await list());
+  return median(took);
+};
+await listFor(500);
+const alone = await listFor(2000);
+const leaving = new AbortController();
+const plans = Array.from({ length: 40 }, () =>
+  call("POST", "/v1/catalog/plan", seller.key, { document: documents.products }, leaving.signal).catch(() => "left"),
+);
+const beside = await listFor(3000);
+leaving.abort();
+await Promise.all(plans);
+const left = performance.now();
+let busyAfterMs = 0;
+while (performance.now() - left < 5000) {
+  const used = await timeCpu(() => new Promise((resolve) => setTimeout(resolve, 100)));
+  if (used > 50) busyAfterMs = performance.now() - left;
+}
+const slowdown = beside / alone;
+console.log(
+  `list: ${alone.toFixed(1)} ms alone, ${beside.toFixed(1)} ms beside forty plans (${slowdown.toFixed(1)} times)`,
+);
+console.log(`busy after all callers left: ${busyAfterMs.toFixed(0)} ms`);
+if (slowdown > limits.slowdown)
+  faults.push(`The list is ${slowdown.toFixed(1)} times as slow, not ${limits.slowdown}.`);
+if (busyAfterMs > limits.busyAfterMs)
+  faults.push(`The server is busy for ${busyAfterMs.toFixed(0)} ms after its callers left.`);
+
+await floe.close();
+await postgres.stop();
+for (const fault of faults) console.error(fault);
+process.exit(faults.length > 0 ? 1 : 0);
