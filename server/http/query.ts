@@ -9,9 +9,9 @@ const refused = "__proto__";
 export function parseQuery(text: string): Record<string, unknown> {
   const query: Record<string, unknown> = Object.create(null);
   for (const [name, value] of new URLSearchParams(text)) {
-    const [, map, key] = /^([^[\]]+)\[([^\]]+)\]$/.exec(name) ?? [];
-    if (map === undefined || key === undefined) add(query, name, value);
-    else if (map !== refused) {
+    const [, map, key] = /^([^[\]]+)\[([^[\]]+)\]$/.exec(name) ?? [];
+    if (map === undefined || key === undefined || key === refused) addUnreadable(query, name, value);
+    else if (map !== refused && typeof query[map] !== "string") {
       const held = query[map];
       const inner = typeof held === "object" && held !== null && !Array.isArray(held) ? held : Object.create(null);
       add(inner as Record<string, unknown>, key, value);
@@ -19,6 +19,16 @@ export function parseQuery(text: string): Record<string, unknown> {
     }
   }
   return query;
+}
+
+/**
+ * A plain name is a parameter. A name with brackets that are not those of one entry makes its map a text, which is refused wherever a map is expected: a filter
+ * that is dropped would answer with everything.
+ */
+function addUnreadable(query: Record<string, unknown>, name: string, value: string): void {
+  const [map = ""] = name.split(/[[\]]/, 1);
+  if (map === name) add(query, name, value);
+  else if (map !== refused) query[map] = name;
 }
 
 function add(target: Record<string, unknown>, key: string, value: string): void {

@@ -40,6 +40,24 @@ test.each(attacks)("?%s adds nothing to what all objects share, wherever it is s
   expect(({} as Record<string, unknown>).polluted).toBeUndefined();
 });
 
+test.each([
+  "[plan][x]=v",
+  "[plan=v",
+  "[]=v",
+  "[a[b]]=v",
+  "[__proto__]=v",
+  "]x=v",
+  "[a]b=v",
+  "[a]=v&metadata[b=v",
+  "[b=v&metadata[a]=v",
+])("API-18: ?metadata%s cannot be read as a filter, and is refused", async (filter) => {
+  const { key: token } = await floe.seller();
+  for (const path of ["customers", "products", "orders", "subscriptions", "benefits", "events"]) {
+    const { status, json } = await floe.request("GET", `/v1/${path}/?metadata${filter}`, { token });
+    expect([path, status, json]).toMatchObject([path, 422, { detail: [{ loc: ["query", "metadata"] }] }]);
+  }
+});
+
 test("after an attack on the role of everybody, people still sign up, and nobody is an administrator", async () => {
   await floe.request("GET", "/healthz?__proto__[role]=admin&__proto__[authorization]=x&__proto__[zz]=1");
   const seller = await floe.seller();
