@@ -65,6 +65,29 @@ test("BEN-30, BEN-31, BEN-32: a key has its prefix, its limits and its end", asy
   expect(grant?.properties).toMatchObject({ license_key_id: key.id, display_key: key.display_key });
 });
 
+test("BEN-35: a key is found in any case, and with the blanks, line breaks and dashes of whoever pastes it", async () => {
+  const seller = await floe.seller();
+  for (const prefix of [null, "my app"]) {
+    const { call, key } = await buyKey(floe, seller, {
+      prefix,
+      activations: { limit: 9, enable_customer_admin: false },
+    });
+    for (const spelling of [
+      key.key.toLowerCase(),
+      ` ${key.key}\n`,
+      key.key.replaceAll("-", "‑"),
+      key.key.replace(/ /g, "\r\n"),
+    ])
+      expect((await call("validate", { key: spelling })).line).toContain("200");
+    const activated = await call("activate", { key: key.key.toLowerCase(), label: "Desk" });
+    const activation_id = activated.json?.id;
+    expect((await call("deactivate", { key: ` ${key.key.toLowerCase()}`, activation_id })).line).toContain("204");
+    expect((await call("validate", { key: key.key.replace(/.$/, (last) => (last === "0" ? "1" : "0")) })).status).toBe(
+      404,
+    );
+  }
+});
+
 test("BEN-35, BEN-36: a key is refused for the first reason of the order, and counts what it is used for", async () => {
   const { call, get, benefit, key } = await buyKey(floe, await floe.seller(), {
     activations: { limit: 5, enable_customer_admin: false },
