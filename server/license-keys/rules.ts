@@ -41,17 +41,14 @@ export const buildKeyColumns = (secret: string, { organization_id, id }: RowKey,
 const hashed = (organization_id: string, key: string): string => `license key ${organization_id} ${key}`;
 const hashKey = (secret: string, organization_id: string, key: string): string =>
   hashToken(secret, hashed(organization_id, key));
-/**
- * A key as people type and paste it: in any case, with blanks, line breaks and other dashes. Keys are printed in capitals; a prefix may have blanks of its own.
- */
+/** A key as people type and paste it: in any case, with blanks, line breaks and other dashes. Keys are printed in capitals, without blanks. */
 function listSpellings(key: string): string[] {
   const printed = key
     .normalize("NFKC")
     .replace(/[\p{Pd}\u2212]/gu, "-")
-    .replace(/\p{Default_Ignorable_Code_Point}/gu, "")
-    .trim()
+    .replace(/[\s\p{Default_Ignorable_Code_Point}]/gu, "")
     .toUpperCase();
-  return [...new Set([key, printed, printed.replace(/\s+/g, " "), printed.replace(/\s+/g, "")])];
+  return key === printed ? [key] : [key, printed];
 }
 /** As what a key may be kept, in each spelling, with the secret of now or one before it. */
 export const hashKeyWithEach = (secrets: readonly string[], organization_id: string, key: string): string[] =>
