@@ -45,7 +45,7 @@ export type Explained = {
     tax: {
       behavior: string;
       reason: string;
-      rates: Omit<Tax, "amount">[];
+      rates: { rate: string }[];
       /** What a tax service computed, of each rate. */
       given?: { rates: { amount: number }[] };
     };

@@ -10,6 +10,11 @@ const sharing = [stories("seats-use")];
 
 // biome-ignore format: a table, one fault in a line
 export const subscriptionFaults = {
+  credits: [
+    ["credit-refunded", "server/subscriptions/sold.ts", "worth.amount - back.amount - credit)", "worth.amount - credit)", stories("credits")],
+    ["credit-today-tax", "server/subscriptions/tax.ts", "is_apart: !isSame || !isPlain", "is_apart: false", stories("credits")],
+    ["credit-kept", "server/orders/credits.ts", "Math.max(0, excess, excess_tax, held)", "Math.max(0, held)", stories("credits")],
+  ],
   subscriptions: [
     ["last-forgotten", "server/subscriptions/dunning.ts", "if (ended_at !== null) return left;", "if (ended_at !== null) return { ...left, failed_payments };", stories("last-orders")],
     ["last-again", "server/subscriptions/dunning.ts", "  if (ended_at !== null) return left;\n", "", stories("last-orders")],
