@@ -44,7 +44,7 @@ const domains = [
 const rooms = /^(tables|rules|store|service|jobs|serialize|reactions|routes)$/;
 const own_rooms: Record<string, RegExp> = {
   webhooks: /^(messages|queue|sender|worker)$/,
-  customers: /^(holdings|tax-ids)$/,
+  customers: /^(holdings|tax-id-checks|tax-ids)$/,
   "customer-accounts": /^vendors$/,
   "customer-sessions": /^portal-link$/,
   meters: /^(matching|consumption|counting|credits|landing|lots|paying|uses|verifying|windows)$/,

@@ -2,6 +2,7 @@ import { createRequire } from "node:module";
 import type * as Stdnum from "stdnum";
 import type { z } from "zod";
 import type { TaxId, TaxIdFormat } from "../../shared/api/fields.ts";
+import { ownChecks, ownUnionChecks } from "./tax-id-checks.ts";
 
 /** How tax numbers of a country look, once blanks and punctuation are taken out; the first that fits counts. */
 const formats: Readonly<Record<string, readonly [TaxIdFormat, RegExp][]>> = {
@@ -16,7 +17,7 @@ const formats: Readonly<Record<string, readonly [TaxIdFormat, RegExp][]>> = {
   BH: [["bh_vat", /^\d{15}$/]],
   BO: [["bo_tin", /^\d{7,12}$/]],
   BR: [
-    ["br_cnpj", /^\d{14}$/],
+    ["br_cnpj", /^[0-9A-Z]{12}\d{2}$/],
     ["br_cpf", /^\d{11}$/],
   ],
   CA: [
@@ -40,7 +41,7 @@ const formats: Readonly<Record<string, readonly [TaxIdFormat, RegExp][]>> = {
   EC: [["ec_ruc", /^\d{13}$/]],
   EG: [["eg_tin", /^\d{9}$/]],
   ES: [["es_cif", /^[A-HJNP-SUVW]\d{7}[0-9A-J]$/]],
-  GB: [["gb_vat", /^(GB)?(\d{9}|\d{12}|GD\d{3}|HA\d{3})$/]],
+  GB: [["gb_vat", /^(\d{9}|\d{12}|GD\d{3}|HA\d{3})$/]],
   GE: [["ge_vat", /^\d{9}$/]],
   HK: [["hk_br", /^\d{8}$/]],
   HR: [["hr_oib", /^\d{11}$/]],
@@ -57,8 +58,8 @@ const formats: Readonly<Record<string, readonly [TaxIdFormat, RegExp][]>> = {
   KE: [["ke_pin", /^[AP]\d{9}[A-Z]$/]],
   KR: [["kr_brn", /^\d{10}$/]],
   KZ: [["kz_bin", /^\d{12}$/]],
-  LI: [["li_uid", /^CHE\d{9}$/]],
-  MK: [["mk_vat", /^(MK)?\d{13}$/]],
+  LI: [["li_uid", /^CHE\d{9}(MWST)?$/]],
+  MK: [["mk_vat", /^\d{13}$/]],
   MU: [["mu_tan", /^\d{8}$/]],
   MX: [["mx_rfc", /^[A-ZÑ&]{3,4}\d{6}[0-9A-Z]{3}$/]],
   MY: [
@@ -66,9 +67,9 @@ const formats: Readonly<Record<string, readonly [TaxIdFormat, RegExp][]>> = {
     ["my_sst", /^[A-Z]\d{2}\d{4}\d{8}$/],
     ["my_itn", /^[A-Z]{1,2}\d{9,11}$/],
   ],
-  NG: [["ng_tin", /^\d{10,12}$/]],
+  NG: [["ng_tin", /^\d{10,13}$/]],
   NO: [
-    ["no_vat", /^(NO)?\d{9}(MVA)?$/],
+    ["no_vat", /^\d{9}(MVA)?$/],
     ["no_voec", /^\d{7}$/],
   ],
   NZ: [["nz_gst", /^\d{8,9}$/]],
@@ -83,7 +84,7 @@ const formats: Readonly<Record<string, readonly [TaxIdFormat, RegExp][]>> = {
   ],
   SA: [["sa_vat", /^\d{15}$/]],
   SG: [
-    ["sg_gst", /^M\d{8}[A-Z]$/],
+    ["sg_gst", /^M(\d{8}[A-Z]|[0-9R]\d{8})$/],
     ["sg_uen", /^\d{8,9}[A-Z]$|^[ST]\d{2}[A-Z]{2}\d{4}[A-Z]$/],
   ],
   SI: [["si_tin", /^\d{8}$/]],
@@ -95,7 +96,7 @@ const formats: Readonly<Record<string, readonly [TaxIdFormat, RegExp][]>> = {
   US: [["us_ein", /^\d{9}$/]],
   UY: [["uy_ruc", /^\d{12}$/]],
   VE: [["ve_rif", /^[VEJPG]\d{9}$/]],
-  VN: [["vn_tin", /^\d{10}$|^\d{13}$/]],
+  VN: [["vn_tin", /^\d{10}$|^\d{12,13}$/]],
   ZA: [["za_vat", /^4\d{9}$/]],
 };
 
@@ -138,7 +139,6 @@ const checked: Readonly<Partial<Record<TaxIdFormat, readonly string[]>>> = {
   ad_nrt: ["AD.nrt"],
   ar_cuit: ["AR.cuit"],
   au_abn: ["AU.abn"],
-  bg_uic: ["BG.vat"],
   br_cnpj: ["BR.cnpj"],
   br_cpf: ["BR.cpf"],
   ca_bn: ["CA.bn"],
@@ -151,13 +151,11 @@ const checked: Readonly<Partial<Record<TaxIdFormat, readonly string[]>>> = {
   cr_tin: ["CR.cpf", "CR.cpj", "CR.cr"],
   de_stn: ["DE.stnr", "DE.idnr"],
   do_rcn: ["DO.rnc", "DO.cedula"],
-  ec_ruc: ["EC.ruc"],
   eg_tin: ["EG.tn"],
   es_cif: ["ES.cif"],
   gb_vat: ["GB.vat"],
   hr_oib: ["HR.oib"],
   hu_tin: ["HU.anum"],
-  id_npwp: ["ID.npwp"],
   il_vat: ["IL.hp", "IL.idnr"],
   in_gst: ["IN.gstin"],
   is_vat: ["IS.vsk"],
@@ -167,7 +165,6 @@ const checked: Readonly<Partial<Record<TaxIdFormat, readonly string[]>>> = {
   // Liechtenstein's companies are in the Swiss register.
   li_uid: ["CH.uid"],
   mk_vat: ["MK.edb"],
-  mx_rfc: ["MX.rfc"],
   no_vat: ["NO.orgnr"],
   nz_gst: ["NZ.ird"],
   pe_ruc: ["PE.ruc"],
@@ -176,7 +173,6 @@ const checked: Readonly<Partial<Record<TaxIdFormat, readonly string[]>>> = {
   ru_inn: ["RU.inn"],
   sg_uen: ["SG.uen"],
   si_tin: ["SI.ddv"],
-  sv_nit: ["SV.nit"],
   th_vat: ["TH.tin", "TH.moa", "TH.idnr"],
   tr_tin: ["TR.vkn", "TR.tckimlik"],
   tw_vat: ["TW.ubn"],
@@ -190,7 +186,8 @@ const checked: Readonly<Partial<Record<TaxIdFormat, readonly string[]>>> = {
 const core: Readonly<Partial<Record<TaxIdFormat, (number: string) => string>>> = {
   // The VAT number, before the kind of taxation and the county.
   hu_tin: (number) => number.slice(0, 8),
-  no_vat: (number) => number.replace(/^NO|MVA$/g, ""),
+  li_uid: (number) => number.replace(/MWST$/, ""),
+  no_vat: (number) => number.replace(/MVA$/, ""),
 };
 
 let loaded: typeof Stdnum | undefined;
@@ -201,6 +198,10 @@ function library(): typeof Stdnum {
 }
 
 const isValid = (format: TaxIdFormat, number: string): boolean => {
+  const check = ownChecks[format];
+  if (check) return check(number);
+  // The number of a person in Vietnam, which is their tax number since July 2025, has no check digit.
+  if (format === "vn_tin" && number.length === 12) return true;
   const names = checked[format];
   if (!names) return true;
   const plain = core[format]?.(number) ?? number;
@@ -214,7 +215,9 @@ const isValid = (format: TaxIdFormat, number: string): boolean => {
 export const getVatPrefix = (country: string): string => (country === "GR" ? "EL" : country);
 const isUnionVat = (country: string, rest: string): boolean =>
   Boolean(
-    unionVat[country]?.test(rest) && library().euVat[country]?.some((validator) => validator.validate(rest).isValid),
+    unionVat[country]?.test(rest) &&
+      (ownUnionChecks[country]?.(rest) ||
+        library().euVat[country]?.some((validator) => validator.validate(rest).isValid)),
   );
 /** Whose numbers companies have in a country without its own. */
 const numberedAs: Readonly<Record<string, string>> = { IM: "GB", MC: "FR" };
@@ -222,6 +225,9 @@ const numberedAs: Readonly<Record<string, string>> = { IM: "GB", MC: "FR" };
 const northern = /^XI(\d{9}|\d{12}|GD\d{3}|HA\d{3})$/;
 /** Given by a member state to a seller outside of the union, or by one to an intermediary. */
 const oneStopShop = /^(EU\d{9}|IM\d{10})$/;
+
+const findFormat = (country: string, number: string): TaxIdFormat | undefined =>
+  formats[country]?.find(([format, pattern]) => pattern.test(number) && isValid(format, number))?.[0];
 
 /** Whether any numbers of a country's can be told from others. */
 export const knowsTaxIds = (country: string): boolean =>
@@ -240,8 +246,8 @@ export function readTaxId(number: string, address_country: string): z.output<typ
   const rest = unionVat[country] && isVat ? plain.slice(prefix.length) : plain;
   if (unionVat[country] && isVat && isUnionVat(country, rest)) return [`${prefix}${rest}`, "eu_vat"];
   if (country === "GB" && northern.test(plain) && isValid("gb_vat", plain.slice(2))) return [plain, "eu_vat"];
-  const own = formats[country]?.find(([format, pattern]) => pattern.test(plain) && isValid(format, plain));
-  if (own) return [plain, own[0]];
+  const own = findFormat(country, plain) ?? (isVat ? findFormat(country, plain.slice(prefix.length)) : undefined);
+  if (own) return [plain, own];
   if (isUnionVat(country, rest)) return [`${prefix}${rest}`, "eu_vat"];
   return oneStopShop.test(plain) ? [plain, "eu_oss_vat"] : undefined;
 }

@@ -31,7 +31,7 @@ const formats: Record<TaxIdFormat, [country: string, good: string, bad: string]>
   cr_tin: ["CR", "3-101-999999", "3-534-123559"],
   de_stn: ["DE", "36574261809", "365742618"],
   do_rcn: ["DO", "1-01-85004-3", "1-01-85004-2"],
-  ec_ruc: ["EC", "1792060346-001", "1792060347-001"],
+  ec_ruc: ["EC", "1792060346-001", "9992060346-001"],
   eg_tin: ["EG", "100-531-385", "100-531-38"],
   es_cif: ["ES", "A-58818501", "A-58818502"],
   eu_oss_vat: ["US", "EU372022452", "EU37202245"],
@@ -154,6 +154,53 @@ describe("tax numbers", () => {
     ["IM", "GB980780684", ["GB980780684", "gb_vat"]],
   ])("CUS-12: in %s, %s is %o", (country, number, read) => {
     expect(readTaxId(number, country)).toEqual(read);
+  });
+  // Published by the companies or tax offices themselves, or made by the offices' own rules.
+  test.each([
+    ["BG", "831919536", "bg_uic"],
+    ["BG", "BG831642181", "eu_vat"],
+    ["BG", "BG831094393", "eu_vat"],
+    ["BG", "BG812114069", "eu_vat"],
+    ["BG", "BG831902088", "eu_vat"],
+    ["SK", "SK1042343863", "eu_vat"],
+    ["CZ", "CZ699004237", "eu_vat"],
+    ["CZ", "CZ640903926", "eu_vat"],
+    ["BR", "12.ABC.345/01DE-35", "br_cnpj"],
+    ["ID", "0013344270054000", "id_npwp"],
+    ["ID", "0010000131093000", "id_npwp"],
+    ["ID", "76.310.346.2-601.000", "id_npwp"],
+    ["ID", "3174012501900001", "id_npwp"],
+    ["MX", "XAXX010101000", "mx_rfc"],
+    ["MX", "XEXX010101000", "mx_rfc"],
+    ["MX", "VACE-460910-SX6", "mx_rfc"],
+    ["SV", "93668961179780", "sv_nit"],
+    ["VN", "001099012345", "vn_tin"],
+    ["NG", "1234567890123", "ng_tin"],
+    ["LI", "CHE-107.787.577 MWST", "li_uid"],
+    ["SG", "MR-8500194-3", "sg_gst"],
+    ["SG", "M2-0031234-1", "sg_gst"],
+    ["IS", "IS00621", "is_vat"],
+    ["TR", "TR4540536920", "tr_tin"],
+    ["AE", "AE100123456789012", "ae_trn"],
+    ["AU", "AU83914571673", "au_abn"],
+    ["EC", "1792060347001", "ec_ruc"],
+  ])("CUS-12: in %s, %s is a number that is given out", (country, number, format) => {
+    expect(readTaxId(number, country)).toEqual([plain(number), format]);
+  });
+  test.each([
+    ["BG", "BG831919537"],
+    ["SK", "SK1042343864"],
+    ["SK", "SK1052343860"],
+    ["CZ", "CZ699004238"],
+    ["BR", "12.ABC.345/01DE-36"],
+    ["ID", "0013344280054000"],
+    ["MX", "XAXX011301000"],
+    ["SV", "93668961179781"],
+    ["LI", "CHE-107.787.578 MWST"],
+    ["TR", "TR4540536921"],
+    ["IS", "TR00621"],
+  ])("CUS-12: in %s, %s is none", (country, number) => {
+    expect(readTaxId(number, country)).toBeUndefined();
   });
   test("nonsense is no number of any country, nor is a number of none", () => {
     for (const [country] of Object.values(formats))
