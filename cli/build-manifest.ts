@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
+import { minorUnits } from "../shared/api/fields.ts";
 import type { Contract, Operation, Resource } from "../shared/contract.ts";
 import type { FlagEntry, GroupEntry, Manifest, OperationEntry } from "./manifest.ts";
 import { references } from "./references.ts";
@@ -24,6 +25,8 @@ type Schema = {
   additionalProperties?: Schema | boolean;
   description?: string;
   default?: unknown;
+  /** An amount in minor units. */
+  money?: true;
   $ref?: string;
   $defs?: Record<string, Schema>;
 };
@@ -32,7 +35,15 @@ const kebab = (name: string): string =>
   name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`).replaceAll("_", "-");
 
 /** What travels on the wire of a schema: the encoded side of codecs, so instants are text. */
-const wire = (schema: z.ZodType): Schema => z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as Schema;
+const wire = (schema: z.ZodType): Schema =>
+  z.toJSONSchema(schema, {
+    io: "input",
+    unrepresentable: "any",
+    override: ({ zodSchema, jsonSchema }) => {
+      // A described field is a copy, which has this from the one before it.
+      if (minorUnits.get(zodSchema)?.isMoney) Object.assign(jsonSchema, { money: true });
+    },
+  }) as Schema;
 
 function resolve(schema: Schema, root: Schema): Schema {
   if (!schema.$ref) return schema;
@@ -136,6 +147,16 @@ function isNullable(body: z.ZodType, { name, kind, choices, refers }: FlagEntry,
   return (kind === "integer" || kind === "number" || refers !== undefined || isTime) && keepsNull(body, name);
 }
 
+/** Whether a field is an amount in minor units, or an object of such amounts. */
+const isMoney = (schema: Schema, root: Schema): boolean =>
+  variants(schema, root).some(
+    (one) =>
+      one.money ??
+      [...Object.values(one.properties ?? {}), one.additionalProperties].some(
+        (inner) => typeof inner === "object" && variants(inner, root).some(({ money }) => money),
+      ),
+  );
+
 /** How long a text may be, where it is one kind of text and nothing else. */
 function lengthOf(kinds: Schema[]): Pick<FlagEntry, "length"> {
   const [text, ...others] = kinds.filter(({ type }) => type !== "null");
@@ -153,15 +174,16 @@ function flagsOf(schema: z.ZodType, shorthands: ResourceView["shorthands"] = {})
         const { default: standard } = field.schema;
         const about =
           field.schema.description ?? variants(field.schema, root).find((one) => one.description)?.description;
+        const kind = kindOf(field.schema, root);
+        const isAmount = ["integer", "map"].includes(kind.kind) && isMoney(field.schema, root);
         const description = [
-          about,
+          isAmount ? `${about?.replace(/,? in minor units(?=[,.])/, "")} Written as 24.50.` : about,
           standard === undefined || standard === null || typeof standard === "object"
             ? undefined
             : `(default: ${String(standard)})`,
         ]
           .filter(Boolean)
           .join(" ");
-        const kind = kindOf(field.schema, root);
         const refers = references[name] && ["text", "list"].includes(kind.kind) ? { refers: references[name] } : {};
         const isEmpty = isNullable(schema, { name, ...kind, ...refers }, variants(field.schema, root));
         return {
@@ -173,6 +195,7 @@ function flagsOf(schema: z.ZodType, shorthands: ResourceView["shorthands"] = {})
           ...(shorthands[name] && { shorthands: [shorthands[name]].flat() }),
           ...refers,
           ...(isEmpty && { nullable: true as const }),
+          ...(isAmount && { money: true as const }),
           ...(kind.kind === "text" && lengthOf(variants(field.schema, root))),
         };
       })

@@ -22,6 +22,8 @@ export type FlagEntry = {
   shorthands?: string[];
   /** The same, as `addShorthands` put them there. */
   shorts?: Shorthand[];
+  /** It is an amount: in minor units on the wire, typed as people write amounts. Of a map, its values are. */
+  money?: true;
   /** It holds ids of things of this group of commands; names of them are taken too. */
   refers?: string;
   /** Not a field of this command: it is sent afterwards, by this other command of the group. */

@@ -74,12 +74,12 @@ export const looks: Record<string, ResourceView | false> = {
       list: ["floe products list", "floe products list --json id,name", "floe products list --all --is-archived false"],
       create: [
         "floe products create --name Pro --price 19.00",
-        'floe products create --name "Tip jar" --price 5+        # pay what you want, from 5.00',
+        'floe products create --name "Tip jar" --price 5.00+     # pay what you want, from 5.00',
         "floe products create --name Sample --price free",
         'floe products create --name Team --seats 1-9:9.00,10-:8.00/month --benefits "API key" --trial 14days',
         "floe products create --name API --price 19.00/month --price metered:api-calls:0.002 --custom-fields vat_note,size!",
       ],
-      update: ['floe products update Pro --name "Pro 2"', "floe products update ID --price 25eur --benefits a,b"],
+      update: ['floe products update Pro --name "Pro 2"', "floe products update ID --price 25.00eur --benefits a,b"],
     },
   },
   benefits: {
@@ -264,8 +264,9 @@ export const looks: Record<string, ResourceView | false> = {
     examples: {
       list: ["floe refunds list", "floe refunds list --order-id ORDER_ID --all"],
       create: [
-        "floe refunds create --order-id ORDER_ID --amount 500 --reason customer_request",
-        "floe refunds create --order-id ORDER_ID --amount 1900 --reason duplicate --revoke-benefits --yes",
+        "floe refunds create --order-id ORDER_ID --amount 5.00 --reason customer_request",
+        "floe refunds create --order-id ORDER_ID --amount 50% --reason customer_request",
+        "floe refunds create --order-id ORDER_ID --amount all --reason duplicate --revoke-benefits --yes",
       ],
       preview: ["floe refunds preview --order-id ORDER_ID"],
     },

@@ -7,6 +7,7 @@ import { describeMissing, flagNamed, getFlagName, readTyped } from "./flags.ts";
 import { type Ask, forms } from "./forms.ts";
 import { isMap, mergeDeep, nest } from "./maps.ts";
 import { resolveNames } from "./names.ts";
+import { resolveAmounts } from "./resolve-amounts.ts";
 import { getValueAt, type Typed, translateFault } from "./typed.ts";
 
 type Given = Record<string, unknown>;
@@ -135,7 +136,9 @@ async function bodyOf(
   params: Record<string, unknown>,
   { given, typed }: { given: Given; typed: Typed[] },
 ): Promise<Body> {
-  const whole = filled(await completed(context, op, params, await resolveNames(context, given), typed), typed);
+  const named = await resolveNames(context, given);
+  const known = await resolveAmounts(context, group.name, named, params.id);
+  const whole = filled(await completed(context, op, params, known, typed), typed);
   const { body, further } = apart(group, op.body ?? [], whole);
   return { body, further, told: (fault) => translateFault(fault, op, typed) };
 }

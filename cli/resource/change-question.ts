@@ -1,45 +1,120 @@
+import type { Command } from "commander";
 import type { z } from "zod";
 import type { SubscriptionPreview } from "../../shared/api/subscriptions.ts";
 import { formatMoney } from "../../shared/money.ts";
 import type { Context } from "../context.ts";
+import { Fault } from "../fault.ts";
 import { formatLocalTime } from "../ui/table.ts";
+import { readAmount } from "./amounts.ts";
+
+type Change = Record<string, unknown>;
+type Preview = z.input<typeof SubscriptionPreview>;
+/** The fields of a subscription that a question names. */
+type Subscription = {
+  product_id: string;
+  product: { name: string };
+  customer: { email: string | null; name: string | null };
+  amount: number;
+  recurring_interval: string;
+  recurring_interval_count: number;
+};
+
+/** What a change comes to, as the server has computed it. */
+async function preview(context: Context, change: Change, params: Record<string, string>): Promise<Preview> {
+  const call = { method: "POST", path: "/v1/subscriptions/:id/preview", params, body: change, organization: true };
+  return (await context.call(call)) as Preview;
+}
+
+/** To end one is the one change that sends no fields. */
+const readChange = (body: unknown): Change => (body ?? { revoke: true }) as Change;
 
 /**
  * Ask before a subscription is changed, with what that comes to, as the server has computed it. What is agreed to is sent along,
  * so that it is charged exactly so, or not at all. What cannot be done is refused before anybody is asked.
  */
 export async function describe(context: Context, body: unknown, params: Record<string, string>): Promise<string> {
-  // To end one is the one change that sends no fields.
-  const change = (body ?? { revoke: true }) as Record<string, unknown>;
-  const shown = (await context.call({
-    method: "POST",
-    path: "/v1/subscriptions/:id/preview",
-    params,
-    body: change,
-    organization: true,
-  })) as z.input<typeof SubscriptionPreview>;
-  const asked = ask(change, shown);
+  const change = readChange(body);
+  const shown = await preview(context, change, params);
+  const question = ask(change, shown) ?? (await askForChange(context, params, shown));
   change.quote = shown.quote;
-  return asked;
+  return question;
 }
 
-function ask(change: Record<string, unknown>, shown: z.input<typeof SubscriptionPreview>): string {
-  const { charge, unpaid_amount, later, after, currency } = shown;
+/** The same with --yes: what was computed is sent along, is at most --max-charge, and is said in one line. */
+export async function agree(
+  context: Context,
+  body: unknown,
+  params: Record<string, string>,
+  { maxCharge }: { maxCharge?: string },
+): Promise<string | undefined> {
+  const change = readChange(body);
+  let shown: Preview;
+  try {
+    shown = await preview(context, change, params);
+  } catch (error) {
+    // A key may be good for writing alone: then nobody knows the sum before.
+    if (maxCharge === undefined && error instanceof Fault && error.kind === "not_permitted") return undefined;
+    throw error;
+  }
+  const { currency, charge, unpaid_amount } = shown;
+  const amount = (charge?.due_amount ?? 0) + unpaid_amount;
+  if (maxCharge !== undefined && amount > readAmount(maxCharge, currency))
+    throw new Fault("conflict", `${formatMoney(amount, currency)} would be charged now, more than --max-charge`, {
+      hint: `Nothing was changed. See: \`floe subscriptions preview ${params.id}\``,
+    });
+  change.quote = shown.quote;
+  return amount > 0 ? `Charged now: ${formatMoney(amount, currency)}.` : "Nothing was charged now.";
+}
+
+/** The flag that bounds what a script lets be charged. */
+export function addFlags(command: Command): void {
+  command.option("--max-charge <amount>", "with --yes: change nothing where more than this would be charged now");
+}
+
+function sayNow({ charge, currency }: Preview): string {
+  const money = (amount: number) => formatMoney(amount, currency);
+  const why = (charge?.derivation.lines ?? []).map(({ label, amount }) => `${label}: ${money(amount)}`).join("; ");
+  return charge ? `Charged now: ${money(charge.due_amount)} (${why}).` : "Nothing is charged now.";
+}
+
+function saySoon({ later, currency }: Preview): string {
+  const lines = later.map(({ label, amount }) => `${label}: ${formatMoney(amount, currency)}`).join("; ");
+  return lines === "" ? "" : ` With the next order: ${lines}.`;
+}
+
+/** The question before a change of another kind than the plan; undefined for that. */
+function ask(change: Change, shown: Preview): string | undefined {
+  const { charge, unpaid_amount, after, currency } = shown;
   const money = (amount: number) => formatMoney(amount, currency);
   const unpaid = unpaid_amount > 0 ? `What is unpaid, ${money(unpaid_amount)}, is charged at once.` : undefined;
-  const lines = charge?.derivation.lines ?? [];
-  const why = lines.map(({ label, amount }) => `${label}: ${money(amount)}`).join("; ");
-  const now = charge ? `Charged now: ${money(charge.due_amount)} (${why}).` : "Nothing is charged now.";
-  const next = later.map(({ label, amount }) => `${label}: ${money(amount)}`).join("; ");
-  const soon = next === "" ? "" : ` With the next order: ${next}.`;
   if ("payment_method_id" in change) return `Charge this card from now on? ${unpaid ?? "Nothing is charged now."}`;
   if (change.cancel_at_period_end) return "Have this subscription end with its period? It is not charged again.";
   if ("cancel_at_period_end" in change)
     return `Have this subscription go on? ${unpaid ?? "It is charged again when its period ends."}`;
-  if ("resume" in change) return `Have this subscription go on now? A new period begins. ${now}`;
+  if ("resume" in change) return `Have this subscription go on now? A new period begins. ${sayNow(shown)}`;
   if ("revoke" in change)
-    return `End this subscription now? What the customer has of it is taken back at once, and nothing is refunded.${charge ? ` ${now}` : ""}`;
+    return `End this subscription now? What the customer has of it is taken back at once, and nothing is refunded.${charge ? ` ${sayNow(shown)}` : ""}`;
   if (change.trial_end && after.trial_end && after.status === "trialing")
-    return `Let the trial end ${formatLocalTime(String(after.trial_end))}? The first charge, ${money(after.amount)} a period, comes then.${soon}`;
-  return `Change this subscription, to ${money(after.amount)} a period? ${now}${soon}`;
+    return `Let the trial end ${formatLocalTime(String(after.trial_end))}? The first charge, ${money(after.amount)} a period, comes then.${saySoon(shown)}`;
+  return undefined;
+}
+
+const sayInterval = ({ recurring_interval, recurring_interval_count }: Preview["after"] | Subscription): string =>
+  recurring_interval_count === 1 ? `a ${recurring_interval}` : `every ${recurring_interval_count} ${recurring_interval}s`;
+
+/** The question before a change of the plan: whose it is, from what to what, what is charged today and with the next order. */
+async function askForChange(context: Context, params: Record<string, string>, shown: Preview): Promise<string> {
+  const { after, currency } = shown;
+  const get = (path: string, named: Record<string, string>) => context.call({ method: "GET", path, params: named });
+  const { product_id, product, customer, ...before } = (await get("/v1/subscriptions/:id", params)) as Subscription;
+  const id = after.pending_product_id ?? after.product_id;
+  const next =
+    id === product_id ? product : ((await get("/v1/products/:id", { id })) as Pick<Subscription["product"], "name">);
+  const whose = customer.email ?? customer.name ?? "this customer";
+  const from = `${product.name}, ${formatMoney(before.amount, currency)} ${sayInterval({ product_id, product, customer, ...before })}`;
+  const to =
+    after.pending_product_id === null
+      ? `${next.name}, ${formatMoney(after.amount, currency)} ${sayInterval(after)}`
+      : `${next.name} with the next period`;
+  return `Change ${whose} from ${from}, to ${to}? ${sayNow(shown)}${saySoon(shown)}`;
 }

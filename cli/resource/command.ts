@@ -7,7 +7,7 @@ import { Fault } from "../fault.ts";
 import type { FlagEntry, GroupEntry, OperationEntry } from "../manifest.ts";
 import type { Body, Further } from "./body.ts";
 import { addFlags, describeMissing, getFlagName, readTyped } from "./flags.ts";
-import { findNames, readIdOrName } from "./shorthand.ts";
+import { findNames, readIdOrName, WrittenAmount } from "./shorthand.ts";
 import { checkAskedFields, listPickable, showList, showWritten } from "./show.ts";
 import { readJson } from "./values.ts";
 
@@ -21,7 +21,11 @@ type Options = Record<string, unknown> & {
   open?: boolean;
   idempotencyKey?: string;
 };
-type Asked = { describe(context: Context, body: unknown, params: Record<string, string>): Promise<string> };
+type Asked = {
+  describe(context: Context, body: unknown, params: Record<string, string>): Promise<string>;
+  /** What is done in place of the question with --yes: the line that is said when the change is made, if there is one. */
+  agree?(context: Context, body: unknown, params: Record<string, string>, options: Options): Promise<string | undefined>;
+};
 /** Questions that say what the request would do, which the server knows, by group and operation. */
 const askChange = () => import("./change-question.ts");
 const questions: Record<string, Record<string, () => Promise<Asked>>> = {
@@ -32,10 +36,11 @@ const questions: Record<string, Record<string, () => Promise<Asked>>> = {
 /** Flags that stand beside those of an operation, and what is done in place of its request where one of them says so. */
 type Beside = {
   addFlags(command: Command): void;
-  run(context: Context, options: Options): Promise<boolean>;
+  run?(context: Context, options: Options): Promise<boolean>;
 };
 const besides: Record<string, Record<string, () => Promise<Beside>>> = {
   events: { ingest: () => import("../commands/events-ingest.ts") },
+  subscriptions: { update: askChange, uncancel: askChange, resume: askChange, revoke: askChange },
 };
 /** Answers that a person sees drawn. */
 type Drawn = { show(context: Context, answer: unknown, query: Record<string, unknown>, named: string): void };
@@ -116,7 +121,7 @@ export async function addOperation(
   command.action(async (...args: unknown[]) => {
     const values = args.slice(0, op.params.length) as string[];
     const [context, options] = [makeContext(command), command.opts<Options>()];
-    if (!(await beside?.run(context, options))) await runOperation(context, group, op, values, options);
+    if (!(await beside?.run?.(context, options))) await runOperation(context, group, op, values, options);
   });
   return [...op.query, ...(op.body ?? [])];
 }
@@ -146,7 +151,10 @@ async function runOperation(
   if (missing.length > 0) throw describeMissing(op, missing.map(getFlagName));
   const params = await paramsOf(context, group, op, values);
   // What only some commands need is loaded by them: a list starts without it.
-  const query = findNames(said).length > 0 ? await (await import("./names.ts")).resolveNames(context, said) : said;
+  const named = findNames(said).length > 0 ? await (await import("./names.ts")).resolveNames(context, said) : said;
+  const query = Object.values(named).some((value) => value instanceof WrittenAmount)
+    ? await (await import("./resolve-amounts.ts")).resolveAmounts(context, group.name, named)
+    : named;
   if (op.file)
     return (await import("./download.ts")).download(context, formatUrl(op.path, { params, query }), options.output);
   const columns = group.columnsOf?.[op.name] ?? group.columns;
@@ -163,11 +171,13 @@ async function runOperation(
     ? await (await import("./body.ts")).readBody(context, group, op, params, options)
     : { ...withoutBody, body: op.preset && { ...op.preset } };
   if (options.dryRun) return dryRun(context, op, params, query, sent.body, sent.further);
+  let agreed: string | undefined;
   if (op.confirm) {
     const [named] = op.params.filter((param, index) => params[param] !== values[index]);
     const which = named ? `${values[op.params.indexOf(named)]} is ${params[named]}. ` : "";
-    const asked = options.yes ? undefined : await questions[group.name]?.[op.name]?.();
-    await confirm(context, which + ((await asked?.describe(context, sent.body, params)) ?? op.confirm), options.yes);
+    const asked = await questions[group.name]?.[op.name]?.();
+    if (options.yes) agreed = await asked?.agree?.(context, sent.body, params, options);
+    else await confirm(context, which + ((await asked?.describe(context, sent.body, params)) ?? op.confirm), false);
   }
   const send = async (): Promise<unknown> => {
     const { body, told, again } = sent;
@@ -200,6 +210,7 @@ async function runOperation(
     const made = { group, id: String((answer as { id?: unknown }).id), changed: !isEmpty, done: op.name };
     answer = await callFurther(context, made, one, told, options.idempotencyKey);
   }
+  if (agreed !== undefined) context.say(`${agreed}\n`);
   if (answer === undefined || answer === null) return context.say(`${op.done ?? "Done."}\n`);
   const drawing = context.json ? undefined : await drawings[group.name]?.[op.name]?.();
   if (drawing) return drawing.show(context, answer, query, values.join(" "));

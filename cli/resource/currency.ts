@@ -5,7 +5,8 @@ import type { Standard } from "./shorthand.ts";
 
 type Priced = Partial<Organization> & { default_presentment_currency?: string };
 
-async function standardOf(context: Context): Promise<string> {
+/** The currency of the organization in use, for amounts that name none. */
+export async function findStandardCurrency(context: Context): Promise<string> {
   try {
     const id = await context.organization();
     const all: Priced[] =
@@ -24,11 +25,16 @@ async function standardOf(context: Context): Promise<string> {
 /** What `read` makes of texts with amounts. The organization is asked for its currency only if one of them names none. */
 export async function readInCurrency<T>(context: Context, read: (standard: Standard) => T): Promise<T> {
   let isAsked = false;
-  const inDollars = read(() => {
-    isAsked = true;
-    return "usd";
-  });
-  if (!isAsked) return inDollars;
-  const currency = await standardOf(context);
-  return currency === "usd" ? inDollars : read(() => currency);
+  try {
+    const inDollars = read(() => {
+      isAsked = true;
+      return "usd";
+    });
+    if (!isAsked) return inDollars;
+  } catch (error) {
+    // What is no amount in dollars may be one in a currency without decimals.
+    if (!isAsked) throw error;
+  }
+  const currency = await findStandardCurrency(context);
+  return read(() => currency);
 }

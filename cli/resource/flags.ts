@@ -24,6 +24,7 @@ const placeholders: Record<FlagEntry["kind"], string> = {
 };
 
 const usd: Standard = () => "usd";
+const yen: Standard = () => "jpy";
 
 /** What one text of a shorthand says, under the wire's own names. */
 function readShort(short: Shorthand, text: string, standard: Standard): Record<string, unknown> {
@@ -90,6 +91,9 @@ const isShort = (flag: string, choices: string[]): boolean => {
   const { length } = choices.join("|");
   return length <= 45 && flag.length + length <= 53;
 };
+/** What stands for the value of a field in help. */
+const placeholderOf = ({ name, kind, choices, money }: FlagEntry): string =>
+  money && kind === "integer" ? "<amount>" : shown(kebab(name), kind, choices);
 const shown = (flag: string, kind: Kind, choices: string[] | undefined): string =>
   kind !== "list" && choices && isShort(flag, choices) ? `<${choices.join("|")}>` : placeholders[kind];
 
@@ -126,8 +130,12 @@ function addShort(command: Command, short: Shorthand, heading: string): void {
     description,
   ).helpGroup(heading);
   option.argParser((text: string, before: string[] | undefined) => {
-    // Whatever the currency turns out to be: none has more decimals.
-    readShortTold(short, text, usd);
+    // The currency may not be known yet: some have two decimals, the others none.
+    try {
+      readShortTold(short, text, yen);
+    } catch {
+      readShortTold(short, text, usd);
+    }
     return [...(before ?? []), text];
   });
   command.addOption(option);
@@ -143,10 +151,7 @@ export function addFlags(command: Command, entries: FlagEntry[], heading: string
     const shorts = entry.shorts ?? [];
     for (const short of shorts) addShort(command, short, heading);
     if (shorts.some(({ flag }) => flag === kebab(entry.name))) continue;
-    const option = new Option(
-      `--${kebab(entry.name)} ${shown(kebab(entry.name), entry.kind, entry.choices)}`,
-      helpOf(entry),
-    );
+    const option = new Option(`--${kebab(entry.name)} ${placeholderOf(entry)}`, helpOf(entry));
     option.helpGroup(heading);
     // What a shorter flag says as well would only take room; --help --all shows it.
     if (written.has(entry.name)) option.hideHelp();

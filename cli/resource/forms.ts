@@ -114,7 +114,7 @@ function product(given: Given): Ask[] {
     upload: "product_media",
   };
   const { recurring_interval: each } = given;
-  const amounts = "19.00, 19.00eur, 5+ (pay what you want)";
+  const amounts = "19.00, 19.00eur, 5.00+ (pay what you want)";
   const price: Ask =
     typeof each === "string"
       ? { flag: "price", label: `price each ${each}`, hint: `${amounts}, free, or metered:METER:0.002 for each unit` }

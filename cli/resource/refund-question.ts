@@ -15,6 +15,7 @@ export async function describe(context: Context, body: unknown): Promise<string>
   const money = (units: number) => formatMoney(units, shown.currency);
   const parts = shown.tax_amount > 0 ? ` (${money(shown.amount)} and ${money(shown.tax_amount)} of tax)` : "";
   const names = shown.benefits.map(({ description }) => description).join(", ");
-  const benefits = shown.revoke_benefits ? `Taken back: ${names || "no benefits"}.` : "What was bought is kept.";
-  return `Refund ${money(shown.total_amount)}${parts} of the order ${order_id}? ${money(shown.remaining_amount)} without tax is left. ${benefits}`;
+  const benefits = shown.revoke_benefits ? `Taken back: ${names || "no benefits"}.` : "The customer keeps access.";
+  const left = `${money(shown.remaining_amount)} (before tax) can still be refunded afterwards.`;
+  return `Refund ${money(shown.total_amount)}${parts} of the order ${order_id}? ${left} ${benefits}`;
 }

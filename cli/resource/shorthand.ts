@@ -42,6 +42,14 @@ export class Named {
   }
 }
 
+/** An amount as it was typed, until the currency is known that it is in. */
+export class WrittenAmount {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** An id as it is; anything else is a name of something in this group of commands. */

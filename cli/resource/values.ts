@@ -2,8 +2,11 @@
 import { readFileSync } from "node:fs";
 import { InvalidArgumentError } from "commander";
 import { findNearest } from "../../shared/nearest.ts";
+import { parseWrittenAmount } from "../../shared/written-amount.ts";
 import type { FlagEntry } from "../manifest.ts";
+import { readAmount } from "./amounts.ts";
 import { isMap, mergeDeep, nest } from "./maps.ts";
+import { WrittenAmount } from "./shorthand.ts";
 
 /** Text, the content of `@file`, or of standard input (`-`), as JSON. */
 export function readJson(text: string, readStdin: () => string = () => readFileSync(0, "utf8")): unknown {
@@ -25,7 +28,11 @@ const scalar = (text: string): unknown =>
   /^(true|false|-?\d{1,15}(\.\d+)?)$/.test(text) ? (JSON.parse(text) as unknown) : text;
 
 /** `key=value`, several of them, or one JSON object. */
-function readMap({ keys }: FlagEntry, text: string, before: Record<string, unknown> = {}): Record<string, unknown> {
+function readMap(
+  { keys, money }: FlagEntry,
+  text: string,
+  before: Record<string, unknown> = {},
+): Record<string, unknown> {
   if (text.startsWith("{") || text.startsWith("@")) {
     const value = readJson(text);
     if (isMap(value)) return { ...before, ...value };
@@ -34,6 +41,8 @@ function readMap({ keys }: FlagEntry, text: string, before: Record<string, unkno
   const at = text.indexOf("=");
   if (at < 1) throw new InvalidArgumentError("is written as key=value, or as a JSON object.");
   const [key, value] = [text.slice(0, at), text.slice(at + 1)];
+  // Money of a map is keyed by its currency.
+  if (money) return { ...before, [key]: readAmount(value, key) };
   if (!keys) return { ...before, [key]: scalar(value) };
   const kind = keys[key];
   if (!kind) throw new InvalidArgumentError(`has no ${key}. There are: ${Object.keys(keys).join(", ")}.`);
@@ -46,6 +55,13 @@ function readNumber(text: string, integer: boolean): number {
     throw new InvalidArgumentError(integer ? "is not a whole number." : "is not a number.");
   }
   return Number(text);
+}
+
+/** What looks like an amount, or like a part of one; whether it is one says the currency, which is not known yet. */
+function readWritten(text: string): WrittenAmount {
+  const trimmed = text.trim().toLowerCase();
+  if (parseWrittenAmount(trimmed) || /^(all|\d+(\.\d+)?\s*%)$/.test(trimmed)) return new WrittenAmount(trimmed);
+  throw new InvalidArgumentError("is not an amount. Write 24.50, or 24.50eur.");
 }
 
 function readChoice(text: string, choices: string[] | undefined): string {
@@ -67,6 +83,7 @@ const splitList = (text: string): string[] => text.split(/(?<!\\),/).map((one) =
 /** One value of a flag as it goes on the wire; `before` is what the same flag said earlier on the line. */
 export function readValue(entry: FlagEntry, text: string, before?: unknown): unknown {
   if (entry.nullable && text === "none") return null;
+  if (entry.money && entry.kind === "integer") return readWritten(text);
   switch (entry.kind) {
     case "integer":
     case "number":

@@ -8,6 +8,14 @@ export const stored = { id: z.uuid(), created_at: instant, modified_at: instant.
 /** An id as it is sent, kept as the database writes it: capitals make no other id of it. */
 export const id = z.uuid().toLowerCase();
 
+/** The fields whose value is an amount in the minor unit of a currency. The command line reads them as people write amounts. */
+export const minorUnits = z.registry<{ isMoney: true }>();
+/** Declare such a field; or, of an object of amounts, its values. */
+export function inMinorUnits<T extends z.ZodType>(schema: T): T {
+  minorUnits.add(schema, { isMoney: true });
+  return schema;
+}
+
 /** An update treats an explicit null of this field as if it were not sent. */
 export function unlessNull<T extends z.ZodType>(schema: T) {
   const field = schema.nullish().transform((value) => (value === null ? undefined : value) as z.output<T> | undefined);

@@ -3,7 +3,8 @@ import { z } from "zod";
 import { currency, taxBehaviorOption } from "../api/fields.ts";
 import { getCurrencyDigits } from "../money.ts";
 import { readPriceText, type WrittenInterval } from "../price-text.ts";
-import { Amount, findWrongAmount } from "./amounts.ts";
+import { findWrongAmount } from "../written-amount.ts";
+import { Amount } from "./amounts.ts";
 import { key } from "./key.ts";
 
 const priced = { currency: currency.optional(), tax_behavior: taxBehaviorOption.nullable().optional() };

@@ -50,7 +50,7 @@ describe("--jq", () => {
   test("takes the answers of floe api, of a write and of an account call", async () => {
     const place = { env };
     expect((await floe(["api", "/v1/orders/", "--jq", ".items | length"], place)).out).toBe("2\n");
-    const made = await floe(["products", "create", "--name", "Pro", "--price", "9", "-q", ".id"], place);
+    const made = await floe(["products", "create", "--name", "Pro", "--price", "9.00", "-q", ".id"], place);
     expect(made).toMatchObject({ code: 0, out: "p1\n", err: "" });
   });
 
@@ -59,7 +59,7 @@ describe("--jq", () => {
     [".a | nope", "nope/0 is not defined"],
     [".a) | (.b", "syntax error"],
   ])("%s is no program, and nothing is asked", async (program, why) => {
-    const { code, out, err } = await floe(["products", "create", "--name", "P", "--price", "9", "-q", program], {
+    const { code, out, err } = await floe(["products", "create", "--name", "P", "--price", "9.00", "-q", program], {
       env,
     });
     expect([code, out, asked]).toEqual([64, "", []]);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { writeMoney } from "../../shared/money.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { sellOrder } from "../support/rows.ts";
 import { begin, floe as run, until } from "./support.ts";
@@ -16,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => floe.close());
 
 const create = (order_id: string, amount: number, ...more: string[]) => [
-  ...["refunds", "create", "--order-id", order_id, "--amount", String(amount), "--reason", "customer_request"],
+  ...["refunds", "create", "--order-id", order_id, "--amount", writeMoney(amount, "usd"), "--reason", "customer_request"],
   ...more,
 ];
 const statusOf = async (id: string) => (await seller.client.orders.get({ params: { id } })).status;
@@ -37,10 +38,10 @@ test("floe refunds create asks with what goes back and what is taken back, and d
   await seller.client.products.setBenefits({ params: { id: product_id }, body: { benefits: [benefit.id] } });
   const { code, err } = await asked(create(id, 500, "--revoke-benefits"), "n\n");
   expect(code).not.toBe(0);
-  expect(err).toContain(`Refund $5.00 of the order ${id}? $14.00 without tax is left. Taken back: Our thanks. [y/N]`);
+  expect(err).toContain(`Refund $5.00 of the order ${id}? $14.00 (before tax) can still be refunded afterwards. Taken back: Our thanks. [y/N]`);
   expect(await statusOf(id)).toBe("paid");
   const kept = await asked(create(id, 500), "y\n");
-  expect(kept.err).toContain("What was bought is kept. [y/N]");
+  expect(kept.err).toContain("The customer keeps access. [y/N]");
   expect([kept.code, await statusOf(id)]).toEqual([0, "partially_refunded"]);
   expect(kept.out).toContain("$5.00");
 });

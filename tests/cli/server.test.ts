@@ -213,7 +213,7 @@ test("a key made here opens what its scopes say, until it is revoked", async () 
   expect((await floe(["products", "list"], { env: withKey })).code).toBe(0);
   expect((await floe(["orders", "list"], { env: withKey })).code).toBe(5);
   expect((await floe(["whoami"], { env: withKey })).code).toBe(0);
-  expect((await floe(["products", "create", "--name", "Pro", "--price", "1"], { env: withKey })).code).toBe(5);
+  expect((await floe(["products", "create", "--name", "Pro", "--price", "1.00"], { env: withKey })).code).toBe(5);
   expect((await json<{ id: string }[]>("api-keys", "list", "--json", "id")).map((one) => one.id)).toContain(id);
   expect((await floe(["api-keys", "revoke", id, "--yes"], { env })).code).toBe(0);
   expect((await floe(["products", "list"], { env: withKey })).code).toBe(4);

@@ -25,13 +25,15 @@ const fixed = (price_amount: number, price_currency = "usd") => ({
 });
 const months = (recurring_interval_count: number) => ({ recurring_interval: "month", recurring_interval_count });
 const meant: [name: string, text: string, fields: unknown][] = [
-  ["price", "19", fixed(1900)],
+  ["price", "$19", fixed(1900)],
+  ["price", "0", fixed(0)],
+  ["price", "1900jpy/month", { ...fixed(1900, "jpy"), recurring_interval: "month" }],
   ["price", "€19.50", fixed(1950, "eur")],
   ["price", "1900jpy", fixed(1900, "jpy")],
   ["price", "19.00/month", { ...fixed(1900), recurring_interval: "month" }],
   ["price", "19.00 eur / 3 months", { ...fixed(1900, "eur"), ...months(3) }],
   ["price", "free", { prices: [{ amount_type: "free", price_currency: "usd" }] }],
-  ["price", "5+", { prices: [{ amount_type: "custom", minimum_amount: 500, price_currency: "usd" }] }],
+  ["price", "5.00+", { prices: [{ amount_type: "custom", minimum_amount: 500, price_currency: "usd" }] }],
   ["price", `metered:${uuid}:0.002`, metered("0.2")],
   ["price", `metered:${uuid}:0.002/month`, { ...metered("0.2"), recurring_interval: "month" }],
   ["price", `metered:${uuid}:3jpy:cap=500`, metered("3", "jpy", { cap_amount: 500 })],
@@ -44,7 +46,7 @@ const meant: [name: string, text: string, fields: unknown][] = [
   ["seats", "5+:0", seats([tier(5, null, 0)])],
   [
     "seats",
-    "1-1:9eur, 2-20:8.50eur/year",
+    "1-1:9.00eur, 2-20:8.50eur/year",
     { ...seats([tier(1, 1, 900), tier(2, 20, 850)], "eur"), recurring_interval: "year" },
   ],
   [
@@ -57,6 +59,7 @@ const meant: [name: string, text: string, fields: unknown][] = [
   ["attached_custom_fields", `${uuid}!`, { attached_custom_fields: [{ custom_field_id: uuid, required: true }] }],
   ["attached_custom_fields", "", { attached_custom_fields: [] }],
   ["percent", "25.5", { basis_points: 2550 }],
+  ["percent", "0.2%", { basis_points: 20 }],
   ["percent", "100 %", { basis_points: 10_000 }],
   ["amount_off", "5.00eur", { amount: 500, currency: "eur" }],
   ["for", "3months", { duration: "repeating", duration_in_months: 3 }],
@@ -116,9 +119,20 @@ const refused: [name: string, text: string, why: string][] = [
   ["price", "1,50", "is not a price"],
   ["price", "19.001", "is not an amount in usd"],
   ["price", "19.5jpy", "is not an amount in jpy"],
-  ["price", "19xyz", "names no currency: xyz"],
+  ["price", "1900", "1900 may mean 1900.00 or 19.00"],
+  ["price", "1900/month", "1900 may mean 1900.00 or 19.00"],
+  ["price", "1900usd", "1900 may mean 1900.00 or 19.00"],
+  ["price", "5+", "5 may mean 5.00 or 0.05"],
+  ["price", `metered:${uuid}:2`, "2 may mean 2.00 or 0.02"],
+  ["price", `metered:${uuid}:0.002:cap=50`, "50 may mean 50.00 or 0.50"],
+  ["seats", "1-9:900", "900 may mean 900.00 or 9.00"],
+  ["amount_off", "500", "500 may mean 500.00 or 5.00"],
+  ["amount_off", "500eur", "500 may mean 500.00 or 5.00"],
+  ["percent", "0.2", "may mean 20 % or 0.2 %"],
+  ["percent", ".5", "may mean 50 % or 0.5 %"],
+  ["price", "19.00xyz", "names no currency: xyz"],
   ["price", "$19eur", "names two currencies"],
-  ["price", "5/decade", "names no interval"],
+  ["price", "5.00/decade", "names no interval"],
   ["price", `metered:${uuid}:x`, "is not a metered price"],
   ["price", `metered:${uuid}:0.002:cap=1.234`, "has a cap that is not an amount in usd: 1.234"],
   ["price", `metered:${uuid}:0.002/decade`, "names no interval"],
@@ -211,7 +225,7 @@ describe("flags make one request", () => {
 
   test.each([
     [
-      ["products", "create", "--name", "A", "--price", "19/month", "--seats", "1-:9", "--price", "metered:API calls:1"],
+      ["products", "create", "--name", "A", "--price", "$19/month", "--seats", "1-:9.00", "--price", "metered:API calls:1.00"],
       {
         name: "A",
         recurring_interval: "month",
@@ -223,7 +237,7 @@ describe("flags make one request", () => {
       },
     ],
     [
-      ["products", "create", "--name", "A", "--price", "metered:api-calls:1/month"],
+      ["products", "create", "--name", "A", "--price", "metered:api-calls:1.00/month"],
       {
         name: "A",
         recurring_interval: "month",
@@ -276,15 +290,15 @@ describe("flags make one request", () => {
 
   test.each([
     [
-      ["products", "create", "--name", "A", "--price", "9/month", "--seats", "1-:9/year"],
+      ["products", "create", "--name", "A", "--price", "9.00/month", "--seats", "1-:9.00/year"],
       64,
       "says year for the recurring interval, where month was said before",
     ],
-    [["products", "create", "--name", "A", "--price", "metered:api-calls:1"], 64, "metered:METER:0.002/month"],
+    [["products", "create", "--name", "A", "--price", "metered:api-calls:1.00"], 64, "metered:METER:0.002/month"],
     [
-      ["products", "create", "--name", "A", "--seats", "1-9:9,11-:8"],
+      ["products", "create", "--name", "A", "--seats", "1-9:9.00,11-:8.00"],
       64,
-      '--seats: "1-9:9,11-:8" has a tier that does not follow',
+      '--seats: "1-9:9.00,11-:8.00" has a tier that does not follow',
     ],
     [["meters", "create", "--name", "A", "--aggregation", "count", "--filter", "name eq"], 64, "\nname eq\n       ^\n"],
     [
@@ -332,7 +346,7 @@ describe("flags make one request", () => {
   test("an amount that names no currency is in the organization's own, with its decimals; where all name one, nothing is asked", async () => {
     rows["/v1/organizations/"] = [{ id: id(9), default_presentment_currency: "jpy" }];
     const product = ["products", "create", "--name", "Abc"];
-    const yen = await dry(...product, "--price", "1900/month", "--price", "2eur");
+    const yen = await dry(...product, "--price", "1900/month", "--price", "2.00eur");
     expect([yen.asked, yen.body]).toEqual([
       ["/v1/organizations/?limit=100"],
       {
@@ -414,7 +428,7 @@ describe("a shop built by names alone, on a real floe", () => {
     const product = ["products", "create", "--name", "Pro", "--price", "19.00/month"];
     const parts = [
       "--price",
-      "metered:api-calls:0.002:cap=50",
+      "metered:api-calls:0.002:cap=50.00",
       "--benefits",
       "the key,Units",
       "--custom-fields",
@@ -446,7 +460,7 @@ describe("a shop built by names alone, on a real floe", () => {
       duration_in_months: 3,
       products: [{ name: "Pro" }],
     });
-    await made("products", "create", "--name", "Book", "--price", "9");
+    await made("products", "create", "--name", "Book", "--price", "9.00");
     const link = ["checkout-links", "create", "--label", "news", "--products"];
     expect(await made(...link, "Book")).toMatchObject({ products: [{ name: "Book" }] });
     expect(await made("checkout-links", "get", "news")).toMatchObject({ label: "news" });
@@ -487,8 +501,8 @@ describe("a shop built by names alone, on a real floe", () => {
     ],
     [
       ["products", "create", "--name", "Abc"],
-      ["--price", "free/month", "--price", "metered:api-calls:1", "--price", "metered:API calls:2"],
-      "--price 'metered:API calls:2': Meter is already used",
+      ["--price", "free/month", "--price", "metered:api-calls:1.00", "--price", "metered:API calls:2.00"],
+      "--price 'metered:API calls:2.00': Meter is already used",
     ],
     [["products", "update", "Pro"], ["--price", "0.10"], "--price 0.10: Amount must be"],
     [["benefits", "create", "--description", "Abc"], ["--prefix", "A B"], "--prefix 'A B': Letters"],
@@ -524,7 +538,7 @@ test("a product whose benefits could not be set is named, with the way to go on"
     "--name",
     "Pro",
     "--price",
-    "9usd",
+    "9.00usd",
     "--benefits",
     uuid,
     "--idempotency-key",

@@ -27,7 +27,7 @@ test("a change is asked with what it comes to, and charged exactly so; the rest 
     return { code: await here.ended, err: here.stderr.text };
   };
   const no = await asked("n\n");
-  expect(no.err).toContain("Change this subscription, to $300.00 a period? Charged now: $100.00");
+  expect(no.err).toContain(" from Old, $100.00 a month, to New, $300.00 a month? Charged now: $100.00");
   expect([no.code === 0, (await shop.get(id)).amount]).toEqual([false, 10_000]);
   // What was agreed to is no longer what it comes to: nothing is charged.
   const late = begin(update, { env, tty: true });
@@ -77,6 +77,29 @@ test("a change is asked with what it comes to, and charged exactly so; the rest 
   const again = await run(["subscriptions", "revoke", id], { env, tty: true });
   expect([again.code, again.err]).toEqual([5, expect.stringContaining("ended already")]);
   expect(again.err).not.toContain("[y/N]");
+});
+
+test("a script reads what was charged, and bounds it", async () => {
+  const shop = await openShop(floe, "2027-06-01");
+  const [old, fresh] = [await shop.sells("Old", 10_000), await shop.sells("New", 30_000)];
+  const id = await shop.subscribes(old);
+  await shop.set("2027-06-16");
+  const env = { FLOE_SERVER: floe.url, FLOE_API_KEY: shop.seller.key };
+  const update = (...more: string[]) =>
+    run(["subscriptions", "update", id, "--product-id", fresh, "--proration-behavior", "invoice", "--yes", ...more], { env });
+  for (const [most, code, why] of [
+    ["99.99", 7, "$100.00 would be charged now, more than --max-charge"],
+    ["100", 64, "100 may mean 100.00 or 1.00"],
+  ] as const) {
+    const refused = await update("--max-charge", most);
+    expect([refused.code, refused.err, refused.out]).toEqual([code, expect.stringContaining(why), ""]);
+    expect((await shop.get(id)).amount).toBe(10_000);
+  }
+  const done = await update("--max-charge", "100.00");
+  expect([done.code, done.err, JSON.parse(done.out).amount]).toEqual([0, "Charged now: $100.00.\n", 30_000]);
+  expect((await shop.orders(id)).at(-1)).toBe("2027-06-16 update 10000 paid");
+  const cancel = await run(["subscriptions", "revoke", id, "--yes"], { env });
+  expect([cancel.code, cancel.err]).toEqual([0, "Nothing was charged now.\n"]);
 });
 
 test("what is charged at once is said before a trial is moved, before one who leaves stays, and before one goes on", async () => {

@@ -82,13 +82,13 @@ describe("a form", () => {
       return { json: at.endsWith("/uploaded") ? { id } : { id: "p1", name: "Pro" } };
     };
     const { code, err } = await type(
-      ["products", "create", "--price", "9", "--name", "Pro", "--recurring-interval", "year"],
+      ["products", "create", "--price", "9.00", "--name", "Pro", "--recurring-interval", "year"],
       [],
     );
     expect([code, err]).toEqual([0, expect.stringContaining("Created the product Pro")]);
     bodies.length = 0;
     const asked = await type(
-      ["products", "create", "--price", "9"],
+      ["products", "create", "--price", "9.00"],
       [
         ["? name", "Pro\r"],
         ["? description", enter],
@@ -105,7 +105,7 @@ describe("a form", () => {
   test("lets the cursor go back to what was typed", async () => {
     const [left, home, end] = ["\u001b[D", "\u001b[H", "\u001b[F"];
     const { code } = await type(
-      ["products", "create", "--price", "9"],
+      ["products", "create", "--price", "9.00"],
       [
         ["? name", "ro"],
         ["ro", home],
@@ -124,7 +124,7 @@ describe("a form", () => {
 
   test("says at the question itself that an answer is too short", async () => {
     const { code, err } = await type(
-      ["products", "create", "--price", "9"],
+      ["products", "create", "--price", "9.00"],
       [
         ["? name", "ab\r"],
         ["has at least 3 characters.", "c\r"],
@@ -152,14 +152,14 @@ describe("a form", () => {
   });
 
   test("Escape leaves it: exit 2, nothing is sent", async () => {
-    const { code, err } = await type(["products", "create", "--price", "9"], [["? name", leave]]);
+    const { code, err } = await type(["products", "create", "--price", "9.00"], [["? name", leave]]);
     expect(code).toBe(2);
     expect(err).toContain("nothing was changed");
     expect(bodies).toEqual([]);
   });
 
   test("Ctrl-C leaves it: exit 130", async () => {
-    const { code } = await type(["products", "create", "--price", "9"], [["? name", "\u0003"]]);
+    const { code } = await type(["products", "create", "--price", "9.00"], [["? name", "\u0003"]]);
     expect(code).toBe(130);
   });
 

@@ -61,14 +61,14 @@ test.each([
   ["SIGHUP", "npx floe serve", npx],
   ["SIGKILL", "bin/setup.mjs start", setup],
 ] as const)("%s to %s alone ends the server", async (signal, _name, launcher) => {
-  const { outer, pid } = await startBy(...launcher);
+  const { outer, pid } = await startBy(launcher[0], launcher[1], launcher[2]);
   expect(isAlive(pid)).toBe(true);
   outer.kill(signal);
   await eventually(async () => !isAlive(pid) || undefined, `the server ends after ${signal}`);
 });
 
 test("Ctrl-C reaches every process of a terminal, and a server that is ready stops with grace all the same", async () => {
-  const { outer, pid, printed } = await startBy(...setup);
+  const { outer, pid, printed } = await startBy(setup[0], setup[1], setup[2]);
   await eventually(async () => printed().includes("floe is ready") || undefined, "the server is ready");
   const ended = new Promise<number | null>((resolve) => outer.on("exit", resolve));
   process.kill(pid, "SIGINT");

@@ -1,17 +1,19 @@
 /** Discounts as people write them. */
 import { currencies } from "../../../shared/currencies.ts";
 import { parseMoney } from "../../../shared/money.ts";
+import { findWrongAmount } from "../../../shared/written-amount.ts";
 import { refuseText, type Shorthand, type Standard } from "../shorthand.ts";
 
+const howToPercent = "Write 20, or 25.5 with at most two decimals. A share below 1 % is written with its sign: 0.2%.";
+
 function readPercent(text: string): Record<string, unknown> {
+  // Whoever thinks in fractions means a hundred times as much.
+  if (/^0?\.\d+$/.test(text.trim()))
+    return refuseText(text, `may mean ${Number(text) * 100} % or ${Number(text)} %`, howToPercent);
   // A percent has a hundred basis points as a dollar has a hundred cents: the same exact reading.
   const basis_points = parseMoney(text.replace(/\s*%$/, ""), "usd");
   if (basis_points === undefined || basis_points < 1 || basis_points > 10_000)
-    return refuseText(
-      text,
-      "is not a percentage above 0 and up to 100",
-      "Write 20, or 25.5 with at most two decimals.",
-    );
+    return refuseText(text, "is not a percentage above 0 and up to 100", howToPercent);
   return { basis_points };
 }
 
@@ -20,8 +22,11 @@ function readAmountOff(text: string, standard: Standard): Record<string, unknown
   const [, amountText = "", code] = /^([\d.]+)\s*([a-z]{3})?$/i.exec(text.trim()) ?? [];
   const currency = code?.toLowerCase() ?? standard();
   if (!(currencies as readonly string[]).includes(currency)) return refuseText(text, "names no currency", how);
-  const amount = parseMoney(amountText, currency);
-  return amount ? { amount, currency } : refuseText(text, `is not an amount in ${currency}`, how);
+  const wrong = findWrongAmount(amountText, currency);
+  const amount = wrong === undefined ? parseMoney(amountText, currency) : undefined;
+  return amount
+    ? { amount, currency }
+    : refuseText(text, `is not an amount in ${currency}. ${wrong ?? ""}`.trim(), how);
 }
 
 function readFor(text: string): Record<string, unknown> {

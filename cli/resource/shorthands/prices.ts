@@ -1,23 +1,31 @@
 /** Prices as people write them. */
 import { formatDecimal, getCurrencyDigits, parseMoney } from "../../../shared/money.ts";
 import { readCurrency, readInterval, readPriceText } from "../../../shared/price-text.ts";
+import { findWrongAmount } from "../../../shared/written-amount.ts";
 import { readIdOrName, refuseText, type Shorthand, type Standard } from "../shorthand.ts";
 
 const howToPrice =
-  "Write 19.00, 19.00eur, 19.00/month, 5+ (pay what you want, from 5.00), free, or metered:METER:0.002/month.";
+  "Write 19.00, 19.00eur, 19.00/month, 5.00+ (pay what you want, from 5.00), free, or metered:METER:0.002/month.";
 const howToMeter =
   "Write metered:METER:0.002/month with the name or id of the meter; also 0.002eur, and :cap=50.00 for the most a period costs.";
 const howToSeats =
   "Write 1-9:9.00,10-:8.00 (seats:price of one), also with /month, in 9.00eur, or after graduated: where each tier has its own price.";
 
-/** One price as typed: `19.00`, `19eur`, `€19`, `free`, `5+` (pay what you want, from 5.00), `19/month`. */
+/** An amount in minor units: with the decimals of its currency, or behind a symbol. */
+function readMinorUnits(text: string, currency: string, hasSymbol: boolean, refuse: (why: string) => never): number {
+  const wrong = hasSymbol ? undefined : findWrongAmount(text, currency);
+  const amount = wrong === undefined ? parseMoney(text, currency) : undefined;
+  return amount ?? refuse(wrong ? `. ${wrong}` : "");
+}
+
+/** One price as typed: `19.00`, `19eur`, `€19`, `free`, `5.00+` (pay what you want, from 5.00), `19.00/month`. */
 function readPrice(typed: string, standard: Standard): Record<string, unknown> {
   const wrong = (why: string): never => refuseText(typed, why, howToPrice);
-  const { amount: text, isOpen, currency, interval } = readPriceText(typed, wrong);
+  const { amount: text, isOpen, currency, hasSymbol, interval } = readPriceText(typed, wrong);
   const price_currency = currency ?? standard();
   if (text === undefined) return { prices: [{ amount_type: "free", price_currency }], ...interval };
-  const amount = parseMoney(text, price_currency);
-  if (amount === undefined) return wrong(`is not an amount in ${price_currency}`);
+  const wrongAmount = (why: string): never => wrong(`is not an amount in ${price_currency}${why}`);
+  const amount = readMinorUnits(text, price_currency, hasSymbol, wrongAmount);
   const price = isOpen
     ? { amount_type: "custom", minimum_amount: amount, price_currency }
     : { amount_type: "fixed", price_amount: amount, price_currency };
@@ -33,10 +41,12 @@ function readMetered(typed: string, standard: Standard): Record<string, unknown>
   const interval = readInterval(every?.toLowerCase(), wrong);
   const price_currency = readCurrency(symbol, code?.toLowerCase(), wrong) ?? standard();
   // Shifting the point by an exponent keeps every digit that was typed.
+  const unclear = symbol ? undefined : findWrongAmount(amount, price_currency, true);
+  if (unclear !== undefined) return wrong(`has a price of one unit that is unclear. ${unclear}`);
   const unit_amount = formatDecimal(`${amount}e${getCurrencyDigits(price_currency)}`);
-  const cap_amount = cap === undefined ? undefined : parseMoney(cap, price_currency);
-  if (cap !== undefined && cap_amount === undefined)
-    return wrong(`has a cap that is not an amount in ${price_currency}: ${cap}`);
+  const wrongCap = (why: string): never => wrong(`has a cap that is not an amount in ${price_currency}: ${cap}${why}`);
+  const cap_amount =
+    cap === undefined ? undefined : readMinorUnits(cap, price_currency, symbol !== undefined, wrongCap);
   const price = {
     amount_type: "metered_unit",
     meter_id: readIdOrName("meters", meter.trim()),
@@ -62,7 +72,8 @@ function readSeats(typed: string, standard: Standard): Record<string, unknown> {
       /^(\d{1,9})(?:\+|-(\d{1,9})?):([$€£])?([\d.]+)\s*([a-z]{3})?$/.exec(tier) ?? [];
     if (!from) return wrong(`has a tier that cannot be read: "${tier}"`);
     const said = readCurrency(symbol, code, wrong);
-    return { tier, min_seats: Number(from), max_seats: to ? Number(to) : null, amount, said };
+    const hasSymbol = symbol !== undefined;
+    return { tier, min_seats: Number(from), max_seats: to ? Number(to) : null, amount, hasSymbol, said };
   });
   const said = [...new Set(read.flatMap((one) => one.said ?? []))];
   if (said.length > 1) return wrong(`has tiers in several currencies: ${said.join(", ")}`);
@@ -75,11 +86,12 @@ function readSeats(typed: string, standard: Standard): Record<string, unknown> {
     if (before && min_seats !== before.max_seats + 1)
       return wrong(`has a tier that does not follow "${before.tier}", which ends at ${before.max_seats}: "${tier}"`);
   }
+  // A symbol says of all tiers that they are not in cents.
+  const hasSymbol = read.some((one) => one.hasSymbol);
   const tiers = read.map(({ tier, min_seats, max_seats, amount }) => {
-    const price_per_seat = parseMoney(amount, price_currency);
-    return price_per_seat === undefined
-      ? wrong(`has a tier whose price is not an amount in ${price_currency}: "${tier}"`)
-      : { min_seats, max_seats, price_per_seat };
+    const wrongTier = (why: string): never =>
+      wrong(`has a tier whose price is not an amount in ${price_currency}: "${tier}"${why}`);
+    return { min_seats, max_seats, price_per_seat: readMinorUnits(amount, price_currency, hasSymbol, wrongTier) };
   });
   const price = {
     amount_type: "seat_based",
@@ -107,7 +119,7 @@ export const prices: Record<string, Shorthand> = {
     flag: "price",
     placeholder: "amount",
     description:
-      "a price, in the organization's currency where it names none: 19.00, 19.00eur, 19.00/month, 5+ (pay what you want), free, or metered:METER:0.002/month (0.002 of the currency per unit, :cap=50.00 at most); may be repeated",
+      "a price, in the organization's currency where it names none: 19.00, 19.00eur, 19.00/month, 5.00+ (pay what you want), free, or metered:METER:0.002/month (0.002 of the currency per unit, :cap=50.00 at most); may be repeated",
     writes: ["prices", "recurring_interval", "recurring_interval_count"],
     many: true,
     read: (text, standard) => (/^metered:/i.test(text.trim()) ? readMetered : readPrice)(text, standard),

@@ -3,7 +3,8 @@ import { type Discount, discounts } from "../../api/discounts.ts";
 import { currency } from "../../api/fields.ts";
 import { instantText } from "../../contract.ts";
 import { writeMoney } from "../../money.ts";
-import { Amount, findWrongAmount, readMinor } from "../amounts.ts";
+import { findWrongAmount } from "../../written-amount.ts";
+import { Amount, readMinor } from "../amounts.ts";
 import { key } from "../key.ts";
 import { defineKind, listPlaces, metadata, previously, readMark, shorten } from "./kind.ts";
 
