@@ -12,8 +12,6 @@ export type WrittenPrice = {
   /** `5+`: who buys may give more. */
   isOpen: boolean;
   currency: string | undefined;
-  /** A symbol before the amount: nobody writes one before cents. */
-  hasSymbol: boolean;
   interval: WrittenInterval | undefined;
 };
 
@@ -42,5 +40,5 @@ export function readPriceText(text: string, refuse: Refuse): WrittenPrice {
   if (!amount) return refuse("is not a price");
   const interval = readInterval(every, refuse);
   const currency = readCurrency(symbol, code, refuse);
-  return { amount: amount === "free" ? undefined : amount, isOpen: plus !== undefined, currency, hasSymbol: symbol !== undefined, interval };
+  return { amount: amount === "free" ? undefined : amount, isOpen: plus !== undefined, currency, interval };
 }

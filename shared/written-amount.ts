@@ -27,14 +27,12 @@ export function findWrongAmount(text: string, currency: string, ofUnit = false):
 const symbols: Record<string, string> = { $: "usd", "€": "eur", "£": "gbp" };
 const written = /^([$€£])?\s*(\d+(?:\.\d+)?)\s*([a-z]{3})?$/i;
 
-/** An amount taken apart: `24.50`, `24.50eur`, `€24`. Nobody writes a symbol before cents, so it may stand without decimals. */
-export function parseWrittenAmount(
-  text: string,
-): { amount: string; currency: string | undefined; hasSymbol: boolean } | undefined {
+/** An amount taken apart: `24.50`, `24.50eur`, `€24`. */
+export function parseWrittenAmount(text: string): { amount: string; currency: string | undefined } | undefined {
   const [, symbol, amount, code] = written.exec(text.trim()) ?? [];
   const currency = symbols[symbol ?? ""] ?? code?.toLowerCase();
   if (amount === undefined || (currency !== undefined && !(currencies as readonly string[]).includes(currency)))
     return undefined;
   if (symbol && code && code.toLowerCase() !== currency) return undefined;
-  return { amount, currency, hasSymbol: symbol !== undefined };
+  return { amount, currency };
 }

@@ -11,7 +11,7 @@ export function readAmount(text: string, currency: string, how = howTo): number 
   if (!amount) return refuseText(text, "is not an amount", how);
   if (amount.currency !== undefined && amount.currency !== currency)
     return refuseText(text, `is in ${amount.currency}, and ${currency} is meant`, how);
-  const wrong = amount.hasSymbol ? undefined : findWrongAmount(amount.amount, currency);
+  const wrong = amount.currency !== undefined ? undefined : findWrongAmount(amount.amount, currency);
   const minor = wrong === undefined ? parseMoney(amount.amount, currency) : undefined;
   return minor ?? refuseText(text, `is not an amount in ${currency}. ${wrong ?? ""}`.trim(), how);
 }

@@ -100,7 +100,9 @@ function ask(change: Change, shown: Preview): string | undefined {
 }
 
 const sayInterval = ({ recurring_interval, recurring_interval_count }: Preview["after"] | Subscription): string =>
-  recurring_interval_count === 1 ? `a ${recurring_interval}` : `every ${recurring_interval_count} ${recurring_interval}s`;
+  recurring_interval_count === 1
+    ? `a ${recurring_interval}`
+    : `every ${recurring_interval_count} ${recurring_interval}s`;
 
 /** The question before a change of the plan: whose it is, from what to what, what is charged today and with the next order. */
 async function askForChange(context: Context, params: Record<string, string>, shown: Preview): Promise<string> {

@@ -24,7 +24,12 @@ type Options = Record<string, unknown> & {
 type Asked = {
   describe(context: Context, body: unknown, params: Record<string, string>): Promise<string>;
   /** What is done in place of the question with --yes: the line that is said when the change is made, if there is one. */
-  agree?(context: Context, body: unknown, params: Record<string, string>, options: Options): Promise<string | undefined>;
+  agree?(
+    context: Context,
+    body: unknown,
+    params: Record<string, string>,
+    options: Options,
+  ): Promise<string | undefined>;
 };
 /** Questions that say what the request would do, which the server knows, by group and operation. */
 const askChange = () => import("./change-question.ts");

@@ -53,6 +53,41 @@ describe("an amount", () => {
     expect(await product()).toMatchObject(expected);
   });
 
+  test.each(["14days", "2 weeks", "{ days: 14 }", "{ weeks: 2 }", "{ interval: day, count: 14 }"])(
+    "a trial may be written %s, and pulled it stays so",
+    async (written) => {
+      write(`  pro: { name: Pro, price: 25.00/month, trial: ${written} }\n`);
+      expect(await run("apply", "--yes")).toMatchObject({ code: 0 });
+      const count = written.includes("week") ? ["week", 2] : ["day", 14];
+      const { trial_interval, trial_interval_count } = (await product()) ?? {};
+      expect([trial_interval, trial_interval_count]).toEqual(count);
+      expect(await run("pull", "--check")).toMatchObject({ code: 0 });
+    },
+  );
+
+  test.each(["14", "14 decades", "{ days: 0 }", "{ days: 1, weeks: 1 }"])(
+    "a trial of %s is refused",
+    async (written) => {
+      write(`  pro: { name: Pro, price: 25.00/month, trial: ${written} }\n`);
+      const { code, err } = await run("validate");
+      expect([code, err]).toEqual([1, expect.stringMatching(/Written as 14days, { days: 14 } or|Too small/)]);
+    },
+  );
+
+  test.each([
+    ["a price", { products: { pro: { name: "Pro", price: 2500 } } }],
+    ["a price in fields", { products: { pro: { name: "Pro", prices: [{ fixed: 2500 }] } } }],
+    ["a text without a currency", { products: { pro: { name: "Pro", price: "2500" } } }],
+    ["a discount", { discounts: { less: { name: "Less", amount: { usd: 2500 }, duration: "once" } } }],
+  ])("the API refuses %s that may be cents, at plan and apply, and makes nothing", async (_name, things) => {
+    for (const path of ["plan", "apply"]) {
+      const body = { document: { version: 1, catalog: "shop", ...things } };
+      const { status, text } = await server.request("POST", `/v1/catalog/${path}`, { token: seller.key, body });
+      expect([status, text]).toEqual([422, expect.stringContaining("2500 may mean 2500.00 or 25.00")]);
+    }
+    expect(await product()).toBeUndefined();
+  });
+
   const refused: [written: string, why: RegExp][] = [
     [
       "fixed: 2500",

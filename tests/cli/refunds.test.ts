@@ -17,7 +17,16 @@ beforeAll(async () => {
 afterAll(() => floe.close());
 
 const create = (order_id: string, amount: number, ...more: string[]) => [
-  ...["refunds", "create", "--order-id", order_id, "--amount", writeMoney(amount, "usd"), "--reason", "customer_request"],
+  ...[
+    "refunds",
+    "create",
+    "--order-id",
+    order_id,
+    "--amount",
+    writeMoney(amount, "usd"),
+    "--reason",
+    "customer_request",
+  ],
   ...more,
 ];
 const statusOf = async (id: string) => (await seller.client.orders.get({ params: { id } })).status;
@@ -38,7 +47,9 @@ test("floe refunds create asks with what goes back and what is taken back, and d
   await seller.client.products.setBenefits({ params: { id: product_id }, body: { benefits: [benefit.id] } });
   const { code, err } = await asked(create(id, 500, "--revoke-benefits"), "n\n");
   expect(code).not.toBe(0);
-  expect(err).toContain(`Refund $5.00 of the order ${id}? $14.00 (before tax) can still be refunded afterwards. Taken back: Our thanks. [y/N]`);
+  expect(err).toContain(
+    `Refund $5.00 of the order ${id}? $14.00 (before tax) can still be refunded afterwards. Taken back: Our thanks. [y/N]`,
+  );
   expect(await statusOf(id)).toBe("paid");
   const kept = await asked(create(id, 500), "y\n");
   expect(kept.err).toContain("The customer keeps access. [y/N]");

@@ -86,7 +86,9 @@ test("a script reads what was charged, and bounds it", async () => {
   await shop.set("2027-06-16");
   const env = { FLOE_SERVER: floe.url, FLOE_API_KEY: shop.seller.key };
   const update = (...more: string[]) =>
-    run(["subscriptions", "update", id, "--product-id", fresh, "--proration-behavior", "invoice", "--yes", ...more], { env });
+    run(["subscriptions", "update", id, "--product-id", fresh, "--proration-behavior", "invoice", "--yes", ...more], {
+      env,
+    });
   for (const [most, code, why] of [
     ["99.99", 7, "$100.00 would be charged now, more than --max-charge"],
     ["100", 64, "100 may mean 100.00 or 1.00"],

@@ -22,7 +22,7 @@ function readAmountOff(text: string, standard: Standard): Record<string, unknown
   const [, amountText = "", code] = /^([\d.]+)\s*([a-z]{3})?$/i.exec(text.trim()) ?? [];
   const currency = code?.toLowerCase() ?? standard();
   if (!(currencies as readonly string[]).includes(currency)) return refuseText(text, "names no currency", how);
-  const wrong = findWrongAmount(amountText, currency);
+  const wrong = code === undefined ? findWrongAmount(amountText, currency) : undefined;
   const amount = wrong === undefined ? parseMoney(amountText, currency) : undefined;
   return amount
     ? { amount, currency }

@@ -11,9 +11,14 @@ const howToMeter =
 const howToSeats =
   "Write 1-9:9.00,10-:8.00 (seats:price of one), also with /month, in 9.00eur, or after graduated: where each tier has its own price.";
 
-/** An amount in minor units: with the decimals of its currency, or behind a symbol. */
-function readMinorUnits(text: string, currency: string, hasSymbol: boolean, refuse: (why: string) => never): number {
-  const wrong = hasSymbol ? undefined : findWrongAmount(text, currency);
+/** An amount in minor units: with the decimals of its currency, unless it names the currency, which says that it is not in cents. */
+function readMinorUnits(
+  text: string,
+  currency: string,
+  namesCurrency: boolean,
+  refuse: (why: string) => never,
+): number {
+  const wrong = namesCurrency ? undefined : findWrongAmount(text, currency);
   const amount = wrong === undefined ? parseMoney(text, currency) : undefined;
   return amount ?? refuse(wrong ? `. ${wrong}` : "");
 }
@@ -21,11 +26,11 @@ function readMinorUnits(text: string, currency: string, hasSymbol: boolean, refu
 /** One price as typed: `19.00`, `19eur`, `€19`, `free`, `5.00+` (pay what you want, from 5.00), `19.00/month`. */
 function readPrice(typed: string, standard: Standard): Record<string, unknown> {
   const wrong = (why: string): never => refuseText(typed, why, howToPrice);
-  const { amount: text, isOpen, currency, hasSymbol, interval } = readPriceText(typed, wrong);
+  const { amount: text, isOpen, currency, interval } = readPriceText(typed, wrong);
   const price_currency = currency ?? standard();
   if (text === undefined) return { prices: [{ amount_type: "free", price_currency }], ...interval };
   const wrongAmount = (why: string): never => wrong(`is not an amount in ${price_currency}${why}`);
-  const amount = readMinorUnits(text, price_currency, hasSymbol, wrongAmount);
+  const amount = readMinorUnits(text, price_currency, currency !== undefined, wrongAmount);
   const price = isOpen
     ? { amount_type: "custom", minimum_amount: amount, price_currency }
     : { amount_type: "fixed", price_amount: amount, price_currency };
@@ -41,12 +46,12 @@ function readMetered(typed: string, standard: Standard): Record<string, unknown>
   const interval = readInterval(every?.toLowerCase(), wrong);
   const price_currency = readCurrency(symbol, code?.toLowerCase(), wrong) ?? standard();
   // Shifting the point by an exponent keeps every digit that was typed.
-  const unclear = symbol ? undefined : findWrongAmount(amount, price_currency, true);
+  const unclear = symbol || code ? undefined : findWrongAmount(amount, price_currency, true);
   if (unclear !== undefined) return wrong(`has a price of one unit that is unclear. ${unclear}`);
   const unit_amount = formatDecimal(`${amount}e${getCurrencyDigits(price_currency)}`);
   const wrongCap = (why: string): never => wrong(`has a cap that is not an amount in ${price_currency}: ${cap}${why}`);
   const cap_amount =
-    cap === undefined ? undefined : readMinorUnits(cap, price_currency, symbol !== undefined, wrongCap);
+    cap === undefined ? undefined : readMinorUnits(cap, price_currency, Boolean(symbol ?? code), wrongCap);
   const price = {
     amount_type: "metered_unit",
     meter_id: readIdOrName("meters", meter.trim()),
@@ -72,8 +77,7 @@ function readSeats(typed: string, standard: Standard): Record<string, unknown> {
       /^(\d{1,9})(?:\+|-(\d{1,9})?):([$€£])?([\d.]+)\s*([a-z]{3})?$/.exec(tier) ?? [];
     if (!from) return wrong(`has a tier that cannot be read: "${tier}"`);
     const said = readCurrency(symbol, code, wrong);
-    const hasSymbol = symbol !== undefined;
-    return { tier, min_seats: Number(from), max_seats: to ? Number(to) : null, amount, hasSymbol, said };
+    return { tier, min_seats: Number(from), max_seats: to ? Number(to) : null, amount, said };
   });
   const said = [...new Set(read.flatMap((one) => one.said ?? []))];
   if (said.length > 1) return wrong(`has tiers in several currencies: ${said.join(", ")}`);
@@ -86,12 +90,10 @@ function readSeats(typed: string, standard: Standard): Record<string, unknown> {
     if (before && min_seats !== before.max_seats + 1)
       return wrong(`has a tier that does not follow "${before.tier}", which ends at ${before.max_seats}: "${tier}"`);
   }
-  // A symbol says of all tiers that they are not in cents.
-  const hasSymbol = read.some((one) => one.hasSymbol);
   const tiers = read.map(({ tier, min_seats, max_seats, amount }) => {
     const wrongTier = (why: string): never =>
       wrong(`has a tier whose price is not an amount in ${price_currency}: "${tier}"${why}`);
-    return { min_seats, max_seats, price_per_seat: readMinorUnits(amount, price_currency, hasSymbol, wrongTier) };
+    return { min_seats, max_seats, price_per_seat: readMinorUnits(amount, price_currency, said.length > 0, wrongTier) };
   });
   const price = {
     amount_type: "seat_based",

@@ -74,7 +74,32 @@ export const defineKind = <S extends z.ZodType, R>(kind: CatalogKind<S, R>): Cat
 
 export const previously = z.array(key).optional().describe("Keys this had before; nothing is made anew.");
 export const metadata = metadataIn.optional().describe("Keys and values of your own.");
-export const Trial = z.strictObject({ interval, count: z.int().min(1).max(1000) }).nullable();
+
+const trialCount = z.int().min(1).max(1000);
+const trialUnits = { days: "day", weeks: "week", months: "month", years: "year" } as const;
+type TrialUnit = keyof typeof trialUnits;
+
+/** A trial: `14days` as on the command line, `{ days: 14 }` as a discount's months, or as the API has it. */
+export const Trial = z
+  .union(
+    [
+      z.strictObject({ interval, count: trialCount }),
+      z
+        .string()
+        .regex(/^\s*[1-9]\d{0,2}\s*(day|week|month|year)s?\s*$/)
+        .transform((text) => ({
+          interval: (/[a-z]+?(?=s?\s*$)/.exec(text)?.[0] ?? "day") as z.output<typeof interval>,
+          count: Number.parseInt(text, 10),
+        })),
+      ...(Object.keys(trialUnits) as TrialUnit[]).map((unit) =>
+        z
+          .strictObject({ [unit]: trialCount })
+          .transform((fields) => ({ interval: trialUnits[unit], count: Number(fields[unit]) })),
+      ),
+    ],
+    { error: "Written as 14days, { days: 14 } or { interval: day, count: 14 }." },
+  )
+  .nullable();
 
 /** A text that says something, in small letters; otherwise nothing. */
 export const readMark = (value: unknown): string[] =>
