@@ -55,7 +55,9 @@ function questionOf(body: Body, ask: Ask, flag: Flag, before?: Question["before"
       const [least, most] = flag.entry.length ?? [0, Number.POSITIVE_INFINITY];
       if (!flag.short && text.length < least) return `has at least ${least} characters.`;
       if (!flag.short && text.length > most) return `has at most ${most} characters.`;
-      return wrongWith(() => taken(body, ask, flag, text));
+      // Which currency is meant is asked for later: what is an amount in one with decimals, or in one without, may be one.
+      const wrong = wrongWith(() => taken(body, ask, flag, text));
+      return wrong && wrongWith(() => taken(body, ask, flag, text, () => "jpy")) && wrong;
     },
   };
 }

@@ -12,7 +12,8 @@ export const id = z.uuid().toLowerCase();
 export const minorUnits = z.registry<{ isMoney: true }>();
 /** Declare such a field; or, of an object of amounts, its values. */
 export function inMinorUnits<T extends z.ZodType>(schema: T): T {
-  minorUnits.add(schema, { isMoney: true });
+  const declared: z.ZodType = schema;
+  minorUnits.add(declared, { isMoney: true });
   return schema;
 }
 

@@ -177,7 +177,7 @@ describe("writing", () => {
       "--price",
       "19.00",
       "--price",
-      "5+",
+      "5.00+",
       "--price",
       "1900jpy",
       "--price",

@@ -142,7 +142,7 @@ describe("a form", () => {
       [
         ["How often is it paid?", "Mon\bnth\r"],
         ["? name", "Prx\u007fo\r"],
-        ["? price each month\n  19.00, 19.00eur, 5+", "1\b9.00\rignored"],
+        ["? price each month\n  19.00, 19.00eur, 5.00+", "1\b9.00\rignored"],
         ["? description", enter],
         ["? picture", enter],
       ],
@@ -242,8 +242,8 @@ describe("a form asks what decides the rest first, and then only what that needs
       ["products", "create", "--name", "Pro"],
       [
         ["How often is it paid?", "year\r"],
-        ["? price", "9/month\r"],
-        ["says month for the recurring interval, where year was said before", "\u00159\r"],
+        ["? price", "9.00/month\r"],
+        ["says month for the recurring interval, where year was said before", "\u00159.00\r"],
         ["? description", enter],
         ["? picture", enter],
       ],
