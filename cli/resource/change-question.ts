@@ -41,7 +41,7 @@ export async function describe(context: Context, body: unknown, params: Record<s
 }
 
 /** The same with --yes: what was computed is sent along, is at most --max-charge, and is said in one line. */
-export async function agree(
+export async function checkCharge(
   context: Context,
   body: unknown,
   params: Record<string, string>,

@@ -24,7 +24,7 @@ type Options = Record<string, unknown> & {
 type Asked = {
   describe(context: Context, body: unknown, params: Record<string, string>): Promise<string>;
   /** What is done in place of the question with --yes: the line that is said when the change is made, if there is one. */
-  agree?(
+  checkCharge?(
     context: Context,
     body: unknown,
     params: Record<string, string>,
@@ -181,7 +181,7 @@ async function runOperation(
     const [named] = op.params.filter((param, index) => params[param] !== values[index]);
     const which = named ? `${values[op.params.indexOf(named)]} is ${params[named]}. ` : "";
     const asked = await questions[group.name]?.[op.name]?.();
-    if (options.yes) agreed = await asked?.agree?.(context, sent.body, params, options);
+    if (options.yes) agreed = await asked?.checkCharge?.(context, sent.body, params, options);
     else await confirm(context, which + ((await asked?.describe(context, sent.body, params)) ?? op.confirm), false);
   }
   const send = async (): Promise<unknown> => {

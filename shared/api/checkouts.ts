@@ -20,8 +20,8 @@ import {
   currency,
   customFieldData,
   email,
-  inMinorUnits,
   interval,
+  markMinorUnits,
   stored,
   trialInput,
   unlessNull,
@@ -118,7 +118,9 @@ export const Checkout = z.object({
 });
 export type Checkout = z.output<typeof Checkout>;
 
-const amount = inMinorUnits(z.int().min(0)).nullish().describe("Amount in minor units, where the buyer may choose it.");
+const amount = markMinorUnits(z.int().min(0))
+  .nullish()
+  .describe("Amount in minor units, where the buyer may choose it.");
 const seats = z.int().min(1).max(10_000);
 const ipAddress = z.union([z.ipv4(), z.ipv6()]);
 const embedOrigin = webUrl.nullish().describe("Origin of the page that embeds the checkout.");

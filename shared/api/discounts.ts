@@ -11,7 +11,7 @@ import {
   seller,
   sorting,
 } from "../contract.ts";
-import { currency, id, inMinorUnits, organizationOf, stored, unlessNull } from "./fields.ts";
+import { currency, id, markMinorUnits, organizationOf, stored, unlessNull } from "./fields.ts";
 import { OrderProduct } from "./products.ts";
 
 const lasting = {
@@ -84,7 +84,7 @@ const code = z
   )
   .nullish()
   .describe("What buyers type; without one only the API gives it.");
-const amount = inMinorUnits(z.int().min(0).max(amount_max));
+const amount = markMinorUnits(z.int().min(0).max(amount_max));
 const amounts = z
   .partialRecord(currency, amount)
   .refine((map) => Object.keys(map).length > 0, { message: "At least one currency." });

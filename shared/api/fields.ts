@@ -11,7 +11,7 @@ export const id = z.uuid().toLowerCase();
 /** The fields whose value is an amount in the minor unit of a currency. The command line reads them as people write amounts. */
 export const minorUnits = z.registry<{ isMoney: true }>();
 /** Declare such a field; or, of an object of amounts, its values. */
-export function inMinorUnits<T extends z.ZodType>(schema: T): T {
+export function markMinorUnits<T extends z.ZodType>(schema: T): T {
   const declared: z.ZodType = schema;
   minorUnits.add(declared, { isMoney: true });
   return schema;

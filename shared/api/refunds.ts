@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { flag, ids, many, metadata, metadataOut, page, paging, type Resource, seller, sorting } from "../contract.ts";
 import { RefundDispute } from "./disputes.ts";
-import { id, inMinorUnits, stored } from "./fields.ts";
+import { id, markMinorUnits, stored } from "./fields.ts";
 
 export const refundStatuses = ["pending", "succeeded", "failed", "canceled"] as const;
 export const refundReasons = [
@@ -36,7 +36,7 @@ export type Refund = z.output<typeof Refund>;
 export const RefundCreate = z.object({
   order_id: id.describe("The order whose money goes back."),
   reason: z.enum(refundReasons).describe("Why it goes back."),
-  amount: inMinorUnits(z.int().min(1)).describe(
+  amount: markMinorUnits(z.int().min(1)).describe(
     "How much goes back, in minor units, without tax; its share of the tax goes with it.",
   ),
   comment: z.string().max(10_000).nullish().describe("A note for yourself, which is never answered."),
@@ -109,7 +109,7 @@ export const refunds = {
     access: seller("refunds:read"),
     query: z.object({
       order_id: id.describe("The order whose money would go back."),
-      amount: inMinorUnits(z.coerce.number().int().min(1))
+      amount: markMinorUnits(z.coerce.number().int().min(1))
         .optional()
         .describe("How much, without tax; all that is left, unless said."),
       revoke_benefits: flag.describe("Also take back what was bought."),
