@@ -104,7 +104,7 @@ const Settings = z.object({
   TRUST_PROXY: optional(
     z.string().refine((text) => items(text).every(isProxy), "must be addresses or ranges, as 10.0.0.0/8, by commas"),
   ),
-  FLOE_WEBHOOK_PORTS: list.pipe(z.array(z.coerce.number().int().min(1).max(65_535))),
+  FLOE_WEBHOOK_PORTS: list.pipe(z.array(z.string().pipe(z.coerce.number<string>().int().min(1).max(65_535)))),
   FLOE_REQUESTS_PER_MINUTE: optional(z.coerce.number().int().min(0)),
   FLOE_HEAVY_PER_ORGANIZATION: z.preprocess(blank, z.coerce.number().int().min(1).max(100).default(1)),
   FLOE_HEAVY_PER_SERVER: z.preprocess(blank, z.coerce.number().int().min(1).max(100).default(4)),

@@ -10,6 +10,7 @@ const person: Identity = {
   user_id: "u",
   session_id: "s",
   active_organization_id: own,
+  proven_at: new Date(0),
   impersonated_by: null,
   limited: false,
   memberships: [
