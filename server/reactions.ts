@@ -39,10 +39,11 @@ import { paymentFailed, paymentSurplus, paymentWaiting } from "./payments/settle
 import { cardLeft } from "./payments/setups.ts";
 import { forgetMethods } from "./payments/store.ts";
 import { dropCodesOf } from "./portal/store.ts";
-import { noteErasure } from "./privacy/service.ts";
+import { customerErased, noteErasure } from "./privacy/service.ts";
 import { productArchived, productGivesOtherwise } from "./products/service.ts";
 import { detachBenefit, detachField } from "./products/store.ts";
 import { hearRefund, openSurplusRefund, refundCounted, refundTakesBack } from "./refunds/service.ts";
+import { eraseFromSnapshots } from "./sandbox/erasure.ts";
 import { endSeats, revokeSeatsOf, revokeSeatsOfMember, seatsChanged } from "./seats/service.ts";
 import {
   endOfCustomer,
@@ -80,6 +81,7 @@ export const reactions: Reactions = new Map([
   ),
   answer(customerAddressChanged, (tx, _, customer) => dropCodesOf(tx, customer)),
   answer(customerAnonymized, noteErasure),
+  answer(customerErased, eraseFromSnapshots),
   answer(accountChanged, followAccount),
   answer(customerTeamed, ownTeam),
   answer(memberDeleted, revokeSeatsOfMember, forgetAccountsOfMember),

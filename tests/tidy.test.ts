@@ -65,7 +65,7 @@ const own_rooms: Record<string, RegExp> = {
   catalog: /^(current|changes|rehearsal)$/,
   metrics: /^periods$/,
   privacy: /^log$/,
-  sandbox: /^(walk|snapshots)$/,
+  sandbox: /^(erasure|walk|snapshots)$/,
 };
 /** Where a store reads tables that are not to its left, and why. */
 const reads: Record<string, string> = {

@@ -7,10 +7,11 @@ import { lockCustomer } from "../customers/store.ts";
 import { eraseTaker } from "../discounts/store.ts";
 import { eraseUse } from "../events/store.ts";
 import { eraseAccounts } from "../grants/store.ts";
-import type { Deps, Tx } from "../lib/context.ts";
+import type { Ctx, Deps, Tx } from "../lib/context.ts";
 import { findToldOf, rewriteTold } from "../lib/events.ts";
 import { checkFence, fence_pause_ms } from "../lib/fence.ts";
 import { dropMailsTo } from "../lib/mail.ts";
+import { sendSignal } from "../lib/reactions.ts";
 import type { RowKey } from "../lib/rows.ts";
 import { tryUnseal } from "../lib/secrets.ts";
 import type { RowSweep } from "../lib/sweeps.ts";
@@ -27,8 +28,8 @@ import { eraseHolder } from "../seats/store.ts";
 import { eraseSubscriber } from "../subscriptions/trials.ts";
 import { rewriteCopies } from "../webhooks/store.ts";
 import { writeLog } from "./log.ts";
-import { createTextScrubber, describeErased, type ErasureRow, scrub, type Words } from "./rules.ts";
-import { erasures } from "./service.ts";
+import { createTextScrubber, describeErased, type ErasureRow, getWords, scrub, type Words } from "./rules.ts";
+import { customerErased, type ErasedCustomer, erasures } from "./service.ts";
 import * as store from "./store.ts";
 import { customerErasures } from "./tables.ts";
 
@@ -74,7 +75,7 @@ const forgetting: ((tx: Tx, person: Erased) => Promise<void>)[] = [
 
 /** Answers whether there is more to do at once. */
 async function takeStep(deps: Deps, key: RowKey): Promise<boolean> {
-  const next = await transact(deps, async (tx): Promise<boolean | Erased> => {
+  const next = await transact(deps, async (tx): Promise<boolean | { customer: CustomerRow; words: Words }> => {
     // In the order in which whoever erases has them.
     const customer = await lockCustomer(tx, key.organization_id, key);
     const erasure = await store.lockErasure(tx, key, deps.clock.now());
@@ -96,12 +97,41 @@ async function takeStep(deps: Deps, key: RowKey): Promise<boolean> {
     const words = readWords(deps, erasure);
     if (erasure.stage === "told") return takeTold(tx, erasure, customer, words);
     if (erasure.stage === "used") return takeUsed(tx, erasure);
-    return describeErased(customer, words);
+    return { customer, words };
   });
   if (typeof next === "boolean") return next;
-  for (const forget of forgetting) await transact(deps, (tx) => forget(tx, next));
+  const { customer, words } = next;
+  for (const forget of forgetting) await transact(deps, (tx) => forget(tx, describeErased(customer, words)));
+  await transact(deps, (tx) => sendSignal(tx, deps, customerErased, describeCopies(customer, words)));
   await transact(deps, (tx) => store.updateErasure(tx, key, { stage: "told", cursor: null }));
   return true;
+}
+
+/** What holders of copies look for, and how they erase it. */
+const describeCopies = (customer: CustomerRow, words: Words): ErasedCustomer => ({
+  organization_id: customer.organization_id,
+  id: customer.id,
+  words: [customer.id, ...words.emails, ...words.names.map((name) => name.toLowerCase())],
+  scrub: (value) => scrub(value, customer, words),
+});
+
+/**
+ * Erase again who was erased before and can be read now, as a snapshot brought them back, in the caller's transaction. Events and use
+ * are gone through by the sweep afterwards.
+ */
+export async function repeatErasures(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  organization_id: string,
+  ids: readonly string[],
+): Promise<void> {
+  for (const id of ids) {
+    const before = await lockCustomer(tx, organization_id, { id });
+    if (!before || before.anonymized_at !== null) continue;
+    await removeCustomer(tx, ctx, before, true);
+    const after = await lockCustomer(tx, organization_id, { id });
+    if (after) for (const forget of forgetting) await forget(tx, describeErased(after, getWords(before)));
+  }
 }
 
 const readWords = ({ config }: Deps, { id, words }: ErasureRow): Words => {

@@ -47,6 +47,7 @@ function forget(row: CustomerRow): Record<string, (value: unknown) => unknown> {
     customer_tax_id: nothing,
     customer_ip_address: nothing,
     customer_cancellation_comment: nothing,
+    comment: nothing,
     seat_metadata: nothing,
     billing_name: () => row.billing_name,
     billing_address: region,

@@ -5,11 +5,22 @@ import { type CustomerRow, serializeCustomer } from "../customers/rules.ts";
 import { removeCustomer } from "../customers/service.ts";
 import { lockCustomer } from "../customers/store.ts";
 import { type Ctx, type Deps, requireOrganization, type Tx } from "../lib/context.ts";
+import { defineSignal } from "../lib/reactions.ts";
 import type { RowKey } from "../lib/rows.ts";
 import { seal } from "../lib/secrets.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { getWords, serializeErasure } from "./rules.ts";
 import * as store from "./store.ts";
+
+/** A customer who is erased: the words that they are known by, and what becomes of a value that is about them. */
+export type ErasedCustomer = {
+  organization_id: string;
+  id: string;
+  words: readonly string[];
+  scrub: (value: unknown) => unknown;
+};
+/** A customer was erased from the tables of this server; what holds copies of them answers. */
+export const customerErased = defineSignal<ErasedCustomer>("customer.erased");
 
 /** The name of the sweep that erases, as it is woken. */
 export const erasures = "privacy.erase";

@@ -31,6 +31,15 @@ export async function findErasure(db: Database, key: RowKey): Promise<ErasureRow
   return row;
 }
 
+/** Whom a seller has had erased. */
+export async function listErasedOf(tx: Tx, organization_id: string): Promise<string[]> {
+  const rows = await tx
+    .select({ id: customerErasures.id })
+    .from(customerErasures)
+    .where(eq(customerErasures.organization_id, organization_id));
+  return rows.map(({ id }) => id);
+}
+
 /** An erasure that is due, kept from others. */
 export async function lockErasure(tx: Tx, key: RowKey, now: Date): Promise<ErasureRow | undefined> {
   const [row] = await tx

@@ -10,6 +10,8 @@ import type { RowSweep } from "../lib/sweeps.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import type { OrganizationRow } from "../organizations/rules.ts";
 import { findOrganization } from "../organizations/store.ts";
+import { repeatErasures } from "../privacy/jobs.ts";
+import { listErasedOf } from "../privacy/store.ts";
 import { sayEvent } from "../webhooks/messages.ts";
 import { listKinds, planTarget } from "./rules.ts";
 import { compareRows, insertSnapshot, restoreRows } from "./snapshots.ts";
@@ -78,7 +80,9 @@ export const createSandboxService = (sweeps: readonly RowSweep[]): Service<typeo
       const restore = (afresh: boolean) =>
         transact(ctx, async (tx) => {
           await store.lockSettings(tx, organization_id);
+          const erased = await listErasedOf(tx, organization_id);
           await restoreRows(tx, row, { afresh });
+          await repeatErasures(tx, ctx, organization_id, erased);
           await clock.setWithin(tx, row.created_at);
           return row;
         });

@@ -385,6 +385,26 @@ describe("erasing a customer", () => {
     expect(told.filter(({ type }) => type === "customer.deleted")).toHaveLength(1);
   });
 
+  test("snapshots of a sandbox forget them, too, and a restore brings nobody back", async () => {
+    const seller = await floe.seller();
+    const person = newPerson();
+    const save = (name: string) => floe.request("POST", "/v1/sandbox/snapshots", { token: seller.key, body: { name } });
+    const { id } = await seller.client.customers.create({
+      body: { email: person.email, name: person.name, billing_address: { country: "FR", line1: person.line1 } },
+    });
+    await floe.runJobs();
+    expect((await save("before")).status).toBe(201);
+    expect(await findIn(floe, wordsOf(person))).toContain("snapshot_rows");
+    await erase(seller, id);
+    await floe.runJobs();
+    expect(await findIn(floe, wordsOf(person))).toEqual([]);
+    const restored = await floe.request("POST", "/v1/sandbox/snapshots/before/restore", { token: seller.key });
+    expect([restored.status, restored.status === 200 ? "" : floe.logged.slice(-3).join()]).toEqual([200, ""]);
+    const [row] = await floe.deps.db.select().from(customers).where(eq(customers.id, id));
+    expect(row?.anonymized_at, "in the transaction of the restore").not.toBeNull();
+    expect(await findIn(floe, wordsOf(person))).toEqual([]);
+  });
+
   test("who comes back from a backup that is older is erased again", async () => {
     const seller = await floe.seller();
     const person = newPerson();
