@@ -13,6 +13,26 @@ export const Address = z.object({
 });
 export type Address = z.output<typeof Address>;
 
+/**
+ * Countries whose addresses have no postal code, or do without it (Universal Postal Union's addressing systems and Google's libaddressinput, as of November 2026).
+ * In Ireland and Panama, among others, there is a code that few write.
+ */
+const withoutPostalCode: ReadonlySet<string> = new Set<Country>([
+  ...(["AE", "AG", "AO", "AW", "BF", "BI", "BJ", "BO", "BQ", "BS", "BW", "BZ", "CD", "CF", "CG", "CI", "CK"] as const),
+  ...(["CM", "CW", "DJ", "DM", "ER", "FJ", "GA", "GD", "GH", "GI", "GM", "GN", "GQ", "GY", "HK", "IE", "JM"] as const),
+  ...(["KI", "KM", "KN", "LC", "LY", "ML", "MO", "MR", "MS", "MW", "NA", "NR", "NU", "PA", "PG", "QA", "RW"] as const),
+  ...(["SB", "SC", "SL", "SO", "SR", "SS", "ST", "SX", "TD", "TF", "TG", "TK", "TL", "TO", "TT", "TV", "TZ"] as const),
+  ...(["UG", "VC", "VU", "WS", "YE", "ZW"] as const),
+]);
+/** Territories that are one city, or whose addresses name none. */
+const withoutCity: ReadonlySet<string> = new Set<Country>(["GI", "HK", "MC", "MO", "NR", "PN", "SG", "VA"]);
+
+/** Which lines an address of a country cannot do without, beside its street. */
+export const getRequiredLines = (country: string | null | undefined): { postal_code: boolean; city: boolean } => ({
+  postal_code: !withoutPostalCode.has(country ?? ""),
+  city: !withoutCity.has(country ?? ""),
+});
+
 const line = (text: string) =>
   z
     .string()

@@ -1,4 +1,4 @@
-import type { Address } from "../../shared/addresses.ts";
+import { type Address, getRequiredLines } from "../../shared/addresses.ts";
 import type { Checkout } from "../../shared/api/checkouts.ts";
 import { hasStates } from "../../shared/countries.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
@@ -70,19 +70,20 @@ export function checkProduct(
 
 type AddressNeeds = Pick<CheckoutRow, "require_billing_address" | "is_business_customer" | "customer_billing_address">;
 
-/** Which lines of the billing address are asked for (CHK-44). */
+/** Which lines of the billing address are asked for (CHK-44). Lines that addresses of the country do without are shown and may stay empty. */
 export function computeAddressFields(row: AddressNeeds): Checkout["billing_address_fields"] {
   const country = row.customer_billing_address?.country;
   const whole = row.require_billing_address || row.is_business_customer || country === "US";
   const line = whole ? ("required" as const) : ("disabled" as const);
   const state =
     country && hasStates(country) ? ("required" as const) : whole ? ("optional" as const) : ("disabled" as const);
+  const required = getRequiredLines(country);
   return {
     country: "required",
     state,
     line1: line,
-    city: line,
-    postal_code: line,
+    city: whole && !required.city ? "optional" : line,
+    postal_code: whole && !required.postal_code ? "optional" : line,
     line2: whole ? "optional" : "disabled",
   };
 }

@@ -183,6 +183,17 @@ describe("the billing address (CHK-44, CHK-13)", () => {
     expect(rules.computeAddressFields(row(fields))).toEqual({ country: "required", ...modes });
   });
   test.each([
+    [["AE", "AO", "BS", "GH", "IE", "JM", "PA", "QA", "TT"], { postal_code: "optional", city: "required" }],
+    [["GI", "HK", "MO", "NR"], { postal_code: "optional", city: "optional" }],
+    [["MC", "SG", "VA"], { postal_code: "required", city: "optional" }],
+    [["CA", "DE", "FR", "GB", "JP", "US"], { postal_code: "required", city: "required" }],
+  ] as const)("businesses in %j are asked for what their addresses have", (places, modes) => {
+    for (const country of places) {
+      const business = row({ is_business_customer: true, customer_billing_address: address(country) });
+      expect([country, rules.computeAddressFields(business)]).toMatchObject([country, { line1: "required", ...modes }]);
+    }
+  });
+  test.each([
     [null, false],
     [address("FR"), false],
     [address("US", { state: "US-NY" }), false],
