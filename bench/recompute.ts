@@ -79,7 +79,10 @@ function costOfUse(source: Line["source"], consumed: string): number {
 function costOf({ source }: Line): number {
   if (source.rule === "metered") {
     const { consumed_units = "0", before_units = null } = source;
-    return costOfUse(source, consumed_units) - (before_units === null ? 0 : costOfUse(source, before_units));
+    return Math.max(
+      0,
+      costOfUse(source, consumed_units) - (before_units === null ? 0 : costOfUse(source, before_units)),
+    );
   }
   if (source.rule === "seats") return (source.seats ?? 0) * (source.tier?.price_per_seat ?? 0);
   if (source.rule === "prorated") {

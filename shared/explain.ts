@@ -1,5 +1,6 @@
 import { formatDecimal, formatMoney, formatUnitMoney } from "./money.ts";
 import type { AmountSource, Quote, QuoteLine, TaxLine } from "./pricing.ts";
+import { describeUse } from "./usage.ts";
 
 /** A figure, what it is called, by which rule it came about, and why in plain words. `depth` says what it is a part of. */
 export type Step = { depth: number; label: string; amount: number; rule: string; because: string };
@@ -34,14 +35,8 @@ function explainSource(
     }
     case "free":
       return "free of charge";
-    case "metered": {
-      const { consumed_units, before_units, credited_units, free_units, unit_amount, cap_amount } = source;
-      const late = before_units === null ? "" : `late: from ${formatDecimal(before_units)} units that were on time to `;
-      const credit = credited_units === 0 ? "" : `, less ${credited_units} of credit`;
-      const free = Number(free_units) === 0 ? "" : `, less ${formatDecimal(free_units)} that are never billed`;
-      const cap = cap_amount === null ? "" : `, at most ${money(cap_amount)}`;
-      return `${late}${formatDecimal(consumed_units)} units of ${source.meter.name}${credit}${free}, × ${unit(unit_amount)}${cap}, rounded half away from zero`;
-    }
+    case "metered":
+      return `${describeUse(source, { unit, money })}, rounded half away from zero`;
     case "trial":
       return "nothing is asked for a trial period";
     case "prorated": {

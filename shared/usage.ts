@@ -142,8 +142,46 @@ function priceUse(source: Priced, units: string): number {
   return Math.min(priceUnits(unit_amount, computeBillableUnits(source, units)), cap_amount ?? Number.MAX_SAFE_INTEGER);
 }
 
-/** What a line of use comes to: of late use, what it adds to what was on time. */
+/** What a line of use comes to: of late use, what it adds to what was billed before; never less than nothing. */
 export function computeUseAmount(use: Priced): number {
   const { consumed_units, before_units } = use;
-  return priceUse(use, consumed_units) - (before_units === null ? 0 : priceUse(use, before_units));
+  const before = before_units === null ? 0 : priceUse(use, before_units);
+  return Math.max(0, priceUse(use, consumed_units) - before);
+}
+
+/** The units that a line of use asks for: of late use, those beyond what was billed before. */
+export function computeBilledUnits(use: Priced): string {
+  const { consumed_units, before_units } = use;
+  const above = (units: string): string => {
+    const billable = computeBillableUnits(use, units);
+    return billable.startsWith("-") ? "0" : billable;
+  };
+  const units =
+    before_units === null ? above(consumed_units) : computeDifference(above(consumed_units), above(before_units));
+  return units.startsWith("-") ? "0" : units;
+}
+
+/** Whether the cap makes a line of use cheaper than its units are. */
+export const isCapped = (use: Priced): boolean =>
+  computeUseAmount(use) < computeUseAmount({ ...use, cap_amount: null });
+
+/** A line of use in words that compute: what was used, what of it is included, and so many units at a price for one. */
+export function describeUse(
+  use: Omit<Use, "rule">,
+  { unit, money }: { unit: (amount: string) => string; money: (amount: number) => string },
+): string {
+  const { meter, consumed_units, before_units, credited_units, free_units, cap_amount } = use;
+  const units = before_units === null ? consumed_units : computeDifference(consumed_units, before_units);
+  const billed = computeBilledUnits(use);
+  const covered = computeDifference(units, billed);
+  const isIncluded = credited_units > 0 && !covered.startsWith("-") && Number(covered) > 0 && Number(free_units) === 0;
+  const grouped = (value: string) => value.replace(/\B(?=(\d{3})+(?!\d))(?<!\.\d*)/g, ",");
+  const parts = [`${grouped(units)} ${before_units === null ? "" : "late "}${meter.name}`];
+  if (isIncluded) parts.push(`${grouped(covered)} included`);
+  if (Number(free_units) !== 0 && before_units === null) parts.push(`${grouped(free_units)} not billed`);
+  const isPlain = parts.length === 1 && units === billed;
+  const times = isPlain
+    ? `${parts[0]} × ${unit(use.unit_amount)}`
+    : [...parts, `${grouped(billed)} × ${unit(use.unit_amount)}`].join(", ");
+  return isCapped(use) && cap_amount !== null ? `${times}, capped at ${money(cap_amount)}` : times;
 }

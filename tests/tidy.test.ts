@@ -47,7 +47,7 @@ const own_rooms: Record<string, RegExp> = {
   customers: /^(holdings|tax-id-checks|tax-ids)$/,
   "customer-accounts": /^vendors$/,
   "customer-sessions": /^portal-link$/,
-  meters: /^(matching|consumption|counting|credits|landing|lots|paying|uses|verifying|windows)$/,
+  meters: /^(matching|consumption|counting|credits|landing|late|lots|paying|uses|verifying|windows)$/,
   events: /^(ingest|lanes|lists|parts|receipts)$/,
   products: /^(price-rules|lines)$/,
   orders: /^(balances|credits|numbers|recalls)$/,

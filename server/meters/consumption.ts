@@ -4,19 +4,24 @@ import type { Tx } from "../lib/context.ts";
 import { writeOnce } from "../lib/statements.ts";
 import { digestSql } from "./matching.ts";
 import type { Consumption, CountedValue } from "./rules.ts";
-import { customerMeters, customerMeterValues } from "./tables.ts";
+import { customerMeters, customerMeterValues, customerMeterWindows } from "./tables.ts";
 
-const kept = customerMeters;
-const added = (column: string): SQL => sql.raw(`excluded.${column}`);
-/** What a customer has consumed, from what it was and what is added, by how the meter makes a number of it. */
-const changed: Record<"sum" | "max" | "min" | "avg", SQL> = {
-  sum: sql`${kept.consumed_units} + ${added("consumed_units")}`,
-  max: sql`case when ${added("counted")} = 0 then ${kept.consumed_units} when ${kept.counted} = 0
+type How = "sum" | "max" | "min" | "avg";
+/** What a customer has consumed, from what it was and what is `added`, by how the meter makes a number of it. */
+const writeChanges = (kept: typeof customerMeters | typeof customerMeterWindows, source: string): Record<How, SQL> => {
+  const added = (column: string): SQL => sql.raw(`${source}.${column}`);
+  return {
+    sum: sql`${kept.consumed_units} + ${added("consumed_units")}`,
+    max: sql`case when ${added("counted")} = 0 then ${kept.consumed_units} when ${kept.counted} = 0
     then ${added("consumed_units")} else greatest(${kept.consumed_units}, ${added("consumed_units")}) end`,
-  min: sql`case when ${added("counted")} = 0 then ${kept.consumed_units} when ${kept.counted} = 0
+    min: sql`case when ${added("counted")} = 0 then ${kept.consumed_units} when ${kept.counted} = 0
     then ${added("consumed_units")} else least(${kept.consumed_units}, ${added("consumed_units")}) end`,
-  avg: sql`coalesce((${kept.total} + ${added("total")}) / nullif(${kept.counted} + ${added("counted")}, 0), 0)`,
+    avg: sql`coalesce((${kept.total} + ${added("total")}) / nullif(${kept.counted} + ${added("counted")}, 0), 0)`,
+  };
 };
+const kept = customerMeters;
+const changed = writeChanges(kept, "excluded");
+const changedWindow = writeChanges(customerMeterWindows, "late");
 
 /** A meter was reset, or changed, while events were counted that came before that: they are to be counted anew, after it. */
 export class MeterMoved extends Error {}
@@ -37,7 +42,7 @@ export type Counted = { now: Date; first_key: string | null; last_key: string };
  */
 export function writeConsumption(
   organization_id: string,
-  how: keyof typeof changed,
+  how: How,
   rows: readonly Consumption[],
   { now, first_key, last_key }: Counted,
 ): SQL {
@@ -63,7 +68,7 @@ const addedNames = [
   "counted",
   "totals",
 ] as const;
-const writeAdded = (how: keyof typeof changed) =>
+const writeAdded = (how: How) =>
   writeOnce(addedNames, (asked) => {
     const at = sql`${asked.at}::timestamptz`;
     return sql`
@@ -88,7 +93,7 @@ const additions = { sum: writeAdded("sum"), max: writeAdded("max"), min: writeAd
 export async function addConsumption(
   tx: Tx,
   organization_id: string,
-  how: keyof typeof changed,
+  how: How,
   rows: readonly Consumption[],
   counted: Counted,
 ): Promise<void> {
@@ -96,6 +101,41 @@ export async function addConsumption(
   const made = tx.$with("made", {}).as(writeConsumption(organization_id, how, rows, counted));
   const [moved] = await tx.with(made).select({ one: sql`1` }).from(sql`made`).where(sql`moved`).limit(1);
   if (moved) throw new MeterMoved();
+}
+
+/** Usage of a period that was over when it came. */
+export type LateConsumption = Omit<Consumption, "customer_id" | "meter_id"> & { first: Date; last: Date };
+
+/**
+ * Add usage to periods that are over, which are open to be billed once more, all of meters that make a number of it in the same way.
+ * The caller holds the rows of their customers' meters. Credit that has gone on from a period is not there for it.
+ */
+export async function addLateConsumption(
+  tx: Tx,
+  organization_id: string,
+  how: How,
+  rows: readonly LateConsumption[],
+): Promise<void> {
+  if (rows.length === 0) return;
+  const of = (key: "id" | "units" | "counted" | "total", type: "uuid" | "numeric" | "bigint") =>
+    writeArray(
+      rows.map((row) => String(row[key])),
+      type,
+    );
+  const at = (key: "first" | "last") =>
+    writeArray(
+      rows.map((row) => row[key].toISOString()),
+      "timestamptz",
+    );
+  const { credited_units, rollover_units, rolled_units, late_from, late_until } = customerMeterWindows;
+  await tx.execute(sql`
+    update ${customerMeterWindows} set consumed_units = ${changedWindow[how]}, counted = ${customerMeterWindows.counted} + late.counted,
+      total = ${customerMeterWindows.total} + late.total, late_from = least(${late_from}, late.first),
+      late_until = greatest(${late_until}, late.last), is_open = true, credited_units = ${credited_units} - ${rolled_units},
+      rollover_units = ${rollover_units} - ${rolled_units}, rolled_units = 0
+    from unnest(${of("id", "uuid")}, ${of("units", "numeric")}, ${of("counted", "bigint")}, ${of("total", "numeric")},
+      ${at("first")}, ${at("last")}) as late (id, consumed_units, counted, total, first, last)
+    where ${customerMeterWindows.organization_id} = ${organization_id} and ${customerMeterWindows.id} = late.id`);
 }
 
 /** Note values that meters have seen of customers; answers how many each had not seen before. */

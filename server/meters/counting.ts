@@ -3,10 +3,11 @@ import type { Ctx, Deps, Tx } from "../lib/context.ts";
 import { createId } from "../lib/ids.ts";
 import * as consumption from "./consumption.ts";
 import { findLanding, findRunning, joinLandings, type Landing } from "./landing.ts";
+import { type ClosedPeriod, findClosedPeriods, isOf, spendOnLate } from "./late.ts";
 import { addUp, compileMatch, compileMeasure, type Measured } from "./matching.ts";
 import type { Consumption, CountedValue } from "./rules.ts";
 import * as store from "./store.ts";
-import { findWindows, type Window, addLate as writeLate } from "./uses.ts";
+import { findWindows, type Window } from "./uses.ts";
 import { settleUses } from "./windows.ts";
 
 /** An event of use, and whose it is; null as long as nobody has the external id that it names. */
@@ -14,8 +15,15 @@ export type Use = Measured & { id: string; customer_id: string | null };
 /** What became of an event: whether a meter counts it, and where it is billed. */
 export type Became = Landing & { isCounted: boolean };
 
-type Found = { use: Use; value: unknown };
-type Gathered = { meter: store.Counting; customer_id: string; window: Window | undefined; found: Found[] };
+type Found = { use: Use; value: unknown; index: number };
+type Gathered = {
+  meter: store.Counting;
+  customer_id: string;
+  window: Window | undefined;
+  found: Found[];
+  /** What happened before the time that is counted now: of a period that is over, if its payer has one. */
+  late: Found[];
+};
 
 /** The meters that count, and of the customers whose use comes, what was ever reset, or has an end. */
 export type Standing = { meters: readonly store.Counting[]; windows: readonly Window[] };
@@ -34,7 +42,6 @@ function consumptionOf({ meter, customer_id, found }: Gathered, now: Date): Cons
   return { id: createId(now), customer_id, meter_id: meter.id, units, counted: values.length, total };
 }
 
-const isSum = ({ aggregation }: store.Counting): boolean => aggregation.func === "count" || aggregation.func === "sum";
 const isLate = ({ timestamp }: Use, window: Window | undefined): boolean =>
   window?.started_at != null && timestamp < window.started_at;
 
@@ -84,24 +91,22 @@ export async function countUse(
       const { customer_id } = use;
       const window = customer_id === null ? undefined : windows.get(customer_id + meter.id);
       const before = became[index];
-      if (before) {
-        before.isCounted = true;
-        if (window?.payer_id)
-          Object.assign(before, joinLandings(before, findLanding(use.timestamp, findRunning(window), now)));
-      }
+      if (before) before.isCounted = true;
       if (customer_id === null) continue;
-      if (window?.since_key && use.id < window.since_key) {
-        if (isNew) throw new consumption.MeterMoved();
-        continue;
-      }
-      const own = theirs.get(customer_id);
-      const found = { use, value: measure(use) };
-      if (own) own.found.push(found);
-      else theirs.set(customer_id, { meter, customer_id, window, found: [found] });
+      const isBefore = window?.since_key != null && use.id < window.since_key;
+      if (isBefore && isNew) throw new consumption.MeterMoved();
+      const own = theirs.get(customer_id) ?? { meter, customer_id, window, found: [], late: [] };
+      own[isBefore || isLate(use, window) ? "late" : "found"].push({ use, value: measure(use), index });
+      theirs.set(customer_id, own);
     }
     if (hasCounted && meter.first_counted_at === null) firsts.push(meter.id);
     gathered.push(...theirs.values());
   }
+  const late = await placeLate(tx, organization_id, gathered);
+  for (const { window, found } of gathered)
+    for (const { use, index } of window?.payer_id ? found : [])
+      land(became, index, findLanding(use.timestamp, findRunning(window as Window), now));
+  for (const { index, landing } of late.landings) land(became, index, landing);
   const ids = uses.map(({ id }) => id).sort();
   // What came before its customer was known is counted now: a reset that follows is after it.
   const [first_key = "", last_key = ""] = [ids[0], isNew ? ids.at(-1) : createId(now)];
@@ -114,26 +119,74 @@ export async function countUse(
   await addDistinct(tx, organization_id, of("unique"), how);
   for (const func of ["max", "min", "avg"] as const)
     await consumption.addConsumption(tx, organization_id, func, rowsOf(of(func)), how);
-  await addLate(tx, organization_id, gathered);
+  await addLate(tx, ctx, organization_id, late.placed);
   if (firsts.length > 0) await store.markCounted(tx, organization_id, firsts.sort(), now);
   return became;
 }
 
-/** Note how much of what was added up is of a time before the last reset. */
-async function addLate(tx: Tx, organization_id: string, gathered: readonly Gathered[]): Promise<void> {
-  const rows = gathered.flatMap(({ meter, window, found }) => {
-    const late = found.filter(({ use, value }) => value !== null && isLate(use, window));
-    if (!window || late.length === 0) return [];
-    const { billed_from } = window;
-    const [free, billed] = [true, false].map((isFree) =>
-      late.filter(({ use }) => (billed_from !== null && use.timestamp < billed_from) === isFree),
-    ) as [Found[], Found[]];
-    const times = billed.map(({ use }) => use.timestamp.getTime()).sort((one, other) => one - other);
-    const [first, last] = [times[0], times.at(-1)].map((time) => (time === undefined ? null : new Date(time)));
-    const unitsOf = (some: readonly Found[]) => (isSum(meter) ? addUp(valuesOf(some) as number[]) : "0");
-    return [{ id: window.id, units: unitsOf(billed), free: unitsOf(free), from: first ?? null, until: last ?? null }];
-  });
-  if (rows.length > 0) await writeLate(tx, organization_id, rows);
+const land = (became: Became[], index: number, landing: Landing): void => {
+  const before = became[index];
+  if (before) Object.assign(before, joinLandings(before, landing));
+};
+
+/** Usage of a period that is over. */
+type Placed = Gathered & { period: ClosedPeriod };
+
+/**
+ * Find the periods that late usage is of. What is of none that somebody pays for is counted where nobody pays now either, and
+ * nowhere else, as it is never billed.
+ */
+async function placeLate(
+  tx: Tx,
+  organization_id: string,
+  gathered: readonly Gathered[],
+): Promise<{ placed: Placed[]; landings: { index: number; landing: Landing }[] }> {
+  const some = gathered.filter(({ late }) => late.length > 0);
+  const placed: Placed[] = [];
+  const landings: { index: number; landing: Landing }[] = [];
+  if (some.length === 0) return { placed, landings };
+  const closed = await findClosedPeriods(tx, organization_id, some);
+  for (const one of some) {
+    const { customer_id, meter, window, late } = one;
+    const own = closed.filter((period) => period.customer_id === customer_id && period.meter_id === meter.id);
+    const isTaking = ({ by_time }: ClosedPeriod) => by_time || window?.by_time === true;
+    const periodOf = ({ use }: Found) => own.find((period) => isTaking(period) && isOf(period, use.timestamp));
+    for (const [period, found] of Map.groupBy(late, periodOf)) {
+      if (period) placed.push({ ...one, period, found });
+      else if (window && !window.by_time) one.found.push(...found.filter(({ use }) => isSince(use, window)));
+      const isSame = period !== undefined && window !== undefined && window.payer_id === period.payer_id;
+      const running = isSame ? findRunning(window) : null;
+      const billed = running?.started_at && running.end ? { start: running.started_at, end: running.end } : null;
+      for (const { index } of found) landings.push({ index, landing: { isLate: true, period: billed } });
+    }
+  }
+  return { placed, landings };
+}
+
+const isSince = ({ id }: Use, { since_key }: Window): boolean => since_key === null || id >= since_key;
+
+/** Add late usage to its periods, whose rows were locked as other usage was added. Their credit that is left covers it, too. */
+async function addLate(tx: Tx, ctx: Deps | Ctx, organization_id: string, placed: readonly Placed[]): Promise<void> {
+  if (placed.length === 0) return;
+  const now = ctx.clock.now();
+  const by = new Map<"sum" | "max" | "min" | "avg", consumption.LateConsumption[]>();
+  for (const one of placed) {
+    const { func } = one.meter.aggregation;
+    const times = one.found.map(({ use }) => use.timestamp.getTime());
+    const [first, last] = [new Date(Math.min(...times)), new Date(Math.max(...times))];
+    const { customer_id: _, meter_id, ...counted } = consumptionOf(one, now);
+    const row = { ...counted, id: one.period.id, first, last };
+    if (func === "unique") {
+      const values = valuesOf(one.found).map((value) => ({ customer_id: one.period.id, meter_id, value }));
+      const news = values.length === 0 ? [] : await consumption.addValues(tx, organization_id, values);
+      row.units = String(news.reduce((sum, { count }) => sum + count, 0));
+    }
+    const how = func === "max" || func === "min" || func === "avg" ? func : "sum";
+    by.set(how, [...(by.get(how) ?? []), row]);
+  }
+  for (const [how, rows] of by) await consumption.addLateConsumption(tx, organization_id, how, rows);
+  for (const { customer_id, meter, period } of placed)
+    await spendOnLate(tx, ctx, { organization_id, customer_id, meter_id: meter.id }, period.id);
 }
 
 /** The rows first, which keeps others from the values until the transaction ends; then the values; then how many are new. */

@@ -57,7 +57,7 @@ export async function cycleCredit(
   const now = ctx.clock.now();
   const use = await lockUse(tx, ctx, credit);
   const { started_at } = use.row;
-  const isReset = last_credited_at !== null && started_at !== null && started_at >= last_credited_at;
+  const isReset = last_credited_at !== null && started_at !== null && started_at > last_credited_at;
   await addLot(tx, ctx, isReset ? use : await resetUse(tx, ctx, use, now, now), credit);
 }
 

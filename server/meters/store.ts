@@ -194,7 +194,6 @@ export async function recount(tx: Tx, meter: MeterRow, now: Date): Promise<void>
   const measure = measureSql(usageEvents, meter);
   const at = sql`${now.toISOString()}::timestamptz`;
   const sums = func === "count" || func === "sum";
-  const late = sql`${usageEvents.timestamp} < ${customerMeters.started_at}`;
   const theirs = and(countedBy(meter), isNotNull(usageEvents.customer_id), notBefore);
   // What whoever pays by now has not seen counted came before what they pay for: it is never billed (MTR-12).
   const notBilled = sums
@@ -219,22 +218,20 @@ export async function recount(tx: Tx, meter: MeterRow, now: Date): Promise<void>
   const total = func === "unique" ? sql`0` : sql`coalesce(sum(${measure}), 0)`;
   await tx.execute(sql`
     insert into ${customerMeters} (organization_id, id, customer_id, meter_id, created_at, modified_at, consumed_units, counted,
-      total, last_key, notice_at, late_units, late_from, late_until)
+      total, last_key, notice_at)
     select ${organization_id}, gen_random_uuid(), ${usageEvents.customer_id}, ${id}::uuid, ${at}, ${at},
-      ${aggregateSql(func, measure)}, count(${measure}), ${total}, max(${usageEvents.id}::text)::uuid, ${at},
-      ${sums ? sql`coalesce(sum(${measure}) filter (where ${late}), 0)` : sql`0`},
-      min(${usageEvents.timestamp}) filter (where ${late} and ${measure} is not null),
-      max(${usageEvents.timestamp}) filter (where ${late} and ${measure} is not null)
+      ${aggregateSql(func, measure)}, count(${measure}), ${total}, max(${usageEvents.id}::text)::uuid, ${at}
     from ${from} where ${theirs} group by ${usageEvents.customer_id} order by ${usageEvents.customer_id}
     on conflict (organization_id, customer_id, meter_id) do update set modified_at = excluded.modified_at,
       consumed_units = excluded.consumed_units, counted = excluded.counted, total = excluded.total,
       last_key = greatest(${customerMeters.last_key}, excluded.last_key), notice_at = coalesce(${customerMeters.notice_at}, excluded.notice_at),
-      late_units = excluded.late_units, late_from = excluded.late_from, late_until = excluded.late_until,
       free_units = ${customerMeters.free_units}${notBilled}`);
 }
 
-/** That an event came since the row beside it was reset. */
-const notBefore = sql`(${customerMeters.since_key} is null or ${usageEvents.id} >= ${customerMeters.since_key})`;
+/** That an event came since the row beside it was reset, and is not of a period before that. */
+const notBefore = sql`(${customerMeters.since_key} is null or ${usageEvents.id} >= ${customerMeters.since_key})
+  and (${customerMeters.by_time} is not true or ${customerMeters.started_at} is null
+    or ${usageEvents.timestamp} >= ${customerMeters.started_at})`;
 
 type UseFilter = ListQuery<typeof customerMeterOperations.list> & {
   /** Part of the name of the meter. */

@@ -82,16 +82,16 @@ export const customerMeters = pgTable(
     since_key: uuid(),
     /** The greatest id of an event that was counted. */
     last_key: uuid(),
-    /** What of the sum is late, and the first and last time of it. */
-    late_units: numeric().notNull().default("0"),
-    late_from: instant(),
-    late_until: instant(),
+    /** Whether an event counts by when it happened: one of a time before `started_at` belongs to the period of that time. */
+    by_time: boolean().notNull().default(false),
     /** Use that is never billed, beyond what credit covered: it was before the price that is paid now. */
     free_units: numeric().notNull().default("0"),
     /** From which time on use is billed. */
     billed_from: instant(),
     /** The subscription that pays for the use, and when and how its periods end. */
     payer_id: uuid(),
+    /** The price that its payer pays. */
+    price_id: uuid(),
     ends_at: instant(),
     rhythm: jsonb().$type<Rhythm>(),
     /** When something is to be done first: its period ends, or a lot expires. */
@@ -132,12 +132,18 @@ export const customerMeterWindows = pgTable(
     total: numeric().notNull(),
     credited_units: bigint({ mode: "number" }).notNull(),
     rollover_units: bigint({ mode: "number" }).notNull(),
-    late_units: numeric().notNull(),
+    /** What of the credit went on into the next one, and so is not there for late usage. */
+    rolled_units: bigint({ mode: "number" }).notNull().default(0),
+    by_time: boolean().notNull().default(false),
+    /** How many units its payer was billed for, where it was billed; what came later is billed with the next order. */
+    billed_units: numeric(),
+    /** The first and last time of usage that came after the period was over, and is not billed yet. */
     late_from: instant(),
     late_until: instant(),
     free_units: numeric().notNull(),
     billed_from: instant(),
     payer_id: uuid(),
+    price_id: uuid(),
     /** Whether its payer has still to take it into a bill. */
     is_open: boolean().notNull(),
     /** Whether the period goes on for its payer: whoever used it has left, and it is billed with what others use. */
@@ -174,6 +180,8 @@ export const customerMeterLots = pgTable(
     amount: bigint({ mode: "number" }).notNull(),
     /** Whether what is left at a reset goes on as another lot. */
     rollover: boolean().notNull(),
+    /** When it was credited first, where it has gone on from another. */
+    given_at: instant(),
     /** When what is left is lost; at the next reset in any case, unless it rolls over. */
     expires_at: instant(),
     /** Among those that expire together, the lower is spent first. */

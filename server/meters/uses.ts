@@ -1,5 +1,4 @@
 import { and, eq, isNotNull, isNull, type Placeholder, type SQL, sql } from "drizzle-orm";
-import { writeArray } from "../lib/arrays.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { isAmong, matchKey, type RowKey, readRows } from "../lib/rows.ts";
 import { customerMeterLots, customerMeters, customerMeterValues, customerMeterWindows } from "./tables.ts";
@@ -19,6 +18,7 @@ const windowColumns = {
   started_at: customerMeters.started_at,
   since_key: customerMeters.since_key,
   due_at: customerMeters.due_at,
+  by_time: customerMeters.by_time,
   billed_from: customerMeters.billed_from,
   payer_id: customerMeters.payer_id,
   ends_at: customerMeters.ends_at,
@@ -43,36 +43,6 @@ export const writeWindows = (organization_id: string | Placeholder, customers_of
       and ${hasWindow}) w)`;
 /** What that part answers. */
 export const readWindows = (rows: unknown): Window[] => readRows(customerMeters, rows);
-
-/** Note of what was used that it is late; it is in the sum already. */
-export async function addLate(
-  tx: Tx,
-  organization_id: string,
-  rows: readonly { id: string; units: string; free: string; from: Date | null; until: Date | null }[],
-): Promise<void> {
-  const of = (values: (string | null)[], type: "uuid" | "numeric" | "timestamptz") => writeArray(values, type);
-  await tx.execute(sql`
-    update ${customerMeters} set late_units = ${customerMeters.late_units} + late.units,
-      free_units = ${customerMeters.free_units} + late.free,
-      late_from = least(${customerMeters.late_from}, late.first), late_until = greatest(${customerMeters.late_until}, late.last)
-    from unnest(${of(
-      rows.map(({ id }) => id),
-      "uuid",
-    )}, ${of(
-      rows.map(({ units }) => units),
-      "numeric",
-    )}, ${of(
-      rows.map(({ free }) => free),
-      "numeric",
-    )}, ${of(
-      rows.map(({ from }) => from?.toISOString() ?? null),
-      "timestamptz",
-    )}, ${of(
-      rows.map(({ until }) => until?.toISOString() ?? null),
-      "timestamptz",
-    )}) as late (id, units, free, first, last)
-    where ${customerMeters.organization_id} = ${organization_id} and ${customerMeters.id} = late.id`);
-}
 
 /** A row in which nothing was counted yet, where there is none. */
 export const makeUse = (tx: Tx, values: UseKey & { id: string; created_at: Date }): Promise<unknown> =>

@@ -21,7 +21,7 @@ type Asked = {
 };
 type Verified = { checked: number; skipped: number; differences: MeterDifference[]; next: string | null };
 type Kept = typeof customerMeters | typeof customerMeterWindows;
-type Key = { id: string; meter_id: string; created_at: Date; since_key: string | null };
+type Key = { id: string; meter_id: string; created_at: Date; since_key: string | null; isLegacy: boolean };
 
 /** What names balances in a cursor, and periods that are over, which come after them. */
 const [balances, periods] = ["b", "p"];
@@ -35,6 +35,7 @@ export async function verifyMeters(db: Database, organization_id: string, asked:
     .select({
       ...{ id: table.id, meter_id: table.meter_id, created_at: table.created_at },
       since_key: table.since_key,
+      isLegacy: sql<boolean>`${table.payer_id} is not null and not ${table.by_time}`,
     })
     .from(table as typeof customerMeters)
     .where(
@@ -66,12 +67,13 @@ export async function verifyMeters(db: Database, organization_id: string, asked:
 
 /** Whether the events that something was counted from are all there, and it was counted from them. */
 function isCountable(
-  { since_key, created_at }: Key,
+  { since_key, created_at, isLegacy }: Key,
   { archived_at, recount_at, recounted_at }: MeterRow,
   kept_since: Date | null,
   isBalance: boolean,
 ): boolean {
-  if (archived_at !== null || recount_at !== null) return false;
+  // What was counted by when it came cannot be told from what was counted by when it happened.
+  if (archived_at !== null || recount_at !== null || isLegacy) return false;
   if (!isBalance && recounted_at !== null && created_at <= recounted_at) return false;
   if (kept_since === null) return true;
   return since_key === null ? recounted_at === null && created_at >= kept_since : since_key >= getFirstId(kept_since);
@@ -84,17 +86,34 @@ function recountSql(table: Kept, meter: MeterRow): SQL {
   const [total, counted] = [func === "unique" ? sql`0` : sql`coalesce(sum(${measure}), 0)`, sql`count(${measure})`];
   // As it is kept: what many come to, divided once.
   const units = func === "avg" ? sql`coalesce(${total} / nullif(${counted}, 0), 0)` : aggregateSql(func, measure);
-  const until_key = "until_key" in table ? table.until_key : undefined;
+  const [on_time, late] = countedSql(table);
   return sql`(select ${units} as units, ${counted} as counted, ${total} as total from ${usageEvents}
     where ${and(
       eq(usageEvents.organization_id, meter.organization_id),
       sql`${usageEvents.customer_id} = ${table.customer_id}`,
-      sql`(${table.since_key} is null or ${usageEvents.id} >= ${table.since_key})`,
-      // What was given to its customer after a period was over was not counted in it.
-      until_key &&
-        sql`${usageEvents.id} < ${until_key} and coalesce(${usageEvents.attached_key}, ${usageEvents.id}) < ${until_key}`,
+      late ? sql`(${on_time} or ${late})` : on_time,
       matchSql(usageEvents, meter),
     )}) as found`;
+}
+
+/** That an event was counted in its time by a row of a table; and that it came late, and belongs to it nevertheless. */
+function countedSql(table: Kept): [SQL | undefined, SQL?] {
+  const { id, timestamp, attached_key } = usageEvents;
+  const since = sql`(${table.since_key} is null or ${id} >= ${table.since_key})`;
+  const own = sql`(${table.started_at} is null or ${timestamp} >= ${table.started_at})`;
+  // Of a row that nobody pays for: what is of a period that somebody paid for belongs to that one.
+  const elsewhere = sql`exists (select from ${customerMeterWindows} w where w.organization_id = ${table.organization_id}
+    and w.customer_id = ${table.customer_id} and w.meter_id = ${table.meter_id} and w.id <> ${table.id} and w.by_time
+    and not w.is_part and w.payer_id is not null and (w.started_at is null or w.started_at <= ${timestamp}) and ${timestamp} < w.ended_at
+    and (w.billed_from is null or ${timestamp} >= w.billed_from))`;
+  const mine = sql`(${own} or (not ${table.by_time} and not ${elsewhere}))`;
+  if (!("until_key" in table)) return [and(since, mine)];
+  const came = sql`coalesce(${attached_key}, ${id})`;
+  // What was given to its customer after a period was over was not counted in it in time.
+  const on_time = and(since, mine, sql`${id} < ${table.until_key} and ${came} < ${table.until_key}`);
+  const late = sql`(${table.by_time} and not ${table.is_part} and ${table.payer_id} is not null and ${came} >= ${table.until_key} and ${own}
+    and ${timestamp} < ${table.ended_at} and (${table.billed_from} is null or ${timestamp} >= ${table.billed_from}))`;
+  return [on_time, late];
 }
 
 const numeral = (value: unknown): string => formatDecimal(String(value));

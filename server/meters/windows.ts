@@ -115,7 +115,7 @@ export async function resetUse(
   const until_key =
     isBoundary && (row.last_key === null || row.last_key < floor) ? floor : nextId(row, at > now ? at : now);
   const since = { started_at: row.started_at, since_key: row.since_key };
-  const { consumed_units, counted, total, late_units, late_from, late_until, free_units, billed_from, payer_id } = row;
+  const { consumed_units, counted, total, free_units, billed_from, payer_id, price_id, by_time } = row;
   const closed = closeLots(lots, consumed_units, row.ends_at, keepsCredit);
   // What goes on is not taken into the bill of who paid until now.
   const credit = keepsCredit
@@ -129,13 +129,13 @@ export async function resetUse(
       counted,
       total,
       ...credit,
-      late_units,
-      late_from,
-      late_until,
       free_units,
       billed_from,
       payer_id,
+      price_id,
+      by_time,
     },
+    rolled_units: keepsCredit ? 0 : addUp(closed.map(({ rolled }) => rolled)),
     is_open: payer_id !== null,
     is_part: isPart && payer_id !== null,
   });
@@ -143,10 +143,17 @@ export async function resetUse(
   for (const { lot, spent, expired, rolled: units } of closed) {
     await store.updateLot(tx, lot, { spent, expired, rolled: units, closed_at: at, modified_at: now });
     if (units === 0) continue;
-    const { source_kind, source_id, expires_at, priority, rollover } = lot;
+    const { source_kind, source_id, expires_at, priority, rollover, given_at } = lot;
     const more = { customer_id, meter_id, source_kind, source_id, expires_at, priority, rollover };
     rolled.push(
-      await store.insertLot(tx, { id: createId(now), organization_id, created_at: at, amount: units, ...more }),
+      await store.insertLot(tx, {
+        id: createId(now),
+        organization_id,
+        created_at: at,
+        amount: units,
+        given_at: given_at ?? lot.created_at,
+        ...more,
+      }),
     );
   }
   await (payer_id === null ? store.forgetValues(tx, row) : store.putValuesBy(tx, row, window_id));
@@ -165,9 +172,7 @@ export async function resetUse(
       consumed_units: "0",
       counted: 0,
       total: "0",
-      late_units: "0",
-      late_from: null,
-      late_until: null,
+      by_time: payer_id !== null,
       free_units: "0",
       notice_at: row.notice_at ?? (Number(consumed_units) === 0 && lots.length === 0 ? null : now),
       ends_at: isBoundary && rhythm && row.ends_at ? computeNextEnd(row.ends_at, rhythm) : row.ends_at,

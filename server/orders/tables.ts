@@ -35,6 +35,14 @@ export type SubscriptionChange = {
   entry_ids: string[];
   /** What is kept to be billed with the next order. */
   entries?: LineTerms[];
+  /** What it bills of usage; absent in those of before. */
+  taken?: {
+    meter_id: string;
+    window_ids: string[];
+    is_running: boolean;
+    consumed_units: string;
+    billed_units: string;
+  }[];
 };
 
 /** What an order comes to, as lists are sorted by it: `amount` with its tax, `net_amount` without. */

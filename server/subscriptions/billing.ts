@@ -6,7 +6,7 @@ import { createId } from "../lib/ids.ts";
 import { sendSignal } from "../lib/reactions.ts";
 import type { RowKey } from "../lib/rows.ts";
 import { transactEach } from "../lib/unit-of-work.ts";
-import { takeWindows } from "../meters/paying.ts";
+import { dropWindows } from "../meters/paying.ts";
 import type { OrderAggregate } from "../orders/rules.ts";
 import { billOrder, isQuiet, noteAttempt, withdrawOrder } from "../orders/service.ts";
 import { lockOrder } from "../orders/store.ts";
@@ -19,7 +19,7 @@ import { isOfUse, planFailure } from "./dunning.ts";
 import { loadGround } from "./ground.ts";
 import { getMeterPeriod } from "./meter-clock.ts";
 import { followMeters, holdMeters } from "./metering.ts";
-import { type Plan, type PlanContext, planCycle, planEnd, planMeterCycle, planOrder, planResume } from "./plan.ts";
+import { type Plan, type PlanContext, planCycle, planEnd, planMeterCycle, planResume } from "./plan.ts";
 import {
   findCycle,
   findDueTime,
@@ -28,7 +28,14 @@ import {
   type SubscriptionAggregate,
   type SubscriptionRow,
 } from "./rules.ts";
-import { emitSubscription, getLetter, subscriptionGivesOtherwise, tellCustomer, tellState } from "./serialize.ts";
+import {
+  emitSubscription,
+  getLetter,
+  planOrder,
+  subscriptionGivesOtherwise,
+  tellCustomer,
+  tellState,
+} from "./serialize.ts";
 import * as store from "./store.ts";
 import { askBillTax, billFor, openBillTaxation } from "./tax.ts";
 
@@ -40,10 +47,11 @@ export async function writePlan(
   tx: Tx,
   ctx: Deps | Ctx,
   { aggregate }: PlanContext,
-  { patch, choice, discount, entries, events }: Pick<Plan, "patch" | "choice" | "discount" | "entries" | "events">,
+  plan: Pick<Plan, "patch" | "choice" | "discount" | "entries" | "taken" | "events">,
   more: Partial<SubscriptionRow> = {},
 ): Promise<SubscriptionAggregate> {
   const now = ctx.clock.now();
+  const { patch, choice, discount, entries, taken, events } = plan;
   const { organization_id, id: subscription_id } = aggregate.row;
   const { product, prices } = choice ?? aggregate;
   const asked = { ...patch, ...more, modified_at: now };
@@ -61,7 +69,7 @@ export async function writePlan(
     tx,
     entries.map((line) => ({ id: createId(now), organization_id, created_at: now, subscription_id, line })),
   );
-  const uses = await followMeters(tx, ctx, aggregate, { row, prices, product });
+  const uses = await followMeters(tx, ctx, aggregate, { row, prices, product }, taken);
   const after = {
     ...aggregate,
     row,
@@ -100,8 +108,10 @@ export async function carryOut(
   // What a period that began, or a pause, took into its lines is not billed again.
   const begins = plan.patch.current_period_start ?? plan.patch.current_meter_period_start;
   const isOver = begins != null || plan.patch.paused_at != null || ends;
-  if (isOver && ground.usage?.some(({ ended_at }) => ended_at !== null))
-    await takeWindows(tx, after.row.organization_id, after.row.id, { until: ends ? null : (begins ?? null) });
+  const isLeft = ({ window_ids }: { window_ids: string[] }) =>
+    !plan.taken?.some((one) => one.window_ids.some((id) => window_ids.includes(id)));
+  if (isOver && ground.usage?.some((one) => one.ended_at !== null && isLeft(one)))
+    await dropWindows(tx, after.row.organization_id, after.row.id, { until: ends ? null : (begins ?? null) });
   if (ends) await withdrawAll(tx, ctx, after, waiting);
   const { bill } = plan;
   if (!bill || !quote) {

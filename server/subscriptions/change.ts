@@ -16,10 +16,10 @@ import type { TaxedSeller } from "../tax/rules.ts";
 import { findTaxedSeller } from "../tax/store.ts";
 import { advanceSubscription, type Charge, carryOut } from "./billing.ts";
 import { holdMeters } from "./metering.ts";
-import { getChoice, isCosting, planOrder } from "./plan.ts";
+import { getChoice, isCosting } from "./plan.ts";
 import { describePreview, type Evaluation, evaluate, isQuoteOf, readQuoteTime } from "./preview.ts";
 import { findDueTime, type SubscriptionAggregate } from "./rules.ts";
-import { serializeSubscription } from "./serialize.ts";
+import { planOrder, serializeSubscription } from "./serialize.ts";
 import * as store from "./store.ts";
 import { askBillTax } from "./tax.ts";
 
@@ -203,6 +203,7 @@ async function startChange(tx: Tx, ctx: Ctx, { ground, plan, charge }: Evaluatio
       prices,
       entry_ids: [...bill.entry_ids, ...(ground.settled_entry_ids ?? [])],
       entries: plan.entries,
+      taken: [...(plan.taken ?? [])],
     },
   });
   await store.updateSubscription(tx, aggregate.row, { change_order_id: order.id });

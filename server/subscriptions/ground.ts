@@ -1,4 +1,5 @@
 import type { Database } from "../lib/context.ts";
+import { hasOpenWindows } from "../meters/paying.ts";
 import { findPrices, findProduct } from "../products/store.ts";
 import { isCredit, resolveEntries } from "./credits.ts";
 import { getMetered, loadUsage } from "./metering.ts";
@@ -32,13 +33,18 @@ export async function loadGround(
   const sold = needsSold ? await loadSold(db, aggregate, waiting, isLocked) : [];
   const { entries, settled_entry_ids } = resolveEntries(waiting, sold);
   const ids = entries.flatMap(({ line }) => line.product_price_id ?? []);
-  const isMetered = getMetered(aggregate.prices).length > 0;
+  // Late usage of a price that is paid no more is billed, too.
+  const isMetered = getMetered(aggregate.prices).length > 0 || (await hasOpenWindows(db, aggregate.row));
+  const usage = isMetered ? await loadUsage(db, aggregate) : [];
+  const known = new Set(aggregate.prices.map(({ id }) => id));
+  const others = [...new Set(usage.flatMap(({ price_id }) => (price_id && !known.has(price_id) ? price_id : [])))];
+  const usagePrices = await findPrices(db, aggregate.row.organization_id, others);
   return {
     aggregate,
     entries,
     settled_entry_ids,
     sold,
-    ...(isMetered ? { usage: await loadUsage(db, aggregate) } : {}),
+    ...(isMetered ? { usage, usagePrices } : {}),
     entryPrices: ids.length === 0 ? [] : await findPrices(db, aggregate.row.organization_id, [...new Set(ids)]),
     pending: await findPending(db, aggregate),
   };

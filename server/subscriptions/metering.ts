@@ -1,9 +1,12 @@
 import { formatDecimal, formatMoney, formatUnitMoney } from "../../shared/money.ts";
-import { computeAmount, type LineTerms } from "../../shared/pricing.ts";
-import { computeDifference, computeUseAmount, type Use } from "../../shared/usage.ts";
+import type { LineTerms } from "../../shared/pricing.ts";
+import { computeBilledUnits, computeUseAmount, isCapped, type Use } from "../../shared/usage.ts";
 import type { Ctx, Database, Deps, Tx } from "../lib/context.ts";
 import {
+  billWindows,
   closeStretch,
+  closeUse,
+  dropWindows,
   findPaidKeys,
   findPaidUse,
   findUnbilled,
@@ -11,7 +14,8 @@ import {
   type PaidUse,
   payUse,
   restartUse,
-  takeWindows,
+  type TakenUse,
+  updateWindowPrices,
 } from "../meters/paying.ts";
 import type { UseKey, UseRow } from "../meters/uses.ts";
 import { lockUse, saveUse } from "../meters/windows.ts";
@@ -23,14 +27,22 @@ import { findSubscription } from "./store.ts";
 
 type Counted = Pick<
   PaidUse,
-  "meter_id" | "consumed_units" | "credited_units" | "late_units" | "late_from" | "late_until" | "free_units"
+  | "meter_id"
+  | "started_at"
+  | "ended_at"
+  | "consumed_units"
+  | "credited_units"
+  | "free_units"
+  | "billed_units"
+  | "late_from"
+  | "late_until"
 >;
 /** What is used on a subscription's account: in periods that are over and not billed, and in the one that runs. */
 export type Usage = readonly PaidUse[];
 
 /** What was used and is not billed: of periods that are over, and of the one that runs. */
 export const loadUsage = (db: Database, { row }: SubscriptionAggregate): Promise<Usage> =>
-  findUnbilled(db, row.organization_id, row.id);
+  findUnbilled(db, row.organization_id, row.id, { isShared: row.seats !== null });
 
 type Metered = PriceRow & { meter_id: string; unit_amount: string; meter: NonNullable<PriceRow["meter"]> };
 const isMetered = (price: PriceRow): price is Metered =>
@@ -40,63 +52,110 @@ export const getMetered = (prices: readonly PriceRow[]): Metered[] => prices.fil
 
 const day = (at: Date): string => at.toISOString().slice(0, 10);
 
-/** The lines of what was used at a price: what was on time, and what is of an earlier period (SUB-21). */
-function linesOf(price: Metered, used: Counted, currency: string): LineTerms[] {
-  const { meter, unit_amount, cap_amount } = price;
-  const { credited_units, free_units, late_from, late_until } = used;
-  const all = formatDecimal(used.consumed_units);
-  if (Number(all) === 0 && credited_units === 0) return [];
-  const hasLate = Number(used.late_units) !== 0 && late_from !== null && late_until !== null;
-  const on_time = hasLate ? computeDifference(all, used.late_units) : all;
-  const each = `× ${formatUnitMoney(unit_amount, currency)}`;
-  const cap = cap_amount === null ? "" : ` — Capped at ${formatMoney(cap_amount, currency)}`;
-  const line = (units: string, consumed_units: string, before_units: string | null, more: string): LineTerms => {
-    const use: Use = {
-      ...{ rule: "metered", meter: { id: meter.id, name: meter.name }, unit_amount, cap_amount },
-      ...{ consumed_units, credited_units, free_units: formatDecimal(free_units), before_units },
-    };
-    return {
-      label: `${meter.name} — (${units} consumed units) ${each}${cap}${more}`,
-      product_price_id: price.id,
-      proration: false,
-      source: { ...use, amount: computeUseAmount(use) },
-    };
-  };
-  const first = line(on_time, on_time, null, "");
-  if (!hasLate) return [first];
-  const of = day(late_from) === day(late_until) ? day(late_from) : `${day(late_from)} to ${day(late_until)}`;
-  const late = line(formatDecimal(used.late_units), all, on_time, ` — late, used ${of}`);
-  return [first, { ...late, period: { start: late_from.toISOString(), end: late_until.toISOString() } }];
+/** Which days a line names: those of late usage, or of a stretch that is not a whole period. */
+function nameDays(used: Counted, { start, end, closed_at }: Period): string {
+  const { started_at, late_from, late_until } = used;
+  const between = (from: Date, to: Date) => (day(from) === day(to) ? day(from) : `${day(from)} to ${day(to)}`);
+  if (used.billed_units !== null && late_from !== null && late_until !== null)
+    return ` — late, used ${between(late_from, late_until)}`;
+  const ended_at = used.ended_at ?? closed_at;
+  const isWhole = started_at === null || (day(started_at) <= day(start) && day(ended_at) >= day(end));
+  return isWhole ? "" : ` — ${between(started_at, ended_at)}`;
 }
 
 /**
- * The lines of what was used until a time: of periods that are over by then, and where none is closed yet, of the one that runs. With
- * no time, of all there is, as nothing comes after it.
+ * The period that is billed, and when what runs is closed: a line of a part of it names its days. `isStretch`: the period goes on, and
+ * with it what is left of credit.
  */
-export const computeMeteredLines = (
+type Period = { start: Date; end: Date; closed_at: Date; isStretch: boolean };
+
+/** The line of what was used in a period at a price, or what came late adds to it (SUB-21); none where it asks for nothing. */
+function buildLine(price: Metered, used: Counted, currency: string, period: Period): LineTerms | null {
+  const { meter, unit_amount, cap_amount } = price;
+  const { credited_units, billed_units, started_at } = used;
+  const use: Use = {
+    ...{ rule: "metered", meter: { id: meter.id, name: meter.name }, unit_amount, cap_amount, credited_units },
+    consumed_units: formatDecimal(used.consumed_units),
+    free_units: formatDecimal(used.free_units),
+    before_units: billed_units === null ? null : formatDecimal(billed_units),
+  };
+  const amount = computeUseAmount(use);
+  const units = computeBilledUnits(use);
+  if (billed_units !== null ? amount === 0 : units === "0" && credited_units === 0) return null;
+  const cap = isCapped(use) && cap_amount !== null ? ` — Capped at ${formatMoney(cap_amount, currency)}` : "";
+  const days = nameDays(used, period);
+  const ended_at = used.ended_at ?? period.closed_at;
+  const times = days !== "" && started_at !== null && started_at < ended_at;
+  return {
+    label: `${meter.name} — (${units} consumed units) × ${formatUnitMoney(unit_amount, currency)}${cap}${days}`,
+    product_price_id: price.id,
+    proration: false,
+    source: { ...use, amount },
+    ...(times ? { period: { start: started_at.toISOString(), end: ended_at.toISOString() } } : {}),
+  };
+}
+
+/** What is billed of usage: lines, and what each has taken. */
+export type Metering = { lines: LineTerms[]; taken: TakenUse[] };
+
+/** What a period has been billed for once this is: late usage that lowers it takes nothing back. */
+function takeUse(price: Metered, used: PaidUse): TakenUse {
+  const { meter_id, window_ids, consumed_units, credited_units, free_units, billed_units } = used;
+  const { unit_amount, cap_amount } = price;
+  const cost = (units: string) =>
+    computeUseAmount({
+      unit_amount,
+      cap_amount,
+      credited_units,
+      free_units,
+      consumed_units: units,
+      before_units: null,
+    });
+  const isLower = billed_units !== null && cost(consumed_units) < cost(billed_units);
+  return {
+    ...{ meter_id, window_ids, is_running: used.ended_at === null, consumed_units },
+    billed_units: isLower ? billed_units : consumed_units,
+  };
+}
+
+/**
+ * What is billed of usage until a time: of periods that are over by then, and of the one that runs if it began before. With no time, of
+ * all there is, as nothing comes after it. Each period is billed at its own price: `prices` are those that it can be of.
+ */
+export function computeMetering(
   prices: readonly PriceRow[],
   usage: Usage,
-  currency: string,
-  until: Date | null,
-): LineTerms[] =>
-  getMetered(prices).flatMap((price) => {
-    const own = usage.filter(({ meter_id }) => meter_id === price.meter_id);
-    const over = own.filter(({ ended_at }) => ended_at !== null && (until === null || ended_at <= until));
-    const runs = own.filter(
-      ({ ended_at, started_at }) => ended_at === null && (until === null || started_at === null || started_at < until),
-    );
-    return [...over, ...(until === null || over.length === 0 ? runs : [])].flatMap((used) =>
-      linesOf(price, used, currency),
-    );
+  { currency, until, period }: { currency: string; until: Date | null; period: Period },
+): Metering {
+  const metered = getMetered(prices);
+  const { isStretch } = period;
+  const due = usage.filter(({ started_at, ended_at }) => {
+    const at = ended_at ?? started_at;
+    return until === null || at === null || (ended_at === null ? at < until : at <= until);
   });
+  const priced = metered.flatMap((price) =>
+    due
+      .filter(({ price_id, meter_id }) => (price_id === null ? meter_id === price.meter_id : price_id === price.id))
+      .map((used) => ({
+        price,
+        used: isStretch && used.ended_at === null ? { ...used, credited_units: used.spent_units } : used,
+      })),
+  );
+  return {
+    lines: priced.flatMap(({ price, used }) => buildLine(price, used, currency, period) ?? []),
+    taken: priced.map(({ price, used }) => takeUse(price, used)),
+  };
+}
 
 /** What each meter has come to so far, as a subscription is answered with it (SUB-25). */
 export const getMeters = ({ row, prices, uses = [] }: SubscriptionAggregate) =>
   getMetered(prices).flatMap((price) => {
     const use = uses.find(({ meter_id }) => meter_id === price.meter_id);
     if (!use) return [];
-    const lines = row.status === "trialing" ? [] : linesOf(price, use, row.currency);
-    return [{ use, meter: price.meter, amount: lines.reduce((sum, { source }) => sum + computeAmount(source), 0) }];
+    const { meter, unit_amount, cap_amount } = price;
+    const amount =
+      row.status === "trialing" ? 0 : computeUseAmount({ ...use, unit_amount, cap_amount, before_units: null });
+    return [{ use, meter, amount }];
   });
 
 const placeOf = ({ customer_id, meter_id }: UseKey): string => customer_id + meter_id;
@@ -149,11 +208,21 @@ type After = Before & Pick<SubscriptionAggregate, "product">;
  * Whose use of its meters is on the account of a subscription follows what it is paid at, when its periods end, and who holds a
  * seat of it (SEAT-17). Answers what runs on its account.
  */
-export async function followMeters(tx: Tx, ctx: Deps | Ctx, before: Before | null, after: After): Promise<PaidUse[]> {
+export async function followMeters(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  before: Before | null,
+  after: After,
+  taken: readonly TakenUse[] = [],
+): Promise<PaidUse[]> {
   const { row } = after;
   const meters = [...getMetered(before?.prices ?? []), ...getMetered(after.prices)].map(({ meter_id }) => meter_id);
-  if (meters.length === 0) return [];
   const { organization_id, customer_id, id } = row;
+  const isShared = row.seats !== null;
+  if (meters.length === 0) {
+    await billWindows(tx, organization_id, id, taken, { isShared });
+    return [];
+  }
   const holders = row.seats === null ? [] : await findHolders(tx, row);
   const keys = [customer_id, ...holders].flatMap((one) =>
     meters.map((meter_id) => ({ organization_id, customer_id: one, meter_id })),
@@ -166,10 +235,31 @@ export async function followMeters(tx: Tx, ctx: Deps | Ctx, before: Before | nul
     const use = await followUse(tx, ctx, key, { before, after, isHolder, isClosed: closed.includes(key.meter_id) });
     if (use) uses.push(use);
   }
-  if (!isBillable(row.status) && before) await takeWindows(tx, organization_id, id);
-  for (const meter_id of closed) await takeWindows(tx, organization_id, id, { meter_id });
+  await billWindows(tx, organization_id, id, taken, { isShared });
+  if (!isBillable(row.status) && before) await dropWindows(tx, organization_id, id);
+  else if (before) await repriceFollowing(tx, before, after);
   if (row.seats !== null) return findPaidUse(tx, organization_id, [id]);
-  return uses.map((use) => ({ ...use, ended_at: null }));
+  const runs = {
+    ended_at: null,
+    billed_units: null,
+    late_from: null,
+    late_until: null,
+    window_ids: [],
+    spent_units: 0,
+  };
+  return uses.map((use) => ({ ...use, ...runs }));
+}
+
+/** A price that changes with a period is that of all periods since, also of those that have been closed before anybody looked. */
+async function repriceFollowing(tx: Tx, before: Before, { row, prices }: After): Promise<void> {
+  const { organization_id, id } = row;
+  const since = getMeterStart(row);
+  if (since <= getMeterStart(before.row)) return;
+  for (const { id: old, meter_id } of getMetered(before.prices)) {
+    const price = getMetered(prices).find((one) => one.meter_id === meter_id);
+    if (price?.id !== old)
+      await updateWindowPrices(tx, organization_id, id, { meter_id, price_id: price?.id ?? null, since });
+  }
 }
 
 /** Somebody else holds a seat of a subscription by now: what they use from now on is on its account, and what others used until now stays there. */
@@ -207,7 +297,8 @@ async function followUse(
     if (!isMine) return undefined;
     const isLeft = pays && !isOwner && !isHolder;
     if (isLeft) use = await handOverUse(tx, ctx, use);
-    else use = await (isClosed ? closeStretch(tx, ctx, use) : restartUse(tx, ctx, use));
+    else if (before?.row.status === "trialing") use = await restartUse(tx, ctx, use);
+    else use = await closeUse(tx, ctx, use, { keepsCredit: isClosed });
     // Whoever else may pay is asked in a transaction of its own, that holds them in the order in which all do.
     if ((await findPossiblePayers(tx, key)).some((id) => id !== row.id))
       await saveUse(tx, use, { notice_at: now }, now);
@@ -218,7 +309,7 @@ async function followUse(
     if (!isOwner || (await isOwn(tx, key, use.row.payer_id))) return undefined;
     use = await handOverUse(tx, ctx, use);
   }
-  const terms = { payer_id: row.id, ...getMeterTerms(row, product) };
+  const terms = { payer_id: row.id, price_id: price.id, ...getMeterTerms(row, product) };
   // A trial's use is free, whenever it is told (MTR-29).
   const trial_over = row.status === "trialing" ? row.current_period_end : null;
   const wasPaying = before !== null && isBillable(before.row.status);
@@ -228,15 +319,16 @@ async function followUse(
   if (!wasPaying || !isMine) {
     // What somebody used before there was a price is not billed, and before they held a seat it is nobody else's business.
     if (!isOwner) use = await handOverUse(tx, ctx, use);
-    else use = await (wasPaying ? closeStretch(tx, ctx, use) : restartUse(tx, ctx, use));
-    use = await payUse(tx, use, terms, { billed_from: trial_over ?? now, ...notice }, now);
+    else use = await (wasPaying ? closeUse(tx, ctx, use, { keepsCredit: true }) : restartUse(tx, ctx, use));
+    use = await payUse(tx, use, terms, { by_time: true, billed_from: trial_over ?? now, ...notice }, now);
   } else {
     const isPeriodOpen = use.row.started_at !== null && use.row.started_at >= start;
     const isTrialOver = before?.row.status === "trialing" && row.status !== "trialing";
     const last = before?.row.current_meter_period_start ?? before?.row.current_period_start;
     const isNewPeriod = last !== undefined && start > last;
     if (isClosed) use = await closeStretch(tx, ctx, use);
-    else if (isNewPeriod && !isPeriodOpen) use = await restartUse(tx, ctx, use);
+    else if (isNewPeriod && !isPeriodOpen)
+      use = await payUse(tx, await restartUse(tx, ctx, use), terms, { by_time: true }, now);
     const billed_from = trial_over ?? (isTrialOver ? start : isClosed ? now : null);
     use = await payUse(tx, use, terms, { ...(billed_from ? { billed_from } : {}), ...notice }, now);
   }

@@ -10,13 +10,13 @@ import {
 } from "../../shared/pricing.ts";
 import type { TaxTreatment } from "../../shared/tax.ts";
 import type { DiscountRow } from "../discounts/rules.ts";
+import type { TakenUse } from "../meters/paying.ts";
 import type { OrderRow } from "../orders/rules.ts";
-import type { NewOrder } from "../orders/service.ts";
 import { planLines } from "../products/lines.ts";
 import type { PricedProduct, PriceRow } from "../products/rules.ts";
 import type { SoldLine } from "./credits.ts";
 import { computeNextMeterPeriod, getMeterPeriod } from "./meter-clock.ts";
-import { computeMeteredLines, type Usage } from "./metering.ts";
+import { computeMetering, getMeterStart, type Metering, type Usage } from "./metering.ts";
 import {
   type EntryRow,
   findTerms,
@@ -60,6 +60,8 @@ export type PlanContext<Aggregate extends Planned = SubscriptionAggregate> = {
   pending: Choice | null;
   /** What was used and is to be billed; absent where no price is of use. */
   usage?: Usage;
+  /** The prices that it is of, where they are not paid any more. */
+  usagePrices?: readonly PriceRow[];
 };
 
 /** An order that is to be made. */
@@ -81,6 +83,8 @@ export type Plan = {
   discount?: DiscountRow | null;
   entries: LineTerms[];
   bill: Bill | null;
+  /** What the lines of use take of periods. */
+  taken?: readonly TakenUse[];
   events: Event[];
 };
 
@@ -165,11 +169,22 @@ export const intervalOf = ({ product }: Choice, row: SubscriptionRow): { interva
     ? { interval: row.recurring_interval, count: row.recurring_interval_count }
     : { interval: product.recurring_interval, count: product.recurring_interval_count ?? 1 };
 
-/** The lines of what was used until a time, or of all, at the prices of then; a trial's usage is free (SUB-17, MTR-29). */
-const computeUsedLines = (
-  { aggregate: { row, prices }, usage }: Pick<PlanContext<Planned>, "aggregate" | "usage">,
+/**
+ * What is billed of what was used until a time, or of all, at the prices of then; a trial's usage is free (SUB-17, MTR-29). `of`: of the
+ * meters of these prices alone.
+ */
+export function computeGroundMetering(
+  { aggregate: { row, prices }, usage, usagePrices = [] }: Omit<PlanContext<Planned>, "entries" | "pending">,
   until: Date | null,
-): LineTerms[] => (usage && row.status !== "trialing" ? computeMeteredLines(prices, usage, row.currency, until) : []);
+  { ends_at, closed_at = until, of }: { ends_at?: Date; closed_at?: Date | null; of?: readonly PriceRow[] } = {},
+): Metering {
+  if (!usage || row.status === "trialing") return { lines: [], taken: [] };
+  const meters = of && new Set(of.map(({ meter_id }) => meter_id));
+  const some = meters ? usage.filter(({ meter_id }) => meters.has(meter_id)) : usage;
+  const end = ends_at ?? row.current_meter_period_end ?? row.current_period_end;
+  const period = { start: getMeterStart(row), end, closed_at: closed_at ?? end, isStretch: of !== undefined };
+  return computeMetering([...prices, ...usagePrices], some, { currency: row.currency, until, period });
+}
 
 /** The columns of what a subscription is paid for. */
 export const getColumns = (
@@ -192,17 +207,18 @@ export const getColumns = (
  * is over (SUB-13, DSC-23).
  */
 function beginPeriod(
-  { aggregate, entries, pending, usage }: PlanContext<Planned>,
+  ground: PlanContext<Planned>,
   start: Date,
   anchor_day: number,
   occasion: OrderRow["occasion"],
 ): Plan {
+  const { aggregate, entries, pending } = ground;
   const { row } = aggregate;
   const choice = pending ?? getChoice(aggregate);
   const { interval, count } = intervalOf(choice, row);
   const end = addInterval(start, interval, count, anchor_day);
-  const used = computeUsedLines({ aggregate, usage }, start);
-  const lines = [...staticLines(choice, { start, end }), ...entries.map(({ line }) => line), ...used];
+  const used = computeGroundMetering(ground, start);
+  const lines = [...staticLines(choice, { start, end }), ...entries.map(({ line }) => line), ...used.lines];
   const { kept, terms, change, columns } = renewDiscount(aggregate, start, (terms) => isReducedBy(lines, terms));
   const begun = { ...row, status: "active" as const, anchor_day, current_period_start: start, current_period_end: end };
   return {
@@ -230,6 +246,7 @@ function beginPeriod(
             period_start: start,
             entry_ids: entries.map(({ id }) => id),
           },
+    taken: used.taken,
     events: [],
   };
 }
@@ -239,17 +256,20 @@ const buildLastBill = (
   entries: PlanContext["entries"],
   used: LineTerms[],
   { occasion, discount }: Pick<Bill, "discount"> & { occasion: "paused" | "ended" },
-): Bill | null =>
-  entries.length + used.length === 0
+): Bill | null => {
+  const lines = [...entries.map(({ line }) => line), ...used];
+  // Of nothing that is owed nobody is told (SUB-12).
+  return lines.every(({ source }) => computeAmount(source) === 0)
     ? null
     : {
         billing_reason: "subscription_cycle",
         occasion,
-        lines: [...entries.map(({ line }) => line), ...used],
+        lines,
         discount,
         period_start: null,
         entry_ids: entries.map(({ id }) => id),
       };
+};
 
 /**
  * The period of a subscription, or its trial, is over: it ends, pauses, or the next period begins, never later than the one
@@ -260,12 +280,13 @@ export function planCycle(ground: PlanContext<Planned>, now: Date): Plan {
   if (row.cancel_at_period_end)
     return planEnd(ground, now, { canceled_at: row.canceled_at ?? now, ends_at: row.ends_at ?? now });
   if (row.pause_at_period_end) {
-    const used = computeUsedLines(ground, row.current_period_end);
+    const used = computeGroundMetering(ground, row.current_period_end);
     return {
       patch: { status: "paused", pause_at_period_end: false, paused_at: now },
       choice: null,
       entries: [],
-      bill: buildLastBill(ground.entries, used, {
+      taken: used.taken,
+      bill: buildLastBill(ground.entries, used.lines, {
         occasion: "paused",
         discount: getUsageDiscount(ground.aggregate, now),
       }),
@@ -283,9 +304,10 @@ export function planCycle(ground: PlanContext<Planned>, now: Date): Plan {
  * What was used is billed within a period, by the clock that the product has for that (SUB-26). A fixed discount is for what the
  * period costs.
  */
-export function planMeterCycle({ aggregate, usage }: PlanContext<Planned>, start: Date): Plan {
+export function planMeterCycle(ground: PlanContext<Planned>, start: Date): Plan {
+  const { aggregate } = ground;
   const { row, product } = aggregate;
-  const lines = computeUsedLines({ aggregate, usage }, start);
+  const { lines, taken } = computeGroundMetering(ground, start);
   const terms = getUsageDiscount(aggregate, start);
   const isFirst = terms !== null && row.discount_applied_at === null && isReducedBy(lines, terms);
   return {
@@ -299,17 +321,22 @@ export function planMeterCycle({ aggregate, usage }: PlanContext<Planned>, start
             ...{ billing_reason: "subscription_meter_cycle", occasion: null, lines, discount: terms },
             ...{ period_start: null, entry_ids: [] },
           },
+    taken,
     events: ["subscription.updated"],
   };
 }
 
 /** A subscription ends now, for good. What it owes for use is billed, unless it ends because nobody pays. */
 export function planEnd(
-  { entries, aggregate, usage }: PlanContext<Planned>,
+  ground: PlanContext<Planned>,
   now: Date,
   ends: Pick<SubscriptionRow, "canceled_at" | "ends_at"> = { canceled_at: now, ends_at: now },
 ): Plan {
-  const period_end = aggregate.row.current_period_end;
+  const period_end = ground.aggregate.row.current_period_end;
+  const { lines, taken } = computeGroundMetering(ground, period_end > now ? null : period_end, {
+    ends_at: now,
+    closed_at: now,
+  });
   return {
     patch: {
       ...ends,
@@ -322,10 +349,8 @@ export function planEnd(
     },
     choice: null,
     entries: [],
-    bill: buildLastBill(entries, computeUsedLines({ aggregate, usage }, period_end > now ? null : period_end), {
-      occasion: "ended",
-      discount: null,
-    }),
+    bill: buildLastBill(ground.entries, lines, { occasion: "ended", discount: null }),
+    taken,
     events: ["subscription.updated", "subscription.canceled", "subscription.revoked"],
   };
 }
@@ -351,44 +376,24 @@ export function planTrialEnd(ground: PlanContext, now: Date): Plan {
   };
 }
 
-/** The order of a bill. What it says of the customer is as it stands now (ORD-10). */
-export function planOrder(
-  { aggregate }: PlanContext,
-  plan: Plan,
-  bill: Bill,
-  quote: Quote,
-): Omit<NewOrder, "applied_balance_amount"> {
-  const { row, customer } = aggregate;
-  const { product } = plan.choice ?? aggregate;
-  return {
-    organization_id: row.organization_id,
-    billing_reason: bill.billing_reason,
-    billing_name: customer.billing_name ?? customer.name,
-    billing_address: customer.billing_address,
-    customer_tax_id: customer.tax_id,
-    description: product.name,
-    customer_id: customer.id,
-    product_id: product.id,
-    checkout_id: null,
-    subscription_id: row.id,
-    period_start: bill.period_start,
-    occasion: bill.occasion,
-    metadata: row.metadata,
-    custom_field_data: row.custom_field_data,
-    begins: null,
-    quote,
-  };
-}
-
 /** The same subscription after a plan, as the next one is made from it. */
-export function follow({ aggregate, entries }: PlanContext, plan: Plan): PlanContext {
+export function follow({ aggregate, entries, usage, usagePrices }: PlanContext, plan: Plan): PlanContext {
   const row = { ...aggregate.row, ...plan.patch };
   const { product, prices } = plan.choice ?? aggregate;
   const discount = plan.discount === undefined ? aggregate.discount : plan.discount;
   const billed = new Set(plan.bill?.entry_ids);
+  const isTaken = (one: Usage[number]) =>
+    plan.taken?.some((taken) =>
+      one.ended_at === null
+        ? taken.is_running && taken.meter_id === one.meter_id
+        : taken.window_ids.some((id) => one.window_ids.includes(id)),
+    );
+  // What was used in a trial is free once it is over.
+  const left = aggregate.row.status === "trialing" ? undefined : usage?.filter((one) => !isTaken(one));
   return {
     aggregate: { ...aggregate, row, product, prices, discount },
     entries: [...entries.filter(({ id }) => !billed.has(id)), ...plan.entries.map((line) => ({ id: "", line }))],
     pending: null,
+    ...(left && usagePrices ? { usage: left, usagePrices } : {}),
   };
 }

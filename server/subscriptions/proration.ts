@@ -9,10 +9,11 @@ import {
 } from "../../shared/pricing.ts";
 import type { PriceRow } from "../products/rules.ts";
 import { resolveCredits } from "./credits.ts";
-import { computeMeteredLines, findClosing, getMeterStart } from "./metering.ts";
+import { findClosing, getMeterStart, type Metering } from "./metering.ts";
 import {
   type Bill,
   type Choice,
+  computeGroundMetering,
   computePeriod,
   type Event,
   getChoice,
@@ -135,9 +136,9 @@ export function planChange(ground: PlanContext, to: Choice, behavior: Proration,
   const columns = { ...getColumns(to, row, renewed ? renewed.kept : discount), pending_update: null };
   const begun = fresh && { anchor_day: now.getUTCDate(), current_period_start: now, current_period_end: fresh.end };
   const patch = { ...columns, ...begun, ...renewed?.columns };
-  const used = closeUsage(ground, to, fresh, now);
+  const { lines: used, taken } = closeUsage(ground, to, fresh, now);
   if (behavior === "prorate" && !fresh)
-    return { patch, choice: to, entries: [...lines, ...kept, ...used], bill: null, events };
+    return { patch, choice: to, entries: [...lines, ...kept, ...used], bill: null, taken, events };
   const whole = [...lines, ...entries.map(({ line }) => line), ...used];
   const bill: Bill | null =
     whole.length === 0
@@ -152,14 +153,17 @@ export function planChange(ground: PlanContext, to: Choice, behavior: Proration,
           period_start: fresh && now > row.current_period_start ? now : null,
           entry_ids: entries.map(({ id }) => id),
         };
-  return { patch, choice: to, ...renewed?.change, entries: kept, bill, events };
+  return { patch, choice: to, ...renewed?.change, entries: kept, bill, taken, events };
 }
 
 /** What was used at prices that end with a change (SUB-22): all of it where the period is cut off. */
-function closeUsage({ aggregate, usage }: PlanContext, to: Choice, fresh: Times | null, now: Date): LineTerms[] {
+function closeUsage(ground: PlanContext, to: Choice, fresh: Times | null, now: Date): Metering {
+  const { aggregate } = ground;
   const isCut = fresh !== null && now > getMeterStart(aggregate.row);
-  const closing = findClosing(aggregate, { prices: to.prices, isCut });
-  return usage ? computeMeteredLines(closing, usage, aggregate.row.currency, null) : [];
+  return computeGroundMetering(ground, null, {
+    closed_at: now,
+    of: findClosing(aggregate, { prices: to.prices, isCut }),
+  });
 }
 
 /** A change in a trial costs nothing; its end is that of the new product's trial, which may be past already (SUB-42, SUB-48). */

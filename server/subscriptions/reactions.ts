@@ -95,8 +95,8 @@ async function applyChange(
   await store.billEntries(tx, order, changes.entry_ids);
   const given = patch.discount_id ? await findKept(tx, order.organization_id, [patch.discount_id]) : [];
   const discount = patch.discount_id === undefined ? {} : { discount: given[0] ?? null };
-  const { entries = [] } = changes;
-  const plan = { ...discount, entries, choice, patch, events: ["subscription.updated" as const] };
+  const { entries = [], taken = [] } = changes;
+  const plan = { ...discount, entries, choice, patch, taken, events: ["subscription.updated" as const] };
   return writePlan(tx, ctx, { aggregate, entries: [], pending: null }, plan, { change_order_id: null });
 }
 

@@ -1,4 +1,5 @@
 import type { Subscription } from "../../shared/api/subscriptions.ts";
+import type { Quote } from "../../shared/pricing.ts";
 import type { SystemEvent } from "../../shared/system-events.ts";
 import { countUnits } from "../../shared/usage.ts";
 import { serializeCustomer } from "../customers/rules.ts";
@@ -11,10 +12,11 @@ import { defineSignal } from "../lib/reactions.ts";
 import { runAtEnd } from "../lib/unit-of-work.ts";
 import { serializeMeter } from "../meters/rules.ts";
 import { serializeOrderSubscription } from "../orders/rules.ts";
+import type { NewOrder } from "../orders/service.ts";
 import { serializePrice, serializeProduct } from "../products/rules.ts";
 import { computeDeadline } from "./dunning.ts";
 import { getMeters } from "./metering.ts";
-import type { Event, Plan } from "./plan.ts";
+import type { Bill, Event, Plan, PlanContext } from "./plan.ts";
 import type { SubscriptionAggregate, SubscriptionRow } from "./rules.ts";
 import { insertLetter } from "./store.ts";
 import type { LetterKind } from "./tables.ts";
@@ -176,4 +178,33 @@ export function getLetter({ patch, choice, events }: Plan, isTold: boolean): Let
   if (says("subscription.cycled")) return null;
   if (patch.pending_update) return "change_planned";
   return choice ? "changed" : null;
+}
+
+/** The order of a bill. What it says of the customer is as it stands now (ORD-10). */
+export function planOrder(
+  { aggregate }: PlanContext,
+  plan: Plan,
+  bill: Bill,
+  quote: Quote,
+): Omit<NewOrder, "applied_balance_amount"> {
+  const { row, customer } = aggregate;
+  const { product } = plan.choice ?? aggregate;
+  return {
+    organization_id: row.organization_id,
+    billing_reason: bill.billing_reason,
+    billing_name: customer.billing_name ?? customer.name,
+    billing_address: customer.billing_address,
+    customer_tax_id: customer.tax_id,
+    description: product.name,
+    customer_id: customer.id,
+    product_id: product.id,
+    checkout_id: null,
+    subscription_id: row.id,
+    period_start: bill.period_start,
+    occasion: bill.occasion,
+    metadata: row.metadata,
+    custom_field_data: row.custom_field_data,
+    begins: null,
+    quote,
+  };
 }

@@ -5,9 +5,10 @@ import { covers, isRedeemable, type LimitedDiscount } from "../discounts/rules.t
 import { createId } from "../lib/ids.ts";
 import { listChanges } from "../lib/rows.ts";
 import type { PricedProduct } from "../products/rules.ts";
-import { computeMeteredLines, findClosing } from "./metering.ts";
+import { findClosing } from "./metering.ts";
 import {
   type Choice,
+  computeGroundMetering,
   computePlanAmount,
   type Event,
   fitSeats,
@@ -173,10 +174,9 @@ function planTrial(ground: PlanContext, trial_end: Date | "now", now: Date): Pla
   };
   // What was used until a trial begins is none of its use.
   const isCut = row.status !== "trialing";
-  const used = ground.usage
-    ? computeMeteredLines(findClosing(ground.aggregate, { prices: [], isCut }), ground.usage, row.currency, null)
-    : [];
-  return { ...nothing, patch, entries: used, events: updated };
+  const of = isCut ? findClosing(ground.aggregate, { prices: [], isCut }) : [];
+  const { lines, taken } = computeGroundMetering(ground, null, { closed_at: now, of });
+  return { ...nothing, patch, entries: lines, taken, events: updated };
 }
 
 type Said = { customer_cancellation_reason?: unknown; customer_cancellation_comment?: string | null | undefined };
@@ -269,6 +269,7 @@ function chain(ground: PlanContext, steps: readonly ((ground: PlanContext) => Pl
       ...(discount === undefined ? {} : { discount }),
       entries: [...whole.entries, ...plan.entries],
       bill: plan.bill ?? whole.bill,
+      taken: [...(whole.taken ?? []), ...(plan.taken ?? [])],
       events: order.filter((event) => events.has(event)),
     };
   }

@@ -169,6 +169,16 @@ describe("a customer's credit", () => {
     await cycle(100, credited);
     expect(await balance()).toEqual([[7, 100, 93]]);
   });
+  test("BEN-52: a meter that was reset as its credit was given is reset before the next one", async () => {
+    const { cycle, reset, balance, use } = await open();
+    await reset();
+    const credited = floe.clock.now();
+    await cycle(100, new Date(credited.getTime() - 1000));
+    await use(30);
+    floe.clock.advance(1000);
+    await cycle(100, credited);
+    expect(await balance()).toEqual([[0, 100, 100]]);
+  });
   test("what has expired is lost, but what was spent of it by then stays spent", async () => {
     const { give, balance, use } = await open();
     const expires_at = new Date(floe.clock.now().getTime() + 60_000);

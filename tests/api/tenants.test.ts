@@ -59,6 +59,8 @@ const unheld: Record<string, string> = {
   "usage_events.member_id": "is the seller's word for one of the customer's people",
   "usage_keys.event_id": "outlives the event, whose month may be dropped",
   "customer_meters.payer_id": "the subscription is made by a domain to the right, and tables make no circle",
+  "customer_meters.price_id": "the price is made by a domain to the right, and tables make no circle",
+  "customer_meter_windows.price_id": "the price is made by a domain to the right, and tables make no circle",
   "customer_meter_windows.payer_id": "the subscription is made by a domain to the right, and tables make no circle",
   "customer_meter_values.customer_id": "stands under a row that points to both, locked while they are written",
   "customer_meter_values.meter_id": "stands under a row that points to both, locked while they are written",

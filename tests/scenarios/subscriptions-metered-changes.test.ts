@@ -34,7 +34,7 @@ test.each([
     await use(2);
     await shop.on("2027-02-01");
     expect((await shop.lines(id)).slice(-2)).toEqual([
-      [`Tokens — (${one} consumed units) × $1.00`, one * 100],
+      [`Tokens — (${one} consumed units) × $1.00 — 2027-01-01`, one * 100],
       [`Tokens — (${other} consumed units) × $2.00`, other * 200],
     ]);
   },
@@ -71,7 +71,9 @@ describe("SUB-22: what was used at a price is billed, whatever the customer chan
         const product_id = await shop.sells("API 2", prices as never, more);
         const { charge, later } = await shop.previews(id, { product_id, proration_behavior });
         const shown = [...(charge?.derivation.lines ?? []), ...later].map(({ label, amount }) => [label, amount]);
-        expect(metered_of(shown as never)).toEqual([["Tokens — (500 consumed units) × $0.01", 500]]);
+        expect(metered_of(shown as never)).toEqual([
+          ["Tokens — (500 consumed units) × $0.01 — 2027-01-01 to 2027-01-31", 500],
+        ]);
         expect(await shop.changes(id, { product_id, proration_behavior })).toBe("done");
         await use(10);
         await shop.on("2027-02-01");

@@ -157,10 +157,10 @@ test("PRD-40: is never more than the cap; credit covers it first", async () => {
   await credit(100);
   await use(150);
   await shop.on("2027-03-01");
-  expect(await shop.lines(id)).toContainEqual(["Tokens — (150 consumed units) × $0.003 — Capped at $2.50", 15]);
+  expect(await shop.lines(id)).toContainEqual(["Tokens — (50 consumed units) × $0.003", 15]);
 });
 
-test("what comes late is billed with the next period, by a line that says of when it is", async () => {
+test("what comes late, but before its period is billed, is billed with it", async () => {
   const { shop, id, use } = await open();
   await use(100);
   // Looked at late: what came after the period's end is of the next one (SUB-21).
@@ -168,12 +168,9 @@ test("what comes late is billed with the next period, by a line that says of whe
   await use(40);
   await use(10, "2027-01-20T00:00:00Z");
   await shop.on("2027-02-04");
-  expect(await shop.lines(id)).toContainEqual(["Tokens — (100 consumed units) × $0.003", 30]);
+  expect(await shop.lines(id)).toContainEqual(["Tokens — (110 consumed units) × $0.003", 33]);
   await shop.on("2027-03-01");
-  expect((await shop.lines(id)).slice(1)).toEqual([
-    ["Tokens — (40 consumed units) × $0.003", 12],
-    ["Tokens — (10 consumed units) × $0.003 — late, used 2027-01-20", 3],
-  ]);
+  expect((await shop.lines(id)).slice(1)).toEqual([["Tokens — (40 consumed units) × $0.003", 12]]);
 });
 
 test("each event is told the period with which it is invoiced, also where it comes again", async () => {
@@ -276,7 +273,7 @@ test("MTR-29: what comes in a trial, or is of it and comes before anybody has lo
   ]);
   await shop.on("2027-01-11");
   await shop.on("2027-02-11");
-  expect((await shop.lines(id)).slice(1)).toEqual([["Tokens — (107 consumed units) × $0.003", 30]]);
+  expect((await shop.lines(id)).slice(1)).toEqual([["Tokens — (100 consumed units) × $0.003", 30]]);
 });
 
 test("MTR-29: a trial's use is never billed, whenever it comes", async () => {
@@ -288,7 +285,7 @@ test("MTR-29: a trial's use is never billed, whenever it comes", async () => {
   await use(7, "2027-01-05T00:00:00Z");
   await use(100);
   await shop.on("2027-02-11");
-  expect((await shop.lines(id)).slice(1)).toEqual([["Tokens — (107 consumed units) × $0.003", 30]]);
+  expect((await shop.lines(id)).slice(1)).toEqual([["Tokens — (100 consumed units) × $0.003", 30]]);
 });
 
 test("SUB-12, SUB-30: what was used until the end is billed with a last order, and nothing after it", async () => {
@@ -431,7 +428,7 @@ describe("the clock of use", () => {
     expect(steps.filter(({ rule }) => rule === "metered")).toMatchObject([
       {
         amount: 242,
-        because: "905 units of Tokens, less 100 of credit, × $0.003, at most $2.50, rounded half away from zero",
+        because: "905 Tokens, 100 included, 805 × $0.003, rounded half away from zero",
       },
     ]);
   });
@@ -450,10 +447,7 @@ test("an event of the very instant at which a period ends is of the next one, wh
     "counted 2027-02-01 2027-03-01",
   ]);
   await floe.runJobs();
-  expect(await shop.lines(id)).toContainEqual(["Tokens — (100 consumed units) × $0.003", 30]);
+  expect(await shop.lines(id)).toContainEqual(["Tokens — (110 consumed units) × $0.003", 33]);
   await shop.on("2027-03-01");
-  expect((await shop.lines(id)).slice(1)).toEqual([
-    ["Tokens — (1020 consumed units) × $0.003", 306],
-    ["Tokens — (10 consumed units) × $0.003 — late, used 2027-01-31", 3],
-  ]);
+  expect((await shop.lines(id)).slice(1)).toEqual([["Tokens — (1020 consumed units) × $0.003", 306]]);
 });

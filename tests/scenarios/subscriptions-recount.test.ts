@@ -87,90 +87,136 @@ const start_at = new Date("2027-01-01T00:00:00Z");
 const day_ms = 24 * 60 * 60 * 1000;
 const monthsLater = (months: number): Date => new Date(Date.UTC(2027, months, 1));
 
+type Lot = { units: number; rolls: boolean; given: Date };
 /** One who uses something: what they have used since they were last counted from nothing, and their credit. */
-type Person = { events: Sent[]; ends: number; rolls: number; free: Ratio; since: Date; isSeated: boolean };
-/** Of who has left within the period: what they used until then, and what of their credit was spent. */
-type Left = { events: Sent[]; spent: number; free: Ratio };
+type Person = { events: Sent[]; lots: Lot[]; since: Date | null; isSeated: boolean };
+/** What one has used in a period that is over, their credit, and what of it has gone on. */
+type Window = { who: number; start: Date; end: Date; events: Sent[]; credit: number; rolls: number; rolled: number };
+/** What is billed as one: at which price, for whom, and the units that it was billed for. */
+type Group = { price: Price; windows: Window[]; parts: Window[]; before: Ratio | null; isOpen: boolean };
+
+const wholes = ({ over, under }: Ratio) => (over <= 0n ? 0 : Number((over + under - 1n) / under));
+const total = (numbers: number[]) => numbers.reduce((sum, one) => sum + one, 0);
+/** BEN-53: what ends with the period is spent first; a part of a unit takes a whole one. */
+function spend(lots: Lot[], units: Ratio): { lot: Lot; left: number }[] {
+  let used = wholes(units);
+  return [...lots.filter(({ rolls }) => !rolls), ...lots.filter(({ rolls }) => rolls)].map((lot) => {
+    const spent = Math.min(lot.units, used);
+    used -= spent;
+    return { lot, left: lot.units - spent };
+  });
+}
 
 /**
  * The rules, computed from nothing but what was sent: the first of the people pays, and the others are on that bill while they hold
- * a seat (SEAT-17).
+ * a seat (SEAT-17). What happened in a period is of that period, whenever it comes (SUB-21).
  */
 function reference(func: Func, filter: keyof typeof filters, first: Price, seated: boolean) {
-  const isSum = func === "count" || func === "sum";
   const people = [0, 1, 2].map(
-    (index): Person => ({ events: [], ends: 0, rolls: 0, free: ratio(0), since: start_at, isSeated: index === 0 }),
+    (index): Person => ({ events: [], lots: [], since: index === 0 ? start_at : null, isSeated: index === 0 }),
   );
-  let [price, month, billed, left] = [first, 1, 0, [] as Left[]];
-  const used = ({ events }: Pick<Person, "events">) => consumed(func, events);
-  const wholes = ({ over, under }: Ratio) => (over <= 0n ? 0 : Number((over + under - 1n) / under));
-  const spentBy = (one: Person) => Math.min(one.ends + one.rolls, wholes(used(one)));
-  // What ends with the period is there for all, what goes on for oneself.
-  const covers = (one: Person) => one.ends + Math.min(one.rolls, Math.max(0, wholes(used(one)) - one.ends));
+  const groups: Group[] = [];
+  let [price, month, billed, pending, left] = [first, 1, 0, 0, [] as Window[]];
+  const used = ({ events }: { events: Sent[] }) => consumed(func, events);
   const paying = () => people.filter(({ isSeated }) => isSeated);
-  const bill = () => {
-    const all = { events: [...paying(), ...left].flatMap(({ events }) => events) };
-    const free = [...paying(), ...left].reduce((sum, one) => plus(sum, one.free), ratio(0));
-    const credit = [...paying().map(covers), ...left.map(({ spent }) => spent)].reduce((sum, one) => sum + one, 0);
-    billed += priced(minus(minus(used(all), ratio(credit * 10)), free), price);
+  // What ends with the period is there for all, what goes on for oneself.
+  const covers = (one: Window) => {
+    const ends = one.credit - one.rolls;
+    return ends + Math.min(one.rolls, Math.max(0, wholes(used(one)) - ends));
+  };
+  function bill(group: Group): number {
+    const all = [...group.windows, ...group.parts];
+    const units = consumed(
+      func,
+      all.flatMap(({ events }) => events),
+    );
+    const credit = ratio(total(all.map(covers)) * 10);
+    const cost = (some: Ratio) => priced(minus(some, credit), group.price);
+    const { before } = group;
+    group.isOpen = false;
+    if (before === null || cost(units) >= cost(before)) group.before = units;
+    return before === null ? cost(units) : Math.max(0, cost(units) - cost(before));
+  }
+  /** Count what one uses from nothing: with what is left of all credit, or of what goes on after the period. */
+  function close(one: Person, end: Date, keeps: boolean): Window {
+    const spent = spend(one.lots, used(one));
+    const goOn = spent.filter(({ lot, left: units }) => units > 0 && (keeps || lot.rolls));
+    const gone = total(spent.map(({ lot, left: units }) => lot.units - units));
+    const rolls = total(one.lots.filter((lot) => lot.rolls).map(({ units }) => units));
+    const window = {
+      ...{ who: people.indexOf(one), start: one.since ?? new Date(0), end, events: one.events },
+      credit: keeps ? gone : total(one.lots.map(({ units }) => units)),
+      rolls: keeps ? 0 : rolls,
+      rolled: keeps ? 0 : total(goOn.map(({ left: units }) => units)),
+    };
+    const lots = goOn.map(({ lot, left: units }) => ({ ...lot, units }));
+    Object.assign(one, { events: [], lots, since: end });
+    return window;
+  }
+  /** A period of the bill is over, or a stretch of it. */
+  function closeAll(end: Date, keeps: boolean): number {
+    const windows = paying().map((one) => close(one, end, keeps));
+    groups.push({ price, windows, parts: left, before: null, isOpen: true });
     left = [];
-  };
-  const close = () => {
-    bill();
-    for (const one of paying()) {
-      // BEN-53: what ends with the period is spent first; a part of a unit takes a whole one.
-      const spent = wholes(used(one));
-      one.rolls = Math.max(0, Math.min(one.ends + one.rolls - spent, one.rolls));
-      Object.assign(one, { events: [], ends: 0, free: ratio(0) });
+    return total(groups.filter(({ isOpen }) => isOpen).map(bill));
+  }
+  function addLate(one: Person, group: Group, window: Window, events: Sent[]) {
+    window.events.push(...events);
+    group.isOpen = true;
+    window.credit -= window.rolled;
+    window.rolls -= window.rolled;
+    window.rolled = 0;
+    let missing = wholes(used(window)) - window.credit;
+    for (const { lot, left: units } of spend(one.lots, used(one))) {
+      const more = lot.given < window.end ? Math.max(0, Math.min(units, missing)) : 0;
+      missing -= more;
+      lot.units -= more;
+      window.credit += more;
     }
-    month += 1;
-  };
-  /** Counted from nothing, with what is left of all credit. */
-  const restart = (one: Person) => {
-    const spent = spentBy(one);
-    const rolls = one.rolls - Math.max(0, spent - one.ends);
-    Object.assign(one, { events: [], ends: Math.max(0, one.ends - spent), rolls, free: ratio(0) });
-  };
+  }
   return {
-    send(who: number, event: Sent) {
-      const one = people[who];
-      if (!one || !filters[filter].takes(event)) return;
-      one.events.push(event);
-      // Of before the subscription, or the seat: counted, and never billed (MTR-29).
-      if (isSum && one.isSeated && event.timestamp < one.since) one.free = plus(one.free, consumed(func, [event]));
-    },
-    credit(who: number, units: number, rollover: boolean) {
+    send(who: number, all: Sent[]) {
       const one = people[who];
       if (!one) return;
-      if (rollover) one.rolls += units;
-      else one.ends += units;
+      const late = new Map<Window, Sent[]>();
+      for (const event of all.filter(filters[filter].takes)) {
+        const { timestamp } = event;
+        const isLate = one.since !== null && timestamp < one.since;
+        const isOf = (window: Window) => window.who === who && window.start <= timestamp && timestamp < window.end;
+        const window = isLate ? groups.flatMap(({ windows }) => windows).find(isOf) : undefined;
+        if (window) late.set(window, [...(late.get(window) ?? []), event]);
+        // Of before the subscription, or the seat: billed in no way (MTR-29).
+        else if (!isLate || !one.isSeated) one.events.push(event);
+      }
+      for (const [window, events] of late)
+        for (const group of groups) if (group.windows.includes(window)) addLate(one, group, window, events);
+    },
+    credit(who: number, units: number, rolls: boolean, given: Date) {
+      people[who]?.lots.push({ units, rolls, given });
     },
     seat(who: number, now: Date) {
       const one = people[who];
       if (!one || !seated) return;
-      if (one.isSeated) left.push({ events: one.events, spent: spentBy(one), free: one.free });
-      restart(one);
-      Object.assign(one, { isSeated: !one.isSeated, since: now });
+      const window = close(one, now, true);
+      if (one.isSeated) left.push(window);
+      one.isSeated = !one.isSeated;
     },
-    change(next: Price) {
-      // SUB-22: what was used at the price that is gone is billed at none.
-      const beyond = (one: Pick<Person, "events" | "free">, credit: number) =>
-        minus(minus(used(one), ratio(credit * 10)), one.free);
-      for (const one of isSum ? paying() : []) {
-        const more = beyond(one, one.ends + one.rolls);
-        if (more.over > 0n) one.free = plus(one.free, more);
-      }
-      for (const one of isSum ? left : []) {
-        const more = beyond(one, one.spent);
-        if (more.over > 0n) one.free = plus(one.free, more);
-      }
+    change(next: Price, now: Date) {
+      // SUB-22: what was used at the price that is gone is billed at that price.
+      pending += closeAll(now, true);
       price = next;
     },
     at(now: Date) {
-      while (monthsLater(month) <= now) close();
+      for (; monthsLater(month) <= now; month += 1) {
+        billed += closeAll(monthsLater(month), false) + pending;
+        pending = 0;
+      }
     },
-    end: bill,
-    balance: (who: number) => people.slice(who, who + 1).flatMap((one) => [numberOf(used(one)), one.ends + one.rolls]),
+    end(now: Date) {
+      billed += closeAll(now, false) + pending;
+    },
+    balance: (who: number) =>
+      people.slice(who, who + 1).flatMap((one) => [numberOf(used(one)), total(one.lots.map(({ units }) => units))]),
     billed: () => billed,
   };
 }
@@ -266,11 +312,9 @@ test("what is billed, and every balance, is what a recount of the raw events by 
         let now = start_at;
         for (const one of steps) {
           if (one.kind === "send") {
-            const sent = one.events.map(({ ago, ...rest }): Sent => {
-              // Of what is no sum, nothing is of before the subscription: it would count like any other.
-              const at = new Date(now.getTime() - ago * day_ms);
-              return { ...rest, timestamp: func === "count" || func === "sum" || at > start_at ? at : start_at };
-            });
+            const sent = one.events.map(
+              ({ ago, ...rest }): Sent => ({ ...rest, timestamp: new Date(now.getTime() - ago * day_ms) }),
+            );
             const events = sent.map(({ timestamp, ...metadata }) => ({
               name,
               customer_id: people[one.who],
@@ -278,14 +322,14 @@ test("what is billed, and every balance, is what a recount of the raw events by 
               metadata,
             }));
             await shop.accepted("POST", "/v1/events/ingest", { events });
-            for (const event of sent) rules.send(one.who, event);
+            rules.send(one.who, sent);
           } else if (one.kind === "credit") {
             const { units, rollover } = one;
             const key = { organization_id, customer_id: people[one.who] ?? "", meter_id: String(meter.id) };
             const credit = { ...key, source: { kind: "test", id: "a" }, units, rollover };
             const clock = { now: () => now };
             await transact(floe.deps, (tx) => addCredit(tx, { ...floe.deps, clock }, credit));
-            rules.credit(one.who, units, rollover);
+            rules.credit(one.who, units, rollover, now);
           } else if (one.kind === "seat") {
             if (!seated) continue;
             const held = seats.get(one.who);
@@ -297,7 +341,7 @@ test("what is billed, and every balance, is what a recount of the raw events by 
           } else if (one.kind === "change") {
             const product_id = await sells(one.price);
             expect(await shop.changes(id, { product_id, proration_behavior: "prorate" })).toBe("done");
-            rules.change(one.price);
+            rules.change(one.price, now);
           } else {
             now = new Date(now.getTime() + one.days * day_ms);
             await shop.on(now.toISOString().slice(0, 10));
@@ -307,7 +351,7 @@ test("what is billed, and every balance, is what a recount of the raw events by 
         }
         await compare();
         await shop.accepted("DELETE", `/v1/subscriptions/${id}`);
-        rules.end();
+        rules.end(now);
         expect(await lines()).toBe(rules.billed());
         for (const after of [{}, { after: "p" }]) {
           const verified = await client.customerMeters.verify({ query: { ...after, limit: 1000 } });

@@ -108,14 +108,17 @@ test("10,000 free tokens a month that roll over, a price beyond them, a cap, thr
     const { steps, due_amount } = await json<Explained>("orders", "explain", orders[at]?.id ?? "", "--json");
     return [due_amount, ...steps.filter(({ label }) => label.startsWith("Tokens")).map(({ because }) => because)];
   };
-  const rounded = "× $0.002, at most $50.00, rounded half away from zero";
-  expect(await explained(1)).toEqual([2500, `18000 units of Tokens, less 10000 of credit, ${rounded}`]);
+  const rounded = "rounded half away from zero";
+  expect(await explained(1)).toEqual([2500, `18,000 Tokens, 10,000 included, 8,000 × $0.002, ${rounded}`]);
 
   // The log grows; what rolled over is used up, and the cap is reached.
   appendFileSync(log, `${lines(1000, 100)}\n`);
   expect(await json("events", "ingest", "--from-file", log)).toMatchObject({ inserted: 1000, duplicates: 2000 });
   await told("advance", "--by", "1month");
-  expect(await explained(4)).toEqual([5900, `90000 units of Tokens, less 30000 of credit, ${rounded}`]);
+  expect(await explained(4)).toEqual([
+    5900,
+    `90,000 Tokens, 30,000 included, 60,000 × $0.002, capped at $50.00, ${rounded}`,
+  ]);
 
   const drawn = await run(
     ["orders", "explain", (await json<{ id: string }[]>("orders", "list", "--json"))[0]?.id ?? ""],
