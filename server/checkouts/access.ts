@@ -10,7 +10,7 @@ import { hasBillable } from "../subscriptions/store.ts";
 import { claimTrial, findFormerTrial } from "../subscriptions/trials.ts";
 import type { TaxedSeller } from "../tax/rules.ts";
 import { type CheckoutAggregate, getProduct } from "./rules.ts";
-import { findBySecret, loadCheckout, lockBySecret, type WithSeller } from "./store.ts";
+import { findBySecret, hasPendingSubscription, loadCheckout, lockBySecret, type WithSeller } from "./store.ts";
 
 /** A checkout as the holder of its client secret gets it, who sells, and the context by the seller's clock. */
 export type Opened = TaxedSeller & { aggregate: CheckoutAggregate; ctx: Ctx };
@@ -48,6 +48,24 @@ export async function checkSubscribed(tx: Tx, seller: OrganizationRow, aggregate
   if (customer_id === null && email === null) return;
   if (await hasBillable(tx, organization_id, { customer_id, email }))
     throw new ApiError("AlreadyActiveSubscriptionError", "You already have an active subscription.");
+}
+
+/**
+ * The same once the customer is known and locked: of several that are confirmed at once, the first is being paid, or has been, when
+ * the others look.
+ */
+export async function checkSubscribing(
+  tx: Tx,
+  seller: OrganizationRow,
+  aggregate: CheckoutAggregate,
+  customer_id: string,
+) {
+  const { row } = aggregate;
+  if (getProduct(aggregate).recurring_interval === null || row.subscription_id !== null) return;
+  if (serializeOrganization(seller).subscription_settings.allow_multiple_subscriptions) return;
+  await checkSubscribed(tx, seller, { ...aggregate, row: { ...row, customer_id } });
+  if (await hasPendingSubscription(tx, row, customer_id))
+    throw new ApiError("AlreadyActiveSubscriptionError", "Another purchase of yours is being paid right now.");
 }
 
 /** Whether it matters which card a buyer pays with: a discount or a trial is for each of them only so often. */

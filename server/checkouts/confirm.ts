@@ -21,7 +21,7 @@ import { chargePayment, type Settled, startPayment } from "../payments/settlemen
 import { executeSetup, startSetup } from "../payments/setups.ts";
 import type { PriceRow } from "../products/rules.ts";
 import { type Computed, openTaxation, type Wanted } from "../tax/computed.ts";
-import { asksForCard, checkSubscribed, checkTrialled, lockOfBuyer, type Opened } from "./access.ts";
+import { asksForCard, checkSubscribed, checkSubscribing, checkTrialled, lockOfBuyer, type Opened } from "./access.ts";
 import { findNamedDiscount } from "./choose.ts";
 import { findOrCreateCustomer } from "./customer.ts";
 import { planChange, type Sent } from "./plan-update.ts";
@@ -173,6 +173,7 @@ async function writeConfirmation(
   if (token && card === undefined && asksForCard(seller, filled)) return { ...unwritten, asks: "card" };
 
   const { customer, isNew } = await findOrCreateCustomer(tx, ctx, filled.row);
+  await checkSubscribing(tx, seller, filled, customer.id);
   // A team may have no address of its own; the buyer's is asked for then.
   const email = customer.email ?? filled.row.customer_email ?? "";
   const wanted = planOrder(filled, prices, customer, now);

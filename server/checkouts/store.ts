@@ -1,4 +1,4 @@
-import { and, asc, eq, inArray, isNull, lte, or, sql } from "drizzle-orm";
+import { and, asc, eq, inArray, isNotNull, isNull, lte, ne, or, sql } from "drizzle-orm";
 import type { checkouts as operations } from "../../shared/api/checkouts.ts";
 import { user } from "../accounts/tables.ts";
 import type { Erased } from "../customers/rules.ts";
@@ -59,6 +59,30 @@ const loadAll = (db: Database, all: CheckoutRow[]): Promise<CheckoutAggregate[]>
       };
     });
   });
+
+/** Whether another checkout of a customer is being paid that begins a subscription. The caller holds the customer's lock. */
+export async function hasPendingSubscription(
+  tx: Tx,
+  { organization_id, id }: RowKey,
+  customer_id: string,
+): Promise<boolean> {
+  const [row] = await tx
+    .select({ id: checkouts.id })
+    .from(checkouts)
+    .innerJoin(products, followKey(checkouts.product_id, products))
+    .where(
+      and(
+        eq(checkouts.organization_id, organization_id),
+        eq(checkouts.customer_id, customer_id),
+        eq(checkouts.status, "confirmed"),
+        ne(checkouts.id, id),
+        isNull(checkouts.subscription_id),
+        isNotNull(products.recurring_interval),
+      ),
+    )
+    .limit(1);
+  return row !== undefined;
+}
 
 /** A checkout with all that it is answered with. */
 export async function loadCheckout(db: Database, row: CheckoutRow): Promise<CheckoutAggregate> {

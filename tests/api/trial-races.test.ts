@@ -67,3 +67,30 @@ test.each<[string, (index: number) => object]>([
   },
   120_000,
 );
+
+test("CHK-52: of eight confirmations at once by one buyer, known or new, one is charged", async () => {
+  const { organization_id: id } = seller;
+  const { subscription_settings } = await seller.client.organizations.get({ params: { id } });
+  const rules = { ...subscription_settings, allow_multiple_subscriptions: false };
+  await seller.client.organizations.update({ params: { id }, body: { subscription_settings: rules } as never });
+  const prices = [{ amount_type: "fixed" as const, price_amount: 1000 }];
+  const { id: product } = await seller.client.products.create({
+    body: { name: "Single", recurring_interval: "month", prices },
+  });
+  const known = await seller.client.customers.create({ body: { email: "single-known@example.com" } });
+  const count = async () => (await seller.client.payments.list({ query: {} })).pagination.total_count;
+  for (const whose of [{ customer_id: known.id }, { customer_email: "single-new@example.com" }]) {
+    const secrets: string[] = [];
+    for (let index = 0; index < 8; index += 1)
+      secrets.push((await seller.client.checkouts.create({ body: { products: [product], ...whose } })).client_secret);
+    const before = await count();
+    const answers = await atOnce(8, async (index) => {
+      const path = `/v1/checkouts/client/${secrets[index]}/confirm`;
+      const { status, json } = await (floes[index % 2] as Floe).request("POST", path, { body: payment });
+      return `${status} ${(json as { error?: string }).error ?? ""}`.trim();
+    });
+    expect(tally(answers)).toEqual({ "200": 1, "403 AlreadyActiveSubscriptionError": 7 });
+    for (const floe of floes) await floe.runJobs();
+    expect(await count()).toBe(before + 1);
+  }
+}, 120_000);
