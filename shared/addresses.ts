@@ -14,8 +14,8 @@ export const Address = z.object({
 export type Address = z.output<typeof Address>;
 
 /**
- * Countries whose addresses have no postal code, or do without it (Universal Postal Union's addressing systems and Google's libaddressinput, as of November 2026).
- * In Ireland and Panama, among others, there is a code that few write.
+ * Countries whose addresses have no postal code, or one that few people write, as in Ireland and Panama. The list only makes the
+ * code optional: a country too many asks a business for less, one too few keeps a business from buying.
  */
 const withoutPostalCode: ReadonlySet<string> = new Set<Country>([
   ...(["AE", "AG", "AO", "AW", "BF", "BI", "BJ", "BO", "BQ", "BS", "BW", "BZ", "CD", "CF", "CG", "CI", "CK"] as const),

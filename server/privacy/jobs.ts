@@ -119,7 +119,7 @@ const describeCopies = (customer: CustomerRow, words: Words): ErasedCustomer => 
  * Erase again who was erased before and can be read now, as a snapshot brought them back, in the caller's transaction. Events and use
  * are gone through by the sweep afterwards.
  */
-export async function repeatErasures(
+export async function applyErasures(
   tx: Tx,
   ctx: Deps | Ctx,
   organization_id: string,

@@ -10,7 +10,7 @@ import type { RowSweep } from "../lib/sweeps.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import type { OrganizationRow } from "../organizations/rules.ts";
 import { findOrganization } from "../organizations/store.ts";
-import { repeatErasures } from "../privacy/jobs.ts";
+import { applyErasures } from "../privacy/jobs.ts";
 import { listErasedOf } from "../privacy/store.ts";
 import { sayEvent } from "../webhooks/messages.ts";
 import { listKinds, planTarget } from "./rules.ts";
@@ -82,7 +82,7 @@ export const createSandboxService = (sweeps: readonly RowSweep[]): Service<typeo
           await store.lockSettings(tx, organization_id);
           const erased = await listErasedOf(tx, organization_id);
           await restoreRows(tx, row, { afresh });
-          await repeatErasures(tx, ctx, organization_id, erased);
+          await applyErasures(tx, ctx, organization_id, erased);
           await clock.setWithin(tx, row.created_at);
           return row;
         });

@@ -7,6 +7,6 @@ answerJobs(async (input: string) => {
   if (input === "hang") for (;;);
   if (input === "secret") return String(process.env.FLOE_SECRET);
   const held: Buffer[] = [];
-  while (input === "fill") held.push(Buffer.alloc(4 * 1024 ** 2, held.length));
+  while (input === "fill" && held.length < 100) held.push(Buffer.alloc(4 * 1024 ** 2, held.length));
   return `${input} by ${process.pid}`;
 });
