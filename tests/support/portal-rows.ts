@@ -134,7 +134,7 @@ export async function mailedCode(floe: Floe, seller: Seller): Promise<string> {
   const { organization_id } = seller;
   await buyerOf(seller);
   await floe.client().customerPortal.requestCode({ body: { email: "row@example.com", organization_id } });
-  return /^\w{6}/.exec(await lastMail(floe, "row@example.com"))?.[0] ?? "";
+  return /is ([A-Z0-9]{6})\./.exec(await lastMail(floe, "row@example.com"))?.[1] ?? "";
 }
 
 const allowEmailChange = ({ client, organization_id }: Seller) =>

@@ -519,7 +519,7 @@ checkTable("7. Checkout", calls.checkout, {
     const made = { name: "Guide", prices };
     const product = await seller.client.products.create({ body: { ...made, metadata: { slug: "guide" } } });
     const half = { name: "Half", type: "percentage" as const, basis_points: 5000, duration: "once" as const };
-    const discount = await seller.client.discounts.create({ body: half });
+    const discount = await seller.client.discounts.create({ body: { ...half, code: "HALF" } });
     const someone = await floe.person();
     const body = sending(row, {
       products: [product.id],
@@ -527,18 +527,22 @@ checkTable("7. Checkout", calls.checkout, {
       referenceId: "r-1",
       customFieldData: {},
       metadata: { campaign: "spring", count: 2, isNew: true },
-      allowDiscountCodes: false,
+      allowDiscountCodes: true,
       discountId: discount.id,
       redirect: false,
       embedOrigin: floe.url,
     });
-    const refused = await someone.post("/checkout", { ...body, discountId: newId() });
-    expect([refused.status, refused.json.message]).toEqual([400, "Discount does not exist."]);
+    // CHK-66: one without a code is the seller's to give, and none is named where codes are not allowed.
+    const secret = await seller.client.discounts.create({ body: half });
+    for (const wrong of [{ discountId: newId() }, { discountId: secret.id }, { allowDiscountCodes: false }]) {
+      const refused = await someone.post("/checkout", { ...body, ...wrong });
+      expect([refused.status, refused.json.message]).toEqual([400, "Discount does not exist."]);
+    }
     const answer = await someone.post("/checkout", body);
     answers(row, answer);
     expect(answer.json.redirect).toBe(false);
     const opened = (await seller.client.checkouts.list({ query: {} })).items[0];
-    expect(opened).toMatchObject({ embed_origin: floe.url, allow_discount_codes: false, product_id: product.id });
+    expect(opened).toMatchObject({ embed_origin: floe.url, allow_discount_codes: true, product_id: product.id });
     expect(opened).toMatchObject({ discount_id: discount.id, discount_amount: 950, total_amount: 950 });
     expect(opened?.metadata).toMatchObject({ campaign: "spring", count: 2, referenceId: "r-1" });
     expect(String(answer.json.url)).toContain(String(opened?.client_secret));
