@@ -1,7 +1,9 @@
 import { createHash } from "node:crypto";
+import { domainToUnicode } from "node:url";
 import type { z } from "zod";
 import type { Address } from "../../shared/addresses.ts";
 import type { Customer, CustomerUpdate } from "../../shared/api/customers.ts";
+import { canonicalizeEmail } from "../../shared/emails.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
 import type { customers } from "./tables.ts";
 import { readTaxId } from "./tax-ids.ts";
@@ -68,7 +70,7 @@ export function checkUnique(
 ): Fault[] {
   const { email, external_id } = wanted;
   const faults: Fault[] = [];
-  if (email && others.some((other) => other.email?.toLowerCase() === email.toLowerCase())) {
+  if (email && others.some((other) => isSameEmail(other.email, email))) {
     faults.push(emailTaken(email));
   }
   if (external_id && others.some((other) => other.external_id === external_id))
@@ -92,7 +94,7 @@ export function planUpdate(row: CustomerRow, body: Update): { patch: Partial<Cus
   if (email !== undefined && email !== row.email) {
     patch.email = email;
     // Only a new address has to be verified again, not the same in other letters (CUS-08).
-    if (email.toLowerCase() !== row.email?.toLowerCase()) patch.email_verified = false;
+    if (!isSameEmail(row.email, email)) patch.email_verified = false;
   }
   if (external_id !== undefined && external_id !== row.external_id) {
     if (row.external_id === null) patch.external_id = external_id;
@@ -158,6 +160,23 @@ export const getRegion = (address: Address): Address => ({
 
 /** An address as it is compared, so that one person is one: small, and without what follows a plus (DSC-15, CHK-53). */
 export function normalizeEmail(email: string): string {
-  const [local = "", host = ""] = email.toLowerCase().split(/@(?=[^@]*$)/);
+  const [local = "", host = ""] = canonicalizeEmail(email)
+    .toLowerCase()
+    .split(/@(?=[^@]*$)/);
   return `${local.split("+", 1)[0]}@${host}`;
+}
+
+/** Whether two spellings are of one address (CUS-01). */
+export const isSameEmail = (one: string | null, other: string): boolean =>
+  one !== null && canonicalizeEmail(one).toLowerCase() === canonicalizeEmail(other).toLowerCase();
+
+/**
+ * The spellings of an address in lower case that rows may have: the one that is kept, and the one with the letters of its domain,
+ * in which earlier versions kept it.
+ */
+export function listSpellings(email: string): string[] {
+  const kept = canonicalizeEmail(email).toLowerCase();
+  const at = kept.lastIndexOf("@");
+  const domain = domainToUnicode(kept.slice(at + 1));
+  return at === -1 || domain === "" ? [kept] : [...new Set([kept, `${kept.slice(0, at)}@${domain}`])];
 }

@@ -1,6 +1,7 @@
 import { and, asc, eq, inArray, isNull, ne, not, or, type SQL, sql } from "drizzle-orm";
 import type { PgColumn } from "drizzle-orm/pg-core";
 import type { customers as operations } from "../../shared/api/customers.ts";
+import { canonicalizeEmail } from "../../shared/emails.ts";
 import { matchAnyOf, writeArray } from "../lib/arrays.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { gatherCalls } from "../lib/gather.ts";
@@ -20,7 +21,7 @@ import { matchKey, type RowKey } from "../lib/rows.ts";
 import { makeOnce } from "../lib/statements.ts";
 import { countMatching } from "../lib/tallies.ts";
 import { subscriptions } from "../subscriptions/tables.ts";
-import type { CustomerRow } from "./rules.ts";
+import { type CustomerRow, listSpellings } from "./rules.ts";
 import { customers, stateNotices } from "./tables.ts";
 
 const isSubscribed: SQL = sql`exists (
@@ -34,7 +35,10 @@ type Filter = ListQuery<typeof operations.list>;
 export type CustomerKey = { id: string } | { external_id: string };
 
 const sortable = { created_at: customers.created_at, email: customers.email, name: customers.name };
-const sameEmail = (email: string): SQL => eq(sql`lower(${customers.email})`, email.toLowerCase());
+const sameEmail = (email: string): SQL => inArray(sql`lower(${customers.email})`, listSpellings(email));
+/** Of the customers of an address: two only where an earlier version took two spellings of it. */
+const chooseKept = (rows: readonly CustomerRow[], email: string): CustomerRow | undefined =>
+  rows.find((row) => row.email?.toLowerCase() === canonicalizeEmail(email).toLowerCase()) ?? rows[0];
 const living = (organizations: string | readonly string[]) =>
   and(matchOrganizations(customers.organization_id, organizations), isNull(customers.deleted_at));
 const startsWith = (text: string): string => buildPattern(text).slice(1);
@@ -51,7 +55,11 @@ export async function listCustomers(db: Database, organizations: readonly string
   const asked = matchFilters(filter, {
     email: sameEmail,
     query: (text) =>
-      or(matchText(customers.email, customers.name)(text), sql`${customers.external_id} like ${startsWith(text)}`),
+      or(
+        matchText(customers.email, customers.name)(text),
+        text === canonicalizeEmail(text) ? undefined : sameEmail(text),
+        sql`${customers.external_id} like ${startsWith(text)}`,
+      ),
     active: (active) => (active ? isSubscribed : not(isSubscribed)),
     metadata: matchMetadata(customers.metadata),
   });
@@ -125,17 +133,17 @@ export async function findCustomer(
   return row;
 }
 
-/** A customer that was not deleted, by e-mail address in any case. */
+/** A customer that was not deleted, by e-mail address in any spelling. */
 export async function findCustomerByEmail(
   db: Database,
   organization_id: string,
   email: string,
 ): Promise<CustomerRow | undefined> {
-  const [row] = await db
+  const rows = await db
     .select()
     .from(customers)
     .where(and(living(organization_id), sameEmail(email)));
-  return row;
+  return chooseKept(rows, email);
 }
 
 /** A customer, deleted or not, kept from changing until the transaction ends. */
@@ -152,18 +160,18 @@ export async function lockCustomer(
   return row;
 }
 
-/** The same by e-mail address in any case, among those that were not deleted. */
+/** The same by e-mail address in any spelling, among those that were not deleted. */
 export async function lockCustomerByEmail(
   tx: Tx,
   organization_id: string,
   email: string,
 ): Promise<CustomerRow | undefined> {
-  const [row] = await tx
+  const rows = await tx
     .select()
     .from(customers)
     .where(and(living(organization_id), sameEmail(email)))
     .for("update");
-  return row;
+  return chooseKept(rows, email);
 }
 
 /** The customers of all sellers that have a user's id as their external id, kept until the transaction ends. */

@@ -13,7 +13,7 @@ export const customers = pgTable(
     deleted_at: instant(),
     type: text().$type<Customer["type"]>().notNull().default("individual"),
     external_id: text(),
-    /** As given; compared in lower case (CUS-01). A team may have none. */
+    /** In its one spelling; compared in lower case (CUS-01). A team may have none. */
     email: text(),
     email_verified: boolean().notNull().default(false),
     name: text(),

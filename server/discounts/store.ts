@@ -1,6 +1,6 @@
 import { and, eq, exists, getTableColumns, inArray, isNull, ne, or, sql } from "drizzle-orm";
 import type { discounts as operations } from "../../shared/api/discounts.ts";
-import type { Erased } from "../customers/rules.ts";
+import { type Erased, listSpellings } from "../customers/rules.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import {
   computeOffset,
@@ -155,7 +155,7 @@ export async function countTaken(
   const r = discountRedemptions;
   const theirs = or(
     eq(r.customer_id, customer_id),
-    eq(r.email_key, email_key),
+    inArray(r.email_key, listSpellings(email_key)),
     card === null ? undefined : eq(r.card, card),
   );
   const preventing = tx

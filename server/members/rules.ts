@@ -1,5 +1,6 @@
 import type { CustomerPortalMember, Member } from "../../shared/api/members.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
+import { isSameEmail } from "../customers/rules.ts";
 import type { members } from "./tables.ts";
 
 export type MemberRow = typeof members.$inferSelect;
@@ -29,7 +30,7 @@ export function checkUnique(
   const { email, external_id } = wanted;
   const faults: Fault[] = [];
   const rest = others.filter(({ id }) => id !== wanted.id);
-  if (email !== undefined && rest.some((one) => one.email.toLowerCase() === email.toLowerCase()))
+  if (email !== undefined && rest.some((one) => isSameEmail(one.email, email)))
     faults.push(fault(["email"], "A member with this email address already exists.", "value_error", email));
   if (external_id && rest.some((one) => one.external_id === external_id))
     faults.push(fault(["external_id"], "A member with this external ID already exists.", "value_error", external_id));

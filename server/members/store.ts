@@ -1,6 +1,6 @@
-import { and, asc, eq, getTableColumns, isNull, type SQL, sql } from "drizzle-orm";
+import { and, asc, eq, getTableColumns, inArray, isNull, type SQL, sql } from "drizzle-orm";
 import type { customerMembers as operations } from "../../shared/api/members.ts";
-import type { Erased } from "../customers/rules.ts";
+import { type Erased, listSpellings } from "../customers/rules.ts";
 import { customers } from "../customers/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import {
@@ -62,7 +62,13 @@ export const findMembersByEmail = (db: Database, organization_id: string, email:
     .select({ member: members, team: customers })
     .from(members)
     .innerJoin(customers, followKey(members.customer_id, customers))
-    .where(and(eq(members.organization_id, organization_id), sql`lower(${members.email}) = lower(${email})`, living))
+    .where(
+      and(
+        eq(members.organization_id, organization_id),
+        inArray(sql`lower(${members.email})`, listSpellings(email)),
+        living,
+      ),
+    )
     .orderBy(asc(members.created_at), asc(members.id))
     .limit(limit);
 

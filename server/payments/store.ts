@@ -2,6 +2,7 @@ import { and, desc, eq, exists, inArray, isNotNull, isNull, lte, ne, not, or, ty
 import { union } from "drizzle-orm/pg-core";
 import type { payments as operations } from "../../shared/api/payments.ts";
 import { ApiError } from "../../shared/errors.ts";
+import { listSpellings } from "../customers/rules.ts";
 import { customers } from "../customers/tables.ts";
 import { discounts } from "../discounts/tables.ts";
 import type { Database, Tx } from "../lib/context.ts";
@@ -56,7 +57,7 @@ export async function listPayments(db: Database, organizations: readonly string[
     customer_id: matchAny(payments.customer_id),
     status: matchAny(payments.status),
     method: matchAny(payments.method),
-    customer_email: (emails) => anyOfEmails(emails.map((email) => email.toLowerCase())),
+    customer_email: (emails) => anyOfEmails(emails.flatMap(listSpellings)),
   });
   const where = and(matchOrganizations(payments.organization_id, organizations), asked);
   const page = (): PromiseLike<PaymentAggregate[]> =>

@@ -2,6 +2,7 @@ import type { portalSeats } from "../../shared/api/portal-seats.ts";
 import type { CustomerSeat, SeatAssign } from "../../shared/api/seats.ts";
 import type { Service } from "../../shared/contract.ts";
 import { fault, invalid, notFound } from "../../shared/errors.ts";
+import { isSameEmail } from "../customers/rules.ts";
 import type { Ctx, Database, Tx } from "../lib/context.ts";
 import { buildPage } from "../lib/page.ts";
 import { readsBareLists } from "../lib/profiles.ts";
@@ -39,7 +40,7 @@ async function checkHolder(tx: Tx, ctx: Ctx, body: SeatAssign): Promise<void> {
   const { email, customer_id, external_customer_id } = body;
   if (customer_id && customer_id !== own.id) throw notFound();
   if (external_customer_id && external_customer_id !== own.external_id) throw notFound();
-  if (!email || !body.immediate_claim || email.toLowerCase() === own.email?.toLowerCase()) return;
+  if (!email || !body.immediate_claim || isSameEmail(own.email, email)) return;
   const msg = "Only you and members of your team take a seat at once. Others are invited by e-mail.";
   throw invalid(fault(["immediate_claim"], msg, "value_error", body.immediate_claim));
 }

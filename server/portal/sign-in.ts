@@ -134,11 +134,11 @@ export async function authenticate(ctx: Ctx, guess: CodeGuess): Promise<{ token:
     if (!customer || customer.deleted_at !== null) return undefined;
     if (taken.member_id !== null) {
       const member = await findMember(tx, customer, { id: taken.member_id });
-      if (!member || !isSameAddress(member.email, taken.email)) return undefined;
+      if (!member || !isSameEmail(member.email, taken.email)) return undefined;
       return openSession(ctx, tx, customer, { member_id: member.id });
     }
     // It was sent to the address that they had then.
-    if (!isSameAddress(customer.email, taken.email)) return undefined;
+    if (!isSameEmail(customer.email, taken.email)) return undefined;
     const seller = await findClockOf(joinTransaction(ctx, tx), taken.organization_id);
     await verifyEmail(tx, seller, customer);
     return openSession(ctx, tx, customer);
@@ -158,7 +158,7 @@ export async function openLink(ctx: Ctx, linkToken: string): Promise<{ token: st
     link &&
     (await transact(ctx, async (tx) => {
       const customer = await lockCustomer(tx, link.organization_id, { id: link.customer_id });
-      if (!customer || customer.deleted_at !== null || !isSameAddress(customer.email, link.email)) return undefined;
+      if (!customer || customer.deleted_at !== null || !isSameEmail(customer.email, link.email)) return undefined;
       return openSession(ctx, tx, customer);
     }));
   if (!opened)
@@ -168,8 +168,6 @@ export async function openLink(ctx: Ctx, linkToken: string): Promise<{ token: st
     );
   return { token: opened.token };
 }
-
-const isSameAddress = (email: string | null, other: string): boolean => email?.toLowerCase() === other.toLowerCase();
 
 /** Have a link sent to a new address, where the seller lets customers change theirs (CUP-15). */
 export async function requestEmailUpdate(ctx: Ctx, email: string): Promise<void> {

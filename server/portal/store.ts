@@ -2,7 +2,7 @@ import { and, count, desc, eq, gt, inArray, isNotNull, isNull, or, sql } from "d
 import type { PgColumn } from "drizzle-orm/pg-core";
 import type { portalGrants as operations } from "../../shared/api/portal-grants.ts";
 import { benefits } from "../benefits/tables.ts";
-import type { Erased } from "../customers/rules.ts";
+import { type Erased, listSpellings } from "../customers/rules.ts";
 import { customers } from "../customers/tables.ts";
 import type { Grant } from "../grants/rules.ts";
 import { selectGrants } from "../grants/store.ts";
@@ -160,7 +160,7 @@ export async function takeGuessedCode(
         request_hashes === null
           ? isNull(portalCodes.request_hash)
           : inArray(portalCodes.request_hash, [...request_hashes]),
-        email === null ? undefined : eq(sql`lower(${portalCodes.email})`, email.toLowerCase()),
+        email === null ? undefined : inArray(sql`lower(${portalCodes.email})`, listSpellings(email)),
         organization_id === null ? undefined : eq(portalCodes.organization_id, organization_id),
         isNamed ? undefined : inArray(portalCodes.code_hash, [...hashes]),
       ),

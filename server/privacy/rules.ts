@@ -1,6 +1,6 @@
 import type { Address } from "../../shared/addresses.ts";
 import type { CustomerErasure } from "../../shared/api/customers.ts";
-import { type CustomerRow, type Erased, getRegion, serializeCustomer } from "../customers/rules.ts";
+import { type CustomerRow, type Erased, getRegion, listSpellings, serializeCustomer } from "../customers/rules.ts";
 import type { customerErasures } from "./tables.ts";
 
 export type ErasureRow = typeof customerErasures.$inferSelect;
@@ -19,7 +19,7 @@ export const serializeErasure = ({ id: customer_id, created_at, stage, finished_
 export function getWords({ email, name, billing_name, billing_address, tax_id }: CustomerRow): Words {
   const own = tax_id === null ? [name, billing_name] : [];
   const names = [...own, billing_address?.line1].filter((text) => typeof text === "string" && /\S\s+\S/.test(text));
-  return { emails: email === null ? [] : [email.toLowerCase()], names: [...new Set(names as string[])] };
+  return { emails: email === null ? [] : listSpellings(email), names: [...new Set(names as string[])] };
 }
 
 /** Somebody as all who hold something about them are to forget them; `row` is how they are by now. */

@@ -1,5 +1,6 @@
 import { and, eq, gt, inArray, isNull, lte, ne, sql } from "drizzle-orm";
 import { ApiError } from "../../shared/errors.ts";
+import { listSpellings } from "../customers/rules.ts";
 import { customers } from "../customers/tables.ts";
 import { discounts } from "../discounts/tables.ts";
 import { writeArray } from "../lib/arrays.ts";
@@ -310,7 +311,7 @@ export async function hasBillable(
 ): Promise<boolean> {
   const theirs = customer_id
     ? eq(subscriptions.customer_id, customer_id)
-    : eq(sql`lower(${customers.email})`, (email ?? "").toLowerCase());
+    : inArray(sql`lower(${customers.email})`, listSpellings(email ?? ""));
   const [row] = await db
     .select({ id: subscriptions.id })
     .from(subscriptions)

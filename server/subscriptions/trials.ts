@@ -1,5 +1,5 @@
 import { and, eq, inArray, isNotNull, or, sql } from "drizzle-orm";
-import { type Erased, normalizeEmail } from "../customers/rules.ts";
+import { type Erased, listSpellings, normalizeEmail } from "../customers/rules.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { forgetIfNamed } from "../lib/forget.ts";
 import type { RowKey } from "../lib/rows.ts";
@@ -18,7 +18,7 @@ export async function findFormerTrial(
     .where(and(eq(orders.organization_id, organization_id), inArray(orders.id, [...of_card])));
   const theirs = or(
     eq(subscriptions.customer_id, customer_id),
-    eq(subscriptions.trial_email_key, email_key),
+    inArray(subscriptions.trial_email_key, listSpellings(email_key)),
     inArray(subscriptions.id, begun),
   );
   const [row] = await db
@@ -63,7 +63,7 @@ export async function eraseSubscriber(tx: Tx, person: Erased): Promise<void> {
       metadata: forgetIfNamed(subscriptions.metadata, person),
     })
     .where(and(eq(subscriptions.organization_id, organization_id), eq(subscriptions.customer_id, id)));
-  const claims = emails.map((email) => `email:${normalizeEmail(email)}`);
+  const claims = emails.flatMap((email) => listSpellings(normalizeEmail(email)).map((key) => `email:${key}`));
   await tx
     .delete(trialClaims)
     .where(and(eq(trialClaims.organization_id, organization_id), inArray(trialClaims.claim, claims)));

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { instant } from "../contract.ts";
 import { currencies } from "../currencies.ts";
+import { canonicalizeEmail, emailPattern } from "../emails.ts";
 
 /** What every stored object answers with; `modified_at` is null until it is first changed. */
 export const stored = { id: z.uuid(), created_at: instant, modified_at: instant.nullable() };
@@ -35,17 +36,12 @@ export const webUrl = z.url({ protocol: /^https?$/ }).max(2083);
 /** The same where nobody may listen on the way. */
 export const secureUrl = z.url({ protocol: /^https$/ }).max(2083);
 
-/**
- * An e-mail address with all that RFC 5322 lets stand before the @ without quotes, in the letters of every language
- * (RFC 6531, RFC 5890), at a host that has a name in a domain.
- */
-const addressed =
-  /^(?=.{1,64}@)[\p{L}\p{M}\p{N}\p{So}!#$%&'*+/=?^_`{|}~-]+(?:\.[\p{L}\p{M}\p{N}\p{So}!#$%&'*+/=?^_`{|}~-]+)*@(?:[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}-]{0,61}[\p{L}\p{M}\p{N}])?\.)+(?:xn--[a-zA-Z0-9-]{1,58}[a-zA-Z0-9]|[\p{L}\p{M}]{2,63})$/u;
-/** Kept in one form: databases disagree on the case of letters outside ASCII, so those are small from the beginning. */
+/** An e-mail address in any spelling, kept in one (CUS-01, CUS-04). */
 export const email = z
-  .email({ pattern: addressed })
-  .max(254)
-  .overwrite((text) => text.normalize("NFC").replace(/[^\0-\x7f]+/g, (letters) => letters.toLowerCase()));
+  .string()
+  .overwrite(canonicalizeEmail)
+  .check(z.email({ pattern: emailPattern }))
+  .max(254);
 
 /** Published, and of no effect here yet: refused, because what is taken and dropped is missed later. */
 export const notYet = (msg: string) =>
