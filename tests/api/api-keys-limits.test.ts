@@ -1,6 +1,6 @@
 import { eq, getTableColumns, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { apikey, organizationRole } from "../../server/accounts/tables.ts";
+import { apikey, organizationRole, session } from "../../server/accounts/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 import { callsOf, join, person } from "../support/people.ts";
@@ -11,7 +11,12 @@ let call: ReturnType<typeof callsOf>;
 let seller: Seller;
 beforeAll(async () => {
   floe = await start({ settings: { TRUST_PROXY: "127.0.0.1" } });
-  call = callsOf(floe);
+  const send = callsOf(floe);
+  // Whoever calls has just shown who they are, however much time the tests let go by.
+  call = async (...sent) => {
+    await floe.deps.db.update(session).set({ provenAt: floe.clock.now() });
+    return send(...sent);
+  };
   seller = await floe.seller();
 });
 afterAll(() => floe.close());
@@ -58,6 +63,23 @@ describe("how often a key may be used", () => {
     // What was not used is not saved up.
     floe.clock.advance(5 * hour_ms);
     expect(await statuses(key, 3)).toEqual([200, 200, 429]);
+  });
+
+  test("null remaining is no limit, also with a refill; a refill that is set later begins from its amount", async () => {
+    const refill = { refillAmount: 1, refillInterval: 60_000 };
+    const { id, key, remaining } = await create({ remaining: null, ...refill });
+    expect([remaining, await statuses(key, 3)]).toEqual([null, [200, 200, 200]]);
+    floe.clock.advance(120_000);
+    expect(await statuses(key, 3)).toEqual([200, 200, 200]);
+    const update = (keyId: string, body: object) => call(seller, "POST", "/api-key/update", { keyId, ...body });
+    expect((await update(id, { remaining: 1 })).json).toMatchObject({ remaining: 1 });
+    expect(await statuses(key, 2)).toEqual([200, 429]);
+    expect((await update(id, { remaining: null })).json).toMatchObject({ remaining: null });
+    floe.clock.advance(120_000);
+    expect(await statuses(key, 3)).toEqual([200, 200, 200]);
+    const plain = await create();
+    expect((await update(plain.id, refill)).json).toMatchObject({ remaining: 1 });
+    expect(await statuses(plain.key, 2)).toEqual([200, 429]);
   });
 
   test("a rate of 5 lets through 5, refuses the 6th with 429 and when to come again, and begins anew after the window", async () => {

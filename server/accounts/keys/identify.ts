@@ -138,7 +138,7 @@ const windowEnd = sql`${apikey.rateLimitStartedAt} + ${apikey.rateLimitTimeWindo
 async function take({ db, clock }: Deps, key_id: string): Promise<Identity | undefined> {
   const now = clock.now();
   const at = sql`${now.toISOString()}::timestamptz`;
-  const isRefilled = sql`(${apikey.refillAmount} is not null and coalesce(${nextRefill} <= ${at}, false))`;
+  const isRefilled = sql`(${apikey.remaining} is not null and ${apikey.refillAmount} is not null and coalesce(${nextRefill} <= ${at}, false))`;
   const isNewWindow = sql`coalesce(${windowEnd} <= ${at}, true)`;
   const taken = await db
     .update(apikey)

@@ -107,6 +107,9 @@ type Limits = Pick<
   z.output<typeof Create>,
   "remaining" | "refillAmount" | "refillInterval" | "rateLimitEnabled" | "rateLimitMax" | "rateLimitTimeWindow"
 >;
+/** A refill that begins counts from its amount, unless it is said how much remains; null: no end. */
+const startRefill = <T extends Limits>(sent: T): T =>
+  sent.remaining === undefined ? { ...sent, remaining: sent.refillAmount } : sent;
 /** The limits that were sent. Naming a rate turns it on. */
 const limitsIn = ({ rateLimitEnabled, ...sent }: Limits) => ({
   ...Object.fromEntries(Object.entries(sent).filter(([name, value]) => value !== undefined && name in limitFields)),
@@ -149,7 +152,7 @@ export function addApiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Id
       const { owner, held } = meant(person, body, "create");
       const scopes = readAskedScopes(body);
       checkScopes(scopes ?? [], held);
-      const limits = limitsIn({ ...body, remaining: body.remaining ?? body.refillAmount });
+      const limits = limitsIn(startRefill(body));
       checkLimits(limits);
       const configId = owner.organizationId === null ? "default" : "organization";
       const prefix = key_prefixes[configId];
@@ -216,7 +219,7 @@ export function addApiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Id
         checkScopes(scopes ?? [], held);
         const { name, enabled, expiresIn, metadata } = body;
         const patch = {
-          ...limitsIn(body),
+          ...limitsIn(row.remaining === null && row.refillAmount === null ? startRefill(body) : body),
           ...(name !== undefined && { name }),
           ...(enabled !== undefined && { enabled }),
           ...(expiresIn !== undefined && { expiresAt: expiresIn === null ? null : inSeconds(expiresIn) }),

@@ -25,7 +25,7 @@ const scopes = z.array(z.string()).min(1);
 const permissions = z.record(z.string(), z.array(z.string()));
 
 const limits = {
-  /** How many requests it lets through in all; with a refill, until the next one. */
+  /** How many requests it lets through in all; with a refill, until the next one. Null: without end. */
   remaining: count.nullish(),
   refillAmount: count.nullish(),
   refillInterval: span.nullish(),
