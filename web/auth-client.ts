@@ -77,7 +77,10 @@ export const activeMemberRole = storeOf<{ role: string }>("/organization/get-act
 
 /** Which calls, once they have succeeded, make what be asked for again. */
 const refetches: [RegExp, Store<unknown>[]][] = [
-  [/^\/(sign-in\/.+|sign-up\/.+|sign-out|update-user|delete-user|verify-email|organization\/set-active)$/, [session]],
+  [
+    /^\/(sign-in\/.+|sign-up\/.+|sign-out|update-user|delete-user|end-sessions|verify-email|organization\/set-active)$/,
+    [session],
+  ],
   [/^\/organization\/(create|update|delete)$/, [organizations]],
   [/^\/organization\/update-member-role$/, [activeMember, activeMemberRole]],
 ];
@@ -144,6 +147,7 @@ export const signing = {
   out: () => ask<unknown>("POST", "/sign-out", {}),
   sendVerification: (email: string, callbackURL: string) =>
     ask<unknown>("POST", "/send-verification-email", { email, callbackURL }),
+  endSessions: (token: string) => ask<unknown>("POST", "/end-sessions", { token }),
   verify: (token: string) => ask<unknown>("POST", "/verify-email", { token }),
   requestReset: (email: string) =>
     ask<unknown>("POST", "/request-password-reset", { email, redirectTo: "/reset-password" }),

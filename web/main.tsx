@@ -19,6 +19,7 @@ const routes: Route[] = [
   { path: "/sign-in", load: () => import("./pages/sign-in.tsx") },
   { path: "/sign-up", load: () => import("./pages/sign-up.tsx") },
   { path: "/verify-email", load: () => import("./pages/verify-email.tsx") },
+  { path: "/end-sessions", load: () => import("./pages/end-sessions.tsx") },
   { path: "/forgot-password", load: () => import("./pages/forgot-password.tsx") },
   { path: "/reset-password", load: () => import("./pages/reset-password.tsx") },
   { path: "/accept-invitation", load: () => import("./pages/accept-invitation.tsx") },

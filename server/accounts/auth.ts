@@ -24,6 +24,7 @@ import { getPasswordKey } from "./limits/guessing.ts";
 import { answerEvenly, writeChangeMail, writeDeletionMail, writeResetMail, writeVerificationMail } from "./mails.ts";
 import { wrapOrganizationStorage } from "./organizations/storage.ts";
 import { deletePerson } from "./people/deletion.ts";
+import { addEndSessionsRoute } from "./people/end-sessions.ts";
 import { describeUserFields, wrapUserFieldStorage } from "./people/fields.ts";
 import { isHolder, signLink } from "./people/links.ts";
 import { type AuthOptions, createPlugins } from "./plugins.ts";
@@ -214,6 +215,7 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
       const identify = sendRenewed(scope, identifier.identify);
       addApiKeyRoutes(scope, deps, identify);
       auditRoutes(scope, deps, identify);
+      addEndSessionsRoute(scope, deps);
       routeAuth(scope, deps, answerEvenly(answerFaults(deps.log, work.answering(auth.handler))));
     },
     async endSession(token) {

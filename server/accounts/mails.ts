@@ -66,6 +66,25 @@ export const writeDeletionMail = (to: string, url: string): Mail => ({
   valid_hours: 24,
 });
 
+type SecurityNotice = {
+  to: string;
+  subject: string;
+  /** When, from where and with what it was done. */
+  circumstances: string;
+  url: string;
+  /** What the end of the sessions leaves to be done. */
+  advice: string;
+};
+
+/** Tells of a change of what lets a person in, and lets them end all sessions. */
+export const writeSecurityMail = ({ to, subject, circumstances, url, advice }: SecurityNotice): Mail => ({
+  to,
+  subject,
+  paragraphs: [`${subject}. ${circumstances}`, "If this was you, there is nothing to do."],
+  action: { label: "This was not me: end all sessions", url },
+  note: `The link works once, for seven days. It signs you out everywhere. ${advice}`,
+});
+
 /** Asking for a mail to somebody's address takes this long at least, so that its time does not tell whether there is one. */
 const even_ms = 500;
 

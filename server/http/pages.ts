@@ -19,6 +19,7 @@ const pages = [
   "/sign-in",
   "/sign-up",
   "/verify-email",
+  "/end-sessions",
   "/forgot-password",
   "/reset-password",
   "/accept-invitation",

@@ -1,9 +1,10 @@
-import { eq } from "drizzle-orm";
+import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { session, user } from "../../server/accounts/tables.ts";
+import { session, user, verification } from "../../server/accounts/tables.ts";
+import { auditLog } from "../../server/lib/tables.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
 import { newId } from "../support/ids.ts";
-import { linkTo } from "../support/mails.ts";
+import { linkTo, mailsTo } from "../support/mails.ts";
 import { type Visitor, visitor } from "../support/visitor.ts";
 
 /** What was given out to a person (a mailed link, a visit, a proof) ends with the reason that it was given for. */
@@ -262,6 +263,114 @@ describe("a session", () => {
       .where(eq(session.userId, who.id));
     await who.me();
     expect((await endOf())?.expiresAt.getTime()).toBeLessThan(Date.now() + 1001);
+  });
+});
+
+describe("a mail about a change of what lets a person in", () => {
+  const agent = "Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0";
+  const endWith = (token: string) => post(visitor(floe.url), "/end-sessions", { token });
+  const tokenIn = async (address: string, subject: RegExp) =>
+    new URL(await linkTo(floe, address, subject)).hash.replace("#token=", "");
+  const sentTo = async (address: string, subject: RegExp) =>
+    (await mailsTo(floe, address)).filter((mail) => subject.test(mail.subject));
+  const makeKey = (who: Visitor) =>
+    who.go("POST", "/api/auth/api-key/create", {
+      body: { name: "ci", configId: "default" },
+      headers: { "user-agent": agent },
+    });
+  const changePassword = (who: Visitor) =>
+    who.go("POST", "/api/auth/change-password", {
+      body: { currentPassword: password, newPassword },
+      headers: { "user-agent": agent },
+    });
+
+  test.each<[string, RegExp, (who: Person) => Promise<unknown>]>([
+    ["a new password", /^Your password was changed/, changePassword],
+    ["a reset", /^Your password was changed/, async (who) => reset(await resetToken(who), newPassword)],
+    ["a new address", /^The address of your account/, async (who) => who.go("GET", await changeLink(who))],
+    [
+      "a new address in place of an unconfirmed one",
+      /^The address of your account/,
+      async (who) => {
+        await floe.deps.db.update(user).set({ emailVerified: false }).where(eq(user.id, who.id));
+        await post(who, "/change-email", { newEmail: newEmail() });
+      },
+    ],
+    ["a new key", /^An API key was made/, makeKey],
+  ])("after %s has a link that ends all sessions, once", async (name, subject, change) => {
+    const who = await confirmed();
+    const bystander = await confirmed();
+    await change(who);
+    expect(await sentTo(who.email, subject)).toHaveLength(1);
+    const address = (await rowOf(who.id))?.email ?? "";
+    if (address !== who.email) expect(await sentTo(address, subject)).toEqual([]);
+    const token = await tokenIn(who.email, subject);
+    // A page asks first; fetching it does nothing.
+    await visitor(floe.url).go("GET", `/end-sessions#token=${token}`);
+    const now = /password|reset/.test(name) ? newPassword : password;
+    const other = await again({ ...who, email: address }, now);
+    // Whoever took the account over cannot end the link with a further change.
+    await post(other, "/revoke-other-sessions");
+    expect(await other.me()).not.toBeNull();
+
+    expect((await endWith(token)).status).toBe(200);
+    expect([await who.me(), await other.me()]).toEqual([null, null]);
+    expect(await bystander.me()).not.toBeNull();
+    const later = await again({ ...who, email: address }, now);
+    expect((await endWith(token)).json).toMatchObject({ code: "INVALID_TOKEN" });
+    expect(await later.me()).not.toBeNull();
+  });
+
+  test("says when, from where and with which browser, and nothing that the program says of itself", async () => {
+    const who = await confirmed();
+    await changePassword(who);
+    expect((await sentTo(who.email, /^Your password/))[0]?.text).toMatch(
+      /on \d{4}-\d\d-\d\d \d\d:\d\d UTC, from 10\.[\d.]+, with Firefox on Linux\./,
+    );
+    await who.go("POST", "/api/auth/api-key/create", {
+      body: { name: "ci", configId: "default" },
+      headers: { "user-agent": "evil.example.com" },
+    });
+    const [told] = await sentTo(who.email, /^An API key/);
+    expect(told?.text).toContain("with an unknown program.");
+    expect(told?.text).not.toContain("evil");
+  });
+
+  test("has a link that ends what waits to let somebody in, after seven days is over, and is kept as a hash", async () => {
+    const who = await confirmed();
+    await makeKey(who);
+    const link = await changeLink(who);
+    const token = await tokenIn(who.email, /^An API key/);
+    const rows = await floe.deps.db.select().from(verification);
+    expect(JSON.stringify(rows)).not.toContain(token);
+    const own = eq(verification.value, `sessions-of:${who.id}`);
+    const [row] = await floe.deps.db.select().from(verification).where(own);
+    expect((row?.expiresAt.getTime() ?? 0) - (row?.createdAt.getTime() ?? 0)).toBe(7 * 24 * 3_600_000);
+    await floe.deps.db.update(verification).set({ expiresAt: new Date() }).where(own);
+    for (const none of [token, "x", ""]) expect((await endWith(none)).status).toBe(400);
+    expect(await who.me()).not.toBeNull();
+
+    await makeKey(who);
+    expect((await endWith(await tokenIn(who.email, /^An API key/))).status).toBe(200);
+    const owner = await again(who);
+    expect((await owner.go("GET", link)).location?.searchParams.get("error")).toBe("invalid_token");
+    const [entry] = await floe.deps.db
+      .select()
+      .from(auditLog)
+      .where(and(eq(auditLog.action, "user.sessions_ended"), eq(auditLog.subject_id, who.id)));
+    expect(entry).toMatchObject({ user_id: who.id, details: { sessions: 1 } });
+  });
+
+  test("tells of an administrator's change without where they were, and of no more than twenty changes an hour", async () => {
+    const [admin, who] = [await confirmed(), await confirmed()];
+    await floe.deps.db.update(user).set({ role: "admin" }).where(eq(user.id, admin.id));
+    expect((await post(admin, "/admin/set-user-password", { userId: who.id, newPassword })).status).toBe(200);
+    const [told] = await sentTo(who.email, /^Your password/);
+    expect(told?.text).toContain("An administrator of this server did it");
+    expect(told?.text).not.toContain("10.");
+    const many = await confirmed();
+    for (let count = 0; count < 21; count += 1) expect((await makeKey(many)).status).toBe(200);
+    expect(await sentTo(many.email, /^An API key/)).toHaveLength(20);
   });
 });
 

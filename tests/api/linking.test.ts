@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vit
 import { account, session, user } from "../../server/accounts/tables.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
 import { newId } from "../support/ids.ts";
+import { mailsTo } from "../support/mails.ts";
 import { startOpenId, startServices } from "../support/oauth-stand-in.ts";
 import { startOnPostgres } from "../support/races.ts";
 import { type Visitor, visitor } from "../support/visitor.ts";
@@ -57,6 +58,9 @@ describe("linking", () => {
     const { location } = await alice.link("github", { callbackURL: "/account" });
     expect(location?.href).toBe(`${floe.url}/account`);
     expect(await providersOf(alice)).toEqual(["credential", "github"]);
+    expect((await mailsTo(floe, email)).map(({ subject }) => subject)).toContain(
+      "A service was linked to your account",
+    );
     const again = visitor(floe.url);
     await again.signIn("github");
     expect((await again.me())?.user.id).toBe((await alice.me())?.user.id);

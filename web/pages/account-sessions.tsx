@@ -1,9 +1,10 @@
 import { useCallback, useState } from "react";
+import { readBrowserName } from "../../shared/browsers.ts";
 import { AsyncList } from "../account/AsyncList.tsx";
 import { type Device, devices, type SignedInPlace, sessions } from "../account/account-api.ts";
 import { Confirm } from "../account/Confirm.tsx";
 import { getSentence } from "../account/form.ts";
-import { formatMoment, readBrowserName } from "../account/format.ts";
+import { formatMoment } from "../account/format.ts";
 import { AccountPage, Section } from "../account/Layout.tsx";
 import { useQuery } from "../account/use-query.ts";
 import type { Result } from "../api.ts";

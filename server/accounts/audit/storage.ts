@@ -5,6 +5,7 @@ import { type AuditEntry, record } from "../../lib/audit.ts";
 import type { Database, Deps, Tx } from "../../lib/context.ts";
 import { findOutage } from "../../lib/unreachable.ts";
 import { endGivenOut, isCredentialChange } from "../people/credentials.ts";
+import { sendSecurityMail } from "../people/security-mails.ts";
 import type { AccountWork } from "../work.ts";
 import { type Change, isTold, type Row, type Told, tell } from "./describe.ts";
 
@@ -54,15 +55,18 @@ export function wrapAuditedStorage(deps: Deps, work: AccountWork, open: (db: Dat
           kind === "create"
             ? [{ ...place, before: {}, given: { ...given, ...(result as Row) } }]
             : before.map((row) => ({ ...place, before: row, given }));
-        const entries = [];
-        for (const one of changes) {
-          const said = tell(model === "teamMember" ? await placed(store, one) : one);
-          if (said) entries.push(entryOf(said));
+        const entries: { entry: AuditEntry; change: Change }[] = [];
+        for (const change of changes) {
+          const said = tell(model === "teamMember" ? await placed(store, change) : change);
+          if (said) entries.push({ entry: entryOf(said), change });
         }
-        await record(tx, deps, ...entries);
+        await record(tx, deps, ...entries.map(({ entry }) => entry));
         const current = tryGetCurrentAuthEndpointContext()?.context.session?.session.id ?? null;
-        for (const { action, subject } of entries)
+        for (const { entry, change } of entries) {
+          const { action, subject } = entry;
           if (subject?.id && isCredentialChange(action)) await endGivenOut(tx, deps, subject.id, current);
+          await sendSecurityMail(tx, deps, entry, change.before.email);
+        }
         return result;
       });
     });

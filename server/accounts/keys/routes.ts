@@ -3,8 +3,8 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { z } from "zod";
 import { allows } from "../../../shared/permissions.ts";
 import { expandScopes, isScope, type Scope } from "../../../shared/scopes.ts";
-import { record } from "../../lib/audit.ts";
-import type { Database, Deps, Tx } from "../../lib/context.ts";
+import { type AuditEntry, record } from "../../lib/audit.ts";
+import type { Deps, Tx } from "../../lib/context.ts";
 import { createId, createToken } from "../../lib/ids.ts";
 import { hashToken } from "../../lib/secrets.ts";
 import { transact } from "../../lib/unit-of-work.ts";
@@ -20,6 +20,7 @@ import {
   requirePerson,
   requireProof,
 } from "../http/own-routes.ts";
+import { sendSecurityMail } from "../people/security-mails.ts";
 import { apikey } from "../tables.ts";
 import { key_prefixes, readScopes } from "./identify.ts";
 import { Create, Delete, Get, type KeyRow, List, Rotate, readAskedScopes, serializeKey, Update } from "./shapes.ts";
@@ -132,8 +133,8 @@ export function addApiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Id
     if (userId === undefined || userId === person.user_id) return;
     throw new Refusal(401, "Unauthorized or invalid session", "UNAUTHORIZED_SESSION");
   }
-  const tell = (db: Database, request: FastifyRequest, person: Person, verb: string, row: KeyRow, details = {}) =>
-    record(db, deps, {
+  const tell = async (tx: Tx, request: FastifyRequest, person: Person, verb: string, row: KeyRow, details = {}) => {
+    const entry: AuditEntry = {
       action: `api_key.${verb}`,
       actor: { kind: "user", user_id: person.user_id, key_id: null, impersonated_by: person.impersonated_by },
       subject: { type: "api_key", id: row.id },
@@ -141,7 +142,10 @@ export function addApiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Id
       details: { name: row.name, configId: row.configId, ...details },
       ip_address: request.ip,
       user_agent: request.headers["user-agent"] ?? null,
-    });
+    };
+    await record(tx, deps, entry);
+    await sendSecurityMail(tx, deps, entry);
+  };
 
   scope.post(
     at("create"),
