@@ -1,3 +1,4 @@
+import { linkParameters } from "../../shared/api/buyer-requests.ts";
 import type { CheckoutLink } from "../../shared/api/checkout-links.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
 import { checkAmount } from "../checkouts/quote.ts";
@@ -43,7 +44,7 @@ export const checkProducts = (
 export const isCovered = ({ products }: LimitedDiscount, offered: readonly string[]): boolean =>
   products.length === 0 || products.some(({ id }) => offered.some((one) => one.toLowerCase() === id));
 
-const tracked = /^(reference_id|utm_(source|medium|campaign|content|term))$/;
+const tracked: ReadonlySet<string> = new Set(linkParameters.metadata);
 const value_max = 500;
 const metadata_keys_max = 50;
 
@@ -51,7 +52,7 @@ const metadata_keys_max = 50;
 export function mergeMetadata(row: LinkRow, query: Record<string, string>): LinkRow["metadata"] {
   const room = Math.max(0, metadata_keys_max - Object.keys(row.metadata).length);
   const carried = Object.entries(query)
-    .filter(([key, value]) => tracked.test(key) && value !== "" && !(key in row.metadata))
+    .filter(([key, value]) => tracked.has(key) && value !== "" && !(key in row.metadata))
     .slice(0, room);
   return { ...Object.fromEntries(carried.map(([key, value]) => [key, value.slice(0, value_max)])), ...row.metadata };
 }
@@ -68,9 +69,10 @@ export function readPrefill(query: Record<string, string>, prices: readonly Pric
   };
 }
 
-const understood = /^(product_id|discount_code|amount|customer_(email|name)|custom_field_data\..*)$/s;
+const filled: ReadonlySet<string> = new Set(linkParameters.form);
 /** Whether a link itself makes use of what an address carries; all else is for the page of the checkout (CHK-62). */
-export const isRead = (key: string): boolean => understood.test(key) || tracked.test(key);
+export const isRead = (key: string): boolean =>
+  filled.has(key) || tracked.has(key) || key.startsWith(linkParameters.answer_prefix);
 
 /** The origin that an address names, as `https://shop.example:8443`; null where it names none (CHK-25). */
 export function findEmbedOrigin(text: string | undefined): string | null {

@@ -1,3 +1,4 @@
+import { linkParameters } from "../../shared/api/buyer-requests.ts";
 import type { CheckoutLink, checkoutLinks } from "../../shared/api/checkout-links.ts";
 import { CheckoutCreate } from "../../shared/api/checkouts.ts";
 import type { Service } from "../../shared/contract.ts";
@@ -153,7 +154,7 @@ function embedOrigin(seller: OrganizationRow, given: string | undefined): string
   return origin;
 }
 
-const answer_prefix = "custom_field_data.";
+const { answer_prefix } = linkParameters;
 const answersIn = (query: Record<string, string>): Record<string, string> =>
   Object.fromEntries(
     Object.entries(query)

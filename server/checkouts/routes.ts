@@ -1,6 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import { z } from "zod";
-import { interval } from "../../shared/api/fields.ts";
+import { CheckoutRequest } from "../../shared/api/buyer-requests.ts";
 import { ApiError } from "../../shared/errors.ts";
 import { checkIdentity, type Identify } from "../http/actor.ts";
 import type { CheckoutRateLimit } from "../http/checkout-limits.ts";
@@ -10,41 +9,6 @@ import { anonymous, type Deps } from "../lib/context.ts";
 import { readFaults } from "../lib/validation-errors.ts";
 import { createForUser } from "./service.ts";
 
-const scalar = z.union([z.string(), z.number(), z.boolean()]);
-
-/** An address, or a path on this server. */
-const address = z
-  .string()
-  .max(2083)
-  .refine(
-    (text) => text.startsWith("/") || /^https?:/i.test(text),
-    "An http or https address, or a path that begins with /.",
-  )
-  .optional();
-
-/** What a product's own page sends to start a paid checkout for the person who is signed in there. */
-const CheckoutRequest = z
-  .object({
-    products: z.union([z.uuid(), z.array(z.uuid()).min(1).max(100)]).optional(),
-    slug: z.string().min(1).optional(),
-    referenceId: z.string().min(1).max(500).optional(),
-    customFieldData: z.record(z.string(), scalar).optional(),
-    metadata: z.record(z.string().min(1).max(40), scalar).optional(),
-    allowDiscountCodes: z.boolean().optional(),
-    discountId: z.uuid().optional(),
-    redirect: z.boolean().default(true),
-    embedOrigin: z.url({ protocol: /^https?$/ }).optional(),
-    successUrl: address,
-    returnUrl: address,
-    /** Terms of the seller: anyone else may only decline the trial. */
-    allowTrial: z.boolean().optional(),
-    trialInterval: interval.optional(),
-    trialIntervalCount: z.int().min(1).max(1000).optional(),
-  })
-  .refine((body) => body.products !== undefined || body.slug !== undefined, {
-    path: ["products"],
-    message: "Name products or a slug.",
-  });
 /** `POST /api/auth/checkout`: answers `{ url, redirect }`, or the account side's error shape, `{ code, message }`. */
 export function routeOwnCheckouts(
   app: FastifyInstance,

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
+import { PortalRequest, UsageIngestion } from "../../shared/api/buyer-requests.ts";
 import { api } from "../../shared/api/index.ts";
 import { ApiError } from "../../shared/errors.ts";
 import { customerScopes } from "../../shared/scopes.ts";
@@ -16,15 +17,6 @@ export type CustomerRouteOptions = {
   identify: Identify;
   provider: Provider;
 };
-
-const PortalRequest = z.object({ redirect: z.boolean().default(true) });
-/** A customer may only add to what they have used, so no number is negative (MTR-32). */
-const Ingestion = z.object({
-  event: z.string().min(1).max(128),
-  metadata: z
-    .record(z.string(), z.union([z.string(), z.number().min(0, "Must not be negative."), z.boolean()]))
-    .default({}),
-});
 
 /** What sellers and customers named themselves stays as they named it. */
 const verbatim = new Set(["metadata", "custom_field_data", "benefit_metadata", "seat_metadata"]);
@@ -154,7 +146,7 @@ export function routeOwnPurchases(app: FastifyInstance, options: CustomerRouteOp
   );
   route("POST", "/usage/ingest", async (request) => {
     const { ctx, customer_id, eventNames } = await open(request);
-    const body = Ingestion.safeParse(request.body ?? {});
+    const body = UsageIngestion.safeParse(request.body ?? {});
     if (!body.success)
       throw new ApiError("RequestValidationError", readFaults(["body"], body.error.issues, request.body));
     const { event: name, metadata } = body.data;
