@@ -15,7 +15,7 @@ function encodeDomain(domain: string): string {
  * The one spelling in which an address is kept (CUS-01): without blanks around it, its domain in lower-case ASCII. Before the @,
  * letters outside ASCII are in lower case, because databases disagree on their case. What is no address is only trimmed.
  */
-export function canonicalizeEmail(text: string): string {
+export function encodeEmail(text: string): string {
   const address = text.trim().normalize("NFC");
   if (!emailPattern.test(address)) return address;
   const at = address.lastIndexOf("@");

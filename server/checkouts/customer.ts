@@ -1,4 +1,4 @@
-import { canonicalizeEmail } from "../../shared/emails.ts";
+import { encodeEmail } from "../../shared/emails.ts";
 import { ApiError, fault, invalid } from "../../shared/errors.ts";
 import type { CustomerRow } from "../customers/rules.ts";
 import { emitCustomer, tellNamed } from "../customers/service.ts";
@@ -62,7 +62,7 @@ export async function findOrCreateCustomer(
     id: createId(now),
     organization_id,
     created_at: now,
-    email: canonicalizeEmail(row.customer_email),
+    email: encodeEmail(row.customer_email),
     name: row.customer_name,
     external_id: external_customer_id,
     locale: row.locale,

@@ -3,7 +3,7 @@ import { domainToUnicode } from "node:url";
 import type { z } from "zod";
 import type { Address } from "../../shared/addresses.ts";
 import type { Customer, CustomerUpdate } from "../../shared/api/customers.ts";
-import { canonicalizeEmail } from "../../shared/emails.ts";
+import { encodeEmail } from "../../shared/emails.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
 import type { customers } from "./tables.ts";
 import { readTaxId } from "./tax-ids.ts";
@@ -160,7 +160,7 @@ export const getRegion = (address: Address): Address => ({
 
 /** An address as it is compared, so that one person is one: small, and without what follows a plus (DSC-15, CHK-53). */
 export function normalizeEmail(email: string): string {
-  const [local = "", host = ""] = canonicalizeEmail(email)
+  const [local = "", host = ""] = encodeEmail(email)
     .toLowerCase()
     .split(/@(?=[^@]*$)/);
   return `${local.split("+", 1)[0]}@${host}`;
@@ -168,14 +168,14 @@ export function normalizeEmail(email: string): string {
 
 /** Whether two spellings are of one address (CUS-01). */
 export const isSameEmail = (one: string | null, other: string): boolean =>
-  one !== null && canonicalizeEmail(one).toLowerCase() === canonicalizeEmail(other).toLowerCase();
+  one !== null && encodeEmail(one).toLowerCase() === encodeEmail(other).toLowerCase();
 
 /**
  * The spellings of an address in lower case that rows may have: the one that is kept, and the one with the letters of its domain,
  * in which earlier versions kept it.
  */
 export function listSpellings(email: string): string[] {
-  const kept = canonicalizeEmail(email).toLowerCase();
+  const kept = encodeEmail(email).toLowerCase();
   const at = kept.lastIndexOf("@");
   const domain = domainToUnicode(kept.slice(at + 1));
   return at === -1 || domain === "" ? [kept] : [...new Set([kept, `${kept.slice(0, at)}@${domain}`])];

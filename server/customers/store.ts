@@ -1,7 +1,7 @@
 import { and, asc, eq, inArray, isNull, ne, not, or, type SQL, sql } from "drizzle-orm";
 import type { PgColumn } from "drizzle-orm/pg-core";
 import type { customers as operations } from "../../shared/api/customers.ts";
-import { canonicalizeEmail } from "../../shared/emails.ts";
+import { encodeEmail } from "../../shared/emails.ts";
 import { matchAnyOf, writeArray } from "../lib/arrays.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { gatherCalls } from "../lib/gather.ts";
@@ -38,7 +38,7 @@ const sortable = { created_at: customers.created_at, email: customers.email, nam
 const sameEmail = (email: string): SQL => inArray(sql`lower(${customers.email})`, listSpellings(email));
 /** Of the customers of an address: two only where an earlier version took two spellings of it. */
 const chooseKept = (rows: readonly CustomerRow[], email: string): CustomerRow | undefined =>
-  rows.find((row) => row.email?.toLowerCase() === canonicalizeEmail(email).toLowerCase()) ?? rows[0];
+  rows.find((row) => row.email?.toLowerCase() === encodeEmail(email).toLowerCase()) ?? rows[0];
 const living = (organizations: string | readonly string[]) =>
   and(matchOrganizations(customers.organization_id, organizations), isNull(customers.deleted_at));
 const startsWith = (text: string): string => buildPattern(text).slice(1);
@@ -57,7 +57,7 @@ export async function listCustomers(db: Database, organizations: readonly string
     query: (text) =>
       or(
         matchText(customers.email, customers.name)(text),
-        text === canonicalizeEmail(text) ? undefined : sameEmail(text),
+        text === encodeEmail(text) ? undefined : sameEmail(text),
         sql`${customers.external_id} like ${startsWith(text)}`,
       ),
     active: (active) => (active ? isSubscribed : not(isSubscribed)),

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { ApiError, invalid, notPermitted } from "../../shared/errors.ts";
 import { parsePortalLink } from "../customer-sessions/portal-link.ts";
 import { openSession } from "../customer-sessions/service.ts";
-import { checkUnique } from "../customers/rules.ts";
+import { checkUnique, isSameEmail } from "../customers/rules.ts";
 import { changeCustomer, verifyEmail } from "../customers/service.ts";
 import { findCustomerByEmail, findOthers, lockCustomer } from "../customers/store.ts";
 import { getSpeech } from "../letters/rules.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { instant } from "../contract.ts";
 import { currencies } from "../currencies.ts";
-import { canonicalizeEmail, emailPattern } from "../emails.ts";
+import { emailPattern, encodeEmail } from "../emails.ts";
 
 /** What every stored object answers with; `modified_at` is null until it is first changed. */
 export const stored = { id: z.uuid(), created_at: instant, modified_at: instant.nullable() };
@@ -39,7 +39,7 @@ export const secureUrl = z.url({ protocol: /^https$/ }).max(2083);
 /** An e-mail address in any spelling, kept in one (CUS-01, CUS-04). */
 export const email = z
   .string()
-  .overwrite(canonicalizeEmail)
+  .overwrite(encodeEmail)
   .check(z.email({ pattern: emailPattern }))
   .max(254);
 
