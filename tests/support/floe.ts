@@ -7,6 +7,7 @@ import type { FastifyInstance } from "fastify";
 import { findDifferences } from "../../bench/recompute.ts";
 import { type Auth, createAuth } from "../../server/accounts/auth.ts";
 import type { PasswordRecipe } from "../../server/accounts/sign-in/passwords.ts";
+import { hashSecret } from "../../server/accounts/storage.ts";
 import { session as sessions } from "../../server/accounts/tables.ts";
 import { buildApp } from "../../server/app.ts";
 import { type Config, completeConfig, readSettings } from "../../server/config.ts";
@@ -242,7 +243,10 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
     );
   const keyWith = async (session: string, organizationId: string, scopes?: string[]): Promise<string> => {
     // As if the password had been given just now: tests move the clock past the hour after which it is asked for.
-    await deps.db.update(sessions).set({ provenAt: time.now() }).where(eq(sessions.token, session));
+    await deps.db
+      .update(sessions)
+      .set({ provenAt: time.now() })
+      .where(eq(sessions.token, hashSecret(session)));
     const made = await request("POST", "/api/auth/api-key/create", {
       token: session,
       body: { name: "test", organizationId, ...(scopes ? { scopes } : {}) },
