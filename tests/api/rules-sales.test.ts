@@ -405,6 +405,8 @@ describe("customers and keys", () => {
     const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     const value = [...checksum].reduce((sum, digit) => sum * 62 + digits.indexOf(digit), 0);
     expect(value).toBe(crc32(random));
+    // With a password that was given just now.
+    await floe.keyOf(seller, ["products:read"]);
     const ask = async (given: string[]) => {
       const body = { name: "key", organizationId: seller.organization_id, scopes: given };
       return (await floe.request("POST", "/api/auth/api-key/create", { token: seller.session, body })).status;

@@ -26,6 +26,7 @@ const notSellers: Record<string, string> = {
   failed_work: "what the server could not do yet, of all sellers and of none",
   idempotency_keys: "of whoever sent the request, for a day",
   mails: "letters to people on their way out, of all sellers and of none",
+  upgrades: "changes of stored data that the server makes once, of all sellers",
   product_sellers: lookup,
   checkout_link_secrets: lookup,
   checkout_secrets: lookup,
@@ -50,6 +51,7 @@ const unheld: Record<string, string> = {
   "discount_redemptions.order_id": "the order is made by a domain to the right, and points to the discount",
   "discount_redemptions.subscription_id":
     "the subscription is made by a domain to the right, and points to the discount",
+  "order_items.reverses_item_id": "an order's lines are written together, and one may give back another of them",
   "orders.checkout_id": "the checkout points back by a foreign key of its own",
   "subscription_entries.order_id": "orders point to subscriptions, and tables make no circle",
   "subscription_letters.order_id": "orders point to subscriptions, and tables make no circle",

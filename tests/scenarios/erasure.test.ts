@@ -30,7 +30,7 @@ let people = 0;
 const newPerson = () => {
   people += 1;
   return {
-    email: `Grace.Erasmus${people}@Example.com`,
+    email: `Grace.Erasmus${people}@example.com`,
     name: `Grace Erasmus ${people}`,
     line1: `${people} Oblivion Street`,
     ip: `203.0.113.${people}`,

@@ -2,9 +2,11 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Worker } from "node:worker_threads";
+import { pathToFileURL } from "node:url";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Sheet } from "../../server/invoices/worker.ts";
+import { openLimitedProcess } from "../../server/lib/limited-process.ts";
 import { freePort } from "../support/free-port.ts";
 import { installBuilt, measureFolder } from "../support/installed.ts";
 import { readPdf, sampleDocument } from "../support/invoices.ts";
@@ -152,20 +154,10 @@ describe("what npm installs", () => {
   });
 
   test("prints invoices", async () => {
-    const worker = new Worker(join(installed, "dist/invoice-worker.js"));
-    const printed = new Promise<Uint8Array>((resolve, reject) => {
-      worker.on("error", reject);
-      worker.on("message", (said) => ("result" in said ? resolve(said.result) : reject(new Error(said.error))));
-    });
-    worker.postMessage({ id: 1, order: { document: sampleDocument({}), logo: null } });
-    try {
-      expect(await readPdf(await printed)).toMatchObject({
-        intents: 1,
-        pages: 1,
-        files: [{ name: "factur-x.xml" }],
-      });
-    } finally {
-      await worker.terminate();
-    }
+    const program = pathToFileURL(join(installed, "dist/invoice-worker.js"));
+    const limits = { idleMs: 100, jobTimeoutMs: 60_000, memoryMb: 512 };
+    const printing = openLimitedProcess<Sheet, Uint8Array>(program, limits);
+    const printed = await printing.run({ document: sampleDocument({}), logo: null });
+    expect(await readPdf(printed)).toMatchObject({ intents: 1, pages: 1, files: [{ name: "factur-x.xml" }] });
   });
 });
