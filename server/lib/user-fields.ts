@@ -23,7 +23,7 @@ const name_shape = /^[a-z][A-Za-z0-9_]{0,39}$/;
 
 /** A user's own fields, what calls carry beside them, what is joined to a user, and what the clients take for themselves. */
 const taken = new Set(
-  `id name email emailVerified image username displayUsername isAnonymous role banned banReason banExpires createdAt updatedAt
+  `id name email emailVerified credentialsVersion image username displayUsername isAnonymous role banned banReason banExpires createdAt updatedAt
   extra data password newPassword currentPassword newEmail token callbackURL rememberMe provider userId fetchOptions query
   user users session sessions account accounts verification member members organization team invitation prototype`
     .split(/\s+/)

@@ -265,6 +265,8 @@ const allowed: Record<string, string[]> = {
   "checkoutClient.confirm": ["amount", "seats", "allow_trial"],
   "portalSubscriptions.update": ["seats"],
   "portalSubscriptions.preview": ["seats"],
+  // Where the bank sends the customer back to, on the customer's own way.
+  "portalCards.create": ["return_url"],
   "portalSeats.assign": [
     ...["metadata", "customer_id", "external_customer_id", "member_id", "external_member_id", "subscription_id"],
   ],

@@ -70,7 +70,7 @@ describe("an amount", () => {
     async (written) => {
       write(`  pro: { name: Pro, price: 25.00/month, trial: ${written} }\n`);
       const { code, err } = await run("validate");
-      expect([code, err]).toEqual([1, expect.stringMatching(/Written as 14days, { days: 14 } or|Too small/)]);
+      expect([code, err]).toEqual([1, expect.stringMatching(/Written as 14days, { days: 14 } or|Must be at least 1/)]);
     },
   );
 

@@ -73,7 +73,7 @@ test("MTR-05: what becomes of customers and what they buy is in the list of even
       "benefit.revoked": 2,
       "customer.created": 1,
       "customer.updated": 1,
-      "order.paid": 3,
+      "order.paid": 4,
       "order.refunded": 1,
       "subscription.canceled": 2,
       "subscription.created": 1,

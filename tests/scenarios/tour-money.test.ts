@@ -143,7 +143,7 @@ test("seats, a code and tax: sold, documented, half refunded and explained to th
     "--order-id",
     order.id,
     "--amount",
-    "5822",
+    "58.22",
     "--reason",
     "customer_request",
     "--yes",

@@ -245,7 +245,7 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
     // As if the password had been given just now: tests move the clock past the hour after which it is asked for.
     await deps.db
       .update(sessions)
-      .set({ provenAt: time.now() })
+      .set({ provenAt: deps.clock.now() })
       .where(eq(sessions.token, hashSecret(session)));
     const made = await request("POST", "/api/auth/api-key/create", {
       token: session,

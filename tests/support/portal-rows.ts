@@ -135,7 +135,8 @@ export async function mailedCode(floe: Floe, seller: Seller): Promise<string> {
   await buyerOf(seller);
   await floe.client().customerPortal.requestCode({ body: { email: "row@example.com", organization_id } });
   await floe.runJobs();
-  const mails = (await listMails(floe.deps)).filter(({ to }) => to === "row@example.com");
+  const { name } = await seller.client.organizations.get({ params: { id: organization_id } });
+  const mails = (await listMails(floe.deps)).filter(({ subject }) => subject.includes(name));
   return mails.flatMap(({ text }) => /\bis ([A-Z0-9]{6})\./.exec(text)?.[1] ?? [])[0] ?? "";
 }
 
