@@ -2,7 +2,6 @@
 import { readFileSync } from "node:fs";
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openPostgres } from "../../server/lib/database.ts";
 import { snapshotRows } from "../../server/sandbox/tables.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
@@ -112,13 +111,11 @@ test("a database whose other lists were not counted yet knows how long they are,
   await db.execute(
     sql`update snapshots s set rows = (select count(*) from snapshot_rows r where r.snapshot_id = s.id)`,
   );
-  await db.execute(sql`delete from drizzle.__drizzle_migrations
-    where created_at = (select max(created_at) from drizzle.__drizzle_migrations)`);
   expect((await totals(before, seller))["/v1/products/"]).toBe(0);
 
-  const database = await openPostgres(databaseUrl, 1);
-  await database.migrate(migrations);
-  await database.close();
+  await db.transaction(async (tx) => {
+    for (const statement of text.split("--> statement-breakpoint")) await tx.execute(sql.raw(statement));
+  });
   expect(await totals(before, seller)).toEqual(now);
   const restored = await before.request("POST", "/v1/sandbox/snapshots/then/restore", { token: seller.key });
   expect(restored.status).toBe(200);
