@@ -7,7 +7,8 @@ export class DataFolderError extends Error {
   override readonly name = "DataFolderError";
 }
 
-const isAlive = (pid: number): boolean => {
+/** Whether a process with this number is there. */
+export const isAlive = (pid: number): boolean => {
   try {
     process.kill(pid, 0);
     return true;

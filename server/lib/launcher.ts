@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { isAlive } from "./data-folder.ts";
 
 const checkIntervalMs = 1000;
 /** Between npm and the server stand its shell and our own launchers, or a tool that runs several programs. */
@@ -21,15 +22,6 @@ function findProcess(pid: number): ProcessInfo | undefined {
     return undefined;
   }
 }
-
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
-};
 
 /** The processes from this one's parent up to the npm or npx that started it; none if none of them did. */
 function listLaunchers(): number[] {
