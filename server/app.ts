@@ -2,6 +2,7 @@ import cors from "@fastify/cors";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { api } from "../shared/api/index.ts";
 import { notFound } from "../shared/errors.ts";
+import { recordRefusedCalls } from "./accounts/audit/refused-calls.ts";
 import type { Auth } from "./accounts/auth.ts";
 import { reading, refuseForeignPages } from "./accounts/http/origins.ts";
 import { sendRenewed } from "./accounts/identity/sessions-renewal.ts";
@@ -102,6 +103,7 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
       exposedHeaders: ["X-Request-Id", "Polar-Version", "Retry-After"],
     });
     parseRequests(scope);
+    recordRefusedCalls(scope, auth.refusedCalls, auth.credentialOf);
     const identify = sendRenewed(scope, limitRequests(scope, deps, auth));
     const opening = limitOpening(deps);
     routeOwnCheckouts(scope, deps, identify, opening);

@@ -6,6 +6,7 @@ import type { Deps } from "../lib/context.ts";
 import { createId } from "../lib/ids.ts";
 import { hashToken } from "../lib/secrets.ts";
 import { organization } from "../organizations/tables.ts";
+import { createRefusedCalls, type RefusedCalls, recordRefusedCalls } from "./audit/refused-calls.ts";
 import { createRefusedSignIns } from "./audit/refused-sign-ins.ts";
 import { auditRoutes } from "./audit/routes.ts";
 import { wrapAuditedStorage } from "./audit/storage.ts";
@@ -77,6 +78,8 @@ export type Auth = Pick<Identifier, "credentialOf" | "whoIs" | "identify"> & {
     setPassword(given: { body: { newPassword: string }; headers: Headers }): Promise<{ status: boolean }>;
     getSession(given: { headers: Headers }): Promise<unknown>;
   };
+  /** Counts calls that were refused, for the audit log. */
+  refusedCalls: Pick<RefusedCalls, "add" | "addUnidentified">;
   /** Write down which keys were used, and who was refused; done by itself every few seconds. */
   flush(): Promise<void>;
   /** Write down what is still unwritten, and stop. */
@@ -90,6 +93,7 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
   const work = createAccountWork(deps);
   const { here, mail } = work;
   const refused = createRefusedSignIns(deps);
+  const refusedCalls = createRefusedCalls(deps);
   const storage = (options: BetterAuthOptions) =>
     wrapAuditedStorage(deps, work, (on) =>
       wrapProtectedStorage(
@@ -200,15 +204,19 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
     whoIs: identifier.whoIs,
     identify: identifier.identify,
     api: { setPassword: mapErrors(auth.api.setPassword), getSession: mapErrors(auth.api.getSession) },
+    refusedCalls,
     async flush() {
       await identifier.flush();
       await refused.flush();
+      await refusedCalls.flush();
     },
     async close() {
       await identifier.stop();
       await refused.flush();
+      await refusedCalls.close();
     },
     async routes(scope) {
+      recordRefusedCalls(scope, refusedCalls, identifier.credentialOf);
       limitAddresses(scope, deps);
       refuseForeignPages(scope, config);
       readRaw(scope, deps);

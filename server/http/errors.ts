@@ -23,6 +23,7 @@ const named: Record<string, ApiError["error"]> = {
 export function answerError(log: Log) {
   return (thrown: FastifyError | ApiError, request: FastifyRequest, reply: FastifyReply) => {
     const error = readError(thrown);
+    if (error) request.refusal = error.error;
     if (error) return reply.code(error.status).headers(error.headers).send(serializeError(error));
     log.error(
       { err: thrown, request_id: request.id, method: request.method, path: request.routeOptions.url },
@@ -64,6 +65,7 @@ export const answerAccountError =
   (log: Log) => (thrown: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
     const error = readError(thrown);
     if (!error) return answerError(log)(thrown, request, reply);
+    request.refusal = error.error;
     return reply
       .code(error.status === 422 ? 400 : error.status)
       .headers(error.headers)

@@ -6,6 +6,7 @@ import { ApiError } from "../../shared/errors.ts";
 import { getBucket } from "../lib/addresses.ts";
 import type { Deps, Identity } from "../lib/context.ts";
 import { countInMemory, type Limit } from "../lib/limits.ts";
+import { type Caller, findCaller } from "../lib/refused-calls.ts";
 import type { Identify } from "./actor.ts";
 
 const minute_seconds = 60;
@@ -67,10 +68,15 @@ type Accounts<C extends { from: "header" | "cookie"; text: string }> = {
   credentialOf(request: FastifyRequest): C | undefined;
   whoIs(credential: C | undefined): Promise<Identity>;
 };
-type Subject = { key: string; isWeb: boolean };
+type Subject = { key: string; isWeb: boolean; caller: Caller | undefined };
 
 /** Whom requests are counted for; nobody that we know of for those of a stranger. */
-function subjectOf(identity: Identity, from: "header" | "cookie"): Subject | undefined {
+function findSubject(identity: Identity, from: "header" | "cookie"): Subject | undefined {
+  const counted = findCounted(identity, from);
+  return counted && { ...counted, caller: findCaller(identity) };
+}
+
+function findCounted(identity: Identity, from: "header" | "cookie"): Omit<Subject, "caller"> | undefined {
   if (identity.kind === "key") return { key: `organization:${identity.organization_id}`, isWeb: false };
   if (identity.kind === "customer") return { key: `customer:${identity.customer_id}`, isWeb: true };
   if (identity.kind === "personal_key") return { key: `user:${identity.user_id}`, isWeb: false };
@@ -97,7 +103,13 @@ export function limitRequests<C extends { from: "header" | "cookie"; text: strin
   { clock, config, log }: Pick<Deps, "clock" | "config" | "log">,
   { credentialOf, whoIs }: Accounts<C>,
 ): Identify {
-  if (config.requests_per_minute === 0) return (request) => whoIs(credentialOf(request));
+  if (config.requests_per_minute === 0)
+    return async (request) => {
+      const identity = await whoIs(credentialOf(request));
+      const caller = findCaller(identity);
+      if (caller) request.caller = caller;
+      return identity;
+    };
   const ordinary = limits.ordinary(config.requests_per_minute);
   const [requests, web, guesses] = [countInMemory(clock), countInMemory(clock), countInMemory(clock)];
   const zones = new Map<string, { limit: Limit; count: ReturnType<typeof countInMemory> }[]>(
@@ -141,6 +153,7 @@ export function limitRequests<C extends { from: "header" | "cookie"; text: strin
     entries.set(request, entry);
     const zone = zones.get(`${method} ${routeOptions.url}`);
     const subject = known.get(digest);
+    if (subject?.caller) request.caller = subject.caller;
     if (zone) {
       entry.counted = "zone";
       for (const { limit, count } of zone) refuse(count(address, limit));
@@ -174,8 +187,9 @@ export function limitRequests<C extends { from: "header" | "cookie"; text: strin
     if (!credential) return identity;
     if (identity.kind !== "invalid") takeBack();
     known.delete(digest);
-    const subject = subjectOf(identity, credential.from);
+    const subject = findSubject(identity, credential.from);
     if (!subject) return identity;
+    if (subject.caller) request.caller = subject.caller;
     known.set(digest, subject);
     for (const [oldest] of known) {
       if (known.size <= known_max) break;

@@ -48,6 +48,10 @@ export async function authenticate(request: FastifyRequest, identify: Identify, 
 /** Those who may be meant, each let through. */
 function admitted(request: FastifyRequest, identity: Identity, op: Asking): Actor[] {
   const actors = createActors(identity, request, op);
+  const [first] = actors;
+  // A refused call is in the log of the organization that it was made for.
+  if (request.caller && first?.memberships?.some(({ organization_id }) => organization_id === first.organization_id))
+    request.caller = { ...request.caller, organization_id: first.organization_id };
   for (const actor of actors) admit(actor, op, request.method);
   return actors;
 }

@@ -142,6 +142,39 @@ export const auditLog = pgTable(
   ],
 );
 
+/**
+ * Calls that were refused, counted by hour, caller, operation and reason, so that a flood of them is a few rows. A row of the audit
+ * log that is still being counted: kept apart, because the log itself is never changed.
+ */
+export const refusedCalls = pgTable(
+  "refused_calls",
+  {
+    /** A hash of what the row counts, so that all servers count in the same row. */
+    key: text().primaryKey(),
+    /** In the order of time with the ids of the audit log. */
+    id: uuid().notNull(),
+    organization_id: text().references(() => organization.id, { onDelete: "cascade" }),
+    actor_kind: text().$type<"user" | "key" | "customer" | "system">().notNull(),
+    user_id: text(),
+    key_id: text(),
+    /** Method and path as the API declares them; `*` where too many different calls were refused. */
+    operation: text().notNull(),
+    reason: text().notNull(),
+    status: integer().notNull(),
+    count: integer().notNull(),
+    /** From where the last one came. */
+    ip_address: text(),
+    user_agent: text(),
+    created_at: instant().notNull(),
+    last_at: instant().notNull(),
+  },
+  (table) => [
+    index("refused_calls_organization").on(table.organization_id, table.id),
+    index("refused_calls_user").on(table.user_id, table.id),
+    index("refused_calls_age").on(table.created_at),
+  ],
+);
+
 /** Changes of stored data that the server makes once, in code, when a newer version starts. */
 export const upgrades = pgTable("upgrades", { name: text().primaryKey(), finished_at: instant().notNull() });
 

@@ -2,10 +2,11 @@ import { and, desc, eq, like, lt, or, type SQL } from "drizzle-orm";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import type { Deps } from "../../lib/context.ts";
-import { auditLog } from "../../lib/tables.ts";
+import { auditLog, refusedCalls } from "../../lib/tables.ts";
 import { account_base } from "../calls.ts";
 import { guardRoute, type Identify, parseQuery, requireMembership, requirePerson } from "../http/own-routes.ts";
 import { apikey, user } from "../tables.ts";
+import { refused_action } from "./refused-calls.ts";
 
 const limit_standard = 50;
 const limit_max = 100;
@@ -33,19 +34,15 @@ export function auditRoutes(scope: FastifyInstance, deps: Deps, identify: Identi
     `${account_base}/audit/list`,
     guardRoute(async (request) => {
       const person = await requirePerson(identify, request);
-      const { organizationId, action, actor, before, limit } = parseQuery(request, List);
+      const query = parseQuery(request, List);
+      const { organizationId, limit } = query;
       if (organizationId !== undefined) requireMembership(person, organizationId, "audit", "read");
-      const of =
-        organizationId === undefined
-          ? or(eq(auditLog.user_id, person.user_id), eq(auditLog.subject_id, person.user_id))
-          : eq(auditLog.organization_id, organizationId);
-      const rows = await find(deps, limit + 1, [
-        of,
-        action?.endsWith(".") ? like(auditLog.action, `${action.replace(/[\\%_]/g, "\\$&")}%`) : undefined,
-        action === undefined || action.endsWith(".") ? undefined : eq(auditLog.action, action),
-        actor === undefined ? undefined : or(eq(auditLog.user_id, actor), eq(auditLog.key_id, actor)),
-        before === undefined ? undefined : lt(auditLog.id, before),
+      const [entries, refused] = await Promise.all([
+        findEntries(deps, person.user_id, query),
+        findRefusedCalls(deps, person.user_id, query),
       ]);
+      // Ids are in the order of time.
+      const rows = [...entries, ...refused].toSorted((a, b) => (a.log.id < b.log.id ? 1 : -1));
       const shown = rows.slice(0, limit);
       return {
         entries: shown.map((row) => entryOf(row, organizationId === undefined ? person.user_id : undefined)),
@@ -55,18 +52,62 @@ export function auditRoutes(scope: FastifyInstance, deps: Deps, identify: Identi
   );
 }
 
-const find = (deps: Deps, count: number, where: (SQL | undefined)[]) =>
-  deps.db
+type Query = z.output<typeof List>;
+/** More than is shown by one, which says that there are more. */
+const countOf = ({ limit }: Query): number => limit + 1;
+
+function findEntries(deps: Deps, reader: string, query: Query) {
+  const { organizationId, action, actor, before } = query;
+  const where: (SQL | undefined)[] = [
+    organizationId === undefined
+      ? or(eq(auditLog.user_id, reader), eq(auditLog.subject_id, reader))
+      : eq(auditLog.organization_id, organizationId),
+    action?.endsWith(".") ? like(auditLog.action, `${action.replace(/[\\%_]/g, "\\$&")}%`) : undefined,
+    action === undefined || action.endsWith(".") ? undefined : eq(auditLog.action, action),
+    actor === undefined ? undefined : or(eq(auditLog.user_id, actor), eq(auditLog.key_id, actor)),
+    before === undefined ? undefined : lt(auditLog.id, before),
+  ];
+  return deps.db
     .select({ log: auditLog, user: { name: user.name, email: user.email }, keyName: apikey.name })
     .from(auditLog)
     .leftJoin(user, eq(user.id, auditLog.user_id))
     .leftJoin(apikey, eq(apikey.id, auditLog.key_id))
     .where(and(...where))
-    // Ids are in the order of time.
     .orderBy(desc(auditLog.id))
-    .limit(count);
+    .limit(countOf(query));
+}
 
-type Found = Awaited<ReturnType<typeof find>>[number];
+type Found = Awaited<ReturnType<typeof findEntries>>[number];
+
+/** Refused calls, each group of them as one entry of the log. */
+async function findRefusedCalls(deps: Deps, reader: string, query: Query): Promise<Found[]> {
+  const { organizationId, action, actor, before } = query;
+  if (action !== undefined && action !== refused_action && action !== "call.") return [];
+  const where: (SQL | undefined)[] = [
+    organizationId === undefined ? eq(refusedCalls.user_id, reader) : eq(refusedCalls.organization_id, organizationId),
+    actor === undefined ? undefined : or(eq(refusedCalls.user_id, actor), eq(refusedCalls.key_id, actor)),
+    before === undefined ? undefined : lt(refusedCalls.id, before),
+  ];
+  const rows = await deps.db
+    .select({ refused: refusedCalls, user: { name: user.name, email: user.email }, keyName: apikey.name })
+    .from(refusedCalls)
+    .leftJoin(user, eq(user.id, refusedCalls.user_id))
+    .leftJoin(apikey, eq(apikey.id, refusedCalls.key_id))
+    .where(and(...where))
+    .orderBy(desc(refusedCalls.id))
+    .limit(countOf(query));
+  return rows.map(({ refused: { key: _, operation, reason, status, count, last_at, ...row }, ...beside }) => ({
+    ...beside,
+    log: {
+      ...row,
+      action: refused_action,
+      impersonated_by: null,
+      subject_type: null,
+      subject_id: null,
+      details: { operation, reason, status, count, lastAt: last_at },
+    },
+  }));
+}
 
 /** The entry as it is answered; `reader` is the person who reads their own account's. */
 function entryOf({ log, user: person, keyName }: Found, reader: string | undefined) {

@@ -30,7 +30,9 @@ export const guardRoute =
       return await work(request);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      return reply.code(error.status).send(mapError(error.status, { message: error.message, ...error.more }));
+      const refusal = mapError(error.status, { message: error.message, ...error.more });
+      request.refusal = String(refusal.code);
+      return reply.code(error.status).send(refusal);
     }
   };
 

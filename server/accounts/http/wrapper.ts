@@ -217,7 +217,9 @@ async function answer(reply: FastifyReply, config: Config, path: string, respons
   const isOAuth = isDevice && typeof body === "object" && body !== null && "error" in body;
   if (isOAuth) return reply.type("application/json").send(body);
   const status = mapStatus(response.status, body);
-  return reply.code(status).type("application/json").send(mapError(status, body));
+  const refusal = mapError(status, body);
+  reply.request.refusal = String(refusal.code);
+  return reply.code(status).type("application/json").send(refusal);
 }
 
 const parsed = (text: string): unknown => {
