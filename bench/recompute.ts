@@ -38,6 +38,8 @@ type Line = {
 export type Explained = {
   id: string;
   applied_balance_amount: number;
+  reduced_amount: number;
+  reduced_tax_amount: number;
   due_amount: number;
   derivation: {
     lines: Line[];
@@ -184,6 +186,7 @@ export function findDifferences({ derivation: told, ...order }: Explained): stri
   const { given } = told.tax;
   const net = told.tax.behavior === "inclusive" ? asked - add(taxes) : asked;
   const total = net + add(taxes);
+  const reduced = order.reduced_amount + order.reduced_tax_amount;
   const figures: [string, unknown, unknown][] = [
     ["lines", told.lines.map((line) => line.amount), costs],
     ["shares of the discount", told.lines.map((line) => line.discount_amount), shares],
@@ -194,7 +197,7 @@ export function findDifferences({ derivation: told, ...order }: Explained): stri
     ["tax", told.tax_amount, told.tax.reason === "unknown" ? null : add(taxes)],
     ["net", told.net_amount, net],
     ["total", told.total_amount, total],
-    ["due", order.due_amount, Math.max(0, total + order.applied_balance_amount)],
+    ["due", order.due_amount, Math.max(0, total + order.applied_balance_amount - reduced)],
   ];
   return figures
     .filter(([, had, made]) => JSON.stringify(had) !== JSON.stringify(made))

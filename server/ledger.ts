@@ -88,7 +88,8 @@ function findCreditFaults(rows: LedgerRows): string[] {
     const credited = rows.credited.get(order.id);
     const given = (credited?.amount ?? 0) - order.recalled_amount;
     if (given <= 0) return [];
-    const worth = isPaid(order.status) ? (credited?.worth.amount ?? 0) : 0;
+    // Of what is not paid no more is given back than what is asked for of it is less.
+    const worth = isPaid(order.status) ? (credited?.worth.amount ?? 0) : (credited?.reduced.amount ?? 0);
     return given + back.amount <= worth
       ? []
       : [`Of the order ${order.id}, worth ${worth}, ${given} was given back as credit and ${back.amount} otherwise.`];

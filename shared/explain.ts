@@ -8,6 +8,8 @@ export type Step = { depth: number; label: string; amount: number; rule: string;
 /** What an order shows besides what was quoted. */
 export type Settled = {
   applied_balance_amount: number;
+  reduced_amount: number;
+  reduced_tax_amount: number;
   due_amount: number;
   refunded_amount: number;
   refunded_tax_amount: number;
@@ -151,6 +153,7 @@ export function explainQuote(quote: Quote, settled?: Settled): Step[] {
   ];
   if (!settled) return steps;
   const { applied_balance_amount, due_amount, refunded_amount, refunded_tax_amount } = settled;
+  const reduced = settled.reduced_amount + settled.reduced_tax_amount;
   if (applied_balance_amount !== 0)
     steps.push({
       depth: 0,
@@ -159,12 +162,20 @@ export function explainQuote(quote: Quote, settled?: Settled): Step[] {
       rule: "balance",
       because: applied_balance_amount < 0 ? "credit that was used, or too little to charge and owed" : "what was owed",
     });
+  if (reduced !== 0)
+    steps.push({
+      depth: 0,
+      label: "Given back",
+      amount: -reduced,
+      rule: "reduction",
+      because: "given back by a change while this was unpaid, on an order of its own",
+    });
   steps.push({
     depth: 0,
     label: "Due",
     amount: due_amount,
     rule: "due",
-    because: "the total with the balance, never below nothing",
+    because: `the total with the balance${reduced === 0 ? "" : ", less what was given back"}, never below nothing`,
   });
   if (refunded_amount + refunded_tax_amount !== 0)
     steps.push({

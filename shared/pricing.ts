@@ -60,6 +60,8 @@ export type Discounted = { amount: number; discount_amount: number };
  */
 export type Reversal = {
   order_id: string | null;
+  /** The invoice number of that order. */
+  order_number?: string | null;
   item_id: string;
   behavior: TaxTreatment["behavior"];
   tax_lines: TaxLine[];

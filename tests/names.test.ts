@@ -13,7 +13,7 @@ const verbs = new Set(
   hasten hear hide hold holds identify ingest insert invite is issue join judge keep knows lay leave limit link list
   listen load lock make map mark match measure meet merge mount move navigate nest normalize note number open order
   own parse pass patch pause pay pick place plan pool post postpone preview price print process propose put queue
-  quote read reads reconcile record recount redact redeem refund refuse rehearse relay release remind remove rename
+  quote read reads reconcile record recount redact redeem reduce refund refuse rehearse relay release remind remove rename
   render renew reopen replace replay report reprint request require reseal resend reset resign resolve restart
   restore retry revive revoke rewrite round route run save say schedule scrub seal select send serialize serve set
   settle share shift shorten show sign spend spin split spread start step strip succeed sum switch take tell to

@@ -77,9 +77,10 @@ function sayNow({ charge, currency }: Preview): string {
   return charge ? `Charged now: ${money(charge.due_amount)} (${why}).` : "Nothing is charged now.";
 }
 
-function saySoon({ later, currency }: Preview): string {
+function saySoon({ later, reduced_amount, currency }: Preview): string {
   const lines = later.map(({ label, amount }) => `${label}: ${formatMoney(amount, currency)}`).join("; ");
-  return lines === "" ? "" : ` With the next order: ${lines}.`;
+  const less = reduced_amount === 0 ? "" : ` What is unpaid becomes ${formatMoney(reduced_amount, currency)} less.`;
+  return lines === "" ? less : `${less} With the next order: ${lines}.`;
 }
 
 /** The question before a change of another kind than the plan; undefined for that. */

@@ -31,11 +31,15 @@ function drawForecast({ charges, ends_at, currency }: Forecast): { steps: Step[]
   return { currency, steps: [...steps, { depth: 0, label: "In all", amount: all, because: until }] };
 }
 
-function drawPreview({ charge, unpaid_amount, later, after, currency }: Preview): { steps: Step[]; currency: string } {
+function drawPreview({ charge, unpaid_amount, reduced_amount, later, after, currency }: Preview): {
+  steps: Step[];
+  currency: string;
+} {
   const because = unpaid_amount > 0 ? "what is unpaid" : "nothing";
   const now = charge
     ? stepsOf("Charged now", charge)
     : [{ depth: 0, label: "Charged now", amount: unpaid_amount, because }];
+  const less = { depth: 0, label: "Less due of what is unpaid", amount: -reduced_amount, because: "" };
   const soon = later.map((line) => ({ depth: 1, ...line, because: "" }));
   const next = {
     depth: 0,
@@ -47,7 +51,10 @@ function drawPreview({ charge, unpaid_amount, later, after, currency }: Preview)
     ...{ depth: 0, label: "A period, afterwards", amount: after.amount },
     because: `${after.status}; this one ends ${formatLocalTime(String(after.current_period_end))}`,
   };
-  return { currency, steps: [...now, ...(soon.length > 0 ? [next, ...soon] : []), period] };
+  return {
+    currency,
+    steps: [...now, ...(reduced_amount === 0 ? [] : [less]), ...(soon.length > 0 ? [next, ...soon] : []), period],
+  };
 }
 
 /** The figures of an answer that says what is to be charged; null where it is another one. */

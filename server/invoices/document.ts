@@ -42,6 +42,7 @@ export type InvoiceDocument = {
   customer_id: string;
   seller: Party & { id: string; website: string | null };
   buyer: Party;
+  /** A line that gives something back names the invoice that it was sold by. */
   lines: { label: string; amount: number }[];
   /** Whether the lines and the discount hold their tax. */
   is_tax_inclusive: boolean;
@@ -55,6 +56,8 @@ export type InvoiceDocument = {
   total_amount: number;
   /** Credit of the buyer that was used (negative), or a debt that was added. */
   balance_amount: number;
+  /** What was given back of an unpaid invoice, on that invoice and on the one that gives it back. */
+  reduction?: { label: string; amount: number };
   paid_amount: number;
   due_amount: number;
   paid_on: string | null;

@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
 import type { InvoiceExport } from "../../shared/api/invoices.ts";
 import { allocate, computeFraction } from "../../shared/money.ts";
-import { computeTotals, isPaid, type OrderAggregate, type OrderRow } from "../orders/rules.ts";
+import { computeTotals, isPaid, type OrderAggregate, type OrderItemRow, type OrderRow } from "../orders/rules.ts";
 import type { OrganizationRow } from "../organizations/rules.ts";
 import type { PaymentRow } from "../payments/rules.ts";
 import type { RefundRow } from "../refunds/rules.ts";
 import type { RegistrationRow } from "../tax/rules.ts";
 import { cleanText, type InvoiceDocument, type InvoiceTax, type Party } from "./document.ts";
 import type { invoiceExports, invoices } from "./tables.ts";
-import { chooseLanguage, getWords } from "./words.ts";
+import { chooseLanguage, getWords, type Language } from "./words.ts";
 
 export type InvoiceRow = typeof invoices.$inferSelect;
 /** Everything that a document is made of. */
@@ -79,6 +79,22 @@ function shareRefund(tax: readonly InvoiceTax[], net_amount: number, refund: Ref
   return tax.map((one, index) => ({ ...one, taxable_amount: bases[index] ?? 0, amount: amounts[index] ?? 0 }));
 }
 
+/** A line; one that gives something back names the invoice of what it gives back. */
+function nameLine({ derivation }: OrderRow, { label, position }: OrderItemRow, language: Language): string {
+  const number = derivation.lines[position]?.reverses?.order_number;
+  return [cleanText(label), ...(number ? [`${getWords(language).reference} ${number}`] : [])].join(" — ");
+}
+
+/** What was given back of an unpaid invoice (ORD-31): how much less it asks for, or which one what is given back is taken off. */
+function describeReduction(order: OrderRow, language: Language): Pick<InvoiceDocument, "reduction"> {
+  const words = getWords(language);
+  const reduced = order.reduced_amount + order.reduced_tax_amount;
+  if (reduced !== 0) return { reduction: { label: words.given_back, amount: 0 - reduced } };
+  if (order.reduces_order_id === null) return {};
+  const number = order.derivation.lines[0]?.reverses?.order_number ?? "";
+  return { reduction: { label: words.taken_off(number), amount: 0 - computeTotals(order).total_amount } };
+}
+
 const brandOf = (brand: string): string => brand.charAt(0).toUpperCase() + brand.slice(1);
 
 /** The document that a sale, its payment or a refund of it makes. */
@@ -139,7 +155,7 @@ export function describeDocument(sources: Sources): InvoiceDocument {
     ...common,
     issued_on: dayOf(isReceipt && payment ? payment.created_at : order.created_at),
     reference: isReceipt ? { number: order_number, issued_on: dayOf(order.created_at) } : null,
-    lines: items.map(({ label, amount }) => ({ label: cleanText(label), amount })),
+    lines: items.map((item) => ({ label: nameLine(order, item, language), amount: item.amount })),
     is_tax_inclusive: order.tax_behavior === "inclusive",
     subtotal_amount: order.subtotal_amount,
     discount:
@@ -151,6 +167,7 @@ export function describeDocument(sources: Sources): InvoiceDocument {
     tax_amount: order.tax_amount,
     total_amount: totals.total_amount,
     balance_amount: order.applied_balance_amount,
+    ...describeReduction(order, language),
     paid_amount: paid ? totals.due_amount : 0,
     due_amount: paid ? 0 : totals.due_amount,
     paid_on: paid && payment ? dayOf(payment.created_at) : null,

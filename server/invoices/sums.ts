@@ -8,6 +8,7 @@ export type Sum = { label: string; amount: number; weight: "plain" | "grand" | "
 /** What stands beneath the lines of a document, from its subtotal to what is due. */
 export function computeSums(document: InvoiceDocument): Sum[] {
   const { kind, language, currency, discount, balance_amount, paid_amount, due_amount, total_amount } = document;
+  const { reduction } = document;
   const words = getWords(language);
   const money = (amount: number) => formatMoney(amount, currency, words.locale);
   const percent = (rate: string) =>
@@ -28,6 +29,7 @@ export function computeSums(document: InvoiceDocument): Sum[] {
     { label: words.total[kind], amount: total_amount, weight: "grand" },
     ...(document.is_tax_inclusive ? taxes : []),
     ...(balance_amount === 0 ? [] : [plain(balance_amount < 0 ? words.credit : words.debt, balance_amount)]),
+    ...(reduction ? [plain(reduction.label, reduction.amount)] : []),
     ...(paid_amount === 0 ? [] : [plain(kind === "credit_note" ? words.refunded : words.paid, paid_amount)]),
     ...(kind === "invoice" ? [{ label: words.due, amount: due_amount, weight: "due" } as const] : []),
   ];

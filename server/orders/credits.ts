@@ -28,6 +28,8 @@ const addGross = (all: readonly Gross[]): Gross => ({
 /** What was given back of an order's lines, and how much of it became its customer's credit. */
 export type Credited = Gross & {
   credit_amount: number;
+  /** What of it was given back while the order was unpaid, and reduced what is due. */
+  reduced: Gross;
   /** What the lines of the order that cost something were worth: what the order asked for, and what it gave back itself. */
   worth: Gross;
   /** What was given back of one line, as the prices of its order count it. */
@@ -63,13 +65,16 @@ export async function loadCredited(
         .map((one) => ({ ...one, gross: computeGross(one.item, one.order) }));
       const byOrder = Map.groupBy(lines, (one) => one.order.id);
       const credits = [...byOrder.values()].map((some) => {
-        const total = some[0] ? computeTotals(some[0].order).total_amount : 0;
+        // What reduces an unpaid order is nobody's credit.
+        const from = some[0]?.order;
+        const total = from && from.reduces_order_id === null ? computeTotals(from).total_amount : 0;
         return Math.min(Math.max(0, 0 - total), addUp(some.map(({ gross }) => gross.amount)));
       });
       return [
         order.id,
         {
           ...addGross(lines.map(({ gross }) => gross)),
+          reduced: { amount: order.reduced_amount + order.reduced_tax_amount, tax_amount: order.reduced_tax_amount },
           credit_amount: addUp(credits),
           worth: {
             // A debt that was asked for with it was paid with it.

@@ -3,7 +3,7 @@ import type { Order, OrderColumn } from "../../shared/api/orders.ts";
 import type { OrderSubscription } from "../../shared/api/subscriptions.ts";
 import { formatZoned } from "../../shared/calendar.ts";
 import { type Fault, fault } from "../../shared/errors.ts";
-import { addUp, writeMoney } from "../../shared/money.ts";
+import { addUp, getMinimumAmount, writeMoney } from "../../shared/money.ts";
 import type { Quote } from "../../shared/pricing.ts";
 import { type CustomerRow, serializeCustomer } from "../customers/rules.ts";
 import { type DiscountRow, serializeDiscountBase } from "../discounts/rules.ts";
@@ -46,24 +46,28 @@ export function moveOrder(row: Pick<OrderRow, "id" | "status">, ...steps: Order[
 export const isPayable = (status: Order["status"]): boolean => status === "pending" || status === "void";
 
 type Amounts = Pick<OrderRow, "subtotal_amount" | "discount_amount" | "tax_amount" | "tax_behavior">;
+type Reduced = "reduced_amount" | "reduced_tax_amount";
 
 /** The amounts that follow from those that are kept (ORD-01). */
-export function computeTotals(row: Amounts & Partial<Pick<OrderRow, "applied_balance_amount">>) {
+export function computeTotals(row: Amounts & Partial<Pick<OrderRow, "applied_balance_amount" | Reduced>>) {
   const asked = row.subtotal_amount - row.discount_amount;
   const net_amount = row.tax_behavior === "inclusive" ? asked - row.tax_amount : asked;
   const total_amount = net_amount + row.tax_amount;
-  return { net_amount, total_amount, due_amount: Math.max(0, total_amount + (row.applied_balance_amount ?? 0)) };
+  const { applied_balance_amount = 0, reduced_amount = 0, reduced_tax_amount = 0 } = row;
+  const due_amount = Math.max(0, total_amount + applied_balance_amount - reduced_amount - reduced_tax_amount);
+  return { net_amount, total_amount, due_amount };
 }
 
 /**
  * What may still be given back of an order, without tax and of its tax (RFD-04). What the customer's balance paid is not: the
  * order's payment did not bring it.
  */
-export function computeRefundable(row: Amounts & Pick<OrderRow, "applied_balance_amount" | Refunded>) {
+export function computeRefundable(row: Amounts & Pick<OrderRow, "applied_balance_amount" | Refunded | Reduced>) {
   const { net_amount } = computeTotals(row);
+  const asked = net_amount - row.reduced_amount;
   return {
-    refundable_amount: Math.max(0, net_amount + row.applied_balance_amount - row.refunded_amount),
-    refundable_tax_amount: Math.max(0, row.tax_amount - row.refunded_tax_amount),
+    refundable_amount: Math.max(0, asked + row.applied_balance_amount - row.refunded_amount),
+    refundable_tax_amount: Math.max(0, row.tax_amount - row.reduced_tax_amount - row.refunded_tax_amount),
   };
 }
 
@@ -77,7 +81,7 @@ export function planRefunded(row: OrderRow, share: Share): Pick<OrderRow, "statu
   const refunded_tax_amount = row.refunded_tax_amount + share.tax_amount;
   if (refunded_amount < 0 || refunded_tax_amount < 0)
     throw new Error(`More would be taken back of the refunds of the order ${row.id} than there is.`);
-  const whole = computeTotals(row).net_amount + row.applied_balance_amount;
+  const whole = computeTotals(row).net_amount - row.reduced_amount + row.applied_balance_amount;
   const isRefunded = refunded_amount + refunded_tax_amount > 0;
   const status = !isRefunded ? "paid" : refunded_amount >= whole ? "refunded" : "partially_refunded";
   return { status: status === row.status ? status : moveOrder(row, status), refunded_amount, refunded_tax_amount };
@@ -101,9 +105,25 @@ export function applyBalance(total: number, balance: number, least: number) {
   };
 }
 
-/** What an order with this total, of which so much was met by the balance, changes the balance by (ORD-03). */
+/** How the total of a quote meets a balance; what is too little to charge is owed, so it is taken off the balance as well. */
+export function meetBalance({ total_amount, currency }: Quote, balance: number) {
+  const {
+    applied_balance_amount: applied,
+    due_amount,
+    is_paid,
+  } = applyBalance(total_amount, balance, getMinimumAmount(currency));
+  return is_paid
+    ? { applied_balance_amount: applied - due_amount, due_amount: 0, is_paid }
+    : { applied_balance_amount: applied, due_amount, is_paid };
+}
+
+/**
+ * What an order with this total, of which so much was met by the balance, changes the balance by (ORD-03). What reduces another
+ * order is met by that.
+ */
 export const balanceChange = (order: OrderRow): number => {
   const { total_amount } = computeTotals(order);
+  if (order.reduces_order_id !== null) return 0;
   return total_amount < 0 ? 0 - total_amount : order.applied_balance_amount;
 };
 
@@ -131,6 +151,10 @@ export function digestTerms(parties: Parties & Pick<OrderRow, "begins">, quote: 
 }
 
 const hash = (value: unknown): string => createHash("sha256").update(JSON.stringify(value)).digest("base64url");
+
+/** The terms of an order, once so much of it is not asked for any more. */
+export const digestReduced = ({ terms }: Pick<OrderRow, "terms">, reduced: Pick<OrderRow, Reduced>): string =>
+  hash([terms, reduced.reduced_amount, reduced.reduced_tax_amount]);
 
 /** The terms of a quote, as one value to compare. */
 export function digestQuote({ customer_id, product_id }: Partial<Parties>, quote: Quote): string {
@@ -182,8 +206,14 @@ export function serializeOrder({ order, items, customer, product, discount, subs
     product: serializeOrderProduct(product),
     discount: discount && serializeDiscountBase(discount),
     subscription: subscription && serializeOrderSubscription(subscription),
-    items,
+    items: items.map((item) => ({ ...item, reverses_order_id: findReversedOrder(order, item) })),
   };
+}
+
+/** The order of the line that a line gives back; null where it gives back none. */
+function findReversedOrder(order: OrderRow, { position }: Pick<OrderItemRow, "position">): string | null {
+  const reverses = order.derivation.lines[position]?.reverses;
+  return reverses ? (reverses.order_id ?? order.id) : null;
 }
 
 /** What an export reads of each order: not how it was computed, which is most of a row. */

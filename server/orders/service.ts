@@ -3,8 +3,7 @@ import { createZoneFormat } from "../../shared/calendar.ts";
 import type { Service } from "../../shared/contract.ts";
 import { ApiError, invalid, notFound } from "../../shared/errors.ts";
 import { explainQuote } from "../../shared/explain.ts";
-import { getMinimumAmount } from "../../shared/money.ts";
-import { computeReversedTax, type Quote } from "../../shared/pricing.ts";
+import { computeReversedTax, type LineTerms, type Quote } from "../../shared/pricing.ts";
 import { describeVoided } from "../../shared/system-events.ts";
 import { type Ctx, type Deps, requireOrganization, requireOrganizations, type Tx } from "../lib/context.ts";
 import { formatCsvLine } from "../lib/csv.ts";
@@ -17,8 +16,8 @@ import { runAtEnd, transact } from "../lib/unit-of-work.ts";
 import { addToBalance, lockBalance } from "./balances.ts";
 import { numberOrder, numberReceipt } from "./numbers.ts";
 import { type Recalled, recordMove, restoreCredit, takeBackCredit } from "./recalls.ts";
+import { computeReduction, describeReduction, moveReductions, planReduction } from "./reductions.ts";
 import {
-  applyBalance,
   assertQuote,
   balanceChange,
   checkAddress,
@@ -26,6 +25,7 @@ import {
   digestTerms,
   type ExportedOrder,
   exportCells,
+  meetBalance,
   moveOrder,
   type OrderAggregate,
   type OrderRow,
@@ -66,7 +66,9 @@ export type NewOrder = Pick<
   | "metadata"
   | "custom_field_data"
 > &
-  Partial<Pick<OrderRow, "subscription_id" | "period_start" | "occasion" | "changes">> & { quote: Quote };
+  Partial<Pick<OrderRow, "subscription_id" | "period_start" | "occasion" | "changes" | "reduces_order_id">> & {
+    quote: Quote;
+  };
 
 function planOrder({ quote, ...wanted }: NewOrder) {
   assertQuote(quote);
@@ -151,16 +153,32 @@ export async function billOrder(
   return whole;
 }
 
-/** How the total of a quote meets a balance; what is too little to charge is owed, so it is taken off the balance as well. */
-export function meetBalance({ total_amount, currency }: Quote, balance: number) {
-  const {
-    applied_balance_amount: applied,
-    due_amount,
-    is_paid,
-  } = applyBalance(total_amount, balance, getMinimumAmount(currency));
-  return is_paid
-    ? { applied_balance_amount: applied - due_amount, due_amount: 0, is_paid }
-    : { applied_balance_amount: applied, due_amount, is_paid };
+/**
+ * Reduce what is due of an order that waits for its money by lines of it that are given back, on a document of its own (ORD-31).
+ * Where nothing is left that could be charged, the order is paid. The caller holds its lock, and no payment of it is under way.
+ */
+export async function reduceOrder(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  { order, ...parts }: OrderAggregate,
+  lines: readonly LineTerms[],
+): Promise<{ document: OrderRow; isPaid: boolean }> {
+  const { organization_id } = order;
+  const quote = computeReduction(order, lines);
+  const { order: document, items } = await writeOrder(tx, ctx, describeReduction(order, quote));
+  await emit(tx, ctx, organization_id, "order.created", () =>
+    serializeOrder({ ...parts, order: document, items, discount: null }),
+  );
+  runAtEnd(tx, async () => {
+    Object.assign(document, await numberOrder(tx, document, {}, false));
+  });
+  const { isPaid, balance_change, ...columns } = planReduction(order, quote);
+  const now = ctx.clock.now();
+  const whole = { ...parts, order: await store.updateOrder(tx, order, { ...columns, modified_at: now }) };
+  if (balance_change !== 0) await addToBalance(tx, order, balance_change, now);
+  if (isPaid) await settleOrder(tx, ctx, whole, { isCharged: false });
+  else await emit(tx, ctx, organization_id, "order.updated", () => serializeOrder(whole));
+  return { document, isPaid };
 }
 
 async function moveBalance(tx: Tx, order: OrderRow, now: Date, sign: 1 | -1 = 1): Promise<void> {
@@ -186,6 +204,7 @@ export async function withdrawOrder(tx: Tx, ctx: Deps | Ctx, { order, ...parts }
   await moveBalance(tx, order, now, -1);
   await emit(tx, ctx, order.organization_id, "order.updated", serializeOrder({ order: changed, ...parts }));
   noteListed(tx, ctx, order.organization_id, describeVoided(order, computeTotals(order).total_amount));
+  await moveReductions(tx, ctx, order, "void");
 }
 
 /**
@@ -253,6 +272,7 @@ export async function settleOrder(
   const types = [...(isShown ? [] : ["order.created" as const]), "order.updated", "order.paid"] as const;
   await emitEach(tx, ctx, organization_id, types, () => serializeOrder(settled));
   await recordMove(tx, ctx, "order.paid", paid, computeTotals(paid).total_amount);
+  await moveReductions(tx, ctx, order, "paid");
   await sendSignal(tx, ctx, orderSettled, settled);
   runAtEnd(tx, async () => {
     if (isShown) {
@@ -354,11 +374,11 @@ export const orderService: Service<typeof orders, Ctx> = {
   async explain(ctx, { params }) {
     const found = await store.findOrder(ctx.db, requireOrganization(ctx), params.id);
     if (!found) throw notFound();
-    const { id, invoice_number, currency, derivation, applied_balance_amount } = found.order;
+    const { invoice_number } = found.order;
     if (invoice_number === null) throw notFound();
     const { due_amount } = computeTotals(found.order);
-    const steps = explainQuote(derivation, { ...found.order, due_amount });
-    return { id, invoice_number, currency, steps, derivation, applied_balance_amount, due_amount };
+    const explained = { ...found.order, invoice_number, due_amount };
+    return { ...explained, steps: explainQuote(explained.derivation, explained) };
   },
   update: (ctx, { params, body }) =>
     transact(ctx, async (tx) => {

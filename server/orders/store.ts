@@ -225,6 +225,15 @@ export async function lockOrder(tx: Tx, organization_id: string, id: string): Pr
   return found;
 }
 
+/** What gives back lines of an order that waits for its money, kept from changing until the transaction ends. */
+export const lockReductions = (tx: Tx, { organization_id, id }: RowKey): Promise<OrderAggregate[]> =>
+  select(tx)
+    .where(
+      and(eq(orders.organization_id, organization_id), eq(orders.reduces_order_id, id), eq(orders.status, "pending")),
+    )
+    .orderBy(orders.id)
+    .for("no key update", { of: orders });
+
 const lock_not_available = "55P03";
 
 /** Do what takes a lock without waiting; where another has it, the sale is refused for now (CHK-28). */

@@ -78,6 +78,11 @@ export const orders = pgTable(
     /** What refunds and lost disputes took back of the credit that was given for its lines, with the tax in it. */
     recalled_amount: integer().notNull().default(0),
     recalled_tax_amount: integer().notNull().default(0),
+    /** What was given back of its lines while it was unpaid, without tax and of its tax: so much less is due (ORD-31). */
+    reduced_amount: integer().notNull().default(0),
+    reduced_tax_amount: integer().notNull().default(0),
+    /** The unpaid order that this one gives back lines of: it is paid or void with that. */
+    reduces_order_id: uuid(),
     platform_fee_amount: integer().notNull().default(0),
     /** Of its payment, the one that matters most; null where none is disputed. */
     dispute_status: text().$type<Order["dispute_status"]>(),
@@ -156,6 +161,9 @@ export const orders = pgTable(
     index("orders_by_discount")
       .on(table.organization_id, table.discount_id, table.id)
       .where(sql`${table.discount_id} is not null`),
+    index("orders_reducing")
+      .on(table.organization_id, table.reduces_order_id)
+      .where(sql`${table.reduces_order_id} is not null`),
     index("orders_by_subscription").on(table.organization_id, table.subscription_id, table.id),
     index("orders_metadata").using("gin", sql`${table.metadata} jsonb_path_ops`),
     index("orders_by_gap")

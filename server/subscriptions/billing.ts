@@ -15,11 +15,13 @@ import { allowsPayments, type PaymentRow } from "../payments/rules.ts";
 import { chargePayments, type DueCharge, startSavedPayment } from "../payments/settlement.ts";
 import type { Computed, Wanted } from "../tax/computed.ts";
 import { findTaxedSeller } from "../tax/store.ts";
+import { isCredit } from "./credits.ts";
 import { isOfUse, planFailure } from "./dunning.ts";
 import { loadGround } from "./ground.ts";
 import { getMeterPeriod } from "./meter-clock.ts";
 import { followMeters, holdMeters } from "./metering.ts";
 import { type Plan, type PlanContext, planCycle, planEnd, planMeterCycle, planResume } from "./plan.ts";
+import { reduceUnpaidOrders } from "./reductions.ts";
 import {
   findCycle,
   findDueTime,
@@ -116,15 +118,29 @@ export async function carryOut(
   const { bill } = plan;
   if (!bill || !quote) {
     await tellCustomer(tx, ctx, after, getLetter(plan, false));
-    return { aggregate: after, charge: null };
+    return { aggregate: await reduceUnpaid(tx, ctx, after, plan), charge: null };
   }
   const { discount } = bill.discount ? after : { discount: null };
   const parts = { ...partsOf(after), discount };
   const billed = await billOrder(tx, ctx, planOrder(ground, plan, bill, quote), parts);
   await store.billEntries(tx, billed.order, [...bill.entry_ids, ...(ground.settled_entry_ids ?? [])]);
   await tellCustomer(tx, ctx, after, getLetter(plan, !isQuiet(billed.order)));
-  if (billed.order.status === "paid") return { aggregate: after, charge: null };
-  return { aggregate: after, charge: await startCharge(tx, ctx, after, billed, "subscription_cycle") };
+  const charge =
+    billed.order.status === "paid" ? null : await startCharge(tx, ctx, after, billed, "subscription_cycle");
+  return { aggregate: await reduceUnpaid(tx, ctx, after, plan), charge };
+}
+
+/** Have a plan's lines that give back what is unpaid reduce it; answers how the subscription stands then. */
+export async function reduceUnpaid(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  after: SubscriptionAggregate,
+  { entries }: Pick<Plan, "entries">,
+): Promise<SubscriptionAggregate> {
+  if (!entries.some((line) => isCredit({ line }))) return after;
+  const reduced = await reduceUnpaidOrders(tx, ctx, after);
+  if (reduced.length === 0) return after;
+  return (await store.findSubscription(tx, after.row.organization_id, after.row.id)) ?? after;
 }
 
 /** Write down that the card of a subscription is to be charged; where there is none, the payment has failed (ORD-15, ORG-05). */
@@ -353,6 +369,8 @@ async function tryAgain(
   retry: Retry,
 ): Promise<Charge | null> {
   const { row } = aggregate;
+  const [reduced] = await reduceUnpaidOrders(tx, ctx, aggregate, retry.order_id);
+  if (reduced?.isPaid) return null;
   const whole = await lockOrder(tx, row.organization_id, retry.order_id);
   if (!whole) throw new Error(`The order ${retry.order_id} is gone.`);
   const retries = aggregate.retries.filter(({ order_id }) => order_id !== retry.order_id);

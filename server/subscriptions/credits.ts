@@ -6,6 +6,7 @@ import type { EntryRow } from "./rules.ts";
 /** An order that a subscription was billed with, and what can still be given back of it, with its tax and of its tax alone. */
 export type SoldOrder = {
   id: string;
+  invoice_number: string | null;
   /** Whether it waits for its money. */
   is_open: boolean;
   tax: TaxTreatment;
@@ -79,7 +80,8 @@ function takeFrom(line: SoldLine, wanted: number): { amount: number; reverses: R
   order.left_tax_amount -= tax;
   const net = behavior === "inclusive" ? amount - tax : amount;
   const tax_lines = taxes.map((one) => ({ ...one, taxable_amount: 0 - net, amount: 0 - one.amount }));
-  return { amount, reverses: { order_id: order.id, item_id, behavior, tax_lines, is_apart: order.is_elsewhere } };
+  const { id: order_id, invoice_number: order_number, is_elsewhere: is_apart } = order;
+  return { amount, reverses: { order_id, order_number, item_id, behavior, tax_lines, is_apart } };
 }
 
 /** What of a sold line is for the time from `at` until `end`. */
@@ -140,15 +142,22 @@ export function resolveCredits(lines: readonly LineTerms[], sold: readonly SoldL
 export const isCredit = ({ line: { proration, source } }: Pick<Entry, "line">): boolean =>
   proration && computeAmount(source) < 0;
 
-/** What waits to be billed as it can be billed now; `settled_entry_ids`: what nothing is left of. */
-export type Resolved = { entries: Entry[]; settled_entry_ids: string[] };
+/** Whether a line gives back what waits for its money. */
+export const isOfUnpaid = ({ reverses }: LineTerms, sold: readonly SoldLine[]): boolean =>
+  sold.some(({ item_id, order }) => item_id === reverses?.item_id && order?.is_open);
+
+/**
+ * What waits to be billed as it can be billed now; `settled_entry_ids`: what nothing is left of; `unpaid`: what gives back lines of
+ * orders that are not paid yet.
+ */
+export type Resolved = { entries: Entry[]; settled_entry_ids: string[]; unpaid: Entry[] };
 
 /**
  * What waits to be billed, as it can be billed now: what gives back an order that is not paid yet goes on waiting, and of what is
  * void by now nothing is left.
  */
 export function resolveEntries(entries: readonly Entry[], sold: readonly SoldLine[]): Resolved {
-  const found: Resolved = { entries: [], settled_entry_ids: [] };
+  const found: Resolved = { entries: [], settled_entry_ids: [], unpaid: [] };
   const keep = (id: string, lines: readonly LineTerms[]) =>
     found.entries.push(...lines.map((line) => ({ id, line: { ...line, entry_id: id } })));
   for (const { id, line } of entries) {
@@ -158,7 +167,10 @@ export function resolveEntries(entries: readonly Entry[], sold: readonly SoldLin
       continue;
     }
     const { lines, unpaid } = reverses ? resolveNamed(line, reverses, sold) : resolveCredits([line], sold);
-    if (unpaid.length > 0) continue;
+    if (unpaid.length > 0) {
+      found.unpaid.push(...unpaid.map((one) => ({ id, line: one })));
+      continue;
+    }
     keep(id, lines);
     if (lines.length === 0) found.settled_entry_ids.push(id);
   }

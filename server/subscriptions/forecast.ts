@@ -1,8 +1,7 @@
 import type { SubscriptionForecast } from "../../shared/api/subscriptions.ts";
 import { addInterval } from "../../shared/calendar.ts";
 import { getMinimumAmount } from "../../shared/money.ts";
-import { applyBalance } from "../orders/rules.ts";
-import { meetBalance } from "../orders/service.ts";
+import { applyBalance, meetBalance } from "../orders/rules.ts";
 import { follow, type PlanContext, planCycle, planMeterCycle, planResume } from "./plan.ts";
 import { findCycle } from "./rules.ts";
 import { type Outlook, quoteFor } from "./tax.ts";

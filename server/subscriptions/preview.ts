@@ -2,18 +2,18 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import type { z } from "zod";
 import type { SubscriptionPreview, SubscriptionUpdate } from "../../shared/api/subscriptions.ts";
 import { addUp } from "../../shared/money.ts";
-import { computeAmount, type Quote } from "../../shared/pricing.ts";
+import { computeAmount, computeReversedTax, type LineTerms, type Quote } from "../../shared/pricing.ts";
 import type { Config } from "../config.ts";
 import { findDiscount } from "../discounts/store.ts";
 import type { Ctx, Database } from "../lib/context.ts";
-import { computeTotals } from "../orders/rules.ts";
-import { meetBalance } from "../orders/service.ts";
+import { computeTotals, meetBalance } from "../orders/rules.ts";
 import type { OrganizationRow } from "../organizations/rules.ts";
 import { serializeOrganization } from "../organizations/rules.ts";
 import type { PricedProduct } from "../products/rules.ts";
 import { findProduct } from "../products/store.ts";
 import type { Computed, Wanted } from "../tax/computed.ts";
 import type { TaxedSeller } from "../tax/rules.ts";
+import { isOfUnpaid } from "./credits.ts";
 import { loadGround } from "./ground.ts";
 import { type Choice, choosePending, type Plan, type PlanContext } from "./plan.ts";
 import type { SubscriptionAggregate } from "./rules.ts";
@@ -110,9 +110,18 @@ export async function evaluate(
   };
 }
 
+/** How much less unpaid orders ask for by a line that gives back theirs. */
+const computeReduced = ({ source, reverses }: LineTerms): number =>
+  0 - computeAmount(source) - (reverses?.behavior === "exclusive" ? computeReversedTax(reverses) : 0);
+
+const listLater = (entries: readonly LineTerms[]) =>
+  entries.map(({ label, source }) => ({ label, amount: computeAmount(source) }));
+
 /** What an update would do, in words of the wire, without the quote. */
 function describe({ ground, plan, charge, unpaid_amount }: Evaluation): Omit<SubscriptionPreview, "quote"> {
   const row = { ...ground.aggregate.row, ...plan.patch };
+  const { sold = [] } = ground;
+  const unpaid = plan.entries.filter((line) => isOfUnpaid(line, sold));
   return {
     currency: row.currency,
     charge: charge && {
@@ -121,7 +130,8 @@ function describe({ ground, plan, charge, unpaid_amount }: Evaluation): Omit<Sub
       due_amount: charge.met.due_amount,
     },
     unpaid_amount,
-    later: plan.entries.map(({ label, source }) => ({ label, amount: computeAmount(source) })),
+    reduced_amount: addUp(unpaid.map(computeReduced)),
+    later: listLater(plan.entries.filter((line) => !unpaid.includes(line))),
     after: {
       status: row.status,
       product_id: row.product_id,

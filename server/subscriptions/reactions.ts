@@ -12,10 +12,11 @@ import type { PaymentMethodRow } from "../payments/rules.ts";
 import type { FailedPayment } from "../payments/settlement.ts";
 import { findMethodOfOrder } from "../payments/store.ts";
 import { findPrices, findProduct } from "../products/store.ts";
-import { noteFailure, withdrawAll, writePlan } from "./billing.ts";
+import { noteFailure, reduceUnpaid, withdrawAll, writePlan } from "./billing.ts";
 import { isUnasked, unasked_pause_ms } from "./dunning.ts";
 import { followHolders } from "./metering.ts";
 import { type Event, type Plan, planEnd } from "./plan.ts";
+import { reduceUnpaidOrders } from "./reductions.ts";
 import { findDueTime, isBillable, type SubscriptionAggregate, type SubscriptionRow } from "./rules.ts";
 import { startSubscription } from "./service.ts";
 import * as store from "./store.ts";
@@ -97,7 +98,8 @@ async function applyChange(
   const discount = patch.discount_id === undefined ? {} : { discount: given[0] ?? null };
   const { entries = [], taken = [] } = changes;
   const plan = { ...discount, entries, choice, patch, taken, events: ["subscription.updated" as const] };
-  return writePlan(tx, ctx, { aggregate, entries: [], pending: null }, plan, { change_order_id: null });
+  const ground = { aggregate, entries: [], pending: null };
+  return reduceUnpaid(tx, ctx, await writePlan(tx, ctx, ground, plan, { change_order_id: null }), plan);
 }
 
 /** Nothing is missing any more where no other order is (SUB-52, WHK-34). */
@@ -159,6 +161,9 @@ export async function hearFailure(tx: Tx, ctx: Deps | Ctx, failed: FailedPayment
     await store.updateSubscription(tx, row, { card_due_at, due_at: findDueTime(row, found.retries) });
     return;
   }
+  // What was given back while it was being paid reduces it now.
+  const [reduced] = await reduceUnpaidOrders(tx, ctx, found, order.id);
+  if (reduced?.isPaid) return;
   // What the customer tries in between does not count (ORD-28).
   if (trigger !== "subscription_cycle" && trigger !== "retry_dunning") return;
   await noteFailure(tx, ctx, found, whole, { reason });

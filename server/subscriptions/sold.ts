@@ -124,6 +124,7 @@ export async function loadSold(
       const credit_tax = Math.max(0, (credited?.tax_amount ?? 0) - order.recalled_tax_amount);
       const sold: SoldOrder = {
         id: order.id,
+        invoice_number: order.invoice_number,
         is_open: order.status === "pending",
         tax: order.derivation.tax,
         is_elsewhere: getTaxPlace(order.billing_address, order.customer_tax_id) !== here,

@@ -33,6 +33,9 @@ export const select = (db: Database) =>
     .leftJoin(discounts, ofDiscount);
 type Found = Pick<SubscriptionAggregate, "row" | "customer" | "discount">;
 
+/** That an order waits for its money; what reduces one that does is paid or void with it. */
+const isWaiting = and(eq(orders.status, "pending"), isNull(orders.reduces_order_id));
+
 /** The orders of these subscriptions that wait for their money; whose card is charged again by itself, the next first. */
 async function findPending(db: Database, organization_id: string, ids: readonly string[]) {
   const found = await db
@@ -43,7 +46,7 @@ async function findPending(db: Database, organization_id: string, ids: readonly 
       next_payment_attempt_at: orders.next_payment_attempt_at,
     })
     .from(orders)
-    .where(and(isAmong(organization_id, orders.subscription_id, ids), eq(orders.status, "pending")))
+    .where(and(isAmong(organization_id, orders.subscription_id, ids), isWaiting))
     .orderBy(orders.next_payment_attempt_at, orders.id);
   return Map.groupBy(found, ({ subscription_id }) => subscription_id);
 }
@@ -138,7 +141,7 @@ const selectWaiting = (db: Database, keys: RowKey[]) =>
   db
     .select({ id: orders.id })
     .from(orders)
-    .where(and(isAmong(matchSeller(keys), orders.subscription_id, idsOf(keys)), eq(orders.status, "pending")))
+    .where(and(isAmong(matchSeller(keys), orders.subscription_id, idsOf(keys)), isWaiting))
     .orderBy(orders.id);
 
 /** The orders of a subscription that wait for their money. */

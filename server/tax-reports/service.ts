@@ -45,8 +45,9 @@ export async function reportDispute(
   dispute_id: string,
 ): Promise<void> {
   const { net_amount } = computeTotals(order);
-  const amount = Math.min(change.amount, net_amount - order.refunded_amount);
-  const tax_amount = Math.min(change.tax_amount, order.tax_amount - order.refunded_tax_amount);
+  const { reduced_amount, reduced_tax_amount } = order;
+  const amount = Math.min(change.amount, net_amount - reduced_amount - order.refunded_amount);
+  const tax_amount = Math.min(change.tax_amount, order.tax_amount - reduced_tax_amount - order.refunded_tax_amount);
   if (amount + tax_amount > 0) await reportReturn(tx, ctx, { order, change: { amount, tax_amount } }, { dispute_id });
 }
 

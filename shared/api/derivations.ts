@@ -54,6 +54,7 @@ export const Derivation = z.object({
       reverses: z
         .object({
           order_id: z.uuid().nullable(),
+          order_number: z.string().nullish(),
           item_id: z.uuid(),
           behavior: z.enum(["exclusive", "inclusive"]),
           tax_lines: z.array(z.object({ ...rate, taxable_amount: z.int(), amount: z.int() })),
@@ -109,5 +110,8 @@ export const OrderExplanation = z.object({
   steps: z.array(Step),
   derivation: Derivation,
   applied_balance_amount: z.int(),
+  /** What was given back of it while it was unpaid, without tax and of its tax. */
+  reduced_amount: z.int(),
+  reduced_tax_amount: z.int(),
   due_amount: z.int(),
 });

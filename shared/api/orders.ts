@@ -40,6 +40,8 @@ export const OrderItem = z.object({
   product_price_id: z.uuid().nullable(),
   start_timestamp: instant.nullable(),
   end_timestamp: instant.nullable(),
+  /** The order of the line that this one gives back, in whole or in part; null where it gives back none. */
+  reverses_order_id: z.uuid().nullable(),
 });
 export type OrderItem = z.output<typeof OrderItem>;
 
@@ -55,6 +57,11 @@ export const Order = z.object({
   total_amount: z.int(),
   applied_balance_amount: z.int(),
   due_amount: z.int(),
+  /** What was given back of it while it was unpaid, without tax and of its tax: so much less is due. */
+  reduced_amount: z.int(),
+  reduced_tax_amount: z.int(),
+  /** The unpaid order that this one gives back lines of; null of every other order. */
+  reduces_order_id: z.uuid().nullable(),
   refunded_amount: z.int(),
   refunded_tax_amount: z.int(),
   refundable_amount: z.int(),

@@ -142,9 +142,7 @@ const prorationBehaviors = ["invoice", "prorate", "next_period", "reset"] as con
 const proration_behavior = unlessNull(z.enum(prorationBehaviors)).describe(
   "What becomes of the rest of the period: charged now, with the next order, changed with the next period, or a new period now.",
 );
-const quote = unlessNull(z.string().max(500)).describe(
-  "The quote of a preview of this change: it is charged exactly so, or refused with 409.",
-);
+const quote = unlessNull(z.string().max(500)).describe("The quote of a preview: charged so, or refused with 409.");
 const reasons = {
   customer_cancellation_reason: z.enum(cancellationReasons).nullish().describe("Why the customer goes."),
   customer_cancellation_comment: z.string().max(10_000).nullish().describe("What the customer says about it."),
@@ -205,6 +203,8 @@ export const SubscriptionPreview = z.object({
   charge: z.object(charge).nullable(),
   /** What is owed for past periods, and charged at once where the change is another card, or to stay after all; else 0. */
   unpaid_amount: z.int(),
+  /** How much less unpaid orders ask for, with tax, as something is given back of them. */
+  reduced_amount: z.int(),
   /** What is billed with the next order. */
   later: z.array(z.object({ label: z.string(), amount: z.int() })),
   /** How the subscription stands afterwards. */

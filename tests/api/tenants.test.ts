@@ -52,6 +52,7 @@ const unheld: Record<string, string> = {
   "discount_redemptions.subscription_id":
     "the subscription is made by a domain to the right, and points to the discount",
   "order_items.reverses_item_id": "an order's lines are written together, and one may give back another of them",
+  "orders.reduces_order_id": "is an order of the same subscription, and orders are never taken away",
   "orders.checkout_id": "the checkout points back by a foreign key of its own",
   "subscription_entries.order_id": "orders point to subscriptions, and tables make no circle",
   "subscription_letters.order_id": "orders point to subscriptions, and tables make no circle",

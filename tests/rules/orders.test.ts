@@ -189,6 +189,8 @@ describe("what is answered", () => {
       discount_amount: 100,
       tax_amount: 200,
       applied_balance_amount: 0,
+      reduced_amount: 0,
+      reduced_tax_amount: 0,
       refunded_amount: 0,
       refunded_tax_amount: 0,
     } as OrderRow;

@@ -26,7 +26,8 @@ import { divideHalfAway, roundFractionHalfEven } from "../../shared/money.ts";
 
 type Sold = Partial<
   Pick<OrderRow, "applied_balance_amount" | "refunded_amount" | "refunded_tax_amount" | "status" | "discount_amount">
->;
+> &
+  Partial<Pick<OrderRow, "reduced_amount" | "reduced_tax_amount">>;
 /** An order of so much without tax, and its tax. */
 const orderOf = (net: number, tax_amount: number, more: Sold = {}): OrderRow =>
   ({
@@ -36,6 +37,8 @@ const orderOf = (net: number, tax_amount: number, more: Sold = {}): OrderRow =>
     discount_amount: 0,
     tax_amount,
     applied_balance_amount: 0,
+    reduced_amount: 0,
+    reduced_tax_amount: 0,
     refunded_amount: 0,
     refunded_tax_amount: 0,
     ...more,
@@ -227,18 +230,23 @@ test("over any sequence, what went back never exceeds what was paid, is what the
       amount,
       fc.nat({ max: 2_000_000 }),
       fc.integer({ min: -5000, max: 5000 }),
+      fc.nat({ max: 100 }),
       steps,
-      (net, tax, balance, sequence) => {
-        const start = orderOf(net, tax, { applied_balance_amount: Math.max(balance, -net) });
+      (net, tax, balance, percent, sequence) => {
+        // What was given back before it was paid is not there to be refunded.
+        const [reduced_amount, reduced_tax_amount] = [net, tax].map((all) => Math.floor((all * percent) / 100));
+        const left = net - Number(reduced_amount);
+        const applied_balance_amount = Math.max(balance, -left);
+        const start = orderOf(net, tax, { applied_balance_amount, reduced_amount, reduced_tax_amount } as Sold);
         const { order, all } = play(start, sequence);
         const given = all.map(getCounts);
         const [sum, taxes] = [given.reduce((a, b) => a + b.amount, 0), given.reduce((a, b) => a + b.tax_amount, 0)];
         expect([order.refunded_amount, order.refunded_tax_amount]).toEqual([sum, taxes]);
         expect(sum + taxes).toBeLessThanOrEqual(computeTotals(start).due_amount);
-        expect(sum).toBeLessThanOrEqual(net + start.applied_balance_amount);
-        expect(taxes).toBeLessThanOrEqual(tax);
+        expect(sum).toBeLessThanOrEqual(left + start.applied_balance_amount);
+        expect(taxes).toBeLessThanOrEqual(tax - Number(reduced_tax_amount));
         expect(Math.min(...given.flatMap(Object.values), 0)).toBe(0);
-        const whole = net + start.applied_balance_amount;
+        const whole = left + start.applied_balance_amount;
         const status = sum + taxes === 0 ? "paid" : sum >= whole ? "refunded" : "partially_refunded";
         expect(order.status).toBe(status);
       },

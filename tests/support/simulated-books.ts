@@ -150,6 +150,23 @@ export function openBooks(
         given.filter((row) => row.processor_id === one.id).length === 1,
         () => `The refund ${one.id} at the processor is not one here.`,
       );
+    const byId = new Map(all.map((order) => [order.id, order]));
+    const reducing = Map.groupBy(all, (order) => order.reduces_order_id ?? "");
+    for (const order of all) {
+      const own = reducing.get(order.id) ?? [];
+      const sum = own.reduce((total, one) => total + computeTotals(one).total_amount, 0);
+      note(
+        0 - sum === order.reduced_amount + order.reduced_tax_amount,
+        () =>
+          `The order ${order.id} is reduced by ${order.reduced_amount} + ${order.reduced_tax_amount}, and its documents by ${sum}.`,
+      );
+      const reduced = byId.get(order.reduces_order_id ?? "");
+      const standing = reduced && (isPaid(reduced.status) ? "paid" : reduced.status);
+      note(
+        !reduced || standing === order.status,
+        () => `The order ${order.id} is ${order.status}, and reduces one that is ${standing}.`,
+      );
+    }
     const balance = new Map<string, number>();
     const add = (customer: string, currency: string, amount: number) =>
       balance.set(`${customer} ${currency}`, (balance.get(`${customer} ${currency}`) ?? 0) + amount);
@@ -258,6 +275,7 @@ export function openBooks(
         "status",
         "refunded_amount",
         "refunded_tax_amount",
+        "reduced_amount",
         "applied_balance_amount",
         "dispute_status",
       ] as const)
@@ -371,7 +389,7 @@ export function openBooks(
     );
     const subscriptionOf = new Map(living.map((row) => [row.id, row]));
     for (const order of all) {
-      if (order.status !== "pending" || order.invoice_number === null) continue;
+      if (order.status !== "pending" || order.invoice_number === null || order.reduces_order_id !== null) continue;
       const row = subscriptionOf.get(order.subscription_id ?? "");
       note(
         row?.status !== "past_due" ||

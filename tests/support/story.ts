@@ -14,6 +14,7 @@ type Body = Record<string, unknown>;
 type Preview = {
   quote: string;
   charge: { due_amount: number; derivation: { lines: { label: string; amount: number }[] } } | null;
+  reduced_amount: number;
   later: { label: string; amount: number }[];
   after: Body;
 };

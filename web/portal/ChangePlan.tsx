@@ -29,7 +29,7 @@ const inOrder = <T,>(lines: T[]): [string, T][] => lines.map((line, index) => [`
 function Consequences({ preview, subscription }: { preview: Preview; subscription: Subscription }) {
   const speech = useSpeech();
   const words = usePortalWords();
-  const { charge, later, after, currency } = preview;
+  const { charge, reduced_amount, later, after, currency } = preview;
   const isPending = after.pending_product_id !== null && after.product_id === subscription.product_id;
   return (
     <div className="stack" aria-live="polite">
@@ -54,6 +54,7 @@ function Consequences({ preview, subscription }: { preview: Preview; subscriptio
       ) : (
         <p>{words.nothing_due}</p>
       )}
+      {reduced_amount > 0 && <p>{words.unpaid_less(speech.money(reduced_amount, currency))}</p>}
       {later.length > 0 && (
         <>
           <h3>{words.next_order}</h3>

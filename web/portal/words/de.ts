@@ -71,6 +71,7 @@ export const words: PortalWords = {
   choose_plan: "Wählen Sie einen Tarif",
   no_plans: "Es gibt keinen anderen Tarif.",
   due_today: "Heute fällig",
+  unpaid_less: (amount: string) => `Was noch nicht bezahlt ist, wird um ${amount} weniger.`,
   next_order: "Mit der nächsten Abbuchung",
   balance: "Ihr Guthaben",
   nothing_due: "Heute ist nichts fällig.",

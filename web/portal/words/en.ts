@@ -71,6 +71,7 @@ export const words = {
   choose_plan: "Choose a plan",
   no_plans: "There is no other plan to change to.",
   due_today: "Due today",
+  unpaid_less: (amount: string) => `What you have not paid yet becomes ${amount} less.`,
   next_order: "With the next charge",
   balance: "Your balance",
   nothing_due: "Nothing is due today.",

@@ -71,6 +71,7 @@ export const words: PortalWords = {
   choose_plan: "Choisissez une formule",
   no_plans: "Il n’y a pas d’autre formule.",
   due_today: "À payer aujourd’hui",
+  unpaid_less: (amount: string) => `Ce qui reste impayé diminue de ${amount}.`,
   next_order: "Avec le prochain prélèvement",
   balance: "Votre solde",
   nothing_due: "Rien à payer aujourd’hui.",
