@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import type { z } from "zod";
 import type { SubscriptionPreview, SubscriptionUpdate } from "../../shared/api/subscriptions.ts";
 import { addUp } from "../../shared/money.ts";
-import { computeAmount, computeReversedTax, type LineTerms, type Quote } from "../../shared/pricing.ts";
+import { computeAmount, computeQuote, computeReversedTax, type LineTerms, type Quote } from "../../shared/pricing.ts";
 import type { Config } from "../config.ts";
 import { findDiscount } from "../discounts/store.ts";
 import type { Ctx, Database } from "../lib/context.ts";
@@ -27,7 +27,7 @@ type Update = z.output<typeof SubscriptionUpdate>;
 export type Evaluation = Decision & {
   ground: PlanContext;
   at: Date;
-  charge: { quote: Quote; met: ReturnType<typeof meetBalance> } | null;
+  charge: { quote: Quote; balance: number; met: ReturnType<typeof meetBalance> } | null;
   unpaid_amount: number;
   /** What the subscription would change to with its next period. */
   pending: Choice | null;
@@ -99,11 +99,12 @@ export async function evaluate(
   if (!bill) return { ...decision, ground, at, charge: null, unpaid_amount, pending, asks: null };
   const taxation = openBillTaxation(ctx, seller, at, tax);
   const { quote, asks } = billFor(ctx, ground, { ...decision.plan, bill }, seller, taxation);
+  const balance = await readBalance();
   return {
     ...decision,
     ground,
     at,
-    charge: { quote, met: meetBalance(quote, await readBalance()) },
+    charge: { quote, balance, met: meetBalance(quote, balance) },
     unpaid_amount,
     pending,
     asks,
@@ -151,10 +152,29 @@ function describe({ ground, plan, charge, unpaid_amount }: Evaluation): Omit<Sub
   };
 }
 
-/** A signature over a change, the time it was computed for, and all that it comes to. */
+const isUse = ({ source }: Pick<LineTerms, "source">): boolean => source.rule === "metered";
+
+/**
+ * What a quote binds (SUB-63): all that a change comes to but what is used until it is made, which would be another sum with every
+ * event.
+ */
+function describeBound(evaluation: Evaluation) {
+  const { ground, plan, charge } = evaluation;
+  const { usage, sold = [] } = ground;
+  const shown = describe(evaluation);
+  if (usage === undefined) return shown;
+  const later = listLater(plan.entries.filter((line) => !isUse(line) && !isOfUnpaid(line, sold)));
+  const lines = charge?.quote.lines.filter((line) => !isUse(line)) ?? [];
+  if (!charge || lines.length === 0) return { ...shown, later, charge: null };
+  const { given: _, ...tax } = charge.quote.tax;
+  const quote = computeQuote({ ...charge.quote, lines, tax });
+  return { ...shown, later, charge: [quote, meetBalance(quote, charge.balance)] };
+}
+
+/** A signature over a change, the time it was computed for, and what it comes to. */
 function sign(evaluation: Evaluation, body: Update, { secret }: Pick<Config, "secret">): string {
   const { ground, at } = evaluation;
-  const terms = [ground.aggregate.row.id, { ...body, quote: undefined }, at.getTime(), describe(evaluation)];
+  const terms = [ground.aggregate.row.id, { ...body, quote: undefined }, at.getTime(), describeBound(evaluation)];
   // A service that is asked the same again says the same, under another name.
   const unnamed = (name: string, value: unknown) => (name === "calculation_id" ? undefined : value);
   return createHmac("sha256", secret)
@@ -179,7 +199,7 @@ export function readQuoteTime(quote: string, now: Date): Date | undefined {
   return age >= 0 && age <= valid_ms ? new Date(time) : undefined;
 }
 
-/** Whether a quote is of exactly this. */
+/** Whether a quote is of this. */
 export function isQuoteOf(
   quote: string,
   evaluation: Evaluation,

@@ -144,3 +144,37 @@ describe("SUB-22: what was used at a price is billed, whatever the customer chan
     expect(await sums(shop, id)).toBe(10);
   });
 });
+
+describe("SUB-63: a quote does not bind what is used until the change is made", () => {
+  test.each(["invoice", "prorate", "reset"])("%s is made with use that came since its preview", async (how) => {
+    const { shop, id, use, fixed, metered } = await open({ unit_amount: "1" });
+    await shop.on("2027-01-16");
+    const product_id = await shop.sells("API 2", [fixed(3000), metered("2")]);
+    const body = { product_id, proration_behavior: how };
+    // There was nothing to bill yet, then something, then more.
+    for (const units of [100, 50]) {
+      const { quote } = await shop.previews(id, body);
+      await use(units);
+      if (units === 50) expect(await shop.changes(id, { ...body, quote })).toBe("done");
+    }
+    await shop.on("2027-02-16");
+    const { items } = await shop.seller.client.orders.list({ query: { subscription_id: [id], limit: 100 } as never });
+    const lines = items.flatMap((order) => order.items).filter(({ label }) => label.startsWith("Tokens"));
+    expect(lines.map(({ amount }) => amount)).toEqual([150]);
+  });
+
+  test("the first use of all does not refuse it either, and another price does", async () => {
+    const { shop, id, use, fixed, metered } = await open({ unit_amount: "1" });
+    await shop.on("2027-01-16");
+    const product_id = await shop.sells("API 2", [fixed(1000), metered("2")]);
+    const body = { product_id, proration_behavior: "invoice" };
+    const first = await shop.previews(id, body);
+    await use(100);
+    expect(await shop.changes(id, { ...body, quote: first.quote })).toBe("done");
+    const dearer = await shop.sells("API 3", [fixed(5000), metered("2")]);
+    const other = { product_id: dearer, proration_behavior: "invoice" };
+    const { quote } = await shop.previews(id, other);
+    expect(await shop.changes(id, { ...other, proration_behavior: "prorate", quote })).toBe("409 QuoteChanged");
+    expect(await shop.changes(id, { ...other, quote })).toBe("done");
+  });
+});
