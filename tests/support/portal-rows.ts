@@ -137,7 +137,7 @@ export async function mailedCode(floe: Floe, seller: Seller): Promise<string> {
   await floe.runJobs();
   const { name } = await seller.client.organizations.get({ params: { id: organization_id } });
   const mails = (await listMails(floe.deps)).filter(({ subject }) => subject.includes(name));
-  return mails.flatMap(({ text }) => /\bis ([A-Z0-9]{6})\./.exec(text)?.[1] ?? [])[0] ?? "";
+  return mails.flatMap(({ text }) => / ([A-Z0-9]{6})\./.exec(text)?.[1] ?? [])[0] ?? "";
 }
 
 const allowEmailChange = ({ client, organization_id }: Seller) =>
