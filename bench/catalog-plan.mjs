@@ -1,6 +1,6 @@
 /**
- * `POST /v1/catalog/plan` of 2,000 new products, and of 2,000 new meters, through PostgreSQL: the processor's time of the server
- * process for one plan, against a floor in turns in the same process: the document is read by its schema, and its rows are written as
+ * `POST /v1/catalog/plan` of 2,000 entries of each kind, new, changed and removed, through PostgreSQL: the processor's time of the
+ * server process for one plan, against a floor in turns in the same process: the document is read by its schema, and its rows are written as
  * one value by three statements that are rolled back. Then forty plans at once, while another seller lists products: how long these
  * take, alone and beside the plans, and how long the server stays busy after all callers have gone. Beyond a limit the exit code is 1.
  *
@@ -39,17 +39,26 @@ const call = async (method, path, key, body, signal) => {
   });
   return { status: answer.status, text: await answer.text() };
 };
+const catalogOf = (kind, make, more = {}) => ({ version: 1, catalog: kind, ...more, [kind]: keyed(make) });
+const book = { book: { name: "Book", prices: ["10.00"] } };
+/** A document of each kind: as it is made, and as each of its entries is changed. */
 const documents = {
-  products: {
-    version: 1,
-    catalog: "shop",
-    products: keyed((index) => ({ name: `Product ${index}`, prices: ["10.00"] })),
-  },
-  meters: {
-    version: 1,
-    catalog: "shop",
-    meters: keyed((index) => ({ name: `Meter ${index}`, filter: 'name eq "call"', aggregation: "count" })),
-  },
+  meters: (word) =>
+    catalogOf("meters", (n) => ({ name: `${word} ${n}`, filter: 'name eq "call"', aggregation: "count" })),
+  benefits: (word) =>
+    catalogOf("benefits", (n) => ({ type: "custom", description: `${word} ${n}`, properties: { note: word } })),
+  custom_fields: (word) => catalogOf("custom_fields", (n) => ({ type: "text", name: `${word} ${n}`, properties: {} })),
+  products: (word) =>
+    catalogOf("products", (n) => ({ name: `${word} ${n}`, prices: [word === "First" ? "10.00" : "11.00"] })),
+  discounts: (word) =>
+    catalogOf("discounts", (n) => ({ name: `${word} ${n}`, code: `${word}${n}`, percent: 20, duration: "once" })),
+  checkout_links: (word) =>
+    catalogOf("checkout_links", (n) => ({ label: `${word} ${n}`, products: ["book"] }), { products: book }),
+  webhooks: (word) =>
+    catalogOf("webhooks", (n) => ({
+      url: `http://127.0.0.1:9/${n}`,
+      events: word === "First" ? ["order.paid"] : ["order.created"],
+    })),
 };
 
 /** Rows as wide as a product, its price and its key, in a transaction that is rolled back. */
@@ -81,15 +90,16 @@ async function runFloor(document) {
 }
 
 const faults = [];
-for (const [name, document] of Object.entries(documents)) {
+/** The processor's time of one plan, against the floor, in turns. */
+async function measurePlan(name, given, steps) {
   const [plans, floors] = [[], []];
   for (let round = 0; round < rounds; round += 1) {
-    floors.push(await timeCpu(() => runFloor(document)));
+    floors.push(await timeCpu(() => runFloor(given.document)));
     plans.push(
       await timeCpu(async () => {
-        const { status, text } = await call("POST", "/v1/catalog/plan", seller.key, { document });
-        if (status !== 200 || JSON.parse(text).steps.length !== count)
-          throw new Error(`${status} ${text.slice(0, 300)}`);
+        const { status, text } = await call("POST", "/v1/catalog/plan", seller.key, given);
+        if (status !== 200 || JSON.parse(text).steps.length !== steps || JSON.parse(text).issues.length > 0)
+          throw new Error(`${name}: ${status} ${text.slice(0, 300)}`);
       }),
     );
   }
@@ -98,6 +108,16 @@ for (const [name, document] of Object.entries(documents)) {
   console.log(`${name}: ${cpuMs.toFixed(0)} ms of CPU, floor ${floorMs.toFixed(0)} ms, ratio ${ratio.toFixed(1)}`);
   if (cpuMs > limits.cpuMs) faults.push(`${name}: ${cpuMs.toFixed(0)} ms of CPU, not ${limits.cpuMs}`);
   if (ratio > limits.ratio) faults.push(`${name}: ratio ${ratio.toFixed(1)}, not ${limits.ratio}`);
+}
+
+for (const [kind, make] of Object.entries(documents)) {
+  const document = make("First");
+  const others = kind === "checkout_links" ? 1 : 0;
+  await measurePlan(`${kind}, new`, { document }, count + others);
+  const applied = await call("POST", "/v1/catalog/apply", seller.key, { document });
+  if (applied.status !== 200) throw new Error(`${kind}: ${applied.status} ${applied.text.slice(0, 300)}`);
+  await measurePlan(`${kind}, changed`, { document: make("Second") }, count);
+  await measurePlan(`${kind}, removed`, { document: { version: 1, catalog: kind }, prune: true }, count + others);
 }
 
 const list = async () => {
@@ -115,7 +135,9 @@ await listFor(500);
 const alone = await listFor(2000);
 const leaving = new AbortController();
 const plans = Array.from({ length: 40 }, () =>
-  call("POST", "/v1/catalog/plan", seller.key, { document: documents.products }, leaving.signal).catch(() => "left"),
+  call("POST", "/v1/catalog/plan", seller.key, { document: documents.products("Third") }, leaving.signal).catch(
+    () => "left",
+  ),
 );
 const beside = await listFor(3000);
 leaving.abort();

@@ -1,9 +1,9 @@
 import { userMerged } from "./accounts/sign-in/guests.ts";
-import { benefitChanged, benefitDeleted } from "./benefits/service.ts";
-import { dropProduct } from "./checkout-links/store.ts";
+import { benefitsChanged, benefitsDeleted } from "./benefits/service.ts";
+import { dropProducts } from "./checkout-links/store.ts";
 import { reopenCheckout, showIntent, succeedCheckout } from "./checkouts/reactions.ts";
 import { moveToUser } from "./checkouts/store.ts";
-import { customFieldDeleted } from "./custom-fields/service.ts";
+import { customFieldsDeleted } from "./custom-fields/service.ts";
 import { accountChanged, forgetAccounts, forgetAccountsOfMember } from "./customer-accounts/service.ts";
 import {
   cardChosen,
@@ -18,10 +18,10 @@ import { hearDispute } from "./disputes/service.ts";
 import { callWaiting } from "./events/service.ts";
 import {
   followAccount,
-  followBenefit,
+  followBenefits,
   followKey,
   followOrder,
-  followProduct,
+  followProducts,
   followReplacedKey,
   followSeats,
   followSubscription,
@@ -40,8 +40,8 @@ import { cardLeft } from "./payments/setups.ts";
 import { forgetMethods } from "./payments/store.ts";
 import { dropCodesOf } from "./portal/store.ts";
 import { customerErased, noteErasure } from "./privacy/service.ts";
-import { productArchived, productGivesOtherwise } from "./products/service.ts";
-import { detachBenefit, detachField } from "./products/store.ts";
+import { productsArchived, productsGiveOtherwise } from "./products/service.ts";
+import { detachBenefits, detachFields } from "./products/store.ts";
 import { hearRefund, openSurplusRefund, refundCounted, refundTakesBack } from "./refunds/service.ts";
 import { eraseFromSnapshots } from "./sandbox/erasure.ts";
 import { endSeats, revokeSeatsOf, revokeSeatsOfMember, seatsChanged } from "./seats/service.ts";
@@ -94,11 +94,11 @@ export const reactions: Reactions = new Map([
   answer(disputeTold, hearDispute),
   // Checkouts first, as confirming one locks them: who is being confirmed is waited for, and their customer seen.
   answer(userMerged, (tx, { clock }, { from, to }) => moveToUser(tx, from, to, clock.now()), mergeCustomers),
-  answer(productArchived, (tx, _, product) => dropProduct(tx, product)),
+  answer(productsArchived, (tx, _, products) => dropProducts(tx, products)),
   answer(keyStatusSet, followKey),
   answer(keyReplaced, followReplacedKey),
-  answer(productGivesOtherwise, followProduct),
-  answer(benefitChanged, followBenefit),
-  answer(benefitDeleted, (tx, _, benefit) => detachBenefit(tx, benefit), followBenefit),
-  answer(customFieldDeleted, (tx, _, field) => detachField(tx, field)),
+  answer(productsGiveOtherwise, followProducts),
+  answer(benefitsChanged, followBenefits),
+  answer(benefitsDeleted, (tx, _, benefits) => detachBenefits(tx, benefits), followBenefits),
+  answer(customFieldsDeleted, (tx, _, fields) => detachFields(tx, fields)),
 ]);

@@ -1,7 +1,8 @@
 import type { z } from "zod";
 import type { Benefit, BenefitCreate, BenefitInput, BenefitUpdate, benefits } from "../../shared/api/benefits.ts";
 import type { Service } from "../../shared/contract.ts";
-import { type Fault, fault, invalid, notFound, notPermitted } from "../../shared/errors.ts";
+import { ApiError, type Fault, fault, invalid, notFound, notPermitted } from "../../shared/errors.ts";
+import { type Batch, getOnly, indexById, listAccepted, mapAccepted } from "../lib/batches.ts";
 import { getServerClock } from "../lib/clock.ts";
 import { type Ctx, requireOrganization, requireOrganizations, type Tx } from "../lib/context.ts";
 import { findMissingSetting, judgeRole, openGuild, sealGuild } from "../lib/discord.ts";
@@ -40,20 +41,30 @@ function guildOf(ctx: Ctx, { guild_token }: Discord): { guild_id: string } | { f
   return { fault: fault(at, `This is no token of this server for your organization. Get one at ${where}.`) };
 }
 
+type Wanted = { type: Benefit["type"]; properties: object };
+
+/** What the properties of a batch of benefits are checked against: the files and meters that they name, and GitHub's accounts. */
+async function loadReferences(tx: Tx, ctx: Ctx, wanted: readonly Wanted[]) {
+  const named = wanted.map(({ type, properties }) => namedBy(type, properties));
+  const references = {
+    files: [...new Set(named.flatMap(({ files }) => files))],
+    meters: [...new Set(named.flatMap(({ meters }) => meters))],
+  };
+  const isOfGitHub = wanted.some(({ type }) => type === "github_repository");
+  const accounts = isOfGitHub ? await store.findGitHubAccounts(tx, ctx.actor.user_id) : [];
+  return { named: await store.findNamed(tx, requireOrganization(ctx), references), hasGitHub: accounts.length > 0 };
+}
+
 /** Properties as they are kept: with the guild that a token stands for, after all that they name was found. */
-async function kept(
-  tx: Tx,
+function planProperties(
   ctx: Ctx,
-  type: Benefit["type"],
-  properties: object,
-): Promise<{ properties: Benefit["properties"]; faults: Fault[] }> {
+  { type, properties }: Wanted,
+  references: Awaited<ReturnType<typeof loadReferences>>,
+): { properties: Benefit["properties"]; faults: Fault[] } {
   const organization_id = requireOrganization(ctx);
-  const named = namedBy(type, properties);
-  const faults = [...checkNamed(named, await store.findNamed(tx, organization_id, named)), ...checkSlack(type)];
-  if (type === "github_repository") {
-    const accounts = await store.findGitHubAccounts(tx, ctx.actor.user_id);
-    faults.push(...checkGitHub(ctx.actor, accounts.length > 0, findMissingAppSetting(ctx.config)));
-  }
+  const faults = [...checkNamed(namedBy(type, properties), references.named), ...checkSlack(type)];
+  if (type === "github_repository")
+    faults.push(...checkGitHub(ctx.actor, references.hasGitHub, findMissingAppSetting(ctx.config)));
   if (type !== "discord") return { properties: properties as Benefit["properties"], faults };
   const sent = properties as Discord;
   const guild = guildOf(ctx, sent);
@@ -90,46 +101,111 @@ export async function askOutside(ctx: Ctx, type: Benefit["type"], properties: ob
   if (faults.length > 0) throw invalid(...faults);
 }
 
-/** Make a benefit without asking anybody outside, as within another's transaction. */
-export const createBenefit = (ctx: Ctx, body: Create): Promise<Benefit> =>
-  transact(ctx, async (tx) => {
-    const organization_id = requireOrganization(ctx);
-    const { type, description, metadata, visibility } = body;
-    const { properties, faults } = await kept(tx, ctx, type, body.properties);
-    if (faults.length > 0) throw invalid(...faults);
-    const owned = { id: createId(ctx.clock.now()), organization_id, created_at: ctx.clock.now() };
-    const given = { type, description, metadata, visibility: visibility ?? "public", properties };
-    const out = serializeBenefit(await store.insertBenefit(tx, { ...owned, ...given }));
+/** Create benefits without asking other services, in as many statements for one as for a thousand. */
+export async function createBenefits(tx: Tx, ctx: Ctx, bodies: readonly Create[]): Promise<Batch<Benefit>> {
+  const organization_id = requireOrganization(ctx);
+  const created_at = ctx.clock.now();
+  const references = await loadReferences(tx, ctx, bodies);
+  const drafts = bodies.map((body) => {
+    const { properties, faults } = planProperties(ctx, body, references);
+    if (faults.length > 0) return invalid(...faults);
+    const { type, description, metadata } = body;
+    const visibility = body.visibility ?? "public";
+    return {
+      id: createId(created_at),
+      organization_id,
+      created_at,
+      type,
+      description,
+      metadata,
+      visibility,
+      properties,
+    };
+  });
+  const rows = indexById(await store.insertBenefits(tx, listAccepted(drafts)));
+  return mapAccepted(drafts, async ({ id }) => {
+    const row = rows.get(id);
+    if (!row) throw new Error("The benefit was not written.");
+    const out = serializeBenefit(row);
     await emit(tx, ctx, organization_id, "benefit.created", out);
     return out;
   });
+}
 
-/** Change a benefit without asking anybody outside. */
-export const changeBenefit = (ctx: Ctx, id: string, body: Update): Promise<Benefit> =>
-  transact(ctx, async (tx) => {
-    const organization_id = requireOrganization(ctx);
-    const row = await store.lockBenefit(tx, organization_id, id);
-    if (!row) throw notFound();
-    const { patch, faults } = planUpdate(row, body);
+/** Change benefits without asking other services, in as many statements for one as for a thousand. */
+export async function updateBenefits(
+  tx: Tx,
+  ctx: Ctx,
+  changes: readonly { id: string; body: Update }[],
+): Promise<Batch<Benefit>> {
+  const organization_id = requireOrganization(ctx);
+  const ids = changes.map(({ id }) => id);
+  const rows = indexById(await store.lockBenefits(tx, organization_id, ids));
+  const planned = changes.map(({ id, body }) => {
+    const row = rows.get(id);
+    return row ? { row, ...planUpdate(row, body) } : notFound();
+  });
+  const references = await loadReferences(
+    tx,
+    ctx,
+    listAccepted(planned).flatMap(({ row: { type }, patch: { properties } }) =>
+      properties ? [{ type, properties }] : [],
+    ),
+  );
+  const drafts = planned.map((one) => {
+    if (one instanceof ApiError) return one;
+    const { row, patch, faults } = one;
     if (patch.properties) {
-      const wanted = await kept(tx, ctx, row.type, patch.properties);
+      const wanted = planProperties(ctx, { type: row.type, properties: patch.properties }, references);
       patch.properties = wanted.properties;
       faults.push(...wanted.faults);
     }
-    if (faults.length > 0) throw invalid(...faults);
-    const same = Object.keys(patch).length === 0;
-    const changed = same ? row : await store.updateBenefit(tx, row, { ...patch, modified_at: ctx.clock.now() });
-    const out = serializeBenefit(changed);
-    if (patch.properties) await sendSignal(tx, ctx, benefitChanged, changed);
+    return faults.length > 0 ? invalid(...faults) : { row, patch };
+  });
+  const changed = listAccepted(drafts).filter(({ patch }) => Object.keys(patch).length > 0);
+  const modified_at = ctx.clock.now();
+  const updated = indexById(
+    await store.updateBenefits(
+      tx,
+      changed.map(({ row, patch }) => ({ row, patch: { ...patch, modified_at } })),
+    ),
+  );
+  const otherwise = changed.filter(({ patch }) => patch.properties).map(({ row }) => row);
+  if (otherwise.length > 0) await sendSignal(tx, ctx, benefitsChanged, otherwise);
+  return mapAccepted(drafts, async ({ row }) => {
+    const out = serializeBenefit(updated.get(row.id) ?? row);
     await emit(tx, ctx, organization_id, "benefit.updated", out);
     return out;
   });
+}
 
-/** What a benefit gives is something else. */
-export const benefitChanged = defineSignal<RowKey>("benefit.changed");
+/** Delete benefits, in as many statements for one as for a thousand. */
+export async function deleteBenefits(tx: Tx, ctx: Ctx, ids: readonly string[]): Promise<Batch<void>> {
+  const organization_id = requireOrganization(ctx);
+  const rows = indexById(await store.lockBenefits(tx, organization_id, ids));
+  const drafts = ids.map((id) => {
+    const row = rows.get(id);
+    if (!row) return notFound();
+    return row.deletable ? row : notPermitted("This benefit cannot be deleted.");
+  });
+  const now = ctx.clock.now();
+  const patch = { deleted_at: now, modified_at: now };
+  const deleted = listAccepted(drafts);
+  await store.updateBenefits(
+    tx,
+    deleted.map((row) => ({ row, patch })),
+  );
+  if (deleted.length > 0) await sendSignal(tx, ctx, benefitsDeleted, deleted);
+  return mapAccepted(drafts, (row) =>
+    emit(tx, ctx, organization_id, "benefit.updated", serializeBenefit({ ...row, ...patch })),
+  );
+}
 
-/** A benefit is given to nobody any more. */
-export const benefitDeleted = defineSignal<RowKey>("benefit.deleted");
+/** What benefits give is something else. */
+export const benefitsChanged = defineSignal<readonly RowKey[]>("benefit.changed");
+
+/** Benefits are given to nobody any more. */
+export const benefitsDeleted = defineSignal<readonly RowKey[]>("benefit.deleted");
 
 /** The benefits of the API. */
 export const benefitService: Service<typeof benefits, Ctx> = {
@@ -144,23 +220,13 @@ export const benefitService: Service<typeof benefits, Ctx> = {
   },
   async create(ctx, { body }) {
     await askOutside(ctx, body.type, body.properties);
-    return createBenefit(ctx, body);
+    return transact(ctx, async (tx) => getOnly(await createBenefits(tx, ctx, [body])));
   },
   async update(ctx, { params, body }) {
     const [row] = body.properties ? await store.findBenefits(ctx.db, requireOrganization(ctx), [params.id]) : [];
     const properties = row && planUpdate(row, body).patch.properties;
     if (properties) await askOutside(ctx, row.type, properties);
-    return changeBenefit(ctx, params.id, body);
+    return transact(ctx, async (tx) => getOnly(await updateBenefits(tx, ctx, [{ id: params.id, body }])));
   },
-  delete: (ctx, { params }) =>
-    transact(ctx, async (tx) => {
-      const organization_id = requireOrganization(ctx);
-      const row = await store.lockBenefit(tx, organization_id, params.id);
-      if (!row) throw notFound();
-      if (!row.deletable) throw notPermitted("This benefit cannot be deleted.");
-      const now = ctx.clock.now();
-      const gone = await store.updateBenefit(tx, row, { deleted_at: now, modified_at: now });
-      await sendSignal(tx, ctx, benefitDeleted, row);
-      await emit(tx, ctx, organization_id, "benefit.updated", serializeBenefit(gone));
-    }),
+  delete: (ctx, { params }) => transact(ctx, async (tx) => getOnly(await deleteBenefits(tx, ctx, [params.id]))),
 };

@@ -13,7 +13,7 @@ import {
   matchText,
   orderBy,
 } from "../lib/page.ts";
-import { matchKey, type RowKey } from "../lib/rows.ts";
+import { insertRows, lockRows, updateLockedRows } from "../lib/rows.ts";
 import { holdMeters } from "../meters/store.ts";
 import type { BenefitRow } from "./rules.ts";
 import { benefits } from "./tables.ts";
@@ -58,15 +58,9 @@ export async function findBenefits(
     .where(and(living(organization_id), inArray(benefits.id, [...ids])));
 }
 
-/** A benefit that was not deleted, kept from changing until the transaction ends. */
-export async function lockBenefit(tx: Tx, organization_id: string, id: string): Promise<BenefitRow | undefined> {
-  const [row] = await tx
-    .select()
-    .from(benefits)
-    .where(and(living(organization_id), eq(benefits.id, id)))
-    .for("update");
-  return row;
-}
+/** Benefits that were not deleted, kept from changing until the transaction ends. */
+export const lockBenefits = (tx: Tx, organization_id: string, ids: readonly string[]): Promise<BenefitRow[]> =>
+  lockRows(tx, benefits, organization_id, ids, isNull(benefits.deleted_at));
 
 /** Which of these files buyers could download, and which of these meters count; both stay so until the transaction ends. */
 export async function findNamed(
@@ -96,16 +90,12 @@ export async function findGitHubAccounts(db: Database, user_id: string | null): 
   return rows.map(({ id }) => id);
 }
 
-/** Add a benefit. */
-export async function insertBenefit(tx: Tx, values: typeof benefits.$inferInsert): Promise<BenefitRow> {
-  const [row] = await tx.insert(benefits).values(values).returning();
-  if (!row) throw new Error("The benefit was not written.");
-  return row;
-}
+/** Add benefits that set the same columns. */
+export const insertBenefits = (tx: Tx, values: (typeof benefits.$inferInsert)[]): Promise<BenefitRow[]> =>
+  insertRows(tx, benefits, values);
 
-/** Change columns of a benefit that the caller has locked. */
-export async function updateBenefit(tx: Tx, key: RowKey, patch: Partial<BenefitRow>): Promise<BenefitRow> {
-  const [row] = await tx.update(benefits).set(patch).where(matchKey(benefits, key)).returning();
-  if (!row) throw new Error(`The benefit ${key.id} is gone.`);
-  return row;
-}
+/** Change columns of benefits that the caller has locked. */
+export const updateBenefits = (
+  tx: Tx,
+  changes: readonly { row: BenefitRow; patch: Partial<BenefitRow> }[],
+): Promise<BenefitRow[]> => updateLockedRows(tx, benefits, changes);

@@ -11,6 +11,7 @@ import { type Current, type Plan, planCatalog, type Step, stepBody } from "../..
 import type { Operation } from "../../shared/contract.ts";
 import { ApiError } from "../../shared/errors.ts";
 import { findNextStep } from "../../shared/next-steps.ts";
+import type { Batch } from "../lib/batches.ts";
 import { type Ctx, requireOrganization, type Tx } from "../lib/context.ts";
 import { joinTransaction, transact } from "../lib/unit-of-work.ts";
 import { readFaults } from "../lib/validation-errors.ts";
@@ -26,44 +27,27 @@ function read(op: Operation, body: Fields): never {
 }
 
 /** The faults of an operation are told at the place of the file that they come from. */
-async function atPlace<T>(kind: Kind, key: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof ApiError) || !Array.isArray(error.detail)) throw error;
-    const located = error.detail.map(({ loc, ...rest }) => ({
-      ...rest,
-      loc: ["body", "document", kind, key, ...placeInFile(kind, loc.slice(1))],
-    }));
-    throw new ApiError("PolarRequestValidationError", located);
-  }
+function locate(kind: Kind, key: string, error: ApiError): ApiError {
+  if (!Array.isArray(error.detail)) return error;
+  const located = error.detail.map(({ loc, ...rest }) => ({
+    ...rest,
+    loc: ["body", "document", kind, key, ...placeInFile(kind, loc.slice(1))],
+  }));
+  return new ApiError("PolarRequestValidationError", located);
 }
 
 type Issue = CatalogPlan["issues"][number];
-/** How a step is taken: in earnest, where the first fault ends all, or only to collect the faults. */
-export type Attempt = {
-  step(tx: Tx, ctx: Ctx, work: (tx: Tx, ctx: Ctx) => Promise<void>): Promise<Issue[]>;
-  /** Of what asks the database nothing. */
-  check(work: () => Promise<void>): Promise<Issue[]>;
+type Refusals = ReadonlyMap<Step, ApiError>;
+/** What becomes of steps that were refused. */
+export type Attempt = (refusals: Refusals) => void;
+
+/** In earnest the first fault ends all. */
+export const passFaults: Attempt = (refusals) => {
+  for (const error of refusals.values()) throw error;
 };
 
-/** In earnest. */
-export const passFaults: Attempt = {
-  async step(tx, ctx, work) {
-    await work(tx, ctx);
-    return [];
-  },
-  async check(work) {
-    await work();
-    return [];
-  },
-};
-
-/** Each step in a savepoint of its own, so that the next finds the transaction whole. */
-export const collectFaults: Attempt = {
-  step: (_, ctx, work) => issuesOf(() => transact(ctx, (inner) => work(inner, joinTransaction(ctx, inner)))),
-  check: (work) => issuesOf(work),
-};
+/** To see what would be refused, the other steps are taken. */
+export const collectFaults: Attempt = () => {};
 
 /** Another thing of the file is missing, which was refused before. */
 class Unmade extends ApiError {
@@ -72,20 +56,14 @@ class Unmade extends ApiError {
   }
 }
 
-async function issuesOf(work: () => Promise<void>): Promise<Issue[]> {
-  try {
-    await work();
-    return [];
-  } catch (error) {
-    if (error instanceof Unmade) return [];
-    if (!(error instanceof ApiError)) throw error;
-    const { detail } = error;
-    if (typeof detail === "string") return [{ code: "refused", path: "", message: detail }];
-    return detail.map(({ loc, msg, type }) => {
-      const hint = findNextStep(type);
-      return { code: "refused", path: loc.slice(2).join("."), message: msg, ...(hint && { hint }) };
-    });
-  }
+function issuesIn(error: ApiError): Issue[] {
+  if (error instanceof Unmade) return [];
+  const { detail } = error;
+  if (typeof detail === "string") return [{ code: "refused", path: "", message: detail }];
+  return detail.map(({ loc, msg, type }) => {
+    const hint = findNextStep(type);
+    return { code: "refused", path: loc.slice(2).join("."), message: msg, ...(hint && { hint }) };
+  });
 }
 
 /** What was done only to see whether it can be. */
@@ -115,133 +93,163 @@ function found(name: string, id: string | undefined): string {
 }
 
 /** What the names of a file stand for by now. */
-const resolveIn = (ids: ReadonlyMap<string, string>, current: Current): Ids => ({
-  idOf: (of, name) => found(name, ids.get(`${of} ${name}`)),
-  fileId: (name, service) =>
-    found(name, current.files.find((file) => file.name === name && file.service === service)?.id),
-});
-
-type Taking = { document: Catalog; ids: Map<string, string>; current: Current; attempt: Attempt };
-
-/** Take steps that make things of one kind, in as many statements for one as for a thousand; answers what was refused. */
-async function createTogether(tx: Tx, ctx: Ctx, steps: readonly Step[], taking: Taking): Promise<Issue[]> {
-  const { document, ids, current, attempt } = taking;
-  const kind = steps[0]?.kind ?? "products";
-  const { shapes, createMany, finish } = servedKinds[kind];
-  const resolve = resolveIn(ids, current);
-  const issues = new Map<Step, Issue[]>();
-  const refuse = async (step: Step, work: () => Promise<void>): Promise<void> => {
-    const refused = await attempt.check(() => atPlace(kind, step.key, work));
-    if (refused.length > 0)
-      issues.set(
-        step,
-        refused.map((issue) => withPath(issue, step)),
-      );
+function resolveIn(ids: ReadonlyMap<string, string>, { files }: Current): Ids {
+  const fileIds = new Map(files.map(({ id, name, service }) => [`${service} ${name}`, id]));
+  return {
+    idOf: (of, name) => found(name, ids.get(`${of} ${name}`)),
+    fileId: (name, service) => found(name, fileIds.get(`${service} ${name}`)),
   };
-  const bodies: { step: Step; body: never }[] = [];
-  for (const step of steps)
-    await refuse(step, async () => {
-      bodies.push({ step, body: read(shapes.create, stepBody(step, undefined, resolve)) });
+}
+
+type Taking = {
+  catalog: string;
+  ids: Map<string, string>;
+  current: Current;
+  rowsById: ReadonlyMap<string, Rows[Kind]>;
+};
+
+/** Steps of one kind and one action, and which of them were refused. */
+class Round {
+  readonly kind: Kind;
+  readonly steps: readonly Step[];
+  readonly #refusals = new Map<Step, ApiError>();
+  constructor(kind: Kind, steps: readonly Step[]) {
+    this.kind = kind;
+    this.steps = steps;
+  }
+  refuse(step: Step, error: ApiError): void {
+    this.#refusals.set(step, locate(this.kind, step.key, error));
+  }
+  /** What is made of each step, without those for which it is refused or nothing. */
+  read<T>(steps: readonly Step[], make: (step: Step) => T | undefined): { step: Step; made: T }[] {
+    return steps.flatMap((step) => {
+      try {
+        const made = make(step);
+        return made === undefined ? [] : [{ step, made }];
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+        this.refuse(step, error);
+        return [];
+      }
     });
-  const results =
-    (await createMany?.(
-      tx,
-      ctx,
-      bodies.map(({ body }) => body),
-    )) ?? [];
-  const created_at = ctx.clock.now();
-  const organization_id = requireOrganization(ctx);
-  const entries: Parameters<typeof store.putEntries>[1] = [];
-  for (const [index, { step }] of bodies.entries()) {
-    const result = results[index];
-    if (result === undefined || result instanceof ApiError) {
-      await refuse(step, async () => {
-        throw result ?? new Error(`The ${kind} ${step.key} was not made.`);
-      });
-      continue;
-    }
+  }
+  /** Note what of a batch was refused; answers the other results. */
+  settle<T>(wanted: readonly { step: Step }[], results: Batch<T>): { step: Step; result: T }[] {
+    return wanted.flatMap(({ step }, index) => {
+      const result = results[index] as T | ApiError;
+      if (!(result instanceof ApiError)) return [{ step, result }];
+      this.refuse(step, result);
+      return [];
+    });
+  }
+  /** In the order of the steps. */
+  get refusals(): Refusals {
+    return new Map(
+      this.steps.flatMap((step) => {
+        const error = this.#refusals.get(step);
+        return error ? [[step, error] as const] : [];
+      }),
+    );
+  }
+}
+
+async function removeThings(tx: Tx, ctx: Ctx, round: Round, { catalog }: Taking): Promise<void> {
+  const { kind, steps } = round;
+  const wanted = steps.flatMap((step) => (step.id === null ? [] : [{ step, id: step.id }]));
+  const ids = wanted.map(({ id }) => id);
+  const removed = round.settle(wanted, (await servedKinds[kind].remove?.(tx, ctx, ids)) ?? ids.map(() => undefined));
+  const keys = removed.map(({ step }) => step.key);
+  await store.deleteEntries(tx, { organization_id: requireOrganization(ctx), catalog, kind }, keys);
+}
+
+async function createThings(tx: Tx, ctx: Ctx, round: Round, taking: Taking): Promise<Step[]> {
+  const { kind, steps } = round;
+  const { shapes, create } = servedKinds[kind];
+  const resolve = resolveIn(taking.ids, taking.current);
+  const wanted = round.read(steps, (step) => read(shapes.create, stepBody(step, undefined, resolve)));
+  const bodies = wanted.map(({ made }) => made);
+  const created = round.settle(wanted, await create(tx, ctx, bodies));
+  for (const { step, result } of created) {
     step.id = result.id;
-    ids.set(`${kind} ${step.key}`, result.id);
-    entries.push({
-      organization_id,
-      catalog: document.catalog,
-      kind,
-      key: step.key,
-      subject_id: result.id,
-      created_at,
-    });
+    taking.ids.set(`${kind} ${step.key}`, result.id);
   }
-  await store.putEntries(tx, entries);
-  for (const step of steps) {
-    const { id, changes } = step;
-    if (id === null || !finish || !changes.some(({ field }) => field === "benefits")) continue;
-    const finishIt = async (_: Tx, its: Ctx) =>
-      void (await atPlace(kind, step.key, () => finish(its, id, changes, resolve)));
-    const refused = await attempt.step(tx, ctx, finishIt);
-    if (refused.length > 0)
-      issues.set(
-        step,
-        refused.map((issue) => withPath(issue, step)),
-      );
-  }
-  return steps.flatMap((step) => issues.get(step) ?? []);
+  const place = {
+    organization_id: requireOrganization(ctx),
+    catalog: taking.catalog,
+    kind,
+    created_at: ctx.clock.now(),
+  };
+  await store.putEntries(
+    tx,
+    created.map(({ step: { key }, result: { id } }) => ({ ...place, key, subject_id: id })),
+  );
+  return created.map(({ step }) => step);
 }
 
-const withPath = (issue: Issue, { kind, key }: Step): Issue => ({ ...issue, path: issue.path || `${kind}.${key}` });
+async function updateThings(tx: Tx, ctx: Ctx, round: Round, taking: Taking): Promise<Step[]> {
+  const { kind, steps } = round;
+  const { shapes, update } = servedKinds[kind];
+  const resolve = resolveIn(taking.ids, taking.current);
+  const wanted = round.read(steps, (step) => {
+    const { id } = step;
+    if (id === null) return undefined;
+    const body = stepBody(step, taking.rowsById.get(`${kind} ${id}`), resolve);
+    return { id, body: Object.keys(body).length > 0 ? read(shapes.update, body) : undefined };
+  });
+  const changes = wanted.flatMap(({ step, made: { id, body } }) => (body === undefined ? [] : [{ step, id, body }]));
+  const updated = new Set(round.settle(changes, await update(tx, ctx, changes)).map(({ step }) => step));
+  return wanted.filter(({ step, made: { body } }) => body === undefined || updated.has(step)).map(({ step }) => step);
+}
 
-/** Steps in their order, those together that are taken together. */
+/** What is set by a call of its own. */
+async function setRest(tx: Tx, ctx: Ctx, round: Round, done: readonly Step[], taking: Taking): Promise<void> {
+  const served = servedKinds[round.kind];
+  const resolve = resolveIn(taking.ids, taking.current);
+  const wanted = round.read(done, ({ id, changes }) => {
+    const rest = served.readRest?.(changes, resolve);
+    return rest && id !== null ? { id, rest } : undefined;
+  });
+  const changes = wanted.map(({ made }) => made);
+  if (served.setRest && changes.length > 0) round.settle(wanted, await served.setRest(tx, ctx, changes));
+}
+
+/** Take steps of one kind and one action, in as many statements for one as for a thousand. */
+async function takeRound(tx: Tx, ctx: Ctx, steps: readonly Step[], taking: Taking): Promise<Refusals> {
+  const [{ kind, action }] = steps as readonly [Step];
+  const round = new Round(kind, steps);
+  if (action === "rename") {
+    const renamed = steps.map(({ key, changes }) => ({ from: String(changes[0]?.from), to: key }));
+    await store.renameEntries(
+      tx,
+      { organization_id: requireOrganization(ctx), catalog: taking.catalog, kind },
+      renamed,
+    );
+  } else if (action === "delete") await removeThings(tx, ctx, round, taking);
+  else {
+    const take = action === "create" ? createThings : updateThings;
+    await setRest(tx, ctx, round, await take(tx, ctx, round, taking), taking);
+  }
+  return round.refusals;
+}
+
+const indexRows = ({ rows }: Current): ReadonlyMap<string, Rows[Kind]> =>
+  new Map(kinds.flatMap((kind) => (rows[kind] as Rows[Kind][]).map((row) => [`${kind} ${row.id}`, row] as const)));
+
+const actionsInOrder = ["delete", "rename", "update", "create", "archive"] as const;
+
+/**
+ * Steps as they are taken together, in the order in which one needs the other. Within a kind what there is is changed first, so
+ * that what comes can have a code or key that was given up.
+ */
 function groupSteps(steps: readonly Step[]): Step[][] {
-  const groups: Step[][] = [];
-  const isMany = (step: Step) => step.action === "create" && servedKinds[step.kind].createMany !== undefined;
-  for (const step of steps) {
-    const [last] = groups.at(-1) ?? [];
-    if (last && isMany(last) && isMany(step) && last.kind === step.kind) groups.at(-1)?.push(step);
-    else groups.push([step]);
-  }
-  return groups;
+  const isRemoval = ({ action }: Step) => action === "delete" || action === "archive";
+  const sections = Map.groupBy(steps, (step) => `${step.kind} ${isRemoval(step) ? step.action : ""}`);
+  return [...sections.values()]
+    .flatMap((section) => actionsInOrder.map((action) => section.filter((step) => step.action === action)))
+    .filter((group) => group.length > 0);
 }
 
-/** Run one step. */
-async function run(
-  tx: Tx,
-  ctx: Ctx,
-  document: Catalog,
-  step: Step,
-  row: Rows[Kind] | undefined,
-  ids: Map<string, string>,
-  current: Current,
-): Promise<void> {
-  const { kind, key } = step;
-  const organization_id = requireOrganization(ctx);
-  const place = { organization_id, catalog: document.catalog, kind, key };
-  const resolve = resolveIn(ids, current);
-  const { shapes, create, update, remove, finish } = servedKinds[kind];
-  if (step.action === "rename") {
-    const from = String(step.changes[0]?.from);
-    await store.renameEntry(tx, { ...place, key: from }, key);
-    return;
-  }
-  if (step.action === "delete" && step.id !== null) {
-    await remove?.(tx, ctx, step.id);
-    await store.deleteEntry(tx, place);
-    return;
-  }
-  const body = stepBody(step, row, resolve);
-  if (step.action === "create") {
-    const made = await create(tx, ctx, read(shapes.create, body));
-    step.id = made.id;
-    ids.set(`${kind} ${key}`, made.id);
-    await store.putEntries(tx, [{ ...place, subject_id: made.id, created_at: ctx.clock.now() }]);
-  } else if (step.id !== null && Object.keys(body).length > 0) {
-    await update(tx, ctx, step.id, read(shapes.update, body));
-  }
-  if (step.id !== null) await finish?.(ctx, step.id, step.changes, resolve);
-}
-
-const putAway = (tx: Tx, ctx: Ctx, kind: Kind, id: string) =>
-  servedKinds[kind].update(tx, ctx, id, { is_archived: true } as never);
-
-/** Take the steps of a plan, one after the other; answers what was refused, where that does not end it. */
+/** Take the steps of a plan; answers what was refused, where that does not end it. */
 export async function takeSteps(
   tx: Tx,
   ctx: Ctx,
@@ -252,28 +260,37 @@ export async function takeSteps(
   const ids = new Map(current.entries.map(({ kind, key, id }) => [`${kind} ${key}`, id]));
   for (const step of plan.steps.filter(({ action }) => action === "rename"))
     if (step.id !== null) ids.set(`${step.kind} ${step.key}`, step.id);
-  const issues: Issue[] = [];
-  const take = async (step: Step, work: (tx: Tx, ctx: Ctx) => Promise<unknown>): Promise<void> => {
-    const at = (inner: Tx, its: Ctx) => atPlace(step.kind, step.key, () => work(inner, its));
-    const refused = await attempt.step(tx, ctx, async (inner, its) => void (await at(inner, its)));
-    issues.push(...refused.map((issue) => withPath(issue, step)));
-  };
+  const taking: Taking = { catalog: document.catalog, ids, current, rowsById: indexRows(current) };
+  const refusals = new Map<Step, ApiError>();
   for (const steps of groupSteps(plan.steps)) {
-    const [step] = steps;
-    if (!step) continue;
-    if (steps.length > 1) {
-      issues.push(...(await createTogether(tx, ctx, steps, { document, ids, current, attempt })));
-      continue;
-    }
-    const row = (current.rows[step.kind] as Rows[Kind][]).find(({ id }) => id === step.id);
-    await take(step, (inner, its) => run(inner, its, document, step, row, ids, current));
+    const refused = await takeRound(tx, ctx, steps, taking);
+    attempt(refused);
+    for (const [step, error] of refused) refusals.set(step, error);
   }
-  // Everything is made for use, and others in the file may use it. What the file has put away is put away in the end, and
-  // what needs it before it.
-  for (const step of plan.steps.filter(({ action }) => action === "create").reverse()) {
-    const { kind, id, changes } = step;
-    if (id !== null && changes.some(({ field, to }) => field === "archived" && to === true))
-      await take(step, (inner, its) => putAway(inner, its, kind, id));
+  const notPutAway = await putAway(tx, ctx, plan.steps, attempt);
+  return [...plan.steps.flatMap((step) => issuesOfStep(step, refusals)), ...notPutAway];
+}
+
+const issuesOfStep = (step: Step, refusals: Refusals): Issue[] => {
+  const error = refusals.get(step);
+  return error ? issuesIn(error).map((issue) => ({ ...issue, path: issue.path || `${step.kind}.${step.key}` })) : [];
+};
+
+/**
+ * Everything is made for use, and others in the file may use it. What the file has put away is put away in the end, and what
+ * needs it before it.
+ */
+async function putAway(tx: Tx, ctx: Ctx, steps: readonly Step[], attempt: Attempt): Promise<Issue[]> {
+  const isPutAway = ({ action, changes }: Step) =>
+    action === "create" && changes.some(({ field, to }) => field === "archived" && to === true);
+  const issues: Issue[] = [];
+  for (const [kind, wanted] of Map.groupBy(steps.filter(isPutAway).reverse(), (step) => step.kind)) {
+    const round = new Round(kind, wanted);
+    const changes = round.read(wanted, ({ id }) => id ?? undefined);
+    const bodies = changes.map(({ made: id }) => ({ id, body: { is_archived: true } as never }));
+    round.settle(changes, await servedKinds[kind].update(tx, ctx, bodies));
+    attempt(round.refusals);
+    issues.push(...wanted.flatMap((step) => issuesOfStep(step, round.refusals)));
   }
   return issues;
 }
@@ -286,15 +303,25 @@ const unnamed: Ids = { idOf: (_, name) => name, fileId: (name) => name };
  * lead, and whether a service lets a benefit be given.
  */
 export async function askOthers(ctx: Ctx, document: Catalog): Promise<void> {
-  for (const { kind, key, ask } of await questionsFor(ctx, document)) await atPlace(kind, key, ask);
+  for await (const refusal of askEach(ctx, document)) throw refusal;
 }
 
 /** The same to see what would be refused. */
 export async function findRefusals(ctx: Ctx, document: Catalog): Promise<Issue[]> {
   const issues: Issue[] = [];
-  for (const { kind, key, ask } of await questionsFor(ctx, document))
-    issues.push(...(await issuesOf(() => atPlace(kind, key, ask))));
+  for await (const refusal of askEach(ctx, document)) issues.push(...issuesIn(refusal));
   return issues;
+}
+
+async function* askEach(ctx: Ctx, document: Catalog): AsyncIterable<ApiError> {
+  for (const { kind, key, ask } of await questionsFor(ctx, document)) {
+    try {
+      await ask();
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      yield locate(kind, key, error);
+    }
+  }
 }
 
 type Asked = { kind: Kind; key: string; ask: () => Promise<void> };
@@ -308,10 +335,11 @@ async function questionsFor(ctx: Ctx, { version, catalog, ...document }: Catalog
   }
   if (kinds.every((kind) => only[kind] === undefined)) return [];
   const current = await loadCurrent(ctx.db, ctx, only);
+  const rowsById = indexRows(current);
   return planCatalog(only, current, false).steps.flatMap((step): Asked[] => {
     const { kind, key, changes } = step;
     const item: Item | undefined = only[kind]?.[key];
-    const row = (current.rows[kind] as Rows[Kind][]).find(({ id }) => id === step.id);
+    const row = rowsById.get(`${kind} ${step.id}`);
     const ask = item && servedKinds[kind].questionFor?.(ctx, item, changes, stepBody(step, row, unnamed));
     return ask ? [{ kind, key, ask }] : [];
   });

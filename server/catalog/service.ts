@@ -10,6 +10,7 @@ import type { Service } from "../../shared/contract.ts";
 import { ApiError, fault, invalid } from "../../shared/errors.ts";
 import type { Scope } from "../../shared/scopes.ts";
 import { type Ctx, type Database, requireOrganization, type Tx } from "../lib/context.ts";
+import { isTaken } from "../lib/unique.ts";
 import { joinTransaction, transact } from "../lib/unit-of-work.ts";
 import { askOthers, collectFaults, findRefusals, passFaults, rehearse, takeSteps } from "./changes.ts";
 import { loadCurrent, loadEverything } from "./current.ts";
@@ -98,6 +99,17 @@ const shown = (ctx: Ctx, { document }: Asked, plan: Plan, fingerprint: string): 
   missing: plan.missing.filter(({ kind }) => ctx.actor.scopes.has(`${kind}:read`)),
 });
 
+const stale = () => new ApiError("CatalogPlanStale", "Something changed since this plan was made. Plan again.");
+
+/** Take steps; a name that a parallel transaction has just taken makes the plan stale. */
+async function takePlanned(...given: Parameters<typeof takeSteps>): ReturnType<typeof takeSteps> {
+  try {
+    return await takeSteps(...given);
+  } catch (error) {
+    throw isTaken(error) ? stale() : error;
+  }
+}
+
 /** Looks at what a plan concerns: before its steps are taken, and once they are. */
 type Look = (tx: Tx, steps: readonly Step[]) => Promise<void>;
 
@@ -115,7 +127,7 @@ async function tryOut(ctx: Ctx, asked: Asked, look: Look = async () => {}): Prom
     await look(tx, plan.steps);
     // The steps are shown as they were planned: what is made on the way has ids that nobody will see again.
     const tried = { ...plan, steps: structuredClone(plan.steps) };
-    const found = await takeSteps(tx, inner, asked.document, { plan: tried, current }, collectFaults);
+    const found = await takePlanned(tx, inner, asked.document, { plan: tried, current }, collectFaults);
     await look(tx, plan.steps);
     return shown(ctx, asked, { ...plan, issues: [...plan.issues, ...refused, ...found] }, fingerprint);
   });
@@ -147,12 +159,11 @@ export const catalogService: Service<typeof catalog, Ctx> = {
       const inner = joinTransaction(ctx, tx);
       await store.lockCatalog(tx, requireOrganization(ctx), body.document.catalog);
       const { plan, current, fingerprint } = await planned(tx, inner, body);
-      if (body.fingerprint && body.fingerprint !== fingerprint)
-        throw new ApiError("CatalogPlanStale", "Something changed since this plan was made. Plan again.");
+      if (body.fingerprint && body.fingerprint !== fingerprint) throw stale();
       demand(ctx, kindsOf(plan), "write");
       if (plan.issues.length > 0)
         throw new ApiError("CatalogRefused", plan.issues.map(({ path, message }) => `${path}: ${message}`).join(" "));
-      await takeSteps(tx, inner, body.document, { plan, current }, passFaults);
+      await takePlanned(tx, inner, body.document, { plan, current }, passFaults);
       return shown(ctx, body, plan, fingerprint);
     });
   },
@@ -166,11 +177,12 @@ export const catalogService: Service<typeof catalog, Ctx> = {
       if (!(await store.isThere(tx, organization_id, kind, id)))
         throw invalid(fault(["id"], `There is no such thing among your ${kind}.`, "value_error", id));
       // A key whose thing was deleted by hand is free again.
-      const place = { organization_id, catalog: name, kind, key };
+      const place = { organization_id, catalog: name, kind };
       const before = (await store.findEntries(tx, organization_id, name)).find(
         (entry) => entry.kind === kind && entry.key === key,
       );
-      if (before && !(await store.isThere(tx, organization_id, kind, before.id))) await store.deleteEntry(tx, place);
+      if (before && !(await store.isThere(tx, organization_id, kind, before.id)))
+        await store.deleteEntries(tx, place, [key]);
       const made = await store.insertEntry(tx, {
         organization_id,
         catalog: name,

@@ -5,6 +5,7 @@ import { checkouts } from "../checkouts/tables.ts";
 import { customers } from "../customers/tables.ts";
 import { discounts } from "../discounts/tables.ts";
 import { files } from "../files/tables.ts";
+import { matchAnyOf, writeArray } from "../lib/arrays.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import { followKey } from "../lib/rows.ts";
 import { orders } from "../orders/tables.ts";
@@ -117,21 +118,33 @@ export const putEntries = async (tx: Tx, values: (typeof catalogEntries.$inferIn
       set: { subject_id: sql`excluded.subject_id`, created_at: sql`excluded.created_at` },
     });
 
-type Place = { organization_id: string; catalog: string; kind: Kind; key: string };
-const at = ({ organization_id, catalog, kind, key }: Place) =>
+type Place = { organization_id: string; catalog: string; kind: Kind };
+const at = ({ organization_id, catalog, kind }: Place) =>
   and(
     eq(catalogEntries.organization_id, organization_id),
     eq(catalogEntries.catalog, catalog),
     eq(catalogEntries.kind, kind),
-    eq(catalogEntries.key, key),
   );
 
-/** Call a thing by another key. */
-export const renameEntry = (tx: Tx, place: Place, key: string) =>
-  tx.update(catalogEntries).set({ key }).where(at(place));
+/** Call things by other keys, which are free. */
+export async function renameEntries(
+  tx: Tx,
+  place: Place,
+  keys: readonly { from: string; to: string }[],
+): Promise<void> {
+  const [from, to] = [keys.map((one) => one.from), keys.map((one) => one.to)];
+  await tx
+    .update(catalogEntries)
+    .set({ key: sql`renamed.new_key` })
+    .from(sql`unnest(${writeArray(from, "text")}, ${writeArray(to, "text")}) as renamed (old_key, new_key)`)
+    .where(and(at(place), sql`${catalogEntries.key} = renamed.old_key`));
+}
 
-/** Forget a key. */
-export const deleteEntry = (tx: Tx, place: Place) => tx.delete(catalogEntries).where(at(place));
+/** Forget keys. */
+export async function deleteEntries(tx: Tx, place: Place, keys: readonly string[]): Promise<void> {
+  if (keys.length === 0) return;
+  await tx.delete(catalogEntries).where(and(at(place), sql`${catalogEntries.key} = ${matchAnyOf(keys, "text")}`));
+}
 
 /** The uploaded files, by the names that a file gives them. */
 export const findFiles = (db: Database, organization_id: string, names: readonly string[] | undefined) =>

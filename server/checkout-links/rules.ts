@@ -30,11 +30,11 @@ export function serializeLink({ row, products, discount }: LinkAggregate, config
 /** A fault for each product that cannot be offered: unknown, or off sale. */
 export const checkProducts = (
   wanted: readonly string[],
-  found: readonly PricedProduct[],
+  found: { get(id: string): PricedProduct | undefined },
   placeOf: (index: number) => (string | number)[],
 ): Fault[] =>
   wanted.flatMap((id, index) => {
-    const product = found.find((one) => one.id === id.toLowerCase());
+    const product = found.get(id);
     if (!product) return [fault(placeOf(index), "Product does not exist.", "value_error", id)];
     if (product.is_archived) return [fault(placeOf(index), "Product is archived.", "value_error", id)];
     return [];

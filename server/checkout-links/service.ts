@@ -1,14 +1,15 @@
 import { linkParameters } from "../../shared/api/buyer-requests.ts";
 import type { CheckoutLink, checkoutLinks } from "../../shared/api/checkout-links.ts";
 import { CheckoutCreate } from "../../shared/api/checkouts.ts";
-import type { Service } from "../../shared/contract.ts";
-import { type Fault, fault, invalid, notFound } from "../../shared/errors.ts";
+import type { Input, Service } from "../../shared/contract.ts";
+import { ApiError, type Fault, fault, invalid, notFound } from "../../shared/errors.ts";
 import { checkSeats, findPricesWith, isDiscountable, pickPrice } from "../checkouts/quote.ts";
 import { checkProduct } from "../checkouts/rules.ts";
 import { createOpened } from "../checkouts/service.ts";
 import { keepFitting } from "../custom-fields/rules.ts";
 import { covers, findDiscountTerms, isRedeemable, type LimitedDiscount } from "../discounts/rules.ts";
-import { findByCode, findDiscount } from "../discounts/store.ts";
+import { findByCode, findDiscount, findDiscounts } from "../discounts/store.ts";
+import { type Batch, getOnly, indexById, listAccepted, mapAccepted } from "../lib/batches.ts";
 import { type Ctx, requireOrganization, requireOrganizations, type Tx } from "../lib/context.ts";
 import { createId, createToken } from "../lib/ids.ts";
 import { buildPage } from "../lib/page.ts";
@@ -16,52 +17,187 @@ import { transact } from "../lib/unit-of-work.ts";
 import { checkEmbed, type OrganizationRow } from "../organizations/rules.ts";
 import { findOrganization } from "../organizations/store.ts";
 import { type PricedProduct, type PriceRow, serializeCheckoutProduct } from "../products/rules.ts";
-import { findPrice, findProducts } from "../products/store.ts";
+import { findPrices, findProducts } from "../products/store.ts";
 import {
   checkProducts,
   findEmbedOrigin,
   isCovered,
   isRead,
   type LinkAggregate,
+  type LinkRow,
   mergeMetadata,
   readPrefill,
   serializeLink,
 } from "./rules.ts";
 import * as store from "./store.ts";
 
-async function reread(tx: Tx, ctx: Ctx, organization_id: string, id: string): Promise<CheckoutLink> {
-  const whole = await store.findLink(tx, organization_id, id);
-  if (!whole) throw new Error(`The checkout link ${id} is gone.`);
-  return serializeLink(whole, ctx.config);
-}
+type Created = Input<(typeof checkoutLinks)["create"]>["body"];
+type Changed = { id: string; body: Input<(typeof checkoutLinks)["update"]>["body"] };
 
-/** Whether a discount covers what is offered (CHK-64). */
-async function checkDiscount(
-  tx: Tx,
-  organization_id: string,
+/** The fault of a discount that is not there, or covers nothing of what is offered (CHK-64). */
+function checkDiscount(
   id: string | null | undefined,
+  discount: LimitedDiscount | undefined,
   offered: readonly string[],
-): Promise<Fault[]> {
+): Fault[] {
   if (!id) return [];
-  const discount = await findDiscount(tx, organization_id, id);
   const say = (msg: string) => [fault(["discount_id"], msg, "value_error", id)];
   if (!discount) return say("Discount does not exist.");
-  if (isCovered(discount, offered)) return [];
-  return say("The discount is for none of these products.");
+  return isCovered(discount, offered) ? [] : say("The discount is for none of these products.");
 }
 
 /** The products that a new link offers, named by the list, by one, or by the price of one. */
-async function wantedBy(
+function readOffered(body: Created, prices: ReturnType<typeof indexById<PriceRow>>) {
+  if (body.products) return { ids: body.products, placeOf: (index: number) => ["products", index] };
+  if (body.product_id) return { ids: [body.product_id], placeOf: () => ["product_id"] };
+  const price = body.product_price_id ? prices.get(body.product_price_id) : undefined;
+  if (!price || price.is_archived)
+    return invalid(fault(["product_price_id"], "Price does not exist.", "value_error", body.product_price_id));
+  return { ids: [price.product_id], placeOf: () => ["product_price_id"] };
+}
+
+/** The products and discounts that a batch of links names. */
+async function loadNamed(
   tx: Tx,
   organization_id: string,
-  body: { products?: string[] | null; product_id?: string | null; product_price_id?: string | null },
-): Promise<{ ids: string[]; placeOf: (index: number) => (string | number)[] }> {
-  if (body.products) return { ids: body.products, placeOf: (index) => ["products", index] };
-  if (body.product_id) return { ids: [body.product_id], placeOf: () => ["product_id"] };
-  const price = body.product_price_id ? await findPrice(tx, organization_id, body.product_price_id) : undefined;
-  if (!price || price.is_archived)
-    throw invalid(fault(["product_price_id"], "Price does not exist.", "value_error", body.product_price_id));
-  return { ids: [price.product_id], placeOf: () => ["product_price_id"] };
+  named: { products: readonly string[]; discounts: readonly (string | null | undefined)[] },
+) {
+  const discounts = new Set(named.discounts.filter((id) => typeof id === "string"));
+  return {
+    products: indexById(await findProducts(tx, organization_id, [...new Set(named.products)])),
+    discounts: indexById(await findDiscounts(tx, organization_id, [...discounts])),
+  };
+}
+
+/** Answer links as they are by now. */
+async function reread(tx: Tx, ctx: Ctx, drafts: readonly ({ id: string } | ApiError)[]): Promise<Batch<CheckoutLink>> {
+  const ids = listAccepted(drafts).map(({ id }) => id);
+  const links = await store.findLinks(tx, requireOrganization(ctx), ids);
+  const byId = new Map(links.map((link) => [link.row.id, link]));
+  return mapAccepted(drafts, ({ id }) => {
+    const link = byId.get(id);
+    if (!link) throw new Error(`The checkout link ${id} is gone.`);
+    return serializeLink(link, ctx.config);
+  });
+}
+
+/** Create links, in as many statements for one as for a thousand. */
+export async function createLinks(tx: Tx, ctx: Ctx, bodies: readonly Created[]): Promise<Batch<CheckoutLink>> {
+  const organization_id = requireOrganization(ctx);
+  const now = ctx.clock.now();
+  const priceIds = bodies.flatMap(({ products, product_id, product_price_id }) =>
+    !products && !product_id && product_price_id ? [product_price_id] : [],
+  );
+  const prices = indexById(await findPrices(tx, organization_id, [...new Set(priceIds)]));
+  const wanted = bodies.map((body) => ({ body, offered: readOffered(body, prices) }));
+  const named = await loadNamed(tx, organization_id, {
+    products: wanted.flatMap(({ offered }) => (offered instanceof ApiError ? [] : offered.ids)),
+    discounts: bodies.map(({ discount_id }) => discount_id),
+  });
+  const drafts = wanted.map(({ body, offered }) => {
+    if (offered instanceof ApiError) return offered;
+    const { ids, placeOf } = offered;
+    const faults = [
+      ...checkProducts(ids, named.products, placeOf),
+      ...checkDiscount(body.discount_id, named.discounts.get(body.discount_id ?? ""), ids),
+    ];
+    if (faults.length > 0) return invalid(...faults);
+    const values = {
+      ...{ id: createId(now), organization_id, created_at: now },
+      client_secret: createToken("polar_cl_"),
+      label: body.label ?? null,
+      trial_interval: body.trial_interval ?? null,
+      trial_interval_count: body.trial_interval_count ?? null,
+      allow_discount_codes: body.allow_discount_codes,
+      require_billing_address: body.require_billing_address,
+      discount_id: body.discount_id ?? null,
+      seats: body.seats ?? null,
+      success_url: body.success_url ?? null,
+      return_url: body.return_url ?? null,
+      metadata: body.metadata,
+    };
+    return { id: values.id, values, ids };
+  });
+  const accepted = listAccepted(drafts);
+  await store.insertLinks(
+    tx,
+    accepted.map(({ values }) => values),
+  );
+  await store.addProducts(
+    tx,
+    accepted.map(({ values, ids }) => ({ link: values, product_ids: ids })),
+  );
+  return reread(tx, ctx, drafts);
+}
+
+/** Change links, in as many statements for one as for a thousand. */
+export async function updateLinks(tx: Tx, ctx: Ctx, changes: readonly Changed[]): Promise<Batch<CheckoutLink>> {
+  const organization_id = requireOrganization(ctx);
+  const ids = changes.map(({ id }) => id);
+  const rows = indexById(await store.lockLinks(tx, organization_id, ids));
+  const keeping = changes.filter(({ body }) => !body.products && body.discount_id).map(({ id }) => id);
+  const offeredBefore = await store.findProductIds(tx, organization_id, keeping);
+  const named = await loadNamed(tx, organization_id, {
+    products: changes.flatMap(({ body }) => body.products ?? []),
+    discounts: changes.map(({ id, body }) =>
+      body.discount_id === undefined ? rows.get(id)?.discount_id : body.discount_id,
+    ),
+  });
+  const drafts = changes.map(({ id, body }) => {
+    const row = rows.get(id);
+    if (!row) return notFound();
+    const { products, discount_id = row.discount_id } = body;
+    const faults = products ? checkProducts(products, named.products, (index) => ["products", index]) : [];
+    if (products || body.discount_id)
+      faults.push(
+        ...checkDiscount(
+          discount_id,
+          named.discounts.get(discount_id ?? ""),
+          products ?? offeredBefore.get(row.id) ?? [],
+        ),
+      );
+    if (faults.length > 0) return invalid(...faults);
+    return {
+      id: row.id,
+      row,
+      products,
+      patch: planColumns(
+        body,
+        products?.flatMap((one) => named.products.get(one) ?? []),
+      ),
+    };
+  });
+  const accepted = listAccepted(drafts);
+  await store.setProducts(
+    tx,
+    accepted.flatMap(({ row, products }) => (products ? [{ link: row, product_ids: products }] : [])),
+  );
+  const modified_at = ctx.clock.now();
+  await store.updateLinks(
+    tx,
+    accepted.flatMap(({ row, products, patch }) =>
+      products || Object.keys(patch).length > 0 ? [{ row, patch: { ...patch, modified_at } }] : [],
+    ),
+  );
+  return reread(tx, ctx, drafts);
+}
+
+/** The columns that an update sets; `offered` are the products, where it names them. */
+function planColumns(body: Changed["body"], offered: readonly PricedProduct[] = []): Partial<LinkRow> {
+  const { products: _, trial_interval, trial_interval_count, ...plain } = body;
+  // What is bought once has no trial (CHK-65).
+  const isOnce = offered.length > 0 && offered.every(({ recurring_interval }) => recurring_interval === null);
+  const keepsTrial = trial_interval === undefined && trial_interval_count === undefined && !isOnce;
+  const trial = { trial_interval: trial_interval ?? null, trial_interval_count: trial_interval_count ?? null };
+  return Object.fromEntries(
+    Object.entries({ ...plain, ...(keepsTrial ? {} : trial) }).filter(([, value]) => value !== undefined),
+  );
+}
+
+/** Delete links, in as many statements for one as for a thousand. */
+export async function deleteLinks(tx: Tx, ctx: Ctx, ids: readonly string[]): Promise<Batch<void>> {
+  const deleted = new Set(await store.deleteLinks(tx, requireOrganization(ctx), ids));
+  return ids.map((id) => (deleted.has(id.toLowerCase()) ? undefined : notFound()));
 }
 
 /** The checkout links of the API. */
@@ -79,70 +215,12 @@ export const checkoutLinkService: Service<typeof checkoutLinks, Ctx> = {
     if (!whole) throw notFound();
     return serializeLink(whole, ctx.config);
   },
-  create: (ctx, { body }) =>
-    transact(ctx, async (tx) => {
-      const organization_id = requireOrganization(ctx);
-      const { ids, placeOf } = await wantedBy(tx, organization_id, {
-        products: body.products ?? null,
-        product_id: body.product_id ?? null,
-        product_price_id: body.product_price_id ?? null,
-      });
-      const faults = checkProducts(ids, await findProducts(tx, organization_id, ids), placeOf);
-      faults.push(...(await checkDiscount(tx, organization_id, body.discount_id, ids)));
-      if (faults.length > 0) throw invalid(...faults);
-      const id = createId(ctx.clock.now());
-      await store.insertLink(tx, {
-        id,
-        organization_id,
-        created_at: ctx.clock.now(),
-        client_secret: createToken("polar_cl_"),
-        label: body.label ?? null,
-        trial_interval: body.trial_interval ?? null,
-        trial_interval_count: body.trial_interval_count ?? null,
-        allow_discount_codes: body.allow_discount_codes,
-        require_billing_address: body.require_billing_address,
-        discount_id: body.discount_id ?? null,
-        seats: body.seats ?? null,
-        success_url: body.success_url ?? null,
-        return_url: body.return_url ?? null,
-        metadata: body.metadata,
-      });
-      await store.setProducts(tx, { organization_id, id }, ids);
-      return reread(tx, ctx, organization_id, id);
-    }),
+  create: (ctx, { body }) => transact(ctx, async (tx) => getOnly(await createLinks(tx, ctx, [body]))),
   update: (ctx, { params, body }) =>
-    transact(ctx, async (tx) => {
-      const organization_id = requireOrganization(ctx);
-      const row = await store.lockLink(tx, organization_id, params.id);
-      if (!row) throw notFound();
-      const { products, trial_interval, trial_interval_count, ...plain } = body;
-      const found = products ? await findProducts(tx, organization_id, products) : [];
-      const faults = products ? checkProducts(products, found, (index) => ["products", index]) : [];
-      if (products || body.discount_id) {
-        const offered = products ?? (await store.findProductIds(tx, row));
-        const discount_id = body.discount_id === undefined ? row.discount_id : body.discount_id;
-        faults.push(...(await checkDiscount(tx, organization_id, discount_id, offered)));
-      }
-      if (faults.length > 0) throw invalid(...faults);
-      // What is bought once has no trial (CHK-65).
-      const isOnce = found.length > 0 && found.every(({ recurring_interval }) => recurring_interval === null);
-      const trial =
-        trial_interval === undefined && trial_interval_count === undefined && !isOnce
-          ? {}
-          : { trial_interval: trial_interval ?? null, trial_interval_count: trial_interval_count ?? null };
-      const patch = Object.fromEntries(
-        Object.entries({ ...plain, ...trial }).filter(([, value]) => value !== undefined),
-      );
-      if (products) await store.setProducts(tx, row, products);
-      if (products || Object.keys(patch).length > 0)
-        await store.updateLink(tx, row, { ...patch, modified_at: ctx.clock.now() });
-      return reread(tx, ctx, organization_id, row.id);
-    }),
+    transact(ctx, async (tx) => getOnly(await updateLinks(tx, ctx, [{ id: params.id, body }]))),
   async delete(ctx, { params }) {
-    const gone = await transact(ctx, (tx) =>
-      store.deleteLink(tx, { organization_id: requireOrganization(ctx), id: params.id }),
-    );
-    if (!gone) throw notFound();
+    const [refusal] = await transact(ctx, (tx) => deleteLinks(tx, ctx, [params.id]));
+    if (refusal) throw refusal;
   },
 };
 

@@ -1,7 +1,8 @@
-import { and, asc, eq, getTableColumns, inArray, type SQL, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, inArray, sql } from "drizzle-orm";
 import type { checkoutLinks as operations } from "../../shared/api/checkout-links.ts";
 import type { DiscountRow } from "../discounts/rules.ts";
 import { discounts } from "../discounts/tables.ts";
+import { matchAnyOf } from "../lib/arrays.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import {
   computeOffset,
@@ -12,7 +13,16 @@ import {
   orderBy,
   readPage,
 } from "../lib/page.ts";
-import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
+import {
+  addRows,
+  followKey,
+  isAmong,
+  lockRows,
+  matchKey,
+  matchSeller,
+  type RowKey,
+  updateLockedRows,
+} from "../lib/rows.ts";
 import { findProducts } from "../products/store.ts";
 import type { LinkAggregate, LinkRow } from "./rules.ts";
 import { checkoutLinkProducts, checkoutLinkSecrets, checkoutLinks, cutSortableUrl } from "./tables.ts";
@@ -105,84 +115,92 @@ export async function findBySecret(db: Database, client_secret: string): Promise
   return row && (await wholeOf(db, rows))[0];
 }
 
-/** A link, kept from changing until the transaction ends. */
-export async function lockLink(tx: Tx, organization_id: string, id: string): Promise<LinkRow | undefined> {
-  const [row] = await tx
-    .select()
-    .from(checkoutLinks)
-    .where(matchKey(checkoutLinks, { organization_id, id }))
-    .orderBy(asc(checkoutLinks.id))
-    .for("update");
-  return row;
+/** Links, kept from changing until the transaction ends. */
+export const lockLinks = (tx: Tx, organization_id: string, ids: readonly string[]): Promise<LinkRow[]> =>
+  lockRows(tx, checkoutLinks, organization_id, ids);
+
+/** Add links that set the same columns, and their secrets. */
+export async function insertLinks(tx: Tx, values: (typeof checkoutLinks.$inferInsert)[]): Promise<void> {
+  await addRows(tx, checkoutLinks, values);
+  await addRows(
+    tx,
+    checkoutLinkSecrets,
+    values.map(({ client_secret, organization_id, id }) => ({ client_secret, organization_id, checkout_link_id: id })),
+  );
 }
 
-/** Add a link. */
-export async function insertLink(tx: Tx, values: typeof checkoutLinks.$inferInsert): Promise<void> {
-  const { client_secret, organization_id, id: checkout_link_id } = values;
-  await tx.insert(checkoutLinks).values(values);
-  await tx.insert(checkoutLinkSecrets).values({ client_secret, organization_id, checkout_link_id });
-}
+/** Change columns of links that the caller has locked. */
+export const updateLinks = (tx: Tx, changes: { row: LinkRow; patch: Partial<LinkRow> }[]): Promise<unknown> =>
+  updateLockedRows(tx, checkoutLinks, changes);
 
-/** Change columns of a link that the caller has locked. */
-export async function updateLink(tx: Tx, key: RowKey, patch: Partial<LinkRow>): Promise<void> {
-  await tx.update(checkoutLinks).set(patch).where(matchKey(checkoutLinks, key));
-}
-
-/** Remove links and their secrets; the checkouts they opened go on. Answers how many there were. */
-async function removeLinks(tx: Tx, which: SQL | undefined): Promise<number> {
-  const gone = await tx.delete(checkoutLinks).where(which).returning({ secret: checkoutLinks.client_secret });
-  const secrets = gone.map(({ secret }) => secret);
+/** Delete links and their secrets; the checkouts they opened go on. Answers which ones there were. */
+export async function deleteLinks(tx: Tx, organization_id: string, ids: readonly string[]): Promise<string[]> {
+  if (ids.length === 0) return [];
+  const deleted = await tx
+    .delete(checkoutLinks)
+    .where(isAmong(organization_id, checkoutLinks.id, ids))
+    .returning({ id: checkoutLinks.id, secret: checkoutLinks.client_secret });
+  const secrets = deleted.map(({ secret }) => secret);
   if (secrets.length > 0)
-    await tx.delete(checkoutLinkSecrets).where(inArray(checkoutLinkSecrets.client_secret, secrets));
-  return gone.length;
+    await tx
+      .delete(checkoutLinkSecrets)
+      .where(sql`${checkoutLinkSecrets.client_secret} = ${matchAnyOf(secrets, "text")}`);
+  return deleted.map(({ id }) => id);
 }
 
-/** Remove a link; false when there is none. */
-export const deleteLink = async (tx: Tx, key: RowKey): Promise<boolean> =>
-  (await removeLinks(tx, matchKey(checkoutLinks, key))) > 0;
+/** The products that each of these links offers, in no order. */
+export async function findProductIds(
+  tx: Tx,
+  organization_id: string,
+  ids: readonly string[],
+): Promise<Map<string, string[]>> {
+  if (ids.length === 0) return new Map();
+  const { checkout_link_id, product_id } = checkoutLinkProducts;
+  const rows = await tx
+    .select({ link_id: checkout_link_id, product_id })
+    .from(checkoutLinkProducts)
+    .where(isAmong(organization_id, checkout_link_id, ids));
+  const byLink = Map.groupBy(rows, ({ link_id }) => link_id);
+  return new Map([...byLink].map(([id, offered]) => [id, offered.map((one) => one.product_id)]));
+}
 
-const ofLink = (link: RowKey) =>
-  and(
-    eq(checkoutLinkProducts.organization_id, link.organization_id),
-    eq(checkoutLinkProducts.checkout_link_id, link.id),
+type Offer = { link: RowKey; product_ids: readonly string[] };
+
+/** Have new links offer these in this order. */
+export const addProducts = (tx: Tx, wanted: readonly Offer[]): Promise<void> =>
+  addRows(
+    tx,
+    checkoutLinkProducts,
+    wanted.flatMap(({ link: { organization_id, id: checkout_link_id }, product_ids }) =>
+      [...new Set(product_ids.map((id) => id.toLowerCase()))].map((product_id, order) => ({
+        ...{ organization_id, checkout_link_id, product_id, order },
+      })),
+    ),
   );
 
-/** The products that a link offers, in no order. */
-export async function findProductIds(tx: Tx, link: RowKey): Promise<string[]> {
-  const rows = await tx.select({ id: checkoutLinkProducts.product_id }).from(checkoutLinkProducts).where(ofLink(link));
-  return rows.map(({ id }) => id);
+/** Have links offer these in this order, in place of what they offered. */
+export async function setProducts(tx: Tx, wanted: readonly Offer[]): Promise<void> {
+  if (wanted.length === 0) return;
+  const links = wanted.map(({ link }) => link);
+  const ids = links.map(({ id }) => id);
+  await tx.delete(checkoutLinkProducts).where(isAmong(matchSeller(links), checkoutLinkProducts.checkout_link_id, ids));
+  await addProducts(tx, wanted);
 }
 
-/** Offer these in this order, in place of what was offered. */
-export async function setProducts(tx: Tx, link: RowKey, ids: readonly string[]): Promise<void> {
-  await tx.delete(checkoutLinkProducts).where(ofLink(link));
-  const rows = [...new Set(ids.map((id) => id.toLowerCase()))].map((product_id, order) => ({
-    organization_id: link.organization_id,
-    checkout_link_id: link.id,
-    product_id,
-    order,
-  }));
-  if (rows.length > 0) await tx.insert(checkoutLinkProducts).values(rows);
-}
-
-/** An archived product is offered by no link; a link that offered nothing else goes with it (PRD-28). */
-export async function dropProduct(tx: Tx, { organization_id, id }: RowKey): Promise<void> {
-  const left = await tx
+/** Archived products are offered by no link; a link that offered nothing else goes with them (PRD-28). */
+export async function dropProducts(tx: Tx, archived: readonly RowKey[]): Promise<void> {
+  const organization_id = matchSeller(archived);
+  const ids = archived.map(({ id }) => id);
+  const { checkout_link_id, product_id } = checkoutLinkProducts;
+  const changed = await tx
     .delete(checkoutLinkProducts)
-    .where(and(eq(checkoutLinkProducts.organization_id, organization_id), eq(checkoutLinkProducts.product_id, id)))
-    .returning({ id: checkoutLinkProducts.checkout_link_id });
-  if (left.length === 0) return;
-  const empty = sql`not exists (select from ${checkoutLinkProducts} lp
-    where lp.organization_id = ${organization_id} and lp.checkout_link_id = ${checkoutLinks.id})`;
-  await removeLinks(
+    .where(isAmong(organization_id, product_id, ids))
+    .returning({ id: checkout_link_id });
+  const links = [...new Set(changed.map(({ id }) => id))];
+  const offered = await findProductIds(tx, organization_id, links);
+  await deleteLinks(
     tx,
-    and(
-      eq(checkoutLinks.organization_id, organization_id),
-      inArray(
-        checkoutLinks.id,
-        left.map(({ id }) => id),
-      ),
-      empty,
-    ),
+    organization_id,
+    links.filter((id) => !offered.has(id)),
   );
 }

@@ -1,7 +1,8 @@
-import type { customFields } from "../../shared/api/custom-fields.ts";
-import type { Service } from "../../shared/contract.ts";
-import { invalid, notFound } from "../../shared/errors.ts";
-import { type Ctx, requireOrganization, requireOrganizations } from "../lib/context.ts";
+import type { CustomField, customFields } from "../../shared/api/custom-fields.ts";
+import type { Input, Service } from "../../shared/contract.ts";
+import { ApiError, invalid, notFound } from "../../shared/errors.ts";
+import { type Batch, getOnly, indexById, listAccepted, mapAccepted, openNames } from "../lib/batches.ts";
+import { type Ctx, requireOrganization, requireOrganizations, type Tx } from "../lib/context.ts";
 import { createId } from "../lib/ids.ts";
 import { buildPage } from "../lib/page.ts";
 import { defineSignal, sendSignal } from "../lib/reactions.ts";
@@ -11,8 +12,82 @@ import { transact } from "../lib/unit-of-work.ts";
 import { describeSlugInUse, describeTakenSlug, planUpdate, serializeCustomField } from "./rules.ts";
 import * as store from "./store.ts";
 
-/** No product asks for it any more (CUF-05). */
-export const customFieldDeleted = defineSignal<RowKey>("custom_field.deleted");
+/** No product asks for them any more (CUF-05). */
+export const customFieldsDeleted = defineSignal<readonly RowKey[]>("custom_field.deleted");
+
+type Created = Input<(typeof customFields)["create"]>["body"];
+type Changed = { id: string; body: Input<(typeof customFields)["update"]>["body"] };
+
+/** What speaks for and against the slugs that a batch wants: who has them, and whose answers are still moved away from them. */
+async function findSlugs(tx: Tx, organization_id: string, slugs: readonly (string | undefined)[]) {
+  const wanted = [...new Set(slugs.filter((slug) => slug !== undefined))];
+  const former = await store.findFormerSlugs(tx, organization_id, wanted);
+  return {
+    names: openNames(await store.findSlugHolders(tx, organization_id, wanted)),
+    isFormer: (slug: string, id?: string) => former.some((one) => one.slug === slug && one.id !== id),
+  };
+}
+
+/** Create custom fields, in as many statements for one as for a thousand. */
+export async function createCustomFields(tx: Tx, ctx: Ctx, bodies: readonly Created[]): Promise<Batch<CustomField>> {
+  const organization_id = requireOrganization(ctx);
+  const created_at = ctx.clock.now();
+  const slugs = bodies.map(({ slug }) => slug);
+  const { names, isFormer } = await findSlugs(tx, organization_id, slugs);
+  const drafts = bodies.map(({ organization_id: _, ...given }) => {
+    if (isFormer(given.slug)) return invalid(describeSlugInUse(given.slug));
+    const id = createId(created_at);
+    if (names.isTaken(given.slug, id)) return invalid(describeTakenSlug(given.slug));
+    names.take(given.slug, id, null);
+    return { ...given, id, organization_id, created_at };
+  });
+  // The index decides, so that two at once cannot both have it.
+  const rows = indexById(await store.insertCustomFields(tx, listAccepted(drafts)));
+  return drafts.map((draft) => {
+    if (draft instanceof ApiError) return draft;
+    const row = rows.get(draft.id);
+    return row ? serializeCustomField(row) : invalid(describeTakenSlug(draft.slug));
+  });
+}
+
+/** Change custom fields, in as many statements for one as for a thousand. */
+export async function updateCustomFields(tx: Tx, ctx: Ctx, changes: readonly Changed[]): Promise<Batch<CustomField>> {
+  const organization_id = requireOrganization(ctx);
+  const ids = changes.map(({ id }) => id);
+  const rows = indexById(await store.lockCustomFields(tx, organization_id, ids));
+  const slugs = changes.map(({ body }) => body.slug);
+  const { names, isFormer } = await findSlugs(tx, organization_id, slugs);
+  const drafts = changes.map(({ id, body }) => {
+    const row = rows.get(id);
+    if (!row) return notFound();
+    const { patch, faults } = planUpdate(row, body, ctx.clock.now());
+    const { slug } = patch;
+    if (slug !== undefined && names.isTaken(slug, row.id)) faults.push(describeTakenSlug(slug));
+    else if (slug !== undefined && isFormer(slug, row.id)) faults.push(describeSlugInUse(slug));
+    if (faults.length > 0) return invalid(...faults);
+    if (slug === undefined) return { row, patch };
+    names.take(slug, row.id, row.slug);
+    return { row, patch: { ...patch, former_slugs: [...row.former_slugs, row.slug] } };
+  });
+  const changed = listAccepted(drafts).filter(({ patch }) => Object.keys(patch).length > 0);
+  const updated = indexById(await store.updateCustomFields(tx, changed));
+  if (changed.some(({ patch }) => patch.slug !== undefined)) ctx.jobs.wake(tx, "custom_fields.move_answers");
+  return mapAccepted(drafts, ({ row }) => serializeCustomField(updated.get(row.id) ?? row));
+}
+
+/** Delete custom fields, in as many statements for one as for a thousand. */
+export async function deleteCustomFields(tx: Tx, ctx: Ctx, ids: readonly string[]): Promise<Batch<void>> {
+  const rows = indexById(await store.lockCustomFields(tx, requireOrganization(ctx), ids));
+  const drafts = ids.map((id) => rows.get(id) ?? notFound());
+  const deleted = listAccepted(drafts);
+  const patch = { deleted_at: ctx.clock.now() };
+  await store.updateCustomFields(
+    tx,
+    deleted.map((row) => ({ row, patch })),
+  );
+  if (deleted.length > 0) await sendSignal(tx, ctx, customFieldsDeleted, deleted);
+  return mapAccepted(drafts, () => {});
+}
 
 /** The custom fields of the API. */
 export const customFieldService: Service<typeof customFields, Ctx> = {
@@ -25,43 +100,10 @@ export const customFieldService: Service<typeof customFields, Ctx> = {
     if (!row) throw notFound();
     return serializeCustomField(row);
   },
-  create: (ctx, { body }) =>
-    transact(ctx, async (tx) => {
-      const { organization_id: _, ...given } = body;
-      const owned = {
-        id: createId(ctx.clock.now()),
-        organization_id: requireOrganization(ctx),
-        created_at: ctx.clock.now(),
-      };
-      if (await store.isSlugFormer(tx, owned.organization_id, given.slug)) throw invalid(describeSlugInUse(given.slug));
-      // The index decides, so that two at once cannot both have it.
-      const row = await store.insertCustomField(tx, { ...given, ...owned });
-      if (!row) throw invalid(describeTakenSlug(given.slug));
-      return serializeCustomField(row);
-    }),
+  create: (ctx, { body }) => transact(ctx, async (tx) => getOnly(await createCustomFields(tx, ctx, [body]))),
   update: (ctx, { params, body }) =>
     refuseTaken(body.slug === undefined ? undefined : describeTakenSlug(body.slug), () =>
-      transact(ctx, async (tx) => {
-        const row = await store.lockCustomField(tx, requireOrganization(ctx), params.id);
-        if (!row) throw notFound();
-        const { patch, faults } = planUpdate(row, body, ctx.clock.now());
-        if (patch.slug !== undefined && (await store.isSlugTaken(tx, row.organization_id, patch.slug, row.id)))
-          faults.push(describeTakenSlug(patch.slug));
-        else if (patch.slug !== undefined && (await store.isSlugFormer(tx, row.organization_id, patch.slug, row.id)))
-          faults.push(describeSlugInUse(patch.slug));
-        if (faults.length > 0) throw invalid(...faults);
-        if (Object.keys(patch).length === 0) return serializeCustomField(row);
-        const former_slugs = patch.slug === undefined ? [] : [...row.former_slugs, row.slug];
-        const changed = await store.updateCustomField(tx, row, { ...patch, ...(patch.slug && { former_slugs }) });
-        if (patch.slug !== undefined) ctx.jobs.wake(tx, "custom_fields.move_answers");
-        return serializeCustomField(changed);
-      }),
+      transact(ctx, async (tx) => getOnly(await updateCustomFields(tx, ctx, [{ id: params.id, body }]))),
     ),
-  delete: (ctx, { params }) =>
-    transact(ctx, async (tx) => {
-      const row = await store.lockCustomField(tx, requireOrganization(ctx), params.id);
-      if (!row) throw notFound();
-      await store.updateCustomField(tx, row, { deleted_at: ctx.clock.now() });
-      await sendSignal(tx, ctx, customFieldDeleted, row);
-    }),
+  delete: (ctx, { params }) => transact(ctx, async (tx) => getOnly(await deleteCustomFields(tx, ctx, [params.id]))),
 };

@@ -1,5 +1,6 @@
-import { and, eq, inArray, isNull, ne, sql } from "drizzle-orm";
+import { and, eq, inArray, isNull, sql } from "drizzle-orm";
 import type { customFields as operations } from "../../shared/api/custom-fields.ts";
+import { matchAnyOf } from "../lib/arrays.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import {
   type ListQuery,
@@ -10,7 +11,7 @@ import {
   matchText,
   orderBy,
 } from "../lib/page.ts";
-import { matchKey, type RowKey } from "../lib/rows.ts";
+import { insertRows, isAmong, lockRows, matchKey, matchSeller, type RowKey, updateLockedRows } from "../lib/rows.ts";
 import type { CustomFieldRow } from "./rules.ts";
 import { customFields } from "./tables.ts";
 
@@ -53,45 +54,52 @@ export async function findCustomFields(
     .where(and(living(organization_id), inArray(customFields.id, [...ids])));
 }
 
-/** A field that was not deleted, kept from changing until the transaction ends. */
-export async function lockCustomField(
+/** Fields that were not deleted, kept from changing until the transaction ends. */
+export const lockCustomFields = (tx: Tx, organization_id: string, ids: readonly string[]): Promise<CustomFieldRow[]> =>
+  lockRows(tx, customFields, organization_id, ids, isNull(customFields.deleted_at));
+
+/** Which living fields have these slugs. */
+export async function findSlugHolders(
   tx: Tx,
   organization_id: string,
-  id: string,
-): Promise<CustomFieldRow | undefined> {
-  const [row] = await tx
-    .select()
+  slugs: readonly string[],
+): Promise<[string, string][]> {
+  if (slugs.length === 0) return [];
+  const rows = await tx
+    .select({ slug: customFields.slug, id: customFields.id })
     .from(customFields)
-    .where(and(living(organization_id), eq(customFields.id, id)))
-    .for("update");
-  return row;
+    .where(and(living(organization_id), sql`${customFields.slug} = ${matchAnyOf(slugs, "text")}`));
+  return rows.map(({ slug, id }) => [slug, id]);
 }
 
-/** Whether another living field has the slug. */
-export async function isSlugTaken(tx: Tx, organization_id: string, slug: string, id?: string): Promise<boolean> {
-  const [row] = await tx
-    .select({ id: customFields.id })
-    .from(customFields)
-    .where(
-      and(living(organization_id), eq(customFields.slug, slug), id === undefined ? undefined : ne(customFields.id, id)),
-    );
-  return row !== undefined;
-}
+/** Add fields; one whose slug a parallel one has just taken is not among those that are answered. */
+export const insertCustomFields = (tx: Tx, values: (typeof customFields.$inferInsert)[]): Promise<CustomFieldRow[]> =>
+  insertRows(tx, customFields, values, { orNothing: true });
 
-/** Add a field; undefined when a parallel one has just taken the slug. */
-export async function insertCustomField(
-  tx: Tx,
-  values: typeof customFields.$inferInsert,
-): Promise<CustomFieldRow | undefined> {
-  const [row] = await tx.insert(customFields).values(values).onConflictDoNothing().returning();
-  return row;
+type Change = { row: CustomFieldRow; patch: Partial<CustomFieldRow> };
+
+/** Change columns of fields that the caller has locked. */
+export async function updateCustomFields(tx: Tx, changes: readonly Change[]): Promise<CustomFieldRow[]> {
+  const holders = new Map(changes.map(({ row }) => [row.slug, row.id]));
+  const moved = changes.filter(({ patch }) => patch.slug !== undefined).map(({ row }) => row);
+  // The index looks at each row as it is written, not at the end of the statement.
+  if (changes.some(({ row, patch }) => patch.slug !== undefined && (holders.get(patch.slug) ?? row.id) !== row.id))
+    await tx
+      .update(customFields)
+      .set({ slug: sql`${customFields.id}::text` })
+      .where(
+        isAmong(
+          matchSeller(moved),
+          customFields.id,
+          moved.map(({ id }) => id),
+        ),
+      );
+  return updateLockedRows(tx, customFields, changes);
 }
 
 /** Change columns of a field that the caller has locked. */
-export async function updateCustomField(tx: Tx, key: RowKey, patch: Partial<CustomFieldRow>): Promise<CustomFieldRow> {
-  const [row] = await tx.update(customFields).set(patch).where(matchKey(customFields, key)).returning();
-  if (!row) throw new Error(`The custom field ${key.id} is gone.`);
-  return row;
+export async function updateCustomField(tx: Tx, key: RowKey, patch: Partial<CustomFieldRow>): Promise<void> {
+  await tx.update(customFields).set(patch).where(matchKey(customFields, key));
 }
 
 /** A field, deleted or not, kept from changing until the transaction ends. */
@@ -100,18 +108,19 @@ export async function lockAnyCustomField(tx: Tx, key: RowKey): Promise<CustomFie
   return row;
 }
 
-/** Whether answers are still being moved away from a slug; a field may go back to its own. */
-export async function isSlugFormer(tx: Tx, organization_id: string, slug: string, id?: string): Promise<boolean> {
-  const [row] = await tx
-    .select({ id: customFields.id })
+/** From which of these slugs answers are still being moved away, with the fields that had them; a field may go back to its own. */
+export async function findFormerSlugs(
+  tx: Tx,
+  organization_id: string,
+  slugs: readonly string[],
+): Promise<{ slug: string; id: string }[]> {
+  if (slugs.length === 0) return [];
+  const rows = await tx
+    .select({ id: customFields.id, former_slugs: customFields.former_slugs })
     .from(customFields)
-    .where(
-      and(
-        eq(customFields.organization_id, organization_id),
-        sql`jsonb_exists(${customFields.former_slugs}, ${slug})`,
-        id === undefined ? undefined : ne(customFields.id, id),
-      ),
-    )
-    .limit(1);
-  return row !== undefined;
+    .where(and(eq(customFields.organization_id, organization_id), sql`${customFields.former_slugs} <> '[]'`));
+  const wanted = new Set(slugs);
+  return rows.flatMap(({ id, former_slugs }) =>
+    former_slugs.filter((slug) => wanted.has(slug)).map((slug) => ({ slug, id })),
+  );
 }

@@ -1,6 +1,7 @@
 import type { Discount, discounts } from "../../shared/api/discounts.ts";
-import type { Service } from "../../shared/contract.ts";
-import { invalid, notFound } from "../../shared/errors.ts";
+import type { Input, Service } from "../../shared/contract.ts";
+import { ApiError, invalid, notFound } from "../../shared/errors.ts";
+import { type Batch, getOnly, indexById, listAccepted, mapAccepted, openNames } from "../lib/batches.ts";
 import { type Ctx, requireOrganization, requireOrganizations, type Tx } from "../lib/context.ts";
 import { emit } from "../lib/events.ts";
 import { createId } from "../lib/ids.ts";
@@ -11,16 +12,135 @@ import { findOrganization } from "../organizations/store.ts";
 import { checkProducts, describeTakenCode, planTerms, planUpdate, serializeDiscount } from "./rules.ts";
 import * as store from "./store.ts";
 
-async function reread(tx: Tx, organization_id: string, id: string): Promise<Discount> {
-  const row = await store.findDiscount(tx, organization_id, id);
-  if (!row) throw new Error(`The discount ${id} is gone.`);
-  return serializeDiscount(row);
-}
-
 async function currencyOf(tx: Tx, organization_id: string): Promise<string> {
   const row = await findOrganization(tx, organization_id);
   if (!row) throw notFound();
   return row.default_presentment_currency;
+}
+
+type Created = Input<(typeof discounts)["create"]>["body"];
+type Changed = { id: string; body: Input<(typeof discounts)["update"]>["body"] };
+
+/** The codes that a batch wants, with the discounts that have them. */
+async function findCodeNames(tx: Tx, organization_id: string, codes: readonly (string | null | undefined)[]) {
+  const wanted = codes.flatMap((code) => (code ? [code.toLowerCase()] : []));
+  return openNames(await store.findCodeHolders(tx, organization_id, [...new Set(wanted)]));
+}
+
+/** Answer discounts as they are by now, each with its event. */
+async function emitEach(
+  tx: Tx,
+  ctx: Ctx,
+  type: "discount.created" | "discount.updated",
+  drafts: readonly ({ id: string } | ApiError)[],
+): Promise<Batch<Discount>> {
+  const organization_id = requireOrganization(ctx);
+  const ids = listAccepted(drafts).map(({ id }) => id);
+  const rows = indexById(await store.findDiscounts(tx, organization_id, ids));
+  return mapAccepted(drafts, async ({ id }) => {
+    const row = rows.get(id);
+    if (!row) throw new Error(`The discount ${id} is gone.`);
+    const out = serializeDiscount(row);
+    await emit(tx, ctx, organization_id, type, out);
+    return out;
+  });
+}
+
+/** Create discounts, in as many statements for one as for a thousand. */
+export async function createDiscounts(tx: Tx, ctx: Ctx, bodies: readonly Created[]): Promise<Batch<Discount>> {
+  const organization_id = requireOrganization(ctx);
+  const now = ctx.clock.now();
+  const currency = await currencyOf(tx, organization_id);
+  const wanted = bodies.flatMap(({ products }) => products ?? []);
+  const found = await store.findProductIds(tx, organization_id, [...new Set(wanted)]);
+  const codes = bodies.map(({ code }) => code);
+  const names = await findCodeNames(tx, organization_id, codes);
+  const drafts = bodies.map((body) => {
+    const products = body.products ?? [];
+    const faults = checkProducts(products, found);
+    const id = createId(now);
+    const { name, code = null, duration, metadata } = body;
+    const codeName = code?.toLowerCase() ?? null;
+    if (code !== null && codeName !== null && names.isTaken(codeName, id)) faults.push(describeTakenCode(code));
+    if (faults.length > 0) return invalid(...faults);
+    names.take(codeName, id, null);
+    const values = {
+      ...{ id, organization_id, created_at: now, name, code, duration, metadata },
+      ...planTerms(body, currency),
+      duration_in_months: body.duration_in_months ?? null,
+      starts_at: body.starts_at ?? null,
+      ends_at: body.ends_at ?? null,
+      max_redemptions: body.max_redemptions ?? null,
+      max_redemptions_per_customer: body.max_redemptions_per_customer ?? null,
+    };
+    return { id, values, products };
+  });
+  const planned = listAccepted(drafts);
+  const inserted = indexById(
+    await store.insertDiscounts(
+      tx,
+      planned.map(({ values }) => values),
+    ),
+  );
+  // A parallel transaction may have taken a code since the codes were read.
+  const created = drafts.map((draft) =>
+    draft instanceof ApiError || inserted.get(draft.id) ? draft : invalid(describeTakenCode(draft.values.code ?? "")),
+  );
+  await store.addProducts(
+    tx,
+    listAccepted(created).map(({ values, products }) => ({ discount: values, product_ids: products })),
+  );
+  return emitEach(tx, ctx, "discount.created", created);
+}
+
+/** Change discounts, in as many statements for one as for a thousand. */
+export async function updateDiscounts(tx: Tx, ctx: Ctx, changes: readonly Changed[]): Promise<Batch<Discount>> {
+  const organization_id = requireOrganization(ctx);
+  const currency = await currencyOf(tx, organization_id);
+  const ids = changes.map(({ id }) => id);
+  const rows = indexById(await store.lockDiscounts(tx, organization_id, ids));
+  const wanted = changes.flatMap(({ body }) => body.products ?? []);
+  const found = await store.findProductIds(tx, organization_id, [...new Set(wanted)]);
+  const codes = changes.map(({ body }) => body.code);
+  const names = await findCodeNames(tx, organization_id, codes);
+  const drafts = changes.map(({ id, body }) => {
+    const row = rows.get(id);
+    if (!row) return notFound();
+    const { patch, faults } = planUpdate(row, body, currency);
+    if (patch.code && names.isTaken(patch.code.toLowerCase(), row.id)) faults.push(describeTakenCode(patch.code));
+    const products = body.products ?? undefined;
+    if (products) faults.push(...checkProducts(products, found));
+    if (faults.length > 0) return invalid(...faults);
+    if (patch.code !== undefined)
+      names.take(patch.code?.toLowerCase() ?? null, row.id, row.code?.toLowerCase() ?? null);
+    return { id: row.id, row, patch, products };
+  });
+  const accepted = listAccepted(drafts);
+  const modified_at = ctx.clock.now();
+  const changed = accepted.filter(({ patch, products }) => Object.keys(patch).length > 0 || products);
+  await store.updateDiscounts(
+    tx,
+    changed.map(({ row, patch }) => ({ row, patch: { ...patch, modified_at } })),
+  );
+  await store.setProducts(
+    tx,
+    accepted.flatMap(({ row, products }) => (products ? [{ discount: row, product_ids: products }] : [])),
+  );
+  return emitEach(tx, ctx, "discount.updated", drafts);
+}
+
+/** Delete discounts, in as many statements for one as for a thousand. */
+export async function deleteDiscounts(tx: Tx, ctx: Ctx, ids: readonly string[]): Promise<Batch<void>> {
+  const organization_id = requireOrganization(ctx);
+  await store.lockDiscounts(tx, organization_id, ids);
+  const rows = indexById(await store.findDiscounts(tx, organization_id, ids));
+  const drafts = ids.map((id) => rows.get(id) ?? notFound());
+  const patch = { deleted_at: ctx.clock.now() };
+  await store.updateDiscounts(
+    tx,
+    listAccepted(drafts).map((row) => ({ row, patch })),
+  );
+  return mapAccepted(drafts, (row) => emit(tx, ctx, organization_id, "discount.deleted", serializeDiscount(row)));
 }
 
 /** The discounts of the API. */
@@ -34,64 +154,10 @@ export const discountService: Service<typeof discounts, Ctx> = {
     if (!row) throw notFound();
     return serializeDiscount(row);
   },
-  create: (ctx, { body }) =>
-    transact(ctx, async (tx) => {
-      const organization_id = requireOrganization(ctx);
-      const wanted = body.products ?? [];
-      const faults = checkProducts(wanted, await store.findProductIds(tx, organization_id, wanted));
-      const id = createId(ctx.clock.now());
-      const { name, code = null, duration, metadata } = body;
-      if (code !== null && (await store.isCodeTaken(tx, organization_id, code, id)))
-        faults.push(describeTakenCode(code));
-      if (faults.length > 0) throw invalid(...faults);
-      const row = await store.insertDiscount(tx, {
-        id,
-        organization_id,
-        created_at: ctx.clock.now(),
-        name,
-        code,
-        duration,
-        metadata,
-        ...planTerms(body, await currencyOf(tx, organization_id)),
-        duration_in_months: body.duration_in_months ?? null,
-        starts_at: body.starts_at ?? null,
-        ends_at: body.ends_at ?? null,
-        max_redemptions: body.max_redemptions ?? null,
-        max_redemptions_per_customer: body.max_redemptions_per_customer ?? null,
-      });
-      if (!row) throw invalid(describeTakenCode(code ?? ""));
-      await store.setProducts(tx, row, wanted);
-      const out = await reread(tx, organization_id, id);
-      await emit(tx, ctx, organization_id, "discount.created", out);
-      return out;
-    }),
+  create: (ctx, { body }) => transact(ctx, async (tx) => getOnly(await createDiscounts(tx, ctx, [body]))),
   update: (ctx, { params, body }) =>
     refuseTaken(body.code ? describeTakenCode(body.code) : undefined, () =>
-      transact(ctx, async (tx) => {
-        const organization_id = requireOrganization(ctx);
-        const row = await store.lockDiscount(tx, organization_id, params.id);
-        if (!row) throw notFound();
-        const { patch, faults } = planUpdate(row, body, await currencyOf(tx, organization_id));
-        if (patch.code && (await store.isCodeTaken(tx, organization_id, patch.code, row.id)))
-          faults.push(describeTakenCode(patch.code));
-        const wanted = body.products ?? undefined;
-        if (wanted) faults.push(...checkProducts(wanted, await store.findProductIds(tx, organization_id, wanted)));
-        if (faults.length > 0) throw invalid(...faults);
-        const changed = Object.keys(patch).length > 0 || wanted !== undefined;
-        if (changed) await store.updateDiscount(tx, row, { ...patch, modified_at: ctx.clock.now() });
-        if (wanted) await store.setProducts(tx, row, wanted);
-        const out = await reread(tx, organization_id, row.id);
-        await emit(tx, ctx, organization_id, "discount.updated", out);
-        return out;
-      }),
+      transact(ctx, async (tx) => getOnly(await updateDiscounts(tx, ctx, [{ id: params.id, body }]))),
     ),
-  delete: (ctx, { params }) =>
-    transact(ctx, async (tx) => {
-      const organization_id = requireOrganization(ctx);
-      const row = await store.lockDiscount(tx, organization_id, params.id);
-      if (!row) throw notFound();
-      const out = await reread(tx, organization_id, row.id);
-      await store.updateDiscount(tx, row, { deleted_at: ctx.clock.now() });
-      await emit(tx, ctx, organization_id, "discount.deleted", out);
-    }),
+  delete: (ctx, { params }) => transact(ctx, async (tx) => getOnly(await deleteDiscounts(tx, ctx, [params.id]))),
 };

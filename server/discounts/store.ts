@@ -1,6 +1,7 @@
 import { and, eq, exists, getTableColumns, inArray, isNull, ne, or, sql } from "drizzle-orm";
 import type { discounts as operations } from "../../shared/api/discounts.ts";
 import { type Erased, listSpellings } from "../customers/rules.ts";
+import { matchAnyOf } from "../lib/arrays.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import {
   computeOffset,
@@ -12,7 +13,17 @@ import {
   orderBy,
   readPage,
 } from "../lib/page.ts";
-import { followKey, matchKey, type RowKey, readRows } from "../lib/rows.ts";
+import {
+  addRows,
+  followKey,
+  insertRows,
+  isAmong,
+  matchKey,
+  matchSeller,
+  type RowKey,
+  readRows,
+  updateLockedRows,
+} from "../lib/rows.ts";
 import { countMatching } from "../lib/tallies.ts";
 import { orders } from "../orders/tables.ts";
 import type { ProductRow } from "../products/rules.ts";
@@ -117,16 +128,25 @@ export async function findKept(
 }
 
 /**
- * A discount that was not deleted, kept from changing until the transaction ends, as it stands once the lock is had. Orders
- * may point to it all the while: a lock that kept those off would be waited for by each who had just done so.
+ * Discounts that were not deleted, kept from changing until the transaction ends, as they stand once the locks are had. Orders
+ * may point to them all the while: a lock that kept those off would be waited for by each who had just done so.
  */
-export async function lockDiscount(tx: Tx, organization_id: string, id: string): Promise<DiscountRow | undefined> {
-  const it = and(living(organization_id), eq(discounts.id, id));
-  const [held] = await tx.select({ id: discounts.id }).from(discounts).where(it).for("no key update");
-  // What was counted while it was waited for is seen by a statement of its own alone.
-  const [row] = held ? await tx.select(counted).from(discounts).where(it) : [];
-  return row;
+export async function lockDiscounts(tx: Tx, organization_id: string, ids: readonly string[]): Promise<DiscountRow[]> {
+  if (ids.length === 0) return [];
+  const wanted = and(living(organization_id), isAmong(organization_id, discounts.id, ids));
+  const locked = await tx
+    .select({ id: discounts.id })
+    .from(discounts)
+    .where(wanted)
+    .orderBy(discounts.id)
+    .for("no key update");
+  // What was counted while they were waited for is seen by a statement of its own alone.
+  return locked.length > 0 ? tx.select(counted).from(discounts).where(wanted) : [];
 }
+
+/** One of them. */
+export const lockDiscount = async (tx: Tx, organization_id: string, id: string): Promise<DiscountRow | undefined> =>
+  (await lockDiscounts(tx, organization_id, [id]))[0];
 
 type Redemption = typeof discountRedemptions.$inferInsert;
 
@@ -218,15 +238,19 @@ export async function countRedemptions(tx: Tx, limit: number): Promise<number> {
   return done.length;
 }
 
-/** Whether another living discount has the code, in any case. */
-export async function isCodeTaken(tx: Tx, organization_id: string, code: string, id: string): Promise<boolean> {
-  const same = eq(sql`lower(${discounts.code})`, sql`lower(${code})`);
-  const [row] = await tx
-    .select({ id: discounts.id })
+/** Which living discounts have these codes, which are in lower case. */
+export async function findCodeHolders(
+  tx: Tx,
+  organization_id: string,
+  codes: readonly string[],
+): Promise<[string, string][]> {
+  if (codes.length === 0) return [];
+  const code = sql<string>`lower(${discounts.code})`;
+  const rows = await tx
+    .select({ code, id: discounts.id })
     .from(discounts)
-    .where(and(living(organization_id), same, ne(discounts.id, id)))
-    .limit(1);
-  return row !== undefined;
+    .where(and(living(organization_id), sql`${code} = ${matchAnyOf(codes, "text")}`));
+  return rows.map((row) => [row.code, row.id]);
 }
 
 /** Which of these products are the organization's. */
@@ -238,31 +262,55 @@ export async function findProductIds(tx: Tx, organization_id: string, ids: reado
     .where(and(eq(products.organization_id, organization_id), inArray(products.id, [...ids])));
 }
 
-/** Add a discount; undefined when a parallel one has just taken the code. */
-export async function insertDiscount(tx: Tx, values: typeof discounts.$inferInsert): Promise<DiscountRow | undefined> {
-  const [row] = await tx.insert(discounts).values(values).onConflictDoNothing().returning();
-  return row;
-}
+/** Add discounts; one whose code a parallel one has just taken is not among those that are answered. */
+export const insertDiscounts = (tx: Tx, values: (typeof discounts.$inferInsert)[]): Promise<DiscountRow[]> =>
+  insertRows(tx, discounts, values, { orNothing: true });
 
-/** Change columns of a discount that the caller has locked. */
-export async function updateDiscount(tx: Tx, key: RowKey, patch: Partial<DiscountRow>): Promise<void> {
-  await tx.update(discounts).set(patch).where(matchKey(discounts, key));
-}
-
-/** Limit a discount to these products and no others; to none for all. */
-export async function setProducts(
+/** Change columns of discounts that the caller has locked. */
+export async function updateDiscounts(
   tx: Tx,
-  { organization_id, id: discount_id }: RowKey,
-  ids: readonly string[],
+  changes: { row: DiscountRow; patch: Partial<DiscountRow> }[],
 ): Promise<void> {
-  await tx
-    .delete(discountProducts)
-    .where(and(eq(discountProducts.organization_id, organization_id), eq(discountProducts.discount_id, discount_id)));
-  const wanted = [...new Set(ids)];
-  if (wanted.length > 0)
+  const holders = new Map(changes.map(({ row }) => [row.code?.toLowerCase(), row.id]));
+  const isPassedOn = changes.some(({ row, patch }) => {
+    const holder = patch.code ? holders.get(patch.code.toLowerCase()) : undefined;
+    return holder !== undefined && holder !== row.id;
+  });
+  const recoded = changes.filter(({ patch }) => patch.code !== undefined).map(({ row }) => row);
+  // The index looks at each row as it is written, not at the end of the statement.
+  if (isPassedOn)
     await tx
-      .insert(discountProducts)
-      .values(wanted.map((product_id, order) => ({ organization_id, discount_id, product_id, order })));
+      .update(discounts)
+      .set({ code: null })
+      .where(
+        isAmong(
+          matchSeller(recoded),
+          discounts.id,
+          recoded.map(({ id }) => id),
+        ),
+      );
+  await updateLockedRows(tx, discounts, changes);
+}
+
+type Limits = { discount: RowKey; product_ids: readonly string[] };
+
+/** Limit new discounts to these products; those without any are for all. */
+export const addProducts = (tx: Tx, wanted: readonly Limits[]): Promise<void> =>
+  addRows(
+    tx,
+    discountProducts,
+    wanted.flatMap(({ discount: { organization_id, id: discount_id }, product_ids }) =>
+      [...new Set(product_ids)].map((product_id, order) => ({ organization_id, discount_id, product_id, order })),
+    ),
+  );
+
+/** Limit discounts to these products and no others; to none for all. */
+export async function setProducts(tx: Tx, wanted: readonly Limits[]): Promise<void> {
+  if (wanted.length === 0) return;
+  const keys = wanted.map(({ discount }) => discount);
+  const ids = keys.map(({ id }) => id);
+  await tx.delete(discountProducts).where(isAmong(matchSeller(keys), discountProducts.discount_id, ids));
+  await addProducts(tx, wanted);
 }
 
 /** Forget by which address a discount was taken; that it was, and with which card, still counts. */

@@ -1,5 +1,4 @@
 import type { Platform } from "../../shared/api/portal-accounts.ts";
-import type { BenefitRow } from "../benefits/rules.ts";
 import { findAccount, type Owner } from "../customer-accounts/store.ts";
 import type { CustomerRow } from "../customers/rules.ts";
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
@@ -17,7 +16,7 @@ import { outsideOf } from "./kinds/index.ts";
 import { describeKey } from "./kinds/license-keys.ts";
 import { describeMissingAccount } from "./kinds/outside.ts";
 import { getSource, type Source } from "./rules.ts";
-import { findSources, insertRun, lockHolders } from "./store.ts";
+import { findSources, insertRuns, lockHolders } from "./store.ts";
 
 /** Once all else is said and written: what is given and taken follows from it. */
 const reconcileLater = (tx: Tx, ctx: Deps | Ctx, source: Source): void =>
@@ -65,21 +64,25 @@ export async function followReplacedKey(tx: Tx, ctx: Deps | Ctx, key: KeyRow): P
   await changeProperties(tx, ctx, { organization_id: key.organization_id, id: key.grant_id }, describeKey(key));
 }
 
-async function run(tx: Tx, ctx: Deps | Ctx, reason: { product: RowKey } | { benefit: RowKey }): Promise<void> {
+type Concern = { product_id: string | null; benefit_id: string | null };
+
+async function startRuns(tx: Tx, ctx: Deps | Ctx, keys: readonly RowKey[], concern: (id: string) => Concern) {
   const now = ctx.clock.now();
-  const [product, benefit] = "product" in reason ? [reason.product, null] : [null, reason.benefit];
-  const { organization_id } = product ?? benefit;
-  const concerns = { product_id: product?.id ?? null, benefit_id: benefit?.id ?? null };
-  await insertRun(tx, { id: createId(now), organization_id, created_at: now, ...concerns, due_at: now });
+  const runs = keys.map(({ organization_id, id }) => ({
+    ...{ id: createId(now), organization_id, created_at: now, due_at: now },
+    ...concern(id),
+  }));
+  await insertRuns(tx, runs);
   ctx.jobs.wake(tx, grantRunning.name);
 }
 
-/** A product gives something else: so do those who have bought it (PRD-33). */
-export const followProduct = (tx: Tx, ctx: Deps | Ctx, product: RowKey): Promise<void> => run(tx, ctx, { product });
+/** Products give something else: so do those who have bought them (PRD-33). */
+export const followProducts = (tx: Tx, ctx: Deps | Ctx, products: readonly RowKey[]): Promise<void> =>
+  startRuns(tx, ctx, products, (id) => ({ product_id: id, benefit_id: null }));
 
-/** A benefit has changed, or is given to nobody any more (BEN-02, BEN-12). */
-export const followBenefit = (tx: Tx, ctx: Deps | Ctx, benefit: RowKey | BenefitRow): Promise<void> =>
-  run(tx, ctx, { benefit });
+/** Benefits have changed, or are given to nobody any more (BEN-02, BEN-12). */
+export const followBenefits = (tx: Tx, ctx: Deps | Ctx, benefits: readonly RowKey[]): Promise<void> =>
+  startRuns(tx, ctx, benefits, (id) => ({ product_id: null, benefit_id: id }));
 
 /**
  * Somebody has another account at a platform, or none any more: what waits for it is given, what was given to another goes along,

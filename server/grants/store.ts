@@ -21,7 +21,7 @@ import {
   orderBy,
   readPage,
 } from "../lib/page.ts";
-import { followKey, isAmong, matchKey, matchSeller, type RowKey, readRow, readRows } from "../lib/rows.ts";
+import { addRows, followKey, isAmong, matchKey, matchSeller, type RowKey, readRow, readRows } from "../lib/rows.ts";
 import { countMatching } from "../lib/tallies.ts";
 import { members } from "../members/tables.ts";
 import { orders } from "../orders/tables.ts";
@@ -296,8 +296,8 @@ export async function takeCheck(tx: Tx, key: RowKey, now: Date): Promise<Source 
 export type RunRow = typeof grantRuns.$inferSelect;
 
 /** Begin to look everybody up. */
-export const insertRun = (tx: Tx, values: typeof grantRuns.$inferInsert): Promise<unknown> =>
-  tx.insert(grantRuns).values(values);
+export const insertRuns = (tx: Tx, values: (typeof grantRuns.$inferInsert)[]): Promise<unknown> =>
+  addRows(tx, grantRuns, values);
 
 /** A run that is due, kept from other servers until the transaction ends. */
 export async function lockRun(tx: Tx, key: RowKey, now: Date): Promise<RunRow | undefined> {

@@ -35,6 +35,23 @@ export function isAmong(organization_id: string, column: AnyPgColumn, ids: reado
     select * from wanted)`;
 }
 
+/** These rows of a seller, kept from changing until the transaction ends, in the order of their ids. */
+export async function lockRows<T extends OwnedTable>(
+  tx: Tx,
+  table: T,
+  organization_id: string,
+  ids: readonly string[],
+  condition?: SQL,
+): Promise<T["$inferSelect"][]> {
+  if (ids.length === 0) return [];
+  return tx
+    .select()
+    .from(table as PgTable)
+    .where(and(isAmong(organization_id, table.id, ids), condition))
+    .orderBy(table.id)
+    .for("update") as Promise<T["$inferSelect"][]>;
+}
+
 /** The one seller that things are of that are asked for together. */
 export function matchSeller(things: readonly { organization_id: string }[]): string {
   const [first, ...others] = new Set(things.map(({ organization_id }) => organization_id));
@@ -135,6 +152,25 @@ export async function updateRows<T extends OwnedTable>(
     for (const row of rows as T["$inferSelect"][]) made.set(String(row.id), row);
   }
   return changes.map(({ key }) => made.get(key.id));
+}
+
+/**
+ * Change columns of rows that the caller has locked, of each its own, by one statement; answers the changed rows. A column that
+ * only others of them change is written as the row has it.
+ */
+export async function updateLockedRows<T extends OwnedTable>(
+  tx: Tx,
+  table: T,
+  changes: readonly { row: T["$inferSelect"]; patch: Partial<T["$inferSelect"]> }[],
+): Promise<T["$inferSelect"][]> {
+  const isSet = (patch: Partial<T["$inferSelect"]>, name: string) => patch[name as keyof typeof patch] !== undefined;
+  const names = [...new Set(changes.flatMap(({ patch }) => Object.keys(patch).filter((name) => isSet(patch, name))))];
+  const aligned = changes.map(({ row, patch }) => {
+    const whole: Record<string, unknown> = { ...row, ...patch };
+    const columns = Object.fromEntries(names.map((name) => [name, whole[name]]));
+    return { key: row as RowKey, patch: columns as Partial<T["$inferSelect"]> };
+  });
+  return (await updateRows(tx, table, aligned)).filter((row) => row !== undefined);
 }
 
 /** How a table is joined to the one that a foreign key of it points to. */

@@ -26,14 +26,14 @@ export const recounting: RowSweep = {
   work: (deps, [{ organization_id, id }]) =>
     transact(deps, async (tx) => {
       await store.haltCounting(tx, organization_id);
-      const meter = await store.lockMeter(tx, organization_id, id);
+      const [meter] = await store.lockMeters(tx, organization_id, [id]);
       if (!meter || meter.recount_at === null) return;
       const now = deps.clock.now();
       const isCounting = meter.archived_at === null;
       if (isCounting) await store.recount(tx, meter, now);
-      const first_counted_at =
-        meter.first_counted_at ?? (isCounting && (await store.hasEvents(tx, meter)) ? now : null);
-      await store.updateMeter(tx, meter, { recount_at: null, recounted_at: now, first_counted_at });
+      const counted = isCounting ? await store.findCounted(tx, organization_id, [meter]) : new Set<string>();
+      const first_counted_at = meter.first_counted_at ?? (counted.has(id) ? now : null);
+      await store.updateMeters(tx, [{ row: meter, patch: { recount_at: null, recounted_at: now, first_counted_at } }]);
     }),
 };
 

@@ -5,6 +5,7 @@ import type { Input, Service } from "../../shared/contract.ts";
 import { invalid, notFound } from "../../shared/errors.ts";
 import { computeBalance } from "../../shared/usage.ts";
 import { serializeCustomer } from "../customers/rules.ts";
+import { type Batch, getOnly, indexById, listAccepted, mapAccepted } from "../lib/batches.ts";
 import { getServerClock } from "../lib/clock.ts";
 import { type Ctx, requireOrganization, requireOrganizations, type Tx } from "../lib/context.ts";
 import { createId } from "../lib/ids.ts";
@@ -37,6 +38,35 @@ export async function createMeters(
   return values.flatMap(({ id }) => rows.get(id) ?? []);
 }
 
+type Changed = { id: string; body: Input<(typeof meters)["update"]>["body"] };
+
+/** Change meters, in as many statements for one as for a thousand. */
+export async function updateMeters(tx: Tx, ctx: Ctx, changes: readonly Changed[]): Promise<Batch<MeterRow>> {
+  const organization_id = requireOrganization(ctx);
+  const isRemade = ({ body }: Changed) => body.filter !== undefined || body.aggregation !== undefined;
+  // Nobody counts by what it was once it is something else.
+  if (changes.some((change) => isRemade(change) || change.body.is_archived !== undefined))
+    await store.haltCounting(tx, organization_id);
+  const ids = changes.map(({ id }) => id);
+  const rows = indexById(await store.lockMeters(tx, organization_id, ids));
+  const remade = changes.filter(isRemade).flatMap(({ id }) => rows.get(id) ?? []);
+  const archived = changes.filter(({ body }) => body.is_archived).flatMap(({ id }) => rows.get(id) ?? []);
+  const used = await store.findUses(tx, organization_id, archived);
+  const counted = await store.findCounted(tx, organization_id, remade);
+  const now = ctx.clock.now();
+  const drafts = changes.map(({ id, body }) => {
+    const row = rows.get(id);
+    if (!row) return notFound();
+    const use = { priced: used.priced.has(row.id), credited: used.credited.has(row.id), counted: counted.has(row.id) };
+    const faults = checkUpdate(row, body, use);
+    return faults.length > 0 ? invalid(...faults) : { row, patch: planUpdate(row, body, now) };
+  });
+  const changed = listAccepted(drafts).filter(({ patch }) => Object.keys(patch).length > 0);
+  if (changed.some(({ patch }) => patch.recount_at)) ctx.jobs.wake(tx, recounting.name);
+  const updated = indexById(await store.updateMeters(tx, changed));
+  return mapAccepted(drafts, ({ row }) => updated.get(row.id) ?? row);
+}
+
 /** The meters of the API; what they have counted is answered by the domain that has the events. */
 export const meterService: Omit<Service<typeof meters, Ctx>, "quantities"> = {
   async list(ctx, { query }) {
@@ -48,28 +78,9 @@ export const meterService: Omit<Service<typeof meters, Ctx>, "quantities"> = {
     if (!row) throw notFound();
     return serializeMeter(row);
   },
-  create: (ctx, { body }) =>
-    transact(ctx, async (tx) => {
-      const [row] = await createMeters(tx, ctx, [body]);
-      if (!row) throw new Error("The meter was not written.");
-      return serializeMeter(row);
-    }),
+  create: (ctx, { body }) => transact(ctx, async (tx) => serializeMeter(getOnly(await createMeters(tx, ctx, [body])))),
   update: (ctx, { params, body }) =>
-    transact(ctx, async (tx) => {
-      const isRemade = body.filter !== undefined || body.aggregation !== undefined;
-      // Nobody counts by what it was once it is something else.
-      if (isRemade || body.is_archived !== undefined) await store.haltCounting(tx, requireOrganization(ctx));
-      const row = await store.lockMeter(tx, requireOrganization(ctx), params.id);
-      if (!row) throw notFound();
-      const counted = isRemade && (row.first_counted_at !== null || (await store.hasEvents(tx, row)));
-      const holders = body.is_archived ? await store.findUses(tx, row) : { priced: false, credited: false };
-      const use = { ...holders, counted };
-      const faults = checkUpdate(row, body, use);
-      if (faults.length > 0) throw invalid(...faults);
-      const patch = planUpdate(row, body, ctx.clock.now());
-      if (patch.recount_at) ctx.jobs.wake(tx, recounting.name);
-      return serializeMeter(Object.keys(patch).length === 0 ? row : await store.updateMeter(tx, row, patch));
-    }),
+    transact(ctx, async (tx) => serializeMeter(getOnly(await updateMeters(tx, ctx, [{ id: params.id, body }])))),
 };
 
 type Use = NonNullable<Awaited<ReturnType<typeof store.findUse>>>;

@@ -4,6 +4,7 @@ import type { meters as meterOperations } from "../../shared/api/meters.ts";
 import { benefits } from "../benefits/tables.ts";
 import { customers } from "../customers/tables.ts";
 import { usageEvents } from "../events/tables.ts";
+import { matchAnyOf } from "../lib/arrays.ts";
 import type { Database, Tx } from "../lib/context.ts";
 import {
   computeOffset,
@@ -20,10 +21,10 @@ import {
   orderBy,
   readPage,
 } from "../lib/page.ts";
-import { followKey, insertRows, matchKey, type RowKey } from "../lib/rows.ts";
+import { followKey, insertRows, lockRows, matchKey, type RowKey, updateLockedRows } from "../lib/rows.ts";
 import { productPrices, products } from "../products/tables.ts";
 import { aggregateSql, digestSql, matchSql, measureSql } from "./matching.ts";
-import type { MeterRow, MeterUse } from "./rules.ts";
+import type { MeterRow } from "./rules.ts";
 import { customerMeters, customerMeterValues, customerMeterWindows, meters } from "./tables.ts";
 
 type Filter = ListQuery<typeof meterOperations.list>;
@@ -63,52 +64,51 @@ export async function holdMeters(tx: Tx, organization_id: string, ids: readonly 
   return new Set(rows.map(({ id }) => id));
 }
 
-/** A meter, kept from changing until the transaction ends. */
-export async function lockMeter(tx: Tx, organization_id: string, id: string): Promise<MeterRow | undefined> {
-  const [row] = await tx.select().from(meters).where(matchKey(meters, { organization_id, id })).for("update");
-  return row;
-}
+/** Meters, kept from changing until the transaction ends. */
+export const lockMeters = (tx: Tx, organization_id: string, ids: readonly string[]): Promise<MeterRow[]> =>
+  lockRows(tx, meters, organization_id, ids);
 
-/** What keeps a meter from being archived (MTR-13). */
-export async function findUses(tx: Tx, { id, organization_id }: MeterRow): Promise<Omit<MeterUse, "counted">> {
-  const [price] = await tx
-    .select({ id: productPrices.id })
+/** What keeps each of these meters from being archived: prices of products on sale, and benefits (MTR-13). */
+export async function findUses(tx: Tx, organization_id: string, used: readonly MeterRow[]) {
+  const ids = used.map(({ id }) => id);
+  if (ids.length === 0) return { priced: new Set<string>(), credited: new Set<string>() };
+  const isUsed = sql`${productPrices.meter_id} = ${matchAnyOf(ids, "uuid")}`;
+  const prices = await tx
+    .selectDistinct({ id: productPrices.meter_id })
     .from(productPrices)
     .innerJoin(products, followKey(productPrices.product_id, products))
     .where(
       and(
         eq(productPrices.organization_id, organization_id),
-        eq(productPrices.meter_id, id),
+        isUsed,
         eq(productPrices.is_archived, false),
         eq(products.is_archived, false),
       ),
-    )
-    .limit(1);
-  const [credit] = await tx
-    .select({ id: benefits.id })
+    );
+  const meterId = sql<string>`${benefits.properties} ->> 'meter_id'`;
+  const credits = await tx
+    .selectDistinct({ id: meterId })
     .from(benefits)
     .where(
       and(
         eq(benefits.organization_id, organization_id),
         eq(benefits.type, "meter_credit"),
-        eq(sql`${benefits.properties} ->> 'meter_id'`, id),
+        sql`${meterId} = ${matchAnyOf(ids, "text")}`,
         isNull(benefits.deleted_at),
       ),
-    )
-    .limit(1);
-  return { priced: price !== undefined, credited: credit !== undefined };
+    );
+  return { priced: new Set(prices.map(({ id }) => id)), credited: new Set(credits.map(({ id }) => id)) };
 }
 
 /** Add a meter. */
 export const insertMeters = (tx: Tx, values: (typeof meters.$inferInsert)[]): Promise<MeterRow[]> =>
   insertRows(tx, meters, values);
 
-/** Change columns of a meter that the caller has locked. */
-export async function updateMeter(tx: Tx, key: RowKey, patch: Partial<MeterRow>): Promise<MeterRow> {
-  const [row] = await tx.update(meters).set(patch).where(matchKey(meters, key)).returning();
-  if (!row) throw new Error(`The meter ${key.id} is gone.`);
-  return row;
-}
+/** Change columns of meters that the caller has locked. */
+export const updateMeters = (
+  tx: Tx,
+  changes: readonly { row: MeterRow; patch: Partial<MeterRow> }[],
+): Promise<MeterRow[]> => updateLockedRows(tx, meters, changes);
 
 /** Keeps the numbers of these locks apart from those of others. */
 const fence_class = 13;
@@ -169,10 +169,25 @@ export const markCounted = (tx: Tx, organization_id: string, ids: readonly strin
 const countedBy = (meter: MeterRow): SQL | undefined =>
   and(eq(usageEvents.organization_id, meter.organization_id), matchSql(usageEvents, meter));
 
-/** Whether there is an event that a meter counts, whosever it is. */
-export async function hasEvents(db: Database, meter: MeterRow): Promise<boolean> {
-  const [row] = await db.select({ id: usageEvents.id }).from(usageEvents).where(countedBy(meter)).limit(1);
-  return row !== undefined;
+/** Each meter has a filter of its own, whose text is part of the statement. */
+const filtersPerStatement = 50;
+
+/** Which of these meters have counted an event, or would count one that is there, whosever it is. */
+export async function findCounted(tx: Tx, organization_id: string, all: readonly MeterRow[]): Promise<Set<string>> {
+  const counted = new Set(all.filter(({ first_counted_at }) => first_counted_at !== null).map(({ id }) => id));
+  const others = all.filter(({ id }) => !counted.has(id));
+  if (others.length === 0 || !(await hasIngested(tx, organization_id))) return counted;
+  for (let start = 0; start < others.length; start += filtersPerStatement) {
+    const found = others
+      .slice(start, start + filtersPerStatement)
+      .map(
+        (meter) =>
+          sql`select ${meter.id}::text as id where exists (select from ${usageEvents} where ${countedBy(meter)})`,
+      );
+    const rows = await tx.select({ id: sql<string>`id` }).from(sql`(${sql.join(found, sql` union all `)}) as counting`);
+    for (const { id } of rows) counted.add(id);
+  }
+  return counted;
 }
 
 /** Whether an organization has ever ingested anything. */

@@ -6,7 +6,8 @@ import { ApiError, type Fault, fault, invalid, notFound } from "../../shared/err
 import { getMinimumAmount } from "../../shared/money.ts";
 import { findBenefits } from "../benefits/store.ts";
 import { findCustomFields } from "../custom-fields/store.ts";
-import { type Ctx, type Database, requireOrganization, requireOrganizations, type Tx } from "../lib/context.ts";
+import { type Batch, getOnly, indexById, listAccepted, mapAccepted } from "../lib/batches.ts";
+import { type Ctx, requireOrganization, requireOrganizations, type Tx } from "../lib/context.ts";
 import { emit } from "../lib/events.ts";
 import { createId } from "../lib/ids.ts";
 import { buildPage } from "../lib/page.ts";
@@ -20,8 +21,9 @@ import { checkPrices, checkReturn, type PriceWanted, type PricingContext } from 
 import {
   checkBenefits,
   computeSortColumns,
-  type PricedProduct,
   type PriceInsert,
+  type PriceRow,
+  type ProductRow,
   planPrice,
   planUpdate,
   serializeProduct,
@@ -106,16 +108,10 @@ const newPrices = (
     return [planPrice(price, place, { currency, minimumAmount: getMinimumAmount })];
   });
 
-async function reread(db: Database, organization_id: string, id: string): Promise<PricedProduct> {
-  const row = await store.findProduct(db, organization_id, id);
-  if (!row) throw new Error(`The product ${id} is gone.`);
-  return row;
-}
-
-/** A product gives other benefits than before, in whatever order. */
-export const productGivesOtherwise = defineSignal<RowKey>("product.gives_otherwise");
-/** A product is not sold any more. */
-export const productArchived = defineSignal<RowKey>("product.archived");
+/** Products give other benefits than before, in whatever order. */
+export const productsGiveOtherwise = defineSignal<readonly RowKey[]>("product.gives_otherwise");
+/** Products are not sold any more. */
+export const productsArchived = defineSignal<readonly RowKey[]>("product.archived");
 
 type ProductBody = Input<(typeof products)["create"]>["body"];
 
@@ -138,11 +134,7 @@ function planCycleColumns(body: ProductBody) {
  * Make products, in as many statements for one as for a thousand. Answers each in its place, or what was wrong with it; one that
  * is refused keeps no other from being made.
  */
-export async function createProducts(
-  tx: Tx,
-  ctx: Ctx,
-  bodies: readonly ProductBody[],
-): Promise<(Product | ApiError)[]> {
+export async function createProducts(tx: Tx, ctx: Ctx, bodies: readonly ProductBody[]): Promise<Batch<Product>> {
   const organization_id = requireOrganization(ctx);
   const pricing = await groundOf(tx, organization_id, [...new Set(bodies.flatMap(({ prices }) => metersOf(prices)))]);
   const attachable = await findAttachable(
@@ -165,7 +157,7 @@ export async function createProducts(
     const values = { id, organization_id, created_at: now, name, description, visibility, metadata };
     return { body, prices, values: { ...values, ...planCycleColumns(body), ...computeSortColumns(prices) } };
   });
-  const good = drafts.flatMap((draft) => (draft instanceof ApiError ? [] : [draft]));
+  const good = listAccepted(drafts);
   await store.insertProducts(
     tx,
     good.map(({ values }) => values),
@@ -183,18 +175,154 @@ export async function createProducts(
     good.map(({ values, body }) => ({ product: values, fields: body.attached_custom_fields })),
   );
   const ids = good.map(({ values }) => values.id);
-  const rows = new Map((await store.findProducts(tx, organization_id, ids)).map((row) => [row.id, row]));
-  const results: (Product | ApiError)[] = [];
-  for (const draft of drafts) {
-    const row = draft instanceof ApiError ? undefined : rows.get(draft.values.id);
-    if (draft instanceof ApiError) results.push(draft);
-    else if (row) {
-      const out = serializeProduct(row, ctx.config.media_url);
-      await emit(tx, ctx, organization_id, "product.created", out);
-      results.push(out);
-    } else throw new Error(`The product ${draft.values.id} is gone.`);
-  }
-  return results;
+  const rows = indexById(await store.findProducts(tx, organization_id, ids));
+  return mapAccepted(drafts, async ({ values: { id } }) => {
+    const row = rows.get(id);
+    if (!row) throw new Error(`The product ${id} is gone.`);
+    const out = serializeProduct(row, ctx.config.media_url);
+    await emit(tx, ctx, organization_id, "product.created", out);
+    return out;
+  });
+}
+
+type ProductChange = { id: string; body: Input<(typeof products)["update"]>["body"] };
+
+/** Change products, in as many statements for one as for a thousand. */
+export async function updateProducts(tx: Tx, ctx: Ctx, changes: readonly ProductChange[]): Promise<Batch<Product>> {
+  const organization_id = requireOrganization(ctx);
+  const ids = changes.map(({ id }) => id);
+  const rows = indexById(await store.lockProducts(tx, organization_id, ids));
+  const priced = indexById(await store.findProducts(tx, organization_id, ids));
+  const wanted = changes.map(({ id, body }) => {
+    const row = rows.get(id);
+    const product = priced.get(id);
+    return row && product ? selectPrices(row, product.prices, body) : notFound();
+  });
+  const meters = listAccepted(wanted).flatMap(({ meters }) => meters);
+  const pricing = await groundOf(tx, organization_id, [...new Set(meters)]);
+  const attachable = await findAttachable(
+    tx,
+    organization_id,
+    changes.flatMap(({ body }) => body.medias ?? []),
+    changes.flatMap(({ body }) => body.attached_custom_fields ?? []),
+  );
+  const now = ctx.clock.now();
+  const drafts = wanted.map((one) => (one instanceof ApiError ? one : planChange(one, pricing, attachable, now)));
+  await writeChanges(tx, ctx, listAccepted(drafts), now);
+  return emitUpdated(tx, ctx, drafts);
+}
+
+/** Which prices an update keeps on sale, and the meters that it needs. */
+function selectPrices(row: ProductRow, active: readonly PriceRow[], body: ProductChange["body"]) {
+  const prices: readonly PriceWanted[] = body.prices ?? active.map(({ id }) => ({ id }));
+  const stays = new Set(prices.flatMap((price) => ("id" in price ? [price.id] : [])));
+  const kept = active.filter((price) => stays.has(price.id));
+  const gone = active.filter((price) => !stays.has(price.id)).map((price) => price.id);
+  const returns = row.is_archived && body.is_archived === false;
+  const meters = [...metersOf(prices), ...(returns ? kept.flatMap(({ meter_id }) => meter_id ?? []) : [])];
+  return { row, body, active, prices, kept, gone, returns, meters };
+}
+
+/** The columns and prices that an update changes, or every fault of it. */
+function planChange(
+  { row, body, active, prices, kept, gone, returns }: ReturnType<typeof selectPrices>,
+  pricing: Omit<PricingContext, "recurring" | "active">,
+  attachable: Attachable,
+  now: Date,
+) {
+  const { patch, faults } = planUpdate(row, body);
+  const recurring = row.recurring_interval !== null;
+  if (returns) faults.push(...checkReturn(kept, pricing.meter_ids));
+  if (body.prices) faults.push(...checkPrices(body.prices, { ...pricing, recurring, active: [...active] }));
+  const { medias, attached_custom_fields: fields } = body;
+  faults.push(...checkAttached(attachable, medias ?? [], fields ?? []));
+  if (faults.length > 0) return invalid(...faults);
+  const added = newPrices(prices, row, pricing.currency, now);
+  if (gone.length + added.length > 0) Object.assign(patch, computeSortColumns([...kept, ...added]));
+  const isArchived = body.is_archived === true && !row.is_archived;
+  return { row, patch, gone, added, medias, fields, isArchived };
+}
+
+type ProductDraft = Exclude<ReturnType<typeof planChange>, ApiError>;
+
+async function writeChanges(tx: Tx, ctx: Ctx, drafts: readonly ProductDraft[], now: Date): Promise<void> {
+  const [first] = drafts;
+  if (!first) return;
+  const gone = drafts.flatMap((draft) => draft.gone);
+  await store.archivePrices(tx, first.row.organization_id, gone, now);
+  await store.insertPrices(
+    tx,
+    drafts.flatMap(({ added }) => added),
+  );
+  const archived = drafts.filter(({ isArchived }) => isArchived).map(({ row }) => row);
+  if (archived.length > 0) await sendSignal(tx, ctx, productsArchived, archived);
+  await store.setMedias(
+    tx,
+    drafts.flatMap(({ row, medias }) => (medias ? [{ product: row, file_ids: medias }] : [])),
+  );
+  await store.setFields(
+    tx,
+    drafts.flatMap(({ row, fields }) => (fields ? [{ product: row, fields }] : [])),
+  );
+  const changed = drafts.filter(({ patch, medias, fields }) => Object.keys(patch).length > 0 || medias || fields);
+  await store.updateProducts(
+    tx,
+    changed.map(({ row, patch }) => ({ row, patch: { ...patch, modified_at: now } })),
+  );
+}
+
+/** Answer products as they are by now, each with its event. */
+async function emitUpdated(tx: Tx, ctx: Ctx, drafts: readonly ({ row: ProductRow } | ApiError)[]) {
+  const organization_id = requireOrganization(ctx);
+  const ids = listAccepted(drafts).map(({ row }) => row.id);
+  const rows = indexById(await store.findProducts(tx, organization_id, ids));
+  return mapAccepted(drafts, async ({ row: { id } }) => {
+    const row = rows.get(id);
+    if (!row) throw new Error(`The product ${id} is gone.`);
+    const out = serializeProduct(row, ctx.config.media_url);
+    await emit(tx, ctx, organization_id, "product.updated", out);
+    return out;
+  });
+}
+
+/** Set what products give, in as many statements for one as for a thousand. */
+export async function setBenefits(
+  tx: Tx,
+  ctx: Ctx,
+  changes: readonly { id: string; benefits: readonly string[] }[],
+): Promise<Batch<Product>> {
+  const organization_id = requireOrganization(ctx);
+  const ids = changes.map(({ id }) => id);
+  const rows = indexById(await store.lockProducts(tx, organization_id, ids));
+  const priced = indexById(await store.findProducts(tx, organization_id, ids));
+  const known = indexById(
+    await findBenefits(tx, organization_id, [...new Set(changes.flatMap(({ benefits }) => benefits))]),
+  );
+  const drafts = changes.map(({ id, benefits: wanted }) => {
+    const row = rows.get(id);
+    if (!row) return notFound();
+    const had = priced.get(id)?.benefits ?? [];
+    const found = wanted.flatMap((one) => known.get(one) ?? []);
+    const faults = checkBenefits([...wanted], found, had);
+    if (faults.length > 0) return invalid(...faults);
+    const before = had.map((one) => one.id);
+    const isSame = JSON.stringify(before) === JSON.stringify(wanted);
+    const givesOtherwise = before.length !== wanted.length || !wanted.every((one) => before.includes(one));
+    return { row, wanted, isSame, givesOtherwise };
+  });
+  const changed = listAccepted(drafts).filter(({ isSame }) => !isSame);
+  await store.setBenefits(
+    tx,
+    changed.map(({ row, wanted }) => ({ product: row, benefit_ids: wanted })),
+  );
+  const patch = { modified_at: ctx.clock.now() };
+  await store.updateProducts(
+    tx,
+    changed.map(({ row }) => ({ row, patch })),
+  );
+  const otherwise = changed.filter(({ givesOtherwise }) => givesOtherwise).map(({ row }) => row);
+  if (otherwise.length > 0) await sendSignal(tx, ctx, productsGiveOtherwise, otherwise);
+  return emitUpdated(tx, ctx, drafts);
 }
 
 /** The products of the API. */
@@ -212,68 +340,9 @@ export const productService: Service<typeof products, Ctx> = {
     if (!row) throw notFound();
     return serializeProduct(row, ctx.config.media_url);
   },
-  create: (ctx, { body }) =>
-    transact(ctx, async (tx) => {
-      const [made] = await createProducts(tx, ctx, [body]);
-      if (made === undefined || made instanceof ApiError) throw made ?? new Error("The product was not made.");
-      return made;
-    }),
+  create: (ctx, { body }) => transact(ctx, async (tx) => getOnly(await createProducts(tx, ctx, [body]))),
   update: (ctx, { params, body }) =>
-    transact(ctx, async (tx) => {
-      const organization_id = requireOrganization(ctx);
-      const row = await store.lockProduct(tx, organization_id, params.id);
-      if (!row) throw notFound();
-      const { id } = row;
-      const { prices: active } = await reread(tx, organization_id, id);
-      const wanted: readonly PriceWanted[] = body.prices ?? active.map(({ id }) => ({ id }));
-      const stays = new Set(wanted.flatMap((price) => ("id" in price ? [price.id] : [])));
-      const kept = active.filter((price) => stays.has(price.id));
-      const returns = row.is_archived && body.is_archived === false;
-      const named = returns ? kept.flatMap(({ meter_id }) => meter_id ?? []) : [];
-      const ground = await groundOf(tx, organization_id, [...metersOf(wanted), ...named]);
-      const recurring = row.recurring_interval !== null;
-      const { patch, faults } = planUpdate(row, body);
-      if (returns) faults.push(...checkReturn(kept, ground.meter_ids));
-      if (body.prices) faults.push(...checkPrices(body.prices, { ...ground, recurring, active }));
-      const { medias, attached_custom_fields: attached } = body;
-      const attachable = await findAttachable(tx, organization_id, medias ?? [], attached ?? []);
-      faults.push(...checkAttached(attachable, medias ?? [], attached ?? []));
-      if (faults.length > 0) throw invalid(...faults);
-
-      const now = ctx.clock.now();
-      const gone = active.filter((price) => !stays.has(price.id)).map((price) => price.id);
-      const added = newPrices(wanted, row, ground.currency, now);
-      await store.archivePrices(tx, organization_id, gone, now);
-      await store.insertPrices(tx, added);
-      if (body.is_archived && !row.is_archived) await sendSignal(tx, ctx, productArchived, row);
-      if (medias) await store.setMedias(tx, row, medias);
-      if (attached) await store.setFields(tx, row, attached);
-      if (gone.length + added.length > 0) Object.assign(patch, computeSortColumns([...kept, ...added]));
-      if (Object.keys(patch).length > 0 || medias || attached)
-        await store.updateProduct(tx, row, { ...patch, modified_at: now });
-      const out = serializeProduct(await reread(tx, organization_id, id), ctx.config.media_url);
-      await emit(tx, ctx, organization_id, "product.updated", out);
-      return out;
-    }),
+    transact(ctx, async (tx) => getOnly(await updateProducts(tx, ctx, [{ id: params.id, body }]))),
   setBenefits: (ctx, { params, body }) =>
-    transact(ctx, async (tx) => {
-      const organization_id = requireOrganization(ctx);
-      const row = await store.lockProduct(tx, organization_id, params.id);
-      if (!row) throw notFound();
-      const { benefits: had } = await reread(tx, organization_id, row.id);
-      const wanted = body.benefits;
-      const faults = checkBenefits(wanted, await findBenefits(tx, organization_id, wanted), had);
-      if (faults.length > 0) throw invalid(...faults);
-      const same = JSON.stringify(had.map(({ id }) => id)) === JSON.stringify(wanted);
-      if (!same) {
-        await store.setBenefits(tx, row, wanted);
-        await store.updateProduct(tx, row, { modified_at: ctx.clock.now() });
-        const before = new Set(had.map(({ id }) => id));
-        if (before.size !== wanted.length || !wanted.every((id) => before.has(id)))
-          await sendSignal(tx, ctx, productGivesOtherwise, row);
-      }
-      const out = serializeProduct(await reread(tx, organization_id, row.id), ctx.config.media_url);
-      await emit(tx, ctx, organization_id, "product.updated", out);
-      return out;
-    }),
+    transact(ctx, async (tx) => getOnly(await setBenefits(tx, ctx, [{ id: params.id, ...body }]))),
 };

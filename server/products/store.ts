@@ -23,7 +23,17 @@ import {
   selectIds,
   usual_limits,
 } from "../lib/page.ts";
-import { addRows, followKey, matchKey, type RowKey, readRow, readRows } from "../lib/rows.ts";
+import {
+  addRows,
+  followKey,
+  isAmong,
+  lockRows,
+  matchSeller,
+  type RowKey,
+  readRow,
+  readRows,
+  updateLockedRows,
+} from "../lib/rows.ts";
 import { makeOnce } from "../lib/statements.ts";
 import { countMatching, selectListed } from "../lib/tallies.ts";
 import { findUnit } from "../lib/unit-of-work.ts";
@@ -227,11 +237,9 @@ export async function findOwners(
   return (await found).map(({ id }) => id);
 }
 
-/** A product, kept from changing until the transaction ends. */
-export async function lockProduct(tx: Tx, organization_id: string, id: string): Promise<ProductRow | undefined> {
-  const [row] = await tx.select().from(products).where(matchKey(products, { organization_id, id })).for("update");
-  return row;
-}
+/** Products, kept from changing until the transaction ends. */
+export const lockProducts = (tx: Tx, organization_id: string, ids: readonly string[]): Promise<ProductRow[]> =>
+  lockRows(tx, products, organization_id, ids);
 
 /** Add products that set the same columns, and who sells them. */
 export async function insertProducts(tx: Tx, values: (typeof products.$inferInsert)[]): Promise<void> {
@@ -252,10 +260,9 @@ export async function findSeller(db: Database, ids: readonly string[]): Promise<
   return rows.length === 1 ? rows[0]?.id : undefined;
 }
 
-/** Change columns of a product that the caller has locked. */
-export async function updateProduct(tx: Tx, key: RowKey, patch: Partial<ProductRow>): Promise<void> {
-  await tx.update(products).set(patch).where(matchKey(products, key));
-}
+/** Change columns of products that the caller has locked. */
+export const updateProducts = (tx: Tx, changes: { row: ProductRow; patch: Partial<ProductRow> }[]): Promise<unknown> =>
+  updateLockedRows(tx, products, changes);
 
 /** Add prices; those that set the same columns come as one value. */
 export async function insertPrices(tx: Tx, values: PriceInsert[]): Promise<void> {
@@ -274,8 +281,15 @@ export async function archivePrices(tx: Tx, organization_id: string, ids: readon
 }
 
 type Attachments = typeof productMedias | typeof productCustomFields | typeof productBenefits;
-const ofProduct = (table: Attachments, product: RowKey) =>
-  and(eq(table.organization_id, product.organization_id), eq(table.product_id, product.id));
+
+/** Take everything of a kind off products. */
+async function detachAll(tx: Tx, table: Attachments, wanted: readonly { product: RowKey }[]): Promise<void> {
+  const [first] = wanted;
+  if (!first) return;
+  const ids = wanted.map(({ product }) => product.id);
+  await tx.delete(table).where(isAmong(first.product.organization_id, table.product_id, ids));
+}
+
 const pointTo = ({ organization_id, id }: RowKey) => ({ organization_id, product_id: id });
 
 type Medias = { product: RowKey; file_ids: readonly string[] };
@@ -291,10 +305,10 @@ export const addMedias = (tx: Tx, wanted: readonly Medias[]): Promise<void> =>
     ),
   );
 
-/** Put these on the product in this order, in place of what was there. */
-export async function setMedias(tx: Tx, product: RowKey, file_ids: readonly string[]): Promise<void> {
-  await tx.delete(productMedias).where(ofProduct(productMedias, product));
-  await addMedias(tx, [{ product, file_ids }]);
+/** Put these on products in this order, in place of what was there. */
+export async function setMedias(tx: Tx, wanted: readonly Medias[]): Promise<void> {
+  await detachAll(tx, productMedias, wanted);
+  await addMedias(tx, wanted);
 }
 
 /** Have products that ask for none ask for these, in this order. */
@@ -305,17 +319,25 @@ export const addFields = (tx: Tx, wanted: readonly Fields[]): Promise<void> =>
     wanted.flatMap(({ product, fields }) => fields.map((one, order) => ({ ...one, ...pointTo(product), order }))),
   );
 
-/** Ask for these in this order, in place of what was asked. */
-export async function setFields(tx: Tx, product: RowKey, fields: Fields["fields"]): Promise<void> {
-  await tx.delete(productCustomFields).where(ofProduct(productCustomFields, product));
-  await addFields(tx, [{ product, fields }]);
+/** Have products ask for these in this order, in place of what they asked for. */
+export async function setFields(tx: Tx, wanted: readonly Fields[]): Promise<void> {
+  await detachAll(tx, productCustomFields, wanted);
+  await addFields(tx, wanted);
 }
 
-/** Give these in this order, in place of what was given. */
-export async function setBenefits(tx: Tx, product: RowKey, benefit_ids: readonly string[]): Promise<void> {
-  await tx.delete(productBenefits).where(ofProduct(productBenefits, product));
-  const rows = benefit_ids.map((benefit_id, order) => ({ ...pointTo(product), benefit_id, order }));
-  if (rows.length > 0) await tx.insert(productBenefits).values(rows);
+/** Have products give these in this order, in place of what they gave. */
+export async function setBenefits(
+  tx: Tx,
+  wanted: readonly { product: RowKey; benefit_ids: readonly string[] }[],
+): Promise<void> {
+  await detachAll(tx, productBenefits, wanted);
+  await addRows(
+    tx,
+    productBenefits,
+    wanted.flatMap(({ product, benefit_ids }) =>
+      benefit_ids.map((benefit_id, order) => ({ ...pointTo(product), benefit_id, order })),
+    ),
+  );
 }
 
 /** Which of these are uploaded pictures of the organization. */
@@ -336,14 +358,14 @@ export async function findMedias(tx: Tx, organization_id: string, ids: readonly 
   return new Set(rows.map(({ id }) => id));
 }
 
-/** No product gives this benefit any more (BEN-02). */
-export async function detachBenefit(tx: Tx, { organization_id, id }: RowKey): Promise<void> {
-  const { organization_id: owner, benefit_id } = productBenefits;
-  await tx.delete(productBenefits).where(and(eq(owner, organization_id), eq(benefit_id, id)));
+/** No product gives these benefits any more (BEN-02). */
+export async function detachBenefits(tx: Tx, gone: readonly RowKey[]): Promise<void> {
+  const ids = gone.map(({ id }) => id);
+  await tx.delete(productBenefits).where(isAmong(matchSeller(gone), productBenefits.benefit_id, ids));
 }
 
-/** No product asks for this custom field any more (CUF-05). */
-export async function detachField(tx: Tx, { organization_id, id }: RowKey): Promise<void> {
-  const { organization_id: owner, custom_field_id } = productCustomFields;
-  await tx.delete(productCustomFields).where(and(eq(owner, organization_id), eq(custom_field_id, id)));
+/** No product asks for these custom fields any more (CUF-05). */
+export async function detachFields(tx: Tx, gone: readonly RowKey[]): Promise<void> {
+  const ids = gone.map(({ id }) => id);
+  await tx.delete(productCustomFields).where(isAmong(matchSeller(gone), productCustomFields.custom_field_id, ids));
 }

@@ -7,8 +7,9 @@ import type {
   webhooks,
 } from "../../shared/api/webhooks.ts";
 import type { Service } from "../../shared/contract.ts";
-import { fault, invalid, notFound } from "../../shared/errors.ts";
+import { type ApiError, fault, invalid, notFound } from "../../shared/errors.ts";
 import { type EventType, eventTypesOf } from "../../shared/event-types.ts";
+import { type Batch, getOnly, indexById, listAccepted, mapAccepted } from "../lib/batches.ts";
 import {
   type Ctx,
   type Database,
@@ -21,7 +22,7 @@ import { createId, createToken } from "../lib/ids.ts";
 import { checkAddress, findReach } from "../lib/outbound.ts";
 import { buildPage } from "../lib/page.ts";
 import { type ApiVersion, type ClientProfile, getVersionedProfile } from "../lib/profiles.ts";
-import { matchKey } from "../lib/rows.ts";
+import { insertRows } from "../lib/rows.ts";
 import { masked_secret, openTokens, redactTokens, seal, tryUnseal } from "../lib/secrets.ts";
 import { transact } from "../lib/unit-of-work.ts";
 import { selectKnown } from "./rules.ts";
@@ -57,25 +58,6 @@ export async function checkUrl(ctx: Ctx, url: string, at: "url" | "enabled"): Pr
   if (refusal !== undefined) throw invalid(fault([at], refusal, "value_error", at === "url" ? url : undefined));
 }
 
-async function changeEndpoint(
-  ctx: Ctx,
-  id: string,
-  change: (tx: Tx, row: store.EndpointRow) => Promise<Partial<typeof webhookEndpoints.$inferInsert>>,
-): Promise<WebhookEndpoint> {
-  return transact(ctx, async (tx) => {
-    const row = await store.lockEndpoint(tx, requireOrganization(ctx), id);
-    if (!row) throw notFound();
-    const patch = await change(tx, row);
-    if (Object.keys(patch).length === 0) return shown(ctx, row);
-    const [changed] = await tx
-      .update(webhookEndpoints)
-      .set({ ...patch, modified_at: ctx.clock.now() })
-      .where(matchKey(webhookEndpoints, row))
-      .returning();
-    return shown(ctx, changed ?? row);
-  });
-}
-
 /** These endpoints of an organization, as this client can read them. */
 export const findShownEndpoints = async (
   db: Database,
@@ -88,40 +70,79 @@ export const findShownEndpoints = async (
 type Create = z.output<typeof WebhookEndpointCreate>;
 type Update = z.output<typeof WebhookEndpointUpdate>;
 
-/** Add an endpoint whose address was checked. */
-export async function insertEndpoint(tx: Tx, ctx: Ctx, body: Create): Promise<WebhookEndpoint> {
-  const { url, events, format, enabled } = body;
-  const id = createId(ctx.clock.now());
-  const row = {
-    id,
-    organization_id: requireOrganization(ctx),
-    created_at: ctx.clock.now(),
-    url,
-    name: body.name ?? null,
-    format,
-    events,
-    enabled,
-    secret: seal(ctx.config.secret, "webhook-secret", id, body.secret ?? createToken(secret_prefix)),
-    since_seq: await store.findLatestSeq(tx),
-    ...pinned(ctx.client, body.api_version),
-  };
-  const [made] = await tx.insert(webhookEndpoints).values(row).returning();
-  if (!made) throw new Error("An endpoint was inserted and not returned.");
-  return shown(ctx, made);
+/** Create endpoints whose addresses were checked, in as many statements for one as for a thousand. */
+export async function createEndpoints(tx: Tx, ctx: Ctx, bodies: readonly Create[]): Promise<WebhookEndpoint[]> {
+  const created_at = ctx.clock.now();
+  const since_seq = await store.findLatestSeq(tx);
+  const values = bodies.map(({ url, events, format, enabled, secret, name = null, api_version }) => {
+    const id = createId(created_at);
+    return {
+      ...{ id, organization_id: requireOrganization(ctx), created_at, url, name, format, events, enabled, since_seq },
+      secret: seal(ctx.config.secret, "webhook-secret", id, secret ?? createToken(secret_prefix)),
+      ...pinned(ctx.client, api_version),
+    };
+  });
+  const rows = indexById(await insertRows(tx, webhookEndpoints, values));
+  return values.map(({ id }) => {
+    const row = rows.get(id);
+    if (!row) throw new Error("An endpoint was inserted and not returned.");
+    return shown(ctx, row);
+  });
 }
 
-/** Change an endpoint whose new address, if it has one, was checked. */
-export const patchEndpoint = (ctx: Ctx, id: string, body: Update): Promise<WebhookEndpoint> =>
-  changeEndpoint(ctx, id, async (tx, row) => {
+/** Change endpoints whose new addresses, if they have them, were checked; in as many statements for one as for a thousand. */
+export async function updateEndpoints(
+  tx: Tx,
+  ctx: Ctx,
+  changes: readonly { id: string; body: Update }[],
+): Promise<Batch<WebhookEndpoint>> {
+  const ids = changes.map(({ id }) => id);
+  const rows = indexById(await store.lockEndpoints(tx, requireOrganization(ctx), ids));
+  const isOn = changes.some(({ id, body }) => body.enabled === true && rows.get(id)?.enabled === false);
+  const since_seq = isOn ? await store.findLatestSeq(tx) : 0;
+  const drafts = changes.map(({ id, body }) => {
+    const row = rows.get(id);
+    if (!row) return notFound();
     const { api_version, ...given } = body;
-    const patch: Partial<typeof webhookEndpoints.$inferInsert> = Object.fromEntries(
+    const patch: Partial<store.EndpointRow> = Object.fromEntries(
       Object.entries(given).filter(([, value]) => value !== undefined),
     );
     if (body.secret !== undefined) patch.secret = seal(ctx.config.secret, "webhook-secret", row.id, body.secret);
     // What happened while it was off is not made up for.
-    if (body.enabled === true && !row.enabled) patch.since_seq = await store.findLatestSeq(tx);
-    return { ...patch, ...(api_version ? pinned(ctx.client, api_version) : {}) };
+    if (body.enabled === true && !row.enabled) patch.since_seq = since_seq;
+    return { row, patch: { ...patch, ...(api_version ? pinned(ctx.client, api_version) : {}) } };
   });
+  return writeEndpoints(tx, ctx, drafts);
+}
+
+type EndpointDraft = { row: store.EndpointRow; patch: Partial<store.EndpointRow> };
+
+async function writeEndpoints(
+  tx: Tx,
+  ctx: Ctx,
+  drafts: readonly (EndpointDraft | ApiError)[],
+): Promise<Batch<WebhookEndpoint>> {
+  const changed = listAccepted(drafts).filter(({ patch }) => Object.keys(patch).length > 0);
+  const modified_at = ctx.clock.now();
+  const updated = indexById(
+    await store.updateEndpoints(
+      tx,
+      changed.map(({ row, patch }) => ({ row, patch: { ...patch, modified_at } })),
+    ),
+  );
+  return mapAccepted(drafts, ({ row }) => shown(ctx, updated.get(row.id) ?? row));
+}
+
+/** Delete endpoints, in as many statements for one as for a thousand. */
+export async function deleteEndpoints(tx: Tx, ctx: Ctx, ids: readonly string[]): Promise<Batch<unknown>> {
+  const rows = indexById(await store.lockEndpoints(tx, requireOrganization(ctx), ids));
+  const patch = { deleted_at: ctx.clock.now() };
+  const drafts = ids.map((id) => {
+    const row = rows.get(id);
+    return row ? { row, patch } : notFound();
+  });
+  return writeEndpoints(tx, ctx, drafts);
+}
 
 /** Webhook endpoints, what was sent to them, and sending it again. */
 export const webhookService: Service<typeof webhooks, Ctx> = {
@@ -136,7 +157,7 @@ export const webhookService: Service<typeof webhooks, Ctx> = {
 
   async createEndpoint(ctx, { body }) {
     await checkUrl(ctx, body.url, "url");
-    return transact(ctx, (tx) => insertEndpoint(tx, ctx, body));
+    return transact(ctx, async (tx) => getOnly(await createEndpoints(tx, ctx, [body])));
   },
 
   async getEndpoint(ctx, { params }) {
@@ -150,17 +171,20 @@ export const webhookService: Service<typeof webhooks, Ctx> = {
     if (!current) throw notFound();
     if (body.url !== undefined) await checkUrl(ctx, body.url, "url");
     else if (body.enabled === true && !current.enabled) await checkUrl(ctx, current.url, "enabled");
-    return patchEndpoint(ctx, params.id, body);
+    return transact(ctx, async (tx) => getOnly(await updateEndpoints(tx, ctx, [{ id: params.id, body }])));
   },
 
   async deleteEndpoint(ctx, { params }) {
-    await changeEndpoint(ctx, params.id, async () => ({ deleted_at: ctx.clock.now() }));
+    await transact(ctx, async (tx) => getOnly(await deleteEndpoints(tx, ctx, [params.id])));
   },
 
   resetSecret: (ctx, { params }) =>
-    changeEndpoint(ctx, params.id, async (_, { id }) => ({
-      secret: seal(ctx.config.secret, "webhook-secret", id, createToken(secret_prefix)),
-    })),
+    transact(ctx, async (tx) => {
+      const [row] = await store.lockEndpoints(tx, requireOrganization(ctx), [params.id]);
+      if (!row) throw notFound();
+      const secret = seal(ctx.config.secret, "webhook-secret", row.id, createToken(secret_prefix));
+      return getOnly(await writeEndpoints(tx, ctx, [{ row, patch: { secret } }]));
+    }),
 
   async listDeliveries(ctx, { query }) {
     // A client with closed value lists cannot read a page that holds a type it does not know.

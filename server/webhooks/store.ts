@@ -36,7 +36,7 @@ import {
   readPage,
 } from "../lib/page.ts";
 import type { ClientProfile } from "../lib/profiles.ts";
-import { followKey, isAmong, matchKey, matchKeys, type RowKey } from "../lib/rows.ts";
+import { followKey, isAmong, lockRows, matchKey, matchKeys, type RowKey, updateLockedRows } from "../lib/rows.ts";
 import { events } from "../lib/tables.ts";
 import { countMatching } from "../lib/tallies.ts";
 import { organization } from "../organizations/tables.ts";
@@ -61,11 +61,15 @@ export async function findLatestSeq(db: Database): Promise<number> {
   return Number(row?.seq ?? 0);
 }
 
-/** An endpoint of the organization that is not deleted; locked until the transaction ends. */
-export async function lockEndpoint(tx: Tx, organization_id: string, id: string): Promise<EndpointRow | undefined> {
-  const [row] = await tx.select().from(webhookEndpoints).where(ofOrganization(organization_id, id)).for("update");
-  return row;
-}
+/** Endpoints of the organization that are not deleted; locked until the transaction ends. */
+export const lockEndpoints = (tx: Tx, organization_id: string, ids: readonly string[]): Promise<EndpointRow[]> =>
+  lockRows(tx, webhookEndpoints, organization_id, ids, isNull(webhookEndpoints.deleted_at));
+
+/** Change columns of endpoints that the caller has locked. */
+export const updateEndpoints = (
+  tx: Tx,
+  changes: readonly { row: EndpointRow; patch: Partial<EndpointRow> }[],
+): Promise<EndpointRow[]> => updateLockedRows(tx, webhookEndpoints, changes);
 
 export async function findEndpoint(
   db: Database,

@@ -56,41 +56,73 @@ export function readNames(current: Current): Names {
   return { keyOf: (kind, id) => keys.get(`${kind} ${id}`) ?? `#${id}`, fileName: (id) => files.get(id) ?? `#${id}` };
 }
 
-/** The key of a thing once the file's renames are done. */
-function keyNow(catalog: Catalog, current: Current, { kind, key }: Entry): string {
-  const items = (catalog[kind] ?? {}) as Record<string, Item>;
-  if (items[key]) return key;
-  const heir = Object.entries(items).find(([, item]) => item.previously?.includes(key))?.[0];
-  const isTaken = current.entries.some((entry) => entry.kind === kind && entry.key === heir);
-  return heir !== undefined && !isTaken ? heir : key;
+/** The keys of the entries once the file's renames are done. */
+function renameEntries(catalog: Catalog, current: Current): Entry[] {
+  const heirs = new Map<string, string>();
+  for (const kind of kinds)
+    for (const [key, item] of Object.entries((catalog[kind] ?? {}) as Record<string, Item>))
+      for (const old of item.previously ?? []) if (!heirs.has(`${kind} ${old}`)) heirs.set(`${kind} ${old}`, key);
+  const taken = new Set(current.entries.map(({ kind, key }) => `${kind} ${key}`));
+  return current.entries.map((entry) => {
+    const { kind, key } = entry;
+    const heir = heirs.get(`${kind} ${key}`);
+    const stays = (catalog[kind] as Record<string, Item> | undefined)?.[key] !== undefined;
+    return stays || heir === undefined || taken.has(`${kind} ${heir}`) ? entry : { ...entry, key: heir };
+  });
 }
+
+/** What a plan looks up of one kind. */
+function indexKind(kind: Kind, current: Current, entries: readonly Entry[], names: Names) {
+  const rows: Rows[Kind][] = current.rows[kind];
+  const keyed = new Map(current.entries.flatMap((entry) => (entry.kind === kind ? [[entry.id, entry.key]] : [])));
+  const { likeness, foundFields } = getKind(kind);
+  const alike = new Map<string, { row: Rows[Kind]; place: number }>();
+  for (const [place, row] of rows.entries())
+    if (!keyed.has(row.id))
+      for (const mark of likeness(foundFields(row, names))) if (!alike.has(mark)) alike.set(mark, { row, place });
+  return {
+    // Of two that are renamed to one key, the first has it.
+    entries: new Map(entries.toReversed().flatMap((entry) => (entry.kind === kind ? [[entry.key, entry]] : []))),
+    rows: new Map(rows.map((row) => [row.id, row])),
+    keyBefore: (id: string) => keyed.get(id),
+    /** The first of the rows without a key that has one of these marks. */
+    findAlike: (marks: readonly string[]): Rows[Kind] | undefined =>
+      marks
+        .flatMap((mark) => alike.get(mark) ?? [])
+        .sort((a, b) => a.place - b.place)
+        .map(({ row }) => row)[0],
+  };
+}
+type KindIndex = ReturnType<typeof indexKind>;
 
 /** What to do, in which order, so that the server has what the file says. Decides alone: it asks nobody and changes nothing. */
 export function planCatalog(catalog: Catalog, current: Current, prune: boolean): Plan {
   // A renamed thing is called by its new key from here on, by whatever else refers to it too.
-  const entries = current.entries.map((entry) => ({ ...entry, key: keyNow(catalog, current, entry) }));
+  const entries = renameEntries(catalog, current);
   const names = readNames({ ...current, entries });
+  const filesByName = Map.groupBy(current.files, ({ name }) => name);
+  const indexes = new Map<Kind, KindIndex>();
   const plan: Plan = { steps: [], issues: [], unchanged: 0, missing: [] };
   for (const kind of kinds) {
     const items = (catalog[kind] ?? {}) as Record<string, Item>;
-    const keyed = current.entries.filter((entry) => entry.kind === kind);
+    const index = indexKind(kind, current, entries, names);
+    indexes.set(kind, index);
     for (const [key, item] of Object.entries(items)) {
-      const entry = entries.find((one) => one.kind === kind && one.key === key);
-      const before = keyed.find(({ id }) => id === entry?.id);
+      const entry = index.entries.get(key);
       const want = readWantedFields(kind, key, item, current.currency);
-      plan.issues.push(...fileIssues(kind, key, want, current.files));
-      const rows: Rows[Kind][] = current.rows[kind];
-      const row = entry && rows.find(({ id }) => id === entry.id);
+      plan.issues.push(...fileIssues(kind, key, want, filesByName));
+      const row = entry && index.rows.get(entry.id);
       if (!entry || !row) {
-        create(kind, key, want, rows);
+        create(kind, key, want, index);
         continue;
       }
-      if (before && before.key !== key)
-        plan.steps.push(stepOf("rename", kind, key, row, [{ field: "key", from: before.key, to: key }]));
+      const before = index.keyBefore(entry.id);
+      if (before !== undefined && before !== key)
+        plan.steps.push(stepOf("rename", kind, key, row, [{ field: "key", from: before, to: key }]));
       compare(kind, key, want, row);
     }
     for (const { key, id } of entries.filter((entry) => entry.kind === kind && !items[entry.key])) {
-      const row = (current.rows[kind] as Rows[Kind][]).find((one) => one.id === id);
+      const row = index.rows.get(id);
       // What was deleted by hand, or is put away, is gone as far as it can be.
       if (row && getKind(kind).foundFields(row, names).archived !== true) plan.missing.push({ kind, key });
     }
@@ -109,13 +141,8 @@ export function planCatalog(catalog: Catalog, current: Current, prune: boolean):
     return { action, kind, key, id: row?.id ?? null, name: nameOf(kind, row, item, key), changes, impact: [] };
   }
 
-  function create(kind: Kind, key: string, want: Fields, rows: Rows[Kind][]): void {
-    const known = new Set(current.entries.filter((entry) => entry.kind === kind).map(({ id }) => id));
-    const { likeness, foundFields } = getKind(kind);
-    const marks = likeness(want);
-    const like = rows.find(
-      (row) => !known.has(row.id) && likeness(foundFields(row, names)).some((mark) => marks.includes(mark)),
-    );
+  function create(kind: Kind, key: string, want: Fields, index: KindIndex): void {
+    const like = index.findAlike(getKind(kind).likeness(want));
     if (like) {
       plan.issues.push({
         code: "looks_like",
@@ -127,8 +154,7 @@ export function planCatalog(catalog: Catalog, current: Current, prune: boolean):
     }
     const changes = Object.entries(want).map(([field, to]) => ({ field, from: null, to }));
     const step = stepOf("create", kind, key, undefined, changes, want);
-    const isGone = entries.some((entry) => entry.kind === kind && entry.key === key);
-    plan.steps.push(isGone ? { ...step, note: "It was deleted by hand, and is made anew." } : step);
+    plan.steps.push(index.entries.has(key) ? { ...step, note: "It was deleted by hand, and is made anew." } : step);
   }
 
   function compare(kind: Kind, key: string, want: Fields, row: Rows[Kind]): void {
@@ -152,8 +178,8 @@ export function planCatalog(catalog: Catalog, current: Current, prune: boolean):
   function removals(): void {
     const [deleted, archived]: [Step[], Step[]] = [[], []];
     for (const { kind, key } of [...plan.missing].reverse()) {
-      const id = entries.find((entry) => entry.kind === kind && entry.key === key)?.id;
-      const row = (current.rows[kind] as Rows[Kind][]).find((one) => one.id === id);
+      const index = indexes.get(kind);
+      const row = index?.rows.get(index.entries.get(key)?.id ?? "");
       if (getKind(kind).isArchived)
         archived.push(stepOf("archive", kind, key, row, [{ field: "archived", from: false, to: true }]));
       else deleted.push(stepOf("delete", kind, key, row, []));
@@ -166,7 +192,12 @@ const uses: Record<FileService, string> = { product_media: "a picture", download
 /** As it is typed in a shell. */
 const typed = (name: string): string => (/^[\w@%+=:,./-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`);
 
-function fileIssues(kind: Kind, key: string, want: Fields, files: Current["files"]): Issue[] {
+function fileIssues(
+  kind: Kind,
+  key: string,
+  want: Fields,
+  filesByName: ReadonlyMap<string, Current["files"]>,
+): Issue[] {
   const properties = want.properties as Fields | undefined;
   const named = (field: string, list: unknown, service: FileService) =>
     (Array.isArray(list) ? list.map(String) : []).map((name, index) => ({ name, service, at: `${field}.${index}` }));
@@ -176,7 +207,7 @@ function fileIssues(kind: Kind, key: string, want: Fields, files: Current["files
     ...named("properties.archived", properties?.archived, "downloadable"),
   ];
   return all.flatMap(({ name, service, at }): Issue[] => {
-    const called = files.filter((file) => file.name === name);
+    const called = filesByName.get(name) ?? [];
     const [only, ...others] = called.filter((file) => file.service === service);
     if (only && others.length === 0) return [];
     const path = `${kind}.${key}.${at}`;

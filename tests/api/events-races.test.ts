@@ -4,7 +4,7 @@ import { usageEvents, usageKeys } from "../../server/events/tables.ts";
 import type { Tx } from "../../server/lib/context.ts";
 import { transact } from "../../server/lib/unit-of-work.ts";
 import { resetMeter } from "../../server/meters/credits.ts";
-import { haltCounting, updateMeter } from "../../server/meters/store.ts";
+import { haltCounting, lockMeters, updateMeters } from "../../server/meters/store.ts";
 import { eventually } from "../support/eventually.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
@@ -118,7 +118,13 @@ describe("between the look of who counts and what they write", () => {
     };
     const meter = await seller.client.meters.create({ body: { name: "Slow", filter, aggregation: { func: "count" } } });
     await floe.runJobs();
-    const change = (tx: Tx) => updateMeter(tx, meter, { aggregation: { func: "sum", property: "n" } });
+    const change = async (tx: Tx) => {
+      const rows = await lockMeters(tx, seller.organization_id, [meter.id]);
+      await updateMeters(
+        tx,
+        rows.map((row) => ({ row, patch: { aggregation: { func: "sum", property: "n" } } })),
+      );
+    };
     await overtake([{ name: "slow", customer_id: id, metadata: { n: 5 } }], change);
     const { items } = await seller.client.customerMeters.list({ query: { customer_id: id, meter_id: meter.id } });
     expect(items.map(({ consumed_units }) => consumed_units)).toEqual([5]);

@@ -2,7 +2,7 @@ import { isNull } from "drizzle-orm";
 import { readProperties } from "../../../shared/api/benefits.ts";
 import { api } from "../../../shared/api/index.ts";
 import { serializeBenefit } from "../../benefits/rules.ts";
-import { askOutside, benefitService, changeBenefit, createBenefit } from "../../benefits/service.ts";
+import { askOutside, createBenefits, deleteBenefits, updateBenefits } from "../../benefits/service.ts";
 import { findBenefits } from "../../benefits/store.ts";
 import { benefits } from "../../benefits/tables.ts";
 import type { ServedKind } from "./kind.ts";
@@ -18,9 +18,9 @@ export const servedBenefits: ServedKind<"benefits"> = {
     marks: [benefits.description],
   },
   read: async (db, _, organization_id, ids) => (await findBenefits(db, organization_id, ids)).map(serializeBenefit),
-  create: (_, ctx, body) => createBenefit(ctx, body),
-  update: (_, ctx, id, body) => changeBenefit(ctx, id, body),
-  remove: (_, ctx, id) => benefitService.delete(ctx, { params: { id } }),
+  create: createBenefits,
+  update: updateBenefits,
+  remove: deleteBenefits,
   shapes: api.benefits,
   isAsked: ({ type }) => outside.has(type),
   questionFor(ctx, { type }, _, { properties }) {

@@ -1,6 +1,6 @@
 import { api } from "../../../shared/api/index.ts";
 import { serializeLink } from "../../checkout-links/rules.ts";
-import { checkoutLinkService } from "../../checkout-links/service.ts";
+import { createLinks, deleteLinks, updateLinks } from "../../checkout-links/service.ts";
 import { findLinks } from "../../checkout-links/store.ts";
 import { checkoutLinks } from "../../checkout-links/tables.ts";
 import type { ServedKind } from "./kind.ts";
@@ -14,8 +14,8 @@ export const servedCheckoutLinks: ServedKind<"checkout_links"> = {
   },
   read: async (db, ctx, organization_id, ids) =>
     (await findLinks(db, organization_id, ids)).map((whole) => serializeLink(whole, ctx.config)),
-  create: (_, ctx, body) => checkoutLinkService.create(ctx, { body }),
-  update: (_, ctx, id, body) => checkoutLinkService.update(ctx, { params: { id }, body }),
-  remove: (_, ctx, id) => checkoutLinkService.delete(ctx, { params: { id } }),
+  create: createLinks,
+  update: updateLinks,
+  remove: deleteLinks,
   shapes: api.checkoutLinks,
 };

@@ -1,7 +1,7 @@
 import { isNull } from "drizzle-orm";
 import { api } from "../../../shared/api/index.ts";
 import { serializeCustomField } from "../../custom-fields/rules.ts";
-import { customFieldService } from "../../custom-fields/service.ts";
+import { createCustomFields, deleteCustomFields, updateCustomFields } from "../../custom-fields/service.ts";
 import { findCustomFields } from "../../custom-fields/store.ts";
 import { customFields } from "../../custom-fields/tables.ts";
 import type { ServedKind } from "./kind.ts";
@@ -16,8 +16,8 @@ export const servedCustomFields: ServedKind<"custom_fields"> = {
   },
   read: async (db, _, organization_id, ids) =>
     (await findCustomFields(db, organization_id, ids)).map(serializeCustomField),
-  create: (_, ctx, body) => customFieldService.create(ctx, { body }),
-  update: (_, ctx, id, body) => customFieldService.update(ctx, { params: { id }, body }),
-  remove: (_, ctx, id) => customFieldService.delete(ctx, { params: { id } }),
+  create: createCustomFields,
+  update: updateCustomFields,
+  remove: deleteCustomFields,
   shapes: api.customFields,
 };

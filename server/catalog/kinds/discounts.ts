@@ -1,7 +1,7 @@
 import { isNull } from "drizzle-orm";
 import { api } from "../../../shared/api/index.ts";
 import { serializeDiscount } from "../../discounts/rules.ts";
-import { discountService } from "../../discounts/service.ts";
+import { createDiscounts, deleteDiscounts, updateDiscounts } from "../../discounts/service.ts";
 import { findDiscounts } from "../../discounts/store.ts";
 import { discounts } from "../../discounts/tables.ts";
 import type { ServedKind } from "./kind.ts";
@@ -15,8 +15,8 @@ export const servedDiscounts: ServedKind<"discounts"> = {
     marks: [discounts.name, discounts.code],
   },
   read: async (db, _, organization_id, ids) => (await findDiscounts(db, organization_id, ids)).map(serializeDiscount),
-  create: (_, ctx, body) => discountService.create(ctx, { body }),
-  update: (_, ctx, id, body) => discountService.update(ctx, { params: { id }, body }),
-  remove: (_, ctx, id) => discountService.delete(ctx, { params: { id } }),
+  create: createDiscounts,
+  update: updateDiscounts,
+  remove: deleteDiscounts,
   shapes: api.discounts,
 };

@@ -6,7 +6,7 @@ import type { Item, Rows } from "../../../shared/catalog/kinds/index.ts";
 import type { Ids, Kind } from "../../../shared/catalog/kinds/kind.ts";
 import type { Change } from "../../../shared/catalog/plan.ts";
 import type { Operation } from "../../../shared/contract.ts";
-import type { ApiError } from "../../../shared/errors.ts";
+import type { Batch } from "../../lib/batches.ts";
 import type { Ctx, Database, Tx } from "../../lib/context.ts";
 
 /** Where its things are kept. */
@@ -19,19 +19,20 @@ export type Source = {
   /** The names by which a thing of the file may be known already. */
   marks: AnyPgColumn[];
 };
+/** What a product gives. */
+export type Rest = { benefits: string[] };
 export type ServedKind<K extends Kind = Kind> = {
   source: Source;
   /** These things as the API answers them, in no order. */
   read(db: Database, ctx: Ctx, organization_id: string, ids: string[]): Promise<Rows[K][]>;
-  /** The operations that everybody uses, within the one transaction. */
-  create(tx: Tx, ctx: Ctx, body: never): Promise<{ id: string }>;
-  /** The same for many at once, which name none of each other: each that was made, or what was wrong with it, in their order. */
-  createMany?(tx: Tx, ctx: Ctx, bodies: readonly never[]): Promise<({ id: string } | ApiError)[]>;
-  update(tx: Tx, ctx: Ctx, id: string, body: never): Promise<unknown>;
-  remove?(tx: Tx, ctx: Ctx, id: string): Promise<unknown>;
+  /** What the API's own operations do, for many at once, in as many statements for one as for a thousand. */
+  create(tx: Tx, ctx: Ctx, bodies: readonly never[]): Promise<Batch<{ id: string }>>;
+  update(tx: Tx, ctx: Ctx, changes: readonly { id: string; body: never }[]): Promise<Batch<unknown>>;
+  remove?(tx: Tx, ctx: Ctx, ids: readonly string[]): Promise<Batch<unknown>>;
   shapes: { create: Operation; update: Operation };
-  /** What is set by a call of its own, once the thing is there. */
-  finish?(ctx: Ctx, id: string, changes: readonly Change[], ids: Ids): Promise<unknown>;
+  /** What of these changes is set by a call of its own, once the thing is there. */
+  readRest?(changes: readonly Change[], ids: Ids): Rest | undefined;
+  setRest?(tx: Tx, ctx: Ctx, wanted: readonly { id: string; rest: Rest }[]): Promise<Batch<unknown>>;
   /** Whether others may have to be asked about such a thing. */
   isAsked?(item: Item<K>): boolean;
   /** What they have to be asked before it is made or changed so; nothing where they need not be. */

@@ -1,6 +1,6 @@
 import { api } from "../../../shared/api/index.ts";
 import { serializeMeter } from "../../meters/rules.ts";
-import { createMeters, meterService } from "../../meters/service.ts";
+import { createMeters, updateMeters } from "../../meters/service.ts";
 import { findMeters } from "../../meters/store.ts";
 import { meters } from "../../meters/tables.ts";
 import type { ServedKind } from "./kind.ts";
@@ -8,8 +8,7 @@ import type { ServedKind } from "./kind.ts";
 export const servedMeters: ServedKind<"meters"> = {
   source: { table: meters, id: meters.id, organization_id: meters.organization_id, marks: [meters.name] },
   read: async (db, _, organization_id, ids) => (await findMeters(db, organization_id, ids)).map(serializeMeter),
-  create: (_, ctx, body) => meterService.create(ctx, { body }),
-  createMany: createMeters,
-  update: (_, ctx, id, body) => meterService.update(ctx, { params: { id }, body }),
+  create: createMeters,
+  update: updateMeters,
   shapes: api.meters,
 };

@@ -1,6 +1,6 @@
 import { api } from "../../../shared/api/index.ts";
 import { serializeProduct } from "../../products/rules.ts";
-import { createProducts, productService } from "../../products/service.ts";
+import { createProducts, setBenefits, updateProducts } from "../../products/service.ts";
 import { findProducts } from "../../products/store.ts";
 import { products } from "../../products/tables.ts";
 import type { ServedKind } from "./kind.ts";
@@ -9,14 +9,17 @@ export const servedProducts: ServedKind<"products"> = {
   source: { table: products, id: products.id, organization_id: products.organization_id, marks: [products.name] },
   read: async (db, ctx, organization_id, ids) =>
     (await findProducts(db, organization_id, ids)).map((row) => serializeProduct(row, ctx.config.media_url)),
-  create: (_, ctx, body) => productService.create(ctx, { body }),
-  createMany: createProducts,
-  update: (_, ctx, id, body) => productService.update(ctx, { params: { id }, body }),
+  create: createProducts,
+  update: updateProducts,
   shapes: api.products,
-  async finish(ctx, id, changes, ids) {
+  readRest(changes, ids) {
     const given = changes.find(({ field }) => field === "benefits")?.to;
-    if (!Array.isArray(given)) return;
-    const benefits = given.map((one) => ids.idOf("benefits", String(one)));
-    await productService.setBenefits(ctx, { params: { id }, body: { benefits } });
+    return Array.isArray(given) ? { benefits: given.map((one) => ids.idOf("benefits", String(one))) } : undefined;
   },
+  setRest: (tx, ctx, wanted) =>
+    setBenefits(
+      tx,
+      ctx,
+      wanted.map(({ id, rest }) => ({ id, ...rest })),
+    ),
 };

@@ -1,6 +1,12 @@
 import { isNull } from "drizzle-orm";
 import { api } from "../../../shared/api/index.ts";
-import { checkUrl, findShownEndpoints, insertEndpoint, patchEndpoint, webhookService } from "../../webhooks/service.ts";
+import {
+  checkUrl,
+  createEndpoints,
+  deleteEndpoints,
+  findShownEndpoints,
+  updateEndpoints,
+} from "../../webhooks/service.ts";
 import { webhookEndpoints } from "../../webhooks/tables.ts";
 import type { ServedKind } from "./kind.ts";
 
@@ -13,9 +19,9 @@ export const servedWebhooks: ServedKind<"webhooks"> = {
     marks: [webhookEndpoints.url, webhookEndpoints.name],
   },
   read: (db, ctx, organization_id, ids) => findShownEndpoints(db, ctx, organization_id, ids),
-  create: (tx, ctx, body) => insertEndpoint(tx, ctx, body),
-  update: (_, ctx, id, body) => patchEndpoint(ctx, id, body),
-  remove: (_, ctx, id) => webhookService.deleteEndpoint(ctx, { params: { id } }),
+  create: createEndpoints,
+  update: updateEndpoints,
+  remove: deleteEndpoints,
   shapes: { create: api.webhooks.createEndpoint, update: api.webhooks.updateEndpoint },
   isAsked: () => true,
   questionFor: (ctx, { url }, changes) =>
