@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { Benefit, BenefitCreate, BenefitInput, BenefitUpdate, benefits } from "../../shared/api/benefits.ts";
 import type { Service } from "../../shared/contract.ts";
 import { ApiError, type Fault, fault, invalid, notFound, notPermitted } from "../../shared/errors.ts";
-import { type Batch, getOnly, indexById, listAccepted, mapAccepted } from "../lib/batches.ts";
+import { type Batch, getOnly, listAccepted, mapAccepted, mapById } from "../lib/batches.ts";
 import { getServerClock } from "../lib/clock.ts";
 import { type Ctx, requireOrganization, requireOrganizations, type Tx } from "../lib/context.ts";
 import { findMissingSetting, judgeRole, openGuild, sealGuild } from "../lib/discord.ts";
@@ -122,7 +122,7 @@ export async function createBenefits(tx: Tx, ctx: Ctx, bodies: readonly Create[]
       properties,
     };
   });
-  const rows = indexById(await store.insertBenefits(tx, listAccepted(drafts)));
+  const rows = mapById(await store.insertBenefits(tx, listAccepted(drafts)));
   return mapAccepted(drafts, async ({ id }) => {
     const row = rows.get(id);
     if (!row) throw new Error("The benefit was not written.");
@@ -140,7 +140,7 @@ export async function updateBenefits(
 ): Promise<Batch<Benefit>> {
   const organization_id = requireOrganization(ctx);
   const ids = changes.map(({ id }) => id);
-  const rows = indexById(await store.lockBenefits(tx, organization_id, ids));
+  const rows = mapById(await store.lockBenefits(tx, organization_id, ids));
   const planned = changes.map(({ id, body }) => {
     const row = rows.get(id);
     return row ? { row, ...planUpdate(row, body) } : notFound();
@@ -164,7 +164,7 @@ export async function updateBenefits(
   });
   const changed = listAccepted(drafts).filter(({ patch }) => Object.keys(patch).length > 0);
   const modified_at = ctx.clock.now();
-  const updated = indexById(
+  const updated = mapById(
     await store.updateBenefits(
       tx,
       changed.map(({ row, patch }) => ({ row, patch: { ...patch, modified_at } })),
@@ -182,7 +182,7 @@ export async function updateBenefits(
 /** Delete benefits, in as many statements for one as for a thousand. */
 export async function deleteBenefits(tx: Tx, ctx: Ctx, ids: readonly string[]): Promise<Batch<void>> {
   const organization_id = requireOrganization(ctx);
-  const rows = indexById(await store.lockBenefits(tx, organization_id, ids));
+  const rows = mapById(await store.lockBenefits(tx, organization_id, ids));
   const drafts = ids.map((id) => {
     const row = rows.get(id);
     if (!row) return notFound();

@@ -9,7 +9,7 @@ import { createOpened } from "../checkouts/service.ts";
 import { keepFitting } from "../custom-fields/rules.ts";
 import { covers, findDiscountTerms, isRedeemable, type LimitedDiscount } from "../discounts/rules.ts";
 import { findByCode, findDiscount, findDiscounts } from "../discounts/store.ts";
-import { type Batch, getOnly, indexById, listAccepted, mapAccepted } from "../lib/batches.ts";
+import { type Batch, getOnly, listAccepted, mapAccepted, mapById } from "../lib/batches.ts";
 import { type Ctx, requireOrganization, requireOrganizations, type Tx } from "../lib/context.ts";
 import { createId, createToken } from "../lib/ids.ts";
 import { buildPage } from "../lib/page.ts";
@@ -47,7 +47,7 @@ function checkDiscount(
 }
 
 /** The products that a new link offers, named by the list, by one, or by the price of one. */
-function readOffered(body: Created, prices: ReturnType<typeof indexById<PriceRow>>) {
+function readOffered(body: Created, prices: ReturnType<typeof mapById<PriceRow>>) {
   if (body.products) return { ids: body.products, placeOf: (index: number) => ["products", index] };
   if (body.product_id) return { ids: [body.product_id], placeOf: () => ["product_id"] };
   const price = body.product_price_id ? prices.get(body.product_price_id) : undefined;
@@ -64,8 +64,8 @@ async function loadNamed(
 ) {
   const discounts = new Set(named.discounts.filter((id) => typeof id === "string"));
   return {
-    products: indexById(await findProducts(tx, organization_id, [...new Set(named.products)])),
-    discounts: indexById(await findDiscounts(tx, organization_id, [...discounts])),
+    products: mapById(await findProducts(tx, organization_id, [...new Set(named.products)])),
+    discounts: mapById(await findDiscounts(tx, organization_id, [...discounts])),
   };
 }
 
@@ -88,7 +88,7 @@ export async function createLinks(tx: Tx, ctx: Ctx, bodies: readonly Created[]):
   const priceIds = bodies.flatMap(({ products, product_id, product_price_id }) =>
     !products && !product_id && product_price_id ? [product_price_id] : [],
   );
-  const prices = indexById(await findPrices(tx, organization_id, [...new Set(priceIds)]));
+  const prices = mapById(await findPrices(tx, organization_id, [...new Set(priceIds)]));
   const wanted = bodies.map((body) => ({ body, offered: readOffered(body, prices) }));
   const named = await loadNamed(tx, organization_id, {
     products: wanted.flatMap(({ offered }) => (offered instanceof ApiError ? [] : offered.ids)),
@@ -134,7 +134,7 @@ export async function createLinks(tx: Tx, ctx: Ctx, bodies: readonly Created[]):
 export async function updateLinks(tx: Tx, ctx: Ctx, changes: readonly Changed[]): Promise<Batch<CheckoutLink>> {
   const organization_id = requireOrganization(ctx);
   const ids = changes.map(({ id }) => id);
-  const rows = indexById(await store.lockLinks(tx, organization_id, ids));
+  const rows = mapById(await store.lockLinks(tx, organization_id, ids));
   const keeping = changes.filter(({ body }) => !body.products && body.discount_id).map(({ id }) => id);
   const offeredBefore = await store.findProductIds(tx, organization_id, keeping);
   const named = await loadNamed(tx, organization_id, {

@@ -1,7 +1,7 @@
 import type { CustomField, customFields } from "../../shared/api/custom-fields.ts";
 import type { Input, Service } from "../../shared/contract.ts";
 import { ApiError, invalid, notFound } from "../../shared/errors.ts";
-import { type Batch, getOnly, indexById, listAccepted, mapAccepted, openNames } from "../lib/batches.ts";
+import { type Batch, getOnly, listAccepted, mapAccepted, mapById, openNames } from "../lib/batches.ts";
 import { type Ctx, requireOrganization, requireOrganizations, type Tx } from "../lib/context.ts";
 import { createId } from "../lib/ids.ts";
 import { buildPage } from "../lib/page.ts";
@@ -42,7 +42,7 @@ export async function createCustomFields(tx: Tx, ctx: Ctx, bodies: readonly Crea
     return { ...given, id, organization_id, created_at };
   });
   // The index decides, so that two at once cannot both have it.
-  const rows = indexById(await store.insertCustomFields(tx, listAccepted(drafts)));
+  const rows = mapById(await store.insertCustomFields(tx, listAccepted(drafts)));
   return drafts.map((draft) => {
     if (draft instanceof ApiError) return draft;
     const row = rows.get(draft.id);
@@ -54,7 +54,7 @@ export async function createCustomFields(tx: Tx, ctx: Ctx, bodies: readonly Crea
 export async function updateCustomFields(tx: Tx, ctx: Ctx, changes: readonly Changed[]): Promise<Batch<CustomField>> {
   const organization_id = requireOrganization(ctx);
   const ids = changes.map(({ id }) => id);
-  const rows = indexById(await store.lockCustomFields(tx, organization_id, ids));
+  const rows = mapById(await store.lockCustomFields(tx, organization_id, ids));
   const slugs = changes.map(({ body }) => body.slug);
   const { names, isFormer } = await findSlugs(tx, organization_id, slugs);
   const drafts = changes.map(({ id, body }) => {
@@ -70,14 +70,14 @@ export async function updateCustomFields(tx: Tx, ctx: Ctx, changes: readonly Cha
     return { row, patch: { ...patch, former_slugs: [...row.former_slugs, row.slug] } };
   });
   const changed = listAccepted(drafts).filter(({ patch }) => Object.keys(patch).length > 0);
-  const updated = indexById(await store.updateCustomFields(tx, changed));
+  const updated = mapById(await store.updateCustomFields(tx, changed));
   if (changed.some(({ patch }) => patch.slug !== undefined)) ctx.jobs.wake(tx, "custom_fields.move_answers");
   return mapAccepted(drafts, ({ row }) => serializeCustomField(updated.get(row.id) ?? row));
 }
 
 /** Delete custom fields, in as many statements for one as for a thousand. */
 export async function deleteCustomFields(tx: Tx, ctx: Ctx, ids: readonly string[]): Promise<Batch<void>> {
-  const rows = indexById(await store.lockCustomFields(tx, requireOrganization(ctx), ids));
+  const rows = mapById(await store.lockCustomFields(tx, requireOrganization(ctx), ids));
   const drafts = ids.map((id) => rows.get(id) ?? notFound());
   const deleted = listAccepted(drafts);
   const patch = { deleted_at: ctx.clock.now() };

@@ -1,7 +1,7 @@
 import type { Discount, discounts } from "../../shared/api/discounts.ts";
 import type { Input, Service } from "../../shared/contract.ts";
 import { ApiError, invalid, notFound } from "../../shared/errors.ts";
-import { type Batch, getOnly, indexById, listAccepted, mapAccepted, openNames } from "../lib/batches.ts";
+import { type Batch, getOnly, listAccepted, mapAccepted, mapById, openNames } from "../lib/batches.ts";
 import { type Ctx, requireOrganization, requireOrganizations, type Tx } from "../lib/context.ts";
 import { emit } from "../lib/events.ts";
 import { createId } from "../lib/ids.ts";
@@ -36,7 +36,7 @@ async function emitEach(
 ): Promise<Batch<Discount>> {
   const organization_id = requireOrganization(ctx);
   const ids = listAccepted(drafts).map(({ id }) => id);
-  const rows = indexById(await store.findDiscounts(tx, organization_id, ids));
+  const rows = mapById(await store.findDiscounts(tx, organization_id, ids));
   return mapAccepted(drafts, async ({ id }) => {
     const row = rows.get(id);
     if (!row) throw new Error(`The discount ${id} is gone.`);
@@ -76,7 +76,7 @@ export async function createDiscounts(tx: Tx, ctx: Ctx, bodies: readonly Created
     return { id, values, products };
   });
   const planned = listAccepted(drafts);
-  const inserted = indexById(
+  const inserted = mapById(
     await store.insertDiscounts(
       tx,
       planned.map(({ values }) => values),
@@ -98,7 +98,7 @@ export async function updateDiscounts(tx: Tx, ctx: Ctx, changes: readonly Change
   const organization_id = requireOrganization(ctx);
   const currency = await currencyOf(tx, organization_id);
   const ids = changes.map(({ id }) => id);
-  const rows = indexById(await store.lockDiscounts(tx, organization_id, ids));
+  const rows = mapById(await store.lockDiscounts(tx, organization_id, ids));
   const wanted = changes.flatMap(({ body }) => body.products ?? []);
   const found = await store.findProductIds(tx, organization_id, [...new Set(wanted)]);
   const codes = changes.map(({ body }) => body.code);
@@ -133,7 +133,7 @@ export async function updateDiscounts(tx: Tx, ctx: Ctx, changes: readonly Change
 export async function deleteDiscounts(tx: Tx, ctx: Ctx, ids: readonly string[]): Promise<Batch<void>> {
   const organization_id = requireOrganization(ctx);
   await store.lockDiscounts(tx, organization_id, ids);
-  const rows = indexById(await store.findDiscounts(tx, organization_id, ids));
+  const rows = mapById(await store.findDiscounts(tx, organization_id, ids));
   const drafts = ids.map((id) => rows.get(id) ?? notFound());
   const patch = { deleted_at: ctx.clock.now() };
   await store.updateDiscounts(

@@ -26,7 +26,7 @@ export function getOnly<T>(batch: readonly (T | ApiError)[]): T {
 }
 
 /** Rows by their ids, in whatever case an id is written. */
-export function indexById<T extends { id: string }>(rows: readonly T[]) {
+export function mapById<T extends { id: string }>(rows: readonly T[]) {
   const rowsById = new Map(rows.map((row) => [row.id, row]));
   return { get: (id: string): T | undefined => rowsById.get(id.toLowerCase()) };
 }

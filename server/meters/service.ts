@@ -5,7 +5,7 @@ import type { Input, Service } from "../../shared/contract.ts";
 import { invalid, notFound } from "../../shared/errors.ts";
 import { computeBalance } from "../../shared/usage.ts";
 import { serializeCustomer } from "../customers/rules.ts";
-import { type Batch, getOnly, indexById, listAccepted, mapAccepted } from "../lib/batches.ts";
+import { type Batch, getOnly, listAccepted, mapAccepted, mapById } from "../lib/batches.ts";
 import { getServerClock } from "../lib/clock.ts";
 import { type Ctx, requireOrganization, requireOrganizations, type Tx } from "../lib/context.ts";
 import { createId } from "../lib/ids.ts";
@@ -48,7 +48,7 @@ export async function updateMeters(tx: Tx, ctx: Ctx, changes: readonly Changed[]
   if (changes.some((change) => isRemade(change) || change.body.is_archived !== undefined))
     await store.haltCounting(tx, organization_id);
   const ids = changes.map(({ id }) => id);
-  const rows = indexById(await store.lockMeters(tx, organization_id, ids));
+  const rows = mapById(await store.lockMeters(tx, organization_id, ids));
   const remade = changes.filter(isRemade).flatMap(({ id }) => rows.get(id) ?? []);
   const archived = changes.filter(({ body }) => body.is_archived).flatMap(({ id }) => rows.get(id) ?? []);
   const used = await store.findUses(tx, organization_id, archived);
@@ -63,7 +63,7 @@ export async function updateMeters(tx: Tx, ctx: Ctx, changes: readonly Changed[]
   });
   const changed = listAccepted(drafts).filter(({ patch }) => Object.keys(patch).length > 0);
   if (changed.some(({ patch }) => patch.recount_at)) ctx.jobs.wake(tx, recounting.name);
-  const updated = indexById(await store.updateMeters(tx, changed));
+  const updated = mapById(await store.updateMeters(tx, changed));
   return mapAccepted(drafts, ({ row }) => updated.get(row.id) ?? row);
 }
 

@@ -6,7 +6,7 @@ import { ApiError, type Fault, fault, invalid, notFound } from "../../shared/err
 import { getMinimumAmount } from "../../shared/money.ts";
 import { findBenefits } from "../benefits/store.ts";
 import { findCustomFields } from "../custom-fields/store.ts";
-import { type Batch, getOnly, indexById, listAccepted, mapAccepted } from "../lib/batches.ts";
+import { type Batch, getOnly, listAccepted, mapAccepted, mapById } from "../lib/batches.ts";
 import { type Ctx, requireOrganization, requireOrganizations, type Tx } from "../lib/context.ts";
 import { emit } from "../lib/events.ts";
 import { createId } from "../lib/ids.ts";
@@ -175,7 +175,7 @@ export async function createProducts(tx: Tx, ctx: Ctx, bodies: readonly ProductB
     good.map(({ values, body }) => ({ product: values, fields: body.attached_custom_fields })),
   );
   const ids = good.map(({ values }) => values.id);
-  const rows = indexById(await store.findProducts(tx, organization_id, ids));
+  const rows = mapById(await store.findProducts(tx, organization_id, ids));
   return mapAccepted(drafts, async ({ values: { id } }) => {
     const row = rows.get(id);
     if (!row) throw new Error(`The product ${id} is gone.`);
@@ -191,8 +191,8 @@ type ProductChange = { id: string; body: Input<(typeof products)["update"]>["bod
 export async function updateProducts(tx: Tx, ctx: Ctx, changes: readonly ProductChange[]): Promise<Batch<Product>> {
   const organization_id = requireOrganization(ctx);
   const ids = changes.map(({ id }) => id);
-  const rows = indexById(await store.lockProducts(tx, organization_id, ids));
-  const priced = indexById(await store.findProducts(tx, organization_id, ids));
+  const rows = mapById(await store.lockProducts(tx, organization_id, ids));
+  const priced = mapById(await store.findProducts(tx, organization_id, ids));
   const wanted = changes.map(({ id, body }) => {
     const row = rows.get(id);
     const product = priced.get(id);
@@ -275,7 +275,7 @@ async function writeChanges(tx: Tx, ctx: Ctx, drafts: readonly ProductDraft[], n
 async function emitUpdated(tx: Tx, ctx: Ctx, drafts: readonly ({ row: ProductRow } | ApiError)[]) {
   const organization_id = requireOrganization(ctx);
   const ids = listAccepted(drafts).map(({ row }) => row.id);
-  const rows = indexById(await store.findProducts(tx, organization_id, ids));
+  const rows = mapById(await store.findProducts(tx, organization_id, ids));
   return mapAccepted(drafts, async ({ row: { id } }) => {
     const row = rows.get(id);
     if (!row) throw new Error(`The product ${id} is gone.`);
@@ -293,9 +293,9 @@ export async function setBenefits(
 ): Promise<Batch<Product>> {
   const organization_id = requireOrganization(ctx);
   const ids = changes.map(({ id }) => id);
-  const rows = indexById(await store.lockProducts(tx, organization_id, ids));
-  const priced = indexById(await store.findProducts(tx, organization_id, ids));
-  const known = indexById(
+  const rows = mapById(await store.lockProducts(tx, organization_id, ids));
+  const priced = mapById(await store.findProducts(tx, organization_id, ids));
+  const known = mapById(
     await findBenefits(tx, organization_id, [...new Set(changes.flatMap(({ benefits }) => benefits))]),
   );
   const drafts = changes.map(({ id, benefits: wanted }) => {

@@ -9,7 +9,7 @@ import type {
 import type { Service } from "../../shared/contract.ts";
 import { type ApiError, fault, invalid, notFound } from "../../shared/errors.ts";
 import { type EventType, eventTypesOf } from "../../shared/event-types.ts";
-import { type Batch, getOnly, indexById, listAccepted, mapAccepted } from "../lib/batches.ts";
+import { type Batch, getOnly, listAccepted, mapAccepted, mapById } from "../lib/batches.ts";
 import {
   type Ctx,
   type Database,
@@ -82,7 +82,7 @@ export async function createEndpoints(tx: Tx, ctx: Ctx, bodies: readonly Create[
       ...pinned(ctx.client, api_version),
     };
   });
-  const rows = indexById(await insertRows(tx, webhookEndpoints, values));
+  const rows = mapById(await insertRows(tx, webhookEndpoints, values));
   return values.map(({ id }) => {
     const row = rows.get(id);
     if (!row) throw new Error("An endpoint was inserted and not returned.");
@@ -97,7 +97,7 @@ export async function updateEndpoints(
   changes: readonly { id: string; body: Update }[],
 ): Promise<Batch<WebhookEndpoint>> {
   const ids = changes.map(({ id }) => id);
-  const rows = indexById(await store.lockEndpoints(tx, requireOrganization(ctx), ids));
+  const rows = mapById(await store.lockEndpoints(tx, requireOrganization(ctx), ids));
   const isOn = changes.some(({ id, body }) => body.enabled === true && rows.get(id)?.enabled === false);
   const since_seq = isOn ? await store.findLatestSeq(tx) : 0;
   const drafts = changes.map(({ id, body }) => {
@@ -124,7 +124,7 @@ async function writeEndpoints(
 ): Promise<Batch<WebhookEndpoint>> {
   const changed = listAccepted(drafts).filter(({ patch }) => Object.keys(patch).length > 0);
   const modified_at = ctx.clock.now();
-  const updated = indexById(
+  const updated = mapById(
     await store.updateEndpoints(
       tx,
       changed.map(({ row, patch }) => ({ row, patch: { ...patch, modified_at } })),
@@ -135,7 +135,7 @@ async function writeEndpoints(
 
 /** Delete endpoints, in as many statements for one as for a thousand. */
 export async function deleteEndpoints(tx: Tx, ctx: Ctx, ids: readonly string[]): Promise<Batch<unknown>> {
-  const rows = indexById(await store.lockEndpoints(tx, requireOrganization(ctx), ids));
+  const rows = mapById(await store.lockEndpoints(tx, requireOrganization(ctx), ids));
   const patch = { deleted_at: ctx.clock.now() };
   const drafts = ids.map((id) => {
     const row = rows.get(id);
