@@ -168,7 +168,7 @@ export function spreadDiscount(amounts: readonly number[], discount: DiscountTer
 
 /**
  * The taxes on an amount (CHK-46). Exclusive: each is added, and rounded by itself. Inclusive: they are within the amount;
- * all together are taken out, and what that makes is shared among them by their rates.
+ * all together are rounded once, the net amount is the rest, and the sum is shared among them by their rates.
  */
 export function computeTaxes(amount: number, { behavior, rates }: Pick<TaxTreatment, "behavior" | "rates">): TaxLine[] {
   if (rates.length === 0) return [];
@@ -180,12 +180,13 @@ export function computeTaxes(amount: number, { behavior, rates }: Pick<TaxTreatm
     });
   const { whole } = parts[0] ?? { whole: 1 };
   const all = addUp(parts.map(({ part }) => part));
-  const net = computeFraction(amount, whole, whole + all);
+  // The tax is rounded, not the net amount: at an exact half the two differ by one unit.
+  const tax = computeFraction(amount, all, whole + all);
   const shares = allocate(
-    amount - net,
+    tax,
     parts.map(({ part }) => part),
   );
-  return rates.map((rate, index) => ({ ...rate, taxable_amount: net, amount: shares[index] ?? 0 }));
+  return rates.map((rate, index) => ({ ...rate, taxable_amount: amount - tax, amount: shares[index] ?? 0 }));
 }
 
 /** The taxes as a service computed them. */

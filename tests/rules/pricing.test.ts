@@ -97,6 +97,9 @@ describe("taxes (CHK-46)", () => {
     ["19 % on 1000", 1000, taxed("exclusive", rate("19")), [[1000, 190]]],
     ["19 % within 1190", 1190, taxed("inclusive", rate("19")), [[1000, 190]]],
     ["19 % within 999", 999, taxed("inclusive", rate("19")), [[839, 160]]],
+    ["20 % within 999, half away from zero", 999, taxed("inclusive", rate("20")), [[832, 167]]],
+    ["20 % within -999, half away from zero", -999, taxed("inclusive", rate("20")), [[-832, -167]]],
+    ["20 % within 1000", 1000, taxed("inclusive", rate("20")), [[833, 167]]],
     ["8.875 % on 1000, half away from zero", 1000, taxed("exclusive", rate("8.875")), [[1000, 89]]],
     [
       "5 % and 9.975 % on 1000, each by itself",
@@ -120,6 +123,48 @@ describe("taxes (CHK-46)", () => {
   ])("%s", (_, amount, treatment, lines) => {
     const made = computeTaxes(amount, treatment).map((line) => [line.taxable_amount, line.amount]);
     expect(made).toEqual(lines);
+  });
+
+  /** A fraction rounded half away from zero (POL-01), by the decimal digits after the point. */
+  function roundFraction(top: bigint, bottom: bigint): bigint {
+    const positive = top < 0n ? -top : top;
+    const tenths = (positive * 10n) / bottom;
+    const rounded = tenths / 10n + (tenths % 10n >= 5n ? 1n : 0n);
+    return top < 0n ? -rounded : rounded;
+  }
+  // Rates in millionths of a percent: every rate of the table of rates is one of them.
+  const million = fc.oneof(
+    fc.integer({ min: 1, max: 500 }).map((tenths) => tenths * 100_000),
+    fc.nat(50_000_000),
+  );
+  const signed = fc.oneof(fc.integer({ min: -20_000, max: 20_000 }), fc.integer({ min: -99_999_999, max: 99_999_999 }));
+
+  test("POL-01: every amount and rate agrees with exact fractions, to the unit", () => {
+    fc.assert(
+      fc.property(signed, fc.array(million, { minLength: 1, maxLength: 3 }), (amount, micros) => {
+        const rates = micros.map((micro) => rate((micro / 1_000_000).toFixed(6)));
+        const whole = 100_000_000n;
+        const all = micros.reduce((sum, micro) => sum + BigInt(micro), 0n);
+        const within = computeTaxes(amount, taxed("inclusive", ...rates));
+        const tax = within.reduce((sum, line) => sum + BigInt(line.amount), 0n);
+        expect(tax).toBe(roundFraction(BigInt(amount) * all, whole + all));
+        for (const line of within) expect(BigInt(line.taxable_amount)).toBe(BigInt(amount) - tax);
+        const added = computeTaxes(amount, taxed("exclusive", ...rates)).map((line) => BigInt(line.amount));
+        expect(added).toEqual(micros.map((micro) => roundFraction(BigInt(amount) * BigInt(micro), whole)));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test("POL-01: the tax within each price up to 100.00 is rounded half away from zero, by each usual rate", () => {
+    const wrong: unknown[] = [];
+    for (const percent of [3, 5, 5.5, 7, 7.7, 8.1, 10, 16, 17, 19, 20, 21, 22, 23, 24, 25, 25.5, 27])
+      for (let amount = 0; amount <= 10_000; amount += 1) {
+        const [line] = computeTaxes(amount, taxed("inclusive", rate(String(percent))));
+        const [top, bottom] = [BigInt(amount) * BigInt(percent * 10), 1000n + BigInt(percent * 10)];
+        if (line?.amount !== Number(roundFraction(top, bottom))) wrong.push([percent, amount, line]);
+      }
+    expect(wrong).toEqual([]);
   });
 });
 
