@@ -163,7 +163,7 @@ export async function mailedLink(floe: Floe, seller: Seller): Promise<string> {
 }
 
 /** The token of the link that mails to the customer have. */
-async function mailedPortalLink({ deps, clock }: Floe, seller: Seller): Promise<string> {
+export async function mailedPortalLink({ deps, clock }: Floe, seller: Seller): Promise<string> {
   const customer_id = await buyerOf(seller);
   const { email } = await seller.client.customers.get({ params: { id: customer_id } });
   const named = { slug: "row", organization_id: seller.organization_id, customer_id, email: email ?? "" };
