@@ -7,6 +7,7 @@ import { type Entry, isOfCustomers, type Operations, operations, startOperations
 import { listRows } from "../support/organization-rows.ts";
 import { callsOf, join, person } from "../support/people.ts";
 import { buyerOf } from "../support/portal-rows.ts";
+import { freshOf } from "../support/rows.ts";
 
 /**
  * Who almost may: people of the same organization or the same team, and those who were allowed a moment ago. Each asks
@@ -54,6 +55,17 @@ test("the walk knows both sides", () => {
     expect.toSatisfy((count: number) => count >= 120),
   ]);
   expect(ofCustomers.filter(isOwn).length).toBeGreaterThanOrEqual(10);
+});
+
+test("CUP-13: the customer sees all of it that the others are refused", async () => {
+  for (const entry of ofCustomers.filter(({ op }) => op.method === "GET")) {
+    const { status, json } = await all.call(entry, {
+      ...all.may(entry),
+      ...(await freshOf[entry.title]?.(all.floe, all.seller)),
+    });
+    expect([entry.title, status]).toEqual([entry.title, 200]);
+    if (json.items) expect(json.items.length, entry.title).toBeGreaterThan(0);
+  }
 });
 
 describe("of the people of one team", () => {

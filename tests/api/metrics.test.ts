@@ -37,7 +37,7 @@ async function writeExample(seller: Seller) {
   const product = await client.products.create({
     body: { name: "Club", recurring_interval: "month", prices: [{ amount_type: "fixed", price_amount: 1000 }] },
   });
-  const { id: customer_id } = await client.customers.create({ body: { email: "member@example.com" } });
+  const { id: customer_id } = await client.customers.create({ body: { email: `member-${newId()}@example.com` } });
   const owned = { organization_id, customer_id, product_id: product.id, currency: "usd" };
   const started_at = new Date("2026-01-03T10:00:00Z");
   const subscription_id = newId();
@@ -155,6 +155,41 @@ describe("what is answered", () => {
       const { totals } = await seller.client.metrics.get({ query: { ...months, interval: "month" } });
       expect([totals.monthly_recurring_revenue, totals.annual_recurring_revenue]).toEqual([mrr, 12 * mrr]);
     }
+  });
+
+  test("MET-06: an order counts once it is paid, also when it is refunded, and an average is rounded up", async () => {
+    const seller = await floe.seller("average");
+    const { product, customer_id } = await writeExample(seller);
+    const { db } = floe.deps;
+    const [known] = await db.select().from(orders).where(eq(orders.organization_id, seller.organization_id));
+    if (!known) throw new Error("There is no order.");
+    const day = new Date("2026-01-25T10:00:00Z");
+    const another = { ...known, ...{ product_id: product.id, customer_id, subscription_id: null, created_at: day } };
+    await db.insert(orders).values([
+      { ...another, id: newId(), paid_at: null, status: "pending", subtotal_amount: 9000 },
+      { ...another, id: newId(), paid_at: day, status: "refunded", subtotal_amount: 1, refunded_amount: 1 },
+    ]);
+    const query = { start_date: "2026-01-01", end_date: "2026-01-31", interval: "month" as const };
+    const { periods } = await seller.client.metrics.get({ query });
+    // 3001 by three orders is 1000.33.
+    expect(periods).toMatchObject([{ orders: 3, revenue: 3001, average_order_value: 1001 }]);
+  });
+
+  test("MET-11: churn is what was canceled in the 30 days before, of what was active before them", async () => {
+    const seller = await floe.seller("churn");
+    const [{ subscription_id }] = [await writeExample(seller), await writeExample(seller)];
+    const [canceled_at, ended_at] = [new Date("2026-02-10T10:00:00Z"), new Date("2026-03-03T10:00:00Z")];
+    await floe.deps.db
+      .update(subscriptions)
+      .set({ canceled_at, ends_at: ended_at, cancel_at_period_end: true })
+      .where(and(eq(subscriptions.organization_id, seller.organization_id), eq(subscriptions.id, subscription_id)));
+    const rates = async (start_date: string, end_date: string, interval: "month" | "year") => {
+      const query = { start_date, end_date, interval, metrics: ["churn_rate" as const] };
+      return (await seller.client.metrics.get({ query })).periods.map(({ churn_rate }) => churn_rate);
+    };
+    // Of March the 30 days before begin on January 30th, when both were active.
+    expect(await rates("2026-01-01", "2026-04-30", "month")).toEqual([0, 0, 0.5, 0]);
+    expect(await rates("2026-01-01", "2026-12-31", "year")).toEqual([0]);
   });
 
   test("a year that begins on a Friday, by the week: the first begins on the Monday before, and counts the range alone", async () => {
