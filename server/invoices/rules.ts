@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { InvoiceExport } from "../../shared/api/invoices.ts";
+import { ApiError } from "../../shared/errors.ts";
 import { allocate, computeFraction } from "../../shared/money.ts";
 import { computeTotals, isPaid, type OrderAggregate, type OrderItemRow, type OrderRow } from "../orders/rules.ts";
 import type { OrganizationRow } from "../organizations/rules.ts";
@@ -218,4 +219,22 @@ export function getFormat(bytes: Uint8Array): "png" | "jpg" | undefined {
   const begins = (...first: number[]) => first.every((byte, index) => bytes[index] === byte);
   if (begins(0x89, 0x50, 0x4e, 0x47)) return "png";
   return begins(0xff, 0xd8, 0xff) ? "jpg" : undefined;
+}
+
+/** What waits in the queue of an organization, and of all: exports that are collecting, and documents to be printed. */
+export type PrintQueue = { exports: number; documents: number };
+const queueMax = {
+  organization: { exports: 10, documents: 20_000 },
+  all: { exports: 100, documents: 200_000 },
+} as const;
+
+/** Refuse a further export while too much waits to be printed. */
+export function checkQueue(queues: { organization: PrintQueue; all: PrintQueue }): void {
+  const isFull = (["organization", "all"] as const).some(
+    (of) => queues[of].exports >= queueMax[of].exports || queues[of].documents >= queueMax[of].documents,
+  );
+  if (isFull)
+    throw new ApiError("TooManyRequests", "Too many invoices are waiting to be printed. Try again in a minute.", {
+      "Retry-After": "60",
+    });
 }

@@ -23,6 +23,7 @@ import type { InvoiceDocument, Logo } from "./document.ts";
 import { readLink } from "./links.ts";
 import { printDocument } from "./printer.ts";
 import {
+  checkQueue,
   describeDocument,
   digestDocument,
   getFileName,
@@ -190,6 +191,7 @@ export const invoiceService: Service<typeof operations, Ctx> = {
   },
   createExport: (ctx, { body }) =>
     transact(ctx, async (tx) => {
+      checkQueue(await store.lockQueues(tx, requireOrganization(ctx)));
       const now = ctx.clock.now();
       const { created_after = null, created_before = null, customer_id = null, product_id = null } = body;
       const row = await store.insertExport(tx, {

@@ -1,11 +1,12 @@
 import { and, count, eq, getTableColumns, isNotNull, isNull, lte, sql } from "drizzle-orm";
+import type { AnyPgColumn } from "drizzle-orm/pg-core";
 import type { Database, Tx } from "../lib/context.ts";
 import { computeOffset, type Paging } from "../lib/page.ts";
 import { matchKey, type RowKey } from "../lib/rows.ts";
 import type { RefundRow } from "../refunds/rules.ts";
 import { refunds } from "../refunds/tables.ts";
 import type { DocumentKind } from "./document.ts";
-import type { InvoiceRow } from "./rules.ts";
+import type { InvoiceRow, PrintQueue } from "./rules.ts";
 import { documentCounters, invoiceExportOrders, invoiceExports, invoices } from "./tables.ts";
 
 /** Which document: of an order, or of a refund of it. */
@@ -67,6 +68,27 @@ export const lockSeries = (tx: Tx, organization_id: string, series: string): Pro
   tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`${organization_id} ${series}`}, 0))`);
 
 export type ExportRow = typeof invoiceExports.$inferSelect;
+
+/** What waits to be collected and printed; one export after the other is counted. */
+export async function lockQueues(
+  tx: Tx,
+  organization_id: string,
+): Promise<{ organization: PrintQueue; all: PrintQueue }> {
+  await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended('invoice exports', 0))`);
+  const counts = (owner: AnyPgColumn) => ({
+    own: sql<number>`count(*) filter (where ${owner} = ${organization_id})::int`,
+    all: sql<number>`count(*)::int`,
+  });
+  const [collecting] = await tx
+    .select(counts(invoiceExports.organization_id))
+    .from(invoiceExports)
+    .where(isNotNull(invoiceExports.due_at));
+  const [waiting] = await tx.select(counts(invoices.organization_id)).from(invoices).where(isNotNull(invoices.due_at));
+  return {
+    organization: { exports: collecting?.own ?? 0, documents: waiting?.own ?? 0 },
+    all: { exports: collecting?.all ?? 0, documents: waiting?.all ?? 0 },
+  };
+}
 
 /** Begin an export. */
 export async function insertExport(tx: Tx, values: typeof invoiceExports.$inferInsert): Promise<ExportRow> {

@@ -389,6 +389,21 @@ describe("the invoices of many orders", () => {
     expect(totals).toEqual([1, 1, 1, 0, 0, 0]);
   });
 
+  test("are refused with 429 beyond ten exports that wait, of one's own alone", async () => {
+    const [one, two] = [await floe.seller(), await floe.seller()];
+    const begin = async ({ key }: Seller) => {
+      const headers = { authorization: `Bearer ${key}` };
+      const answer = await floe.app.inject({ method: "POST", url: "/v1/invoice-exports/", headers, payload: {} });
+      return [answer.statusCode, answer.headers["retry-after"]];
+    };
+    for (let n = 0; n < 10; n += 1) expect(await begin(one)).toEqual([202, undefined]);
+    expect(await begin(one)).toEqual([429, "60"]);
+    expect(await begin(two)).toEqual([202, undefined]);
+    await collect();
+    expect(await begin(one)).toEqual([202, undefined]);
+    await floe.runJobs();
+  });
+
   test("are collected some at a time; where the process dies, none is missed or doubled", async () => {
     const id = await sellTo();
     const names = (await floe.deps.db.execute(sql`

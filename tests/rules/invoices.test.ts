@@ -5,6 +5,7 @@ import { cleanText, formatAddress, type InvoiceDocument } from "../../server/inv
 import { computeNetLines, describeInvoice, shareTax, writeXml } from "../../server/invoices/electronic.ts";
 import { makePdf } from "../../server/invoices/pdf.ts";
 import { printDocument } from "../../server/invoices/printer.ts";
+import { checkQueue } from "../../server/invoices/rules.ts";
 import { chooseLanguage } from "../../server/invoices/words.ts";
 import { computeFraction } from "../../shared/money.ts";
 import { peopleNames } from "../fixtures/names.ts";
@@ -347,4 +348,18 @@ test("what XML and pages cannot hold is taken out of a text, and an address is w
     "10001 New York",
     "Deutschland",
   ]);
+});
+
+test.each([
+  ["organization", "exports", 10],
+  ["organization", "documents", 20_000],
+  ["all", "exports", 100],
+  ["all", "documents", 200_000],
+] as const)("a further export is refused while %s has so many %s: %i", (of, what, max) => {
+  const queue = { exports: 0, documents: 0 };
+  const queues = (count: number) => ({ organization: queue, all: queue, [of]: { ...queue, [what]: count } });
+  expect(() => checkQueue(queues(max - 1))).not.toThrow();
+  expect(() => checkQueue(queues(max))).toThrow(
+    expect.objectContaining({ name: "TooManyRequests", headers: { "Retry-After": "60" } }),
+  );
 });
