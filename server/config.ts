@@ -88,6 +88,8 @@ const Settings = z.object({
   FLOE_URL: optional(url),
   FLOE_DATA_DIR: z.preprocess(blank, z.string().default(".floe")),
   DATABASE_URL: optional(z.string().regex(/^postgres(ql)?:\/\/\S+$/, "must begin with postgres:// or postgresql://")),
+  FLOE_DATABASE_CONNECTIONS: z.preprocess(blank, z.coerce.number().int().min(2).max(500).default(10)),
+  FLOE_DATABASE_STATEMENT_SECONDS: z.preprocess(blank, z.coerce.number().int().min(1).max(3600).default(600)),
   // Not `optional`: an empty secret is a mistake, never a wish to have none.
   FLOE_SECRET: secretText.optional(),
   FLOE_SECRET_PREVIOUS: z.preprocess(
@@ -311,6 +313,14 @@ function readOpenId(id: string, read: (name: string) => string | undefined): Ope
   );
   throw new ConfigError(`FLOE_OIDC names ${id}, which is not set up. ${lines.join("; ")}`);
 }
+
+/** How the connections to PostgreSQL are limited. */
+export const getPoolLimits = (
+  config: Pick<Settings, "FLOE_DATABASE_CONNECTIONS" | "FLOE_DATABASE_STATEMENT_SECONDS">,
+) => ({
+  connections: config.FLOE_DATABASE_CONNECTIONS,
+  statementTimeoutMs: config.FLOE_DATABASE_STATEMENT_SECONDS * 1000,
+});
 
 /** Complete the settings. `generatedSecret` is the one kept in the data folder of an embedded database. */
 export function completeConfig(settings: Settings, generatedSecret?: string): Config {

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { pino } from "pino";
 import { createAuth } from "./accounts/auth.ts";
 import { buildApp } from "./app.ts";
-import { type Config, ConfigError, completeConfig, listWarnings, readSettings } from "./config.ts";
+import { type Config, ConfigError, completeConfig, getPoolLimits, listWarnings, readSettings } from "./config.ts";
 import { identifyCustomer } from "./customer-sessions/service.ts";
 import { type DemoStore, openDemoStore } from "./demo.ts";
 import { hasFinancialRecords } from "./financial-records.ts";
@@ -63,7 +63,7 @@ export async function start(
     say(config.embedded ? `Opening the embedded database in ${folder} …` : "Connecting to PostgreSQL …");
     // The embedded one is loaded where it is used alone: who has PostgreSQL needs nothing of the other.
     const database = config.DATABASE_URL
-      ? await openPostgres(config.DATABASE_URL)
+      ? await openPostgres(config.DATABASE_URL, getPoolLimits(config))
       : await (await import("./lib/database-embedded.ts")).openEmbedded(folder);
     closing.push(() => database.close());
     await database.migrate(migrationsFolder());

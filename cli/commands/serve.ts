@@ -11,6 +11,16 @@ export const settings: Setting[] = [
   { name: "FLOE_URL", flag: "--url <url>", about: "the address under which others reach it" },
   { name: "FLOE_DATA_DIR", flag: "--data-dir <folder>", about: "where the embedded database is kept (.floe)" },
   { name: "DATABASE_URL", flag: "--database-url <url>", about: "a PostgreSQL database, instead of the embedded one" },
+  {
+    name: "FLOE_DATABASE_CONNECTIONS",
+    flag: "--database-connections <number>",
+    about: "connections to PostgreSQL at most (10)",
+  },
+  {
+    name: "FLOE_DATABASE_STATEMENT_SECONDS",
+    flag: "--database-statement-seconds <number>",
+    about: "how long any statement may take (600)",
+  },
   { name: "FLOE_SECRET", flag: "--secret <text>", about: "the secret of the server; required with --database-url" },
   { name: "FLOE_SECRET_PREVIOUS", flag: "--secret-previous <texts>", about: "earlier secrets, while they are changed" },
   { name: "FLOE_BILLING", flag: "--billing <how>", about: "who keeps the books", choices: ["embedded", "polar"] },

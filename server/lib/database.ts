@@ -3,7 +3,7 @@ import { readMigrationFiles } from "drizzle-orm/migrator";
 import { drizzle as drizzlePostgres } from "drizzle-orm/postgres-js";
 import { migrate as migratePostgres } from "drizzle-orm/postgres-js/migrator";
 import postgres from "postgres";
-import { openPool } from "./pool.ts";
+import { openPool, type PoolLimits } from "./pool.ts";
 import type { Database, Tx, Unit } from "./transaction.ts";
 
 export type OpenDatabase = {
@@ -34,12 +34,13 @@ export async function refuseUnknownTables(db: Pick<Database, "select">, migratio
   );
 }
 
-const connections_max = 10;
 const migration_lock = 4455;
 
-/** PostgreSQL over the network, by at most so many connections. */
-export async function openPostgres(url: string, connections = connections_max): Promise<OpenDatabase> {
-  const pool = openPool(url, connections);
+const standardLimits: PoolLimits = { connections: 10, statementTimeoutMs: 600_000 };
+
+/** PostgreSQL over the network. */
+export async function openPostgres(url: string, limits: Partial<PoolLimits> = {}): Promise<OpenDatabase> {
+  const pool = openPool(url, { ...standardLimits, ...limits });
   const db = drizzlePostgres({ client: pool });
   try {
     await db.execute(sql`select 1`);

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { ApiError } from "../../shared/errors.ts";
+import { StatementTimeoutError } from "./unreachable.ts";
 import { giveWay } from "./way.ts";
 
 /** An operation that takes the database for long: each of its statements is limited, and none runs once its caller has gone. */
@@ -37,6 +38,24 @@ export async function awaitStatement<T>(work: HeavyWork, statement: PromiseLike<
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", cancel);
+  }
+}
+
+/** Await a statement of other work; it is cancelled when it takes too long. */
+export async function awaitWithin<T>(timeoutMs: number, statement: PromiseLike<T>, cancel: () => void): Promise<T> {
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+    cancel();
+  }, timeoutMs);
+  try {
+    return await statement;
+  } catch (error) {
+    throw isLate
+      ? new StatementTimeoutError(`A statement took more than ${timeoutMs / 1000} s.`, { cause: error })
+      : error;
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -1,11 +1,18 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import postgres, { type Sql } from "postgres";
-import { awaitStatement, getHeavyWork, startStatement } from "./heavy-work.ts";
+import { awaitStatement, awaitWithin, getHeavyWork, startStatement } from "./heavy-work.ts";
 import { planned_anew } from "./planned-anew.ts";
 import { Unconnected } from "./unreachable.ts";
 
 /** A client of one connection, in use by one asker at a time. */
-type Connection = { sql: Sql; isGone: boolean; isCancelled: boolean; isHeavy: boolean; prepared: Set<string> };
+type Connection = {
+  sql: Sql;
+  statementTimeoutMs: number;
+  isGone: boolean;
+  isCancelled: boolean;
+  isHeavy: boolean;
+  prepared: Set<string>;
+};
 /** A statement of the driver; it is sent once it is awaited. */
 type Query<T> = PromiseLike<T> & { canceller?: ((query: Query<T>) => Promise<unknown>) | null };
 type Ask = <T>(query: (connection: Connection) => PromiseLike<T>, text: string) => Promise<T>;
@@ -33,15 +40,17 @@ export const askTogether = <T extends readonly unknown[]>(
 async function run<T>(connection: Connection, query: (connection: Connection) => PromiseLike<T>): Promise<T> {
   try {
     const work = getHeavyWork();
-    if (!work) return await query(connection);
-    await startStatement(work);
+    if (work) await startStatement(work);
     const statement: Query<T> = query(connection);
-    return await awaitStatement(work, statement, () => {
+    const cancel = () => {
       // Should the cancellation come late, it would meet the statement of somebody else.
       connection.isCancelled = true;
       connection.isGone = true;
       statement.canceller?.(statement).catch(() => {});
-    });
+    };
+    return await (work
+      ? awaitStatement(work, statement, cancel)
+      : awaitWithin(connection.statementTimeoutMs, statement, cancel));
   } catch (error) {
     if (!(error instanceof postgres.PostgresError && error.severity === "ERROR")) connection.isGone = true;
     throw error;
@@ -81,13 +90,16 @@ const unsafeOf =
     return pending as never;
   };
 
+/** How many connections there are at most, and how long each statement may take. */
+export type PoolLimits = { connections: number; statementTimeoutMs: number };
+
 /**
  * Connections to PostgreSQL, as one client for drizzle. The driver's own pool writes to a connection that has ended under a
  * transaction, which ends the process, or sends what was left of the transaction over another, outside of it. Here each
  * connection has a client of its own, which is thrown away once its connection has ended, and a transaction that has lost its
  * connection asks nothing more.
  */
-export function openPool(url: string, max: number): Sql {
+export function openPool(url: string, { connections: max, statementTimeoutMs }: PoolLimits): Sql {
   const free: Connection[] = [];
   // Heavy work takes half of the connections at most: buyers find one also while it goes on.
   const heavyMax = Math.max(1, max >> 1);
@@ -114,7 +126,8 @@ export function openPool(url: string, max: number): Sql {
     });
     Object.assign(sql.options.parsers, client.options.parsers);
     Object.assign(sql.options.serializers, client.options.serializers);
-    const connection: Connection = { sql, isGone: false, isCancelled: false, isHeavy: false, prepared: new Set() };
+    const state = { isGone: false, isCancelled: false, isHeavy: false };
+    const connection: Connection = { sql, statementTimeoutMs, ...state, prepared: new Set() };
     open.add(connection);
     return connection;
   }

@@ -28,6 +28,11 @@ export class Unconnected extends Error {
   override readonly name = "Unconnected";
 }
 
+/** The database took too long for a statement, which was cancelled. */
+export class StatementTimeoutError extends Error {
+  override readonly name = "StatementTimeoutError";
+}
+
 /** What is answered, with 503, while something cannot be done. */
 export type Outage = { message: string; headers: { "Retry-After": string } };
 
@@ -40,6 +45,11 @@ export const full: Outage = {
   headers: { "Retry-After": "60" },
 };
 
+const slow: Outage = {
+  message: "The database took too long for this, and was stopped. Ask for less at once, or try again in a minute.",
+  headers: { "Retry-After": "60" },
+};
+
 /**
  * Why something failed, if that has nothing to do with what was asked: the database cannot be reached now, as while it
  * restarts, or there is no room for what is to be kept. What was asked may be asked again. But for disks it looks at failed
@@ -48,6 +58,7 @@ export const full: Outage = {
 export function findOutage(error: unknown): Outage | undefined {
   for (let inner = error; inner instanceof Error; inner = inner.cause) {
     if (inner instanceof Unconnected) return unreachable;
+    if (inner instanceof StatementTimeoutError) return slow;
     if (full_codes.has(String((inner as NodeJS.ErrnoException).code))) return full;
     if (!(inner instanceof DrizzleQueryError)) continue;
     const state = readSqlState(inner) ?? "";

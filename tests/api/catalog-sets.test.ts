@@ -134,7 +134,35 @@ describe("names that only one may have", () => {
     expect((await plan(document({ c: three, d: three }))).issues).toMatchObject([
       { path: expect.stringMatching(/\.d\./) },
     ]);
+    expect((await plan(document({ a: three, b: three }))).issues).toMatchObject([
+      { path: expect.stringMatching(/\.b\./) },
+    ]);
+    // Answers are moved away from a slug before another field has it.
+    const isMoved = document === fields;
+    expect((await plan(document({ c: two, b: three }))).issues).toHaveLength(isMoved ? 1 : 0);
     await apply(document({ b: three, a: two }));
     expect((await plan(document({ b: three, a: two }))).steps).toEqual([]);
+  });
+
+  test("entries that change different fields keep their others", async () => {
+    seller = await floe.seller("fields");
+    const [a, b] = [
+      { name: "Ada", code: "ADA", percent: 10, duration: "once" as const, metadata: { of: "a" } },
+      { name: "Bob", code: "BOB", percent: 20, duration: "once" as const, ends_at: "2036-01-01T00:00:00Z" },
+    ];
+    const write = (discounts: NonNullable<CatalogInput["discounts"]>): CatalogInput => ({
+      version: 1,
+      catalog: "acme",
+      discounts,
+    });
+    await apply(write({ a, b }));
+    const changed = write({ a: { ...a, name: "Ada L" }, b: { ...b, percent: 30, ends_at: null } });
+    await apply(changed);
+    expect((await plan(changed)).steps).toEqual([]);
+    const { items } = await seller.client.discounts.list({ query: { sorting: ["name"] } });
+    expect(items).toMatchObject([
+      { name: "Ada L", code: "ADA", basis_points: 1000, ends_at: null, metadata: { of: "a" } },
+      { name: "Bob", code: "BOB", basis_points: 3000, ends_at: null, metadata: {} },
+    ]);
   });
 });

@@ -1,9 +1,11 @@
 import { sql } from "drizzle-orm";
+import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runHeavyWork } from "../../server/lib/heavy-work.ts";
 import { api } from "../../shared/api/index.ts";
 import type { Operation } from "../../shared/contract.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
+import { newId } from "../support/ids.ts";
 import { createPostgresDatabase } from "../support/postgres-database.ts";
 
 let floe: Floe;
@@ -12,7 +14,11 @@ beforeAll(async () => {
   floe = await start({
     listen: true,
     databaseUrl: await createPostgresDatabase(),
-    settings: { FLOE_HEAVY_STATEMENT_SECONDS: "2" },
+    settings: {
+      FLOE_DATABASE_CONNECTIONS: "6",
+      FLOE_DATABASE_STATEMENT_SECONDS: "2",
+      FLOE_HEAVY_STATEMENT_SECONDS: "20",
+    },
   });
   [seller, other] = [await floe.seller(), await floe.seller()];
 });
@@ -115,19 +121,101 @@ describe("on PostgreSQL", () => {
     await work("select 1");
   });
 
-  test("heavy work takes half of the connections at most", async () => {
-    const sleeping = Array.from({ length: 20 }, () => work("select pg_sleep(0.4)"));
-    const began = performance.now();
-    await floe.deps.db.execute(sql`select 1`);
-    expect(performance.now() - began).toBeLessThan(350);
-    await Promise.all(sleeping);
+  test("buyers are served while heavy work holds all the connections that it may have", async () => {
+    const product = await other?.client.products.create({
+      body: { name: "Book", prices: [{ amount_type: "fixed", price_amount: 900 }] },
+    });
+    const created = await other?.client.checkouts.create({ body: { products: [product?.id ?? ""] } });
+    let isOver = false;
+    const sleeping = Promise.all(Array.from({ length: 20 }, () => work("select pg_sleep(0.4)"))).then(() => {
+      isOver = true;
+    });
+    const buyers = Array.from({ length: 12 }, async () => {
+      const path = `/v1/checkouts/client/${created?.client_secret}`;
+      const update = { customer_email: "ada@example.com" };
+      return [(await call("GET", path)).status, (await call("PATCH", path, "", update)).status];
+    });
+    expect((await Promise.all(buyers)).flat().filter((status) => status !== 200 && status !== 409)).toEqual([]);
+    expect(isOver).toBe(false);
+    await sleeping;
+  });
+});
+
+describe("work that its caller leaves is stopped, and its statements are cancelled", () => {
+  const operations = Object.entries<Record<string, Operation>>(api)
+    .flatMap(([name, of]) => Object.entries(of).map(([key, op]) => ({ name: `${name}.${key}`, op })))
+    .filter(({ op }) => op.heavy === "cancel");
+  const bodies: Record<string, object> = {
+    "catalog.plan": { document: documentOf(1) },
+    "catalog.rehearse": { document: documentOf(1) },
+    "catalog.apply": { document: documentOf(1) },
+    "invoices.createExport": {},
+    "sandbox.saveSnapshot": { name: "one" },
+  };
+  const queries: Record<string, string> = {
+    "meters.quantities": "start_timestamp=2026-01-01T00:00:00Z&end_timestamp=2026-02-01T00:00:00Z&interval=day",
+    "metrics.get": "start_date=2026-01-01&end_date=2026-02-01&interval=day",
+    "metrics.export": "start_date=2026-01-01&end_date=2026-02-01&interval=day",
+    "catalog.pull": "catalog=shop",
+  };
+  let sandbox: Seller;
+  let blocker: postgres.Sql;
+  beforeAll(async () => {
+    sandbox = await floe.seller("blocked");
+    await sandbox.client.products.create({ body: { name: "Book", prices: [{ amount_type: "free" }] } });
+    blocker = postgres(String(floe.deps.config.DATABASE_URL), { max: 1, onnotice: () => {} });
+  });
+  afterAll(() => blocker.end());
+
+  /** Nobody reads a table but those by which it is known who asks. */
+  async function whileBlocked(meanwhile: () => Promise<void>): Promise<void> {
+    const known = ["apikey", "organization", "user", "session", "member", "organization_role"];
+    await blocker.begin(async (tx) => {
+      const tables =
+        await tx`select tablename from pg_tables where schemaname = 'public' and tablename <> all(${known})`;
+      await tx.unsafe(`lock table ${tables.map(({ tablename }) => `"${tablename}"`).join()} in access exclusive mode`);
+      await meanwhile();
+    });
+  }
+  const countWaiting = async () => {
+    const [row] = (await floe.deps.db.execute<{ waiting: string }>(
+      sql`select count(*) as waiting from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+    )) as unknown as { waiting: string }[];
+    return Number(row?.waiting);
+  };
+
+  test("any other request whose statement takes too long is answered 503, and the statement is cancelled", async () => {
+    await whileBlocked(async () => {
+      const answer = await call("GET", "/v1/products/", sandbox.key);
+      expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "60"]);
+      await expect.poll(countWaiting, { timeout: 5000, interval: 20 }).toBe(0);
+    });
+    expect((await call("GET", "/v1/products/", sandbox.key)).status).toBe(200);
+  });
+
+  test.each(operations)("$name", async ({ name, op }) => {
+    const path = op.path.replace(":id", newId()).replace(":name", "one");
+    const query = queries[name] ? `?${queries[name]}` : "";
+    await whileBlocked(async () => {
+      const leaving = new AbortController();
+      const body = op.method === "POST" ? (bodies[name] ?? {}) : undefined;
+      const left = call(op.method, path + query, sandbox.key, body, leaving.signal).then(
+        async (answer) => (op.file ? "left" : `${answer.status} ${await answer.text()}`),
+        () => "left",
+      );
+      await expect.poll(countWaiting, { timeout: 5000, interval: 20 }).toBe(1);
+      leaving.abort();
+      expect(await left).toBe("left");
+      await expect.poll(countWaiting, { timeout: 5000, interval: 20 }).toBe(0);
+    });
+    expect((await call("GET", "/v1/catalog/?catalog=shop", sandbox.key)).status).toBe(200);
   });
 });
 
 test("a plan whose caller leaves ends, and gives its slot to the next", async () => {
   const leaving = new AbortController();
-  const left = plan(400, leaving.signal).catch(() => "left");
-  setTimeout(() => leaving.abort(), 200);
+  const left = plan(2000, leaving.signal).catch(() => "left");
+  setTimeout(() => leaving.abort(), 100);
   expect(await left).toBe("left");
   expect((await plan(1)).status).toBe(200);
   expect(floe.logged.filter((line) => line.startsWith("error"))).toEqual([]);

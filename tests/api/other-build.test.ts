@@ -10,7 +10,7 @@ import { createPostgresDatabase } from "../support/postgres-database.ts";
 
 test.each([
   ["the embedded database", async () => openEmbedded(await PGlite.create({ extensions: embeddedExtensions }))],
-  ["PostgreSQL", async () => openPostgres(await createPostgresDatabase(), 1)],
+  ["PostgreSQL", async () => openPostgres(await createPostgresDatabase(), { connections: 1 })],
 ])("%s of another build is refused, one's own is opened again", async (_, open) => {
   const database = await open();
   try {

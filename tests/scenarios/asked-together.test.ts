@@ -10,7 +10,7 @@ let url: string;
 let database: OpenDatabase;
 beforeEach(async () => {
   url = await createPostgresDatabase();
-  database = await openPostgres(url, 2);
+  database = await openPostgres(url, { connections: 2 });
 });
 afterEach(() => database.close());
 
@@ -70,7 +70,7 @@ async function holdAnswers(count: number): Promise<{ url: string; hold(): void; 
 test("the second is sent before the first is answered", async () => {
   await database.close();
   const proxy = await holdAnswers(2);
-  database = await openPostgres(proxy.url, 1);
+  database = await openPostgres(proxy.url, { connections: 1 });
   proxy.hold();
   const [first, second] = await askTogether(() => [
     ask(sql`select 'the same statement' as said, 1 as number`),

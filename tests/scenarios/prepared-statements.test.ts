@@ -10,7 +10,7 @@ let url: string;
 let database: OpenDatabase;
 beforeEach(async () => {
   url = await createPostgresDatabase();
-  database = await openPostgres(url, 1);
+  database = await openPostgres(url, { connections: 1 });
 });
 afterEach(() => database.close());
 
@@ -73,7 +73,7 @@ test("a search of metadata is planned for the value that is looked for, however 
 
 test("nothing is prepared where the address says so, for poolers that lend connections for one transaction", async () => {
   await database.close();
-  database = await openPostgres(`${url}?prepare=false`, 1);
+  database = await openPostgres(`${url}?prepare=false`, { connections: 1 });
   expect(await ask(sql`select ${1}::int as a`)).toEqual([{ a: 1 }]);
   expect(await kept()).toBe(0);
 });

@@ -14,7 +14,7 @@ test("of what a transaction asks at once, one statement waits for a lock, and th
   const url = new URL(await createPostgresDatabase());
   const open = (name: string): { client: Client; server: Mortal } => {
     url.searchParams.set("application_name", `simulated_${name}`);
-    const client = openPool(url.href, 2) as unknown as Client;
+    const client = openPool(url.href, { connections: 2, statementTimeoutMs: 60_000 }) as unknown as Client;
     return { client, server: { name, isDead: false, left: null, hears: false } as Mortal };
   };
   const [one, other] = [open("one"), open("other")];

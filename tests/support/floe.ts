@@ -10,7 +10,7 @@ import type { PasswordRecipe } from "../../server/accounts/sign-in/passwords.ts"
 import { hashSecret } from "../../server/accounts/storage.ts";
 import { session as sessions } from "../../server/accounts/tables.ts";
 import { buildApp } from "../../server/app.ts";
-import { type Config, completeConfig, readSettings } from "../../server/config.ts";
+import { type Config, completeConfig, getPoolLimits, readSettings } from "../../server/config.ts";
 import { identifyCustomer } from "../../server/customer-sessions/service.ts";
 import { hasFinancialRecords } from "../../server/financial-records.ts";
 import type { Deps, Identity } from "../../server/lib/context.ts";
@@ -162,7 +162,7 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
   const config = completeConfig(settings);
   const isEmbedded = options.embedded ?? process.env.FLOE_TEST_DATABASE === "embedded";
   const database = options.databaseUrl
-    ? await openPostgres(options.databaseUrl)
+    ? await openPostgres(options.databaseUrl, getPoolLimits(config))
     : await (isEmbedded ? openMemory() : openShared());
   if (options.databaseUrl) await database.migrate(migrations);
   const logged: string[] = [];

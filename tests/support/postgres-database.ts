@@ -118,7 +118,7 @@ let asMade: Promise<{ restore: string; schema: string }> | undefined;
 export async function openShared(): Promise<OpenDatabase> {
   const { url, uses } = kept.pop() ?? { url: await createPostgresDatabase(), uses: 0 };
   // One connection, as the embedded database has: what is asked at once is done one after the other, in its order.
-  const database = await openPostgres(url, 1);
+  const database = await openPostgres(url, { connections: 1 });
   const { $client: client } = database.db as unknown as { $client: Client };
   const { unsafe } = client;
   beStrict(client);

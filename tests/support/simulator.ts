@@ -89,7 +89,7 @@ export async function simulate({
   const schedule = openSchedule(chance, databaseUrl);
   const far = openFarProcessor(openChance(seed + 2));
   const receivers = [await openReceiver(openChance(seed + 3)), await openReceiver(openChance(seed + 4))];
-  const observer: OpenDatabase = await openPostgres(databaseUrl, 1);
+  const observer: OpenDatabase = await openPostgres(databaseUrl, { connections: 1 });
   const log: string[] = [];
   let now = new Date();
   let crashes = 0;
