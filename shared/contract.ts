@@ -55,6 +55,8 @@ export type Operation = {
   external?: true;
   /** True where the answer opens a session: it is given once, and never kept for an `Idempotency-Key`. */
   answersOnce?: true;
+  /** Fields of the answer that open a session: null in the answer that is kept for an `Idempotency-Key`. */
+  notKept?: readonly string[];
   /** What it is called in the audit log, where that does not follow from its name. */
   audit?: `${string}.${string}`;
   /**

@@ -4,13 +4,15 @@ import { ApiError } from "../../shared/errors.ts";
 import { getServerClock } from "../lib/clock.ts";
 import type { Ctx, Database } from "../lib/context.ts";
 import { runToTheEnd } from "../lib/heavy-work.ts";
+import { findMentions } from "../lib/kept-answers.ts";
 import { seal, unseal } from "../lib/secrets.ts";
 import { forgetRows, type Sweep } from "../lib/sweeps.ts";
 import { idempotencyKeys } from "../lib/tables.ts";
 import type { Alongside } from "../lib/transaction.ts";
 import { joinTransaction, transact } from "../lib/unit-of-work.ts";
 
-export type Answer = { status: number; body: unknown };
+/** `kept` is what a repetition is answered with, where that is not the whole body. */
+export type Answer = { status: number; body: unknown; kept?: unknown };
 export type Keyed = { subject: string; key: string; request: string };
 
 const kept_ms = 24 * 60 * 60 * 1000;
@@ -64,7 +66,7 @@ export async function answerOnce(
   const record = (db: Database, answer: Answer) =>
     db
       .update(idempotencyKeys)
-      .set({ status: answer.status, body: sealAnswer(ctx, keyed, answer) })
+      .set({ status: answer.status, ...keepAnswer(ctx, keyed, answer) })
       .where(mine);
 
   if (outside) {
@@ -98,6 +100,11 @@ export async function answerOnce(
 
   async function replay(): Promise<Answer & { replayed: boolean }> {
     const [first] = await ctx.db.select().from(idempotencyKeys).where(mine);
+    if (first && first.status !== null && first.body === null)
+      throw new ApiError(
+        "IdempotencyKeyInUse",
+        "The first request with this idempotency key was done, but its answer was erased with the customer it is about.",
+      );
     if (first && first.request_hash !== request_hash) {
       throw new ApiError("RequestValidationError", [
         {
@@ -120,8 +127,13 @@ export async function answerOnce(
 /** The row that an answer is sealed for. */
 export const getSealRow = ({ subject, key }: Pick<Keyed, "subject" | "key">): string => JSON.stringify([subject, key]);
 
-const sealAnswer = ({ config }: Ctx, keyed: Keyed, { body }: Answer): string =>
-  seal(config.secret, "idempotency-answer", getSealRow(keyed), JSON.stringify(body ?? null));
+function keepAnswer({ config }: Ctx, keyed: Keyed, { body, kept = body }: Answer) {
+  const mentions = findMentions(config, kept);
+  return {
+    body: seal(config.secret, "idempotency-answer", getSealRow(keyed), JSON.stringify(kept ?? null)),
+    mentions: mentions.length > 0 ? mentions : null,
+  };
+}
 
 /** The kept answer; never is the work done again because its answer was sealed with a secret that is gone. */
 function openAnswer(ctx: Ctx, keyed: Keyed, sealed: string): string {

@@ -189,7 +189,11 @@ async function answerAs(
   const isBare = op.bare === true && readsBareLists(request.client);
   const answered = (wire: unknown): Answer => {
     const known = adapt(request.client, wire);
-    return { status: op.status ?? 200, body: isBare ? (known as { items: unknown }).items : known };
+    const { notKept, status = 200 } = op;
+    if (isBare) return { status, body: (known as { items: unknown }).items };
+    if (!notKept) return { status, body: known };
+    const nulls = Object.fromEntries(notKept.map((name) => [name, null]));
+    return { status, body: known, kept: adapt(request.client, { ...(wire as object), ...nulls }) };
   };
   const early: AnswerOf = (result) => {
     // A refusal that what was written before it led to, and that is the answer from then on.

@@ -76,9 +76,15 @@ export const idempotencyKeys = pgTable(
     status: integer(),
     /** Sealed: an answer may carry a secret that is shown once. */
     body: text(),
+    /** Whom the answer is about, by which an erasure finds it (kept-answers.ts). */
+    mentions: text().array(),
     created_at: instant().notNull(),
   },
-  (table) => [primaryKey({ columns: [table.subject, table.key] }), index("idempotency_keys_age").on(table.created_at)],
+  (table) => [
+    primaryKey({ columns: [table.subject, table.key] }),
+    index("idempotency_keys_age").on(table.created_at),
+    index("idempotency_keys_mentions").using("gin", table.mentions).where(sql`${table.mentions} is not null`),
+  ],
 );
 
 /**

@@ -10,6 +10,7 @@ import { eraseAccounts } from "../grants/store.ts";
 import type { Ctx, Deps, Tx } from "../lib/context.ts";
 import { findToldOf, rewriteTold } from "../lib/events.ts";
 import { checkFence, fence_pause_ms } from "../lib/fence.ts";
+import { eraseKeptAnswers } from "../lib/kept-answers.ts";
 import { dropMailsTo } from "../lib/mail.ts";
 import { sendSignal } from "../lib/reactions.ts";
 import type { RowKey } from "../lib/rows.ts";
@@ -57,7 +58,7 @@ export const erasing: RowSweep = {
 };
 
 /** Whoever forgets a person at once, each in a transaction of its own, so that none waits with another's locks. */
-const forgetting: ((tx: Tx, person: Erased) => Promise<void>)[] = [
+const forgetting: ((tx: Tx, person: Erased, deps: Deps) => Promise<void>)[] = [
   dropSessions,
   eraseCodes,
   (tx, { id }) => dropMailsTo(tx, id),
@@ -71,6 +72,7 @@ const forgetting: ((tx: Tx, person: Erased) => Promise<void>)[] = [
   erasePayer,
   erasePayee,
   eraseCheckouts,
+  (tx, person, { config }) => eraseKeptAnswers(tx, config, person),
 ];
 
 /** Answers whether there is more to do at once. */
@@ -101,7 +103,7 @@ async function takeStep(deps: Deps, key: RowKey): Promise<boolean> {
   });
   if (typeof next === "boolean") return next;
   const { customer, words } = next;
-  for (const forget of forgetting) await transact(deps, (tx) => forget(tx, describeErased(customer, words)));
+  for (const forget of forgetting) await transact(deps, (tx) => forget(tx, describeErased(customer, words), deps));
   await transact(deps, (tx) => sendSignal(tx, deps, customerErased, describeCopies(customer, words)));
   await transact(deps, (tx) => store.updateErasure(tx, key, { stage: "told", cursor: null }));
   return true;
@@ -130,7 +132,7 @@ export async function applyErasures(
     if (!before || before.anonymized_at !== null) continue;
     await removeCustomer(tx, ctx, before, true);
     const after = await lockCustomer(tx, organization_id, { id });
-    if (after) for (const forget of forgetting) await forget(tx, describeErased(after, getWords(before)));
+    if (after) for (const forget of forgetting) await forget(tx, describeErased(after, getWords(before)), ctx);
   }
 }
 

@@ -121,6 +121,7 @@ export const checkoutClient = {
     params: byClientSecret,
     body: CheckoutConfirm,
     response: CheckoutPublicConfirmed,
+    notKept: ["customer_session_token"],
     errors: [
       "PaymentError",
       "NotOpenCheckout",
