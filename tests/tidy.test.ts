@@ -99,6 +99,7 @@ const reads: Record<string, string> = {
 const writers: Record<string, string> = {
   "server/organizations → member": "the owner of a new organization",
   "server/accounts → organization": "one row for accounts and billing",
+  "server/accounts → attempts": "wrong codes of devices are counted beside other tries",
   "server/accounts → refusedCalls": "the audit log is kept by the account side",
   "server/http → idempotencyKeys": "answers are kept by the requests they answer",
   "server/webhooks → events": "what was handed to the endpoints is marked",

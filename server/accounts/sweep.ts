@@ -1,7 +1,7 @@
 import { and, getTableName, isNull, lt, or } from "drizzle-orm";
 import { forgetRows, type Sweep } from "../lib/sweeps.ts";
-import { refusedCalls } from "../lib/tables.ts";
-import { attempts, deviceCode, session, verification } from "./tables.ts";
+import { attempts, refusedCalls } from "../lib/tables.ts";
+import { deviceCode, session, verification } from "./tables.ts";
 
 const every_ms = 10 * 60 * 1000;
 const kept_ms = 24 * 60 * 60 * 1000;

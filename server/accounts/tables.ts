@@ -272,15 +272,3 @@ export const apikey = pgTable(
     check("apikey_owner", sql`num_nonnulls(${table.organizationId}, ${table.userId}) = 1`),
   ],
 );
-
-/** How often something was tried in a window of time, and until when it is refused: by address, account or code. */
-export const attempts = pgTable(
-  "attempts",
-  {
-    key: text().primaryKey(),
-    count: integer().notNull(),
-    window_ends_at: instant().notNull(),
-    locked_until: instant(),
-  },
-  (table) => [index("attempts_age").on(table.window_ends_at)],
-);

@@ -5,8 +5,8 @@ import { seal, tryUnseal } from "../lib/secrets.ts";
 const validDays = 30;
 const validMs = validDays * 24 * 60 * 60 * 1000;
 
-/** The customer whom a link opens the portal for, and the address that it was mailed to. */
-type PortalLink = { organization_id: string; customer_id: string; email: string };
+/** The customer whom a link opens the portal for, the address that it was mailed to, and which of their addresses that was. */
+export type PortalLink = { organization_id: string; customer_id: string; email: string; email_version: number };
 
 /**
  * Build the link of a mail that opens the customer portal. The token stands after `#`: browsers send that part to no server, so it
@@ -14,11 +14,12 @@ type PortalLink = { organization_id: string; customer_id: string; email: string 
  */
 export function buildPortalLink(
   { url, secret }: Pick<Config, "url" | "secret">,
-  { slug, organization_id, customer_id, email }: PortalLink & { slug: string },
+  { slug, organization_id, customer_id, email, email_version }: PortalLink & { slug: string },
   now: Date,
 ): string {
   const until = now.getTime() + validMs;
-  const token = seal(secret, "portal-link", "", JSON.stringify([organization_id, customer_id, email, until]));
+  const link = [organization_id, customer_id, email, until, email_version];
+  const token = seal(secret, "portal-link", "", JSON.stringify(link));
   return `${url}/${encodeURIComponent(slug)}/portal#${new URLSearchParams({ link: token })}`;
 }
 
@@ -30,6 +31,8 @@ export function parsePortalLink(
 ): PortalLink | undefined {
   const text = tryUnseal(secrets, "portal-link", "", token);
   if (text === null) return undefined;
-  const [organization_id, customer_id, email, until] = JSON.parse(text) as [string, string, string, number];
-  return until > now.getTime() ? { organization_id, customer_id, email } : undefined;
+  type Sealed = [string, string, string, number, number?];
+  // The version is missing in links of earlier releases, which did not count it.
+  const [organization_id, customer_id, email, until, email_version = 0] = JSON.parse(text) as Sealed;
+  return until > now.getTime() ? { organization_id, customer_id, email, email_version } : undefined;
 }

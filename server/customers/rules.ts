@@ -94,7 +94,10 @@ export function planUpdate(row: CustomerRow, body: Update): { patch: Partial<Cus
   if (email !== undefined && email !== row.email) {
     patch.email = email;
     // Only a new address has to be verified again, not the same in other letters (CUS-08).
-    if (!isSameEmail(row.email, email)) patch.email_verified = false;
+    if (!isSameEmail(row.email, email)) {
+      patch.email_verified = false;
+      patch.email_version = row.email_version + 1;
+    }
   }
   if (external_id !== undefined && external_id !== row.external_id) {
     if (row.external_id === null) patch.external_id = external_id;

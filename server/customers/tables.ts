@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { boolean, index, jsonb, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { boolean, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import type { Address } from "../../shared/addresses.ts";
 import type { Customer } from "../../shared/api/customers.ts";
 import { instant, metadata, ownedKey } from "../lib/columns.ts";
@@ -16,6 +16,8 @@ export const customers = pgTable(
     /** In its one spelling; compared in lower case (CUS-01). A team may have none. */
     email: text(),
     email_verified: boolean().notNull().default(false),
+    /** Counts changes to another address, so that what was mailed to an earlier one stays void. */
+    email_version: integer().notNull().default(0),
     name: text(),
     billing_name: text(),
     billing_address: jsonb().$type<Address>(),

@@ -81,10 +81,10 @@ async function confirmTogether(deps: Deps, due: readonly WorkRow[]): Promise<voi
 /** The link by which a customer opens their portal; the mail goes to the address that it is for. */
 const buildCustomerLink = (
   config: Deps["config"],
-  { id: customer_id, organization_id, email }: CustomerRow,
+  { id: customer_id, organization_id, email, email_version }: CustomerRow,
   { slug }: OrganizationRow,
   now: Date,
-): string => buildPortalLink(config, { slug, organization_id, customer_id, email: email ?? "" }, now);
+): string => buildPortalLink(config, { slug, organization_id, customer_id, email: email ?? "", email_version }, now);
 
 /** How the subscription of an order goes on; null where it has none. */
 async function lookAfter(tx: Tx, deps: Deps, seller: TaxedSeller, { order }: OrderAggregate): Promise<Ahead | null> {

@@ -184,6 +184,18 @@ export const refusedCalls = pgTable(
 /** Changes of stored data that the server makes once, in code, when a newer version starts. */
 export const upgrades = pgTable("upgrades", { name: text().primaryKey(), finished_at: instant().notNull() });
 
+/** How often something was tried in a window of time, and until when it is refused: by address, account or code. */
+export const attempts = pgTable(
+  "attempts",
+  {
+    key: text().primaryKey(),
+    count: integer().notNull(),
+    window_ends_at: instant().notNull(),
+    locked_until: instant(),
+  },
+  (table) => [index("attempts_age").on(table.window_ends_at)],
+);
+
 /** Rows whose work failed. They are tried again later, and hold up no other; what was given up is a dead letter. */
 export const failedWork = pgTable(
   "failed_work",

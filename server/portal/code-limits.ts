@@ -1,7 +1,8 @@
 import { ApiError } from "../../shared/errors.ts";
+import { createLimiter } from "../lib/attempts.ts";
 import { getServerClock } from "../lib/clock.ts";
 import type { Ctx } from "../lib/context.ts";
-import { countInMemory, type Limit } from "../lib/limits.ts";
+import type { Limit } from "../lib/limits.ts";
 
 const hour_seconds = 60 * 60;
 /** Codes that are asked for one address at one seller, from wherever. */
@@ -13,39 +14,37 @@ const guesses_per_address: Limit = { max: 20, window_seconds: hour_seconds };
 const guesses_per_seller: Limit = { max: 600, window_seconds: hour_seconds };
 const unnamed_guesses: Limit = { max: 300, window_seconds: hour_seconds };
 
-type Count = ReturnType<typeof countInMemory>;
-/** The counts of each server in this process. */
-const counts = new WeakMap<object, Count>();
-function findCount({ jobs, clock }: Ctx): Count {
-  const known = counts.get(jobs) ?? countInMemory(getServerClock(clock));
-  counts.set(jobs, known);
-  return known;
-}
+/** Counts of all servers on this database. */
+const openLimiter = ({ db, clock, config }: Ctx) => createLimiter({ db, clock: getServerClock(clock), config });
 
 /** Refuse codes beyond what an address and a seller may have asked for, whoever asks and whether there is such a customer. */
-export function countRequest(ctx: Ctx, { email, organization_id }: { email: string; organization_id: string }): void {
-  const count = findCount(ctx);
-  refuse(count(`request ${organization_id}`, requests_per_seller));
-  refuse(count(`request ${organization_id} ${email.toLowerCase()}`, requests_per_address));
+export async function countRequest(
+  ctx: Ctx,
+  { email, organization_id }: { email: string; organization_id: string },
+): Promise<void> {
+  const { hit } = openLimiter(ctx);
+  refuse(await hit(`portal-request-of-seller:${organization_id}`, requests_per_seller));
+  refuse(await hit(`portal-request:${organization_id} ${email.toLowerCase()}`, requests_per_address));
 }
 
 /** Count a code that is tried, from whatever address. Answers how to take it back, as a good code is no guess. */
-export function countGuess(
+export async function countGuess(
   ctx: Ctx,
   {
     email,
     organization_id,
     request_id,
   }: Partial<Record<"email" | "organization_id" | "request_id", string | undefined>>,
-): () => void {
-  const count = findCount(ctx);
+): Promise<() => Promise<void>> {
+  const { hit, takeBack } = openLimiter(ctx);
   const counted: [string, Limit][] = [];
-  if (organization_id !== undefined) counted.push([`guess ${organization_id}`, guesses_per_seller]);
-  if (email !== undefined) counted.push([`guess ${organization_id ?? ""} ${email.toLowerCase()}`, guesses_per_address]);
-  if (request_id === undefined && email === undefined) counted.push(["guess", unnamed_guesses]);
-  for (const [key, limit] of counted) refuse(count(key, limit));
-  return () => {
-    for (const [key, limit] of counted) count(key, limit, -1);
+  if (organization_id !== undefined) counted.push([`portal-guess-of-seller:${organization_id}`, guesses_per_seller]);
+  if (email !== undefined)
+    counted.push([`portal-guess:${organization_id ?? ""} ${email.toLowerCase()}`, guesses_per_address]);
+  if (request_id === undefined && email === undefined) counted.push(["portal-guess-unnamed:", unnamed_guesses]);
+  for (const [key, limit] of counted) refuse(await hit(key, limit));
+  return async () => {
+    for (const [key] of counted) await takeBack(key);
   };
 }
 

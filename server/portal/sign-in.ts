@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { ApiError, invalid, notPermitted } from "../../shared/errors.ts";
-import { parsePortalLink } from "../customer-sessions/portal-link.ts";
+import { type PortalLink, parsePortalLink } from "../customer-sessions/portal-link.ts";
 import { openSession } from "../customer-sessions/service.ts";
-import { checkUnique, isSameEmail } from "../customers/rules.ts";
+import { type CustomerRow, checkUnique, isSameEmail } from "../customers/rules.ts";
 import { changeCustomer, verifyEmail } from "../customers/service.ts";
 import { findCustomerByEmail, findOthers, lockCustomer } from "../customers/store.ts";
 import { getSpeech } from "../letters/rules.ts";
@@ -38,7 +38,7 @@ const hashRequest = (secret: string, request_id: string): string => hashToken(se
 
 /** Note that somebody asks for a code. The answer is the same whoever they are (CUP-08). */
 export async function requestCode(ctx: Ctx, { request_id, ...body }: CodeRequest): Promise<void> {
-  countRequest(ctx, body);
+  await countRequest(ctx, body);
   const request_hash = request_id === undefined ? null : hashRequest(ctx.config.secret, request_id);
   const seller = await findClockOf(ctx, body.organization_id);
   const now = getServerClock(ctx.clock).now();
@@ -125,7 +125,7 @@ export async function authenticate(ctx: Ctx, guess: CodeGuess): Promise<{ token:
     email,
     organization_id,
   };
-  const takeBack = countGuess(ctx, guess);
+  const takeBack = await countGuess(ctx, guess);
   const hashes = hashWithEach(secrets, readCode(guess.code));
   const opened = await transact(ctx, async (tx) => {
     const taken = await store.takeGuessedCode(tx, target, hashes, getServerClock(ctx.clock).now());
@@ -144,13 +144,17 @@ export async function authenticate(ctx: Ctx, guess: CodeGuess): Promise<{ token:
     return openSession(ctx, tx, customer);
   });
   if (!opened) throw wrongCode();
-  takeBack();
+  await takeBack();
   return { token: opened.token };
 }
 
+/** Whether a link is for the address that the customer has, and has had ever since it was mailed. */
+const isLinkCurrent = ({ email, email_version }: CustomerRow, link: PortalLink): boolean =>
+  isSameEmail(email, link.email) && email_version === link.email_version;
+
 /**
  * Open a session by the link of a mail, as often as it is asked for (CUP-28). The link is for the address that it was mailed to, and
- * ends when the customer has another address. Mails are forwarded, so opening it does not verify the address.
+ * ends when the customer has another address, also where they have the first one again later. Mails are forwarded, so opening it does not verify the address.
  */
 export async function openLink(ctx: Ctx, linkToken: string): Promise<{ token: string }> {
   const link = parsePortalLink(ctx.config, linkToken, getServerClock(ctx.clock).now());
@@ -158,7 +162,7 @@ export async function openLink(ctx: Ctx, linkToken: string): Promise<{ token: st
     link &&
     (await transact(ctx, async (tx) => {
       const customer = await lockCustomer(tx, link.organization_id, { id: link.customer_id });
-      if (!customer || customer.deleted_at !== null || !isSameEmail(customer.email, link.email)) return undefined;
+      if (!customer || customer.deleted_at !== null || !isLinkCurrent(customer, link)) return undefined;
       return openSession(ctx, tx, customer);
     }));
   if (!opened)

@@ -1,10 +1,12 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createLimiter } from "../../server/accounts/limits/attempts.ts";
+
 import { accountCleaning } from "../../server/accounts/sweep.ts";
-import { attempts, verification } from "../../server/accounts/tables.ts";
+import { verification } from "../../server/accounts/tables.ts";
+import { createLimiter } from "../../server/lib/attempts.ts";
 import { countInMemory } from "../../server/lib/limits.ts";
 import { runSweeps } from "../../server/lib/sweeps.ts";
+import { attempts } from "../../server/lib/tables.ts";
 import { newAddress } from "../support/accounts.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";

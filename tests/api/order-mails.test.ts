@@ -213,7 +213,7 @@ describe("CUP-28: the link to the portal in a mail", () => {
     const { email, checkout_id } = await buy();
     const { customer_id: id } = await orderOf(checkout_id);
     const [, token = ""] = await linkIn(email);
-    const named = { organization_id: seller.organization_id, customer_id: id, email, slug: "shop" };
+    const named = { organization_id: seller.organization_id, customer_id: id, email, email_version: 0, slug: "shop" };
     const tokenOf = (link: string) => link.slice(link.indexOf("#link=") + "#link=".length);
     const [config, now] = [floe.deps.config, floe.clock.now()];
     const day_ms = 24 * 60 * 60 * 1000;
@@ -236,6 +236,12 @@ describe("CUP-28: the link to the portal in a mail", () => {
     );
     await seller.client.customers.update({ params: { id }, body: { email: `moved-${email}` } });
     expect((await open(token)).status).toBe(401);
+    // The first address again is one that the link was never mailed to.
+    await seller.client.customers.update({ params: { id }, body: { email } });
+    expect((await open(token)).status).toBe(401);
+    expect((await open(tokenOf(buildPortalLink(config, { ...named, email_version: 2 }, now)))).status).toBe(200);
+    await seller.client.customers.update({ params: { id }, body: { email: email.toUpperCase() } });
+    expect((await open(tokenOf(buildPortalLink(config, { ...named, email_version: 2 }, now)))).status).toBe(200);
     const gone = await buy();
     const [, last = ""] = await linkIn(gone.email);
     const { customer_id } = await orderOf(gone.checkout_id);

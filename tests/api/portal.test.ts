@@ -1,7 +1,10 @@
-import { eq } from "drizzle-orm";
+import { and, eq, like } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Ctx } from "../../server/lib/context.ts";
 import { listMails } from "../../server/lib/mail.ts";
+import { attempts } from "../../server/lib/tables.ts";
 import { customerBalances } from "../../server/orders/tables.ts";
+import { countGuess, countRequest } from "../../server/portal/code-limits.ts";
 import { describeNews } from "../../server/portal/stream.ts";
 import { portalCodes } from "../../server/portal/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
@@ -183,6 +186,20 @@ describe("signing in by a code", () => {
     for (let n = 0; n < 21; n += 1)
       statuses.add((await tries({ code: "AAAAAA", email: "guessed@example.com" })).status);
     expect([...statuses]).toEqual([401, 429]);
+    // Another server on the same database, whose process has counted nothing.
+    const elsewhere = { ...floe.deps, jobs: { ...floe.deps.jobs } } as Ctx;
+    const { organization_id } = seller;
+    await expect(countRequest(elsewhere, { email: String(email), organization_id })).rejects.toThrow("Too many codes");
+    const guess = { email: "guessed@example.com" };
+    await expect(countGuess(elsewhere, guess)).rejects.toThrow("Too many codes");
+    // A good code is no guess.
+    const takeBack = await countGuess(elsewhere, { email: "good@example.com" });
+    await takeBack();
+    const [kept] = await floe.deps.db
+      .select()
+      .from(attempts)
+      .where(and(like(attempts.key, "portal-guess:%"), eq(attempts.count, 0)));
+    expect(kept).toBeDefined();
   });
 
   test("it opens nothing once the customer has another address, nor does a link to a new one that was sent before", async () => {

@@ -29,6 +29,7 @@ const row = (values: Partial<CustomerRow> = {}): CustomerRow => ({
   external_id: null,
   email: "Ada@Example.com",
   email_verified: true,
+  email_version: 0,
   name: "Ada",
   billing_name: null,
   billing_address: null,
@@ -158,7 +159,11 @@ describe("update", () => {
   });
   test("CUS-08: a new address must be verified again, other letters of the same not", () => {
     expect(plan(row(), { email: "ada@example.com" }).patch).toEqual({ email: "ada@example.com" });
-    expect(plan(row(), { email: "b@example.com" }).patch).toEqual({ email: "b@example.com", email_verified: false });
+    expect(plan(row(), { email: "b@example.com" }).patch).toEqual({
+      email: "b@example.com",
+      email_verified: false,
+      email_version: 1,
+    });
   });
   test.each([
     [null, "a", { external_id: "a" }, []],

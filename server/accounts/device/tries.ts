@@ -3,7 +3,7 @@ import type { Config } from "../../config.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Database } from "../../lib/context.ts";
 import { hashToken } from "../../lib/secrets.ts";
-import { attempts } from "../tables.ts";
+import { attempts } from "../../lib/tables.ts";
 
 /** Wrong codes after which no code is looked at for a while, right or wrong. */
 const wrong_max = 5;

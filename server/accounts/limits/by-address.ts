@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { getBucket } from "../../lib/addresses.ts";
+import { createLimiter } from "../../lib/attempts.ts";
 import type { Deps } from "../../lib/context.ts";
 import { decodeText } from "../../lib/cookies.ts";
 import { countInMemory, type Limit } from "../../lib/limits.ts";
 import { type AccountCall, account_base, findCall } from "../calls.ts";
-import { createLimiter } from "./attempts.ts";
 
 const minute_seconds = 60;
 

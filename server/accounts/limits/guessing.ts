@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { BetterAuthPlugin } from "better-auth";
 import { APIError, createAuthMiddleware } from "better-auth/api";
 import { eq } from "drizzle-orm";
+import { type Backoff, createLimiter } from "../../lib/attempts.ts";
 import type { Deps } from "../../lib/context.ts";
 import { parseCookies } from "../../lib/cookies.ts";
 import { createToken } from "../../lib/ids.ts";
@@ -9,7 +10,6 @@ import type { Limit } from "../../lib/limits.ts";
 import { openSignedText } from "../../lib/secrets.ts";
 import { findCall, matchRule } from "../calls.ts";
 import { user } from "../tables.ts";
-import { type Backoff, createLimiter } from "./attempts.ts";
 import { tooMany } from "./by-address.ts";
 
 /** Wrong passwords in a row for one account: five are free, then each waits twice as long, up to a quarter of an hour. */

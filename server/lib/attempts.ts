@@ -1,10 +1,10 @@
 import { eq, isNull, like, lte, or, sql } from "drizzle-orm";
-import type { Config } from "../../config.ts";
-import type { Clock } from "../../lib/clock.ts";
-import type { Database } from "../../lib/context.ts";
-import type { Limit } from "../../lib/limits.ts";
-import { hashToken } from "../../lib/secrets.ts";
-import { attempts } from "../tables.ts";
+import type { Config } from "../config.ts";
+import type { Clock } from "./clock.ts";
+import type { Database } from "./context.ts";
+import type { Limit } from "./limits.ts";
+import { hashToken } from "./secrets.ts";
+import { attempts } from "./tables.ts";
 
 /**
  * How long a guesser has to wait: not at all for the first `free` tries, then doubling from one second to
@@ -47,6 +47,14 @@ export function createLimiter({ db, clock, config }: Parts) {
         })
         .returning({ count: attempts.count, ends: attempts.window_ends_at });
       return row && row.count > max ? secondsUntil(row.ends, now) : 0;
+    },
+
+    /** A counted try does not count after all. */
+    async takeBack(key: string): Promise<void> {
+      await db
+        .update(attempts)
+        .set({ count: sql`greatest(${attempts.count} - 1, 0)` })
+        .where(eq(attempts.key, keyOf(key)));
     },
 
     /**

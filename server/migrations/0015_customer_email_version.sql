@@ -1,0 +1,1 @@
+ALTER TABLE "customers" ADD COLUMN "email_version" integer DEFAULT 0 NOT NULL;
