@@ -24,7 +24,7 @@ afterAll(async () => {
   await floe?.close();
 });
 
-test("SUB-20: eight renewals of one customer at once spend a balance once, and charge the rest", async () => {
+test("ORD-03: eight renewals of one customer at once spend a balance once, and charge the rest", async () => {
   const shop = await openShop(floe, "2027-01-31");
   const { organization_id } = shop.seller;
   const product = await shop.sells("Pro", 700);
