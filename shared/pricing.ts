@@ -76,6 +76,8 @@ export type LineTerms = {
   /** Where the line was kept to be billed with the next order: the name by which others of that order give it back. */
   entry_id?: string;
   reverses?: Reversal;
+  /** The days that a line of use is of, where that is not a whole period. */
+  days?: string;
   /** The time that it is for, where it is for one. */
   period?: { start: string; end: string } | undefined;
 };

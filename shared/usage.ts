@@ -165,23 +165,51 @@ export function computeBilledUnits(use: Priced): string {
 export const isCapped = (use: Priced): boolean =>
   computeUseAmount(use) < computeUseAmount({ ...use, cap_amount: null });
 
+/** How a line of use is written in a language. */
+export type UseWords = {
+  late: (units: string, name: string) => string;
+  included: (units: string) => string;
+  unbilled: (units: string) => string;
+  capped: (cap: string) => string;
+};
+const english: UseWords = {
+  late: (units, name) => `${units} late ${name}`,
+  included: (units) => `${units} included`,
+  unbilled: (units) => `${units} not billed`,
+  capped: (cap) => `capped at ${cap}`,
+};
+/** How money and numbers are written, and what a line of use says besides. */
+export type UseSpeech = {
+  unit: (amount: string) => string;
+  money: (amount: number) => string;
+  locale?: string;
+  words?: UseWords;
+};
+
 /** A line of use in words that compute: what was used, what of it is included, and so many units at a price for one. */
 export function describeUse(
   use: Omit<Use, "rule">,
-  { unit, money }: { unit: (amount: string) => string; money: (amount: number) => string },
+  { unit, money, locale = "en-US", words = english }: UseSpeech,
 ): string {
   const { meter, consumed_units, before_units, credited_units, free_units, cap_amount } = use;
   const units = before_units === null ? consumed_units : computeDifference(consumed_units, before_units);
   const billed = computeBilledUnits(use);
   const covered = computeDifference(units, billed);
   const isIncluded = credited_units > 0 && !covered.startsWith("-") && Number(covered) > 0 && Number(free_units) === 0;
-  const grouped = (value: string) => value.replace(/\B(?=(\d{3})+(?!\d))(?<!\.\d*)/g, ",");
-  const parts = [`${grouped(units)} ${before_units === null ? "" : "late "}${meter.name}`];
-  if (isIncluded) parts.push(`${grouped(covered)} included`);
-  if (Number(free_units) !== 0 && before_units === null) parts.push(`${grouped(free_units)} not billed`);
+  const format = new Intl.NumberFormat(locale, { maximumFractionDigits: 20 });
+  const count = (value: string) => format.format(value as Intl.StringNumericLiteral);
+  const parts = [before_units === null ? `${count(units)} ${meter.name}` : words.late(count(units), meter.name)];
+  if (isIncluded) parts.push(words.included(count(covered)));
+  if (Number(free_units) !== 0 && before_units === null) parts.push(words.unbilled(count(free_units)));
   const isPlain = parts.length === 1 && units === billed;
   const times = isPlain
     ? `${parts[0]} × ${unit(use.unit_amount)}`
-    : [...parts, `${grouped(billed)} × ${unit(use.unit_amount)}`].join(", ");
-  return isCapped(use) && cap_amount !== null ? `${times}, capped at ${money(cap_amount)}` : times;
+    : [...parts, `${count(billed)} × ${unit(use.unit_amount)}`].join(", ");
+  return isCapped(use) && cap_amount !== null ? `${times}, ${words.capped(money(cap_amount))}` : times;
 }
+
+/** A line as people read it on a bill or before a change; its label is what programs read, in Polar's words. */
+export const describeLine = (
+  { label, source, days }: { label: string; source: AmountSource; days?: string | undefined },
+  speech: UseSpeech,
+): string => (source.rule === "metered" ? [describeUse(source, speech), ...(days ? [days] : [])].join(" — ") : label);

@@ -1,7 +1,8 @@
 /** What is to be charged, as figures and what they are made of: a forecast of a subscription, a preview of a change. */
 import type { z } from "zod";
 import type { SubscriptionForecast, SubscriptionPreview } from "../../shared/api/subscriptions.ts";
-import { addUp } from "../../shared/money.ts";
+import { addUp, formatMoney, formatUnitMoney } from "../../shared/money.ts";
+import { describeLine } from "../../shared/usage.ts";
 import { formatLocalTime } from "../ui/table.ts";
 
 type Forecast = z.input<typeof SubscriptionForecast>;
@@ -10,11 +11,18 @@ type Charge = NonNullable<Preview["charge"]>;
 type Step = { depth: number; label: string; amount: number; because: string };
 
 /** What it comes to, and what that is made of where it is more than one thing. */
+/** A line as people read it. */
+export const sayLine = (line: Preview["later"][number], currency: string): string =>
+  describeLine(line, {
+    unit: (amount) => formatUnitMoney(amount, currency),
+    money: (amount) => formatMoney(amount, currency),
+  });
+
 function stepsOf(label: string, { derivation, applied_balance_amount, due_amount }: Charge): Step[] {
-  const { lines, discount_amount, tax_amount, tax } = derivation;
+  const { lines, discount_amount, tax_amount, tax, currency } = derivation;
   const part = (name: string, amount: number): Step => ({ depth: 1, label: name, amount, because: "" });
   const parts = [
-    ...lines.map((line) => part(line.label, line.amount)),
+    ...lines.map((line) => part(sayLine(line, currency), line.amount)),
     ...(discount_amount === 0 ? [] : [part("Discount", -discount_amount)]),
     ...(!tax_amount ? [] : [part(tax.behavior === "inclusive" ? "Tax, included" : "Tax", tax_amount)]),
     ...(applied_balance_amount === 0 ? [] : [part("Balance", applied_balance_amount)]),
@@ -40,7 +48,7 @@ function drawPreview({ charge, unpaid_amount, reduced_amount, later, after, curr
     ? stepsOf("Charged now", charge)
     : [{ depth: 0, label: "Charged now", amount: unpaid_amount, because }];
   const less = { depth: 0, label: "Less due of what is unpaid", amount: -reduced_amount, because: "" };
-  const soon = later.map((line) => ({ depth: 1, ...line, because: "" }));
+  const soon = later.map((line) => ({ depth: 1, label: sayLine(line, currency), amount: line.amount, because: "" }));
   const next = {
     depth: 0,
     label: "With the next order",

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import type { InvoiceExport } from "../../shared/api/invoices.ts";
 import { ApiError } from "../../shared/errors.ts";
-import { allocate, computeFraction } from "../../shared/money.ts";
+import { allocate, computeFraction, formatMoney, formatUnitMoney } from "../../shared/money.ts";
+import { describeLine } from "../../shared/usage.ts";
 import { computeTotals, isPaid, type OrderAggregate, type OrderItemRow, type OrderRow } from "../orders/rules.ts";
 import type { OrganizationRow } from "../organizations/rules.ts";
 import type { PaymentRow } from "../payments/rules.ts";
@@ -81,9 +82,20 @@ function shareRefund(tax: readonly InvoiceTax[], net_amount: number, refund: Ref
 }
 
 /** A line; one that gives something back names the invoice of what it gives back. */
-function nameLine({ derivation }: OrderRow, { label, position }: OrderItemRow, language: Language): string {
-  const number = derivation.lines[position]?.reverses?.order_number;
-  return [cleanText(label), ...(number ? [`${getWords(language).reference} ${number}`] : [])].join(" — ");
+function nameLine({ derivation, currency }: OrderRow, { label, position }: OrderItemRow, language: Language): string {
+  const words = getWords(language);
+  const { locale } = words;
+  const line = derivation.lines[position];
+  const number = line?.reverses?.order_number;
+  const said = line
+    ? describeLine(line, {
+        unit: (amount) => formatUnitMoney(amount, currency, locale),
+        money: (amount) => formatMoney(amount, currency, locale),
+        locale,
+        words: words.use,
+      })
+    : label;
+  return [cleanText(said), ...(number ? [`${words.reference} ${number}`] : [])].join(" — ");
 }
 
 /** What was given back of an unpaid invoice (ORD-31): how much less it asks for, or which one what is given back is taken off. */

@@ -28,7 +28,7 @@ const addGross = (all: readonly Gross[]): Gross => ({
 /** What was given back of an order's lines, and how much of it became its customer's credit. */
 export type Credited = Gross & {
   credit_amount: number;
-  /** What of it was given back while the order was unpaid, and reduced what is due. */
+  /** What of it was given back before the order was paid: by lines of its own, and by what reduces what is due. */
   reduced: Gross;
   /** What the lines of the order that cost something were worth: what the order asked for, and what it gave back itself. */
   worth: Gross;
@@ -74,7 +74,10 @@ export async function loadCredited(
         order.id,
         {
           ...addGross(lines.map(({ gross }) => gross)),
-          reduced: { amount: order.reduced_amount + order.reduced_tax_amount, tax_amount: order.reduced_tax_amount },
+          reduced: addGross([
+            { amount: order.reduced_amount + order.reduced_tax_amount, tax_amount: order.reduced_tax_amount },
+            ...lines.flatMap((one) => (one.order.id === order.id ? [one.gross] : [])),
+          ]),
           credit_amount: addUp(credits),
           worth: {
             // A debt that was asked for with it was paid with it.

@@ -52,15 +52,14 @@ export const getMetered = (prices: readonly PriceRow[]): Metered[] => prices.fil
 
 const day = (at: Date): string => at.toISOString().slice(0, 10);
 
-/** Which days a line names: those of late usage, or of a stretch that is not a whole period. */
-function nameDays(used: Counted, { start, end, closed_at }: Period): string {
+/** Which days a line names: those of late usage, or of a stretch that is not a whole period; none of a whole one. */
+function nameDays(used: Counted, { start, end, closed_at }: Period): string | undefined {
   const { started_at, late_from, late_until } = used;
   const between = (from: Date, to: Date) => (day(from) === day(to) ? day(from) : `${day(from)} to ${day(to)}`);
-  if (used.billed_units !== null && late_from !== null && late_until !== null)
-    return ` — late, used ${between(late_from, late_until)}`;
+  if (used.billed_units !== null && late_from !== null && late_until !== null) return between(late_from, late_until);
   const ended_at = used.ended_at ?? closed_at;
   const isWhole = started_at === null || (day(started_at) <= day(start) && day(ended_at) >= day(end));
-  return isWhole ? "" : ` — ${between(started_at, ended_at)}`;
+  return isWhole ? undefined : between(started_at, ended_at);
 }
 
 /**
@@ -85,9 +84,12 @@ function buildLine(price: Metered, used: Counted, currency: string, period: Peri
   const cap = isCapped(use) && cap_amount !== null ? ` — Capped at ${formatMoney(cap_amount, currency)}` : "";
   const days = nameDays(used, period);
   const ended_at = used.ended_at ?? period.closed_at;
-  const times = days !== "" && started_at !== null && started_at < ended_at;
+  const times = days !== undefined && started_at !== null && started_at < ended_at;
+  const isLate = billed_units !== null && used.late_from !== null;
+  const when = days === undefined ? "" : ` — ${isLate ? "late, used " : ""}${days}`;
   return {
-    label: `${meter.name} — (${units} consumed units) × ${formatUnitMoney(unit_amount, currency)}${cap}${days}`,
+    label: `${meter.name} — (${units} consumed units) × ${formatUnitMoney(unit_amount, currency)}${cap}${when}`,
+    ...(days === undefined ? {} : { days }),
     product_price_id: price.id,
     proration: false,
     source: { ...use, amount },

@@ -116,7 +116,7 @@ const computeReduced = ({ source, reverses }: LineTerms): number =>
   0 - computeAmount(source) - (reverses?.behavior === "exclusive" ? computeReversedTax(reverses) : 0);
 
 const listLater = (entries: readonly LineTerms[]) =>
-  entries.map(({ label, source }) => ({ label, amount: computeAmount(source) }));
+  entries.map(({ label, source, days }) => ({ label, source, days, amount: computeAmount(source) }));
 
 /** What an update would do, in words of the wire, without the quote. */
 function describe({ ground, plan, charge, unpaid_amount }: Evaluation): Omit<SubscriptionPreview, "quote"> {

@@ -6,7 +6,7 @@ const tier = z.object({ min_seats: z.int(), max_seats: z.int().nullable(), price
 const discounted = z.object({ amount: z.int(), discount_amount: z.int() });
 
 /** Where the amount of a line comes from. */
-const AmountSource = z.discriminatedUnion("rule", [
+export const AmountSource = z.discriminatedUnion("rule", [
   z.object({ rule: z.literal("fixed"), amount: z.int() }),
   z.object({ rule: z.literal("chosen"), by: z.enum(["buyer", "preset", "minimum"]), amount: z.int() }),
   z.object({ rule: z.literal("free") }),
@@ -49,6 +49,7 @@ export const Derivation = z.object({
       proration: z.boolean(),
       source: AmountSource,
       period: z.object({ start: z.string(), end: z.string() }).optional(),
+      days: z.string().optional(),
       entry_id: z.uuid().optional(),
       /** The line that this one gives back, and the taxes of that sale. */
       reverses: z

@@ -15,7 +15,7 @@ import {
   sorting,
 } from "../contract.ts";
 import { Customer } from "./customers.ts";
-import { Derivation } from "./derivations.ts";
+import { AmountSource, Derivation } from "./derivations.ts";
 import { DiscountBase } from "./discounts.ts";
 import { customFieldData, id, interval, stored, timezone, unlessNull } from "./fields.ts";
 import { Meter } from "./meters.ts";
@@ -206,7 +206,7 @@ export const SubscriptionPreview = z.object({
   /** How much less unpaid orders ask for, with tax, as something is given back of them. */
   reduced_amount: z.int(),
   /** What is billed with the next order. */
-  later: z.array(z.object({ label: z.string(), amount: z.int() })),
+  later: z.array(z.object({ label: z.string(), source: AmountSource, days: z.string().optional(), amount: z.int() })),
   /** How the subscription stands afterwards. */
   after: z.object({
     status: z.enum(subscriptionStatuses),

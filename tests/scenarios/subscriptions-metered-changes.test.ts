@@ -1,6 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { sayLine } from "../../cli/resource/charges.ts";
 import { type Floe, start } from "../support/floe.ts";
+import { mailsTo } from "../support/mails.ts";
 import { meterShops } from "../support/metered.ts";
+import { readInvoice } from "../support/printed.ts";
 import type { openShop } from "../support/story.ts";
 
 /** What was used at a price is billed at that price, whatever its subscription changes to. */
@@ -177,4 +180,24 @@ describe("SUB-63: a quote does not bind what is used until the change is made", 
     expect(await shop.changes(id, { ...other, proration_behavior: "prorate", quote })).toBe("409 QuoteChanged");
     expect(await shop.changes(id, { ...other, quote })).toBe("done");
   });
+});
+
+test("SUB-21: an invoice, its mail and a preview have the line in words that compute", async () => {
+  const { shop, id, use, credit, fixed, metered } = await open({ unit_amount: "0.2", cap_amount: 300 });
+  await credit(1000);
+  await use(2600);
+  const words = "2,600 Tokens, 1,000 included, 1,600 × $0.002, capped at $3.00";
+  const product_id = await shop.sells("API 2", [fixed(1000), metered("1")]);
+  const { later } = await shop.previews(id, { product_id });
+  expect(later.map((line) => sayLine(line as never, "usd")).at(-1)).toBe(`${words} — 2027-01-01`);
+  await shop.on("2027-02-01");
+  const { items } = await shop.seller.client.orders.list({ query: { subscription_id: [id], limit: 1 } as never });
+  const { lines } = await readInvoice(floe, shop.seller.organization_id, items[0]?.id);
+  // The buyer is in France, and reads French.
+  const french = "2 600 Tokens, 1 000 inclus, 1 600 × 0,002 $US, plafonné à 3,00 $US";
+  const plain = (text = "") => text.replace(/\s/gu, " ");
+  expect(plain(lines.at(-1))).toBe(french);
+  expect(items[0]?.items.at(-1)?.label).toBe("Tokens — (1600 consumed units) × $0.002 — Capped at $3.00");
+  const [sent] = await mailsTo(floe, items[0]?.customer.email ?? "");
+  expect(plain(sent?.text)).toContain(french);
 });

@@ -1,10 +1,7 @@
 import { and, eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { findDifferences } from "../../bench/recompute.ts";
-import { describeDocument } from "../../server/invoices/rules.ts";
-import { computeSums } from "../../server/invoices/sums.ts";
 import { findLedgerFaults, loadLedger } from "../../server/ledger.ts";
-import { findOrder } from "../../server/orders/store.ts";
 import { organization } from "../../server/organizations/tables.ts";
 import { reconcilePayment } from "../../server/payments/settlement.ts";
 import { payments } from "../../server/payments/tables.ts";
@@ -12,6 +9,7 @@ import { testIntents } from "../../server/processors/tables.ts";
 import { refunds } from "../../server/refunds/tables.ts";
 import { subscriptions } from "../../server/subscriptions/tables.ts";
 import { type Floe, start } from "../support/floe.ts";
+import { readInvoice } from "../support/printed.ts";
 import { cards, openShop } from "../support/story.ts";
 
 /** A change while the order of its period is unpaid: that order asks for less (ORD-31, SUB-62). */
@@ -37,23 +35,6 @@ const german = { customer_billing_address: { country: "DE", line1: "1 Weg", city
 const list = async (shop: Shop, id: string) => {
   const query = { subscription_id: [id], sorting: ["created_at"], limit: 100 };
   return (await shop.seller.client.orders.list({ query: query as never })).items;
-};
-/** What an invoice says: its lines, and what stands beneath them. */
-const print = async (shop: Shop, id = "") => {
-  const { db } = floe.deps;
-  const { organization_id } = shop.seller;
-  const sale = await findOrder(db, organization_id, id);
-  const [seller] = await db.select().from(organization).where(eq(organization.id, organization_id));
-  if (!sale || !seller) throw new Error("There is no order.");
-  const invoice = {
-    kind: "invoice" as const,
-    number: sale.order.invoice_number ?? "",
-    created_at: sale.order.created_at,
-  };
-  const rest = { registrations: [], payment: undefined, refund: undefined };
-  const document = describeDocument({ invoice, sale, seller, ...rest });
-  const sums = computeSums(document).map(({ label, amount }) => [label, amount]);
-  return { lines: document.lines.map(({ label }) => label), sums };
 };
 const taken = async (shop: Shop) => {
   const { items } = await shop.seller.client.payments.list({ query: { status: ["succeeded"] } as never });
@@ -125,7 +106,10 @@ describe("ORD-31: what is given back of an unpaid order reduces it", () => {
       const told = await shop.seller.client.orders.explain({ params: { id: one?.id ?? "" } });
       expect(findDifferences(told as never)).toEqual([]);
     }
-    const [asked, given] = await Promise.all([print(shop, open?.id), print(shop, document?.id)]);
+    const [asked, given] = await Promise.all(
+      [open, document].map((one) => readInvoice(floe, shop.seller.organization_id, one?.id)),
+    );
+    if (!asked || !given) throw new Error("Nothing was printed.");
     expect(asked.sums).toContainEqual(["Vor der Zahlung gutgeschrieben", -5950]);
     expect(asked.sums.at(-1)).toEqual(["Zu zahlen", 5950]);
     expect(given.lines[0]).toMatch(new RegExp(`^Remaining time on Big — .* — Zu Rechnung ${open?.invoice_number}$`));

@@ -1,4 +1,6 @@
 import { type FormEvent, useEffect, useState } from "react";
+import { formatUnitMoney } from "../../shared/money.ts";
+import { describeLine } from "../../shared/usage.ts";
 import { sayFailure } from "../checkout-form.ts";
 import { Button } from "../parts/Button.tsx";
 import { GhostLine } from "../parts/Ghost.tsx";
@@ -30,13 +32,20 @@ function Consequences({ preview, subscription }: { preview: Preview; subscriptio
   const speech = useSpeech();
   const words = usePortalWords();
   const { charge, reduced_amount, later, after, currency } = preview;
+  const say = (line: Preview["later"][number]): string =>
+    describeLine(line, {
+      unit: (amount) => formatUnitMoney(amount, currency, speech.locale),
+      money: (amount) => speech.money(amount, currency),
+      locale: speech.locale,
+      words: words.use,
+    });
   const isPending = after.pending_product_id !== null && after.product_id === subscription.product_id;
   return (
     <div className="stack" aria-live="polite">
       {charge && charge.due_amount > 0 ? (
         <dl className="amounts">
-          {inOrder(charge.derivation.lines).map(([place, { label, amount, discount_amount }]) => (
-            <Line key={place} label={label} amount={amount - discount_amount} currency={currency} />
+          {inOrder(charge.derivation.lines).map(([place, line]) => (
+            <Line key={place} label={say(line)} amount={line.amount - line.discount_amount} currency={currency} />
           ))}
           {charge.derivation.tax_lines.length > 0 && charge.derivation.tax.behavior === "exclusive" && (
             <Line label={speech.words.tax} amount={charge.derivation.tax_amount ?? 0} currency={currency} />
@@ -59,8 +68,8 @@ function Consequences({ preview, subscription }: { preview: Preview; subscriptio
         <>
           <h3>{words.next_order}</h3>
           <dl className="amounts">
-            {inOrder(later).map(([place, { label, amount }]) => (
-              <Line key={place} label={label} amount={amount} currency={currency} />
+            {inOrder(later).map(([place, line]) => (
+              <Line key={place} label={say(line)} amount={line.amount} currency={currency} />
             ))}
           </dl>
         </>

@@ -71,6 +71,12 @@ export const words: PortalWords = {
   choose_plan: "Wählen Sie einen Tarif",
   no_plans: "Es gibt keinen anderen Tarif.",
   due_today: "Heute fällig",
+  use: {
+    late: (units: string, name: string) => `${units} nachgereichte ${name}`,
+    included: (units: string) => `${units} inbegriffen`,
+    unbilled: (units: string) => `${units} nicht berechnet`,
+    capped: (cap: string) => `höchstens ${cap}`,
+  },
   unpaid_less: (amount: string) => `Was noch nicht bezahlt ist, wird um ${amount} weniger.`,
   next_order: "Mit der nächsten Abbuchung",
   balance: "Ihr Guthaben",

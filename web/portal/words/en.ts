@@ -71,6 +71,12 @@ export const words = {
   choose_plan: "Choose a plan",
   no_plans: "There is no other plan to change to.",
   due_today: "Due today",
+  use: {
+    late: (units: string, name: string) => `${units} late ${name}`,
+    included: (units: string) => `${units} included`,
+    unbilled: (units: string) => `${units} not billed`,
+    capped: (cap: string) => `capped at ${cap}`,
+  },
   unpaid_less: (amount: string) => `What you have not paid yet becomes ${amount} less.`,
   next_order: "With the next charge",
   balance: "Your balance",

@@ -71,6 +71,12 @@ export const words: PortalWords = {
   choose_plan: "Choisissez une formule",
   no_plans: "Il n’y a pas d’autre formule.",
   due_today: "À payer aujourd’hui",
+  use: {
+    late: (units: string, name: string) => `${units} ${name} reçus en retard`,
+    included: (units: string) => `${units} inclus`,
+    unbilled: (units: string) => `${units} non facturés`,
+    capped: (cap: string) => `plafonné à ${cap}`,
+  },
   unpaid_less: (amount: string) => `Ce qui reste impayé diminue de ${amount}.`,
   next_order: "Avec le prochain prélèvement",
   balance: "Votre solde",

@@ -1,0 +1,20 @@
+/** What an invoice of an order says, without printing it. */
+import { eq } from "drizzle-orm";
+import { describeDocument } from "../../server/invoices/rules.ts";
+import { computeSums } from "../../server/invoices/sums.ts";
+import { findOrder } from "../../server/orders/store.ts";
+import { organization } from "../../server/organizations/tables.ts";
+import type { Floe } from "./floe.ts";
+
+/** Its lines, and what stands beneath them. */
+export async function readInvoice({ deps: { db } }: Floe, organization_id: string, order_id = "") {
+  const sale = await findOrder(db, organization_id, order_id);
+  const [seller] = await db.select().from(organization).where(eq(organization.id, organization_id));
+  if (!sale || !seller) throw new Error("There is no order.");
+  const { invoice_number, created_at } = sale.order;
+  const invoice = { kind: "invoice" as const, number: invoice_number ?? "", created_at };
+  const rest = { registrations: [], payment: undefined, refund: undefined };
+  const document = describeDocument({ invoice, sale, seller, ...rest });
+  const sums = computeSums(document).map(({ label, amount }) => [label, amount]);
+  return { lines: document.lines.map(({ label }) => label), sums };
+}
