@@ -118,7 +118,7 @@ describe("of those who were allowed a moment ago", () => {
       const { client } = all.seller;
       const { id } = await client.customers.create({ body: { email: `gone-${Math.random()}@example.com` } });
       const { token } = await client.customerSessions.create({ body: { customer_id: id } });
-      await client.customers.delete({ params: { id } });
+      await client.customers.delete({ params: { id }, query: {} });
       return token;
     },
   };

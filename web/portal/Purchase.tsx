@@ -1,0 +1,94 @@
+import { useCallback, useEffect, useMemo, useState } from "react";
+import type { Checkout } from "../api.ts";
+import { GhostLine } from "../parts/Ghost.tsx";
+import { useQuery } from "../use-query.ts";
+import { Benefits } from "./Benefits.tsx";
+import { entrance, openPortal, type Portal, type Seller } from "./calls.ts";
+import { follow } from "./follow.ts";
+import { PlaceContext } from "./place.ts";
+import { PortalSpeaking, usePortalWords } from "./speech.tsx";
+import "../portal.css";
+
+type Benefit = Checkout["products"][number]["benefits"][number];
+
+/** How often grants are asked for while some are missing, and for how long. News may come before the stream is open. */
+const again_ms = 1000;
+const tries_max = 60;
+
+/** Grey bars as high as what comes. */
+const Ghost = ({ benefits }: { benefits: readonly Benefit[] }) => (
+  <div className="portal purchase" aria-busy="true">
+    {benefits.map(({ id }) => (
+      <div key={id} className="card stack">
+        <GhostLine width="60%" />
+        <GhostLine width="90%" />
+      </div>
+    ))}
+  </div>
+);
+
+/** What was granted of these benefits, as it is granted; what is still missing is named. */
+function Granted({ portal, seller, benefits }: { portal: Portal; seller: Seller; benefits: readonly Benefit[] }) {
+  const words = usePortalWords();
+  const ids = benefits.map(({ id }) => id).join(" ");
+  const { value, failure, reload } = useQuery(useCallback(() => portal.grantsOf(ids.split(" ")), [portal, ids]));
+  const { token, ended } = portal;
+  useEffect(() => follow({ token, ended }, () => void reload()), [token, ended, reload]);
+
+  const granted = value?.items.filter(({ is_revoked }) => !is_revoked);
+  const missing = benefits.filter(({ id }) => !granted?.some(({ benefit_id }) => benefit_id === id));
+  const isMissing = granted !== undefined && missing.length > 0;
+  useEffect(() => {
+    if (!isMissing) return;
+    let tries = 0;
+    const timer = setInterval(() => {
+      tries += 1;
+      if (tries >= tries_max) clearInterval(timer);
+      void reload();
+    }, again_ms);
+    return () => clearInterval(timer);
+  }, [isMissing, reload]);
+
+  // Whoever has just bought replaces no key: that is for the portal.
+  const place = useMemo(() => ({ portal, seller, me: null, reload }), [portal, seller, reload]);
+  return (
+    <PlaceContext value={place}>
+      <div className="portal purchase">
+        <Benefits asked={{ value: granted, failure }} />
+        {isMissing && (
+          <ul className="stack bare" role="status">
+            {missing.map(({ id, description }) => (
+              <li key={id} className="card stack">
+                <h3>{description}</h3>
+                <p className="soft">{words.preparing}</p>
+              </li>
+            ))}
+          </ul>
+        )}
+      </div>
+    </PlaceContext>
+  );
+}
+
+/** What came with a purchase, on the page that follows it. Nothing where the session of the purchase is over. */
+export default function Purchase({
+  slug,
+  token,
+  benefits,
+}: {
+  slug: string;
+  token: string;
+  benefits: readonly Benefit[];
+}) {
+  const [isOver, setIsOver] = useState(false);
+  const { value: seller, failure } = useQuery(useCallback(() => entrance.seller(slug), [slug]));
+  const ended = useCallback(() => setIsOver(true), []);
+  const portal = useMemo(() => openPortal(token, ended), [token, ended]);
+  const ghost = <Ghost benefits={benefits} />;
+  if (isOver || failure) return null;
+  return (
+    <PortalSpeaking before={ghost}>
+      {seller ? <Granted portal={portal} seller={seller} benefits={benefits} /> : ghost}
+    </PortalSpeaking>
+  );
+}
