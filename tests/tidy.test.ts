@@ -56,7 +56,7 @@ const own_rooms: Record<string, RegExp> = {
   discounts: /^redemption$/,
   checkouts: /^(access|choose|confirm|customer|deliveries|plan-update|quote|signed-quote|stream|tax)$/,
   subscriptions:
-    /^(card-link|credits|meter-clock|metering|plan|proration|update|change|billing|dunning|forecast|ground|lists|preview|reductions|seated|sold|tax|trials)$/,
+    /^(card-link|credits|meter-clock|metering|plan|proration|update|change|billing|dunning|follow|forecast|ground|lists|preview|reductions|seated|sold|tax|trials)$/,
   invoices: /^(document|electronic|fonts|links|page|pdf|printer|shaping|sums|words|worker)$/,
   grants: /^(accesses|engine|outside|runs)$/,
   letters: /^(life|order|seats|words)$/,

@@ -253,6 +253,15 @@ export async function findCodeHolders(
   return rows.map((row) => [row.code, row.id]);
 }
 
+/** The products that a discount is limited to; none where it is good for all (DSC-05). */
+export async function findLimit(db: Database, { organization_id, id }: RowKey): Promise<string[]> {
+  const rows = await db
+    .select({ product_id: discountProducts.product_id })
+    .from(discountProducts)
+    .where(and(eq(discountProducts.organization_id, organization_id), eq(discountProducts.discount_id, id)));
+  return rows.map(({ product_id }) => product_id);
+}
+
 /** Which of these products are the organization's. */
 export async function findProductIds(tx: Tx, organization_id: string, ids: readonly string[]) {
   if (ids.length === 0) return [];

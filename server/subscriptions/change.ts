@@ -18,7 +18,7 @@ import { advanceSubscription, type Charge, carryOut } from "./billing.ts";
 import { holdMeters } from "./metering.ts";
 import { getChoice, isCosting } from "./plan.ts";
 import { describePreview, type Evaluation, evaluate, isQuoteOf, readQuoteTime } from "./preview.ts";
-import { findDueTime, type SubscriptionAggregate } from "./rules.ts";
+import { findDueTime, isDiscountEnded, type SubscriptionAggregate } from "./rules.ts";
 import { planOrder, serializeSubscription } from "./serialize.ts";
 import * as store from "./store.ts";
 import { askBillTax } from "./tax.ts";
@@ -165,8 +165,9 @@ async function checkPayable(tx: Tx, ctx: Ctx, { ground, plan, pending }: Evaluat
   const { aggregate } = ground;
   const resumed = plan.events.includes("subscription.resumed") ? getChoice(aggregate) : null;
   const to = plan.choice ?? pending ?? resumed;
-  const discount = plan.discount === undefined ? aggregate.discount : plan.discount;
-  if (!to || !isCosting(to, discount)) return;
+  if (!to) return;
+  const left = isDiscountEnded(ground, to) ? null : aggregate.discount;
+  if (!isCosting(to, plan.discount === undefined ? left : plan.discount)) return;
   assertPayments(ctx);
   if (!(await store.findCard(tx, ctx, aggregate)))
     throw new ApiError("MissingPaymentMethod", "Add a card first: there is none that could be charged for this.");

@@ -2,7 +2,8 @@ import type { SubscriptionForecast } from "../../shared/api/subscriptions.ts";
 import { addInterval } from "../../shared/calendar.ts";
 import { getMinimumAmount } from "../../shared/money.ts";
 import { applyBalance, meetBalance } from "../orders/rules.ts";
-import { follow, type PlanContext, planCycle, planMeterCycle, planResume } from "./plan.ts";
+import { follow } from "./follow.ts";
+import { type PlanContext, planCycle, planMeterCycle, planResume } from "./plan.ts";
 import { findCycle } from "./rules.ts";
 import { type Outlook, quoteFor } from "./tax.ts";
 

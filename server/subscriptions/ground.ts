@@ -1,3 +1,4 @@
+import { findLimit } from "../discounts/store.ts";
 import type { Database } from "../lib/context.ts";
 import { hasOpenWindows } from "../meters/paying.ts";
 import { findPrices, findProduct } from "../products/store.ts";
@@ -17,6 +18,13 @@ async function findPending(db: Database, aggregate: SubscriptionAggregate): Prom
   if (!wanted) throw new Error(`The product ${asked.product_id} is gone.`);
   const known = new Map((await findPrices(db, organization_id, asked.price_ids)).map((price) => [price.id, price]));
   return choosePending(aggregate, { wanted, prices: asked.price_ids.flatMap((id) => known.get(id) ?? []) });
+}
+
+/** Which products the discount of a subscription is good for. */
+async function loadLimit(db: Database, { row, discount }: SubscriptionAggregate): Promise<Pick<PlanContext, "limit">> {
+  if (discount === null) return {};
+  const product_ids = await findLimit(db, { organization_id: row.organization_id, id: discount.id });
+  return { limit: { discount_id: discount.id, product_ids } };
 }
 
 /**
@@ -47,5 +55,6 @@ export async function loadGround(
     ...(isMetered ? { usage, usagePrices } : {}),
     entryPrices: ids.length === 0 ? [] : await findPrices(db, aggregate.row.organization_id, [...new Set(ids)]),
     pending: await findPending(db, aggregate),
+    ...(isChange || aggregate.row.pending_update?.product_id ? await loadLimit(db, aggregate) : {}),
   };
 }

@@ -18,9 +18,11 @@ import type { SoldLine } from "./credits.ts";
 import { computeNextMeterPeriod, getMeterPeriod } from "./meter-clock.ts";
 import { computeMetering, getMeterStart, type Metering, type Usage } from "./metering.ts";
 import {
+  type DiscountLimit,
   type EntryRow,
   findTerms,
   getUsageDiscount,
+  isDiscountEnded,
   isReducedBy,
   type PaidPrice,
   renewDiscount,
@@ -58,6 +60,8 @@ export type PlanContext<Aggregate extends Planned = SubscriptionAggregate> = {
   /** The prices that the entries are of: they may be others than are paid by now. */
   entryPrices?: readonly PriceRow[];
   pending: Choice | null;
+  /** The products that a discount of the subscription is limited to, where it may change to another product. */
+  limit?: DiscountLimit;
   /** What was used and is to be billed; absent where no price is of use. */
   usage?: Usage;
   /** The prices that it is of, where they are not paid any more. */
@@ -219,7 +223,10 @@ function beginPeriod(
   const end = addInterval(start, interval, count, anchor_day);
   const used = computeGroundMetering(ground, start);
   const lines = [...staticLines(choice, { start, end }), ...entries.map(({ line }) => line), ...used.lines];
-  const { kept, terms, change, columns } = renewDiscount(aggregate, start, (terms) => isReducedBy(lines, terms));
+  const { kept, terms, change, columns } = renewDiscount(aggregate, start, {
+    isReduced: (some) => isReducedBy(lines, some),
+    isEnded: isDiscountEnded(ground, choice),
+  });
   const begun = { ...row, status: "active" as const, anchor_day, current_period_start: start, current_period_end: end };
   return {
     patch: {
@@ -373,27 +380,5 @@ export function planTrialEnd(ground: PlanContext, now: Date): Plan {
     ...plan,
     patch: { ...plan.patch, status: "active", trial_end: now },
     events: ["subscription.cycled", "subscription.updated"],
-  };
-}
-
-/** The same subscription after a plan, as the next one is made from it. */
-export function follow({ aggregate, entries, usage, usagePrices }: PlanContext, plan: Plan): PlanContext {
-  const row = { ...aggregate.row, ...plan.patch };
-  const { product, prices } = plan.choice ?? aggregate;
-  const discount = plan.discount === undefined ? aggregate.discount : plan.discount;
-  const billed = new Set(plan.bill?.entry_ids);
-  const isTaken = (one: Usage[number]) =>
-    plan.taken?.some((taken) =>
-      one.ended_at === null
-        ? taken.is_running && taken.meter_id === one.meter_id
-        : taken.window_ids.some((id) => one.window_ids.includes(id)),
-    );
-  // What was used in a trial is free once it is over.
-  const left = aggregate.row.status === "trialing" ? undefined : usage?.filter((one) => !isTaken(one));
-  return {
-    aggregate: { ...aggregate, row, product, prices, discount },
-    entries: [...entries.filter(({ id }) => !billed.has(id)), ...plan.entries.map((line) => ({ id: "", line }))],
-    pending: null,
-    ...(left && usagePrices ? { usage: left, usagePrices } : {}),
   };
 }

@@ -24,7 +24,13 @@ import {
   planTrialEnd,
   type Times,
 } from "./plan.ts";
-import { getUsageDiscount, renewDiscount, type SubscriptionAggregate, type SubscriptionRow } from "./rules.ts";
+import {
+  getUsageDiscount,
+  isDiscountEnded,
+  renewDiscount,
+  type SubscriptionAggregate,
+  type SubscriptionRow,
+} from "./rules.ts";
 
 export type Proration = "invoice" | "prorate" | "reset";
 
@@ -119,26 +125,33 @@ export function planChange(ground: PlanContext, to: Choice, behavior: Proration,
   const { row, discount } = aggregate;
   const { interval, count } = intervalOf(to, row);
   const events: Event[] = ["subscription.updated"];
-  if (row.status === "trialing")
-    return planTrialChange(ground, to, { ...getColumns(to, row, discount), pending_update: null }, now);
+  // Of a product that the discount is not good for, nothing is taken off from now on (SUB-64).
+  const isEnded = isDiscountEnded(ground, to);
+  const ended = isEnded ? ({ discount_id: null, discount_applied_at: null } as const) : {};
+  const change = isEnded ? { discount: null } : {};
+  const left = isEnded ? null : discount;
+  if (row.status === "trialing") {
+    const columns = { ...getColumns(to, row, left), ...ended, pending_update: null };
+    return { ...planTrialChange(ground, to, columns, now), ...change };
+  }
   const isAnew = behavior === "reset" || interval !== row.recurring_interval || count !== row.recurring_interval_count;
   const fresh = isAnew ? { start: now, end: addInterval(now, interval, count) } : null;
   const isSeats = fresh === null && to.product.id === aggregate.product.id && to.seats !== row.seats;
   // A period that begins has the discount only if its time is not over; the running one keeps what it was billed with.
-  const renewed = fresh && renewDiscount(aggregate, now, (terms) => isReduced(to, terms));
-  const terms = renewed ? renewed.terms : row.period_discount;
+  const renewed = fresh && renewDiscount(aggregate, now, { isReduced: (some) => isReduced(to, some), isEnded });
+  const terms = renewed ? renewed.terms : isEnded ? null : row.period_discount;
   const asked = isSeats ? seatLines(aggregate, to, now) : exchangeLines(aggregate, to, now, { fresh, terms });
   const { lines: billed, unpaid } = resolveCredits(asked, sold);
   // What is less in all than what is not paid yet asks for nothing now.
   const isCovered = unpaid.length > 0 && addUp([...billed, ...unpaid].map(({ source }) => computeAmount(source))) <= 0;
   const lines = isCovered ? [] : billed;
   const kept = isCovered ? [...unpaid, ...billed] : unpaid;
-  const columns = { ...getColumns(to, row, renewed ? renewed.kept : discount), pending_update: null };
+  const columns = { ...getColumns(to, row, renewed ? renewed.kept : left), pending_update: null };
   const begun = fresh && { anchor_day: now.getUTCDate(), current_period_start: now, current_period_end: fresh.end };
-  const patch = { ...columns, ...begun, ...renewed?.columns };
+  const patch = { ...columns, ...begun, ...(isEnded ? { ...ended, period_discount: null } : {}), ...renewed?.columns };
   const { lines: used, taken } = closeUsage(ground, to, fresh, now);
   if (behavior === "prorate" && !fresh)
-    return { patch, choice: to, entries: [...lines, ...kept, ...used], bill: null, taken, events };
+    return { patch, choice: to, ...change, entries: [...lines, ...kept, ...used], bill: null, taken, events };
   const whole = [...lines, ...entries.map(({ line }) => line), ...used];
   const bill: Bill | null =
     whole.length === 0
@@ -153,7 +166,7 @@ export function planChange(ground: PlanContext, to: Choice, behavior: Proration,
           period_start: fresh && now > row.current_period_start ? now : null,
           entry_ids: entries.map(({ id }) => id),
         };
-  return { patch, choice: to, ...renewed?.change, entries: kept, bill, taken, events };
+  return { patch, choice: to, ...change, ...renewed?.change, entries: kept, bill, taken, events };
 }
 
 /** What was used at prices that end with a change (SUB-22): all of it where the period is cut off. */

@@ -141,17 +141,34 @@ function isExpired(discount: DiscountRow, applied_at: Date, start: Date): boolea
 export const isReducedBy = (lines: LineTerms[], discount: DiscountTerms): boolean =>
   computeQuote({ currency: "", seats: null, lines, discount, tax: untaxed }).discount_amount > 0;
 
+/** The products that a discount is limited to; none where it is good for all (DSC-05). */
+export type DiscountLimit = { discount_id: string; product_ids: readonly string[] };
+
+/** Whether the discount of a subscription ends with a change to a product, because it is not good for it (SUB-64). */
+export const isDiscountEnded = (
+  {
+    aggregate: { discount, product },
+    limit,
+  }: { aggregate: Pick<SubscriptionAggregate, "discount" | "product">; limit?: DiscountLimit | undefined },
+  to: { product: Pick<SubscriptionAggregate["product"], "id"> },
+): boolean =>
+  discount !== null &&
+  to.product.id !== product.id &&
+  limit?.discount_id === discount.id &&
+  limit.product_ids.length > 0 &&
+  !limit.product_ids.includes(to.product.id);
+
 /**
  * The discount of a period that begins at `start`, by whatever way it begins. It is over where its time is, which counts from the
- * first order that it has reduced (DSC-21, DSC-22).
+ * first order that it has reduced (DSC-21, DSC-22). `isEnded`: it ends whatever its time is.
  */
 export function renewDiscount(
   { row, discount }: Pick<SubscriptionAggregate, "row" | "discount">,
   start: Date,
-  isReduced: (terms: DiscountTerms) => boolean,
+  { isReduced, isEnded }: { isReduced: (terms: DiscountTerms) => boolean; isEnded: boolean },
 ) {
   const applied_at = row.discount_applied_at;
-  const isOver = discount !== null && applied_at !== null && isExpired(discount, applied_at, start);
+  const isOver = discount !== null && (isEnded || (applied_at !== null && isExpired(discount, applied_at, start)));
   const kept = isOver ? null : discount;
   const terms = findTerms(kept, row.currency);
   const first = terms && isReduced(terms) ? start : null;

@@ -5,6 +5,7 @@ import { covers, isRedeemable, type LimitedDiscount } from "../discounts/rules.t
 import { createId } from "../lib/ids.ts";
 import { listChanges } from "../lib/rows.ts";
 import type { PricedProduct } from "../products/rules.ts";
+import { follow } from "./follow.ts";
 import { findClosing } from "./metering.ts";
 import {
   type Choice,
@@ -12,7 +13,6 @@ import {
   computePlanAmount,
   type Event,
   fitSeats,
-  follow,
   getChoice,
   type Plan,
   type PlanContext,
@@ -133,7 +133,12 @@ function planSeats(
 const seats_most = 10_000;
 
 /** Another discount is billed from the next period on; what a period costs says so now (SUB-44). */
-function planDiscount({ aggregate }: PlanContext, id: string | null, { discount }: Named, now: Date): Plan {
+function planDiscount(
+  { aggregate }: PlanContext,
+  id: string | null,
+  { discount, product_id }: Pick<Named, "discount"> & { product_id: string },
+  now: Date,
+): Plan {
   const { row } = aggregate;
   checkGoesOn(row);
   const none = { discount_id: null, discount_applied_at: null };
@@ -144,7 +149,7 @@ function planDiscount({ aggregate }: PlanContext, id: string | null, { discount 
   }
   if (id === row.discount_id) throw wrong("discount_id", "This discount is already applied to the subscription.", id);
   const isGood =
-    discount && covers(discount, row.product_id) && isRedeemable(discount, now) && findTerms(discount, row.currency);
+    discount && covers(discount, product_id) && isRedeemable(discount, now) && findTerms(discount, row.currency);
   if (!isGood) throw wrong("discount_id", "Discount does not exist.", id);
   const patch = { discount_id: id, discount_applied_at: null, amount: amount(discount) };
   return { ...nothing, patch, discount, events: updated };
@@ -304,9 +309,14 @@ export function planUpdate(ground: PlanContext, body: Update, named: Named, now:
       const patch = listChanges(row, { metadata }, ["metadata"]);
       return Object.keys(patch).length === 0 ? nothing : { ...nothing, patch, events: updated };
     });
-  if (discount_id !== undefined) steps.push((at) => planDiscount(at, discount_id, named, now));
-  if (product_id !== undefined)
-    steps.push((at) => planProduct(at, product_id, named, proration_behavior ?? named.proration, now));
+  const behavior = proration_behavior ?? named.proration;
+  if (discount_id !== undefined) {
+    // A discount that is sent with another product is for that one.
+    const own = ground.aggregate.row.product_id;
+    const covered = { discount: named.discount, product_id: behavior === "next_period" ? own : (product_id ?? own) };
+    steps.push((at) => planDiscount(at, discount_id, covered, now));
+  }
+  if (product_id !== undefined) steps.push((at) => planProduct(at, product_id, named, behavior, now));
   if (trial_end !== undefined) steps.push((at) => planTrial(at, trial_end, now));
   const plan = chain(ground, steps);
   return { plan, redeems: plan.discount ? (named.discount ?? null) : null };

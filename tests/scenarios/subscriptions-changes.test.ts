@@ -135,6 +135,55 @@ describe("another product (SUB-36, SUB-37)", () => {
     expect((await shop.lines(id)).map(([, amount]) => amount)).toEqual([-4000, 12_000]);
   });
 
+  test.each([
+    ["invoice", [-4000, 15_000], "2026-06-16 update 11000 paid", "2026-07-01 cycle 30000 paid"],
+    ["prorate", [30_000, -4000, 15_000], "2026-07-01 cycle 41000 paid", "2026-08-01 cycle 30000 paid"],
+    ["reset", [-4000, 30_000], "2026-06-16 update 26000 paid", "2026-07-16 cycle 30000 paid"],
+    ["next_period", [30_000], "2026-07-01 cycle 30000 paid", "2026-08-01 cycle 30000 paid"],
+  ])(
+    "SUB-64: a discount that is limited to the old product ends with the change: %s",
+    async (how, amounts, ...made) => {
+      const shop = await openShop(floe, "2026-06-01");
+      const [a, b] = [await shop.sells("Old", 10_000), await shop.sells("New", 30_000)];
+      const discount_id = await shop.gives({ duration: "forever", basis_points: 2000, products: [a] });
+      const id = await shop.subscribes(a, { checkout: { discount_id } });
+      await shop.set("2026-06-16");
+      const body = { product_id: b, proration_behavior: how };
+      const { after } = await shop.previews(id, body);
+      expect(await shop.changes(id, body)).toBe("done");
+      const kept = how === "next_period";
+      expect([after.discount_id, after.amount]).toEqual(kept ? [discount_id, 8000] : [null, 30_000]);
+      expect((await shop.get(id)).discount?.id ?? null).toBe(after.discount_id);
+      const forecast = await shop.accepted("GET", `/v1/subscriptions/${id}/forecast`);
+      const next = (forecast.charges as { due_amount: number }[])[0]?.due_amount;
+      const isNow = how === "invoice" || how === "reset";
+      if (!isNow) await shop.on("2026-07-01");
+      expect((await shop.lines(id)).map(([, amount]) => amount)).toEqual(amounts);
+      for (const date of how === "reset" ? ["2026-07-16"] : ["2026-07-01", "2026-08-01"]) await shop.on(date);
+      const orders = await shop.orders(id);
+      for (const order of made) expect(orders).toContain(order);
+      expect(next).toBe(Number(/ (\d+) paid/.exec(orders.find((order) => order.includes(" cycle ")) ?? "")?.[1]));
+      expect(await shop.get(id)).toMatchObject({ discount: null, amount: 30_000 });
+    },
+  );
+
+  test("SUB-64: what is good for both goes on; what is sent with a change has to be good for the new product", async () => {
+    const shop = await openShop(floe, "2026-06-01");
+    const [a, b] = [await shop.sells("Old", 10_000), await shop.sells("New", 30_000)];
+    const both = await shop.gives({ duration: "forever", basis_points: 1000, products: [a, b] });
+    const old = await shop.gives({ duration: "forever", basis_points: 2000, products: [a] });
+    const fresh = await shop.gives({ duration: "forever", basis_points: 3000, products: [b] });
+    const id = await shop.subscribes(a, { checkout: { discount_id: both } });
+    await shop.set("2026-06-16");
+    const now = { product_id: b, proration_behavior: "invoice" };
+    expect(await shop.changes(id, { ...now, discount_id: old })).toMatch(/^422/);
+    expect(await shop.changes(id, now)).toBe("done");
+    expect((await shop.get(id)).discount?.id).toBe(both);
+    const other = await shop.subscribes(a, { checkout: { discount_id: old } });
+    expect(await shop.changes(other, { ...now, discount_id: fresh })).toBe("done");
+    expect(await shop.get(other)).toMatchObject({ amount: 21_000, discount: { id: fresh } });
+  });
+
   test("SUB-34: with next_period it comes with the next period, at the prices of then and now; the last word counts", async () => {
     const shop = await openShop(floe, "2026-06-01");
     const [a, b, c] = [await shop.sells("Old", 1000), await shop.sells("New", 3000), await shop.sells("Third", 500)];
