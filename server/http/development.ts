@@ -9,20 +9,11 @@ import { type Actor, anonymous, type Deps } from "../lib/context.ts";
 import { listMails } from "../lib/mail.ts";
 import { readFaults } from "../lib/validation-errors.ts";
 import type { Provider } from "../providers/provider.ts";
+import { isFromHere } from "./from-here.ts";
 import { createRequestContext } from "./mount.ts";
 
 const DemoCheckout = z.object({ product_id: z.uuid(), embed_origin: webUrl.optional() });
 const demo_products_max = 50;
-const localHost = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/;
-/** What proxies say of whom they ask for, each in its own way. */
-const forwarded = /^(x-forwarded-.+|forwarded|via|x-real-ip|cf-connecting-ip)$/;
-
-/**
- * Whether a request comes from this machine's own screen. A page elsewhere that points its name at this address says so in
- * the Host header; a proxy on this machine, behind which is everybody, says whom it asks for.
- */
-export const isFromHere = ({ headers }: FastifyRequest): boolean =>
-  localHost.test(headers.host ?? "") && !Object.keys(headers).some((name) => forwarded.test(name));
 
 /** The demo shop's and the mail inbox's data, for a server on a developer's own machine. */
 export function addDevelopmentRoutes(

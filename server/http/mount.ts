@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { Contract, Operation } from "../../shared/contract.ts";
 import { ApiError, type Fault } from "../../shared/errors.ts";
+import type { Config } from "../config.ts";
 import { bytes_max, open_bytes_max } from "../lib/body.ts";
 import { atClockOf } from "../lib/clock.ts";
 import { type Actor, anonymous, type Ctx, type Database, type Deps, type Identity } from "../lib/context.ts";
@@ -17,6 +18,7 @@ import { type Asking, admit, checkIdentity, checkKnown, createActors, type Ident
 import { isAudited, runWithEntry } from "./audit.ts";
 import { findHolder, pickOwner, tryAs } from "./candidates.ts";
 import { serializeError } from "./errors.ts";
+import { isFromHere } from "./from-here.ts";
 import { type Answer, type AnswerOf, answerOnce, checkKey } from "./idempotency.ts";
 
 type Handler = (ctx: Ctx, input: never) => Promise<unknown>;
@@ -56,9 +58,19 @@ function admitted(request: FastifyRequest, identity: Identity, op: Asking): Acto
   return actors;
 }
 
+/**
+ * A server on this machine alone takes test cards, and so would one behind a proxy or a tunnel that does not know its public
+ * address: to whom comes from elsewhere it takes none, unless the settings say so (ORG-05).
+ */
+const getConfigFor = ({ config }: Deps, request: FastifyRequest): Config =>
+  config.test_cards && config.FLOE_TEST_CARDS !== true && !isFromHere(request)
+    ? { ...config, test_cards: false }
+    : config;
+
 /** What a request's operation works with: the clock is that of the organization for which it speaks. */
 export const createRequestContext = (deps: Deps, request: FastifyRequest, actor: Actor): Ctx => ({
   ...atClockOf(deps, actor),
+  config: getConfigFor(deps, request),
   actor,
   client: request.client,
   ip: request.ip,

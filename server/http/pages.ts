@@ -3,7 +3,7 @@ import { join } from "node:path";
 import fastifyStatic from "@fastify/static";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { type Content, readCheckoutPage, renderHead } from "./checkout-page.ts";
-import { isFromHere } from "./development.ts";
+import { isFromHere } from "./from-here.ts";
 import { readPortalPage } from "./portal-page.ts";
 
 export type PagesOptions = {

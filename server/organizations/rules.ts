@@ -100,7 +100,7 @@ export function serializeCheckoutOrganization(row: OrganizationRow): CheckoutOrg
 }
 
 /** The seller as it sees itself: every group of settings complete. */
-export function serializeOrganization(row: OrganizationRow): Organization {
+export function serializeOrganization(row: OrganizationRow, takesPayments = true): Organization {
   const shown = serializeCheckoutOrganization(row);
   const open = isInGoodStanding(row);
   return {
@@ -123,7 +123,7 @@ export function serializeOrganization(row: OrganizationRow): Organization {
     account_id: null,
     payout_account_id: null,
     capabilities: {
-      checkout_payments: open,
+      checkout_payments: open && (takesPayments || row.sandbox),
       subscription_renewals: open,
       payouts: open,
       refunds: open,

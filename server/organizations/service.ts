@@ -7,7 +7,7 @@ import { emit } from "../lib/events.ts";
 import { createId } from "../lib/ids.ts";
 import { buildPage } from "../lib/page.ts";
 import { transact } from "../lib/unit-of-work.ts";
-import { checkUpdate, describeTakenSlug, planUpdate, serializeOrganization } from "./rules.ts";
+import { checkUpdate, describeTakenSlug, type OrganizationRow, planUpdate, serializeOrganization } from "./rules.ts";
 import {
   findOrganization,
   insertOrganization,
@@ -16,11 +16,19 @@ import {
   updateOrganization,
 } from "./store.ts";
 
+/** An organization, with whether a buyer of it could pay here (ORG-05). */
+const serialize = ({ config, processors }: Ctx, row: OrganizationRow) =>
+  serializeOrganization(row, processors.own.test === undefined || config.test_cards);
+
 /** The organizations of the API. The account side makes and deletes them too. */
 export const organizationService: Service<typeof organizations, Ctx> = {
   async list(ctx, { query }) {
     const { items, total } = await listOrganizations(ctx.db, readableBy(ctx), query);
-    return buildPage(items.map(serializeOrganization), total, query);
+    return buildPage(
+      items.map((row) => serialize(ctx, row)),
+      total,
+      query,
+    );
   },
   create: (ctx, { body }) => {
     const { user_id } = ctx.actor;
@@ -45,13 +53,13 @@ export const organizationService: Service<typeof organizations, Ctx> = {
         ip_address: ctx.ip,
         user_agent: null,
       });
-      return serializeOrganization(row);
+      return serialize(ctx, row);
     });
   },
   async get(ctx, { params }) {
     const row = await findOrganization(ctx.db, ownId(ctx, params.id));
     if (!row) throw notFound();
-    return serializeOrganization(row);
+    return serialize(ctx, row);
   },
   update: (ctx, { params, body }) =>
     transact(ctx, async (tx) => {
@@ -63,7 +71,7 @@ export const organizationService: Service<typeof organizations, Ctx> = {
       const patch = planUpdate(row, body, now);
       const changed =
         Object.keys(patch).length === 0 ? row : await updateOrganization(tx, row.id, { ...patch, modified_at: now });
-      const out = serializeOrganization(changed);
+      const out = serialize(ctx, changed);
       await emit(tx, ctx, row.id, "organization.updated", out);
       return out;
     }),

@@ -68,6 +68,7 @@ export const cardLinks = {
       "ResourceNotFound",
       "SubscriptionLocked",
       "PaymentAlreadyInProgress",
+      "PaymentNotReady",
       "ResourceUnavailable",
     ],
   },

@@ -189,3 +189,6 @@ export function checkTrial(
     params: { type: "missing" },
   });
 }
+
+/** Names of the errors of an operation that charges a saved card. */
+export const paidRefusals = ["PaymentFailed", "PaymentNotReady"] as const;

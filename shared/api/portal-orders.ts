@@ -146,6 +146,7 @@ export const portalOrders = {
     errors: [
       "ResourceNotFound",
       "PaymentAlreadyInProgress",
+      "PaymentNotReady",
       "SubscriptionLocked",
       "OrderNotEligibleForRetry",
       "ManualRetryLimitExceeded",

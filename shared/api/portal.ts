@@ -229,7 +229,7 @@ export const portalCards = {
     }),
     response: CustomerPaymentMethodCreateResponse,
     status: 201,
-    errors: ["PaymentMethodSetupFailed"],
+    errors: ["PaymentMethodSetupFailed", "PaymentNotReady"],
     external: true,
   },
   confirm: {
@@ -244,7 +244,7 @@ export const portalCards = {
     }),
     response: CustomerPaymentMethodCreateResponse,
     status: 201,
-    errors: ["PaymentMethodSetupFailed", "ResourceNotFound"],
+    errors: ["PaymentMethodSetupFailed", "PaymentNotReady", "ResourceNotFound"],
     external: true,
   },
   delete: {

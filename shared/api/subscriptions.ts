@@ -17,7 +17,7 @@ import {
 import { Customer } from "./customers.ts";
 import { AmountSource, Derivation } from "./derivations.ts";
 import { DiscountBase } from "./discounts.ts";
-import { customFieldData, id, interval, stored, timezone, unlessNull } from "./fields.ts";
+import { customFieldData, id, interval, paidRefusals, stored, timezone, unlessNull } from "./fields.ts";
 import { Meter } from "./meters.ts";
 import { ProductPrice } from "./prices.ts";
 import { Product } from "./products.ts";
@@ -363,7 +363,7 @@ export const subscriptions = {
     body: SubscriptionUpdate,
     response: Subscription,
     confirm: "Change this subscription? What it comes to now is charged at once.",
-    errors: [...refusals, "PaymentFailed", "SubscriptionLocked", "QuoteChanged", "DiscountRedemptionLimitReached"],
+    errors: [...refusals, ...paidRefusals, "SubscriptionLocked", "QuoteChanged", "DiscountRedemptionLimitReached"],
     external: true,
   },
   delete: {

@@ -1,8 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { completeConfig, readSettings } from "../../server/config.ts";
 import { linkCard } from "../../server/subscriptions/card-link.ts";
+import { api } from "../../shared/api/index.ts";
+import type { Contract, Operation } from "../../shared/contract.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { sellUnpaid } from "../support/portal-rows.ts";
+
+/** The operation of the contract at a path; undefined outside of it. */
+const findOperation = (method: string, path: string): Operation | undefined =>
+  Object.values(api as Contract)
+    .flatMap((operations) => Object.values(operations))
+    .find((op) => op.method === method && new RegExp(`^${op.path.replaceAll(/:\w+/g, "[^/]+")}$`).test(path));
 
 /** ORG-05: who may pay with test cards on a server that has no card processor. */
 
@@ -21,6 +29,74 @@ test.each([
   [true, { FLOE_URL: "https://pay.example.com", FLOE_TEST_CARDS: "on" }],
 ])("test cards pay: %s, with %j", (expected, given) => {
   expect(configOf(given).test_cards).toBe(expected);
+});
+
+describe("a server of this machine alone", () => {
+  let floe: Floe;
+  let seller: Seller;
+  const card = { confirmation_token_id: "pm_card_visa" };
+  beforeAll(async () => {
+    floe = await start({ settings: { TRUST_PROXY: "127.0.0.1" } });
+    seller = await floe.seller();
+  });
+  afterAll(() => floe?.close());
+
+  /** Open a checkout and pay it with a test card, each with these headers. */
+  async function buy(headers: Record<string, string>): Promise<string[]> {
+    const prices = [{ amount_type: "fixed" as const, price_amount: 1900 }];
+    const { id } = await seller.client.products.create({ body: { name: "Book", prices } });
+    const { client_secret } = await seller.client.checkouts.create({ body: { products: [id] } });
+    const sent = { origin: floe.url, ...headers };
+    const buyer = { customer_email: "b@example.com", customer_name: "B", customer_billing_address: { country: "FR" } };
+    const answers = [
+      await floe.request("POST", "/v1/checkouts/", { token: seller.key, body: { products: [id] }, headers: sent }),
+      await floe.request("POST", "/api/auth/checkout", { body: { products: id, redirect: false }, headers: sent }),
+      await floe.request("POST", `/v1/checkouts/client/${client_secret}/confirm`, {
+        body: { ...buyer, ...card },
+        headers: sent,
+      }),
+    ];
+    return answers.map(({ status }) => (status < 400 ? "taken" : status === 403 ? "refused" : `odd ${status}`));
+  }
+  const takesPayments = async (headers: Record<string, string>) => {
+    const path = `/v1/organizations/${seller.organization_id}`;
+    const { json } = await floe.request("GET", path, { token: seller.key, headers });
+    return (json as { capabilities: { checkout_payments: boolean } }).capabilities.checkout_payments;
+  };
+
+  test.each([
+    [{ host: "shop.example.com" }],
+    [{ host: "localhost.example.com" }],
+    [{ host: "192.168.1.7:4455" }],
+    [{ "x-forwarded-for": "203.0.113.7" }],
+    [{ "x-forwarded-host": "shop.example.com" }],
+    [{ "x-forwarded-proto": "https" }],
+    [{ forwarded: "for=203.0.113.7" }],
+    [{ via: "1.1 proxy" }],
+    [{ "x-real-ip": "203.0.113.7" }],
+    [{ "cf-connecting-ip": "203.0.113.7" }],
+  ])("ORG-05: takes no test card from behind a proxy: %j", async (headers) => {
+    expect(await buy(headers)).toEqual(["refused", "refused", "refused"]);
+    expect(await takesPayments(headers)).toBe(false);
+  });
+
+  test.each([[{}], [{ host: "localhost:4455" }], [{ host: "127.0.0.1:4455" }], [{ host: "[::1]" }]])(
+    "takes them from this machine: %j",
+    async (headers) => {
+      expect(await buy(headers)).toEqual(["taken", "taken", "taken"]);
+      expect(await takesPayments(headers)).toBe(true);
+    },
+  );
+
+  test("takes them from everywhere where the settings say so", async () => {
+    floe.deps.config.FLOE_TEST_CARDS = true;
+    expect(await buy({ host: "shop.example.com", "x-forwarded-for": "203.0.113.7" })).toEqual([
+      "taken",
+      "taken",
+      "taken",
+    ]);
+    floe.deps.config.FLOE_TEST_CARDS = undefined;
+  });
 });
 
 describe("a public server without a card processor", () => {
@@ -96,6 +172,8 @@ describe("a public server without a card processor", () => {
       // The account side has a code in place of the name.
       const refusal = json.error ?? (json.code === "THIS_ORGANIZATION_CANNOT_TAKE_PAYMENTS_NOW" && "PaymentNotReady");
       expect([method, path, status, refusal]).toEqual([method, path, 403, "PaymentNotReady"]);
+      const op = findOperation(method, path);
+      if (op) expect([method, path, op.errors]).toEqual([method, path, expect.arrayContaining(["PaymentNotReady"])]);
     }
     expect(await countPayments()).toBe(before);
     const { status, json } = await request("GET", "/readyz");
