@@ -2,6 +2,7 @@ import { type BetterAuthOptions, betterAuth } from "better-auth";
 import { drizzleAdapter } from "better-auth/adapters/drizzle";
 import { eq } from "drizzle-orm";
 import type { FastifyInstance } from "fastify";
+import { encodeEmail } from "../../shared/emails.ts";
 import { createLimiter } from "../lib/attempts.ts";
 import type { Deps } from "../lib/context.ts";
 import { createId } from "../lib/ids.ts";
@@ -229,8 +230,9 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
     async endSession(token) {
       await auth.api.signOut({ headers: new Headers({ authorization: `Bearer ${token}` }) });
     },
-    async signUpSeller({ email, password, name, organizationName, slug }) {
-      const [existing] = await deps.db.select({ id: user.id }).from(user).where(eq(user.email, email.toLowerCase()));
+    async signUpSeller({ password, name, organizationName, slug, ...given }) {
+      const email = encodeEmail(given.email).toLowerCase();
+      const [existing] = await deps.db.select({ id: user.id }).from(user).where(eq(user.email, email));
       const made = existing ? null : await auth.api.signUpEmail({ body: { email, password, name } });
       const user_id = existing?.id ?? made?.user.id ?? "";
       // Signing up may sign nobody in, and signing in may want a confirmed address; this process needs neither.

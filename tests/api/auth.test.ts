@@ -41,6 +41,28 @@ describe("signing up and in (product.md 4, 5, 8)", () => {
     expect(answer.text).not.toContain("password");
   });
 
+  test("an address in another spelling is the same person's: with blanks, in another case, in Unicode", async () => {
+    const local = `idn-${unique()}`;
+    const kept = `${local}@xn--mnchen-3ya.example`;
+    const spellings = [` ${local}@MÜNCHEN.example\n`, `${local.toUpperCase()}@XN--MNCHEN-3YA.Example`, `\t${kept} `];
+    const made = await signUp({ email: spellings[0] });
+    expect([made.status, made.json]).toMatchObject([200, { user: { email: kept } }]);
+    for (const email of spellings) {
+      const again = await page("POST", "/sign-in/email", { email, password: "correct horse" });
+      expect([again.status, again.json]).toMatchObject([200, { user: { email: kept } }]);
+      const twice = await signUp({ email, password: "another horse" });
+      expect([twice.status, (twice.json as { code: string }).code]).toEqual([422, "USER_ALREADY_EXISTS"]);
+    }
+    const other = await signUp();
+    const taken = await page("POST", "/change-email", { newEmail: spellings[0] }, cookiesOf(other));
+    expect((await floe.deps.db.select().from(user).where(eq(user.email, kept))).length).toBe(1);
+    expect(taken.status).toBeLessThan(500);
+    const moved = await page("POST", "/change-email", { newEmail: ` New-${local}@Bücher.example ` }, cookiesOf(other));
+    expect(moved.status).toBe(200);
+    const found = await page("GET", "/get-session", undefined, cookiesOf(other));
+    expect(found.json).toMatchObject({ user: { email: `new-${local}@xn--bcher-kva.example` } });
+  });
+
   test("the password is kept as a hash", async () => {
     const rows = await floe.deps.db.select().from(account).where(eq(account.userId, seller.user_id));
     expect(rows).toHaveLength(1);

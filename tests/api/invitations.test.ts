@@ -39,6 +39,15 @@ const rolesOf = async (one: Person) =>
   );
 
 describe("the states of an invitation (product.md 4)", () => {
+  test("is for the address in every spelling", async () => {
+    const guest = await person(floe, "spelled");
+    const [local, domain] = guest.email.split("@");
+    const id = await invited(`  ${local}@${domain?.toUpperCase()} `);
+    expect((await accept(guest, id)).status).toBe(200);
+    const abroad = await invite(owner, " Someone@Bücher.Example");
+    expect(abroad.json).toMatchObject({ email: "someone@xn--bcher-kva.example" });
+  });
+
   test("a new one is pending for 48 hours, and its mail leads to its page", async () => {
     const guest = await person(floe, "guest");
     const { json } = await invite(owner, guest.email.toUpperCase(), { role: ["member", "admin"] });

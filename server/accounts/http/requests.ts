@@ -1,4 +1,5 @@
 import type { FastifyRequest } from "fastify";
+import { encodeEmail } from "../../../shared/emails.ts";
 import type { Config } from "../../config.ts";
 import { decodeText, parseCookies } from "../../lib/cookies.ts";
 import { openSignedText, resign } from "../../lib/secrets.ts";
@@ -17,6 +18,25 @@ const untrusted = new Set([
   "content-length",
   "host",
 ]);
+/** Fields that hold an e-mail address, in a body or in its `data`. */
+const emailFields = ["email", "newEmail"];
+
+/** A body with its e-mail addresses in the spelling that customers have, too (CUS-01); undefined where they are in it already. */
+export function encodeEmails(fields: Record<string, unknown>): Record<string, unknown> | undefined {
+  const changes = Object.entries(fields).flatMap(([name, value]): [string, unknown][] => {
+    if (name === "data" && typeof value === "object" && value !== null && !Array.isArray(value)) {
+      const data = encodeEmails({ ...value, data: undefined });
+      return data ? [[name, data]] : [];
+    }
+    if (!emailFields.includes(name) || typeof value !== "string" || value.length > email_length_max) return [];
+    const encoded = encodeEmail(value);
+    return encoded === value ? [] : [[name, encoded]];
+  });
+  return changes.length === 0 ? undefined : { ...fields, ...Object.fromEntries(changes) };
+}
+/** What is longer is no address, with whatever blanks around it. */
+const email_length_max = 512;
+
 const user_agent_length_max = 512;
 const cached = /^(__Host-)?floe\.session_data(\.\d+)?$/;
 

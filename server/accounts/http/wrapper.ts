@@ -10,7 +10,7 @@ import { account_base as base, findCall, resolvePath } from "../calls.ts";
 import { addDeviceRoutes, refuseMalformed } from "../device/routes.ts";
 import { invalidBody, invalidQuery, mapError, mapLocation, mapStatus } from "./error-mapping.ts";
 import { listOrigins } from "./origins.ts";
-import { posted_header, readHeaders, readQuery, renewCookie } from "./requests.ts";
+import { encodeEmails, posted_header, readHeaders, readQuery, renewCookie } from "./requests.ts";
 
 type Handler = (request: Request) => Promise<Response>;
 type Fields = Record<string, unknown>;
@@ -165,7 +165,8 @@ function fieldsOf(request: FastifyRequest): Fields | undefined {
   }
 }
 
-function toRequest(request: FastifyRequest, config: Config, path: string, json?: Fields): Request {
+function toRequest(request: FastifyRequest, config: Config, path: string, fields?: Fields): Request {
+  const json = fields ?? encodeEmails(fieldsOf(request) ?? {});
   const headers = readHeaders(request, config);
   if (json) headers.set("content-type", "application/json");
   const query = request.url.includes("?") ? readQuery(request.url.slice(request.url.indexOf("?")), path, config) : "";
