@@ -18,6 +18,8 @@ export type CheckoutAggregate = {
   own: ReadonlyMap<string, PriceRow[]>;
   price: PriceRow;
   discount: LimitedDiscount | null;
+  /** The customer's own external id, where the checkout was made with one; undefined where it is not of a customer yet. */
+  customer_external_id?: string | null | undefined;
 };
 
 /** What a product is sold for in a checkout. */

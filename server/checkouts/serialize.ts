@@ -101,11 +101,21 @@ function serializeCommon(aggregate: CheckoutAggregate, { config, clock, processo
   };
 }
 
+/** That the customer of a checkout has another external id than it was made with, or none (CHK-49). */
+function findConflict({
+  row,
+  customer_external_id: actual,
+}: CheckoutAggregate): Checkout["external_customer_id_conflict"] {
+  const { external_customer_id: requested } = row;
+  return requested === null || actual === undefined || actual === requested ? null : { requested, actual };
+}
+
 /** A checkout as its seller sees it. */
 export function serializeCheckout(aggregate: CheckoutAggregate, shown: Shown): Checkout {
   return {
     ...serializeCommon(aggregate, shown),
     customer_external_id: aggregate.row.external_customer_id,
+    external_customer_id_conflict: findConflict(aggregate),
   };
 }
 

@@ -18,7 +18,7 @@ import {
   orderBy,
   readPage,
 } from "../lib/page.ts";
-import { followKey, matchKey, type RowKey } from "../lib/rows.ts";
+import { followKey, isAmong, matchKey, type RowKey } from "../lib/rows.ts";
 import { countMatching } from "../lib/tallies.ts";
 import { refuseLocked } from "../orders/store.ts";
 import { organization } from "../organizations/tables.ts";
@@ -44,6 +44,8 @@ const loadAll = (db: Database, all: CheckoutRow[]): Promise<CheckoutAggregate[]>
     const more = await findPrices(db, organization_id, [...new Set(wanted.filter((id) => !prices.has(id)))]);
     for (const price of more) prices.set(price.id, price);
     const given = await findKept(db, organization_id, [...new Set(rows.flatMap((row) => row.discount_id ?? []))]);
+    const named = rows.flatMap((row) => (row.external_customer_id === null ? [] : (row.customer_id ?? [])));
+    const ids = await findExternalIds(db, organization_id, [...new Set(named)]);
     return rows.map((row) => {
       const price = prices.get(row.product_price_id);
       if (!price) throw new Error(`The checkout ${row.id} has lost its price.`);
@@ -56,9 +58,20 @@ const loadAll = (db: Database, all: CheckoutRow[]): Promise<CheckoutAggregate[]>
         own: new Map(own),
         price,
         discount: given.find(({ id }) => id === row.discount_id) ?? null,
+        customer_external_id: row.customer_id === null ? undefined : ids.get(row.customer_id),
       };
     });
   });
+
+/** The external ids of these customers. */
+async function findExternalIds(db: Database, organization_id: string, ids: readonly string[]) {
+  if (ids.length === 0) return new Map<string, string | null>();
+  const rows = await db
+    .select({ id: customers.id, external_id: customers.external_id })
+    .from(customers)
+    .where(isAmong(organization_id, customers.id, ids));
+  return new Map(rows.map(({ id, external_id }) => [id, external_id]));
+}
 
 /** Whether another checkout of a customer is being paid that begins a subscription. The caller holds the customer's lock. */
 export async function hasPendingSubscription(

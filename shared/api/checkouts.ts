@@ -113,6 +113,8 @@ export const Checkout = z.object({
   external_customer_id: z.string().nullable(),
   /** The same again, under its older name. */
   customer_external_id: z.string().nullable(),
+  /** Where the customer who bought has another external id than this checkout was made with, or none. */
+  external_customer_id_conflict: z.object({ requested: z.string(), actual: z.string().nullable() }).nullable(),
   subscription_id: z.uuid().nullable(),
   customer_metadata: z.record(z.string(), z.union([z.string(), z.int(), z.boolean()])),
 });
@@ -247,7 +249,7 @@ export const checkouts = {
     body: CheckoutCreate,
     response: Checkout,
     status: 201,
-    errors: ["NotPermitted"],
+    errors: ["NotPermitted", "PaymentNotReady"],
     external: true,
   },
   get: {

@@ -54,6 +54,40 @@ const bySeat = (seat_tier_type: "volume" | "graduated") => ({
   seat_tiers: { seat_tier_type, tiers },
 });
 
+describe("an external id that the customer does not get (CHK-49)", () => {
+  test("is told with what the customer who was found by the address has, until they have it", async () => {
+    const { client } = seller;
+    const product = await sell({});
+    const own = await client.customers.create({ body: { email: "claimed@example.com" } });
+    const other = await client.customers.create({ body: { email: "older@example.com", external_id: "old-1" } });
+    for (const [customer, requested] of [
+      [own, "claim-1"],
+      [other, "claim-2"],
+    ] as const) {
+      const made = await open({ products: [product.id], external_customer_id: requested });
+      expect(made.external_customer_id_conflict).toBeNull();
+      const paid = await confirm(made.client_secret, { customer_email: customer.email });
+      expect(paid).not.toHaveProperty("external_customer_id_conflict");
+      const conflict = { requested, actual: customer.external_id };
+      const read = await client.checkouts.get({ params: { id: made.id } });
+      expect(read).toMatchObject({ external_customer_id: requested, external_customer_id_conflict: conflict });
+      const told = await floe.deps.db.select().from(events).where(eq(events.type, "checkout.updated"));
+      const last = told
+        .map(({ data }) => data as { id: string })
+        .filter(({ id }) => id === made.id)
+        .at(-1);
+      expect(last).toMatchObject({ external_customer_id_conflict: conflict });
+    }
+    await client.customers.update({ params: { id: own.id }, body: { external_id: "claim-1" } });
+    const [first] = (await client.checkouts.list({ query: { external_customer_id: ["claim-1"] } })).items;
+    expect(first?.external_customer_id_conflict).toBeNull();
+    const fresh = await open({ products: [product.id], external_customer_id: "claim-3" });
+    await confirm(fresh.client_secret);
+    const bought = await client.checkouts.get({ params: { id: fresh.id } });
+    expect(bought.external_customer_id_conflict).toBeNull();
+  });
+});
+
 describe("one-time purchases", () => {
   test("of a fixed part and graduated seats with a discount: checkout, order and payment agree to the cent", async () => {
     const product = await sell({ prices: [{ amount_type: "fixed", price_amount: 2000 }, bySeat("graduated")] });
