@@ -131,6 +131,21 @@ export function addPull(root: Command, contextOf: ContextOf): void {
   command.action((options: PullOptions) => pull(contextOf(command), options));
 }
 
+/** A new file without an entry is refused where another catalogue has what the server holds. */
+function refuseEmpty(
+  catalog: string,
+  document: Record<string, unknown>,
+  others: Awaited<ReturnType<typeof askPull>>["others"],
+  { all }: PullOptions,
+): void {
+  const [first] = others;
+  if (first === undefined || Object.values(document).some((section) => typeof section === "object")) return;
+  const names = others.map((one) => `${one.catalog} (${one.count})`).join(", ");
+  throw new Fault("not_found", `the catalogue ${catalog} has nothing${all ? " to take in" : ""}; there is: ${names}`, {
+    hint: `Run: \`floe pull --catalog ${first.catalog}\``,
+  });
+}
+
 async function pull(context: Context, options: PullOptions): Promise<void> {
   const { file } = options;
   const before = existsSync(file) ? readText(file) : undefined;
@@ -140,7 +155,8 @@ async function pull(context: Context, options: PullOptions): Promise<void> {
     throw new Fault("usage", `${file} holds the catalogue ${inFile}, not ${catalog}`, {
       hint: "Leave --catalog out, or name another file: --file FILE",
     });
-  const { document, proposed } = await askPull(context, catalog, options.all === true);
+  const { document, proposed, others } = await askPull(context, catalog, options.all === true);
+  if (before === undefined) refuseEmpty(catalog, document, others, options);
   const edits = before === undefined ? [] : await newerThan(context, options, before, document);
   const text = before === undefined ? writeNewText(file, document, schemaFor(file)) : mergeText(file, before, edits);
   if (options.check) {
@@ -161,6 +177,11 @@ async function pull(context: Context, options: PullOptions): Promise<void> {
   if (text !== before) writeWhole(file, text);
   for (const { path } of text === before ? [] : edits) context.say(`  ${stripControls(path.join("."))}\n`);
   context.say(text === before ? `${file} was up to date.\n` : `Wrote ${file}.\n`);
+  if (before === undefined)
+    for (const other of others)
+      context.say(
+        `Not in it: the catalogue ${other.catalog} (${other.count}). Run: floe pull --catalog ${other.catalog} -f FILE\n`,
+      );
 }
 
 type Items = Record<string, Record<string, Record<string, unknown>> | undefined>;

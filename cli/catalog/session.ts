@@ -56,6 +56,7 @@ export const askApply = (context: Context, body: Apply, file?: CatalogFile): Pro
 type Pulled = {
   document: Record<string, unknown>;
   proposed: { kind: string; key: string; id: string; name: string }[];
+  others: { catalog: string; count: number }[];
 };
 /** The catalogue as the server has it. */
 export const askPull = (context: Context, catalog: string, all: boolean): Promise<Pulled> =>

@@ -137,7 +137,9 @@ async function tryOut(ctx: Ctx, asked: Asked, look: Look = async () => {}): Prom
 export const catalogService: Service<typeof catalog, Ctx> = {
   async pull(ctx, { query }) {
     demand(ctx, kinds, "read");
-    return writeDocument(query.catalog, await loadEverything(ctx.db, ctx, query.catalog, query.all === true));
+    const everything = await loadEverything(ctx.db, ctx, query.catalog, query.all === true);
+    const others = await store.countOtherCatalogs(ctx.db, requireOrganization(ctx), query.catalog);
+    return { ...writeDocument(query.catalog, everything), others };
   },
 
   plan: (ctx, { body }) => tryOut(ctx, body),

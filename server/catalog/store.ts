@@ -1,4 +1,4 @@
-import { and, count, eq, inArray, isNotNull, isNull, notExists, or, sql } from "drizzle-orm";
+import { and, count, eq, inArray, isNotNull, isNull, ne, notExists, or, sql } from "drizzle-orm";
 import { type Kind, kinds } from "../../shared/catalog/kinds/kind.ts";
 import type { Entry } from "../../shared/catalog/plan.ts";
 import { checkouts } from "../checkouts/tables.ts";
@@ -44,6 +44,17 @@ export async function findEntries(db: Database, organization_id: string, catalog
     .where(and(eq(catalogEntries.organization_id, organization_id), eq(catalogEntries.catalog, catalog)))
     .orderBy(catalogEntries.created_at, catalogEntries.key);
 }
+
+/** The other catalogues of an organization, with how many entries each has. */
+export const countOtherCatalogs = (db: Database, organization_id: string, catalog: string) =>
+  db
+    .select({ catalog: catalogEntries.catalog, count: count() })
+    .from(catalogEntries)
+    .where(and(eq(catalogEntries.organization_id, organization_id), ne(catalogEntries.catalog, catalog)))
+    .groupBy(catalogEntries.catalog)
+    .orderBy(catalogEntries.catalog)
+    .limit(other_catalogs_max);
+const other_catalogs_max = 100;
 
 const unmanaged = (db: Database, kind: Kind, { id, organization_id }: Source) =>
   notExists(

@@ -128,6 +128,8 @@ export const catalog = {
       document: z.record(z.string(), z.unknown()),
       /** What was proposed a key; `import` gives it. */
       proposed: z.array(z.object({ kind, key: z.string(), id: z.string(), name: z.string() })),
+      /** The other catalogues of the organization, with how many entries each has. */
+      others: z.array(z.object({ catalog: z.string(), count: z.int() })),
     }),
   },
   plan: {

@@ -1,6 +1,6 @@
 /** The catalogue as a file, as a person and a pipeline use it, against the real server. */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Floe, type Seller, start } from "../support/floe.ts";
@@ -229,6 +229,26 @@ test("what was made by hand is taken in under keys, and then there is nothing to
   expect([code, err]).toEqual([0, expect.stringContaining("products.old-book")]);
   expect(readFileSync(file, "utf8")).toContain("old-book:");
   expect((await run("plan", "--exit-code")).code).toBe(0);
+});
+
+test("pull --all says which other catalogue has everything, and writes no empty file", async () => {
+  write(text);
+  expect((await run("apply", "--yes")).code).toBe(0);
+  rmSync(file);
+  for (const flags of [["--all", "--yes"], []]) {
+    const { code, err } = await run("pull", ...flags);
+    expect([code, err]).toEqual([6, expect.stringMatching(/there is: shop \(3\)[\s\S]*floe pull --catalog shop/)]);
+    expect(existsSync(file)).toBe(false);
+  }
+  expect((await run("pull", "--catalog", "shop")).code).toBe(0);
+  expect((await run("plan", "--exit-code")).code).toBe(0);
+  rmSync(file);
+  await seller.client.products.create({
+    body: { name: "Loose", prices: [{ amount_type: "fixed", price_amount: 900 }] },
+  });
+  const { code, err } = await run("pull", "--all", "--yes");
+  expect([code, err]).toEqual([0, expect.stringContaining("Not in it: the catalogue shop (3)")]);
+  expect(readFileSync(file, "utf8")).toContain("loose:");
 });
 
 test("what looks like one in the file is a conflict that names the next step", async () => {
