@@ -1,5 +1,5 @@
 /** Money in the catalogue file: as people write it, and refused where it could mean two things. */
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Floe, type Seller, start } from "../support/floe.ts";
@@ -62,6 +62,50 @@ describe("an amount", () => {
       const { trial_interval, trial_interval_count } = (await product()) ?? {};
       expect([trial_interval, trial_interval_count]).toEqual(count);
       expect(await run("pull", "--check")).toMatchObject({ code: 0 });
+    },
+  );
+
+  test.each([
+    ["0.2", 'percent: 0.2 may mean 20 or 0.2: write 20, or "0.2%".'],
+    ["0.25", 'percent: 0.25 may mean 25 or 0.25: write 25, or "0.25%".'],
+    ['"20"', "percent: "],
+    ['"0.001%"', "percent: "],
+    ['"101%"', "percent: "],
+    ["-5", "percent: "],
+  ])("a discount of percent: %s is refused by the file and by the API", async (percent, why) => {
+    write(
+      "  pro: { name: Pro, price: 25.00 }\n",
+      `discounts:\n  launch: { name: Launch, percent: ${percent}, duration: once }\n`,
+    );
+    const { code, err } = await run("validate");
+    expect([code, err]).toEqual([1, expect.stringContaining(why.replace("percent: ", ""))]);
+    const discounts = { launch: { name: "Launch", percent: JSON.parse(percent), duration: "once" } };
+    const answer = await server.request("POST", "/v1/catalog/plan", {
+      token: seller.key,
+      body: { document: { version: 1, catalog: "shop", discounts } },
+    });
+    expect(answer.status).toBe(422);
+    expect(JSON.stringify(answer.json)).toContain("percent");
+  });
+
+  test.each([
+    ['"0.5%"', 50],
+    ['"20 %"', 2000],
+    ["1", 100],
+    ["12.34", 1234],
+  ])(
+    "a discount of percent: %s takes %i hundredths of a percent off, and pulled it stays so",
+    async (percent, basis_points) => {
+      write(
+        "  pro: { name: Pro, price: 25.00 }\n",
+        `discounts:\n  launch: { name: Launch, percent: ${percent}, duration: once }\n`,
+      );
+      expect(await run("apply", "--yes")).toMatchObject({ code: 0 });
+      expect((await seller.client.discounts.list({ query: {} })).items).toMatchObject([{ basis_points }]);
+      expect(await run("pull", "--check")).toMatchObject({ code: 0 });
+      unlinkSync(file);
+      expect(await run("pull", "--catalog", "shop")).toMatchObject({ code: 0 });
+      expect(await run("plan", "--exit-code")).toMatchObject({ code: 0 });
     },
   );
 

@@ -12,16 +12,30 @@ const hundredth = 100;
 /** A share in hundredths of a percent, without the dust of floating point: 12.34 is 1234. */
 const basisPointsOf = (percent: number): number => Number((percent * hundredth).toPrecision(8));
 
+const number = z
+  .number()
+  .gt(0)
+  .max(100)
+  .refine((share) => Number.isInteger(basisPointsOf(share)), { message: "Two decimals at most." });
+/** Who thinks in fractions writes 0.2 for 20 %: a bare number below 1 is refused, and may be written with its sign. */
+const Percent = z.union([
+  number.refine((share) => share >= 1, {
+    error: ({ input }) =>
+      `${input} may mean ${Number(input) * hundredth} or ${input}: write ${Number(input) * hundredth}, or "${input}%".`,
+  }),
+  z
+    .string()
+    .regex(/^\d{1,3}(\.\d{1,2})?\s*%$/)
+    .transform((text) => Number.parseFloat(text))
+    .pipe(number),
+]);
+
 const item = z.strictObject({
   name: z.string().min(1),
   code: z.string().nullable().optional(),
-  percent: z
-    .number()
-    .gt(0)
-    .max(100)
-    .refine((share) => Number.isInteger(basisPointsOf(share)), { message: "Two decimals at most." })
-    .optional()
-    .describe("Share taken off: 20 is 20 %, two decimals at most."),
+  percent: Percent.optional().describe(
+    "Share taken off: 20 is 20 %, two decimals at most. Below 1 with its sign: 0.5%.",
+  ),
   amount: z
     .partialRecord(currency, Amount)
     .superRefine((amounts, context) => {
@@ -44,6 +58,8 @@ const item = z.strictObject({
   previously,
 });
 
+const writePercent = (basis_points: number): number | string =>
+  basis_points < hundredth ? `${basis_points / hundredth}%` : basis_points / hundredth;
 const instantOf = (text: string | null | undefined) => (text ? new Date(text).toISOString() : text);
 const isoOf = (date: Date | null) => (date === null ? null : date.toISOString());
 
@@ -91,7 +107,7 @@ export const discountKind = defineKind({
     return shorten({
       name: rest.name,
       code: rest.code,
-      ...(basis_points === undefined ? {} : { percent: Number(basis_points) / hundredth }),
+      ...(basis_points === undefined ? {} : { percent: writePercent(Number(basis_points)) }),
       amount: Object.fromEntries(amounts.map(([code, value]) => [code, writeMoney(value, code)])),
       ...rest,
     });
