@@ -15,17 +15,57 @@ export type Address = z.output<typeof Address>;
 
 /**
  * Countries whose addresses have no postal code, or one that few people write, as in Ireland and Panama. The list only makes the
- * code optional: a country too many asks a business for less, one too few keeps a business from buying.
+ * code optional: a country too many asks a business for less, one too few keeps a business from buying. A test holds it against
+ * the data of Google's libaddressinput.
  */
 const withoutPostalCode: ReadonlySet<string> = new Set<Country>([
-  ...(["AE", "AG", "AO", "AW", "BF", "BI", "BJ", "BO", "BQ", "BS", "BW", "BZ", "CD", "CF", "CG", "CI", "CK"] as const),
+  ...([
+    "AE",
+    "AG",
+    "AO",
+    "AQ",
+    "AW",
+    "BF",
+    "BI",
+    "BJ",
+    "BO",
+    "BQ",
+    "BS",
+    "BV",
+    "BW",
+    "BZ",
+    "CD",
+    "CF",
+    "CG",
+    "CI",
+    "CK",
+  ] as const),
   ...(["CM", "CW", "DJ", "DM", "ER", "FJ", "GA", "GD", "GH", "GI", "GM", "GN", "GQ", "GY", "HK", "IE", "JM"] as const),
-  ...(["KI", "KM", "KN", "LC", "LY", "ML", "MO", "MR", "MS", "MW", "NA", "NR", "NU", "PA", "PG", "QA", "RW"] as const),
+  ...([
+    "KI",
+    "KM",
+    "KN",
+    "LC",
+    "LY",
+    "ML",
+    "MO",
+    "MR",
+    "MS",
+    "MW",
+    "NA",
+    "NR",
+    "NU",
+    "PA",
+    "PG",
+    "PS",
+    "QA",
+    "RW",
+  ] as const),
   ...(["SB", "SC", "SL", "SO", "SR", "SS", "ST", "SX", "TD", "TF", "TG", "TK", "TL", "TO", "TT", "TV", "TZ"] as const),
   ...(["UG", "VC", "VU", "WS", "YE", "ZW"] as const),
 ]);
-/** Territories that are one city, or whose addresses name none. */
-const withoutCity: ReadonlySet<string> = new Set<Country>(["GI", "HK", "MC", "MO", "NR", "PN", "SG", "VA"]);
+/** Territories that are one city, or whose addresses name none: an emirate, as a rule, or an island. */
+const withoutCity: ReadonlySet<string> = new Set<Country>(["AE", "GI", "HK", "KY", "MC", "MO", "NR", "PN", "SG", "VA"]);
 
 /** Which lines an address of a country cannot do without, beside its street. */
 export const getRequiredLines = (country: string | null | undefined): { postal_code: boolean; city: boolean } => ({

@@ -6,6 +6,9 @@ import type { OrderRow } from "../../server/orders/rules.ts";
 import { assertSame, type PaymentRow, moves as paymentMoves, planOutcome } from "../../server/payments/rules.ts";
 import type { Intent } from "../../server/processors/processor.ts";
 import type { PriceRow } from "../../server/products/rules.ts";
+import { getRequiredLines } from "../../shared/addresses.ts";
+import { type Country, sellableCountries } from "../../shared/countries.ts";
+import addressFields from "../fixtures/address-fields.json" with { type: "json" };
 import {
   address,
   type Basket,
@@ -183,8 +186,8 @@ describe("the billing address (CHK-44, CHK-13)", () => {
     expect(rules.computeAddressFields(row(fields))).toEqual({ country: "required", ...modes });
   });
   test.each([
-    [["AE", "AO", "BS", "GH", "IE", "JM", "PA", "QA", "TT"], { postal_code: "optional", city: "required" }],
-    [["GI", "HK", "MO", "NR"], { postal_code: "optional", city: "optional" }],
+    [["AO", "BS", "GH", "IE", "JM", "PA", "PS", "QA", "TT"], { postal_code: "optional", city: "required" }],
+    [["AE", "GI", "HK", "MO", "NR"], { postal_code: "optional", city: "optional" }],
     [["MC", "SG", "VA"], { postal_code: "required", city: "optional" }],
     [["CA", "DE", "FR", "GB", "JP", "US"], { postal_code: "required", city: "required" }],
   ] as const)("businesses in %j are asked for what their addresses have", (places, modes) => {
@@ -192,6 +195,24 @@ describe("the billing address (CHK-44, CHK-13)", () => {
       const business = row({ is_business_customer: true, customer_billing_address: address(country) });
       expect([country, rules.computeAddressFields(business)]).toMatchObject([country, { line1: "required", ...modes }]);
     }
+  });
+  test("ask for what libaddressinput has in the address of a country, and for nothing that it has not", () => {
+    const { countries } = addressFields as { countries: Record<string, { format: string; required: string }> };
+    expect(sellableCountries.filter((country) => !countries[country])).toEqual([]);
+    // In Japan the city stands in the street's lines there; in a form it has a field of its own.
+    const { JP: _, ...others } = countries;
+    const wrong = Object.entries(others).filter(([country, { format, required }]) => {
+      const asked = getRequiredLines(country);
+      const isMissing = required.includes("Z") && !asked.postal_code;
+      return isMissing || (asked.postal_code && !format.includes("%Z")) || (asked.city && !format.includes("%C"));
+    });
+    // Not sold to.
+    expect(wrong.map(([country]) => country).filter((one) => sellableCountries.includes(one as Country))).toEqual([]);
+    // One city, which is the territory.
+    const cities = Object.keys(countries).filter(
+      (country) => countries[country]?.format.includes("%C") && !getRequiredLines(country).city,
+    );
+    expect(cities).toEqual(["HK", "MC", "PN", "VA"]);
   });
   test.each([
     [null, false],
