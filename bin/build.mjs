@@ -7,6 +7,7 @@ import { build as buildWeb } from "vite";
 import { writeManifest } from "../cli/build-manifest.ts";
 import { bundleCli } from "../cli/bundle.ts";
 import { bundleReact } from "../cli/bundle-react.ts";
+import { findBundledPackages, findInstalledPackages, writeNotices } from "../cli/notices.ts";
 import { api } from "../shared/api/index.ts";
 import { describeCatalog } from "../shared/catalog/schema.ts";
 
@@ -21,6 +22,7 @@ const node = {
   format: "esm",
   target: "node24",
   logLevel: "warning",
+  metafile: true,
 };
 
 /** Packages that are CommonJS ask for what a module does not have. */
@@ -39,9 +41,8 @@ const withStandardFonts = {
 
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist, { recursive: true });
-await Promise.all([
+const [cli, server, workers, web] = await Promise.all([
   bundleCli(root, dist, version),
-  writeManifest(join(dist, "manifest"), api),
   build({
     ...node,
     entryPoints: { server: join(root, "server/main.ts") },
@@ -65,9 +66,18 @@ await Promise.all([
     plugins: [withStandardFonts],
     banner,
   }),
-  bundleReact(root, dist),
   buildWeb({ configFile: join(root, "web/vite.config.ts"), logLevel: "warn" }),
+  // Of these nothing is from packages.
+  bundleReact(root, dist),
+  writeManifest(join(dist, "manifest"), api),
 ]);
+const bundled = [
+  ...cli,
+  ...[server, workers].flatMap(({ metafile }) => Object.keys(metafile.inputs)),
+  ...[web].flat().flatMap(({ output }) => output.flatMap(({ modules }) => Object.keys(modules ?? {}))),
+];
+const packages = new Set([...findBundledPackages(root, bundled), ...findInstalledPackages(root)]);
+writeFileSync(join(dist, "THIRD_PARTY_NOTICES"), writeNotices([...packages]));
 // The colours of documents that are kept for decades, which pdfkit reads beside its code.
 const pdfkit = dirname(fileURLToPath(import.meta.resolve("pdfkit")));
 cpSync(join(pdfkit, "data/sRGB_IEC61966_2_1.icc"), join(dist, "data/sRGB_IEC61966_2_1.icc"));

@@ -36,14 +36,15 @@ const withoutUnused: Plugin = {
   },
 };
 
-/** Bundle the command line: `cli.cjs` that answers --version and --help, `cli-main.cjs` for every command, and Ink apart. */
-export async function bundleCli(root: string, dist: string, version: string): Promise<void> {
+/** Bundle the command line and answer the files that went into it: `cli.cjs` that answers --version and --help, `cli-main.cjs` for every command, and Ink apart. */
+export async function bundleCli(root: string, dist: string, version: string): Promise<string[]> {
   const common = {
     bundle: true,
     platform: "node",
     target: "node22",
     minify: true,
     legalComments: "none",
+    metafile: true,
     logLevel: "warning",
   } as const;
   // CommonJS, because starting the loader of modules costs more than reading the file.
@@ -52,7 +53,7 @@ export async function bundleCli(root: string, dist: string, version: string): Pr
     format: "cjs",
     define: { "import.meta.dirname": "__dirname", FLOE_VERSION: JSON.stringify(version) },
   } as const;
-  await Promise.all([
+  const results = await Promise.all([
     build({
       ...commonjs,
       entryPoints: [join(root, "cli/main.ts")],
@@ -64,10 +65,12 @@ export async function bundleCli(root: string, dist: string, version: string): Pr
       write: false,
       external: ["conf", "open"],
       plugins: [keepApart(root), withoutUnused],
-    }).then(({ outputFiles: [made] }) =>
+    }).then(async (result) => {
+      const [made] = result.outputFiles;
       // It is loaded as a script, with what imports the parts for it.
-      writeFile(join(dist, "cli-main.cjs"), made?.text.replaceAll(/\bimport\((?=")/g, `${import_name}(`) ?? ""),
-    ),
+      await writeFile(join(dist, "cli-main.cjs"), made?.text.replaceAll(/\bimport\((?=")/g, `${import_name}(`) ?? "");
+      return result;
+    }),
     build({
       ...common,
       // The schema library and the reader of YAML are a hundred milliseconds that other commands do not need.
@@ -97,4 +100,5 @@ export async function bundleCli(root: string, dist: string, version: string): Pr
       },
     }),
   ]);
+  return results.flatMap(({ metafile }) => Object.keys(metafile.inputs));
 }

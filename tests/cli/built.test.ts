@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { buildManifest, writeManifest } from "../../cli/build-manifest.ts";
 import { bundleCli } from "../../cli/bundle.ts";
+import { findBundledPackages, findInstalledPackages, writeNotices } from "../../cli/notices.ts";
 import { looks } from "../../cli/resources.ts";
 import { api } from "../../shared/api/index.ts";
 import { folder, manifest, standIn, until } from "./support.ts";
@@ -21,8 +22,9 @@ const server = await standIn(({ path }) => {
   };
 });
 
+let bundled: string[] = [];
 beforeAll(async () => {
-  await Promise.all([bundleCli(process.cwd(), dist, "9.8.7"), writeManifest(join(dist, "manifest"), api)]);
+  [bundled] = await Promise.all([bundleCli(process.cwd(), dist, "9.8.7"), writeManifest(join(dist, "manifest"), api)]);
   writeFileSync(
     loaded,
     `const { basename } = require("path");
@@ -298,5 +300,36 @@ describe("the commands of the contract", () => {
     expect(plain.group("products")?.operations.map(({ name }) => name)).toEqual(
       expect.arrayContaining(["list", "get", "create", "update"]),
     );
+  });
+});
+
+describe("the notices of what is shipped from others", () => {
+  const root = process.cwd();
+  const licenses =
+    /^(MIT|MIT-0|ISC|0BSD|Zlib|Unlicense|CC0-1\.0|CC-BY-4\.0|Apache-2\.0|BSD-[23]-Clause|BlueOak-1\.0\.0|Python-2\.0|OFL-1\.1|\(.*(MIT|Apache-2\.0|BSD|CC0).*\))$/;
+
+  test("name every dependency and font with its version, its license and its text", () => {
+    const notices = writeNotices(findInstalledPackages(root));
+    const titles = [...notices.matchAll(/^={80}\n(.+) (\S+) \((.+)\)\n\n(.+)/gm)];
+    const names = titles.map(([, name]) => name);
+    const { dependencies } = JSON.parse(readFileSync("package.json", "utf8")) as {
+      dependencies: Record<string, string>;
+    };
+    expect(names).toEqual(expect.arrayContaining(Object.keys(dependencies)));
+    expect(titles.filter(([, , , license = ""]) => !licenses.test(license)).map(([title]) => title)).toEqual([]);
+    const fonts = titles.filter(([, name]) => name?.startsWith("@fontsource-variable/"));
+    expect(fonts.length).toBe(Object.keys(dependencies).filter((name) => name.startsWith("@fontsource")).length);
+    expect(new Set(fonts.map(([, , , license]) => license))).toEqual(new Set(["OFL-1.1"]));
+    expect(notices.match(/SIL OPEN FONT LICENSE Version 1\.1/gi)?.length).toBeGreaterThanOrEqual(fonts.length);
+  });
+
+  test("name every package that is bundled, and no file of floe's own", () => {
+    const folders = findBundledPackages(root, bundled);
+    const notices = writeNotices(folders);
+    for (const name of ["commander", "ink", "react", "zod", "jq-wasm"])
+      expect(notices).toMatch(new RegExp(`^${name} \\S+ \\(`, "m"));
+    expect(folders.every((folder) => folder.includes("/node_modules/"))).toBe(true);
+    const files = ["shared/money.ts", "\0vite/x", `${root}/node_modules/zod/v4/core/util.js?commonjs`];
+    expect(findBundledPackages(root, files)).toEqual([join(root, "node_modules/zod")]);
   });
 });
