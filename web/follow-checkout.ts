@@ -75,7 +75,8 @@ export function keepPurchaseSession(client_secret: string, token: string | null)
   }
 }
 
-function findPurchaseSession(client_secret: string): string | null {
+/** That session, where this tab has it. */
+export function findPurchaseSession(client_secret: string): string | null {
   try {
     return sessionStorage.getItem(sessionKey(client_secret));
   } catch (error) {

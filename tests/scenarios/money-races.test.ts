@@ -5,7 +5,7 @@ import { customerBalances, orders } from "../../server/orders/tables.ts";
 import { organization } from "../../server/organizations/tables.ts";
 import { advanceSubscription } from "../../server/subscriptions/billing.ts";
 import { type Floe, start } from "../support/floe.ts";
-import { inviteTo, sellSeats } from "../support/portal-rows.ts";
+import { inviteTo, mailedCode, sellSeats } from "../support/portal-rows.ts";
 import { createPostgresDatabase } from "../support/postgres-database.ts";
 import { atOnce, tally } from "../support/races.ts";
 import { openShop } from "../support/story.ts";
@@ -61,4 +61,12 @@ test("SEAT-10: of fifty who claim one invitation at once one has the seat", asyn
   const claim = (at: Floe) => at.request("POST", "/v1/customer-seats/claim", { body: { invitation_token: token } });
   const answers = await atOnce(50, (index) => claim(index % 2 === 0 ? floe : other));
   expect(tally(answers.map(({ status }) => status))).toEqual({ 200: 1, 400: 49 });
+});
+
+test("CUP-10: of twenty who send one code of the portal at once one has a session", async () => {
+  const seller = await floe.seller("codes");
+  const body = { code: await mailedCode(floe, seller) };
+  const send = (at: Floe) => at.request("POST", "/v1/customer-portal/customer-session/authenticate", { body });
+  const answers = await atOnce(20, (index) => send(index % 2 === 0 ? floe : other));
+  expect(tally(answers.map(({ status }) => status))["200"]).toBe(1);
 });

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import type { Browser, Frame, FrameLocator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { floe as runCli } from "../cli/support.ts";
+import { upload } from "../support/files.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { mailsTo } from "../support/mails.ts";
 import { buildWeb } from "./support/build.ts";
@@ -85,6 +86,43 @@ describe("a sale on the real server", () => {
       { status: "paid", total_amount: 1900 },
     ]);
     expect(floe.logged.join("\n")).not.toContain("4242424242424242");
+  });
+
+  test("what was bought is there a moment after paying: files, the key and the note", async () => {
+    const { client } = seller;
+    const file = await upload(floe, client, Buffer.from("The book."));
+    const given = [
+      await client.benefits.create({ body: { type: "license_keys", description: "Your key", properties: {} } }),
+      await client.benefits.create({
+        body: { type: "downloadables", description: "The book", properties: { files: [file.id] } },
+      }),
+      await client.benefits.create({
+        body: { type: "custom", description: "A note", properties: { note: "Read it **slowly**." } },
+      }),
+    ];
+    const prices = [{ amount_type: "fixed" as const, price_amount: 2500 }];
+    const { id } = await client.products.create({ body: { name: "Book and key", prices } });
+    await client.products.setBenefits({ params: { id }, body: { benefits: given.map((one) => one.id) } });
+    const { url } = await client.checkouts.create({ body: { products: [id] } });
+    await page.goto(url);
+    await fill(page, newBuyer());
+    await page.getByRole("button", { name: "Pay $25.00" }).click();
+    const mine = page.getByRole("region", { name: "What is yours" });
+    await mine.getByText("slowly").waitFor();
+    const [{ key } = { key: "" }] = (await client.licenseKeys.list({ query: {} })).items;
+    await mine.getByText(key, { exact: true }).waitFor();
+    const downloading = page.waitForEvent("download");
+    await mine.getByRole("link", { name: /^Download/ }).click();
+    expect((await readFile(await (await downloading).path())).toString()).toBe("The book.");
+    expect(await seriousFaults(page)).toEqual([]);
+    // Loaded anew it is still there, and without the session of the purchase nothing is.
+    await page.reload();
+    await mine.getByText(key, { exact: true }).waitFor();
+    await page.evaluate(() => sessionStorage.clear());
+    await page.reload();
+    await page.getByRole("heading", { name: "Thank you" }).waitFor();
+    expect(await page.content()).not.toContain(key);
+    await page.context().close();
   });
 
   test("afterwards there are the number, the documents, what comes next and the way back", async () => {
@@ -195,8 +233,6 @@ describe("a sale on the real server", () => {
       await page.setViewportSize({ width, height: 900 });
       expect(await seriousFaults(page)).toEqual([]);
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
-      if (process.env.FLOE_SHOTS)
-        await page.screenshot({ path: `${process.env.FLOE_SHOTS}/${width}.png`, fullPage: true });
     }
     await page.getByLabel("Shirt size").selectOption({ label: "Large" });
     await page.getByLabel("A word to the seller").fill("Two lines,\nplease.");

@@ -1,8 +1,8 @@
-import { useEffect, useRef, useState } from "react";
+import { lazy, Suspense, useEffect, useRef, useState } from "react";
 import { findWebPage } from "../../shared/destinations.ts";
 import { type Checkout, type CheckoutOrder, checkouts } from "../api.ts";
 import { announce, isEmbedded, tellParent } from "../embed-messages.ts";
-import { awaitEnd, buildPortalHref, findSellerPage } from "../follow-checkout.ts";
+import { awaitEnd, buildPortalHref, findPurchaseSession, findSellerPage } from "../follow-checkout.ts";
 import { Documents } from "../parts/Documents.tsx";
 import { GhostLine } from "../parts/Ghost.tsx";
 import { useTitle } from "../parts/Shell.tsx";
@@ -28,6 +28,24 @@ function useSale({ client_secret, status }: Checkout): CheckoutOrder | null | un
     };
   }, [client_secret, status]);
   return sale;
+}
+
+const Purchase = lazy(() => import("../portal/Purchase.tsx"));
+
+/**
+ * What the buyer has now: files, keys, notes, accounts to connect. Seats are given in the portal first, and without the session of
+ * the purchase nothing is shown.
+ */
+function Delivery({ checkout }: { checkout: Checkout }) {
+  const { client_secret, organization, product, seats } = checkout;
+  const token = findPurchaseSession(client_secret);
+  const benefits = product?.benefits ?? [];
+  if (token === null || seats !== null || benefits.length === 0) return null;
+  return (
+    <Suspense fallback={<GhostLine width="100%" height="6rem" />}>
+      <Purchase slug={organization.slug} token={token} benefits={benefits} />
+    </Suspense>
+  );
 }
 
 /** What was bought, for how much, and whether it is through. */
@@ -69,6 +87,7 @@ function Outcome({ checkout }: { checkout: Checkout }) {
           {done ? (due > 0 ? words.paid : words.unpaid) : words.wait}
           {sale?.confirmation_email && ` ${words.sent_to(sale.confirmation_email)}`}
         </p>
+        {done && <Delivery checkout={checkout} />}
         <dl className="facts">
           {done && sale !== null && (
             <div>

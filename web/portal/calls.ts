@@ -82,6 +82,10 @@ export function openPortal(token: string, ended: () => void) {
     confirmCard: (body: object) => ask<Added>("POST", `${me}/payment-methods/confirm`, body),
     removeCard: (id: string) => ask<null>("DELETE", `${me}/payment-methods/${encodeURIComponent(id)}`),
     grants: () => ask<Page<Grant>>("GET", `/benefit-grants/?limit=${most}`),
+    grantsOf: (benefit_ids: readonly string[]) => {
+      const query = new URLSearchParams(benefit_ids.map((id) => ["benefit_id", id]));
+      return ask<Page<Grant>>("GET", `/benefit-grants/?limit=${most}&${query}`);
+    },
     connect: (platform: string, return_to: string) =>
       ask<{ url: string }>("GET", `/oauth-accounts/authorize?${new URLSearchParams({ platform, return_to })}`),
     disconnect: (platform: string) => ask<unknown>("DELETE", at("oauth-accounts", platform)),

@@ -17,6 +17,7 @@ export const words: PortalWords = {
   subscriptions: "Abonnements",
   no_subscriptions: "Sie haben hier kein Abonnement.",
   benefits: "Was Ihnen gehört",
+  preparing: "Wird vorbereitet. Es erscheint hier, sobald es da ist.",
   usage: "Nutzung",
   course: (from, to, most) => `Nutzung nach Tagen, ${from} bis ${to}: höchstens ${most} am Tag.`,
   so_far: (from, to, used) => `Nutzung insgesamt bis zu jedem Tag, ${from} bis ${to}: bisher ${used}.`,

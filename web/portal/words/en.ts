@@ -16,6 +16,7 @@ export const words = {
   subscriptions: "Subscriptions",
   no_subscriptions: "You have no subscription here.",
   benefits: "What is yours",
+  preparing: "Being prepared. It appears here as soon as it is there.",
   usage: "Usage",
   course: (from: string, to: string, most: string) => `Used by the day, ${from} to ${to}: at most ${most} a day.`,
   so_far: (from: string, to: string, used: string) => `Used in all by each day, ${from} to ${to}: ${used} so far.`,

@@ -17,6 +17,7 @@ export const words: PortalWords = {
   subscriptions: "Abonnements",
   no_subscriptions: "Vous n’avez pas d’abonnement ici.",
   benefits: "Ce qui est à vous",
+  preparing: "En préparation. Il apparaît ici dès qu’il est prêt.",
   usage: "Consommation",
   course: (from, to, most) => `Utilisation par jour, du ${from} au ${to} : ${most} par jour au plus.`,
   so_far: (from, to, used) => `Utilisation totale jusqu’à chaque jour, du ${from} au ${to} : ${used} à ce jour.`,
