@@ -135,13 +135,13 @@ function taxesOf({ tax, lines }: Explained["derivation"], asked: number): number
   if (tax.given) return tax.given.rates.map(({ amount }) => amount);
   const rates = tax.rates.map(({ rate }) => millionths(rate));
   const hundred = 100_000_000n;
-  const without = divide(BigInt(asked) * hundred, hundred + BigInt(add(rates)));
+  const all = BigInt(add(rates));
   const taxes =
     tax.behavior !== "inclusive"
       ? rates.map((rate) => divide(BigInt(asked) * BigInt(rate), hundred))
       : rates.length === 0
         ? []
-        : share(asked - without, rates);
+        : share(divide(BigInt(asked) * all, hundred + all), rates);
   // No more goes back than was charged.
   const back = lines.filter((line) => line.amount < 0 && !line.reverses?.is_apart);
   const most = add(back.flatMap(({ reverses }) => (reverses?.tax_lines ?? []).map(({ amount }) => -amount)));

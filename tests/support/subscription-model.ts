@@ -119,8 +119,7 @@ export function beginModel({
     const subtotal = sum(entries.map(({ amount }) => amount));
     const off = sum(spread(it.period_discount, discountable));
     const net = subtotal - off;
-    // Tax that is within an amount is what is left when the rest is taken out of it.
-    const taxed = tax.isInclusive ? net - share(net, 100, 100 + tax.rate) : share(net, tax.rate, 100);
+    const taxed = tax.isInclusive ? share(net, tax.rate, 100 + tax.rate) : share(net, tax.rate, 100);
     const total = tax.isInclusive ? net : net + taxed;
     let applied = 0;
     if (usesBalance) {
