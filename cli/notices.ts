@@ -49,12 +49,14 @@ export function findInstalledPackages(root: string): string[] {
 /** A package with its license, and the texts that it comes with. */
 function describePackage(folder: string): { title: string; text: string } {
   const { name, version, license, author, homepage } = readManifest(folder);
-  const id = typeof license === "object" ? license.type : license;
-  if (id === undefined) throw new Error(`The package ${name} ${version} names no license.`);
+  const named = typeof license === "object" ? license.type : license;
   const texts = readdirSync(folder)
     .filter((file) => /^(licen[cs]e|copying|notice)/i.test(file))
     .sort()
     .map((file) => readFileSync(join(folder, file), "utf8").replaceAll("\r\n", "\n").trim());
+  // Some have the text alone.
+  const id =
+    named ?? (/\bMIT License\b|Permission is hereby granted, free of charge/i.test(texts.join()) ? "MIT" : "see below");
   const by = typeof author === "object" ? author.name : author;
   const rest = [by && `By ${by}`, homepage].filter(Boolean).join(", ");
   return {
