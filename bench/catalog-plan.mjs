@@ -56,7 +56,7 @@ const documents = {
     catalogOf("checkout_links", (n) => ({ label: `${word} ${n}`, products: ["book"] }), { products: book }),
   webhooks: (word) =>
     catalogOf("webhooks", (n) => ({
-      url: `http://127.0.0.1:9/${n}`,
+      url: `https://1.1.1.1/${n}`,
       events: word === "First" ? ["order.paid"] : ["order.created"],
     })),
 };

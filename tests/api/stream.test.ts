@@ -10,6 +10,7 @@ import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { type Message, openStream, type Stream } from "../support/sse.ts";
+import { watchStatements } from "../support/statements.ts";
 
 let floe: Floe;
 let seller: Seller;
@@ -205,6 +206,25 @@ describe("how many streams there are", () => {
     open("2001:db8:1::1", "checkout:new");
     replies[0]?.destroy();
     await expect.poll(() => attempt(() => open("2001:db8::1", "checkout:new"))).toBe(true);
+  });
+
+  test("thirty streams of finished checkouts ask the database no more often than one", async () => {
+    await endpoint("raw");
+    receiver.answer(500);
+    const sales = [await checkout(), await checkout(), await checkout()];
+    for (const sale of sales) await pay(sale);
+    const countInSecond = async (): Promise<number> => {
+      const statements = watchStatements(floe, () => {});
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+      statements.stop();
+      return statements.count();
+    };
+    const open = (sale: Checkout) => watch(sale).then((stream) => saidTo(stream, "checkout.updated succeeded"));
+    await open(sales[0] as Checkout);
+    const alone = await countInSecond();
+    for (const sale of sales) for (let count = sale === sales[0] ? 1 : 0; count < 10; count += 1) await open(sale);
+    expect(alone).toBeGreaterThan(2);
+    expect(await countInSecond()).toBeLessThanOrEqual(alone + 3);
   });
 
   test("whether the seller was told is looked up once for all streams of a checkout", async () => {
