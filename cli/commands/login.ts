@@ -6,12 +6,12 @@ import { type Context, listOwnOrganizations, type Organization, pickOrganization
 import { Fault } from "../fault.ts";
 import { completeCommand } from "../hints.ts";
 import { makeContext } from "../make-context.ts";
+import { client_id } from "../oauth-client.ts";
 import { pause } from "../pause.ts";
 import { checkAskedFields, showOne } from "../resource/show.ts";
 import { type Credential, readPending } from "../settings.ts";
 import { stripControls } from "../ui/theme.ts";
 
-const client_id = "floe-cli";
 const grant_type = "urn:ietf:params:oauth:grant-type:device_code";
 const slowDownSeconds = 5;
 const intervalSecondsMax = 30;

@@ -1,12 +1,25 @@
 /** `floe logout`: end the session on the server, and forget it here. */
 import type { Command } from "commander";
 import type { Context } from "../context.ts";
-import { Fault } from "../fault.ts";
+import { Fault, isFault } from "../fault.ts";
+import { client_id } from "../oauth-client.ts";
 import { readKept } from "../settings.ts";
 
 export function add(root: Command, contextOf: (command: Command) => Context): void {
   const command = root.command("logout").description("Sign out at the server of this profile and forget the sign-in.");
   command.action(() => logout(contextOf(command)));
+}
+
+/** End the session that signing in gave to the command line (RFC 7009). */
+async function revoke(context: Context, token: string): Promise<void> {
+  const end = (path: string, body: object) => context.call({ method: "POST", path, body, organization: false, token });
+  try {
+    await end("/api/auth/oauth2/revoke", { token, client_id });
+  } catch (error) {
+    // A server of an earlier version.
+    if (!isFault(error) || error.kind !== "not_found") throw error;
+    await end("/api/auth/sign-out", {});
+  }
 }
 
 async function logout(context: Context): Promise<void> {
@@ -17,14 +30,7 @@ async function logout(context: Context): Promise<void> {
   try {
     // A key was made elsewhere, and is revoked there.
     if (credential.is_key) left = " The key itself stays good: `floe api-keys revoke` ends it.";
-    else
-      await context.call({
-        method: "POST",
-        path: "/api/auth/sign-out",
-        body: {},
-        organization: false,
-        token: credential.token,
-      });
+    else await revoke(context, credential.token);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     // Expired is as good as ended; otherwise the token may live on, which its owner should know.

@@ -77,7 +77,7 @@ export const accountCalls = {
   "/get-access-token": { by_provider: true, gives_tokens: true },
   "/get-session": { limited: "unseen" },
   "/is-username-available": { limit: "account" },
-  "/link-social": { personal: true },
+  "/link-social": { personal: true, proves: true },
   "/list-accounts": {},
   "/list-sessions": {},
   "/methods": {},

@@ -1,6 +1,8 @@
-import { eq } from "drizzle-orm";
+import { desc, eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { hashSecret } from "../../server/accounts/storage.ts";
 import { member, session, user } from "../../server/accounts/tables.ts";
+import { auditLog } from "../../server/lib/tables.ts";
 import { scopes } from "../../shared/scopes.ts";
 import { newAddress } from "../support/accounts.ts";
 import { type Browser, devicesOf } from "../support/devices.ts";
@@ -202,6 +204,60 @@ describe("a device asks for scopes", () => {
     expect((await devices.request("GET", "/organization/list", at(token))).json).toHaveLength(1);
     expect((await devices.request("POST", "/sign-out", at(token), {})).status).toBe(200);
     expect(await isSignedIn(token)).toBe(false);
+  });
+
+  test("is ended by its token (RFC 7009), which a form or JSON names; any other token is answered alike and goes on", async () => {
+    const revoke = (body: unknown, headers: Record<string, string> = {}) =>
+      floe.request("POST", "/api/auth/oauth2/revoke", {
+        body,
+        headers: { "x-forwarded-for": newAddress(), ...headers },
+      });
+    const [first, second] = [await devices.connect(me), await devices.connect(me, { scope: "products:read" })];
+    const client_id = "floe-cli";
+    const form = { "content-type": "application/x-www-form-urlencoded" };
+    expect(await revoke({ token: first, client_id })).toMatchObject({ status: 200, text: "" });
+    expect([await isSignedIn(first), await isSignedIn(second)]).toEqual([false, true]);
+    const typed = new URLSearchParams({ token: second, token_type_hint: "access_token", client_id }).toString();
+    expect((await revoke(typed, form)).status).toBe(200);
+    expect(await isSignedIn(second)).toBe(false);
+    // A browser's session, a key and nothing at all.
+    for (const token of [me.token, seller.key, first, "none", `${first}.x`])
+      expect(await revoke({ token, client_id })).toMatchObject({ status: 200, text: "" });
+    expect([await isSignedIn(me.token), await isSignedIn(seller.key)]).toEqual([true, true]);
+    const third = await devices.connect(me);
+    for (const [body, error] of [
+      [{ token: third }, "invalid_request"],
+      [{ client_id }, "invalid_request"],
+      [{ token: third, client_id: "another" }, "invalid_client"],
+      [{ token: { a: 1 }, client_id }, "invalid_request"],
+      ["[", "invalid_request"],
+    ] as const)
+      expect(await revoke(body)).toMatchObject({ status: 400, json: { error } });
+    expect(await isSignedIn(third)).toBe(true);
+    const metadata = (await floe.request("GET", "/.well-known/oauth-authorization-server")).json;
+    expect(metadata).toMatchObject({ revocation_endpoint: `${floe.url}/api/auth/oauth2/revoke` });
+    const [entry] = await floe.deps.db
+      .select()
+      .from(auditLog)
+      .where(eq(auditLog.action, "device.revoked"))
+      .orderBy(desc(auditLog.id));
+    expect(entry).toMatchObject({ user_id: seller.user_id, details: { clientId: client_id, via: "/oauth2/revoke" } });
+  });
+
+  test("is no more recently proven than the browser's session that approved it", async () => {
+    const browser = await devices.browser(seller);
+    const hour_ms = 3_600_000;
+    const old = new Date(floe.clock.now().getTime() - hour_ms);
+    await floe.deps.db
+      .update(session)
+      .set({ provenAt: old })
+      .where(eq(session.token, hashSecret(browser.token)));
+    const makeKey = (token: string) =>
+      devices.request("POST", "/api-key/create", at(token), { name: "k", configId: "default" });
+    const stale = await devices.connect(browser);
+    expect(await makeKey(stale)).toMatchObject({ status: 403, json: { code: "PASSWORD_CONFIRMATION_REQUIRED" } });
+    const fresh = await devices.connect(await devices.browser(seller));
+    expect((await makeKey(fresh)).status).toBe(200);
   });
 
   test("a session cannot be given a client or scopes from outside", async () => {

@@ -1,4 +1,4 @@
-import { and, eq } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { session, user, verification } from "../../server/accounts/tables.ts";
 import { auditLog } from "../../server/lib/tables.ts";
@@ -225,14 +225,22 @@ describe("a session", () => {
 
   test("makes keys and changes the address for an hour, then asks for the password", async () => {
     const who = await confirmed();
+    const slug = `shop-${newId().slice(-12)}`;
+    expect((await post(who, "/organization/create", { name: "Shop", slug })).status).toBe(200);
     const made = await makeKey(who);
     expect(made.status).toBe(200);
     await age(who.id, 1);
     const keyId = (made.json as { id: string }).id;
+    // A narrower key needs no proof; a wider one is as good as a new one.
+    const narrow = { keyId, scopes: ["products:read"], enabled: false };
+    expect((await post(who, "/api-key/update", narrow)).status).toBe(200);
     for (const asked of [
       await makeKey(who),
       await post(who, "/api-key/rotate", { keyId }),
       await post(who, "/change-email", { newEmail: newEmail() }),
+      await post(who, "/link-social", { provider: "github" }),
+      await post(who, "/api-key/update", { keyId, scopes: ["products:read", "orders:read"] }),
+      await post(who, "/api-key/update", { keyId, enabled: true }),
     ])
       expect([asked.status, asked.json]).toMatchObject([403, { code: "PASSWORD_CONFIRMATION_REQUIRED" }]);
     expect((await post(who, "/verify-password", { password: "not the password" })).status).toBe(400);
@@ -371,6 +379,50 @@ describe("a mail about a change of what lets a person in", () => {
     const many = await confirmed();
     for (let count = 0; count < 21; count += 1) expect((await makeKey(many)).status).toBe(200);
     expect(await sentTo(many.email, /^An API key/)).toHaveLength(20);
+  });
+});
+
+describe("a sign-in from a new browser", () => {
+  const isNew = (mail: { subject: string }) => /new browser/.test(mail.subject);
+  const count = async ({ email }: { email: string }) => (await mailsTo(floe, email)).filter(isNew).length;
+
+  test("is mailed, with the link that ends all sessions; the first one of an account and a known browser's are not", async () => {
+    const who = await confirmed();
+    const signIn = (as: Visitor, headers: Record<string, string> = {}) =>
+      as.go("POST", "/api/auth/sign-in/email", { body: { email: who.email, password }, headers });
+    expect((await signIn(who)).status).toBe(200);
+    expect(await count(who)).toBe(0);
+    const [thief, from] = [visitor(floe.url), { "x-forwarded-for": "203.0.113.9", "user-agent": "curl/8" }];
+    expect((await signIn(visitor(floe.url), from)).status).toBe(200);
+    expect(await count(who)).toBe(1);
+    // A program without cookies, from the same network, and the first browser go on in silence.
+    expect((await signIn(visitor(floe.url), from)).status).toBe(200);
+    expect((await signIn(who)).status).toBe(200);
+    expect(await count(who)).toBe(1);
+    expect(
+      (await thief.go("POST", "/api/auth/sign-in/email", { body: { email: who.email, password: "wrong one" } })).status,
+    ).toBe(401);
+    expect(await count(who)).toBe(1);
+    expect((await signIn(thief)).status).toBe(200);
+    expect(await count(who)).toBe(2);
+    const [mail] = (await mailsTo(floe, who.email)).filter(isNew);
+    const [, token] = /end-sessions#token=(\S+)/.exec(mail?.text ?? "") ?? [];
+    expect((await post(visitor(floe.url), "/end-sessions", { token })).status).toBe(200);
+    for (const as of [who, thief]) expect(await as.me()).toBeNull();
+  });
+
+  test("that is the first, after a sign-up that signed nobody in, is not mailed", async () => {
+    const who = await signUp();
+    await floe.deps.db.delete(session).where(eq(session.userId, who.id));
+    await floe.deps.db.execute(sql`alter table audit_log disable trigger user`);
+    await floe.deps.db
+      .delete(auditLog)
+      .where(and(eq(auditLog.subject_id, who.id), eq(auditLog.action, "user.signed_in")));
+    await floe.deps.db.execute(sql`alter table audit_log enable trigger user`);
+    await again(who);
+    expect(await count(who)).toBe(0);
+    await again(who);
+    expect(await count(who)).toBe(1);
   });
 });
 

@@ -98,6 +98,29 @@ describe("linking", () => {
 });
 
 describe("linking is refused", () => {
+  test("by a token that was issued to another client, and so is signing in", async () => {
+    openid.state.claims.azp = "another-client";
+    const body = { provider: "acme", idToken: { token: await openid.token() } };
+    expect((await post("link-social", body)).status).toBe(401);
+    expect((await post("sign-in/social", body, visitor(floe.url))).status).toBe(401);
+    expect(errorOf((await alice.link("acme")).location)?.[0]).toBe("/error");
+    expect(await providersOf(alice)).toEqual(["credential"]);
+  });
+
+  test("where it was begun before the password was changed", async () => {
+    const newPassword = "another long password 8";
+    const back = await alice.agree(
+      await alice.ask("/api/auth/link-social", { provider: "github", callbackURL: "/home" }),
+    );
+    const changed = await post("change-password", { currentPassword: password, newPassword });
+    expect(changed.status).toBe(200);
+    expect(errorOf((await alice.go("GET", back.href)).location)?.[0]).toBe("/error");
+    expect(await providersOf(alice)).toEqual(["credential"]);
+    // One that is begun afterwards is as any other.
+    await alice.link("github");
+    expect(await providersOf(alice)).toEqual(["credential", "github"]);
+  });
+
   test("to an address that the service has not proved", async () => {
     Object.assign(services.state.discord, { verified: false });
     expect(errorOf((await alice.link("discord")).location)).toEqual(["/error", "unable_to_link_account"]);
@@ -133,6 +156,52 @@ describe("linking is refused", () => {
     const answer = await post("link-social", { provider: "acme", idToken: { token: await openid.token() } }, bob);
     expect(answer).toMatchObject({ status: 409, json: { code: "SOCIAL_ACCOUNT_ALREADY_LINKED" } });
     expect(await providersOf(bob)).toEqual(["credential"]);
+  });
+});
+
+describe("an account that somebody made with an address and never proved", () => {
+  const signInWith: Record<string, (as: Visitor) => Promise<unknown>> = {
+    "the page of a service": (as) => as.signIn("github"),
+    "an ID token": async (as) =>
+      as.go("POST", "/api/auth/sign-in/social", {
+        body: { provider: "acme", idToken: { token: await openid.token() } },
+      }),
+  };
+  test.each(Object.entries(signInWith))(
+    "is its owner's once they come by %s, without what the stranger had",
+    async (_, come) => {
+      const stranger = alice;
+      const made = await post("api-key/create", { name: "k", configId: "default" });
+      const key = (made.json as { key: string }).key;
+      const person = (await stranger.me())?.user.id;
+      const owner = visitor(floe.url);
+      await come(owner);
+      expect((await owner.me())?.user).toMatchObject({ id: person, emailVerified: true });
+      expect(await providersOf(owner)).not.toContain("credential");
+      expect(await stranger.me()).toBeNull();
+      const retry = await post("sign-in/email", { email, password }, visitor(floe.url));
+      expect(retry.status).toBe(401);
+      const used = await fetch(`${floe.url}/v1/organizations/`, { headers: { authorization: `Bearer ${key}` } });
+      expect(used.status).toBe(401);
+      expect((await mailsTo(floe, email)).map(({ subject }) => subject)).toContain(
+        "The password of your account was removed",
+      );
+    },
+  );
+
+  test("stays as it is where the service has not proved the address, and where its own person links the service", async () => {
+    Object.assign(services.state.discord, { verified: false });
+    await visitor(floe.url).signIn("discord");
+    expect(await alice.me()).not.toBeNull();
+    await alice.link("github");
+    expect(await providersOf(alice)).toEqual(["credential", "github"]);
+    expect((await post("sign-in/email", { email, password }, visitor(floe.url))).status).toBe(200);
+  });
+
+  test("keeps its password once the address is confirmed", async () => {
+    await floe.deps.db.update(user).set({ emailVerified: true }).where(eq(user.email, email));
+    await visitor(floe.url).signIn("github");
+    expect(await providersOf(alice)).toEqual(["credential", "github"]);
   });
 });
 

@@ -10,7 +10,7 @@ export const codeOf = (message: string): string =>
 export function checkRefusal(path: string, status: number, json: unknown): void {
   if (status < 400 || !new URL(path, "http://x").pathname.startsWith("/api/auth/")) return;
   const { code, message, error } = (json ?? {}) as { code?: unknown; message?: unknown; error?: unknown };
-  if (path.includes("/device") && typeof error === "string") return;
+  if (/\/device|\/oauth2\//.test(path) && typeof error === "string") return;
   const fixed = { code: "VALIDATION_ERROR", messages: ["Invalid body parameters", "Invalid query parameters"] };
   if (code === fixed.code && fixed.messages.includes(String(message))) return;
   if (typeof code === "string" && typeof message === "string" && code !== "" && code === codeOf(message)) return;

@@ -12,6 +12,7 @@ export const getClientName = (id: string | null): string | null =>
 
 const device_grant = "urn:ietf:params:oauth:grant-type:device_code";
 const minute_ms = 60 * 1000;
+const token_length_max = 512;
 
 /** How the device flow is run, by FLOE_DEVICE_FLOW: how long a code lives where nothing else is set, and whether a number must be entered. */
 export const flows = {
@@ -27,6 +28,8 @@ export const buildMetadata = (issuer: string, base: string) => ({
   grant_types_supported: [device_grant],
   response_types_supported: [],
   token_endpoint_auth_methods_supported: ["none"],
+  revocation_endpoint: `${base}/oauth2/revoke`,
+  revocation_endpoint_auth_methods_supported: ["none"],
 });
 
 export type OAuthFault = { error: string; error_description: string };
@@ -47,6 +50,18 @@ export function findTokenFault(body: Record<string, unknown>): OAuthFault | unde
     return createOAuthFault("unsupported_grant_type", `Only ${device_grant} is supported here.`);
   if (!isKnownClient(String(body.client_id))) return createOAuthFault("invalid_client", "This client is not known.");
   return undefined;
+}
+
+/** What is wrong with a request to revoke a token (RFC 7009). A client that has no secret names itself. */
+export function findRevocationFault(body: Record<string, unknown>): OAuthFault | undefined {
+  for (const field of ["token", "client_id"]) {
+    const value = body[field];
+    if (typeof value !== "string" || value === "" || value.length > token_length_max)
+      return createOAuthFault("invalid_request", `${field} is required.`);
+  }
+  return isKnownClient(String(body.client_id))
+    ? undefined
+    : createOAuthFault("invalid_client", "This client is not known.");
 }
 
 /** What is wrong with a request for a code. */

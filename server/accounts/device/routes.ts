@@ -7,12 +7,14 @@ type Wrapper = {
   base: string;
   /** The fields of a JSON or form body; undefined when it is neither. */
   fieldsOf(request: FastifyRequest): Fields | undefined;
+  /** Answer a request to revoke a token. */
+  revoke(request: FastifyRequest, reply: FastifyReply, fields: Fields | undefined): Promise<FastifyReply>;
   /** Hand a call on to the account side, with these fields as its body. */
   forward(request: FastifyRequest, reply: FastifyReply, path: string, fields: Fields): Promise<FastifyReply>;
 };
 
 /** What OAuth clients call: documents of metadata, and the two endpoints that take forms as well as JSON. */
-export function addDeviceRoutes(scope: FastifyInstance, { url, base, fieldsOf, forward }: Wrapper): void {
+export function addDeviceRoutes(scope: FastifyInstance, { url, base, fieldsOf, revoke, forward }: Wrapper): void {
   const documents = [
     ["/.well-known/oauth-authorization-server", url],
     [`/.well-known/oauth-authorization-server${base}`, `${url}${base}`],
@@ -26,6 +28,7 @@ export function addDeviceRoutes(scope: FastifyInstance, { url, base, fieldsOf, f
       return fields ? forward(request, reply, path, fields) : refuseMalformed(reply);
     });
   }
+  scope.post(`${base}/oauth2/revoke`, (request, reply) => revoke(request, reply, fieldsOf(request)));
 }
 
 /** The answer to a body that cannot be read, in OAuth's words. */

@@ -54,7 +54,13 @@ async function requirePersonThemselves(identify: Identify, request: FastifyReque
 /** The same, who has shown so within the hour: what is made would outlast a session that somebody has stolen. */
 export async function requireProof(identify: Identify, request: FastifyRequest, now: Date): Promise<Person> {
   const person = await requirePersonThemselves(identify, request);
-  if (!isProofOld(person.proven_at, now)) return person;
+  checkProof(person, now);
+  return person;
+}
+
+/** Refuse who has not shown within the hour who they are. */
+export function checkProof({ proven_at }: Person, now: Date): void {
+  if (!isProofOld(proven_at, now)) return;
   throw new Refusal(403, confirmationRequired.message, confirmationRequired.code, confirmationRequired.detail);
 }
 

@@ -7,6 +7,7 @@ import type { Deps } from "../../lib/context.ts";
 import { redactError } from "../../lib/loggable.ts";
 import { findOutage } from "../../lib/unreachable.ts";
 import { account_base as base, findCall, resolvePath } from "../calls.ts";
+import { revokeToken } from "../device/revocation.ts";
 import { addDeviceRoutes, refuseMalformed } from "../device/routes.ts";
 import { invalidBody, invalidQuery, mapError, mapLocation, mapStatus } from "./error-mapping.ts";
 import { listOrigins } from "./origins.ts";
@@ -73,6 +74,7 @@ export function routeAuth(scope: FastifyInstance, deps: Deps, handle: Handler): 
     url,
     base,
     fieldsOf,
+    revoke: (request, reply, fields) => revokeToken(deps, request, reply, fields),
     forward: async (request, reply, path, fields) =>
       answer(reply, config, path, await handle(toRequest(request, config, path, fields))),
   });

@@ -9,6 +9,7 @@ import { createId, createToken } from "../../lib/ids.ts";
 import { hashToken } from "../../lib/secrets.ts";
 import { transact } from "../../lib/unit-of-work.ts";
 import {
+  checkProof,
   createInvalidBody,
   guardRoute,
   type Identify,
@@ -120,6 +121,14 @@ const limitsIn = ({ rateLimitEnabled, ...sent }: Limits) => ({
 });
 const limitFields = { remaining: 1, refillAmount: 1, refillInterval: 1, rateLimitMax: 1, rateLimitTimeWindow: 1 };
 
+/** Whether a change lets a key do more than it can: as a new key, it would outlast a stolen session. */
+function widensKey(row: KeyRow, to: { scopes: readonly string[] | undefined; enabled: boolean | undefined }): boolean {
+  const held = expandScopes(readScopes(row.permissions));
+  return (
+    (to.scopes ?? []).some((scope) => !isScope(scope) || !held.has(scope)) || (to.enabled === true && !row.enabled)
+  );
+}
+
 /**
  * Keys of an organization, and of a person. Only who is signed in makes, sees and revokes them; a key itself cannot.
  * The key is shown once and kept as a hash (TOK-03). The calls are those of the published API key client.
@@ -222,6 +231,7 @@ export function addApiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Id
         const scopes = readAskedScopes(body);
         checkScopes(scopes ?? [], held);
         const { name, enabled, expiresIn, metadata } = body;
+        if (widensKey(row, { scopes, enabled })) checkProof(person, deps.clock.now());
         const patch = {
           ...limitsIn(row.remaining === null && row.refillAmount === null ? startRefill(body) : body),
           ...(name !== undefined && { name }),

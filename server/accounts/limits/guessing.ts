@@ -7,8 +7,10 @@ import type { Deps } from "../../lib/context.ts";
 import { parseCookies } from "../../lib/cookies.ts";
 import { createToken } from "../../lib/ids.ts";
 import type { Limit } from "../../lib/limits.ts";
+import { redactError } from "../../lib/loggable.ts";
 import { openSignedText } from "../../lib/secrets.ts";
 import { findCall, matchRule } from "../calls.ts";
+import { sendNewBrowserMail } from "../people/new-browsers.ts";
 import { user } from "../tables.ts";
 import { tooMany } from "./by-address.ts";
 
@@ -49,6 +51,16 @@ export function createGuessingLimits(deps: Deps) {
   const wait = (seconds: number) => {
     if (seconds > 0) throw new APIError("TOO_MANY_REQUESTS", tooMany, { "Retry-After": String(seconds) });
   };
+
+  /** The person is signed in by now: a mail that cannot be written does not undo that. */
+  const mailNewBrowser = (user_id: string, headers: Headers | undefined) =>
+    sendNewBrowserMail(deps, {
+      user_id,
+      ip_address: headers?.get("x-client-ip") ?? null,
+      user_agent: headers?.get("user-agent") ?? null,
+    }).catch((error: unknown) =>
+      deps.log.error({ error: redactError(error) }, "The mail about a sign-in from a new browser was not written."),
+    );
 
   const before = createAuthMiddleware(async (ctx) => {
     const { path } = ctx;
@@ -98,6 +110,7 @@ export function createGuessingLimits(deps: Deps) {
     const account = accountHash(entered);
     const isKnown = known?.accounts.includes(account) ?? false;
     if (signs_in) await forget(getPasswordKey(entered), isKnown ? known?.device : undefined);
+    if (!isKnown) await mailNewBrowser(entered, ctx.headers);
     const accounts = [account, ...(known?.accounts ?? []).filter((one) => one !== account)].slice(0, known_max);
     const value = [known?.device ?? createToken(""), ...accounts].join("~");
     await ctx.setSignedCookie(name, value, secret, { ...attributes, maxAge: known_seconds });
