@@ -241,7 +241,7 @@ describe("a device asks for scopes", () => {
       .from(auditLog)
       .where(eq(auditLog.action, "device.revoked"))
       .orderBy(desc(auditLog.id));
-    expect(entry).toMatchObject({ user_id: seller.user_id, details: { clientId: client_id, via: "/oauth2/revoke" } });
+    expect(entry).toMatchObject({ user_id: seller.user_id, details: { clientId: client_id, via: "token" } });
   });
 
   test("is no more recently proven than the browser's session that approved it", async () => {

@@ -44,7 +44,7 @@ const endDeviceSession = (deps: Deps, request: FastifyRequest, token: string, cl
       actor: { kind: "user", user_id: ended.userId, key_id: null },
       subject: { type: "session", id: ended.id },
       organization_id: null,
-      details: { clientId: client_id, via: "/oauth2/revoke" },
+      details: { clientId: client_id, via: "token" },
       ip_address: request.ip,
       user_agent: request.headers["user-agent"] ?? null,
     });
