@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { closeLots, type Lot, orderLots, spendLots, takeLots } from "../../server/meters/lots.ts";
 import { checkUpdate, type MeterRow, planUpdate } from "../../server/meters/rules.ts";
 import { type Filter, MeterCreate, MeterUpdate } from "../../shared/api/meters.ts";
 import { parseFilter, printFilter } from "../../shared/meter-filter.ts";
@@ -144,4 +145,129 @@ describe("a filter in words", () => {
       }),
     );
   });
+});
+
+describe("credit", () => {
+  const at = (day: number) => new Date(Date.UTC(2026, 0, day));
+  const lot = (id: string, over: object = {}) => ({
+    ...{ id, created_at: at(1), amount: 10, taken: 0, expired: 0, rollover: false, priority: 0 },
+    ...{ expires_at: null, expired_at: null, source_kind: "benefit", source_id: "b" },
+    ...over,
+  });
+  const ids = (lots: readonly Pick<Lot, "id">[]) => lots.map(({ id }) => id).join(" ");
+
+  test.each<[string, ReturnType<typeof lot>[], Date | null, string]>([
+    ["none", [], null, ""],
+    ["what expires first", [lot("a", { expires_at: at(9) }), lot("b", { expires_at: at(8) })], null, "b a"],
+    ["what expires before what never does", [lot("a"), lot("b", { expires_at: at(9) })], null, "b a"],
+    ["what ends with the period before what rolls over", [lot("a", { rollover: true }), lot("b")], null, "b a"],
+    [
+      "what rolls over and expires within the period before what ends with it",
+      [lot("a"), lot("b", { rollover: true, expires_at: at(19) })],
+      at(20),
+      "b a",
+    ],
+    [
+      "at the same instant what does not roll over",
+      [lot("a", { rollover: true, expires_at: at(20) }), lot("b")],
+      at(20),
+      "b a",
+    ],
+    [
+      "what ends with the period before what expires after it",
+      [lot("a", { rollover: true, expires_at: at(21) }), lot("b")],
+      at(20),
+      "b a",
+    ],
+    [
+      "the end of the period, where the lot's own is later",
+      [lot("a", { expires_at: at(30) }), lot("b")],
+      at(20),
+      "a b",
+    ],
+    ["the lesser number of priority", [lot("a", { priority: 2 }), lot("b", { priority: 1 })], null, "b a"],
+    ["the older of two alike", [lot("a", { created_at: at(2) }), lot("b")], null, "b a"],
+    ["at the same instant the lesser id", [lot("b"), lot("a")], null, "a b"],
+    [
+      "two that never end, by their priority",
+      [lot("a", { rollover: true, priority: 1 }), lot("b", { rollover: true })],
+      null,
+      "b a",
+    ],
+    [
+      "an end before the priority",
+      [lot("a", { priority: -1 }), lot("b", { priority: 9, expires_at: at(3) })],
+      null,
+      "b a",
+    ],
+  ])("BEN-53: is spent in this order: %s", (_, lots, ends_at, order) =>
+    expect(ids(orderLots(lots, ends_at))).toBe(order),
+  );
+
+  test.each<[string, string, number[]]>([
+    ["nothing", "0", [10, 5]],
+    ["a part of a unit takes a whole one", "0.1", [9, 5]],
+    ["exactly the first", "10", [0, 5]],
+    ["one more", "11", [0, 4]],
+    ["all", "15", [0, 0]],
+    ["more than there is", "16", [0, 0]],
+  ])("BEN-53: spending %s", (_, consumed, left) => {
+    const lots = [lot("a"), lot("b", { amount: 9, taken: 3, expired: 1, rollover: true })];
+    expect(spendLots(lots, consumed, null).map((one) => one.left)).toEqual(left);
+  });
+
+  test("BEN-53: at a reset only what rolls over goes on; where no period is over, all does; of what expired nothing", () => {
+    const lots = [
+      lot("a", { amount: 4 }),
+      lot("b", { rollover: true }),
+      lot("c", { amount: 2, rollover: true, expired_at: at(2) }),
+    ];
+    const close = (all: boolean) =>
+      closeLots(lots, "5", null, all).map(({ lot: { id }, rolled, spent, expired }) => [id, rolled, spent, expired]);
+    expect(close(false)).toEqual([
+      ["a", 0, 4, 0],
+      ["b", 9, 1, 0],
+      ["c", 0, 2, 0],
+    ]);
+    const [fresh] = closeLots([lot("a", { amount: 4 })], "1", null);
+    expect(fresh).toMatchObject({ rolled: 0, spent: 1, expired: 3 });
+    expect(closeLots([lot("a", { amount: 4 })], "1", null, true)[0]).toMatchObject({ rolled: 3, spent: 1, expired: 0 });
+  });
+
+  const source = { kind: "benefit", id: "b" };
+  const others = { source_id: "z" };
+  test.each<[string, ReturnType<typeof lot>[], number, boolean, [string, number][]]>([
+    ["nothing", [lot("a")], 0, false, []],
+    ["all of one", [lot("a")], 10, false, [["a", 10]]],
+    ["none below nothing", [lot("a")], 11, false, [["a", 10]]],
+    ["the last one first", [lot("a"), lot("b", { created_at: at(2) })], 4, false, [["b", 4]]],
+    ["at the same instant the greater id", [lot("a"), lot("b")], 4, false, [["b", 4]]],
+    [
+      "the source's own first, also an older one",
+      [lot("a"), lot("b", { ...others, created_at: at(2) })],
+      4,
+      false,
+      [["a", 4]],
+    ],
+    [
+      "one more than its own: then what rolls over alike",
+      [lot("a"), lot("b", { ...others, rollover: true, created_at: at(3) }), lot("c", others)],
+      11,
+      false,
+      [
+        ["a", 10],
+        ["c", 1],
+      ],
+    ],
+    [
+      "of another kind with the same id is not its own",
+      [lot("b", { source_kind: "event", created_at: at(2) }), lot("a")],
+      1,
+      false,
+      [["a", 1]],
+    ],
+    ["what is left of it", [lot("a", { taken: 4, expired: 3 })], 9, false, [["a", 3]]],
+  ])("BEN-54: taking back %s", (_, lots, units, rollover, taken) =>
+    expect(takeLots(lots, units, source, rollover).map((one) => [one.lot.id, one.units])).toEqual(taken),
+  );
 });

@@ -373,6 +373,40 @@ describe("attempts", () => {
     const queued_since = new Date("2026-06-01T11:59:20Z");
     expect(rules.planTurns(2, queued_since, now)).toEqual([{ waits: true, next_attempt_at: soon }, next]);
   });
+  test.each<[string, (number | object)[], number[]]>([
+    ["nothing of none", [], []],
+    ["the first, also if it waits for nobody", [{ waits: false }], [0]],
+    ["the first and all that wait for those before them", [1, 2, 3], [0, 1, 2]],
+    ["none after one that is due by itself", [1, { waits: false }, 3], [0]],
+    ["none after one that is archived", [1, 2, { is_archived: true }, 4], [0, 1]],
+    ["none after one without a body", [1, { payload: null }, 3], [0]],
+  ])("of one run are: %s (WHK-13)", (_, queue, taken) => {
+    const now = new Date("2026-06-01T12:00:00Z");
+    const [lease, last] = [new Date("2026-06-01T12:01:00Z"), new Date("2026-06-01T12:02:00Z")];
+    const events = queue.map((over, seq) => ({
+      ...{ waits: true, is_archived: false, payload: "{}" },
+      ...(typeof over === "object" ? over : {}),
+      seq,
+    }));
+    expect(rules.planRun(events, now)).toEqual(
+      taken.map((seq, index) => ({
+        event: events[seq],
+        next_attempt_at: index === 0 ? lease : last,
+        waits: index > 0,
+      })),
+    );
+  });
+  test("wait a minute where an endpoint gave no answer (WHK-13)", () =>
+    expect(rules.planSilence(new Date("2026-06-01T12:00:00Z"))).toEqual(new Date("2026-06-01T12:01:00Z")));
+  test.each<[number | null, boolean]>([
+    [null, false],
+    [199, false],
+    [200, true],
+    [299, true],
+    [300, false],
+  ])("are delivered by a code of 2xx alone: %s is %s (WHK-11)", (code, delivered) =>
+    expect(rules.isDelivered(code)).toBe(delivered),
+  );
   test("of ten events in a row that failed for good switch an endpoint off; nine and one success do not (WHK-14)", () => {
     const failed = Array<boolean | null>(10).fill(false);
     expect(rules.isDead(failed)).toBe(true);
