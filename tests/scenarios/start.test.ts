@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -120,6 +120,10 @@ describe("a server that cannot start", () => {
 describe("what npm installs", () => {
   test("is small", () => {
     expect(measureFolder(installed) / 1e6).toBeLessThan(150);
+    // Fonts and packages of others are shipped with their licenses.
+    const notices = readFileSync(join(installed, "dist/THIRD_PARTY_NOTICES"), "utf8");
+    for (const name of ["react-dom", "fastify", "ink", "@fontsource-variable/noto-sans"])
+      expect(notices).toMatch(new RegExp(`^${name} \\S+ \\((MIT|OFL-1\\.1)\\)$`, "m"));
   });
 
   test("serves with the packages that it names and no others", async () => {
