@@ -20,7 +20,6 @@ export const subscriptionFaults = {
     ["reduced-after-void", "server/orders/service.ts", "  await moveReductions(tx, ctx, order, \"void\");\n", "", stories("reductions")],
     ["reduced-after-paid", "server/orders/service.ts", "  await moveReductions(tx, ctx, order, \"paid\");\n", "", stories("reductions")],
     ["reduced-paid-for-more", "server/orders/reductions.ts", "    terms: digestReduced(order, { reduced_amount, reduced_tax_amount }),\n", "", stories("reductions")],
-    ["reduced-balance", "server/orders/rules.ts", "  if (order.reduces_order_id !== null) return 0;\n", "", stories("reductions")],
     ["reduced-again", "server/subscriptions/reductions.ts", "entries.map((entry) => entry.id),", "[],", stories("reductions")],
     ["use-bound", "server/subscriptions/preview.ts", "if (usage === undefined) return shown;", "return shown;", stories("metered-changes")],
     ["credit-kept", "server/orders/credits.ts", "Math.max(0, excess, excess_tax, held)", "Math.max(0, held)", stories("credits")],

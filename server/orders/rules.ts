@@ -117,13 +117,9 @@ export function meetBalance({ total_amount, currency }: Quote, balance: number) 
     : { applied_balance_amount: applied, due_amount, is_paid };
 }
 
-/**
- * What an order with this total, of which so much was met by the balance, changes the balance by (ORD-03). What reduces another
- * order is met by that.
- */
+/** What an order with this total, of which so much was met by the balance, changes the balance by (ORD-03). */
 export const balanceChange = (order: OrderRow): number => {
   const { total_amount } = computeTotals(order);
-  if (order.reduces_order_id !== null) return 0;
   return total_amount < 0 ? 0 - total_amount : order.applied_balance_amount;
 };
 

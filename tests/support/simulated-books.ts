@@ -170,8 +170,9 @@ export function openBooks(
     const balance = new Map<string, number>();
     const add = (customer: string, currency: string, amount: number) =>
       balance.set(`${customer} ${currency}`, (balance.get(`${customer} ${currency}`) ?? 0) + amount);
+    // What reduces another order changes that, and no balance.
     for (const order of all)
-      if (order.invoice_number !== null && order.status !== "void")
+      if (order.invoice_number !== null && order.status !== "void" && order.reduces_order_id === null)
         add(order.customer_id, order.currency, balanceChange(order));
     for (const one of given)
       if (one.status === "succeeded" && !one.is_surplus) add(one.customer_id, one.currency, -one.balance_amount);
