@@ -271,3 +271,24 @@ describe("the table of calls", () => {
     expect([matchPath("/ok")({ path: "/ok" }), matchPath("/ok")({})]).toEqual([true, false]);
   });
 });
+
+test.each([
+  "/sign-in/email",
+  "/update-user",
+  "/api-key/create",
+  "/end-sessions",
+  "/device/code",
+  "/device/token",
+  "/oauth2/revoke",
+  "/checkout",
+  "/usage/ingest",
+])("%s reads no body that is nested deeper than one of /v1", async (path) => {
+  const nest = (depth: number) => `{"a":${"[".repeat(depth - 1)}${"]".repeat(depth - 1)}}`;
+  const send = (body: string) => floe.request("POST", `/api/auth${path}`, { body, headers: { origin: floe.url } });
+  const [deep, endless] = [await send(nest(101)), await send(nest(30_000))];
+  for (const { status, text } of [deep, endless]) {
+    expect(status).toBe(400);
+    expect(text).toMatch(/VALIDATION_ERROR|The body is neither JSON nor a form/);
+    expect(text.length).toBeLessThan(500);
+  }
+});
