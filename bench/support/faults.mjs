@@ -2,6 +2,7 @@
 
 /** The faults that `mutants.mjs` plants, by area: name, file, text, what stands in its place, and the tests that must see it. */
 
+import { otherDecisionFaults } from "./other-decision-faults.mjs";
 import { subscriptionFaults } from "./subscription-faults.mjs";
 
 const money = ["tests/rules/money.test.ts"];
@@ -36,6 +37,7 @@ const killed = ["tests/scenarios/kept-cards-stripe-killed.test.ts"];
 
 // biome-ignore format: a table, one fault in a line
 export const faults = {
+  ...otherDecisionFaults,
   ...subscriptionFaults,
   money: [
     ["half", "shared/money.ts", "(2n * top + bottom)", "(2n * top)", ...money],
@@ -283,7 +285,7 @@ export const faults = {
   ],
   strangers: [
     ["body-depth", "server/lib/body.ts", "if (depth > depth_max)", "if (depth > depth_max * 1000)", "tests/api/bodies.test.ts"],
-    ["inbox-proxy", "server/http/development.ts", "!Object.keys(headers).some((name) => forwarded.test(name))", "true", "tests/api/development.test.ts"],
+    ["inbox-proxy", "server/http/from-here.ts", "!Object.keys(headers).some((name) => forwarded.test(name))", "true", "tests/api/development.test.ts"],
     ["two-slashes", "shared/destinations.ts", '&& !url.pathname.startsWith("//")', "", "tests/api/destinations.test.ts"],
     ["script-address", "shared/destinations.ts", 'url?.protocol === "https:" || url?.protocol === "http:" ? url : undefined', "url", "tests/api/shown.test.ts"],
     ["other-years", "shared/contract.ts", "if (isInYears(date)) return date;", "if (date) return date;", "tests/api/dates.test.ts"],

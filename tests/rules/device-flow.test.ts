@@ -43,6 +43,7 @@ test.each<[string, Record<string, unknown>, string | undefined]>([
 ])("a request for a code %s", (_, body, error) => expect(findCodeFault(body)?.error).toBe(error));
 
 test.each<[number, number]>([
+  [-1000, 0],
   [-1, 0],
   [0, 0],
   [999, 0],
