@@ -341,15 +341,19 @@ describe("what a period costs, and for how long less", () => {
     const [discount, now] = [discountOf(more), later(at(text), ms)];
     const period_discount = { id: "d", name: "D", code: null, type: "percentage", basis_points: 1000 } as const;
     const aggregate = { row: row({ discount_applied_at: start, discount_id: "d", period_discount }), discount };
-    const { kept, columns, change } = renewDiscount(aggregate, now, () => true);
+    const { kept, columns, change } = renewDiscount(aggregate, now, { isReduced: () => true, isEnded: false });
     expect([kept !== null, "discount_id" in columns, "discount" in change]).toEqual([holds, !holds, !holds]);
     expect(columns.discount_applied_at).toEqual(holds ? start : null);
     expect(getUsageDiscount(aggregate, now)).toEqual(holds ? period_discount : null);
   });
   test("DSC-21: the time of a discount counts from the first order that it has reduced", () => {
     const aggregate = { row: row(), discount: discountOf({}) };
-    expect(renewDiscount(aggregate, end, () => false).columns.discount_applied_at).toBeNull();
-    expect(renewDiscount(aggregate, end, () => true).columns.discount_applied_at).toEqual(end);
+    expect(
+      renewDiscount(aggregate, end, { isReduced: () => false, isEnded: false }).columns.discount_applied_at,
+    ).toBeNull();
+    expect(
+      renewDiscount(aggregate, end, { isReduced: () => true, isEnded: false }).columns.discount_applied_at,
+    ).toEqual(end);
   });
   test.each([
     [null, 2],
