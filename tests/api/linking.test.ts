@@ -160,34 +160,13 @@ describe("linking is refused", () => {
 });
 
 describe("an account that somebody made with an address and never proved", () => {
-  const signInWith: Record<string, (as: Visitor) => Promise<unknown>> = {
-    "the page of a service": (as) => as.signIn("github"),
-    "an ID token": async (as) =>
-      as.go("POST", "/api/auth/sign-in/social", {
-        body: { provider: "acme", idToken: { token: await openid.token() } },
-      }),
-  };
-  test.each(Object.entries(signInWith))(
-    "is its owner's once they come by %s, without what the stranger had",
-    async (_, come) => {
-      const stranger = alice;
-      const made = await post("api-key/create", { name: "k", configId: "default" });
-      const key = (made.json as { key: string }).key;
-      const person = (await stranger.me())?.user.id;
-      const owner = visitor(floe.url);
-      await come(owner);
-      expect((await owner.me())?.user).toMatchObject({ id: person, emailVerified: true });
-      expect(await providersOf(owner)).not.toContain("credential");
-      expect(await stranger.me()).toBeNull();
-      const retry = await post("sign-in/email", { email, password }, visitor(floe.url));
-      expect(retry.status).toBe(401);
-      const used = await fetch(`${floe.url}/v1/organizations/`, { headers: { authorization: `Bearer ${key}` } });
-      expect(used.status).toBe(401);
-      expect((await mailsTo(floe, email)).map(({ subject }) => subject)).toContain(
-        "The password of your account was removed",
-      );
-    },
-  );
+  test("is not joined by a sign-in with a service, and its person keeps what is theirs", async () => {
+    const owner = visitor(floe.url);
+    await owner.signIn("github");
+    expect(await owner.me()).toBeNull();
+    expect(await alice.me()).not.toBeNull();
+    expect(await providersOf(alice)).toEqual(["credential"]);
+  });
 
   test("stays as it is where the service has not proved the address, and where its own person links the service", async () => {
     Object.assign(services.state.discord, { verified: false });

@@ -357,10 +357,9 @@ describe("coming back from the service", () => {
     ],
     [
       "unable_to_link_account",
-      "the address is a user's, and neither they nor the service have proved it",
+      "the address is a user's who has not proved it",
       async () => {
         const { email } = services.state.discord;
-        services.state.discord.verified = false;
         await visitor(floe.url).go("POST", "/api/auth/sign-up/email", {
           body: { name: "Owner", email, password: "a fine long password 7" },
         });

@@ -15,8 +15,6 @@ const window_ms = 60 * 60 * 1000;
 
 const choosePassword = "Then choose a new password: somebody knows yours, or was signed in as you.";
 const askOperator = "Your account has another address now: also write to whoever runs this server.";
-const ownAddress =
-  "A service has proved that your address is yours. Whoever had made the account with it can sign in no more; ask for a new password to have one.";
 const deleteKey = "Keys go on working: delete the one that you did not make.";
 const unlinkService = "The service stays linked: unlink it, and choose a new password.";
 
@@ -27,7 +25,6 @@ const notices: Readonly<Record<string, { subject: string; advice: string; skipsF
   "user.password_set": { subject: "Your account was given a password", advice: choosePassword, skipsFirst: true },
   "user.email_changed": { subject: "The address of your account was changed", advice: askOperator },
   "user.new_browser": { subject: "Your account was signed in to from a new browser", advice: choosePassword },
-  "user.unproven_access_dropped": { subject: "The password of your account was removed", advice: ownAddress },
   "account.linked": {
     subject: "A service was linked to your account",
     advice: unlinkService,

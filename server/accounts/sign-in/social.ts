@@ -8,7 +8,6 @@ import type { Deps } from "../../lib/context.ts";
 import { createLinkingEndpoints } from "./linking.ts";
 import { type Client, fetchFor, readFlow, signUpFlags } from "./oauth.ts";
 import { openIdProvider } from "./openid.ts";
-import { guardUnprovenAccounts } from "./unproven.ts";
 
 /** How long a client secret made for Apple is good; it is made anew for every request. */
 const apple_secret_seconds = 300;
@@ -17,9 +16,9 @@ type Parts = Pick<Deps, "config" | "log" | "clock">;
 type Provider = OAuthProvider<object>;
 
 /** Signing in with other services, and what there is to sign in with. */
-export const createSocialSignIn = (deps: Deps) => {
+export const createSocialSignIn = (deps: Parts) => {
   const { config } = deps;
-  const providers = providersOf(deps).map((provider) => guardUnprovenAccounts(deps, provider));
+  const providers = providersOf(deps);
   const methods = {
     password: config.FLOE_PASSWORD_SIGN_IN,
     username: config.FLOE_PASSWORD_SIGN_IN,
