@@ -206,6 +206,8 @@ export const faults = {
     ["rounding", "shared/money.ts", "(2n * top + bottom)", "(2n * top)", ...simulator],
     ["credit-unpaid", "server/subscriptions/sold.ts", "is_open: order.status === \"pending\",", "is_open: false,", stories("credits")],
     ["use-billed-twice", "server/meters/paying.ts", ".set({ billed_units: one.billed_units, is_open: isMore, late_from, late_until })", ".set({ late_from })", "tests/scenarios/subscriptions-metered.test.ts", stories("metered-late")],
+    ["credit-of-refunded", "server/subscriptions/sold.ts", "Math.max(0, worth.amount - back.amount - credit)", "Math.max(0, worth.amount - credit)", stories("credits")],
+    ["tax-of-refunded", "server/subscriptions/sold.ts", "Math.max(0, worth.tax_amount - back.tax_amount - credit_tax)", "Math.max(0, worth.tax_amount)", stories("credits")],
     ["surplus-kept", "server/refunds/service.ts", "payment_id,\n    due_at: now,", "payment_id,\n    due_at: null,", "tests/scenarios/sale-interleavings.test.ts"],
     ["surplus-unseen", "server/payments/rules.ts", "patch.status === \"succeeded\" && !isWanted(row, order)", "false", "tests/scenarios/sale-interleavings.test.ts"],
     ["never-asked-again", "server/payments/settlement.ts", "reconcile_due_at: new Date(now.getTime() + reconcile_after_ms),", "reconcile_due_at: null,", ...simulator],
@@ -216,7 +218,6 @@ export const faults = {
   ],
   viewers: [
     ["lasts", "server/lib/viewers.ts", "until > now.getTime()", "until > 0", ...viewing],
-    ["kind", "server/lib/viewers.ts", "return until > now.getTime() ?", "return until > 0 ?", ...viewing],
     ["minutes", "server/metrics/service.ts", "10 * 60 * 1000", "60 * 60 * 1000", ...viewing],
     ["prolongs", "server/metrics/service.ts", "if (key_id === null && user_id === null)", "if (false)", ...viewing],
     ["key-off", "server/accounts/identity/viewers.ts", ", eq(apikey.enabled, true), isStanding", ", isStanding", ...viewing],

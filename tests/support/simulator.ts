@@ -117,6 +117,9 @@ export async function simulate({
     /** What is used, as it was sent: what got no answer is sent again. */
     const sent: Body[][] = [];
     let meter_id = "";
+    /** Every other shop takes taxes, and its customers move. */
+    const isTaxed = seed % 2 === 0;
+    const customer_billing_address = { country: "FR" };
     const open: { secret: string; buyer: Buyer; seats: boolean }[] = [];
 
     const at = (): Mortal => chance.pick(servers);
@@ -215,16 +218,12 @@ export async function simulate({
             server,
             "PATCH",
             path,
-            {
-              customer_email: buyer.email,
-              customer_billing_address: { country: "FR" },
-              ...(code ? { discount_code: code } : {}),
-            },
+            { customer_email: buyer.email, customer_billing_address, ...(code ? { discount_code: code } : {}) },
             { token: null },
           );
           if (isDropped) return "dropped";
           open.push({ secret, buyer, seats: product.kind === "seats" });
-          return `${short(filled)}, ${await confirm(server, secret, { customer_email: buyer.email, customer_billing_address: { country: "FR" }, confirmation_token_id: card })}`;
+          return `${short(filled)}, ${await confirm(server, secret, { customer_email: buyer.email, customer_billing_address, confirmation_token_id: card })}`;
         },
       };
     }
@@ -239,7 +238,7 @@ export async function simulate({
           if (wish?.isLate) far.hideNext();
           return confirm(server, one.secret, {
             customer_email: one.buyer.email,
-            customer_billing_address: { country: "FR" },
+            customer_billing_address,
             confirmation_token_id: card,
           });
         },
@@ -251,16 +250,10 @@ export async function simulate({
       const approved = chance.happens(0.7);
       return {
         name: `answer a challenge with ${approved}`,
-        work: async (server) =>
-          short(
-            await send(
-              server,
-              "POST",
-              `/v1/payment-processor/test/intents/${secret}/authenticate`,
-              { approved },
-              { token: null },
-            ),
-          ),
+        async work(server) {
+          const path = `/v1/payment-processor/test/intents/${secret}/authenticate`;
+          return short(await send(server, "POST", path, { approved }, { token: null }));
+        },
       };
     }
     async function change(): Promise<Deed | null> {
@@ -321,16 +314,10 @@ export async function simulate({
       return {
         name: `refund ${amount} of ${whole}`,
         // Who does not hear what became of it asks again, by the same key.
-        work: async (server) =>
-          short(
-            await send(
-              server,
-              "POST",
-              "/v1/refunds/",
-              { order_id: one.id, amount, reason: "customer_request" },
-              { once },
-            ),
-          ),
+        async work(server) {
+          const body = { order_id: one.id, amount, reason: "customer_request" };
+          return short(await send(server, "POST", "/v1/refunds/", body, { once }));
+        },
       };
     }
     async function decide(): Promise<Deed | null> {
@@ -352,7 +339,14 @@ export async function simulate({
         },
       };
     }
-    function look(): Deed {
+    async function look(): Promise<Deed> {
+      const people = isTaxed ? await list("/v1/customers/?limit=100&sorting=created_at") : [];
+      if (people.length > 0) {
+        const { id } = chance.pick(people);
+        const billing_address = { country: chance.pick(["FR", "DE", "CH"]) };
+        const move = (server: Mortal) => send(server, "PATCH", `/v1/customers/${String(id)}`, { billing_address });
+        return { name: `move to ${billing_address.country}`, work: async (server) => short(await move(server)) };
+      }
       return {
         name: "look around",
         async work(server) {
@@ -523,6 +517,7 @@ export async function simulate({
     meter_id = String(
       (await must("POST", "/v1/meters/", { ...meter, aggregation: { func: "sum", property: "n" } })).id,
     );
+    for (const country of isTaxed ? ["FR", "DE"] : []) await must("POST", "/v1/tax/registrations/", { country });
     for (const kind of Object.keys(kinds)) await offer(kind);
     await give();
     // Whose first period costs nothing may have a card that pays nothing.
