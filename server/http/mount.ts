@@ -18,7 +18,7 @@ import { type Asking, admit, checkIdentity, checkKnown, createActors, type Ident
 import { isAudited, runWithEntry } from "./audit.ts";
 import { findHolder, pickOwner, tryAs } from "./candidates.ts";
 import { serializeError } from "./errors.ts";
-import { isFromHere } from "./from-here.ts";
+import { isFromInside } from "./from-here.ts";
 import { type Answer, type AnswerOf, answerOnce, checkKey } from "./idempotency.ts";
 
 type Handler = (ctx: Ctx, input: never) => Promise<unknown>;
@@ -60,10 +60,10 @@ function admitted(request: FastifyRequest, identity: Identity, op: Asking): Acto
 
 /**
  * A server on this machine alone takes test cards, and so would one behind a proxy or a tunnel that does not know its public
- * address: to whom comes from elsewhere it takes none, unless the settings say so (ORG-05).
+ * address: to whom comes from outside it takes none, unless the settings say so (ORG-05).
  */
 const getConfigFor = ({ config }: Deps, request: FastifyRequest): Config =>
-  config.test_cards && config.FLOE_TEST_CARDS !== true && !isFromHere(request)
+  config.test_cards && config.FLOE_TEST_CARDS !== true && !isFromInside(request)
     ? { ...config, test_cards: false }
     : config;
 

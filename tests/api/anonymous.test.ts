@@ -41,7 +41,7 @@ const idOf = async (who: Visitor) => String((await who.me())?.user.id);
 
 beforeAll(async () => {
   services = await startServices();
-  floe = await startAccounts({ TRUST_PROXY: "127.0.0.1", FLOE_TEST_CARDS: "on", ...services.settings });
+  floe = await startAccounts({ TRUST_PROXY: "127.0.0.1", ...services.settings });
   seller = await floe.seller();
   const made = await seller.client.products.create({
     body: { name: "Guide", prices: [{ amount_type: "fixed", price_amount: 1900 }] },

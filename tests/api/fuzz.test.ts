@@ -18,7 +18,7 @@ let floe: Floe;
 let seller: Seller;
 let routes: { method: string; path: string }[];
 beforeAll(async () => {
-  floe = await start({ development: true, settings: { TRUST_PROXY: "127.0.0.1", FLOE_TEST_CARDS: "on" } });
+  floe = await start({ development: true, settings: { TRUST_PROXY: "127.0.0.1" } });
   seller = await floe.seller();
   routes = routesOf(floe.app.printRoutes({ commonPrefix: false }));
 });

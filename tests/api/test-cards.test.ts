@@ -69,6 +69,8 @@ describe("a server of this machine alone", () => {
     [{ host: "localhost.example.com" }],
     [{ host: "192.168.1.7:4455" }],
     [{ "x-forwarded-for": "203.0.113.7" }],
+    [{ "x-forwarded-for": "10.0.0.7, 203.0.113.7" }],
+    [{ "x-forwarded-for": "unknown" }],
     [{ "x-forwarded-host": "shop.example.com" }],
     [{ "x-forwarded-proto": "https" }],
     [{ forwarded: "for=203.0.113.7" }],
@@ -80,13 +82,17 @@ describe("a server of this machine alone", () => {
     expect(await takesPayments(headers)).toBe(false);
   });
 
-  test.each([[{}], [{ host: "localhost:4455" }], [{ host: "127.0.0.1:4455" }], [{ host: "[::1]" }]])(
-    "takes them from this machine: %j",
-    async (headers) => {
-      expect(await buy(headers)).toEqual(["taken", "taken", "taken"]);
-      expect(await takesPayments(headers)).toBe(true);
-    },
-  );
+  test.each([
+    [{}],
+    [{ host: "localhost:4455" }],
+    [{ host: "127.0.0.1:4455" }],
+    [{ host: "[::1]" }],
+    [{ "x-forwarded-for": "10.0.0.7" }],
+    [{ "x-real-ip": "::1" }],
+  ])("takes them from this machine and its network: %j", async (headers) => {
+    expect(await buy(headers)).toEqual(["taken", "taken", "taken"]);
+    expect(await takesPayments(headers)).toBe(true);
+  });
 
   test("takes them from everywhere where the settings say so", async () => {
     floe.deps.config.FLOE_TEST_CARDS = true;

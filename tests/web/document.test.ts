@@ -16,7 +16,7 @@ let seller: Seller;
 beforeAll(async () => {
   const [web, chromium] = await Promise.all([buildWeb(), openChromium()]);
   browser = chromium;
-  floe = await start({ listen: true, web, settings: { TRUST_PROXY: "127.0.0.1", FLOE_TEST_CARDS: "on" } });
+  floe = await start({ listen: true, web, settings: { TRUST_PROXY: "127.0.0.1" } });
   seller = await floe.seller();
 });
 afterAll(async () => {
