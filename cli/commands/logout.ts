@@ -14,7 +14,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
 async function revoke(context: Context, token: string): Promise<void> {
   const end = (path: string, body: object) => context.call({ method: "POST", path, body, organization: false, token });
   try {
-    await end("/api/auth/oauth2/revoke", { token, client_id });
+    await end("/api/auth/device/token/revoke", { token, client_id });
   } catch (error) {
     // A server of an earlier version.
     if (!isFault(error) || error.kind !== "not_found") throw error;

@@ -279,7 +279,7 @@ test.each([
   "/end-sessions",
   "/device/code",
   "/device/token",
-  "/oauth2/revoke",
+  "/device/token/revoke",
   "/checkout",
   "/usage/ingest",
 ])("%s reads no body that is nested deeper than one of /v1", async (path) => {

@@ -208,7 +208,7 @@ describe("a device asks for scopes", () => {
 
   test("is ended by its token (RFC 7009), which a form or JSON names; any other token is answered alike and goes on", async () => {
     const revoke = (body: unknown, headers: Record<string, string> = {}) =>
-      floe.request("POST", "/api/auth/oauth2/revoke", {
+      floe.request("POST", "/api/auth/device/token/revoke", {
         body,
         headers: { "x-forwarded-for": newAddress(), ...headers },
       });
@@ -235,7 +235,7 @@ describe("a device asks for scopes", () => {
       expect(await revoke(body)).toMatchObject({ status: 400, json: { error } });
     expect(await isSignedIn(third)).toBe(true);
     const metadata = (await floe.request("GET", "/.well-known/oauth-authorization-server")).json;
-    expect(metadata).toMatchObject({ revocation_endpoint: `${floe.url}/api/auth/oauth2/revoke` });
+    expect(metadata).toMatchObject({ revocation_endpoint: `${floe.url}/api/auth/device/token/revoke` });
     const [entry] = await floe.deps.db
       .select()
       .from(auditLog)

@@ -292,7 +292,7 @@ describe("who is signed in", () => {
     await floe(["login", "--wait"], { env });
     const { code: exit, err } = await floe(["logout"], { env });
     expect([exit, err]).toEqual([0, `Signed out at ${server.url}.\n`]);
-    expect(server.received.at(-1)).toMatchObject({ path: "/api/auth/oauth2/revoke", method: "POST" });
+    expect(server.received.at(-1)).toMatchObject({ path: "/api/auth/device/token/revoke", method: "POST" });
     expect(server.received.at(-1)?.headers.authorization).toBe("Bearer token-1");
     expect((await floe(["whoami"], { env })).code).toBe(4);
   });

@@ -28,7 +28,7 @@ export const buildMetadata = (issuer: string, base: string) => ({
   grant_types_supported: [device_grant],
   response_types_supported: [],
   token_endpoint_auth_methods_supported: ["none"],
-  revocation_endpoint: `${base}/oauth2/revoke`,
+  revocation_endpoint: `${base}/device/token/revoke`,
   revocation_endpoint_auth_methods_supported: ["none"],
 });
 

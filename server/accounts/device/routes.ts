@@ -28,7 +28,7 @@ export function addDeviceRoutes(scope: FastifyInstance, { url, base, fieldsOf, r
       return fields ? forward(request, reply, path, fields) : refuseMalformed(reply);
     });
   }
-  scope.post(`${base}/oauth2/revoke`, (request, reply) => revoke(request, reply, fieldsOf(request)));
+  scope.post(`${base}/device/token/revoke`, (request, reply) => revoke(request, reply, fieldsOf(request)));
 }
 
 /** The answer to a body that cannot be read, in OAuth's words. */
