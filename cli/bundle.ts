@@ -43,6 +43,8 @@ export async function bundleCli(root: string, dist: string, version: string): Pr
     platform: "node",
     target: "node22",
     minify: true,
+    // A letter beyond ASCII is one of UTF-8, not six that name it.
+    charset: "utf8",
     legalComments: "none",
     metafile: true,
     logLevel: "warning",

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { type Document, isNode, LineCounter, parseDocument, visit } from "yaml";
 import type { z } from "zod";
 import { Catalog, type CatalogInput, findLostReferences, listFields } from "../../shared/catalog/document.ts";
+import { findUnclearShare } from "../../shared/catalog/kinds/discounts.ts";
 import { findNearest } from "../../shared/nearest.ts";
 import { sayIssue } from "../../shared/words.ts";
 import { Fault } from "../fault.ts";
@@ -82,6 +83,15 @@ function filler(env: Env, { filled, values }: Secrets) {
   return { fill, missing };
 }
 
+/** The shares of discounts of which it is unclear how much they take off. */
+function findUnclearShares(catalog: unknown): { path: Path; message: string }[] {
+  const items = isMap(catalog) && isMap(catalog.discounts) ? Object.entries(catalog.discounts) : [];
+  return items.flatMap(([key, item]) => {
+    const message = isMap(item) ? findUnclearShare(item) : undefined;
+    return message === undefined ? [] : [{ path: ["discounts", key, "percent"], message }];
+  });
+}
+
 /** Read a file. What cannot be read, or is not a catalogue, is told with all its flaws, each at its line. */
 export function readCatalog(name: string, text: string, env: Env, environment: string | undefined): CatalogFile {
   const lines = new LineCounter();
@@ -122,6 +132,7 @@ export function readCatalog(name: string, text: string, env: Env, environment: s
       path,
       message: `The environment variable ${variable} is not set.`,
     })),
+    ...findUnclearShares(catalog),
     // What is wrong with a text that lacks a part of it is not known yet.
     ...(result.success
       ? []

@@ -1,7 +1,7 @@
 /** `floe logout`: end the session on the server, and forget it here. */
 import type { Command } from "commander";
 import type { Context } from "../context.ts";
-import { Fault, isFault } from "../fault.ts";
+import { Fault } from "../fault.ts";
 import { client_id } from "../oauth-client.ts";
 import { readKept } from "../settings.ts";
 
@@ -11,16 +11,11 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
 }
 
 /** End the session that signing in gave to the command line (RFC 7009). */
-async function revoke(context: Context, token: string): Promise<void> {
-  const end = (path: string, body: object) => context.call({ method: "POST", path, body, organization: false, token });
-  try {
-    await end("/api/auth/device/token/revoke", { token, client_id });
-  } catch (error) {
-    // A server of an earlier version.
-    if (!isFault(error) || error.kind !== "not_found") throw error;
-    await end("/api/auth/sign-out", {});
-  }
-}
+const revoke = (context: Context, token: string): Promise<unknown> =>
+  context.call({
+    ...{ method: "POST", path: "/api/auth/device/token/revoke", body: { token, client_id } },
+    ...{ organization: false, token },
+  });
 
 async function logout(context: Context): Promise<void> {
   const { profile, server } = context.settings();

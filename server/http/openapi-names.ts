@@ -58,6 +58,7 @@ const published: Record<string, string> = {
 };
 /** What the kinds of a union are called, with the kind's own name in place of the star. */
 const kindNames: Record<string, string> = {
+  AmountSource: "AmountSource*",
   Benefit: "Benefit*",
   BenefitCreate: "Benefit*Create",
   CheckoutDiscount: "CheckoutDiscount*",
@@ -155,7 +156,7 @@ function objectIn(shape: z.ZodType): z.ZodObject | undefined {
 
 /** Which kind an object is of: `meter_credit` is `MeterCredit`. */
 function kindOf({ shape }: z.ZodObject): string | undefined {
-  const said = ["amount_type", "type", "service", "status"].map((field) => shape[field]);
+  const said = ["amount_type", "type", "service", "status", "rule"].map((field) => shape[field]);
   const literal = said.find((one) => one instanceof z.ZodLiteral);
   if (literal) return String(literal.value).replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
   return shape.benefit instanceof z.ZodObject ? kindOf(shape.benefit) : undefined;

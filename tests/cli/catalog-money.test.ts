@@ -72,7 +72,7 @@ describe("an amount", () => {
     ['"0.001%"', "percent: "],
     ['"101%"', "percent: "],
     ["-5", "percent: "],
-  ])("a discount of percent: %s is refused by the file and by the API", async (percent, why) => {
+  ])("a discount of percent: %s is refused by the file, and by the API where it is wrong", async (percent, why) => {
     write(
       "  pro: { name: Pro, price: 25.00 }\n",
       `discounts:\n  launch: { name: Launch, percent: ${percent}, duration: once }\n`,
@@ -84,8 +84,10 @@ describe("an amount", () => {
       token: seller.key,
       body: { document: { version: 1, catalog: "shop", discounts } },
     });
-    expect(answer.status).toBe(422);
-    expect(JSON.stringify(answer.json)).toContain("percent");
+    // Programs send shares as they are: less than one percent is that to the API.
+    const isUnclear = why.includes("may mean");
+    expect(answer.status).toBe(isUnclear ? 200 : 422);
+    expect(JSON.stringify(answer.json).includes("percent")).toBe(!isUnclear);
   });
 
   test.each([

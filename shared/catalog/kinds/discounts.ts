@@ -17,18 +17,24 @@ const number = z
   .gt(0)
   .max(100)
   .refine((share) => Number.isInteger(basisPointsOf(share)), { message: "Two decimals at most." });
-/** Who thinks in fractions writes 0.2 for 20 %: a bare number below 1 is refused, and may be written with its sign. */
+/** A share as a number, or with its sign. */
 const Percent = z.union([
-  number.refine((share) => share >= 1, {
-    error: ({ input }) =>
-      `${input} may mean ${Number(input) * hundredth} or ${input}: write ${Number(input) * hundredth}, or "${input}%".`,
-  }),
+  number,
   z
     .string()
     .regex(/^\d{1,3}(\.\d{1,2})?\s*%$/)
     .transform((text) => Number.parseFloat(text))
     .pipe(number),
 ]);
+
+/**
+ * Why the share that a file takes off is unclear: who thinks in fractions writes 0.2 for 20 %. Programs send shares as they are.
+ */
+export function findUnclearShare({ percent }: { percent?: unknown }): string | undefined {
+  if (typeof percent !== "number" || percent <= 0 || percent >= 1) return undefined;
+  const whole = basisPointsOf(percent);
+  return `${percent} may mean ${whole} or ${percent}: write ${whole}, or "${percent}%".`;
+}
 
 const item = z.strictObject({
   name: z.string().min(1),
