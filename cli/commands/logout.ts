@@ -13,8 +13,11 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
 /** End the session that signing in gave to the command line (RFC 7009). */
 const revoke = (context: Context, token: string): Promise<unknown> =>
   context.call({
-    ...{ method: "POST", path: "/api/auth/device/token/revoke", body: { token, client_id } },
-    ...{ organization: false, token },
+    method: "POST",
+    path: "/api/auth/device/token/revoke",
+    body: { token, client_id },
+    organization: false,
+    token,
   });
 
 async function logout(context: Context): Promise<void> {

@@ -10,7 +10,6 @@ type Preview = z.input<typeof SubscriptionPreview>;
 type Charge = NonNullable<Preview["charge"]>;
 type Step = { depth: number; label: string; amount: number; because: string };
 
-/** What it comes to, and what that is made of where it is more than one thing. */
 /** A line as people read it. */
 export const sayLine = (line: Preview["later"][number], currency: string): string =>
   describeLine(line, {
@@ -18,6 +17,7 @@ export const sayLine = (line: Preview["later"][number], currency: string): strin
     money: (amount) => formatMoney(amount, currency),
   });
 
+/** What it comes to, and what that is made of where it is more than one thing. */
 function stepsOf(label: string, { derivation, applied_balance_amount, due_amount }: Charge): Step[] {
   const { lines, discount_amount, tax_amount, tax, currency } = derivation;
   const part = (name: string, amount: number): Step => ({ depth: 1, label: name, amount, because: "" });

@@ -55,11 +55,12 @@ export function createRefusedCalls(deps: Deps) {
     const owner = caller.organization_id ?? (caller.user_id === null ? null : `user ${caller.user_id}`);
     if (owner === null) return;
     const counted: Counted = { ...caller, ...call };
-    const existing = groups.get(getKey(hour, counted));
+    const counted_key = getKey(hour, counted);
+    const existing = groups.get(counted_key);
     const size = sizes.get(`${hour} ${owner}`) ?? 0;
     const isFull = !existing && (size >= groups_per_owner_max || groups.size >= groups_max);
     const placed = isFull ? mergeOthers(counted) : counted;
-    const key = getKey(hour, placed);
+    const key = isFull ? getKey(hour, placed) : counted_key;
     const group = existing ?? groups.get(key);
     if (group) {
       group.pending += count;

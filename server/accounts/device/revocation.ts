@@ -12,8 +12,8 @@ import { createOAuthFault, findRevocationFault } from "./protocol.ts";
 type Fields = Record<string, unknown>;
 
 /**
- * `POST /api/auth/device/token/revoke` (RFC 7009): ends the session that the device flow gave to a client. A token that is unknown, has ended,
- * or is not of this flow is answered alike, so that nobody learns which tokens there are.
+ * `POST /api/auth/device/token/revoke` (RFC 7009): ends the session that the device flow gave to a client. A token that is
+ * unknown, has ended, or is not of this flow is answered alike, so that nobody learns which tokens there are.
  */
 export async function revokeToken(
   deps: Deps,
