@@ -10,7 +10,7 @@ const platforms = { discord: "Discord", github: "GitHub" } as const;
 type Platform = keyof typeof platforms;
 
 /** At which platform a benefit is given, if at one. */
-export const getPlatform = ({ benefit }: Grant): Platform | undefined =>
+export const getPlatform = ({ benefit }: { benefit: { type: string } }): Platform | undefined =>
   benefit.type === "discord" ? "discord" : benefit.type === "github_repository" ? "github" : undefined;
 
 /** What has become of showing an account, as the address says it once; taken out of the address. */

@@ -1,7 +1,9 @@
 import { useCallback, useEffect, useMemo, useState } from "react";
 import type { Checkout } from "../api.ts";
+import { isEmbedded } from "../embed-messages.ts";
 import { GhostLine } from "../parts/Ghost.tsx";
 import { useQuery } from "../use-query.ts";
+import { getPlatform } from "./Account.tsx";
 import { Benefits } from "./Benefits.tsx";
 import { entrance, openPortal, type Portal, type Seller } from "./calls.ts";
 import { follow } from "./follow.ts";
@@ -74,18 +76,20 @@ function Granted({ portal, seller, benefits }: { portal: Portal; seller: Seller;
 export default function Purchase({
   slug,
   token,
-  benefits,
+  benefits: all,
 }: {
   slug: string;
   token: string;
   benefits: readonly Benefit[];
 }) {
   const [isOver, setIsOver] = useState(false);
+  // Platforms do not open in a frame: from there an account is connected in the portal.
+  const benefits = isEmbedded() ? all.filter((benefit) => !getPlatform({ benefit })) : all;
   const { value: seller, failure } = useQuery(useCallback(() => entrance.seller(slug), [slug]));
   const ended = useCallback(() => setIsOver(true), []);
   const portal = useMemo(() => openPortal(token, ended), [token, ended]);
   const ghost = <Ghost benefits={benefits} />;
-  if (isOver || failure) return null;
+  if (isOver || failure || benefits.length === 0) return null;
   return (
     <PortalSpeaking before={ghost}>
       {seller ? <Granted portal={portal} seller={seller} benefits={benefits} /> : ghost}
