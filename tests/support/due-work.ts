@@ -3,16 +3,31 @@ import type { Deps } from "../../server/lib/context.ts";
 import { runSweeps } from "../../server/lib/sweeps.ts";
 import { dueWork } from "../../server/worker.ts";
 
-/** The names of the work that has a row waiting at all, now or later. */
-async function findWaiting(deps: Deps): Promise<Set<string>> {
+/** Asks for the names of the work that has a row waiting at all, now or later. Built once for each database, as it is long. */
+function buildWaitingQuery(deps: Deps) {
   const parts = dueWork.flatMap(({ name, ...sweep }) => {
     if (!("due" in sweep)) return [];
-    const { table, where = sql`true` } = typeof sweep.due === "function" ? sweep.due(deps) : sweep.due;
+    // What depends on the time is part of the condition where a function makes it: any row may be due.
+    const { table, where = sql`true` } =
+      typeof sweep.due === "function" ? { table: sweep.due(deps).table } : sweep.due;
     return [sql`case when exists (select from ${table} where ${where}) then ${sql.raw(`'${name}'`)} end`];
   });
-  const [row] = await deps.db
-    .select({ names: sql<string>`found.names` })
-    .from(sql`(select concat_ws(',', ${sql.join(parts, sql`, `)}) as names) as found`);
+  return (
+    deps.db
+      .select({ names: sql<string>`found.names` })
+      .from(sql`(select concat_ws(',', ${sql.join(parts, sql`, `)}) as names) as found`)
+      // A connection keeps the plans of statements with values.
+      .where(sql`${1}::int = 1`)
+      .prepare("waiting_work")
+  );
+}
+
+const waitingQueries = new WeakMap<Deps["db"], ReturnType<typeof buildWaitingQuery>>();
+
+async function findWaiting(deps: Deps): Promise<Set<string>> {
+  const query = waitingQueries.get(deps.db) ?? buildWaitingQuery(deps);
+  waitingQueries.set(deps.db, query);
+  const [row] = await query.execute();
   return new Set(row?.names.split(","));
 }
 

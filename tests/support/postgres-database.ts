@@ -1,7 +1,10 @@
 /** Databases on the PostgreSQL that a worker's tests share: copies of one that was migrated once. */
 import { AsyncLocalStorage } from "node:async_hooks";
-import postgres from "postgres";
+import { setTimeout as sleep } from "node:timers/promises";
+import { drizzle } from "drizzle-orm/postgres-js";
+import postgres, { type Sql } from "postgres";
 import { type OpenDatabase, openPostgres } from "../../server/lib/database.ts";
+import { openPool } from "../../server/lib/pool.ts";
 import { type Ask, fingerprintOf, writeRestore } from "./emptying.ts";
 import { newId } from "./ids.ts";
 import { migrations } from "./memory-database.ts";
@@ -80,18 +83,24 @@ const flipWithin = ({ unsafe, savepoint }: Transaction): Transaction => ({
   savepoint: (work) => savepoint((inner) => work(flipWithin(inner))),
 });
 
+/** What a client refuses once its database was closed: another test may use the connection by then. */
+class Closed extends Error {
+  override readonly message = "The connections to the database are closed.";
+}
+
 /**
- * Make a client strict: it also refuses what the embedded database refuses, a question beside the transaction that its
- * asker has open.
+ * A strict client of a pool, for one floe. It also refuses what the embedded database refuses, a question beside the
+ * transaction that its asker has open.
  */
-function beStrict(client: Client): void {
+function lendClient(pool: Sql, lease: { isClosed: boolean }): Sql {
   const asking = new AsyncLocalStorage<{ isOpen: boolean }>();
   const check = (): void => {
+    if (lease.isClosed) throw new Closed();
     if (asking.getStore()?.isOpen) throw new Error("The database was asked beside the transaction that is open.");
   };
-  const { begin } = client;
-  const unsafe = flip(client.unsafe);
-  Object.assign(client, {
+  const { begin, unsafe: ask } = pool as unknown as Client;
+  const unsafe = flip(ask);
+  return Object.assign(Object.create(pool), {
     unsafe(...query: Query) {
       check();
       return unsafe(...query);
@@ -108,32 +117,55 @@ function beStrict(client: Client): void {
   });
 }
 
-type Kept = { url: string; uses: number };
+/** A database with its connection, which keeps the statements that it has planned: planning them anew took half of their time. */
+type Kept = { url: string; pool: Sql; uses: number };
 const kept: Kept[] = [];
 /** What was deleted still lies in its tables. */
 const uses_max = 20;
+/** How long the work that a test left behind may keep the connection. */
+const leftWorkMaxMs = 5_000;
 let asMade: Promise<{ restore: string; schema: string }> | undefined;
+
+async function makeKept(): Promise<Kept> {
+  const url = await createPostgresDatabase();
+  // One connection, as the embedded database has: what is asked at once is done one after the other, in its order.
+  const pool = openPool(url, { connections: 1, statementTimeoutMs: 600_000 });
+  // Sets how values are written, which a connection takes over as it is opened.
+  drizzle({ client: pool });
+  return { url, pool, uses: 0 };
+}
+
+/** Empty a database for its next user. Answers false where a test has changed its tables, or still uses it. */
+async function empty(pool: Sql): Promise<boolean> {
+  const { restore, schema } = (await asMade) ?? {};
+  const restored = (async () => {
+    if ((await fingerprintOf(askOf(pool))) !== schema) return false;
+    await pool.unsafe(`reset all; select pg_advisory_unlock_all(); ${restore}`);
+    return true;
+  })();
+  return Promise.race([restored.catch(() => false), sleep(leftWorkMaxMs, false, { ref: false })]);
+}
+
+const askOf =
+  (pool: Sql): Ask =>
+  async (statement, ...values) => [...((await pool.unsafe(statement, values)) as Record<string, string | null>[])];
 
 /** An empty, migrated database in the place of an embedded one, to be used by others once it is closed. */
 export async function openShared(): Promise<OpenDatabase> {
-  const { url, uses } = kept.pop() ?? { url: await createPostgresDatabase(), uses: 0 };
-  // One connection, as the embedded database has: what is asked at once is done one after the other, in its order.
-  const database = await openPostgres(url, { connections: 1 });
-  const { $client: client } = database.db as unknown as { $client: Client };
-  const { unsafe } = client;
-  beStrict(client);
-  const ask: Ask = async (statement, ...values) => [
-    ...((await unsafe(statement, values)) as Record<string, string | null>[]),
-  ];
+  const taken = kept.pop() ?? (await makeKept());
+  const { url, pool, uses } = taken;
+  const ask = askOf(pool);
   asMade ??= Promise.all([writeRestore(ask), fingerprintOf(ask)]).then(([restore, schema]) => ({ restore, schema }));
-  const { restore, schema } = await asMade;
+  await asMade;
+  const lease = { isClosed: false };
   return {
-    ...database,
+    db: drizzle({ client: lendClient(pool, lease) }),
+    migrate: () => Promise.resolve(),
     async close() {
-      const isAsMade = (await fingerprintOf(ask)) === schema;
-      if (isAsMade) await unsafe(restore);
-      await database.close();
-      if (isAsMade && uses < uses_max) return void kept.push({ url, uses: uses + 1 });
+      if (lease.isClosed) return;
+      lease.isClosed = true;
+      if ((await empty(pool)) && uses < uses_max) return void kept.push({ ...taken, uses: uses + 1 });
+      await pool.end();
       const { sql } = await connect();
       await sql`drop database ${sql(new URL(url).pathname.slice(1))} with (force)`;
     },
