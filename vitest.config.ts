@@ -10,10 +10,15 @@ if (Number(process.versions.node.split(".")[0]) < 24) {
   process.exit(1);
 }
 
+/** `npm test` leaves out the long tests, `npm run test:long` runs them alone; who names a file may name either. */
+const part = process.env.FLOE_TESTS;
+const long = "tests/**/*.long.test.{ts,tsx}";
+
 export default defineConfig({
   test: {
-    include: ["tests/**/*.test.{ts,tsx}"],
-    setupFiles: ["tests/support/record-coverage.ts"],
+    include: part === "long" ? [long] : ["tests/**/*.test.{ts,tsx}"],
+    exclude: part === "short" ? [long] : [],
+    setupFiles: ["tests/support/record-coverage.ts", "tests/support/file-budget.ts"],
     globalSetup: "tests/support/shared-postgres.ts",
     // Whole servers and browsers run in these tests, on machines of two cores: a third one works while the others wait.
     maxWorkers: 3,

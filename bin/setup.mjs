@@ -81,9 +81,10 @@ const tool = (name) => join(root, "node_modules", ".bin", name);
 
 if (mode === "install") process.exit(0);
 build(node);
-if (mode === "test") {
-  // Whoever names a file wants its tests alone; an option, as of continuous integration, leaves nothing out.
-  if (rest.every((word) => word.startsWith("-"))) {
+if (mode === "test" || mode === "test:long") {
+  // Whoever names a file wants its tests alone, short or long; an option, as of continuous integration, leaves nothing out.
+  const isPart = rest.every((word) => word.startsWith("-"));
+  if (isPart && mode === "test") {
     say("Checking types …");
     run(tool("tsc"), ["--noEmit", "-p", "."], { shown: true });
     say("Checking style …");
@@ -92,6 +93,9 @@ if (mode === "test") {
     run(tool("knip"), [], { shown: true });
     say(`  static checks passed after ${seconds()}`);
   }
+  // The map of the tests names all of them.
+  const isMapped = process.env.FLOE_TEST_MAP === "1";
+  if (isPart && !isMapped) process.env.FLOE_TESTS = mode === "test" ? "short" : "long";
   run(node, [join(root, "node_modules", "vitest", "vitest.mjs"), "run", ...rest], { shown: true });
 } else if (mode === "test:of") {
   run(node, [join(root, "tests", "support", "test-of.ts"), ...rest], { shown: true });
@@ -103,6 +107,6 @@ if (mode === "test") {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
   child.on("exit", (code, signal) => process.exit(code ?? (signal === "SIGKILL" ? 137 : 1)));
 } else if (mode !== "build") {
-  say(`setup: "${mode}" is not one of start, test, test:of, build, install.`);
+  say(`setup: "${mode}" is not one of start, test, test:long, test:of, build, install.`);
   process.exit(64);
 }

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { expect, test } from "vitest";
 import { account_base, accountCalls } from "../server/accounts/calls.ts";
+import { mapPath, parseMap } from "./support/test-map.ts";
 
 /** The domains of the server in their one order. A domain calls to its left; to its right it speaks by events. */
 const domains = [
@@ -365,4 +366,16 @@ test("every link from one document to another, or to a place in it, leads there"
   }
   expect(seen).toBeGreaterThan(50);
   expect(broken).toEqual([]);
+});
+
+test("the map of the tests names files that are there, and knows every folder of the server and the command line", () => {
+  const map = parseMap(readFileSync(mapPath, "utf8"));
+  const named = [...map].flatMap(([source, tests]) => [source, ...tests]);
+  expect([...new Set(named)].filter((path) => !existsSync(path))).toEqual([]);
+  const folders = new Set([...map.keys()].map((path) => dirname(path)));
+  const unknown = sources
+    .filter((path) => /^(server|cli|shared)\//.test(path))
+    .map((path) => dirname(path))
+    .filter((folder) => !folders.has(folder));
+  expect(unknown).toEqual([]);
 });

@@ -13,7 +13,7 @@ const settlement = [
   "tests/scenarios/sale-stripe.test.ts",
   "tests/scenarios/stripe-notices.test.ts",
   "tests/scenarios/sale-steps.test.ts",
-  "tests/scenarios/sale-interleavings.test.ts",
+  "tests/scenarios/sale-interleavings.long.test.ts",
 ];
 const keys = ["tests/api/api-keys.test.ts", "tests/api/api-keys-personal.test.ts", "tests/api/api-keys-limits.test.ts"];
 const sessions = ["tests/api/auth.test.ts", "tests/api/sessions.test.ts", "tests/api/security.test.ts"];
@@ -21,19 +21,19 @@ const secrets = ["tests/api/secrets.test.ts", "tests/api/auth-requests.test.ts"]
 const every = ["tests/api/every-operation.test.ts", "tests/api/tenants.test.ts"];
 const threads = ["tests/rules/threads.test.ts"];
 const sending = ["tests/rules/webhooks.test.ts", "tests/api/webhooks.test.ts", "tests/api/webhooks-runs.test.ts"];
-const simulator = ["tests/scenarios/simulated.test.ts"];
-const catalog = ["tests/api/catalog-properties.test.ts", "tests/api/catalog.test.ts", "tests/cli/catalog.test.ts"];
+const simulator = ["tests/scenarios/simulated.long.test.ts"];
+const catalog = ["tests/api/catalog-properties.long.test.ts", "tests/api/catalog.test.ts", "tests/cli/catalog.test.ts"];
 const stories = (name) => `tests/scenarios/subscriptions-${name}.test.ts`;
-const tampering = ["tests/api/tampering.test.ts"];
+const tampering = ["tests/api/tampering.long.test.ts"];
 const viewing = ["tests/api/metrics.test.ts"];
-const histories = ["tests/scenarios/grants-histories.test.ts", "tests/scenarios/grants.test.ts"];
+const histories = ["tests/scenarios/grants-histories.long.test.ts", "tests/scenarios/grants.test.ts"];
 const outside = ["tests/scenarios/grants-outside.test.ts"];
-const team = ["tests/scenarios/tour-team.test.ts"];
+const team = ["tests/scenarios/tour-team.long.test.ts"];
 const people = ["tests/api/customer-members.test.ts"];
 const seating = ["tests/api/seats.test.ts"];
 const together = ["tests/scenarios/asked-together.test.ts"];
-const counting = ["tests/api/counted-lists.test.ts"];
-const killed = ["tests/scenarios/kept-cards-stripe-killed.test.ts"];
+const counting = ["tests/api/counted-lists.long.test.ts"];
+const killed = ["tests/scenarios/kept-cards-stripe-killed.long.test.ts"];
 
 // biome-ignore format: a table, one fault in a line
 export const faults = {
@@ -104,7 +104,7 @@ export const faults = {
     ["entries", "server/catalog/store.ts", "and(eq(catalogEntries.organization_id, organization_id), eq(catalogEntries.catalog, catalog))", "eq(catalogEntries.catalog, catalog)", ...catalog, ...every],
   ],
   expiry: [
-    ["left-pending", "server/checkouts/jobs.ts", "if (row.order_id !== null && !(await voidPending(tx, row.organization_id, row.order_id, now))) return;", "if (row.order_id !== null) await voidPending(tx, row.organization_id, row.order_id, now);", "tests/scenarios/sale-interleavings.test.ts"],
+    ["left-pending", "server/checkouts/jobs.ts", "if (row.order_id !== null && !(await voidPending(tx, row.organization_id, row.order_id, now))) return;", "if (row.order_id !== null) await voidPending(tx, row.organization_id, row.order_id, now);", "tests/scenarios/sale-interleavings.long.test.ts"],
   ],
   threads: [
     ["sent-here", "server/webhooks/sender.ts", "const reply = await thread.ask({ kind: \"call\", line, address, reach, headers, body });", "const reply = await (await import(\"../lib/outbound.ts\")).openLine(address, reach).post(headers, body);", ...threads],
@@ -208,8 +208,8 @@ export const faults = {
     ["use-billed-twice", "server/meters/paying.ts", ".set({ billed_units: one.billed_units, is_open: isMore, late_from, late_until })", ".set({ late_from })", "tests/scenarios/subscriptions-metered.test.ts", stories("metered-late")],
     ["credit-of-refunded", "server/subscriptions/sold.ts", "Math.max(0, worth.amount - back.amount - credit)", "Math.max(0, worth.amount - credit)", stories("credits")],
     ["tax-of-refunded", "server/subscriptions/sold.ts", "Math.max(0, worth.tax_amount - back.tax_amount - credit_tax)", "Math.max(0, worth.tax_amount)", stories("credits")],
-    ["surplus-kept", "server/refunds/service.ts", "payment_id,\n    due_at: now,", "payment_id,\n    due_at: null,", "tests/scenarios/sale-interleavings.test.ts"],
-    ["surplus-unseen", "server/payments/rules.ts", "patch.status === \"succeeded\" && !isWanted(row, order)", "false", "tests/scenarios/sale-interleavings.test.ts"],
+    ["surplus-kept", "server/refunds/service.ts", "payment_id,\n    due_at: now,", "payment_id,\n    due_at: null,", "tests/scenarios/sale-interleavings.long.test.ts"],
+    ["surplus-unseen", "server/payments/rules.ts", "patch.status === \"succeeded\" && !isWanted(row, order)", "false", "tests/scenarios/sale-interleavings.long.test.ts"],
     ["never-asked-again", "server/payments/settlement.ts", "reconcile_due_at: new Date(now.getTime() + reconcile_after_ms),", "reconcile_due_at: null,", ...simulator],
     ["refund-twice", "server/refunds/service.ts", "refund_id: row.id,\n    intent_processor_id", "refund_id: crypto.randomUUID(),\n    intent_processor_id", ...simulator],
     ["refunds-forgotten", "server/orders/rules.ts", "row.refunded_amount + share.amount", "share.amount", ...simulator],
@@ -261,8 +261,8 @@ export const faults = {
     ["others-in", "server/grants/outside.ts", "const isKicked = access.kicks && !(await isInOtherwise(tx, access, kind.wholeOf(access.place)));", "const isKicked = access.kicks;", ...outside],
     ["strongest", "server/grants/outside.ts", "Math.max(-1, ...forms)", "Math.min(...forms)", ...outside],
     ["written-before", "server/grants/outside.ts", "asked: wanted, given: null });", "given: null });", ...outside],
-    ["lost-lease", "server/grants/outside.ts", "{ leased_until, due_at: leased_until, asked: wanted", "{ leased_until, due_at: null, asked: wanted", "tests/scenarios/grants-killed.test.ts"],
-    ["no-lease", "server/grants/outside.ts", "new Date(now.getTime() + lease_ms)", "now", "tests/scenarios/grants-killed.test.ts"],
+    ["lost-lease", "server/grants/outside.ts", "{ leased_until, due_at: leased_until, asked: wanted", "{ leased_until, due_at: null, asked: wanted", "tests/scenarios/grants-killed.long.test.ts"],
+    ["no-lease", "server/grants/outside.ts", "new Date(now.getTime() + lease_ms)", "now", "tests/scenarios/grants-killed.long.test.ts"],
     ["lost-prefix", "server/license-keys/service.ts", "before === null ? await findPrefix(tx, organization_id, benefit_id) : getPrefix(before)", 'getPrefix(before ?? "")', "tests/api/license-keys.test.ts"],
     ["capped-units", "web/portal/levels.ts", "credited + amount / Number(unit_amount)", "amount / Number(unit_amount)", "tests/web/terms.test.ts"],
     ["before-reset", "web/portal/levels.ts", "Math.max(0, used - after)", "used - after", "tests/web/terms.test.ts"],
@@ -307,7 +307,7 @@ export const faults = {
     ["listed-unscoped", "server/http/actor.ts", "(lists ? memberships.length === 0 : !limited)", "(lists || !limited)", "tests/api/roles.test.ts"],
     ["discount-dropped", "server/checkouts/service.ts", "...(request.discountId ? { discount_id: request.discountId } : {}),", "", "tests/api/accounts-catalogue/calls.test.ts"],
     ["slug-nowhere", "server/checkouts/service.ts", 'await store.findSellerOfSlug(ctx.db, request.slug ?? "", ctx.actor.organization_id)', "ctx.actor.organization_id", "tests/api/accounts-catalogue/calls.test.ts"],
-    ["signed-out-words", "server/accounts/http/error-mapping.ts", 'new Set(["User not found", "Not authenticated", withoutSession])', "new Set([])", "tests/api/accounts-catalogue/errors.test.ts", "tests/api/auth-bad-input.test.ts"],
+    ["signed-out-words", "server/accounts/http/error-mapping.ts", 'new Set(["User not found", "Not authenticated", withoutSession])', "new Set([])", "tests/api/accounts-catalogue/errors.test.ts", "tests/api/auth-bad-input.long.test.ts"],
     ["field-listed", "server/accounts/sign-in/social.ts", "config.FLOE_USER_FIELDS.filter(({ input }) => input)", "config.FLOE_USER_FIELDS", "tests/api/user-fields.test.ts"],
     ["bounds", "server/lib/validation-errors.ts", 'return origin === "string" ? `string_${ofLength}` : ofLength;', "return ofLength;", "tests/api/products.test.ts"],
   ],

@@ -8,8 +8,7 @@ function buildWaitingQuery(deps: Deps) {
   const parts = dueWork.flatMap(({ name, ...sweep }) => {
     if (!("due" in sweep)) return [];
     // What depends on the time is part of the condition where a function makes it: any row may be due.
-    const { table, where = sql`true` } =
-      typeof sweep.due === "function" ? { table: sweep.due(deps).table } : sweep.due;
+    const { table, where = sql`true` } = typeof sweep.due === "function" ? { table: sweep.due(deps).table } : sweep.due;
     return [sql`case when exists (select from ${table} where ${where}) then ${sql.raw(`'${name}'`)} end`];
   });
   return (

@@ -100,7 +100,8 @@ function lendClient(pool: Sql, lease: { isClosed: boolean }): Sql {
   };
   const { begin, unsafe: ask } = pool as unknown as Client;
   const unsafe = flip(ask);
-  return Object.assign(Object.create(pool), {
+  const client = {
+    options: pool.options,
     unsafe(...query: Query) {
       check();
       return unsafe(...query);
@@ -114,7 +115,8 @@ function lendClient(pool: Sql, lease: { isClosed: boolean }): Sql {
         transaction.isOpen = false;
       }
     },
-  });
+  };
+  return client as unknown as Sql;
 }
 
 /** A database with its connection, which keeps the statements that it has planned: planning them anew took half of their time. */

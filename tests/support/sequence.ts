@@ -1,26 +1,20 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Files that take far longer than their size lets expect, the longest first. */
-const long = [
-  "scenarios/simulated",
-  "scenarios/start",
-  "scenarios/tour",
-  "api/bad-input",
-  "api/auth-bad-input",
-  "scenarios/kept-cards-stripe-killed",
-  "scenarios/sale-steps",
-  "scenarios/sale-stripe-killed",
-  "scenarios/setup-steps",
-  "cli/docs",
-  "scenarios/usage-killed",
-  "scenarios/invoices-killed",
-  "scenarios/exports-killed",
-  "scenarios/mails-killed",
-  "scenarios/renewals-killed",
+const slow = [
+  "scenarios/simulated.long",
+  "web/sale.long",
+  "scenarios/tour.long",
+  "scenarios/start.long",
+  "api/bad-input.long",
+  "api/auth-bad-input.long",
+  "api/every-operation",
+  "rules/invoices",
+  "api/invoices",
 ].map((name) => `/tests/${name}.test.ts`);
 const placeOf = ({ moduleId }: TestSpecification): number => {
-  const place = long.findIndex((name) => moduleId.endsWith(name));
-  return place < 0 ? long.length : place;
+  const place = slow.findIndex((name) => moduleId.endsWith(name));
+  return place < 0 ? slow.length : place;
 };
 
 /** Long files come first, so that none is left in the end, when the other workers have nothing to do; then the largest. */

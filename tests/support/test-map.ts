@@ -54,7 +54,7 @@ const head = `# Which tests run which source file
 
 For each source file: the test files that together run its functions, the most specific first. A test that starts another process
 (the installed program, a killed server) is counted only for what it runs in its own. \`npm run test:of -- server/orders/rules.ts\`
-runs the tests of a file. Written by \`FLOE_TEST_MAP=1 npm test\`.
+runs the tests of a file. Written by \`FLOE_TEST_MAP=1 npm test\`, which then runs the long tests too.
 `;
 
 export function formatMap(map: TestMap): string {

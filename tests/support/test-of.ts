@@ -14,10 +14,11 @@ if (sources.length === 0 || unknown !== undefined) {
 }
 const map = parseMap(readFileSync(mapPath, "utf8"));
 
-/** Its own row, or, where no test runs the file in its own process, the rows of its folder. */
+/** Its own row, or the rows of its folder where no test runs it in its own process; a page runs in a browser, under `tests/web`. */
 function findTests(source: string): string[] {
   const own = map.get(source);
   if (own) return own;
+  if (source.startsWith("web/")) return ["tests/web/"];
   return [...map].filter(([other]) => dirname(other) === dirname(source)).flatMap(([, tests]) => tests);
 }
 

@@ -473,7 +473,7 @@ test(
       if (!told) throw new Error("Nothing was drawn.");
       floe.logged.length = 0;
       const found = await play(told);
-      const again = `FLOE_TEST_SEED=${at} FLOE_TEST_RUNS=1 npx vitest run tests/scenarios/subscriptions-model.test.ts`;
+      const again = `FLOE_TEST_SEED=${at} FLOE_TEST_RUNS=1 npx vitest run tests/scenarios/subscriptions-model.long.test.ts`;
       if (found) throw new Error(`${again}\n${await shorten(told, found)}`);
       expect([again, floe.logged.filter((line) => line.startsWith("error"))]).toEqual([again, []]);
     }
