@@ -148,7 +148,9 @@ export const signing = {
   sendVerification: (email: string, callbackURL: string) =>
     ask<unknown>("POST", "/send-verification-email", { email, callbackURL }),
   endSessions: (token: string) => ask<unknown>("POST", "/end-sessions", { token }),
-  verify: (token: string) => ask<unknown>("POST", "/verify-email", { token }),
+  /** Confirms an address. A browser that has never entered the account revokes all earlier access, and gets a token to choose a password with. */
+  verify: (token: string) =>
+    ask<{ resetToken?: string | null }>("POST", "/verify-email", { token, revokeUnproven: true }),
   requestReset: (email: string) =>
     ask<unknown>("POST", "/request-password-reset", { email, redirectTo: "/reset-password" }),
   reset: (token: string, newPassword: string) => ask<unknown>("POST", "/reset-password", { token, newPassword }),

@@ -1,6 +1,6 @@
 import { and, eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { session, user, verification } from "../../server/accounts/tables.ts";
+import { account, apikey, session, user, verification } from "../../server/accounts/tables.ts";
 import { auditLog } from "../../server/lib/tables.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
 import { newId } from "../support/ids.ts";
@@ -153,6 +153,112 @@ describe("following a link without being signed in", () => {
     expect(await rowOf(who.id)).toBeDefined();
     expect((await post(who, "/delete-user", { token })).status).toBe(200);
     expect(await rowOf(who.id)).toBeUndefined();
+  });
+});
+
+describe("an address that is confirmed by the button of the page", () => {
+  const tokenOf = async (person: { email: string }) =>
+    new URL(await linkTo(floe, person.email, /Confirm your/)).searchParams.get("token");
+  const confirm = async (who: Visitor, person: { email: string }) =>
+    post(who, "/verify-email", { token: await tokenOf(person), revokeUnproven: true });
+  /** Somebody with every way into an account of an address that is not theirs. */
+  async function squat(): Promise<{ squatter: Person; key: string }> {
+    const squatter = await signUp();
+    const made = await post(squatter, "/api-key/create", { name: "k", configId: "default" });
+    const row = { id: newId(), accountId: newId(), providerId: "github", userId: squatter.id };
+    await floe.deps.db.insert(account).values({ ...row, createdAt: new Date(), updatedAt: new Date() });
+    return { squatter, key: (made.json as { key: string }).key };
+  }
+
+  test("in a browser that never entered the account ends all earlier access, and its owner chooses a password", async () => {
+    const { squatter, key } = await squat();
+    const waiting = await resetToken(squatter);
+    const link = await verificationLink(squatter);
+    const owner = visitor(floe.url);
+    const [first, second] = [await confirm(owner, squatter), await confirm(owner, squatter)];
+    expect(first).toMatchObject({
+      status: 200,
+      json: { status: true, user: { id: squatter.id, emailVerified: true } },
+    });
+    expect([second.json, first.cookies]).toEqual([{ code: "INVALID_TOKEN", message: "Invalid token" }, []]);
+    expect(await squatter.me()).toBeNull();
+    expect((await post(visitor(floe.url), "/sign-in/email", { email: squatter.email, password })).status).toBe(401);
+    expect((await reset(waiting, newPassword)).status).toBe(400);
+    expect((await squatter.go("GET", link)).location?.searchParams.get("error")).toBe("invalid_token");
+    const keyed = { headers: { authorization: `Bearer ${key}` } };
+    expect((await visitor(floe.url).go("GET", "/v1/organizations/", keyed)).status).toBe(401);
+    expect(await floe.deps.db.$count(account, eq(account.userId, squatter.id))).toBe(0);
+    expect(await floe.deps.db.$count(apikey, eq(apikey.userId, squatter.id))).toBe(0);
+    expect((await mailsTo(floe, squatter.email)).map(({ subject }) => subject)).toContain(
+      "Your address was confirmed, and earlier access to the account has ended",
+    );
+    const { resetToken: token } = first.json as { resetToken: string };
+    expect((await reset(token, newPassword)).status).toBe(200);
+    expect((await reset(token, "a third horse battery")).status).toBe(400);
+    await again(squatter, newPassword);
+    const [entry] = await floe.deps.db
+      .select({ details: auditLog.details })
+      .from(auditLog)
+      .where(and(eq(auditLog.action, "user.access_revoked"), eq(auditLog.subject_id, squatter.id)));
+    expect(entry?.details).toEqual({ sessions: 1, accounts: ["credential", "github"], apiKeys: 1 });
+  });
+
+  test("somebody else's session in that browser changes nothing of it", async () => {
+    const squatter = await signUp();
+    expect((await confirm(await confirmed(), squatter)).json).toHaveProperty("resetToken");
+    expect(await squatter.me()).toBeNull();
+  });
+
+  test.each<[string, (person: Person) => Promise<Visitor>]>([
+    ["with the account's session", async (person) => person],
+    [
+      "where the account was signed in to before",
+      async (person) => {
+        expect((await post(person, "/sign-out")).status).toBe(200);
+        return person;
+      },
+    ],
+  ])("%s keeps everything", async (_name, choose) => {
+    const { squatter: person, key } = await squat();
+    const other = await again(person);
+    const { status, json } = await confirm(await choose(person), person);
+    expect([status, json]).toMatchObject([200, { user: { id: person.id, emailVerified: true } }]);
+    expect(json).not.toHaveProperty("resetToken");
+    expect(await other.me()).not.toBeNull();
+    const keyed = { headers: { authorization: `Bearer ${key}` } };
+    // The key is good; its person is in no organization.
+    expect((await visitor(floe.url).go("GET", "/v1/organizations/", keyed)).status).toBe(403);
+    expect(await floe.deps.db.$count(account, eq(account.userId, person.id))).toBe(2);
+  });
+
+  test("a second time, after another browser, revokes nothing", async () => {
+    const person = await signUp();
+    expect((await confirm(person, person)).status).toBe(200);
+    const later = await confirm(visitor(floe.url), person);
+    expect([later.status, later.json]).toMatchObject([200, { status: true }]);
+    expect(later.json).not.toHaveProperty("resetToken");
+    expect(await person.me()).not.toBeNull();
+  });
+
+  test("a sign-up that signs nobody in makes its browser known, whether the address has an account or not", async () => {
+    const strict = await startAccounts({ TRUST_PROXY: "127.0.0.1", FLOE_EMAIL_VERIFICATION: "required" });
+    try {
+      const email = newEmail();
+      const [owner, stranger] = [visitor(strict.url), visitor(strict.url)];
+      for (const who of [owner, stranger]) {
+        const made = await post(who, "/sign-up/email", { name: "Ada", email, password });
+        expect([made.status, made.json]).toMatchObject([200, { token: null }]);
+        expect(who.jar.get("floe.known")).toMatch(/^.{60,}$/);
+      }
+      const link = await linkTo(strict, email, /Confirm your/);
+      const opened = await Promise.all([owner, stranger].map((who) => who.go("GET", pathOf(link))));
+      expect(opened.map(({ location }) => location?.searchParams.get("known"))).toEqual(["1", null]);
+      const body = { token: new URL(link).searchParams.get("token"), revokeUnproven: true };
+      expect((await post(owner, "/verify-email", body)).json).not.toHaveProperty("resetToken");
+      expect((await post(visitor(strict.url), "/sign-in/email", { email, password })).status).toBe(200);
+    } finally {
+      await strict.close();
+    }
   });
 });
 

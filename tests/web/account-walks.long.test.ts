@@ -188,6 +188,24 @@ test("a mail's link that failed says why, and asks for a new one; a scanner that
   expect(await confirmed()).toBe(true);
 });
 
+test("an address that is confirmed where the account was never entered: earlier access ends, and a password is chosen", async () => {
+  const email = newAddress();
+  const squatter = { name: "Ada", email, password: "a password of a stranger 7" };
+  expect((await floe.request("POST", "/api/auth/sign-up/email", { body: squatter })).status).toBe(200);
+  await page.goto(await linkTo(email, /^Confirm/));
+  await page.getByText("You are not signed in to this account here.").waitFor();
+  await button("Confirm this address").click();
+  await heading("Your address is confirmed").waitFor();
+  await page.getByText("Nobody who used this account before can sign in any more.").waitFor();
+  await page.getByRole("link", { name: "Choose a password" }).click();
+  await page.getByLabel("New password").fill("drifting past the pole 7");
+  await page.keyboard.press("Enter");
+  await page.getByRole("link", { name: "Sign in" }).click();
+  await signIn(email, "drifting past the pole 7");
+  await heading("Profile").waitFor();
+  expect((await floe.request("POST", "/api/auth/sign-in/email", { body: squatter })).status).toBe(401);
+});
+
 test("a change of a confirmed address: agreed to at the old one, then proven at the new one; and deletion by a link", async () => {
   const seller = await floe.seller("mover");
   await floe.deps.db.update(user).set({ emailVerified: true }).where(eq(user.id, seller.user_id));

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "react";
 import { addNext, findAddressFault, getSentence, useForm } from "../account/form.ts";
+import { Link } from "../account/Link.tsx";
 import { chooseSafePath } from "../account/onward.ts";
 import { useStore } from "../account/use-store.ts";
 import { session, signing } from "../auth-client.ts";
@@ -92,15 +93,48 @@ export default function VerifyEmailPage() {
   );
 }
 
-/** The address that a token's link would give the account; undefined of one that only confirms. Shown, never believed. */
-function readNewAddress(token: string | null): string | undefined {
+/** What a token of a mailed link says: whom it is for, and the address that it would give the account. Shown, never believed. */
+function readToken(token: string | null): { email?: string; newAddress?: string } {
   try {
     const text = atob((token?.split(".")[1] ?? "").replaceAll("-", "+").replaceAll("_", "/"));
-    const claims = JSON.parse(text) as { updateTo?: unknown };
-    return typeof claims.updateTo === "string" ? claims.updateTo : undefined;
+    const { email, updateTo } = JSON.parse(text) as { email?: unknown; updateTo?: unknown };
+    return {
+      ...(typeof email === "string" ? { email } : {}),
+      ...(typeof updateTo === "string" ? { newAddress: updateTo } : {}),
+    };
   } catch {
-    return undefined;
+    return {};
   }
+}
+
+/** What confirming from a browser that has never entered the account does to those who have. */
+function RevocationNotice({ email }: { email: string | undefined }) {
+  const { pending, value: signed } = useStore(session);
+  if (pending || signed?.user.email === email) return null;
+  return (
+    <p className="soft">
+      You are not signed in to this account here. When you confirm, its password, sessions, linked services and personal
+      API keys stop working, and you choose a new password. To keep them, open the link where you signed up.
+    </p>
+  );
+}
+
+/** After the earlier access was revoked: the way back in. Without a token nobody signs in with a password here. */
+function RevokedAccess({ resetToken }: { resetToken: string | null }) {
+  return (
+    <>
+      <p>Nobody who used this account before can sign in any more. Its organizations keep their members and keys.</p>
+      {resetToken === null ? (
+        <Link className="button" href="/sign-in?">
+          Sign in
+        </Link>
+      ) : (
+        <Link className="button" href={`/reset-password?token=${encodeURIComponent(resetToken)}`}>
+          Choose a password
+        </Link>
+      )}
+    </>
+  );
 }
 
 function Verification({ query }: { query: URLSearchParams }) {
@@ -109,6 +143,7 @@ function Verification({ query }: { query: URLSearchParams }) {
   const [done, setDone] = useState(query.has("done") && error === null);
   const [busy, setBusy] = useState(false);
   const [fault, setFault] = useState<string>();
+  const [resetToken, setResetToken] = useState<string | null>();
   const token = error === null ? query.get("token") : null;
   const heading = useRef<HTMLHeadingElement>(null);
   const shown = useRef(false);
@@ -122,12 +157,13 @@ function Verification({ query }: { query: URLSearchParams }) {
     const answer = await signing.verify(token ?? "");
     setBusy(false);
     const callback = query.get("callbackURL");
-    if (answer.ok && callback !== null) return location.assign(chooseSafePath(callback, "/account"));
+    if (answer.ok && answer.value.resetToken !== undefined) setResetToken(answer.value.resetToken);
+    else if (answer.ok && callback !== null) return location.assign(chooseSafePath(callback, "/account"));
     if (answer.ok) setDone(true);
     else if (Object.hasOwn(endings, answer.failure.error.toLowerCase())) setError(answer.failure.error.toLowerCase());
     else setFault(getSentence(answer.failure));
   };
-  const newAddress = readNewAddress(token);
+  const { email, newAddress } = readToken(token);
   const changing = query.has("change") && error === "invalid_token";
   const ending = changing ? unchangeable : (Object.hasOwn(endings, error ?? "") && endings[error ?? ""]) || otherwise;
   const [asks, answered, action] =
@@ -142,14 +178,19 @@ function Verification({ query }: { query: URLSearchParams }) {
           {title}
         </h1>
         {fault && <Notice tone="fault">{fault}</Notice>}
-        {done ? (
+        {resetToken !== undefined ? (
+          <RevokedAccess resetToken={resetToken} />
+        ) : done ? (
           <a className="button" href={chooseSafePath(next, "/account")}>
             Continue
           </a>
         ) : token ? (
-          <Button full busy={busy} onClick={() => void confirm()}>
-            {action}
-          </Button>
+          <>
+            {newAddress === undefined && !query.has("known") && <RevocationNotice email={email} />}
+            <Button full busy={busy} onClick={() => void confirm()}>
+              {action}
+            </Button>
+          </>
         ) : (
           <>
             <p className="soft">{ending.text}</p>

@@ -1,15 +1,14 @@
-import { createHash } from "node:crypto";
 import type { BetterAuthPlugin } from "better-auth";
 import { APIError, createAuthMiddleware } from "better-auth/api";
 import { eq } from "drizzle-orm";
 import { type Backoff, createLimiter } from "../../lib/attempts.ts";
 import type { Deps } from "../../lib/context.ts";
 import { parseCookies } from "../../lib/cookies.ts";
-import { createToken } from "../../lib/ids.ts";
 import type { Limit } from "../../lib/limits.ts";
 import { redactError } from "../../lib/loggable.ts";
 import { openSignedText } from "../../lib/secrets.ts";
 import { findCall, matchRule } from "../calls.ts";
+import { findKnownDevice, setKnownBrowser } from "../identity/known-browsers.ts";
 import { sendNewBrowserMail } from "../people/new-browsers.ts";
 import { user } from "../tables.ts";
 import { tooMany } from "./by-address.ts";
@@ -19,17 +18,8 @@ const guessing: Backoff = { free: 5, longest_seconds: 15 * 60 };
 /** Mails of one kind that strangers can have sent to one address. */
 const mailing: Limit = { max: 20, window_seconds: 60 * 60 };
 
-/** A browser is known to an account it has signed in to for a year, to eight accounts at most. */
-const known_seconds = 365 * 24 * 60 * 60;
-const known_max = 8;
-
 /** What counts the wrong passwords of an account; start anew when its password has been reset. */
 export const getPasswordKey = (user_id: string): string => `password:${user_id}`;
-
-/** An account in a browser's cookie: whoever reads it there learns nothing. */
-const accountHash = (user_id: string) => createHash("sha256").update(user_id).digest("hex").slice(0, 16);
-
-type Known = { device: string; accounts: string[] };
 
 /**
  * Slows down whoever guesses passwords or has mails sent to others. It looks at the account that is named, from any
@@ -69,10 +59,7 @@ export function createGuessingLimits(deps: Deps) {
     if (!ctx.request || typeof body !== "object" || body === null) return;
     const fields = body as Record<string, unknown>;
     /** The browser, where the account knows it. */
-    const deviceOf = async (account: string): Promise<string | undefined> => {
-      const known = parseKnown(await ctx.getSignedCookie(ctx.context.createAuthCookie("known").name, secret));
-      return known?.accounts.includes(accountHash(account)) ? known.device : undefined;
-    };
+    const deviceOf = (account: string) => findKnownDevice(ctx, secret, account);
     const receiver = mails && fields[mails];
     if (typeof receiver === "string") {
       const to = receiver.toLowerCase();
@@ -103,17 +90,16 @@ export function createGuessingLimits(deps: Deps) {
       const account = await accountOf(signs_in, (ctx.body ?? {}) as Record<string, unknown>);
       if (account !== undefined) await forget(getPasswordKey(account));
     }
+    if (!enters) return;
     const entered = ctx.context.newSession?.user.id;
-    if (entered === undefined || !enters) return;
-    const { name, attributes } = ctx.context.createAuthCookie("known");
-    const known = parseKnown(await ctx.getSignedCookie(name, secret));
-    const account = accountHash(entered);
-    const isKnown = known?.accounts.includes(account) ?? false;
-    if (signs_in) await forget(getPasswordKey(entered), isKnown ? known?.device : undefined);
-    if (!isKnown) await mailNewBrowser(entered, ctx.headers);
-    const accounts = [account, ...(known?.accounts ?? []).filter((one) => one !== account)].slice(0, known_max);
-    const value = [known?.device ?? createToken(""), ...accounts].join("~");
-    await ctx.setSignedCookie(name, value, secret, { ...attributes, maxAge: known_seconds });
+    if (entered !== undefined) {
+      const device = await findKnownDevice(ctx, secret, entered);
+      if (signs_in) await forget(getPasswordKey(entered), device);
+      if (device === undefined) await mailNewBrowser(entered, ctx.headers);
+    }
+    // A sign-up that signs nobody in names a person as well, and an invented one where the address has an account.
+    const account = entered ?? findNewPerson(ctx.path, ctx.context.returned);
+    if (account !== undefined) await setKnownBrowser(ctx, secret, account);
   });
 
   return {
@@ -128,9 +114,11 @@ export function createGuessingLimits(deps: Deps) {
 const codeOf = (returned: unknown): unknown =>
   returned instanceof APIError && typeof returned.body === "object" ? returned.body?.code : undefined;
 
-function parseKnown(value: string | false | null | undefined): Known | undefined {
-  const [device, ...accounts] = value ? value.split("~") : [];
-  return device ? { device, accounts } : undefined;
+/** The person that a sign-up answers. */
+function findNewPerson(path: string | undefined, returned: unknown): string | undefined {
+  if (path !== "/sign-up/email" || typeof returned !== "object" || returned === null) return undefined;
+  const { user: person } = returned as { user?: { id?: unknown } };
+  return typeof person?.id === "string" ? person.id : undefined;
 }
 
 /** The token of the session that asks, without looking whether there is one. */

@@ -6,10 +6,12 @@ import { openSignedText } from "../../lib/secrets.ts";
 import { transact } from "../../lib/unit-of-work.ts";
 import { matchPath } from "../calls.ts";
 import { posted_header } from "../http/requests.ts";
+import { findKnownDevice } from "../identity/known-browsers.ts";
 import { writeVerificationMail } from "../mails.ts";
 import { user } from "../tables.ts";
 import type { AccountWork } from "../work.ts";
 import { endGivenOut } from "./credentials.ts";
+import { confirmWithoutAccess } from "./unproven-access.ts";
 
 const link_seconds = 60 * 60;
 
@@ -65,9 +67,9 @@ async function isCurrent(db: Database, { userId, email, version = 0 }: Claims): 
 }
 
 /** The page that asks before a link does what it is for: programs that follow the links of a mail press no button. */
-function findPage(ctx: GenericEndpointContext, page: string): string {
+function findPage(ctx: GenericEndpointContext, page: string, more: Record<string, string> = {}): string {
   const { token = "", callbackURL } = ctx.query ?? {};
-  const asked = new URLSearchParams({ token, ...(callbackURL ? { callbackURL } : {}) });
+  const asked = new URLSearchParams({ token, ...(callbackURL ? { callbackURL } : {}), ...more });
   return `${new URL(ctx.context.baseURL).origin}${page}?${asked}`;
 }
 const isPosted = (ctx: GenericEndpointContext): boolean => ctx.headers?.has(posted_header) ?? false;
@@ -92,10 +94,15 @@ export function createLinkGuards(deps: Deps, { here, mail }: AccountWork) {
       query.token = "ended";
       return;
     }
+    if (userId === undefined || email === undefined) return;
     const signedIn = await getSessionFromCtx(ctx, { disableCookieCache: true });
     // That a link to another address is somebody else's the endpoint says itself.
-    if (isPosted(ctx) || signedIn?.user.id === userId || (signedIn && updateTo !== undefined)) return;
-    throw ctx.redirect(findPage(ctx, `/verify-email`));
+    if (signedIn?.user.id === userId || (signedIn && updateTo !== undefined)) return;
+    const isKnown = (await findKnownDevice(ctx, config.secret, userId)) !== undefined;
+    if (!isPosted(ctx)) throw ctx.redirect(findPage(ctx, "/verify-email", isKnown ? { known: "1" } : {}));
+    if (query.revokeUnproven !== "true" || isKnown || updateTo !== undefined) return;
+    const answer = await confirmWithoutAccess(ctx, deps, { id: userId, email, version: claims.version ?? 0 });
+    return answer && ctx.json(answer);
   });
   /** A deletion's token is used up by its owner alone: whoever else tries it leaves it as it was. */
   const guardDeletion = createAuthMiddleware(async (ctx) => {

@@ -16,6 +16,8 @@ const window_ms = 60 * 60 * 1000;
 const choosePassword = "Then choose a new password: somebody knows yours, or was signed in as you.";
 const askOperator = "Your account has another address now: also write to whoever runs this server.";
 const deleteKey = "Keys go on working: delete the one that you did not make.";
+const reviewOrganizations =
+  "Ask for a new password where you sign in. Organizations of the account keep their members and keys: remove those that are not yours.";
 const unlinkService = "The service stays linked: unlink it, and choose a new password.";
 
 /** Entries of the audit log that their person gets a mail of. */
@@ -24,6 +26,10 @@ const notices: Readonly<Record<string, { subject: string; advice: string; skipsF
   "user.password_reset": { subject: "Your password was changed", advice: choosePassword },
   "user.password_set": { subject: "Your account was given a password", advice: choosePassword, skipsFirst: true },
   "user.email_changed": { subject: "The address of your account was changed", advice: askOperator },
+  "user.access_revoked": {
+    subject: "Your address was confirmed, and earlier access to the account has ended",
+    advice: reviewOrganizations,
+  },
   "user.new_browser": { subject: "Your account was signed in to from a new browser", advice: choosePassword },
   "account.linked": {
     subject: "A service was linked to your account",
