@@ -1,7 +1,20 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { checkAmount, checkSeats, computeFlags, computeTrial } from "../../server/checkouts/quote.ts";
+import {
+  checkAmount,
+  checkCurrency,
+  checkSeats,
+  checkTotal,
+  computeFlags,
+  computeSeatBounds,
+  computeTrial,
+  findPricesWith,
+  isDiscountable,
+  pickPrice,
+  quoteTrial,
+} from "../../server/checkouts/quote.ts";
 import * as rules from "../../server/checkouts/rules.ts";
+import { isSignedQuote, signQuote } from "../../server/checkouts/signed-quote.ts";
 import type { OrderRow } from "../../server/orders/rules.ts";
 import { assertSame, type PaymentRow, moves as paymentMoves, planOutcome } from "../../server/payments/rules.ts";
 import type { Intent } from "../../server/processors/processor.ts";
@@ -398,4 +411,145 @@ test("CHK-22: only the exact placeholder is replaced, as plain text", () => {
   expect(rules.fillSuccessUrl({ id: "$&", success_url: "https://x.example/{CHECKOUT_ID}" }, "u")).not.toContain(
     "{CHECKOUT_ID}{",
   );
+});
+
+describe("the price that is bought (CHK-03, CHK-04)", () => {
+  const [dollars, euros, use] = [
+    price({ id: "usd" }),
+    price({ id: "eur", price_currency: "eur" }),
+    price({ id: "use", price_currency: "eur", amount_type: "metered_unit" }),
+  ];
+  const offered = [dollars, euros, use];
+  test.each([
+    ["eur", "eur"],
+    ["usd", "usd"],
+    ["gbp", "usd"],
+    [undefined, "usd"],
+  ])("in %s is %s", (currency, id) => {
+    expect(pickPrice(offered, currency)?.id).toBe(id);
+  });
+  test("is none where there is none", () => {
+    expect(pickPrice([])).toBeUndefined();
+  });
+  test("is paid together with all in its currency; one that is off sale stands alone", () => {
+    expect(findPricesWith(offered, euros)).toEqual([euros, use]);
+    expect(findPricesWith([dollars, use], euros)).toEqual([euros]);
+  });
+  test.each([
+    ["eur", 0],
+    [null, 0],
+    [undefined, 0],
+    ["usd", 1],
+  ])("in euros where %s was asked for has %i faults", (currency, faults) => {
+    expect(checkCurrency(euros, currency)).toHaveLength(faults);
+  });
+  test("is of the product that is bought, from what this checkout sells it for", () => {
+    const own = price({ id: "own" });
+    const [bought, other] = [product({ prices: [dollars, euros] }), product({ id: "product-2" })];
+    const aggregate = { row: row(), products: [other, bought], own: new Map(), price: dollars, discount: null };
+    expect(rules.getProduct(aggregate)).toBe(bought);
+    expect(rules.getPrices(aggregate)).toEqual([dollars]);
+    expect(rules.getOffer(aggregate, bought)).toEqual([dollars, euros]);
+    const made = { ...aggregate, own: new Map([["product-1", [own]]]), price: own };
+    expect([rules.getOffer(made, bought), rules.getPrices(made)]).toEqual([[own], [own]]);
+    expect(() => rules.getProduct({ ...aggregate, products: [other] })).toThrow("has lost its product");
+  });
+});
+
+describe("how many seats, and how much, can be bought", () => {
+  const bounds = (minimum_seats: number, maximum_seats: number | null, own: object) =>
+    computeSeatBounds(
+      [price({ amount_type: "seat_based", seat_tiers: { tiers: [], minimum_seats, maximum_seats } as never })],
+      { min_seats: null, max_seats: null, ...own },
+    );
+  test.each([
+    ["the price's own", bounds(2, 20, {}), { least: 2, most: 20 }],
+    ["narrowed by the checkout", bounds(2, 20, { min_seats: 5, max_seats: 10 }), { least: 5, most: 10 }],
+    ["never widened", bounds(2, 20, { min_seats: 1, max_seats: 30 }), { least: 2, most: 20 }],
+    ["ten thousand at most", bounds(1, null, {}), { least: 1, most: 10_000 }],
+  ])("%s", (_, range, expected) => {
+    expect(range).toEqual(expected);
+  });
+  test("no seats are sold by other prices", () => {
+    expect(computeSeatBounds([price()], { min_seats: 1, max_seats: 2 })).toBeNull();
+  });
+  test.each([
+    [99_999_999, null, []],
+    [100_000_000, null, ["amount"]],
+    [100_000_000, 3, ["seats"]],
+  ])("a subtotal of %i with %s seats has the faults %j", (subtotal_amount, seats, places) => {
+    const faults = checkTotal({ ...quote([price()]), subtotal_amount, seats });
+    expect(faults.map(({ loc }) => loc.slice(1).join("."))).toEqual(places);
+  });
+});
+
+describe("discounts and trials", () => {
+  test.each([
+    ["a fixed price", [price()], true],
+    ["a price of nothing", [price({ price_amount: 0 })], false],
+    ["free", [price({ amount_type: "free", price_amount: null })], false],
+    ["a price that is chosen", [custom()], true],
+    ["use", [metered], true],
+    ["free beside use", [price({ amount_type: "free", price_amount: null }), metered], true],
+    ["nothing on sale", [], false],
+  ])("a discount takes something off %s: %j", (_, prices, discountable) => {
+    expect(isDiscountable(prices)).toBe(discountable);
+  });
+  test("the order of a trial asks for nothing, and says from when to when (ORD-07)", () => {
+    const trial = quoteTrial(
+      { ...quote([price()]), currency: "eur", seats: 3 },
+      { name: "Guide" },
+      new Date("2026-01-31T23:00:00Z"),
+      new Date("2026-02-14T23:00:00Z"),
+    );
+    expect(trial).toMatchObject({ currency: "eur", seats: 3, subtotal_amount: 0, total_amount: 0, tax_amount: 0 });
+    expect(trial.lines.map(({ label }) => label)).toEqual(["Trial period for Guide (Jan 31, 2026 - Feb 14, 2026)"]);
+  });
+});
+
+describe("the terms that a buyer is shown", () => {
+  const at = (text: string, secret = "secret") => ({
+    config: { secret: secret.padEnd(32, "x") },
+    clock: { now: () => new Date(text) },
+  });
+  const shown = row({ created_at: new Date("2026-11-01T11:00:00Z") });
+  const [guide, now] = [product({ recurring_interval: "month" }), "2026-11-01T12:00:00Z"];
+  const token = signQuote(shown, guide, at(now) as never);
+  const isGood = (of: Row, sold = guide, when = now, given = token, secret?: string) =>
+    isSignedQuote(given, of, sold, at(when, secret) as never);
+  test("can be agreed to for an hour at least, and a quarter of an hour more at most", () => {
+    expect(
+      ["2026-11-01T13:00:00Z", "2026-11-01T13:15:00Z", "2026-11-01T13:15:00.001Z"].map((time) =>
+        isGood(shown, guide, time),
+      ),
+    ).toEqual([true, true, false]);
+  });
+  test("read the same within a quarter of an hour, so that a page that is read twice is one page", () => {
+    expect(signQuote(shown, guide, at("2026-11-01T12:14:59Z") as never)).toBe(token);
+    expect(signQuote(shown, guide, at("2026-11-01T12:15:00Z") as never)).not.toBe(token);
+  });
+  test.each([
+    ["another checkout", { ...shown, id: "checkout-2" }, guide],
+    ["another amount", { ...shown, quote: { ...shown.quote, total_amount: 1 } }, guide],
+    ["another product", { ...shown, product_id: "product-2" }, guide],
+    ["a trial", { ...shown, trial_interval: "day", trial_interval_count: 7 } as Row, guide],
+    [
+      "a trial of the product",
+      shown,
+      product({ recurring_interval: "month", trial_interval: "day", trial_interval_count: 7 }),
+    ],
+  ])("are others with %s", (_, other, sold) => {
+    expect(isGood(other, sold)).toBe(false);
+  });
+  test.each([
+    ["nothing", ""],
+    ["a later end", `${(Date.parse("2027-01-01") / 1).toString(36)}.${token.split(".")[1]}`],
+    ["no signature", `${token.split(".")[0]}.`],
+    ["a longer signature", `${token}x`],
+  ])("are not signed by %s", (_, given) => {
+    expect(isGood(shown, guide, now, given)).toBe(false);
+  });
+  test("are not signed by another server", () => {
+    expect(isGood(shown, guide, now, token, "other")).toBe(false);
+  });
 });

@@ -1,6 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type DiscountRow, planTerms, planUpdate, serializeDiscountBase } from "../../server/discounts/rules.ts";
+import {
+  checkProducts,
+  covers,
+  type DiscountRow,
+  findDiscountTerms,
+  isLimited,
+  isRedeemable,
+  planTerms,
+  planUpdate,
+  serializeDiscountBase,
+} from "../../server/discounts/rules.ts";
 import { DiscountCreate, DiscountUpdate } from "../../shared/api/discounts.ts";
 
 const placesOf = (result: { success: boolean; error?: { issues: { path: PropertyKey[] }[] } }) =>
@@ -186,5 +196,55 @@ describe("a change", () => {
         expect(update(make({ redemptions_count: 1 }), sent).patch).toEqual({});
       }),
     );
+  });
+});
+
+describe("whether a discount can be taken (DSC-09)", () => {
+  const now = new Date("2026-11-01T12:00:00Z");
+  const [before, after] = [new Date(now.getTime() - 1), new Date(now.getTime() + 1)];
+  test.each([
+    ["without limits", {}, true],
+    ["deleted", { deleted_at: before }, false],
+    ["from this moment on", { starts_at: now }, true],
+    ["from later on", { starts_at: after }, false],
+    ["until this moment", { ends_at: now }, true],
+    ["until before", { ends_at: before }, false],
+    ["with one left", { max_redemptions: 3, redemptions_count: 2 }, true],
+    ["with none left", { max_redemptions: 3, redemptions_count: 3 }, false],
+    ["with more taken than are left by now", { max_redemptions: 1, redemptions_count: 2 }, false],
+  ])("%s: %j", (_, values, isGood) => {
+    expect(isRedeemable(percentage(values), now)).toBe(isGood);
+  });
+  test.each([
+    ["no limit", {}, false],
+    ["a limit of all", { max_redemptions: 1 }, true],
+    ["a limit of each customer", { max_redemptions_per_customer: 1 }, true],
+  ])("with %s it is limited: %j", (_, values, limited) => {
+    expect(isLimited(percentage(values))).toBe(limited);
+  });
+});
+
+describe("what a discount is for (DSC-05)", () => {
+  test.each([
+    ["all products", [], true],
+    ["this product among others", ["other", "this"], true],
+    ["another product", ["other"], false],
+  ])("%s", (_, ids, covered) => {
+    expect(covers({ ...percentage(), products: ids.map((id) => ({ id })) as never }, "this")).toBe(covered);
+  });
+  test("each product that is not the organization's is a fault in its place", () => {
+    const faults = checkProducts(["a", "b", "c", "b"], [{ id: "a" }, { id: "c" }]);
+    expect(faults.map(({ loc, input }) => [loc.join("."), input])).toEqual([
+      ["body.products.1", "b"],
+      ["body.products.3", "b"],
+    ]);
+  });
+  test.each([
+    ["a percentage in any currency", percentage(), "jpy", { type: "percentage", basis_points: 1000 }],
+    ["an amount in its currency", fixed(), "eur", { type: "fixed", amount: 400 }],
+    ["nothing in a currency without an amount", fixed(), "jpy", undefined],
+  ])("it takes off %s", (_, had, currency, terms) => {
+    const found = findDiscountTerms(had, currency);
+    expect(found).toEqual(terms && { id: had.id, name: "D", code: null, ...terms });
   });
 });

@@ -2,9 +2,13 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { currencies } from "../../shared/currencies.ts";
 import {
+  addUp,
   allocate,
   computeFraction,
+  computeMonthlyAmount,
   computePercent,
+  computeRate,
+  cutToWhole,
   divideHalfAway,
   formatDecimal,
   formatMoney,
@@ -13,6 +17,8 @@ import {
   getMaximumAmount,
   getMinimumAmount,
   parseMoney,
+  roundAverageUp,
+  truncateFraction,
   writeMoney,
 } from "../../shared/money.ts";
 
@@ -175,5 +181,60 @@ describe("amounts as text", () => {
     expect(formatUnitMoney("1e-9", "usd")).toBe("$0.00000000001");
     expect(formatUnitMoney(50, "usd")).toBe("$0.50");
     expect(formatUnitMoney("0.5", "jpy")).toBe("¥0.5");
+  });
+});
+
+describe("named roundings", () => {
+  test.each([
+    [10, 4, 3],
+    [8, 4, 2],
+    [1, 1000, 1],
+    [0, 3, 0],
+    [-10, 4, -2],
+    [10, 0, 0],
+    [10, -1, 0],
+  ])("MET-06: the mean of %i over %i is rounded up to %i", (sum, count, mean) => {
+    expect(roundAverageUp(sum, count)).toBe(mean);
+  });
+  test.each([
+    [1000, 2, 3, 666],
+    [-1000, 2, 3, -666],
+    [999, 1, 1000, 0],
+    [9_007_199_254_740_991, 3, 3, 9_007_199_254_740_991],
+  ])("SUB-47: %i × %i/%i is cut towards nothing to %i", (amount, part, total, cut) => {
+    expect(truncateFraction(amount, part, total)).toBe(cut);
+  });
+  test.each([
+    [1.9, 1],
+    [-1.9, -1],
+    [0.5, 0],
+  ])("%d is cut to %i", (amount, whole) => {
+    expect(cutToWhole(amount)).toBe(whole);
+  });
+  test.each([
+    [1000, "month", 1, 1000],
+    [1000, "month", 3, 333],
+    [1000, "year", 1, 83],
+    [18, "year", 3, 1],
+    [100, "day", 1, 3042],
+    [100, "week", 1, 433],
+    [100, "week", 2, 217],
+    [-100, "week", 2, -217],
+  ] as const)("MET: %i each %s × %i comes to %i a month", (amount, interval, count, monthly) => {
+    expect(computeMonthlyAmount(amount, interval, count)).toBe(monthly);
+  });
+  test.each([
+    ["8.875", 8_875_000],
+    ["19", 19_000_000],
+    ["0.000001", 1],
+    ["0", 0],
+  ])("the rate of %s %% is %i in a hundred million parts", (percent, part) => {
+    expect(computeRate(percent)).toEqual({ part, whole: 100_000_000 });
+  });
+  test("a rate with more decimals than are kept is refused, not rounded", () => {
+    expect(() => computeRate("0.0000001")).toThrow(RangeError);
+  });
+  test("amounts add up, and nothing adds up to nothing", () => {
+    expect([addUp([]), addUp([1, -3, 5])]).toEqual([0, 3]);
   });
 });

@@ -2,17 +2,22 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
   assertQuote,
+  balanceChange,
   checkAddress,
   computeTotals,
+  digestReduced,
   digestTerms,
+  exportCells,
   isPaid,
   isPayable,
+  meetBalance,
   moveOrder,
   type OrderRow,
   serializeOrder,
 } from "../../server/orders/rules.ts";
 import type { Address } from "../../shared/addresses.ts";
-import { orderStatuses } from "../../shared/api/orders.ts";
+import { orderColumns, orderStatuses } from "../../shared/api/orders.ts";
+import { createZoneFormat } from "../../shared/calendar.ts";
 import { computeQuote, type Quote, untaxed } from "../../shared/pricing.ts";
 
 const exclusive = "exclusive" as const;
@@ -232,5 +237,93 @@ describe("the address on an invoice (ORD-25)", () => {
     ["none sent", at("FR", null), undefined, []],
   ])("%s", (_, had, wanted, expected) => {
     expect(places(had, wanted)).toEqual(expected);
+  });
+});
+
+describe("a total meets the balance of its customer (ORD-02 to ORD-04)", () => {
+  const quoteOf = (total_amount: number, currency = "usd") => ({ total_amount, currency }) as Quote;
+  test.each([
+    ["nothing to meet", quoteOf(1900), 0, { applied_balance_amount: 0, due_amount: 1900, is_paid: false }],
+    ["credit for all of it", quoteOf(1900), 2000, { applied_balance_amount: -1900, due_amount: 0, is_paid: true }],
+    ["credit for a part", quoteOf(1900), 400, { applied_balance_amount: -400, due_amount: 1500, is_paid: false }],
+    ["a debt", quoteOf(1900), -400, { applied_balance_amount: 400, due_amount: 2300, is_paid: false }],
+    ["the least that can be charged", quoteOf(50), 0, { applied_balance_amount: 0, due_amount: 50, is_paid: false }],
+    ["one less is owed", quoteOf(49), 0, { applied_balance_amount: -49, due_amount: 0, is_paid: true }],
+    [
+      "what credit leaves too little of is owed",
+      quoteOf(1900),
+      1851,
+      { applied_balance_amount: -1900, due_amount: 0, is_paid: true },
+    ],
+    [
+      "yen have a least of their own",
+      quoteOf(49, "jpy"),
+      0,
+      { applied_balance_amount: -49, due_amount: 0, is_paid: true },
+    ],
+    [
+      "what is given back meets a debt",
+      quoteOf(-300),
+      -200,
+      { applied_balance_amount: 200, due_amount: 0, is_paid: true },
+    ],
+    ["nothing costs nothing", quoteOf(0), 500, { applied_balance_amount: 0, due_amount: 0, is_paid: true }],
+  ])("%s", (_, quote, balance, met) => {
+    expect(meetBalance(quote, balance)).toEqual(met);
+  });
+  test.each([
+    ["what was asked", 1000, -300, -300],
+    ["what was given back", -1000, 300, 1000],
+    ["nothing", 0, 0, 0],
+  ])("of an order over %s the balance changes", (_, subtotal_amount, applied_balance_amount, change) => {
+    const order = { subtotal_amount, discount_amount: 0, tax_amount: 0, applied_balance_amount } as OrderRow;
+    expect(balanceChange(order)).toBe(change);
+  });
+});
+
+test("the terms of an order change with each amount that is not asked for any more", () => {
+  const terms = { terms: "terms" };
+  const all = [
+    digestReduced(terms, { reduced_amount: 0, reduced_tax_amount: 0 }),
+    digestReduced(terms, { reduced_amount: 1, reduced_tax_amount: 0 }),
+    digestReduced(terms, { reduced_amount: 0, reduced_tax_amount: 1 }),
+    digestReduced({ terms: "others" }, { reduced_amount: 0, reduced_tax_amount: 0 }),
+  ];
+  expect(new Set(all).size).toBe(all.length);
+  expect(digestReduced(terms, { reduced_amount: 1, reduced_tax_amount: 0 })).toBe(all[1]);
+});
+
+describe("a line of an export", () => {
+  const order = {
+    ...{ id: "order-1", at: "", status: "paid", billing_reason: "purchase", description: "Guide", currency: "usd" },
+    ...{ subtotal_amount: 2000, discount_amount: 100, tax_amount: 304, tax_behavior: "inclusive", refunded_amount: 50 },
+    ...{ email: "ada@example.com", customer_name: "Ada", billing_name: "Ada Ltd", invoice_number: "A-1" },
+    ...{ receipt_number: null, billing_address: { country: "FR" }, created_at: new Date("2026-07-01T22:30:00Z") },
+  } as never;
+  const cells = {
+    email: "ada@example.com",
+    created_at: "2026-07-02T00:30:00+02:00",
+    product: "Guide",
+    net_amount: "15.96",
+    currency: "usd",
+    status: "paid",
+    invoice_number: "A-1",
+    customer_name: "Ada",
+    billing_name: "Ada Ltd",
+    billing_country: "FR",
+    subtotal_amount: "20.00",
+    discount_amount: "1.00",
+    tax_amount: "3.04",
+    total_amount: "19.00",
+    refunded_amount: "0.50",
+    billing_reason: "purchase",
+    receipt_number: null,
+    id: "order-1",
+  };
+  test("has the columns that are asked for, in their order, in the time of the seller", () => {
+    const zone = createZoneFormat("Europe/Paris");
+    const columns = Object.keys(orderColumns) as (keyof typeof cells)[];
+    expect(exportCells(order, columns, zone)).toEqual(columns.map((column) => cells[column]));
+    expect(exportCells(order, ["total_amount", "id"], zone)).toEqual(["19.00", "order-1"]);
   });
 });

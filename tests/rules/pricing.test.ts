@@ -1,8 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { addInterval } from "../../shared/calendar.ts";
+import { explainQuote } from "../../shared/explain.ts";
 import {
   type AmountSource,
+  computeAmount,
   computeQuote,
   computeTaxes,
   type DiscountTerms,
@@ -264,5 +266,115 @@ describe("periods (POL-05, POL-06)", () => {
     ["2026-01-31", "month", 1, undefined, "2026-02-28"],
   ] as const)("from %s, %s × %d, on the %d: %s", (from, interval, count, anchor, to) => {
     expect(addInterval(day(from), interval, count, anchor)).toEqual(day(to));
+  });
+});
+
+describe("what a line costs", () => {
+  const tier = { min_seats: 1, max_seats: null, price_per_seat: 300 };
+  const none = { amount: 0, discount_amount: 0 };
+  const prorated = (fields: object) =>
+    ({ rule: "prorated", before: none, after: none, part: 1, whole: 3, cut: "rounded", ...fields }) as AmountSource;
+  test.each<[string, AmountSource, number]>([
+    ["a fixed price", { rule: "fixed", amount: 1900 }, 1900],
+    ["a chosen one", { rule: "chosen", by: "preset", amount: 500 }, 500],
+    ["free", { rule: "free" }, 0],
+    ["a trial", { rule: "trial" }, 0],
+    ["seats", { rule: "seats", seats: 4, tier, tier_type: "volume" }, 1200],
+    ["the rest of a new plan", prorated({ after: { amount: 1000, discount_amount: 500 } }), 167],
+    ["the rest of the old given back", prorated({ before: { amount: 1000, discount_amount: 500 } }), -167],
+    ["a half away from nothing", prorated({ after: { amount: 1, discount_amount: 0 }, whole: 2 }), 1],
+    ["cut instead of rounded", prorated({ after: { amount: 500, discount_amount: 0 }, cut: "truncated" }), 166],
+    [
+      "no more than one sale's line",
+      prorated({ before: { amount: 1000, discount_amount: 0 }, limited_amount: -5 }),
+      -5,
+    ],
+    ["not even nothing", prorated({ before: { amount: 1000, discount_amount: 0 }, limited_amount: 0 }), 0],
+  ])("%s", (_, source, amount) => {
+    expect(computeAmount(source)).toBe(amount);
+  });
+});
+
+describe("how the figures of a sale are explained", () => {
+  const settled = {
+    ...{ applied_balance_amount: 0, reduced_amount: 0, reduced_tax_amount: 0, due_amount: 0 },
+    ...{ refunded_amount: 0, refunded_tax_amount: 0 },
+  };
+  const vat: TaxRate = { name: "VAT", country: "DE", state: null, rate: "19" };
+  const tax = (behavior: TaxTreatment["behavior"]): TaxTreatment => ({
+    behavior,
+    reason: "standard",
+    rates: [vat],
+    source: null,
+  });
+  const quote = (terms: Partial<PurchaseTerms> = {}) =>
+    computeQuote({
+      currency: "usd",
+      seats: null,
+      lines: [
+        { label: "Guide", product_price_id: null, proration: false, source: { rule: "fixed", amount: 2000 } },
+        { label: "Map", product_price_id: null, proration: false, source: { rule: "fixed", amount: 1000 } },
+      ],
+      discount: { id: "d", name: "Launch", code: "NOW", type: "percentage", basis_points: 1000 },
+      tax: tax("exclusive"),
+      ...terms,
+    });
+  const told = (...given: Parameters<typeof explainQuote>) =>
+    explainQuote(...given).map(({ depth, label, amount, rule }) => [depth, label, amount, rule]);
+
+  test("from the total down to its parts, which add up", () => {
+    expect(told(quote())).toEqual([
+      [0, "Total", 3213, "total"],
+      [1, "Subtotal", 3000, "sum"],
+      [2, "Guide", 2000, "fixed"],
+      [2, "Map", 1000, "fixed"],
+      [1, "Discount Launch (NOW)", -300, "discount_percentage"],
+      [2, "on Guide", -200, "discount_percentage_share"],
+      [2, "on Map", -100, "discount_percentage_share"],
+      [1, "Tax", 513, "tax_standard"],
+      [2, "VAT 19 % (DE)", 513, "tax_exclusive"],
+    ]);
+  });
+  test("a fixed discount is the sum that it is, and a tax within the price is said to be there", () => {
+    const discount: DiscountTerms = { id: "d", name: "Launch", code: null, type: "fixed", amount: 300 };
+    const within = told(quote({ discount, tax: tax("inclusive") }));
+    expect(within.filter(([, , , rule]) => /discount|tax_/.test(String(rule)))).toEqual([
+      [1, "Discount Launch", -300, "discount_fixed"],
+      [2, "on Guide", -200, "discount_fixed_share"],
+      [2, "on Map", -100, "discount_fixed_share"],
+      [1, "Tax", 431, "tax_standard"],
+      [2, "VAT 19 % (DE)", 431, "tax_inclusive"],
+    ]);
+    expect(explainQuote(quote({ tax: tax("inclusive") }))[0]?.because).toMatch(/within it/);
+  });
+  test.each([
+    ["nothing but what is due", { due_amount: 3213 }, [["Due", 3213]]],
+    [
+      "credit",
+      { applied_balance_amount: -213, due_amount: 3000 },
+      [
+        ["Balance of the customer", -213],
+        ["Due", 3000],
+      ],
+    ],
+    [
+      "what was given back",
+      { reduced_amount: 100, reduced_tax_amount: 19 },
+      [
+        ["Given back", -119],
+        ["Due", 0],
+      ],
+    ],
+    [
+      "refunds",
+      { refunded_amount: 100, refunded_tax_amount: 19 },
+      [
+        ["Due", 0],
+        ["Refunded", -119],
+      ],
+    ],
+  ])("an order also tells of %s", (_, fields, steps) => {
+    const last = told(quote(), { ...settled, ...fields }).slice(9);
+    expect(last.map(([, label, amount]) => [label, amount])).toEqual(steps);
   });
 });

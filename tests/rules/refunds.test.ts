@@ -8,18 +8,23 @@ import {
   planRefunded,
 } from "../../server/orders/rules.ts";
 import {
+  checkDisputed,
   checkRefund,
   computeTaxShare,
+  computeTaxWithin,
   fitShare,
   getCounts,
   getProcessorReason,
   moves,
+  planHeard,
   planOutcome,
   type RefundRow,
   refund_again_ms,
+  serializePreventedDispute,
   splitTotal,
   takeOff,
 } from "../../server/refunds/rules.ts";
+import { disputeStatuses } from "../../shared/api/disputes.ts";
 import { type Refund, refundReasons, refundStatuses } from "../../shared/api/refunds.ts";
 import type { ApiError } from "../../shared/errors.ts";
 import { divideHalfAway, roundFractionHalfEven } from "../../shared/money.ts";
@@ -398,5 +403,94 @@ describe("customers' balances (ORD-02 to ORD-04)", () => {
       }),
       { numRuns: 3000 },
     );
+  });
+});
+
+describe("the tax in a part of an order's total", () => {
+  test.each([
+    ["none of nothing", orderOf(1000, 250), 0, 0],
+    ["all of the whole", orderOf(1000, 250), 1250, 250],
+    ["its share of a part", orderOf(1000, 250), 625, 125],
+    ["a half goes away from nothing", orderOf(100, 100), 1, 1],
+    ["no more than the part", orderOf(1, 100), 1, 1],
+    ["none where none was taken", orderOf(1000, 0), 500, 0],
+    ["none of an order that gives back", orderOf(-1000, -250), 500, 0],
+    ["none of an order of nothing", orderOf(0, 0), 500, 0],
+  ])("%s", (_, order, total, tax) => {
+    expect(computeTaxWithin(order, total)).toBe(tax);
+  });
+});
+
+describe("a refund that was made at the processor (RFD-07, RFD-15)", () => {
+  const heard = (order: Sold & { dispute_status?: OrderRow["dispute_status"] }, total: number, reason: string | null) =>
+    planHeard(refundOf(), orderOf(1000, 250, order), total, reason);
+  test.each([
+    ["duplicate", "duplicate"],
+    ["fraudulent", "fraudulent"],
+    ["requested_by_customer", "customer_request"],
+    ["expired_uncaptured_charge", "other"],
+    ["constructor", "other"],
+    [null, "other"],
+  ])("has for the reason %s ours: %s", (reason, own) => {
+    expect(heard({}, 1250, reason)).toEqual({ amount: 1000, tax_amount: 250, reason: own, revoke_benefits: false });
+  });
+  test.each([
+    ["early_warning", true],
+    ["prevented", true],
+    ["needs_response", false],
+    ["won", false],
+    [null, false],
+  ] as const)("while the bank's question is %s prevents a dispute: %s", (dispute_status, prevents) => {
+    expect(heard({ dispute_status }, 1250, "duplicate")).toMatchObject({
+      reason: prevents ? "dispute_prevention" : "duplicate",
+      revoke_benefits: prevents,
+    });
+  });
+  test.each([
+    ["more than there is", {}, 2000, { amount: 1000, tax_amount: 250 }],
+    ["a part", {}, 125, { amount: 100, tax_amount: 25 }],
+    ["the rest", { refunded_amount: 900, refunded_tax_amount: 225 }, 125, { amount: 100, tax_amount: 25 }],
+    ["what the balance paid is not there", { applied_balance_amount: -1000 }, 1250, { amount: 0, tax_amount: 250 }],
+  ] as const)("takes %s of what is left", (_, order, total, share) => {
+    expect(heard(order, total, null)).toMatchObject(share);
+  });
+  test("of surplus money has no tax and no limit, as it never paid the order", () => {
+    const surplus = planHeard(refundOf({ is_surplus: true }), orderOf(1000, 250), 5000, null);
+    expect(surplus).toMatchObject({ amount: 5000, tax_amount: 0 });
+  });
+});
+
+describe("disputes beside refunds (RFD-10)", () => {
+  test("only a dispute that took the money keeps an order from being refunded", () => {
+    const isRefused = (dispute_status: OrderRow["dispute_status"]) => {
+      try {
+        checkDisputed({ dispute_status });
+        return false;
+      } catch {
+        return true;
+      }
+    };
+    expect([...disputeStatuses, null].filter(isRefused)).toEqual(
+      disputeStatuses.filter((one) => ["needs_response", "under_review", "lost"].includes(one)),
+    );
+  });
+  const due = new Date("2026-11-10T00:00:00Z");
+  test.each([
+    ["needs_response", { resolved: false, closed: false, evidence_due_by: due }],
+    ["early_warning", { resolved: false, closed: false, evidence_due_by: due }],
+    ["under_review", { resolved: false, closed: false, evidence_due_by: null }],
+    ["won", { resolved: true, closed: true, evidence_due_by: null }],
+    ["lost", { resolved: true, closed: true, evidence_due_by: null }],
+    ["prevented", { resolved: false, closed: true, evidence_due_by: null }],
+  ] as const)("one that is %s says what is still to be done", (status, said) => {
+    expect(serializePreventedDispute({ status, evidence_due_by: due } as never, due)).toMatchObject(said);
+  });
+  test.each([
+    [-1, false],
+    [0, false],
+    [1, true],
+  ])("is past due %i ms after its day: %s", (later, past_due) => {
+    const row = { status: "needs_response", evidence_due_by: due } as never;
+    expect(serializePreventedDispute(row, new Date(due.getTime() + later)).past_due).toBe(past_due);
   });
 });

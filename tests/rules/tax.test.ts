@@ -1,8 +1,18 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { findRate, rateTable } from "../../server/tax/rates.ts";
-import { decideTax, type RegistrationRow, type TaxFacts } from "../../server/tax/rules.ts";
+import { findFederalRate, findRate, getTaxName, rateTable } from "../../server/tax/rates.ts";
+import { describeRates, planRegistration, planUpdate } from "../../server/tax/registrations.ts";
+import {
+  decideTax,
+  findOwnRate,
+  getBehavior,
+  getSource,
+  isStanding,
+  type RegistrationRow,
+  type TaxFacts,
+} from "../../server/tax/rules.ts";
+import { findPlace, getTaxCountry } from "../../server/tax/territories.ts";
 import { taxIdFormats } from "../../shared/api/fields.ts";
 import { countries } from "../../shared/countries.ts";
 import { statesOf } from "../../shared/states.ts";
@@ -385,3 +395,147 @@ describe("whatever is sold to whom", () => {
     );
   });
 });
+
+describe("where an address is taxed", () => {
+  test.each([
+    ["DE", { country: "DE", state: null, inUnion: true }],
+    ["DE 27498", null],
+    ["DE 27497", { country: "DE", state: null, inUnion: true }],
+    ["ES 38001", null],
+    ["ES 08001", { country: "ES", state: null, inUnion: true }],
+    ["FR 97100", null],
+    ["FR 98000", { country: "FR", state: null, inUnion: true }],
+    ["MC", { country: "FR", state: null, inUnion: true }],
+    ["IM", { country: "GB", state: null, inUnion: false }],
+    ["LI", { country: "CH", state: null, inUnion: false }],
+    ["US-TX", { country: "US", state: "US-TX", inUnion: false }],
+    ["US", { country: "US", state: null, inUnion: false }],
+    ["NO 9170", null],
+  ])("%s", (text, place) => {
+    expect(findPlace(addressOf(text) as never)).toEqual(place);
+  });
+  test("only three countries pay the tax of another", () => {
+    expect(countries.filter((country) => getTaxCountry(country) !== country)).toEqual(["IM", "LI", "MC"]);
+  });
+});
+
+describe("rates and their names", () => {
+  test.each([
+    ["US", "US-TX", "State sales tax"],
+    ["DE", null, "VAT"],
+    ["CA", null, "GST"],
+    ["CA", "CA-QC", "QST"],
+    ["CONSTRUCTOR", null, "Tax"],
+  ])("in %s (%s) it is called %s", (country, state, name) => {
+    expect(getTaxName(country, state)).toBe(name);
+  });
+  test.each([
+    ["CA-AB", "GST", "5"],
+    ["CA-ON", "HST", "13"],
+    ["CA-NS", "HST", "14"],
+  ])("Canada collects in %s %s %s", (province, name, rate) => {
+    expect(findFederalRate(province, at)?.rate).toMatchObject({ name, rate });
+  });
+  test("HST of Nova Scotia was higher until April 2025", () => {
+    expect(findFederalRate("CA-NS", new Date("2025-03-31T00:00:00Z"))?.rate.rate).toBe("15");
+  });
+  test.each([
+    ["where the registration is", "DE", null, "20"],
+    ["in no other country", "FR", null, undefined],
+    ["in no state of it", "DE", "DE-BY", undefined],
+  ])("a seller's own rate counts %s", (_, country, state, rate) => {
+    expect(findOwnRate(registered("DE domestic 20"), country, state)?.rate.rate).toBe(rate);
+  });
+  test("without an own rate there is none, and its day is the last on which it was said", () => {
+    expect(findOwnRate(registered("DE"), "DE", null)).toBeUndefined();
+    const changed = { ...registered("DE domestic 20"), modified_at: new Date("2026-05-05T23:00:00Z") };
+    expect([registered("DE domestic 20"), changed].map((row) => findOwnRate(row, "DE", null)?.source.date)).toEqual([
+      "2026-03-01",
+      "2026-05-05",
+    ]);
+  });
+  test("of two rates the table's is the source", () => {
+    const own = { rate: {} as never, source: { name: "seller", date: "2026-01-01" } };
+    const table = { rate: {} as never, source: rateTable };
+    expect([getSource([own, table]), getSource([own]), getSource([])]).toEqual([rateTable, own.source, null]);
+  });
+});
+
+describe("a registration", () => {
+  const [start, end] = [new Date("2026-01-01"), new Date("2026-02-01")];
+  test.each([
+    ["before it starts", start.getTime() - 1, false],
+    ["from its start", start.getTime(), true],
+    ["until its end", end.getTime() - 1, true],
+    ["not at its end", end.getTime(), false],
+  ])("stands %s: %i %s", (_, time, stands) => {
+    expect(isStanding({ starts_at: start, ends_at: end }, new Date(time))).toBe(stands);
+  });
+  const place = (text: string, body: object = {}) => {
+    const { country, state, scheme, rate } = registered(text);
+    const { values, faults } = planRegistration({ country, state, scheme, rate, ...body } as never, at);
+    return { values, faults: faults.map(({ loc, type }) => `${loc.slice(1).join(".")} ${type}`) };
+  };
+  test.each([
+    ["a country with a known rate", "DE", {}, []],
+    ["a country without", "GH", {}, ["rate missing"]],
+    ["a country without, with its own", "GH domestic 20", {}, []],
+    ["a state with a rate of the table that is wrong", "US-CA", {}, ["rate missing"]],
+    ["a province without a tax of its own", "CA-ON domestic 13", {}, ["state value_error"]],
+    ["a province with one", "CA-QC", {}, []],
+    ["a country that has another's tax", "MC domestic 20", {}, ["country value_error"]],
+    ["a number of no such country", "DE", { tax_id: "FR123" }, ["tax_id invalid"]],
+    ["an end in the past without a start", "DE", { ends_at: at }, ["ends_at value_error"]],
+    ["an end in the past after its start", "DE", { starts_at: start, ends_at: end }, []],
+  ])("of %s", (_, text, body, faults) => {
+    expect(place(text, body).faults).toEqual(faults);
+  });
+  test("is kept with its state and number in one form, from now on where nothing else is said", () => {
+    expect(place("US-TX", { state: " tx ", tax_id: "whatever" }).values).toMatchObject({
+      ...{ country: "US", state: "US-TX", scheme: "domestic", tax_id: "whatever", starts_at: at, ends_at: null },
+    });
+    expect(place("DE", { state: "BY", tax_id: "de 123456788" }).values).toMatchObject({
+      state: null,
+      tax_id: "DE123456788",
+    });
+  });
+  test.each([
+    ["an own rate under the one-stop-shop", "IE oss", { rate: "20" }, ["rate value_error"]],
+    ["its own rate where none is known", "GH domestic 20", { rate: null }, ["rate missing"]],
+    ["its own rate where one is known", "DE domestic 20", { rate: null }, []],
+    ["an end before its start", "DE", { ends_at: new Date("2019-01-01") }, ["ends_at value_error"]],
+    ["a start after its end", "DE", { starts_at: new Date("2030-01-01") }, ["starts_at value_error"]],
+    ["its number away", "DE", { tax_id: null }, []],
+  ])("changes %s", (_, text, body, faults) => {
+    const row = { ...registered(text), ends_at: new Date("2029-01-01") };
+    const planned = planUpdate(row, body as never, at).faults;
+    expect(planned.map(({ loc, type }) => `${loc.slice(1).join(".")} ${type}`)).toEqual(faults);
+  });
+  test.each([
+    ["DE", undefined, [], ["VAT 19"]],
+    ["DE", undefined, ["DE domestic 20"], ["VAT 20"]],
+    ["US", undefined, [], []],
+    ["US", "TX", [], ["State sales tax 6.25"]],
+    ["CA", "QC", [], ["GST 5", "QST 9.975"]],
+    ["CA", "ON", [], ["HST 13"]],
+    ["MC", undefined, [], ["VAT 20"]],
+    ["GH", undefined, [], []],
+  ])("what is collected in %s (%s) with %j: %j", (country, state, places, rates) => {
+    const told = describeRates(country as never, state, places.map(registered), at);
+    expect(told.rates.map(({ name, rate }) => `${name} ${rate}`)).toEqual(rates);
+    expect(told.note === null).toBe(country === "DE" || (country === "CA" && state !== undefined));
+  });
+});
+
+test.each([
+  ["inclusive", "exclusive", "US", "inclusive"],
+  [null, "exclusive", "DE", "exclusive"],
+  ["location", "exclusive", "DE", "inclusive"],
+  [null, "location", "IN", "exclusive"],
+  [null, "location", null, "exclusive"],
+] as const)(
+  "a price that says %s, of a seller who says %s, is in %s %s",
+  (price_tax_behavior, default_tax_behavior, seller_country, behavior) => {
+    expect(getBehavior({ price_tax_behavior, default_tax_behavior, address: null, seller_country })).toBe(behavior);
+  },
+);
