@@ -1,4 +1,4 @@
-import { and, eq, inArray, isNull, notInArray } from "drizzle-orm";
+import { and, eq, isNull, notInArray } from "drizzle-orm";
 import type { benefits as operations } from "../../shared/api/benefits.ts";
 import { account } from "../accounts/tables.ts";
 import { files } from "../files/tables.ts";
@@ -13,7 +13,7 @@ import {
   matchText,
   orderBy,
 } from "../lib/page.ts";
-import { insertRows, lockRows, updateLockedRows } from "../lib/rows.ts";
+import { insertRows, isAmong, lockRows, updateLockedRows } from "../lib/rows.ts";
 import { holdMeters } from "../meters/store.ts";
 import type { BenefitRow } from "./rules.ts";
 import { benefits } from "./tables.ts";
@@ -55,7 +55,7 @@ export async function findBenefits(
   return db
     .select()
     .from(benefits)
-    .where(and(living(organization_id), inArray(benefits.id, [...ids])));
+    .where(and(isAmong(organization_id, benefits.id, ids), isNull(benefits.deleted_at)));
 }
 
 /** Benefits that were not deleted, kept from changing until the transaction ends. */
@@ -69,8 +69,7 @@ export async function findNamed(
   named: { files: readonly string[]; meters: readonly string[] },
 ): Promise<{ files: Set<string>; meters: Set<string> }> {
   const downloadable = and(
-    eq(files.organization_id, organization_id),
-    inArray(files.id, [...named.files]),
+    isAmong(organization_id, files.id, named.files),
     eq(files.service, "downloadable"),
     eq(files.is_uploaded, true),
     isNull(files.deleted_at),

@@ -13,6 +13,7 @@ import { ApiError } from "../../shared/errors.ts";
 import { findNextStep } from "../../shared/next-steps.ts";
 import type { Batch } from "../lib/batches.ts";
 import { type Ctx, requireOrganization, type Tx } from "../lib/context.ts";
+import { mapInParts, runInParts } from "../lib/heavy-work.ts";
 import { joinTransaction, transact } from "../lib/unit-of-work.ts";
 import { readFaults } from "../lib/validation-errors.ts";
 import { loadCurrent } from "./current.ts";
@@ -75,6 +76,8 @@ export async function rehearse<T>(ctx: Ctx, work: (tx: Tx, ctx: Ctx) => Promise<
   let made: { result: T } | undefined;
   try {
     await transact({ ...ctx, alongside: [] }, async (tx) => {
+      // Known from the start, so that no events are prepared that nobody will read.
+      tx.unit.isUndone = true;
       made = { result: await work(tx, joinTransaction(ctx, tx)) };
       throw undone;
     });
@@ -121,16 +124,19 @@ class Round {
     this.#refusals.set(step, locate(this.kind, step.key, error));
   }
   /** What is made of each step, without those for which it is refused or nothing. */
-  read<T>(steps: readonly Step[], make: (step: Step) => T | undefined): { step: Step; made: T }[] {
-    return steps.flatMap((step) => {
+  async read<T>(steps: readonly Step[], make: (step: Step) => T | undefined): Promise<{ step: Step; made: T }[]> {
+    const made = await mapInParts(steps, (step) => {
       try {
-        const made = make(step);
-        return made === undefined ? [] : [{ step, made }];
+        return make(step);
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
         this.refuse(step, error);
-        return [];
+        return undefined;
       }
+    });
+    return steps.flatMap((step, index) => {
+      const one = made[index];
+      return one === undefined ? [] : [{ step, made: one }];
     });
   }
   /** Note what of a batch was refused; answers the other results. */
@@ -166,7 +172,7 @@ async function createThings(tx: Tx, ctx: Ctx, round: Round, taking: Taking): Pro
   const { kind, steps } = round;
   const { shapes, create } = servedKinds[kind];
   const resolve = resolveIn(taking.ids, taking.current);
-  const wanted = round.read(steps, (step) => read(shapes.create, stepBody(step, undefined, resolve)));
+  const wanted = await round.read(steps, (step) => read(shapes.create, stepBody(step, undefined, resolve)));
   const bodies = wanted.map(({ made }) => made);
   const created = round.settle(wanted, await create(tx, ctx, bodies));
   for (const { step, result } of created) {
@@ -190,7 +196,7 @@ async function updateThings(tx: Tx, ctx: Ctx, round: Round, taking: Taking): Pro
   const { kind, steps } = round;
   const { shapes, update } = servedKinds[kind];
   const resolve = resolveIn(taking.ids, taking.current);
-  const wanted = round.read(steps, (step) => {
+  const wanted = await round.read(steps, (step) => {
     const { id } = step;
     if (id === null) return undefined;
     const body = stepBody(step, taking.rowsById.get(`${kind} ${id}`), resolve);
@@ -205,7 +211,7 @@ async function updateThings(tx: Tx, ctx: Ctx, round: Round, taking: Taking): Pro
 async function setRest(tx: Tx, ctx: Ctx, round: Round, done: readonly Step[], taking: Taking): Promise<void> {
   const served = servedKinds[round.kind];
   const resolve = resolveIn(taking.ids, taking.current);
-  const wanted = round.read(done, ({ id, changes }) => {
+  const wanted = await round.read(done, ({ id, changes }) => {
     const rest = served.readRest?.(changes, resolve);
     return rest && id !== null ? { id, rest } : undefined;
   });
@@ -286,7 +292,7 @@ async function putAway(tx: Tx, ctx: Ctx, steps: readonly Step[], attempt: Attemp
   const issues: Issue[] = [];
   for (const [kind, wanted] of Map.groupBy(steps.filter(isPutAway).reverse(), (step) => step.kind)) {
     const round = new Round(kind, wanted);
-    const changes = round.read(wanted, ({ id }) => id ?? undefined);
+    const changes = await round.read(wanted, ({ id }) => id ?? undefined);
     const bodies = changes.map(({ made: id }) => ({ id, body: { is_archived: true } as never }));
     round.settle(changes, await servedKinds[kind].update(tx, ctx, bodies));
     attempt(round.refusals);
@@ -336,7 +342,8 @@ async function questionsFor(ctx: Ctx, { version, catalog, ...document }: Catalog
   if (kinds.every((kind) => only[kind] === undefined)) return [];
   const current = await loadCurrent(ctx.db, ctx, only);
   const rowsById = indexRows(current);
-  return planCatalog(only, current, false).steps.flatMap((step): Asked[] => {
+  const { steps } = await runInParts(planCatalog(only, current, false));
+  return steps.flatMap((step): Asked[] => {
     const { kind, key, changes } = step;
     const item: Item | undefined = only[kind]?.[key];
     const row = rowsById.get(`${kind} ${step.id}`);

@@ -10,6 +10,7 @@ import type { Service } from "../../shared/contract.ts";
 import { ApiError, fault, invalid } from "../../shared/errors.ts";
 import type { Scope } from "../../shared/scopes.ts";
 import { type Ctx, type Database, requireOrganization, type Tx } from "../lib/context.ts";
+import { mapInParts, runInParts } from "../lib/heavy-work.ts";
 import { isTaken } from "../lib/unique.ts";
 import { joinTransaction, transact } from "../lib/unit-of-work.ts";
 import { askOthers, collectFaults, findRefusals, passFaults, rehearse, takeSteps } from "./changes.ts";
@@ -33,20 +34,23 @@ const kindsOf = ({ steps }: Plan): Kind[] => kinds.filter((kind) => steps.some((
  * What a plan was made from, in one word: the same file over the same state has the same, so a stale plan has another.
  * The rows' own fields count, since two changes can have the same time.
  */
-function fingerprintOf({ document, prune }: Asked, current: Current, organization_id: string): string {
+async function computeFingerprint({ document, prune }: Asked, current: Current, organization_id: string) {
   const names = readNames(current);
-  const rows = kinds.flatMap((kind) =>
-    (current.rows[kind] as Rows[Kind][])
-      .map((row) => [kind, row.id, row.modified_at, getKind(kind).foundFields(row, names)])
-      .sort((a, b) => String(a[1]).localeCompare(String(b[1]))),
+  const all = kinds.flatMap((kind) =>
+    (current.rows[kind] as Rows[Kind][]).toSorted((a, b) => compareTexts(a.id, b.id)).map((row) => ({ kind, row })),
   );
-  const entries = [...current.entries].sort(byPlace);
+  const rows = await mapInParts(all, ({ kind, row }) => [
+    kind,
+    row.id,
+    row.modified_at,
+    getKind(kind).foundFields(row, names),
+  ]);
+  const entries = current.entries.toSorted((a, b) => compareTexts(a.kind, b.kind) || compareTexts(a.key, b.key));
   const files = current.files.map(({ id }) => id).sort();
   const made = JSON.stringify([organization_id, document, prune, current.currency, entries, rows, files]);
   return createHash("sha256").update(made).digest("hex");
 }
-const byPlace = (a: { kind: string; key: string }, b: { kind: string; key: string }): number =>
-  `${a.kind} ${a.key}`.localeCompare(`${b.kind} ${b.key}`);
+const compareTexts = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);
 
 const isRepriced = ({ changes }: Step): boolean => {
   const prices = changes.find(({ field }) => field === "prices");
@@ -84,9 +88,9 @@ async function planned(
   const current = await loadCurrent(db, ctx, asked.document);
   const wrong = findWrongAmounts(asked.document, current.currency);
   if (wrong.length > 0) throw invalid(...wrong.map(({ path, message }) => fault(["document", ...path], message)));
-  const plan = planCatalog(asked.document, current, asked.prune);
+  const plan = await runInParts(planCatalog(asked.document, current, asked.prune));
   await countConcerned(db, requireOrganization(ctx), plan.steps);
-  return { plan, current, fingerprint: fingerprintOf(asked, current, requireOrganization(ctx)) };
+  return { plan, current, fingerprint: await computeFingerprint(asked, current, requireOrganization(ctx)) };
 }
 
 const shown = (ctx: Ctx, { document }: Asked, plan: Plan, fingerprint: string): CatalogPlan => ({
@@ -116,17 +120,15 @@ type Look = (tx: Tx, steps: readonly Step[]) => Promise<void>;
 /** What would be done, and what of it refused: each step is taken and taken back. */
 async function tryOut(ctx: Ctx, asked: Asked, look: Look = async () => {}): Promise<CatalogPlan> {
   demand(ctx, kindsIn(asked.document), "read");
-  const before = await planned(ctx.db, ctx, asked);
-  demand(ctx, kindsOf(before.plan), "read");
-  if (before.plan.steps.length === 0) return shown(ctx, asked, before.plan, before.fingerprint);
   const refused = await findRefusals(ctx, asked.document);
   return rehearse(ctx, async (tx, inner) => {
     await store.lockCatalog(tx, requireOrganization(ctx), asked.document.catalog);
     const { plan, current, fingerprint } = await planned(tx, inner, asked);
     demand(ctx, kindsOf(plan), "read");
+    if (plan.steps.length === 0) return shown(ctx, asked, plan, fingerprint);
     await look(tx, plan.steps);
     // The steps are shown as they were planned: what is made on the way has ids that nobody will see again.
-    const tried = { ...plan, steps: structuredClone(plan.steps) };
+    const tried = { ...plan, steps: plan.steps.map((step) => ({ ...step })) };
     const found = await takePlanned(tx, inner, asked.document, { plan: tried, current }, collectFaults);
     await look(tx, plan.steps);
     return shown(ctx, asked, { ...plan, issues: [...plan.issues, ...refused, ...found] }, fingerprint);

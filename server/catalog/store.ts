@@ -7,7 +7,7 @@ import { discounts } from "../discounts/tables.ts";
 import { files } from "../files/tables.ts";
 import { matchAnyOf, writeArray } from "../lib/arrays.ts";
 import type { Database, Tx } from "../lib/context.ts";
-import { followKey } from "../lib/rows.ts";
+import { followKey, isAmong } from "../lib/rows.ts";
 import { orders } from "../orders/tables.ts";
 import { productBenefits } from "../products/tables.ts";
 import { billable } from "../subscriptions/rules.ts";
@@ -25,12 +25,12 @@ export async function lockCatalog(tx: Tx, organization_id: string, catalog: stri
   const entries = await findEntries(tx, organization_id, catalog);
   for (const kind of kinds) {
     const held = entries.filter((entry) => entry.kind === kind).map(({ id }) => id);
-    const { table, id, organization_id: owner } = servedKinds[kind].source;
+    const { table, id } = servedKinds[kind].source;
     if (held.length > 0)
       await tx
         .select({ id })
         .from(table)
-        .where(and(eq(owner, organization_id), inArray(id, held)))
+        .where(isAmong(organization_id, id, held))
         .orderBy(id)
         .for("no key update");
   }
@@ -88,7 +88,7 @@ export async function findUnmanaged(
         eq(source.organization_id, organization_id),
         source.alive,
         unmanaged(db, kind, source),
-        wanted && or(...source.marks.map((mark) => inArray(sql`lower(${mark})`, wanted))),
+        wanted && or(...source.marks.map((mark) => sql`lower(${mark}) = ${matchAnyOf(wanted, "text")}`)),
       ),
     )
     .orderBy(source.id);
@@ -181,7 +181,7 @@ const customersOf = sql<number>`count(distinct ${orders.customer_id})::int`;
 export async function countOpenCheckouts(db: Database, organization_id: string, ids: string[]): Promise<Counts> {
   if (ids.length === 0) return new Map();
   const { product_id, status } = checkouts;
-  const where = and(eq(checkouts.organization_id, organization_id), inArray(product_id, ids), eq(status, "open"));
+  const where = and(isAmong(organization_id, product_id, ids), eq(status, "open"));
   return countsOf(await db.select({ id: product_id, total: count() }).from(checkouts).where(where).groupBy(product_id));
 }
 
@@ -189,7 +189,7 @@ export async function countOpenCheckouts(db: Database, organization_id: string, 
 export async function countBuyersOfProducts(db: Database, organization_id: string, ids: string[]): Promise<Counts> {
   if (ids.length === 0) return new Map();
   const { product_id } = orders;
-  const where = and(eq(orders.organization_id, organization_id), inArray(product_id, ids), isSold);
+  const where = and(isAmong(organization_id, product_id, ids), isSold);
   return countsOf(
     await db.select({ id: product_id, total: customersOf }).from(orders).where(where).groupBy(product_id),
   );
@@ -207,7 +207,7 @@ export async function countBuyersOfBenefits(db: Database, organization_id: strin
         orders,
         and(eq(orders.organization_id, productBenefits.organization_id), eq(orders.product_id, product_id), isSold),
       )
-      .where(and(eq(productBenefits.organization_id, organization_id), inArray(benefit_id, ids)))
+      .where(isAmong(organization_id, benefit_id, ids))
       .groupBy(benefit_id),
   );
 }
@@ -224,7 +224,7 @@ export async function findProductsWith(
   const rows = await db
     .selectDistinct({ id: productBenefits.product_id })
     .from(productBenefits)
-    .where(and(eq(productBenefits.organization_id, organization_id), inArray(productBenefits.benefit_id, benefit_ids)));
+    .where(isAmong(organization_id, productBenefits.benefit_id, benefit_ids));
   return rows.map(({ id }) => id);
 }
 

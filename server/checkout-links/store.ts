@@ -94,9 +94,7 @@ export async function findLinks(
   ids: readonly string[],
 ): Promise<LinkAggregate[]> {
   if (ids.length === 0) return [];
-  const rows = await select(db).where(
-    and(eq(checkoutLinks.organization_id, organization_id), inArray(checkoutLinks.id, [...ids])),
-  );
+  const rows = await select(db).where(isAmong(organization_id, checkoutLinks.id, ids));
   return wholeOf(db, rows);
 }
 

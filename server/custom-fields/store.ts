@@ -1,4 +1,4 @@
-import { and, eq, inArray, isNull, sql } from "drizzle-orm";
+import { and, eq, isNull, sql } from "drizzle-orm";
 import type { customFields as operations } from "../../shared/api/custom-fields.ts";
 import { matchAnyOf } from "../lib/arrays.ts";
 import type { Database, Tx } from "../lib/context.ts";
@@ -51,7 +51,7 @@ export async function findCustomFields(
   return db
     .select()
     .from(customFields)
-    .where(and(living(organization_id), inArray(customFields.id, [...ids])));
+    .where(and(isAmong(organization_id, customFields.id, ids), isNull(customFields.deleted_at)));
 }
 
 /** Fields that were not deleted, kept from changing until the transaction ends. */

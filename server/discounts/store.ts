@@ -20,9 +20,9 @@ import {
   isAmong,
   matchKey,
   matchSeller,
+  patchLockedRows,
   type RowKey,
   readRows,
-  updateLockedRows,
 } from "../lib/rows.ts";
 import { countMatching } from "../lib/tallies.ts";
 import { orders } from "../orders/tables.ts";
@@ -90,7 +90,7 @@ export async function findDiscounts(
   return db
     .select(limited)
     .from(discounts)
-    .where(and(living(organization_id), inArray(discounts.id, [...ids])));
+    .where(and(isAmong(organization_id, discounts.id, ids), isNull(discounts.deleted_at)));
 }
 
 /** A discount that was not deleted, with its products. */
@@ -124,7 +124,7 @@ export async function findKept(
   return db
     .select(limited)
     .from(discounts)
-    .where(and(eq(discounts.organization_id, organization_id), inArray(discounts.id, [...ids])));
+    .where(isAmong(organization_id, discounts.id, ids));
 }
 
 /**
@@ -268,7 +268,7 @@ export async function findProductIds(tx: Tx, organization_id: string, ids: reado
   return tx
     .select({ id: products.id })
     .from(products)
-    .where(and(eq(products.organization_id, organization_id), inArray(products.id, [...ids])));
+    .where(isAmong(organization_id, products.id, ids));
 }
 
 /** Add discounts; one whose code a parallel one has just taken is not among those that are answered. */
@@ -298,7 +298,7 @@ export async function updateDiscounts(
           recoded.map(({ id }) => id),
         ),
       );
-  await updateLockedRows(tx, discounts, changes);
+  await patchLockedRows(tx, discounts, changes);
 }
 
 type Limits = { discount: RowKey; product_ids: readonly string[] };

@@ -1,4 +1,5 @@
 import { ApiError } from "../../shared/errors.ts";
+import { pause } from "./heavy-work.ts";
 
 /** What became of each item of a batch, in its order: a result, or why the item was refused. A refusal stops no other item. */
 export type Batch<T> = (T | ApiError)[];
@@ -13,7 +14,10 @@ export async function mapAccepted<D extends object, T>(
   finish: (draft: D) => Promise<T> | T,
 ): Promise<Batch<T>> {
   const results: Batch<T> = [];
-  for (const draft of batch) results.push(draft instanceof ApiError ? draft : await finish(draft));
+  for (const draft of batch) {
+    results.push(draft instanceof ApiError ? draft : await finish(draft));
+    await pause();
+  }
   return results;
 }
 

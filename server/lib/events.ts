@@ -9,6 +9,7 @@ import { matchKey, type RowKey } from "./rows.ts";
 import { sealTokens } from "./secrets.ts";
 import { events } from "./tables.ts";
 import type { Noted } from "./transaction.ts";
+import { holds } from "./unit-of-work.ts";
 
 type Data<T extends keyof typeof payloads> = z.output<(typeof payloads)[T]>;
 
@@ -33,7 +34,7 @@ export async function emitEach<T extends keyof typeof payloads & EventType>(
   data: Data<T> | (() => Data<T>),
 ): Promise<void> {
   const [first] = types;
-  if (first === undefined) return;
+  if (first === undefined || !holds(tx.unit)) return;
   if (types.some((type) => payloads[type] !== payloads[first]))
     throw new Error("These events have not the same shape.");
   const encode = (payload: Data<T>) => z.encode(payloads[first] as z.ZodType, payload);

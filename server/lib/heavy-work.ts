@@ -16,13 +16,40 @@ export const getHeavyWork = (): HeavyWork | undefined => works.getStore();
 /** What is not to be broken off with the work that it is part of, such as giving back what the work holds. */
 export const runToTheEnd = <T>(run: () => T): T => works.run(undefined, run);
 
+const isSliceOver = ({ yieldedAt }: HeavyWork): boolean => performance.now() - yieldedAt > sliceMs;
+
 /** To be awaited before each statement of heavy work: lets lighter work go ahead, and fails once the work has ended. */
 export async function startStatement(work: HeavyWork): Promise<void> {
-  if (performance.now() - work.yieldedAt > sliceMs) {
+  if (isSliceOver(work)) {
     await giveWay();
     work.yieldedAt = performance.now();
   }
   work.ended.signal.throwIfAborted();
+}
+
+/** To be awaited between the parts of long work: heavy work that has kept the process for its slice lets lighter work go ahead. */
+export function pause(): Promise<void> | undefined {
+  const work = getHeavyWork();
+  return work && isSliceOver(work) ? startStatement(work) : undefined;
+}
+
+/** Run work that stops after each of its parts, with a pause where one is due. */
+export async function runInParts<T>(parts: Iterator<void, T>): Promise<T> {
+  for (;;) {
+    const part = parts.next();
+    if (part.done) return part.value;
+    await pause();
+  }
+}
+
+/** Map a long list, with pauses where they are due. */
+export async function mapInParts<I, T>(items: Iterable<I>, map: (item: I) => T): Promise<T[]> {
+  const results: T[] = [];
+  for (const item of items) {
+    results.push(map(item));
+    await pause();
+  }
+  return results;
 }
 
 /** Await a statement; it is cancelled when its work ends before, or when it takes too long. */

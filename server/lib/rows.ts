@@ -106,6 +106,8 @@ function asRecords<T extends PgTable>(table: T, values: T["$inferInsert"][]): SQ
     order by listed.ordinality`;
 }
 
+/** A statement that answers the rows that it changes, where they are asked for. */
+type Answerable = PromiseLike<unknown> & { returning(columns: Record<string, PgColumn>): PromiseLike<unknown[]> };
 type Change<T extends PgTable> = { key: RowKey; patch: Partial<T["$inferSelect"]> };
 
 /** Change columns of rows, of each its own, and answer the rows in the same order; undefined where one is gone. */
@@ -113,6 +115,7 @@ export async function updateRows<T extends OwnedTable>(
   tx: Tx,
   table: T,
   changes: readonly Change<T>[],
+  isAnswered = true,
 ): Promise<(T["$inferSelect"] | undefined)[]> {
   const columns = getTableColumns(table);
   const namesOf = ({ patch }: Change<T>) =>
@@ -128,14 +131,13 @@ export async function updateRows<T extends OwnedTable>(
     const [first] = group;
     if (!first) continue;
     const organization_id = matchSeller(group.map(({ key }) => key));
-    const rows =
+    const statement: Answerable =
       group.length === 1
-        ? await tx
+        ? tx
             .update(table as PgTable)
             .set(first.patch)
             .where(matchKey(table, first.key))
-            .returning()
-        : await tx
+        : tx
             .update(table as PgTable)
             .set(
               Object.fromEntries(
@@ -147,12 +149,14 @@ export async function updateRows<T extends OwnedTable>(
                 group.map(({ key: { id }, patch }) => ({ ...patch, organization_id, id })),
               )}::json) as v`,
             )
-            .where(sql`${table.organization_id} = v.organization_id and ${table.id} = v.id`)
-            .returning(columns);
-    for (const row of rows as T["$inferSelect"][]) made.set(String(row.id), row);
+            .where(sql`${table.organization_id} = v.organization_id and ${table.id} = v.id`);
+    if (!isAnswered) await statement;
+    else for (const row of (await statement.returning(columns)) as T["$inferSelect"][]) made.set(String(row.id), row);
   }
   return changes.map(({ key }) => made.get(key.id));
 }
+
+type LockedChange<T extends OwnedTable> = { row: T["$inferSelect"]; patch: Partial<T["$inferSelect"]> };
 
 /**
  * Change columns of rows that the caller has locked, of each its own, by one statement; answers the changed rows. A column that
@@ -161,16 +165,28 @@ export async function updateRows<T extends OwnedTable>(
 export async function updateLockedRows<T extends OwnedTable>(
   tx: Tx,
   table: T,
-  changes: readonly { row: T["$inferSelect"]; patch: Partial<T["$inferSelect"]> }[],
+  changes: readonly LockedChange<T>[],
 ): Promise<T["$inferSelect"][]> {
+  return (await updateRows(tx, table, alignPatches(changes))).filter((row) => row !== undefined);
+}
+
+/** The same without an answer. */
+export async function patchLockedRows<T extends OwnedTable>(
+  tx: Tx,
+  table: T,
+  changes: readonly LockedChange<T>[],
+): Promise<void> {
+  await updateRows(tx, table, alignPatches(changes), false);
+}
+
+function alignPatches<T extends OwnedTable>(changes: readonly LockedChange<T>[]): Change<T>[] {
   const isSet = (patch: Partial<T["$inferSelect"]>, name: string) => patch[name as keyof typeof patch] !== undefined;
   const names = [...new Set(changes.flatMap(({ patch }) => Object.keys(patch).filter((name) => isSet(patch, name))))];
-  const aligned = changes.map(({ row, patch }) => {
+  return changes.map(({ row, patch }) => {
     const whole: Record<string, unknown> = { ...row, ...patch };
     const columns = Object.fromEntries(names.map((name) => [name, whole[name]]));
     return { key: row as RowKey, patch: columns as Partial<T["$inferSelect"]> };
   });
-  return (await updateRows(tx, table, aligned)).filter((row) => row !== undefined);
 }
 
 /** How a table is joined to the one that a foreign key of it points to. */

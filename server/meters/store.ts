@@ -21,7 +21,7 @@ import {
   orderBy,
   readPage,
 } from "../lib/page.ts";
-import { followKey, insertRows, lockRows, matchKey, type RowKey, updateLockedRows } from "../lib/rows.ts";
+import { followKey, insertRows, isAmong, lockRows, matchKey, type RowKey, updateLockedRows } from "../lib/rows.ts";
 import { productPrices, products } from "../products/tables.ts";
 import { aggregateSql, digestSql, matchSql, measureSql } from "./matching.ts";
 import type { MeterRow } from "./rules.ts";
@@ -49,17 +49,13 @@ export async function findMeters(db: Database, organization_id: string, ids: rea
   return db
     .select()
     .from(meters)
-    .where(and(eq(meters.organization_id, organization_id), inArray(meters.id, [...ids])));
+    .where(isAmong(organization_id, meters.id, ids));
 }
 
 /** Which of these meters count, and go on counting until the transaction ends: something is about to use them. */
 export async function holdMeters(tx: Tx, organization_id: string, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
-  const counting = and(
-    eq(meters.organization_id, organization_id),
-    inArray(meters.id, [...ids]),
-    isNull(meters.archived_at),
-  );
+  const counting = and(isAmong(organization_id, meters.id, ids), isNull(meters.archived_at));
   const rows = await tx.select({ id: meters.id }).from(meters).where(counting).orderBy(meters.id).for("share");
   return new Set(rows.map(({ id }) => id));
 }

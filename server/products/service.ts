@@ -9,6 +9,7 @@ import { findCustomFields } from "../custom-fields/store.ts";
 import { type Batch, getOnly, listAccepted, mapAccepted, mapById } from "../lib/batches.ts";
 import { type Ctx, requireOrganization, requireOrganizations, type Tx } from "../lib/context.ts";
 import { emit } from "../lib/events.ts";
+import { mapInParts } from "../lib/heavy-work.ts";
 import { createId } from "../lib/ids.ts";
 import { buildPage } from "../lib/page.ts";
 import { defineSignal, sendSignal } from "../lib/reactions.ts";
@@ -21,8 +22,8 @@ import { checkPrices, checkReturn, type PriceWanted, type PricingContext } from 
 import {
   checkBenefits,
   computeSortColumns,
+  type PricedProduct,
   type PriceInsert,
-  type PriceRow,
   type ProductRow,
   planPrice,
   planUpdate,
@@ -192,11 +193,9 @@ export async function updateProducts(tx: Tx, ctx: Ctx, changes: readonly Product
   const organization_id = requireOrganization(ctx);
   const ids = changes.map(({ id }) => id);
   const rows = mapById(await store.lockProducts(tx, organization_id, ids));
-  const priced = mapById(await store.findProducts(tx, organization_id, ids));
   const wanted = changes.map(({ id, body }) => {
     const row = rows.get(id);
-    const product = priced.get(id);
-    return row && product ? selectPrices(row, product.prices, body) : notFound();
+    return row ? selectPrices(row, body) : notFound();
   });
   const meters = listAccepted(wanted).flatMap(({ meters }) => meters);
   const pricing = await groundOf(tx, organization_id, [...new Set(meters)]);
@@ -207,13 +206,16 @@ export async function updateProducts(tx: Tx, ctx: Ctx, changes: readonly Product
     changes.flatMap(({ body }) => body.attached_custom_fields ?? []),
   );
   const now = ctx.clock.now();
-  const drafts = wanted.map((one) => (one instanceof ApiError ? one : planChange(one, pricing, attachable, now)));
+  const drafts = await mapInParts(wanted, (one) =>
+    one instanceof ApiError ? one : planChange(one, pricing, attachable, now),
+  );
   await writeChanges(tx, ctx, listAccepted(drafts), now);
   return emitUpdated(tx, ctx, drafts);
 }
 
 /** Which prices an update keeps on sale, and the meters that it needs. */
-function selectPrices(row: ProductRow, active: readonly PriceRow[], body: ProductChange["body"]) {
+function selectPrices(row: PricedProduct, body: ProductChange["body"]) {
+  const active = row.prices;
   const prices: readonly PriceWanted[] = body.prices ?? active.map(({ id }) => ({ id }));
   const stays = new Set(prices.flatMap((price) => ("id" in price ? [price.id] : [])));
   const kept = active.filter((price) => stays.has(price.id));
@@ -294,14 +296,13 @@ export async function setBenefits(
   const organization_id = requireOrganization(ctx);
   const ids = changes.map(({ id }) => id);
   const rows = mapById(await store.lockProducts(tx, organization_id, ids));
-  const priced = mapById(await store.findProducts(tx, organization_id, ids));
   const known = mapById(
     await findBenefits(tx, organization_id, [...new Set(changes.flatMap(({ benefits }) => benefits))]),
   );
   const drafts = changes.map(({ id, benefits: wanted }) => {
     const row = rows.get(id);
     if (!row) return notFound();
-    const had = priced.get(id)?.benefits ?? [];
+    const had = row.benefits;
     const found = wanted.flatMap((one) => known.get(one) ?? []);
     const faults = checkBenefits([...wanted], found, had);
     if (faults.length > 0) return invalid(...faults);

@@ -27,12 +27,11 @@ import {
   addRows,
   followKey,
   isAmong,
-  lockRows,
   matchSeller,
+  patchLockedRows,
   type RowKey,
   readRow,
   readRows,
-  updateLockedRows,
 } from "../lib/rows.ts";
 import { makeOnce } from "../lib/statements.ts";
 import { countMatching, selectListed } from "../lib/tallies.ts";
@@ -183,7 +182,7 @@ export async function findProducts(
   return db
     .select(priced)
     .from(products)
-    .where(and(eq(products.organization_id, organization_id), inArray(products.id, [...ids])));
+    .where(isAmong(organization_id, products.id, ids));
 }
 
 /** One product with its prices on sale. */
@@ -203,7 +202,7 @@ export async function findPrices(db: Database, organization_id: string, ids: rea
     .select({ price: productPrices, meter: meters })
     .from(productPrices)
     .leftJoin(meters, followKey(productPrices.meter_id, meters))
-    .where(and(eq(productPrices.organization_id, organization_id), inArray(productPrices.id, [...ids])));
+    .where(isAmong(organization_id, productPrices.id, ids));
   return found.map(({ price, meter }) => ({ ...price, meter }));
 }
 
@@ -237,9 +236,17 @@ export async function findOwners(
   return (await found).map(({ id }) => id);
 }
 
-/** Products, kept from changing until the transaction ends. */
-export const lockProducts = (tx: Tx, organization_id: string, ids: readonly string[]): Promise<ProductRow[]> =>
-  lockRows(tx, products, organization_id, ids);
+/** Products with their prices on sale, kept from changing until the transaction ends. */
+export async function lockProducts(tx: Tx, organization_id: string, ids: readonly string[]): Promise<PricedProduct[]> {
+  if (ids.length === 0) return [];
+  await tx
+    .select({ id: products.id })
+    .from(products)
+    .where(isAmong(organization_id, products.id, ids))
+    .orderBy(products.id)
+    .for("update");
+  return findProducts(tx, organization_id, ids);
+}
 
 /** Add products that set the same columns, and who sells them. */
 export async function insertProducts(tx: Tx, values: (typeof products.$inferInsert)[]): Promise<void> {
@@ -261,8 +268,8 @@ export async function findSeller(db: Database, ids: readonly string[]): Promise<
 }
 
 /** Change columns of products that the caller has locked. */
-export const updateProducts = (tx: Tx, changes: { row: ProductRow; patch: Partial<ProductRow> }[]): Promise<unknown> =>
-  updateLockedRows(tx, products, changes);
+export const updateProducts = (tx: Tx, changes: { row: ProductRow; patch: Partial<ProductRow> }[]): Promise<void> =>
+  patchLockedRows(tx, products, changes);
 
 /** Add prices; those that set the same columns come as one value. */
 export async function insertPrices(tx: Tx, values: PriceInsert[]): Promise<void> {
@@ -277,7 +284,7 @@ export async function archivePrices(tx: Tx, organization_id: string, ids: readon
   await tx
     .update(productPrices)
     .set({ is_archived: true, modified_at: now })
-    .where(and(eq(productPrices.organization_id, organization_id), inArray(productPrices.id, [...ids])));
+    .where(isAmong(organization_id, productPrices.id, ids));
 }
 
 type Attachments = typeof productMedias | typeof productCustomFields | typeof productBenefits;
@@ -348,8 +355,7 @@ export async function findMedias(tx: Tx, organization_id: string, ids: readonly 
     .from(files)
     .where(
       and(
-        eq(files.organization_id, organization_id),
-        inArray(files.id, [...ids]),
+        isAmong(organization_id, files.id, ids),
         eq(files.service, "product_media"),
         eq(files.is_uploaded, true),
         isNull(files.deleted_at),

@@ -90,13 +90,7 @@ export async function findEndpointsById(
   return db
     .select()
     .from(webhookEndpoints)
-    .where(
-      and(
-        eq(webhookEndpoints.organization_id, organization_id),
-        inArray(webhookEndpoints.id, [...ids]),
-        isNull(webhookEndpoints.deleted_at),
-      ),
-    );
+    .where(and(isAmong(organization_id, webhookEndpoints.id, ids), isNull(webhookEndpoints.deleted_at)));
 }
 const ofOrganization = (organization_id: string, id: string): SQL | undefined =>
   and(matchKey(webhookEndpoints, { organization_id, id }), isNull(webhookEndpoints.deleted_at));

@@ -74,7 +74,7 @@ function renameEntries(catalog: Catalog, current: Current): Entry[] {
 /** What a plan looks up of one kind. */
 function indexKind(kind: Kind, current: Current, entries: readonly Entry[], names: Names) {
   const rows: Rows[Kind][] = current.rows[kind];
-  const keyed = new Map(current.entries.flatMap((entry) => (entry.kind === kind ? [[entry.id, entry.key]] : [])));
+  const keyed = new Map(current.entries.filter((entry) => entry.kind === kind).map(({ id, key }) => [id, key]));
   const { likeness, foundFields } = getKind(kind);
   const alike = new Map<string, { row: Rows[Kind]; place: number }>();
   for (const [place, row] of rows.entries())
@@ -82,7 +82,12 @@ function indexKind(kind: Kind, current: Current, entries: readonly Entry[], name
       for (const mark of likeness(foundFields(row, names))) if (!alike.has(mark)) alike.set(mark, { row, place });
   return {
     // Of two that are renamed to one key, the first has it.
-    entries: new Map(entries.toReversed().flatMap((entry) => (entry.kind === kind ? [[entry.key, entry]] : []))),
+    entries: new Map(
+      entries
+        .filter((entry) => entry.kind === kind)
+        .reverse()
+        .map((entry) => [entry.key, entry]),
+    ),
     rows: new Map(rows.map((row) => [row.id, row])),
     keyBefore: (id: string) => keyed.get(id),
     /** The first of the rows without a key that has one of these marks. */
@@ -95,8 +100,11 @@ function indexKind(kind: Kind, current: Current, entries: readonly Entry[], name
 }
 type KindIndex = ReturnType<typeof indexKind>;
 
-/** What to do, in which order, so that the server has what the file says. Decides alone: it asks nobody and changes nothing. */
-export function planCatalog(catalog: Catalog, current: Current, prune: boolean): Plan {
+/**
+ * What to do, in which order, so that the server has what the file says. Decides alone: it asks nobody and changes nothing. It
+ * stops after each entry, so that a server can do something else in between.
+ */
+export function* planCatalog(catalog: Catalog, current: Current, prune: boolean): Generator<void, Plan> {
   // A renamed thing is called by its new key from here on, by whatever else refers to it too.
   const entries = renameEntries(catalog, current);
   const names = readNames({ ...current, entries });
@@ -108,6 +116,7 @@ export function planCatalog(catalog: Catalog, current: Current, prune: boolean):
     const index = indexKind(kind, current, entries, names);
     indexes.set(kind, index);
     for (const [key, item] of Object.entries(items)) {
+      yield;
       const entry = index.entries.get(key);
       const want = readWantedFields(kind, key, item, current.currency);
       plan.issues.push(...fileIssues(kind, key, want, filesByName));
@@ -122,6 +131,7 @@ export function planCatalog(catalog: Catalog, current: Current, prune: boolean):
       compare(kind, key, want, row);
     }
     for (const { key, id } of entries.filter((entry) => entry.kind === kind && !items[entry.key])) {
+      yield;
       const row = index.rows.get(id);
       // What was deleted by hand, or is put away, is gone as far as it can be.
       if (row && getKind(kind).foundFields(row, names).archived !== true) plan.missing.push({ kind, key });

@@ -1,4 +1,5 @@
 import { api } from "../../../shared/api/index.ts";
+import { mapInParts } from "../../lib/heavy-work.ts";
 import { serializeProduct } from "../../products/rules.ts";
 import { createProducts, setBenefits, updateProducts } from "../../products/service.ts";
 import { findProducts } from "../../products/store.ts";
@@ -8,7 +9,7 @@ import type { ServedKind } from "./kind.ts";
 export const servedProducts: ServedKind<"products"> = {
   source: { table: products, id: products.id, organization_id: products.organization_id, marks: [products.name] },
   read: async (db, ctx, organization_id, ids) =>
-    (await findProducts(db, organization_id, ids)).map((row) => serializeProduct(row, ctx.config.media_url)),
+    mapInParts(await findProducts(db, organization_id, ids), (row) => serializeProduct(row, ctx.config.media_url)),
   create: createProducts,
   update: updateProducts,
   shapes: api.products,
