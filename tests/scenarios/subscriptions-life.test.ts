@@ -260,6 +260,28 @@ describe("CUP-29: a customer without a card", () => {
     },
   );
 
+  test("is changed by a seller all the same: refused where it is charged now, else owed, and asked for by mail", async () => {
+    const shop = await openShop(floe, "2027-01-15");
+    const free = await shop.sells("Free", [{ amount_type: "free" }]);
+    const paid = await shop.sells("Paid", 31_000);
+    const id = await shop.subscribes(free, { card: null });
+    const before = await shop.get(id);
+    for (const proration_behavior of ["invoice", "reset"])
+      expect(await shop.changes(id, { product_id: paid, proration_behavior })).toBe("402 PaymentFailed");
+    expect(await shop.get(id)).toEqual(before);
+    expect(await shop.changes(id, { product_id: paid, proration_behavior: "prorate" })).toBe("done");
+    await shop.on("2027-01-20");
+    expect(await shop.changes(id, { product_id: free, proration_behavior: "prorate" })).toBe("done");
+    // What was never paid gives no credit back.
+    expect(await shop.balance(id)).toBe(0);
+    expect(await shop.changes(id, { product_id: paid, proration_behavior: "prorate" })).toBe("done");
+    await shop.on("2027-02-15");
+    const last = (await shop.orders(id)).at(-1);
+    expect(last).toMatch(/^2027-02-15 cycle \d+ pending$/);
+    expect((await shop.get(id)).status).toBe("past_due");
+    expect(await shop.balance(id)).toBe(0);
+  });
+
   test("is charged at once for a dearer plan where the seller has said nothing (SUB-34)", async () => {
     const fresh = await floe.seller("fresh");
     const organization = await fresh.client.organizations.get({ params: { id: fresh.organization_id } });
