@@ -25,6 +25,12 @@ const verbs: Record<string, Verb> = {
     preset: { resume: true },
     confirm: "Have this subscription go on now? A new period begins, and is charged at once.",
   },
+  revoke: {
+    summary: "End a subscription now",
+    preset: { revoke: true },
+    fields: ["customer_cancellation_reason", "customer_cancellation_comment"],
+    confirm: "End this subscription now? What the customer has of it is taken back at once, and nothing is refunded.",
+  },
 };
 
 /** Subscriptions on the command line. */
@@ -32,7 +38,7 @@ export const subscriptionLook = {
   summary: "What customers pay for again and again",
   noun: "subscription",
   columns: ["product.name:name", "status:state", "amount:money", "customer.email", "current_period_end:date", "id:key"],
-  names: { delete: "revoke" },
+  names: { delete: false as const },
   verbs,
   examples: {
     cancel: ["floe subscriptions cancel ID --customer-cancellation-reason too_expensive"],

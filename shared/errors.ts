@@ -43,6 +43,7 @@ export const statusOf = {
   CheckoutLocked: 409,
   SubscriptionLocked: 409,
   QuoteChanged: 409,
+  MaximumAmountExceeded: 409,
   CheckoutCustomerDeleted: 409,
   OrderNotEligibleForInvoice: 409,
   PaymentAlreadyInProgress: 409,

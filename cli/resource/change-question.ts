@@ -26,29 +26,29 @@ async function preview(context: Context, change: Change, params: Record<string, 
   return (await context.call(call)) as Preview;
 }
 
-/** To end one is the one change that sends no fields. */
-const readChange = (body: unknown): Change => (body ?? { revoke: true }) as Change;
-
 /**
  * Ask before a subscription is changed, with what that comes to, as the server has computed it. What is agreed to is sent along,
  * so that it is charged exactly so, or not at all. What cannot be done is refused before anybody is asked.
  */
 export async function describe(context: Context, body: unknown, params: Record<string, string>): Promise<string> {
-  const change = readChange(body);
+  const change = body as Change;
   const shown = await preview(context, change, params);
   const question = ask(change, shown) ?? (await askForChange(context, params, shown));
   change.quote = shown.quote;
   return question;
 }
 
-/** The same with --yes: what was computed is sent along, is at most --max-charge, and is said in one line. */
+/**
+ * The same with --yes: what was computed is sent along, is at most --max-charge, and is said in one line. The server checks the
+ * maximum again as it makes the change, since usage that comes meanwhile adds to the amount.
+ */
 export async function checkCharge(
   context: Context,
   body: unknown,
   params: Record<string, string>,
   { maxCharge }: { maxCharge?: string },
 ): Promise<string | undefined> {
-  const change = readChange(body);
+  const change = body as Change;
   let shown: Preview;
   try {
     shown = await preview(context, change, params);
@@ -59,11 +59,13 @@ export async function checkCharge(
   }
   const { currency, charge, unpaid_amount } = shown;
   const amount = (charge?.due_amount ?? 0) + unpaid_amount;
-  if (maxCharge !== undefined && amount > readAmount(maxCharge, currency))
+  const maximum = maxCharge === undefined ? undefined : readAmount(maxCharge, currency);
+  if (maximum !== undefined && amount > maximum)
     throw new Fault("conflict", `${formatMoney(amount, currency)} would be charged now, more than --max-charge`, {
       hint: `Nothing was changed. See: \`floe subscriptions preview ${params.id}\``,
     });
   change.quote = shown.quote;
+  if (maximum !== undefined) change.maximum_amount = maximum;
   return amount > 0 ? `Charged now: ${formatMoney(amount, currency)}.` : "Nothing was charged now.";
 }
 

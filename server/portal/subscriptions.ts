@@ -14,6 +14,7 @@ import { serializeCheckoutProduct } from "../products/rules.ts";
 import { findProduct, findProducts } from "../products/store.ts";
 import { listSubscriptions } from "../subscriptions/lists.ts";
 import { getChoice, isCosting } from "../subscriptions/plan.ts";
+import { noAgreement } from "../subscriptions/preview.ts";
 import type { SubscriptionAggregate } from "../subscriptions/rules.ts";
 import { serializeSubscription } from "../subscriptions/serialize.ts";
 import { subscriptionService } from "../subscriptions/service.ts";
@@ -59,12 +60,13 @@ async function admitChange(
 ): Promise<Update | undefined> {
   const seller = await findSellerOf(ctx);
   const { subscription: may } = serializeOrganization(seller).customer_portal_settings;
-  const { quote } = body;
-  if ("product_id" in body) return { ...(await admitProduct(ctx, seller, body.product_id)), quote };
+  const { quote, maximum_amount } = body;
+  const agreed = { quote, maximum_amount };
+  if ("product_id" in body) return { ...(await admitProduct(ctx, seller, body.product_id)), ...agreed };
   if ("seats" in body) {
     if (!may.update_seats)
       throw new ApiError("UpdateSubscriptionNotAllowed", "This seller changes seats only on request.");
-    return { seats: body.seats, proration_behavior: undefined, quote };
+    return { seats: body.seats, proration_behavior: undefined, ...agreed };
   }
   if ("pause_at_period_end" in body || "resume" in body) {
     if (!may.pause) throw new ApiError("PauseResumeNotAllowed", "This seller pauses subscriptions only on request.");
@@ -79,7 +81,7 @@ async function admitChange(
     cancel_at_period_end,
     customer_cancellation_reason: cancellation_reason,
     customer_cancellation_comment: cancellation_comment,
-    quote,
+    ...agreed,
   };
 }
 
@@ -119,12 +121,12 @@ export const portalSubscriptionService: Service<typeof portalSubscriptions, Ctx>
   },
   async cancel(ctx, { params }) {
     await findOwn(ctx, params.id);
-    const body = { cancel_at_period_end: true, quote: undefined };
+    const body = { cancel_at_period_end: true, ...noAgreement };
     return showOne(ctx, await subscriptionService.update(ctx, { params, body }));
   },
   async preview(ctx, { params, body }) {
     const change = await admitChange(ctx, await findOwn(ctx, params.id), body);
-    return subscriptionService.preview(ctx, { params, body: change ?? { pending_update: null, quote: undefined } });
+    return subscriptionService.preview(ctx, { params, body: change ?? { pending_update: null, ...noAgreement } });
   },
   async forecast(ctx, { params }) {
     await findOwn(ctx, params.id);

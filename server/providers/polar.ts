@@ -1,6 +1,6 @@
 import { PolarClientError, PolarRateLimitError } from "@polar-sh/sdk";
 import { createPolar } from "@polar-sh/sdk/2026-10";
-import { ApiError, notFound } from "../../shared/errors.ts";
+import { ApiError, fault, invalid, notFound } from "../../shared/errors.ts";
 import type { Config } from "../config.ts";
 import type { Ctx } from "../lib/context.ts";
 import { Relayed } from "../lib/relayed.ts";
@@ -10,6 +10,13 @@ import type { Provider } from "./provider.ts";
 export { identifyHosted } from "./polar-relay.ts";
 
 const timeout_seconds = 30;
+
+/** Refuse what a change of a subscription is held to and hosted Polar does not check: it would be left out, and charged all the same. */
+function refuseAgreement(body: { quote?: unknown; maximum_amount?: unknown }): void {
+  for (const name of ["quote", "maximum_amount"] as const)
+    if (body[name] !== undefined)
+      throw invalid(fault([name], "Hosted Polar does not check this: leave it out.", "value_error", body[name]));
+}
 
 /**
  * Hosted Polar behind our own routes, accounts and roles. The access token belongs to one organization there, so it
@@ -189,7 +196,10 @@ export function createPolarProvider(config: Config): Provider {
       list: (ctx, { query }) => relay(ctx, () => polar.subscriptions.list(query as never)),
       get: (ctx, { params }) => relay(ctx, () => polar.subscriptions.get(params.id)),
       create: (ctx, { body }) => relay(ctx, () => polar.subscriptions.create(body as never)),
-      update: (ctx, { params, body }) => relay(ctx, () => polar.subscriptions.update(params.id, body as never)),
+      update: async (ctx, { params, body }) => {
+        refuseAgreement(body);
+        return relay(ctx, () => polar.subscriptions.update(params.id, body as never));
+      },
       delete: (ctx, { params }) => relay(ctx, () => polar.subscriptions.revoke(params.id)),
       export: (ctx, { query }) => relay(ctx, () => polar.subscriptions.export(query as never)),
       forecast: notHosted("Hosted Polar does not say what a subscription will be charged."),

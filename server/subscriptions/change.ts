@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { type Subscription, SubscriptionPreview, type SubscriptionUpdate } from "../../shared/api/subscriptions.ts";
 import { ApiError, fault, invalid, notFound } from "../../shared/errors.ts";
+import { formatMoney } from "../../shared/money.ts";
 import { redeemDiscount } from "../discounts/redemption.ts";
 import { type Ctx, type Database, requireOrganization, type Tx } from "../lib/context.ts";
 import type { RowKey } from "../lib/rows.ts";
@@ -17,7 +18,7 @@ import { findTaxedSeller } from "../tax/store.ts";
 import { advanceSubscription, type Charge, carryOut } from "./billing.ts";
 import { holdMeters } from "./metering.ts";
 import { getChoice, isCosting } from "./plan.ts";
-import { describePreview, type Evaluation, evaluate, isQuoteOf, readQuoteTime } from "./preview.ts";
+import { computeChargedNow, describePreview, type Evaluation, evaluate, isQuoteOf, readQuoteTime } from "./preview.ts";
 import { findDueTime, isDiscountEnded, type SubscriptionAggregate } from "./rules.ts";
 import { planOrder, serializeSubscription } from "./serialize.ts";
 import * as store from "./store.ts";
@@ -56,9 +57,11 @@ export async function previewChange(ctx: Ctx, id: string, body: Update): Promise
   const readBalance = () => findBalance(ctx.db, accountOf(found));
   const given = { ctx, seller, at: ctx.clock.now(), isLocked: false, readBalance };
   const first = await evaluate(ctx.db, found, body, { ...given, tax: undefined });
-  if (!first.asks) return describePreview(first, body, ctx.config);
-  const tax = await askBillTax(ctx, id, first.asks);
-  return describePreview(await evaluate(ctx.db, found, body, { ...given, tax }), body, ctx.config);
+  const evaluation = first.asks
+    ? await evaluate(ctx.db, found, body, { ...given, tax: await askBillTax(ctx, id, first.asks) })
+    : first;
+  checkMaximum(ctx, evaluation, body);
+  return describePreview(evaluation, body, ctx.config);
 }
 
 /** What was written of a change: the card that is to be charged for it, and whether it waits for that. */
@@ -139,6 +142,7 @@ async function writeChange(
   const evaluation = at && (await evaluateAt(at));
   if (!evaluation || (body.quote && !isQuoteOf(body.quote, evaluation, body, ctx.config)))
     throw refuseQuote(ctx, await evaluateAt(now), body);
+  checkMaximum(ctx, evaluation, body);
   const { ground, plan, redeems, charge } = evaluation;
   if ("payment_method_id" in body) await checkCard(tx, ctx, found, body.payment_method_id);
   if (ctx.actor.kind === "customer") await checkPayable(tx, ctx, evaluation);
@@ -178,6 +182,20 @@ function refuseQuote(ctx: Ctx, evaluation: Evaluation, body: Update): ApiError {
   const preview = z.encode(SubscriptionPreview, describePreview(evaluation, body, ctx.config));
   const msg = "What this change comes to is another thing by now. Look at it again before you make it.";
   return new ApiError("QuoteChanged", msg, {}, { preview });
+}
+
+/**
+ * Refuse a change that would charge more than whoever makes it allows (SUB-65). A quote does not bind usage, so the amount can be
+ * more than the one that was previewed.
+ */
+function checkMaximum(ctx: Ctx, evaluation: Evaluation, body: Update): void {
+  const amount = computeChargedNow(evaluation);
+  if (body.maximum_amount === undefined || amount <= body.maximum_amount) return;
+  const { currency } = evaluation.ground.aggregate.row;
+  const [charged, allowed] = [amount, body.maximum_amount].map((units) => formatMoney(units, currency));
+  const preview = z.encode(SubscriptionPreview, describePreview(evaluation, body, ctx.config));
+  const msg = `This change would charge ${charged} now, more than the maximum of ${allowed}. Nothing has changed.`;
+  throw new ApiError("MaximumAmountExceeded", msg, {}, { preview });
 }
 
 async function checkCard(db: Database, { processor }: Ctx, { row }: SubscriptionAggregate, id: string): Promise<void> {

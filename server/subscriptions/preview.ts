@@ -35,6 +35,9 @@ export type Evaluation = Decision & {
   asks: Wanted | null;
 };
 
+/** What is sent with a change that nobody was shown before. */
+export const noAgreement = { quote: undefined, maximum_amount: undefined } as const;
+
 /** How long a quote can be sent with its change: what is left of a period is less with every moment. */
 const valid_ms = 15 * 60 * 1000;
 
@@ -152,6 +155,10 @@ function describe({ ground, plan, charge, unpaid_amount }: Evaluation): Omit<Sub
   };
 }
 
+/** What a change charges now. */
+export const computeChargedNow = ({ charge, unpaid_amount }: Evaluation): number =>
+  (charge?.met.due_amount ?? 0) + unpaid_amount;
+
 const isUse = ({ source }: Pick<LineTerms, "source">): boolean => source.rule === "metered";
 
 /**
@@ -174,7 +181,7 @@ function describeBound(evaluation: Evaluation) {
 /** A signature over a change, the time it was computed for, and what it comes to. */
 function sign(evaluation: Evaluation, body: Update, { secret }: Pick<Config, "secret">): string {
   const { ground, at } = evaluation;
-  const terms = [ground.aggregate.row.id, { ...body, quote: undefined }, at.getTime(), describeBound(evaluation)];
+  const terms = [ground.aggregate.row.id, { ...body, ...noAgreement }, at.getTime(), describeBound(evaluation)];
   // A service that is asked the same again says the same, under another name.
   const unnamed = (name: string, value: unknown) => (name === "calculation_id" ? undefined : value);
   return createHmac("sha256", secret)

@@ -29,6 +29,7 @@ import { type ExportedSubscription, exportCells, listSubscriptions, walkSubscrip
 import { getMeterPeriod } from "./meter-clock.ts";
 import { followMeters } from "./metering.ts";
 import { payPrices } from "./plan.ts";
+import { noAgreement } from "./preview.ts";
 import { findReminderTime, findTerms, planStart, type SubscriptionAggregate, type SubscriptionRow } from "./rules.ts";
 import { emitSubscription, serializeSubscription, subscriptionGivesOtherwise, tellState } from "./serialize.ts";
 import * as store from "./store.ts";
@@ -155,7 +156,7 @@ export const subscriptionService: Service<typeof subscriptions, Ctx> = {
   create: (ctx, { body }) =>
     transact(ctx, async (tx) => serializeSubscription(await giveSubscription(tx, ctx, body), ctx.config)),
   update: (ctx, { params, body }) => changeSubscription(ctx, params.id, body),
-  delete: (ctx, { params }) => changeSubscription(ctx, params.id, { revoke: true, quote: undefined }),
+  delete: (ctx, { params }) => changeSubscription(ctx, params.id, { revoke: true, ...noAgreement }),
   preview: (ctx, { params, body }) => previewChange(ctx, params.id, body),
 };
 

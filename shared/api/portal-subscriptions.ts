@@ -2,13 +2,8 @@ import { z } from "zod";
 import { byId, customer, flag, ids, page, paging, type Resource, sorting } from "../contract.ts";
 import { id, unlessNull } from "./fields.ts";
 import { CustomerOrderProduct } from "./portal-orders.ts";
-import {
-  cancellationReasons,
-  ownChanges,
-  Subscription,
-  SubscriptionForecast,
-  SubscriptionPreview,
-} from "./subscriptions.ts";
+import { agreement, ownChanges } from "./subscription-changes.ts";
+import { cancellationReasons, Subscription, SubscriptionForecast, SubscriptionPreview } from "./subscriptions.ts";
 
 const {
   metadata: _,
@@ -28,9 +23,6 @@ export const CustomerSubscription = z.object({
 export type CustomerSubscription = z.output<typeof CustomerSubscription>;
 
 const limit_int = 2_147_483_647;
-const quote = unlessNull(z.string().max(500)).describe(
-  "The quote of a preview of this change: it is charged exactly so, or refused with 409.",
-);
 
 /** One change of one kind (CUP-18). */
 export const CustomerSubscriptionUpdate = z.union([
@@ -38,10 +30,10 @@ export const CustomerSubscriptionUpdate = z.union([
     cancel_at_period_end: unlessNull(z.boolean()).describe("Whether it ends with its period."),
     cancellation_reason: z.enum(cancellationReasons).nullish().describe("Why it is to end."),
     cancellation_comment: z.string().max(10_000).nullish().describe("What there is to say about it."),
-    quote,
+    ...agreement,
   }),
-  z.strictObject({ product_id: id.describe("Another product."), quote }),
-  z.strictObject({ seats: z.int().min(-limit_int).max(limit_int).describe("How many seats."), quote }),
+  z.strictObject({ product_id: id.describe("Another product."), ...agreement }),
+  z.strictObject({ seats: z.int().min(-limit_int).max(limit_int).describe("How many seats."), ...agreement }),
   ...ownChanges,
 ]);
 export type CustomerSubscriptionUpdate = z.output<typeof CustomerSubscriptionUpdate>;
@@ -102,6 +94,7 @@ export const portalSubscriptions = {
       "PaymentNotReady",
       "SubscriptionLocked",
       "QuoteChanged",
+      "MaximumAmountExceeded",
     ],
     external: true,
   },
@@ -124,7 +117,7 @@ export const portalSubscriptions = {
     params: byId,
     body: CustomerSubscriptionUpdate,
     response: SubscriptionPreview,
-    errors: refusals,
+    errors: [...refusals, "MaximumAmountExceeded"],
   },
   forecast: {
     method: "GET",

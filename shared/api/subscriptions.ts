@@ -21,6 +21,7 @@ import { customFieldData, id, interval, paidRefusals, stored, timezone, unlessNu
 import { Meter } from "./meters.ts";
 import { ProductPrice } from "./prices.ts";
 import { Product } from "./products.ts";
+import { agreement, ownChanges } from "./subscription-changes.ts";
 
 export const subscriptionStatuses = [
   "incomplete",
@@ -142,24 +143,11 @@ const prorationBehaviors = ["invoice", "prorate", "next_period", "reset"] as con
 const proration_behavior = unlessNull(z.enum(prorationBehaviors)).describe(
   "What becomes of the rest of the period: charged now, with the next order, changed with the next period, or a new period now.",
 );
-const quote = unlessNull(z.string().max(500)).describe("The quote of a preview: charged so, or refused with 409.");
 const reasons = {
   customer_cancellation_reason: z.enum(cancellationReasons).nullish().describe("Why the customer goes."),
   customer_cancellation_comment: z.string().max(10_000).nullish().describe("What the customer says about it."),
 };
 const limit_int = 2_147_483_647;
-
-/** What sellers and customers change alike. */
-export const ownChanges = [
-  z.strictObject({
-    pause_at_period_end: z.boolean().describe("Whether it pauses when its period ends."),
-    resumes_at: instant.nullish().describe("When it goes on by itself."),
-    quote,
-  }),
-  z.strictObject({ resume: z.literal(true).describe("Go on now, with a new period."), quote }),
-  z.strictObject({ pending_update: z.null().describe("Forget what would change with the next period."), quote }),
-  z.strictObject({ payment_method_id: id.describe("The card that is charged from now on."), quote }),
-] as const;
 
 /** One change of a subscription, of one of these kinds. */
 export const SubscriptionUpdate = z.union([
@@ -169,20 +157,20 @@ export const SubscriptionUpdate = z.union([
     proration_behavior,
     discount_id: id.nullish().describe("Another discount, from the next period on; null takes it away."),
     trial_end: unlessNull(z.union([instant, z.literal("now")])).describe("When the trial ends: a time, or now."),
-    quote,
+    ...agreement,
   }),
   z.strictObject({
     seats: z.int().min(-limit_int).max(limit_int).describe("How many seats."),
     proration_behavior,
-    quote,
+    ...agreement,
   }),
-  z.strictObject({ current_billing_period_end: instant.describe("When the period ends that runs."), quote }),
+  z.strictObject({ current_billing_period_end: instant.describe("When the period ends that runs."), ...agreement }),
   z.strictObject({
     cancel_at_period_end: z.boolean().describe("Whether it ends with its period."),
     ...reasons,
-    quote,
+    ...agreement,
   }),
-  z.strictObject({ revoke: z.literal(true).describe("End it now."), ...reasons, quote }),
+  z.strictObject({ revoke: z.literal(true).describe("End it now."), ...reasons, ...agreement }),
   ...ownChanges,
 ]);
 
@@ -363,7 +351,14 @@ export const subscriptions = {
     body: SubscriptionUpdate,
     response: Subscription,
     confirm: "Change this subscription? What it comes to now is charged at once.",
-    errors: [...refusals, ...paidRefusals, "SubscriptionLocked", "QuoteChanged", "DiscountRedemptionLimitReached"],
+    errors: [
+      ...refusals,
+      ...paidRefusals,
+      "SubscriptionLocked",
+      "QuoteChanged",
+      "MaximumAmountExceeded",
+      "DiscountRedemptionLimitReached",
+    ],
     external: true,
   },
   delete: {
@@ -394,6 +389,6 @@ export const subscriptions = {
     params: byId,
     body: SubscriptionUpdate,
     response: SubscriptionPreview,
-    errors: refusals,
+    errors: [...refusals, "MaximumAmountExceeded"],
   },
 } as const satisfies Resource;

@@ -2,6 +2,8 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { formatMoney } from "../../shared/money.ts";
 import { type Floe, start } from "../support/floe.ts";
+import { meterShops } from "../support/metered.ts";
+import { startRelay } from "../support/relay.ts";
 import { cards, openShop } from "../support/story.ts";
 import { begin, floe as run, until } from "./support.ts";
 
@@ -102,6 +104,31 @@ test("a script reads what was charged, and bounds it", async () => {
   expect((await shop.orders(id)).at(-1)).toBe("2027-06-16 update 10000 paid");
   const cancel = await run(["subscriptions", "revoke", id, "--yes"], { env });
   expect([cancel.code, cancel.err]).toEqual([0, "Nothing was charged now.\n"]);
+});
+
+test("usage that comes after the preview charges a script no more than its maximum", async () => {
+  const { shop, id, use, fixed, metered } = await meterShops(() => floe).open({ unit_amount: "1" });
+  await shop.on("2027-01-16");
+  const product = await shop.sells("API 2", [fixed(1000), metered("2")]);
+  const { charge } = await shop.previews(id, { product_id: product, proration_behavior: "invoice" });
+  const relay = await startRelay(floe.url, async (method, path) => {
+    if (method === "POST" && path.endsWith("/preview")) await use(100);
+  });
+  const env = { FLOE_SERVER: relay.url, FLOE_API_KEY: shop.seller.key };
+  const change = ["--product-id", product, "--proration-behavior", "invoice", "--yes"];
+  const most = (amount: number) => ["--max-charge", (amount / 100).toFixed(2)];
+  const before = await shop.get(id);
+  const due = charge?.due_amount ?? 0;
+  const refused = await run(["subscriptions", "update", id, ...change, ...most(due)], { env });
+  expect([refused.code, refused.err]).toEqual([
+    7,
+    expect.stringContaining(`charge ${formatMoney(due + 100, "usd")} now`),
+  ]);
+  // Ending is bounded as well: 100 units of use are billed with it, 200 once they have come.
+  const ended = await run(["subscriptions", "revoke", id, "--yes", ...most(100)], { env });
+  expect([ended.code, ended.err]).toEqual([7, expect.stringContaining("more than the maximum of $1.00")]);
+  expect(await shop.get(id)).toMatchObject({ product_id: before.product_id, status: "active" });
+  await relay.close();
 });
 
 test("what is charged at once is said before a trial is moved, before one who leaves stays, and before one goes on", async () => {

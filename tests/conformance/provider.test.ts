@@ -97,6 +97,17 @@ describe("hosted Polar behind the same API", () => {
     expect((await floe.request("DELETE", `/v1/customers/${customer.id}`, { token: seller.key })).status).toBe(204);
   });
 
+  test("SUB-65: a bound of a change that Polar does not check is refused, and nothing is sent", async () => {
+    const path = `/v1/subscriptions/${newId()}`;
+    for (const [name, value] of Object.entries({ quote: "q", maximum_amount: 100 })) {
+      const body = { product_id: newId(), [name]: value };
+      const { status, json } = await floe.request("PATCH", path, { token: seller.key, body });
+      expect([status, json]).toMatchObject([422, { detail: [{ loc: ["body", name] }] }]);
+    }
+    const sent = await floe.request("PATCH", path, { token: seller.key, body: { product_id: newId() } });
+    expect(sent.status).toBe(404);
+  });
+
   test("to any other organization here nothing exists there", async () => {
     const product = await seller.client.products.create({ body: { name: "Ours", prices: [fixed] } });
     expect((await floe.request("GET", `/v1/products/${product.id}`, { token: outside.key })).status).toBe(404);

@@ -182,6 +182,33 @@ describe("SUB-63: a quote does not bind what is used until the change is made", 
   });
 });
 
+test("SUB-65: usage that comes after a preview charges no more than the maximum", async () => {
+  const { shop, id, use, fixed, metered } = await open({ unit_amount: "1" });
+  await shop.on("2027-01-16");
+  const body = { product_id: await shop.sells("API 2", [fixed(1000), metered("2")]), proration_behavior: "invoice" };
+  const { quote, charge } = await shop.previews(id, body);
+  const maximum_amount = charge?.due_amount ?? 0;
+  await use(100);
+  const before = [await shop.get(id), await shop.orders(id)];
+  const path = `/v1/subscriptions/${id}`;
+  const refused = await shop.send("PATCH", path, { ...body, quote, maximum_amount });
+  const [now, allowed] = [maximum_amount + 100, maximum_amount].map((amount) => `$${(amount / 100).toFixed(2)}`);
+  expect([refused.status, refused.json]).toMatchObject([
+    409,
+    {
+      error: "MaximumAmountExceeded",
+      detail: `This change would charge ${now} now, more than the maximum of ${allowed}. Nothing has changed.`,
+      preview: { charge: { due_amount: maximum_amount + 100 } },
+    },
+  ]);
+  const asked = await shop.send("POST", `${path}/preview`, { ...body, maximum_amount });
+  expect([asked.status, asked.json]).toMatchObject([409, { error: "MaximumAmountExceeded" }]);
+  expect((await shop.send("PATCH", path, { ...body, maximum_amount: -1 })).status).toBe(422);
+  expect([await shop.get(id), await shop.orders(id)]).toEqual(before);
+  expect(await shop.changes(id, { ...body, quote, maximum_amount: maximum_amount + 100 })).toBe("done");
+  expect((await shop.orders(id)).at(-1)).toContain(`${maximum_amount + 100} paid`);
+});
+
 test("SUB-21: an invoice, its mail and a preview have the line in words that compute", async () => {
   const { shop, id, use, credit, fixed, metered } = await open({ unit_amount: "0.2", cap_amount: 300 });
   await credit(1000);
