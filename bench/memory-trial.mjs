@@ -1,14 +1,15 @@
 /**
  * Everything large that a seller may send, to a server that has 1 GB: pictures at the limit of their pixels as logos of printed
- * invoices, deep and wide bodies, bulk events, catalogues, downloads, and a hundred exports at once. It needs no control group:
- * every 20 ms the anonymous memory of the server and its child processes is summed up, and beyond 1 GB the process that Linux
- * would end first (`/proc/PID/oom_score`) is killed. Prints the peak of each step; where the server does not outlive it the exit code is 1.
+ * invoices, deep and wide bodies, bulk events, catalogues, downloads, and a hundred exports at once. The server runs in a control
+ * group of that size where one can be made (as root). Elsewhere its anonymous memory and that of its child processes is summed up
+ * every 20 ms, and beyond 1 GB the process that Linux would end first (`/proc/PID/oom_score`) is killed. Prints the peak of each
+ * step; where the server does not outlive it the exit code is 1.
  *
  *   npm run build && node bench/memory-trial.mjs [--embedded] [--megabytes 1024]     needs Linux
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -25,7 +26,39 @@ const folder = mkdtempSync(join(tmpdir(), "floe-memory-"));
 const postgres = given.embedded ? undefined : await startPostgres();
 const port = await freePort();
 const url = `http://127.0.0.1:${port}`;
-const server = spawn(process.execPath, [join(import.meta.dirname, "../bin/floe.js"), "serve", "--port", String(port)], {
+const readLines = (path) => {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    // The process has ended in between.
+    return "";
+  }
+};
+
+/** A control group of this much memory, of either version; undefined where none can be made. */
+function makeControlGroup() {
+  const isUnified = existsSync("/sys/fs/cgroup/cgroup.controllers");
+  const group = `/sys/fs/cgroup/${isUnified ? "" : "memory/"}floe-memory-trial-${process.pid}`;
+  const [limit, kills] = isUnified ? ["memory.max", "memory.events"] : ["memory.limit_in_bytes", "memory.oom_control"];
+  try {
+    mkdirSync(group);
+    writeFileSync(join(group, limit), String(limitMb * 1024 ** 2));
+  } catch (error) {
+    console.log(`No control group can be made (${error.code}): the memory is watched instead.`);
+    return undefined;
+  }
+  return {
+    processes: join(group, "cgroup.procs"),
+    countKills: () => Number(/^oom_kill (\d+)/m.exec(readLines(join(group, kills)))?.[1] ?? 0),
+    remove: () => rmdirSync(group),
+  };
+}
+const group = makeControlGroup();
+if (group) console.log(`In a control group of ${limitMb} MB.`);
+const program = [process.execPath, join(import.meta.dirname, "../bin/floe.js"), "serve", "--port", String(port)];
+// The shell enters the group and becomes the server, so that nothing of it is outside.
+const command = group ? ["sh", "-c", `echo $$ > ${group.processes} && exec "$@"`, "sh", ...program] : program;
+const server = spawn(command[0], command.slice(1), {
   cwd: folder,
   env: {
     PATH: process.env.PATH,
@@ -41,14 +74,6 @@ const server = spawn(process.execPath, [join(import.meta.dirname, "../bin/floe.j
 });
 const ended = once(server, "exit");
 
-const readLines = (path) => {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    // The process has ended in between.
-    return "";
-  }
-};
 /** What a process holds that the system cannot take back: without the pages of files, which are read again. */
 const readMegabytes = (pid) => Number(/^RssAnon:\s+(\d+)/m.exec(readLines(`/proc/${pid}/status`))?.[1] ?? 0) / 1024;
 /** The server and what it has started. */
@@ -63,7 +88,7 @@ const watcher = setInterval(() => {
   const sum = processes.reduce((total, { megabytes }) => total + megabytes, 0);
   peakMb = Math.max(peakMb, sum);
   serverPeakMb = Math.max(serverPeakMb, processes.find(({ pid }) => pid === server.pid)?.megabytes ?? 0);
-  if (sum <= limitMb) return;
+  if (group || sum <= limitMb) return;
   const scores = processes.map(({ pid }) => ({ pid, score: Number(readLines(`/proc/${pid}/oom_score`)) }));
   const [first] = scores.sort((a, b) => b.score - a.score);
   process.kill(first.pid, "SIGKILL");
@@ -96,7 +121,9 @@ let failed = false;
 /** Do a step; prints how it was answered and what it took of memory at most. */
 async function measureStep(name, work) {
   [peakMb, serverPeakMb, kills] = [0, 0, 0];
+  const killsBefore = group?.countKills() ?? 0;
   const answers = await work();
+  if (group) kills = group.countKills() - killsBefore;
   const isAlive = !hasEnded();
   if (!isAlive) failed = true;
   const peak = `${peakMb.toFixed(0).padStart(5)} MB in all, ${serverPeakMb.toFixed(0).padStart(4)} MB server`;
@@ -159,10 +186,9 @@ const pictures = {
   "SVG, 20,000 layers": ["image/svg+xml", svg],
 };
 
-while ((await call("GET", "/readyz")).status !== 200) {
-  if (hasEnded()) throw new Error(`The server has ended with ${server.exitCode ?? server.signalCode}.`);
-  await sleep(50);
-}
+await measureStep("start", async () => {
+  while (!hasEnded() && (await call("GET", "/readyz")).status !== 200) await sleep(50);
+});
 const account = { email: "seller@example.com", password: "correct horse battery staple", name: "Seller" };
 const { token } = await expectDone(call("POST", "/api/auth/sign-up/email", undefined, account));
 const shop = { name: "Acme", slug: "acme-memory" };
@@ -297,6 +323,7 @@ try {
 clearInterval(watcher);
 server.kill("SIGTERM");
 await ended;
+group?.remove();
 await postgres?.stop();
 rmSync(folder, { recursive: true, force: true });
 process.exit(failed ? 1 : 0);
