@@ -12,13 +12,13 @@ const settlement = [
   "tests/api/payments.test.ts",
   "tests/scenarios/sale-stripe.test.ts",
   "tests/scenarios/stripe-notices.test.ts",
-  "tests/scenarios/sale-steps.test.ts",
+  "tests/scenarios/sale-steps.long.test.ts",
   "tests/scenarios/sale-interleavings.long.test.ts",
 ];
 const keys = ["tests/api/api-keys.test.ts", "tests/api/api-keys-personal.test.ts", "tests/api/api-keys-limits.test.ts"];
 const sessions = ["tests/api/auth.test.ts", "tests/api/sessions.test.ts", "tests/api/security.test.ts"];
 const secrets = ["tests/api/secrets.test.ts", "tests/api/auth-requests.test.ts"];
-const every = ["tests/api/every-operation.test.ts", "tests/api/tenants.test.ts"];
+const every = ["tests/api/every-operation.long.test.ts", "tests/api/tenants.test.ts"];
 const threads = ["tests/rules/threads.test.ts"];
 const sending = ["tests/rules/webhooks.test.ts", "tests/api/webhooks.test.ts", "tests/api/webhooks-runs.test.ts"];
 const simulator = ["tests/scenarios/simulated.long.test.ts"];
@@ -26,8 +26,8 @@ const catalog = ["tests/api/catalog-properties.long.test.ts", "tests/api/catalog
 const stories = (name) => `tests/scenarios/subscriptions-${name}.test.ts`;
 const tampering = ["tests/api/tampering.long.test.ts"];
 const viewing = ["tests/api/metrics.test.ts"];
-const histories = ["tests/scenarios/grants-histories.long.test.ts", "tests/scenarios/grants.test.ts"];
-const outside = ["tests/scenarios/grants-outside.test.ts"];
+const histories = ["tests/scenarios/grants-histories.long.test.ts", "tests/scenarios/grants.long.test.ts"];
+const outside = ["tests/scenarios/grants-outside.long.test.ts"];
 const team = ["tests/scenarios/tour-team.long.test.ts"];
 const people = ["tests/api/customer-members.test.ts"];
 const seating = ["tests/api/seats.test.ts"];
@@ -189,8 +189,8 @@ export const faults = {
     ["keys-forgotten", "server/migrations/0001_more_tallies.sql", "  UNION ALL SELECT organization_id, 'license_keys' FROM license_keys\n", "", ...counting],
     ["snapshots-forgotten", "server/migrations/0001_more_tallies.sql", "OR (kind = 'discounts' AND deleted_at IS NULL)", "OR kind = 'discounts'", ...counting],
     ["unreadable-listed", "server/webhooks/store.ts", "      readable: matchAny(webhookEvents.type),", "      readable: () => undefined,", "tests/api/webhooks.test.ts", "tests/api/webhook-endpoints.test.ts"],
-    ["length-asked", "server/lib/page.ts", "asked === undefined && usual_limits.has(limit) ?", "false ?", "tests/scenarios/kept-plans.test.ts"],
-    ["texts-asked", "server/lib/unit-of-work.ts", "sql`(select ${written.map(({ wire }) => wire).join(separator)}::text)`", "sql`${written.map(({ wire }) => wire).join(separator)}`", "tests/scenarios/kept-plans.test.ts"],
+    ["length-asked", "server/lib/page.ts", "asked === undefined && usual_limits.has(limit) ?", "false ?", "tests/scenarios/kept-plans.long.test.ts"],
+    ["texts-asked", "server/lib/unit-of-work.ts", "sql`(select ${written.map(({ wire }) => wire).join(separator)}::text)`", "sql`${written.map(({ wire }) => wire).join(separator)}`", "tests/scenarios/kept-plans.long.test.ts"],
     ["any-subscription", "server/refunds/store.ts", ", inArray(orders.subscription_id, ids))", ")", "tests/api/refunds.test.ts"],
   ],
   simulator: [

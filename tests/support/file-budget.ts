@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, expect } from "vitest";
 
-const shortBudgetSeconds = 25;
+const shortBudgetSeconds = 30;
 const longBudgetSeconds = 100;
 
 let before: NodeJS.CpuUsage;

@@ -8,7 +8,7 @@ const slow = [
   "scenarios/start.long",
   "api/bad-input.long",
   "api/auth-bad-input.long",
-  "api/every-operation",
+  "api/every-operation.long",
   "rules/invoices",
   "api/invoices",
 ].map((name) => `/tests/${name}.test.ts`);
