@@ -4,6 +4,10 @@ import {
   type CustomerRow,
   checkTaxId,
   checkUnique,
+  exportCells,
+  exportHeader,
+  getRegion,
+  isSameEmail,
   listSpellings,
   normalizeEmail,
   planAnonymization,
@@ -11,6 +15,7 @@ import {
   serializeCustomer,
 } from "../../server/customers/rules.ts";
 import { readTaxId } from "../../server/customers/tax-ids.ts";
+import { createTextScrubber, describeErased, getWords, scrub } from "../../server/privacy/rules.ts";
 import { CheckoutConfirm } from "../../shared/api/checkout-client.ts";
 import { CheckoutCreate } from "../../shared/api/checkouts.ts";
 import { CustomerCreate, CustomerUpdate } from "../../shared/api/customers.ts";
@@ -259,5 +264,71 @@ describe("a customer as it is answered", () => {
     const business = planAnonymization(row({ tax_id: ["FR61954506077", "eu_vat"], billing_name: "ACME" }), mask, now);
     expect(business).toMatchObject({ name: "Ada", billing_name: "ACME" });
     expect(planAnonymization(row({ anonymized_at: now }), mask, now)).toEqual({});
+  });
+});
+
+test("CUS-27: a line of an export has a cell for each head, and an empty one for what is not known", () => {
+  const cells = exportCells(
+    row({ billing_address: address("FR"), tax_id: ["FR1", "eu_vat"], metadata: { a: 1 } } as never),
+  );
+  expect(Object.fromEntries(exportHeader.map((name, index) => [name, cells[index]]))).toMatchObject({
+    ...{ Email: "Ada@Example.com", "Tax ID": "FR1", "Billing Address City": "Town", "Billing Address Zip": "1" },
+    ...{ "Billing Address Country": "FR", "Billing Address Line 2": null, Metadata: '{"a":1}' },
+  });
+  expect(exportCells(row())).toHaveLength(exportHeader.length);
+});
+
+test.each([
+  ["ada@example.com", "ADA@Example.com", true],
+  ["ada@bücher.example", "ada@xn--bcher-kva.example", true],
+  ["ada+a@example.com", "ada@example.com", false],
+  [null, "ada@example.com", false],
+])("CUS-01: %s and %s are one address: %s", (one, other, same) => {
+  expect(isSameEmail(one, other)).toBe(same);
+});
+
+describe("somebody is forgotten (CUS-20)", () => {
+  const known = row({ name: "Ada Lovelace", billing_name: "Ada King", billing_address: address("FR") });
+  const words = getWords(known);
+  test("of an address stays what taxes are computed from", () => {
+    const region = { country: "FR", state: null, line1: null, line2: null, postal_code: null, city: null };
+    expect(getRegion(address("FR"))).toEqual(region);
+  });
+  test.each([
+    ["names of more than one word, and the street", known, ["Ada Lovelace", "Ada King", "1 Way"]],
+    ["a name that stands twice once", row({ name: "Ada King", billing_name: "Ada King" }), ["Ada King"]],
+    ["no name of one word", row({ name: "Ada" }), []],
+    ["no name of a business", { ...known, tax_id: ["FR1", "eu_vat"] as never }, ["1 Way"]],
+  ])("looks for %s", (_, of, names) => {
+    expect(getWords(of).names).toEqual(names);
+  });
+  const left = row({ email: "masked@anonymized.invalid", name: "masked" });
+  test("takes addresses and names out of texts in any case, and nothing else", () => {
+    const replace = createTextScrubber(left, words);
+    expect(replace("To ADA@example.com from ada lovelace at 1 way.")).toBe("To masked@anonymized.invalid from … at ….");
+    expect(createTextScrubber(left, { emails: ["a.b@c.d"], names: [] })("axb@c.d")).toBe("axb@c.d");
+    expect(createTextScrubber(left, { emails: [], names: [] })("Ada Lovelace")).toBe("Ada Lovelace");
+  });
+  test("changes fields of what is about them, and leaves those of others", () => {
+    const told = {
+      customer_id: left.id,
+      customer: { id: left.id, email: "Ada@Example.com", name: "Ada Lovelace", metadata: { a: 1 } },
+      customer_name: "Ada",
+      account_id: "account",
+      product: { name: "Guide", metadata: { b: 2 } },
+    };
+    expect(scrub([told, { customer_id: "another", customer_name: "Bob" }], left, words)).toEqual([
+      {
+        customer_id: left.id,
+        customer: { id: left.id, email: left.email, name: "masked", metadata: {} },
+        customer_name: null,
+        product: { name: "Guide", metadata: { b: 2 } },
+      },
+      { customer_id: "another", customer_name: "Bob" },
+    ]);
+  });
+  test("leaves a mask also of somebody without an address", () => {
+    expect(describeErased(row({ email: null }), words).masked_email).toBe(`${row().id}@anonymized.invalid`);
+    expect(describeErased(left, words).masked_email).toBe(left.email);
   });
 });

@@ -3,9 +3,10 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { cleanText, formatAddress, type InvoiceDocument } from "../../server/invoices/document.ts";
 import { computeNetLines, describeInvoice, shareTax, writeXml } from "../../server/invoices/electronic.ts";
+import { linkDocument, readLink } from "../../server/invoices/links.ts";
 import { makePdf } from "../../server/invoices/pdf.ts";
 import { printDocument } from "../../server/invoices/printer.ts";
-import { checkQueue } from "../../server/invoices/rules.ts";
+import { checkQueue, digestDocument, getFormat, getMediaPath, hasInvoice } from "../../server/invoices/rules.ts";
 import { chooseLanguage } from "../../server/invoices/words.ts";
 import { computeFraction } from "../../shared/money.ts";
 import { peopleNames } from "../fixtures/names.ts";
@@ -362,4 +363,61 @@ test.each([
   expect(() => checkQueue(queues(max))).toThrow(
     expect.objectContaining({ name: "TooManyRequests", headers: { "Retry-After": "60" } }),
   );
+});
+
+describe("which orders have an invoice (ORD-22)", () => {
+  const sold = { status: "paid", billing_name: "Ada", billing_address: { country: "FR" } };
+  test.each([
+    ["a sale that says to whom", {}, true],
+    ["one that is not paid yet", { status: "pending" }, true],
+    ["none that is in the making", { status: "draft" }, false],
+    ["none that was given up", { status: "void" }, false],
+    ["none to nobody", { billing_name: " " }, false],
+    ["none to nowhere", { billing_address: null }, false],
+  ])("%s", (_, fields, printed) => {
+    expect(hasInvoice({ ...sold, ...fields } as never)).toBe(printed);
+  });
+});
+
+describe("the address of a document", () => {
+  const [secret, now] = ["x".repeat(32), new Date("2026-11-01T00:00:00Z")];
+  const named = { organization_id: "org", order_id: "order", kind: "invoice" } as const;
+  const link = linkDocument({ url: "https://floe.example", secret }, named, now);
+  const token = link.slice("https://floe.example/documents/".length);
+  const year_ms = 365 * 24 * 3600 * 1000;
+  test.each([
+    ["until a year later", year_ms - 1, named],
+    ["and not longer", year_ms, undefined],
+  ])("opens it %s", (_, later, document) => {
+    expect(readLink({ secrets: [secret] } as never, token, new Date(now.getTime() + later))).toEqual(document);
+  });
+  test.each([
+    ["another secret", ["y".repeat(32)], token],
+    ["another token", [secret], `${token.slice(0, -2)}AA`],
+    ["no token", [secret], ""],
+  ])("opens nothing with %s", (_, secrets, given) => {
+    expect(readLink({ secrets } as never, given, now)).toBeUndefined();
+  });
+});
+
+test("a file is printed again for another document or picture, and for nothing else", () => {
+  const all = [digestDocument(untaxed, null), digestDocument(untaxed, "logo"), digestDocument(empty, null)];
+  expect(new Set(all).size).toBe(3);
+  expect(digestDocument(structuredClone(untaxed), null)).toBe(all[0]);
+});
+
+test.each([
+  ["https://floe.example/files/product_media/org/id/a%20b.png", "product_media/org/id/a b.png"],
+  ["not an address", null],
+  [null, null],
+])("the picture %s is kept at %s", (url, path) => {
+  expect(getMediaPath(url)).toBe(path);
+});
+test.each([
+  [[0x89, 0x50, 0x4e, 0x47], "png"],
+  [[0xff, 0xd8, 0xff], "jpg"],
+  [[0xff, 0xd8], undefined],
+  [[0x47, 0x49, 0x46], undefined],
+])("bytes that begin with %j are printed as %s", (bytes, format) => {
+  expect(getFormat(Uint8Array.from(bytes))).toBe(format);
 });

@@ -1,7 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { checkPrices, type PriceWanted, type PricingContext } from "../../server/products/price-rules.ts";
-import { computeSortColumns, type PriceRow, planPrice, serializePrice } from "../../server/products/rules.ts";
+import { planLines } from "../../server/products/lines.ts";
+import { checkPrices, checkReturn, type PriceWanted, type PricingContext } from "../../server/products/price-rules.ts";
+import {
+  checkBenefits,
+  computeSortColumns,
+  type PriceRow,
+  type ProductRow,
+  planPrice,
+  planTiers,
+  planUpdate,
+  serializePrice,
+} from "../../server/products/rules.ts";
 import { ProductPriceCreate } from "../../shared/api/prices.ts";
 import { currencies } from "../../shared/currencies.ts";
 import { getMaximumAmount, getMinimumAmount } from "../../shared/money.ts";
@@ -247,5 +257,99 @@ describe("prices as they are answered", () => {
     expect(
       serializePrice(row({ amount_type: "free", price_amount: null }), { recurring_interval: null }),
     ).not.toHaveProperty("price_amount");
+  });
+});
+
+test("MTR-13: a product does not return on sale with a price that counts on an archived meter", () => {
+  const prices = [row({ meter_id: null }), row({ id: "a", meter_id: meter }), row({ id: "b", meter_id: "archived" })];
+  expect(
+    checkReturn(prices, new Set([meter])).map(({ loc, msg }) => [loc.slice(1).join("."), msg.includes("price b")]),
+  ).toEqual([["is_archived", true]]);
+});
+
+describe("benefits of a product (PRD-32)", () => {
+  const benefit = (id: string, selectable = true) => ({ id, selectable }) as never;
+  const [open, closed] = [benefit("open"), benefit("closed", false)];
+  test.each([
+    ["those that there are, in any order", ["open", "other"], [open, benefit("other")], [], []],
+    ["none that is unknown", ["open", "gone"], [open], [], ["benefits.1"]],
+    ["none twice", ["open", "open"], [open], [], ["benefits.1"]],
+    ["none new that may not be chosen", ["closed"], [closed], [], ["benefits.0"]],
+    ["one that it has already", ["closed"], [closed], [closed], []],
+    ["not without one that may not be taken off", [], [], [closed], ["benefits"]],
+    ["without one that may", [], [], [open], []],
+  ])("are %s", (_, wanted, found, had, places) => {
+    expect(checkBenefits(wanted, found, had).map(({ loc }) => loc.slice(1).join("."))).toEqual(places);
+  });
+});
+
+describe("an update of a product", () => {
+  const product = (fields: Partial<ProductRow> = {}) =>
+    ({
+      name: "Book",
+      recurring_interval: "month",
+      recurring_interval_count: 1,
+      trial_interval: null,
+      trial_interval_count: null,
+      ...fields,
+    }) as ProductRow;
+  const once = product({ recurring_interval: null, recurring_interval_count: null });
+  const day = { trial_interval: "day", trial_interval_count: 7 } as const;
+  test.each([
+    ["its name", product(), { name: "Map" }, { name: "Map" }, []],
+    ["nothing that is so already", product(), { name: "Book", recurring_interval: "month" }, {}, []],
+    ["not how often it is paid", product(), { recurring_interval: "year" }, {}, ["recurring_interval"]],
+    ["not that it is paid again and again", once, { recurring_interval: "month" }, {}, ["recurring_interval"]],
+    ["its trial", product(), day, day, []],
+    [
+      "its trial away by either half",
+      product(day),
+      { trial_interval: null },
+      { trial_interval: null, trial_interval_count: null },
+      [],
+    ],
+    ["no trial of what is bought once", once, day, day, ["trial_interval", "trial_interval_count"]],
+  ])("changes %s", (_, had, body, patch, places) => {
+    const planned = planUpdate(had, body as never);
+    expect(planned.faults.map(({ loc }) => loc.slice(1).join("."))).toEqual(places);
+    if (places.length === 0) expect(planned.patch).toEqual(patch);
+  });
+});
+
+test("SEAT-02: tiers are kept in the order of their seats, whatever order they come in", () => {
+  const tiers = [
+    { min_seats: 5, price_per_seat: 4 },
+    { min_seats: 2, max_seats: 4, price_per_seat: 5 },
+  ];
+  expect(planTiers({ seat_tier_type: "graduated", tiers } as never)).toEqual({
+    seat_tier_type: "graduated",
+    tiers: [
+      { min_seats: 2, max_seats: 4, price_per_seat: 5 },
+      { min_seats: 5, max_seats: null, price_per_seat: 4 },
+    ],
+    minimum_seats: 2,
+    maximum_seats: null,
+  });
+});
+
+describe("the lines of a price", () => {
+  const tiers = [
+    { min_seats: 1, max_seats: 2, price_per_seat: 5 },
+    { min_seats: 3, max_seats: null, price_per_seat: 4 },
+  ];
+  const seated = row({ amount_type: "seat_based", seat_tiers: { seat_tier_type: "graduated", tiers } as never });
+  const chosen = () => ({ rule: "chosen", by: "buyer", amount: 700 }) as const;
+  test.each([
+    ["fixed", row({ price_amount: 1900 }), ["Book: fixed"]],
+    ["chosen", row({ amount_type: "custom" }), ["Book: chosen"]],
+    ["free", row({ amount_type: "free" }), ["Book: free"]],
+    ["of use none", row({ amount_type: "metered_unit" }), []],
+    ["of seats one for each tier", seated, ["Book (2 seats): seats", "Book (1 seat): seats"]],
+  ])("%s", (_, of, lines) => {
+    const planned = planLines(of, { product: { name: "Book" }, seats: 3, chosen });
+    expect(planned.map(({ label, source }) => `${label}: ${source.rule}`)).toEqual(lines);
+  });
+  test("of seats need seats", () => {
+    expect(() => planLines(seated, { product: { name: "Book" }, seats: null, chosen })).toThrow("lacks its seats");
   });
 });
