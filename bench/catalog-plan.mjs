@@ -1,7 +1,8 @@
 /**
  * `POST /v1/catalog/plan` of 2,000 entries of each kind, new, changed and removed, through PostgreSQL: the processor's time of the
- * server process for one plan, against a floor in turns in the same process: the document is read by its schema, and its rows are written as
- * one value by three statements that are rolled back. Then forty plans at once, while another seller lists products: how long these
+ * server process for one plan, against a floor in turns in the same process: the document of as many entries is read by its schema, and its
+ * rows are written as one value by three statements that are rolled back. A changed entry is also read, locked and compared; a removed
+ * one is not in the plan's own document. So each has its own bound. Then forty plans at once, while another seller lists products: how long these
  * take, alone and beside the plans, and how long the server stays busy after all callers have gone. Beyond a limit the exit code is 1.
  *
  *   node bench/catalog-plan.mjs            needs Node 24, as it reads TypeScript
@@ -10,7 +11,13 @@ import { startPostgres } from "../tests/support/postgres.ts";
 
 const count = 2000;
 const rounds = 5;
-const limits = { cpuMs: 1000, ratio: 12, slowdown: 10, busyAfterMs: 1000 };
+const limits = {
+  cpuMs: { new: 1000, changed: 1000, removed: 1000 },
+  ratio: { new: 20, changed: 24, removed: 18 },
+  slowdown: 5,
+  longestMs: 250,
+  busyAfterMs: 1000,
+};
 
 const median = (all) => all.toSorted((a, b) => a - b)[all.length >> 1];
 const timeCpu = async (work) => {
@@ -34,7 +41,7 @@ const call = async (method, path, key, body, signal) => {
   const answer = await fetch(floe.url + path, {
     method,
     headers: { authorization: `Bearer ${key}`, ...(body && { "content-type": "application/json" }) },
-    body: body && JSON.stringify(body),
+    body: typeof body === "object" ? JSON.stringify(body) : body,
     signal,
   });
   return { status: answer.status, text: await answer.text() };
@@ -90,11 +97,12 @@ async function runFloor(document) {
 }
 
 const faults = [];
-/** The processor's time of one plan, against the floor, in turns. */
-async function measurePlan(name, given, steps) {
+/** The processor's time of one plan, against the floor of a full document, in turns. */
+async function measurePlan(kind, action, given, full, steps) {
+  const name = `${kind}, ${action}`;
   const [plans, floors] = [[], []];
   for (let round = 0; round < rounds; round += 1) {
-    floors.push(await timeCpu(() => runFloor(given.document)));
+    floors.push(await timeCpu(() => runFloor(full)));
     plans.push(
       await timeCpu(async () => {
         const { status, text } = await call("POST", "/v1/catalog/plan", seller.key, given);
@@ -106,18 +114,19 @@ async function measurePlan(name, given, steps) {
   const [cpuMs, floorMs] = [median(plans), median(floors)];
   const ratio = cpuMs / floorMs;
   console.log(`${name}: ${cpuMs.toFixed(0)} ms of CPU, floor ${floorMs.toFixed(0)} ms, ratio ${ratio.toFixed(1)}`);
-  if (cpuMs > limits.cpuMs) faults.push(`${name}: ${cpuMs.toFixed(0)} ms of CPU, not ${limits.cpuMs}`);
-  if (ratio > limits.ratio) faults.push(`${name}: ratio ${ratio.toFixed(1)}, not ${limits.ratio}`);
+  if (cpuMs > limits.cpuMs[action]) faults.push(`${name}: ${cpuMs.toFixed(0)} ms of CPU, not ${limits.cpuMs[action]}`);
+  if (ratio > limits.ratio[action]) faults.push(`${name}: ratio ${ratio.toFixed(1)}, not ${limits.ratio[action]}`);
 }
 
 for (const [kind, make] of Object.entries(documents)) {
   const document = make("First");
   const others = kind === "checkout_links" ? 1 : 0;
-  await measurePlan(`${kind}, new`, { document }, count + others);
+  await measurePlan(kind, "new", { document }, document, count + others);
   const applied = await call("POST", "/v1/catalog/apply", seller.key, { document });
   if (applied.status !== 200) throw new Error(`${kind}: ${applied.status} ${applied.text.slice(0, 300)}`);
-  await measurePlan(`${kind}, changed`, { document: make("Second") }, count);
-  await measurePlan(`${kind}, removed`, { document: { version: 1, catalog: kind }, prune: true }, count + others);
+  await measurePlan(kind, "changed", { document: make("Second") }, document, count);
+  const empty = { version: 1, catalog: kind };
+  await measurePlan(kind, "removed", { document: empty, prune: true }, document, count + others);
 }
 
 const list = async () => {
@@ -129,15 +138,15 @@ const list = async () => {
 const listFor = async (ms) => {
   const took = [];
   for (const until = performance.now() + ms; performance.now() < until; ) took.push(await list());
-  return median(took);
+  return { usual: median(took), longest: Math.max(...took) };
 };
 await listFor(500);
 const alone = await listFor(2000);
 const leaving = new AbortController();
+// Written once: the callers are in this process, too, and writing forty documents would keep the list waiting.
+const third = JSON.stringify({ document: documents.products("Third") });
 const plans = Array.from({ length: 40 }, () =>
-  call("POST", "/v1/catalog/plan", seller.key, { document: documents.products("Third") }, leaving.signal).catch(
-    () => "left",
-  ),
+  call("POST", "/v1/catalog/plan", seller.key, third, leaving.signal).catch(() => "left"),
 );
 const beside = await listFor(3000);
 leaving.abort();
@@ -148,13 +157,15 @@ while (performance.now() - left < 5000) {
   const used = await timeCpu(() => new Promise((resolve) => setTimeout(resolve, 100)));
   if (used > 50) busyAfterMs = performance.now() - left;
 }
-const slowdown = beside / alone;
+const slowdown = beside.usual / alone.usual;
 console.log(
-  `list: ${alone.toFixed(1)} ms alone, ${beside.toFixed(1)} ms beside forty plans (${slowdown.toFixed(1)} times)`,
+  `list: ${alone.usual.toFixed(1)} ms alone, ${beside.usual.toFixed(1)} ms beside forty plans (${slowdown.toFixed(1)} times), at most ${beside.longest.toFixed(0)} ms`,
 );
 console.log(`busy after all callers left: ${busyAfterMs.toFixed(0)} ms`);
 if (slowdown > limits.slowdown)
   faults.push(`The list is ${slowdown.toFixed(1)} times as slow, not ${limits.slowdown}.`);
+if (beside.longest > limits.longestMs)
+  faults.push(`A list takes ${beside.longest.toFixed(0)} ms, not ${limits.longestMs}.`);
 if (busyAfterMs > limits.busyAfterMs)
   faults.push(`The server is busy for ${busyAfterMs.toFixed(0)} ms after its callers left.`);
 
