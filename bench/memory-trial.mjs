@@ -189,7 +189,7 @@ const pictures = {
 await measureStep("start", async () => {
   while (!hasEnded() && (await call("GET", "/readyz")).status !== 200) await sleep(50);
 });
-const account = { email: "seller@example.com", password: "correct horse battery staple", name: "Seller" };
+const account = { email: "trial@example.com", password: "correct horse battery staple", name: "Seller" };
 const { token } = await expectDone(call("POST", "/api/auth/sign-up/email", undefined, account));
 const shop = { name: "Acme", slug: "acme-memory" };
 const organization = await expectDone(call("POST", "/api/auth/organization/create", token, shop));
