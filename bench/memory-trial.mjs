@@ -50,7 +50,11 @@ function makeControlGroup() {
   return {
     processes: join(group, "cgroup.procs"),
     countKills: () => Number(/^oom_kill (\d+)/m.exec(readLines(join(group, kills)))?.[1] ?? 0),
-    remove: () => rmdirSync(group),
+    /** What the server has started ends a moment after it. */
+    async remove() {
+      for (let tries = 0; tries < 100 && readLines(join(group, "cgroup.procs")) !== ""; tries += 1) await sleep(100);
+      rmdirSync(group);
+    },
   };
 }
 const group = makeControlGroup();
@@ -323,7 +327,7 @@ try {
 clearInterval(watcher);
 server.kill("SIGTERM");
 await ended;
-group?.remove();
+await group?.remove();
 await postgres?.stop();
 rmSync(folder, { recursive: true, force: true });
 process.exit(failed ? 1 : 0);
