@@ -15,6 +15,7 @@ import type { SubscriptionRow } from "../../server/subscriptions/rules.ts";
 import { subscriptions } from "../../server/subscriptions/tables.ts";
 import { walkedWork } from "../../server/worker.ts";
 import { traceNamed } from "./simulated-trace.ts";
+import { findUsageFaults } from "./simulated-usage.ts";
 import type { FarProcessor, SimulatedReceiver } from "./simulated-world.ts";
 
 type Row = Record<string, string>;
@@ -336,7 +337,11 @@ export function openBooks(
       const own = ordersOf.get(row.id) ?? [];
       const billed = own.filter(
         ({ billing_reason, occasion, invoice_number }) =>
-          billing_reason === "subscription_cycle" && occasion !== "ended" && invoice_number !== null,
+          billing_reason === "subscription_cycle" &&
+          occasion !== "ended" &&
+          // What was used until a pause begins.
+          occasion !== "paused" &&
+          invoice_number !== null,
       );
       const { cycles = 0, anew = 0 } = lives.get(row.id) ?? {};
       note(
@@ -508,6 +513,7 @@ export function openBooks(
       await checkMoney(all);
       faults.push(...findLedgerFaults(await loadLedger(db, organization_id)));
       await checkUse(all);
+      faults.push(...(await findUsageFaults(db, organization_id, all)));
       await checkEvents(all, living);
       checkPeriods(all, living, now);
       await checkRest(all, living, now);

@@ -87,17 +87,3 @@ export const frail_card = "pm_card_chargeCustomerFail";
 
 /** What somebody does next, and how often. */
 export const deeds = { buy: 8, payAgain: 2, approve: 2, change: 8, refund: 3, decide: 1, look: 1, use: 6, press: 10 };
-
-/**
- * How the story of every fifth seed begins, so that a few days have what else takes weeks: a discount that leaves parts of a
- * cent, an order that is tried in vain, then by a charge that comes to light when another has paid it, and one that is given
- * back in parts.
- */
-export const opening = [
-  { does: "buy", kind: "daily", card: "pm_card_visa", code: "THIRD", isLate: false },
-  { does: "buy", kind: "once", card: "pm_card_chargeDeclined", code: null, isLate: false },
-  { does: "pay", card: "pm_card_visa", isLate: true },
-  { does: "pay", card: "pm_card_visa", isLate: false },
-  { does: "refund" },
-  { does: "refund" },
-] as const;

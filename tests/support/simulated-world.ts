@@ -10,8 +10,11 @@ import { createServer } from "node:http";
 import { syncBuiltinESMExports } from "node:module";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
+import { sql } from "drizzle-orm";
 import postgres from "postgres";
 import type { Deps } from "../../server/lib/context.ts";
+import type { Due } from "../../server/lib/due.ts";
+import type { Sweep } from "../../server/lib/sweeps.ts";
 import { recordProcessorEvent } from "../../server/payments/notices.ts";
 import type { Intent, Processor, ProcessorEvent } from "../../server/processors/processor.ts";
 import { type Floe, start, type TestClock } from "./floe.ts";
@@ -432,4 +435,22 @@ export async function openServer(
   });
   floe.clock.time = time;
   return Object.assign(mortal, { floe });
+}
+
+/**
+ * A sweep that does one piece at a time: what comes between its statements is for the seed to say. So is which row comes first
+ * of those that fall due at the same instant, which is the database's to choose otherwise.
+ */
+export function doSingly<S extends Sweep>(sweep: S): S {
+  if (!("due" in sweep)) return sweep;
+  const { due } = sweep;
+  const inOrder = (one: Due): Due => {
+    const first = one.order ?? one.at;
+    return { ...one, order: first ? sql`${first}, ${one.id}` : one.id };
+  };
+  return {
+    ...sweep,
+    ...{ parallel: 1, share: 1 },
+    due: typeof due === "function" ? (deps: Deps) => inOrder(due(deps)) : inOrder(due),
+  };
 }

@@ -5,16 +5,17 @@
  */
 
 import { sql } from "drizzle-orm";
-import type { Deps } from "../../server/lib/context.ts";
 import { type OpenDatabase, openPostgres } from "../../server/lib/database.ts";
-import { type Due, findNext } from "../../server/lib/due.ts";
-import { runSweeps, type Sweep } from "../../server/lib/sweeps.ts";
+import { findNext } from "../../server/lib/due.ts";
+import { runSweeps } from "../../server/lib/sweeps.ts";
 import { failedWork } from "../../server/lib/tables.ts";
 import { cleaning, dueWork, walkedWork } from "../../server/worker.ts";
 import type { Seller } from "./floe.ts";
 import { openBooks } from "./simulated-books.ts";
-import { cards, changes, deeds, frail_card, kinds, opening } from "./simulated-shop.ts";
+import { openings, planStep, type Stage, type Step } from "./simulated-openings.ts";
+import { cards, changes, deeds, frail_card, kinds } from "./simulated-shop.ts";
 import {
+  doSingly,
   type Mortal,
   openChance,
   openFarProcessor,
@@ -50,23 +51,6 @@ type Buyer = { email: string; customer_id: string | null };
 /** Errors that are a person's to look at, and are no fault here: the processor was out of reach, or takes a refund back. */
 const isExpected = /The answer was lost|The processor was away|The processor did not give money back/;
 
-/**
- * A sweep that does one piece at a time: what comes between its statements is for the seed to say. So is which row comes first
- * of those that fall due at the same instant, which is the database's to choose otherwise.
- */
-function doSingly<S extends Sweep>(sweep: S): S {
-  if (!("due" in sweep)) return sweep;
-  const { due } = sweep;
-  const inOrder = (one: Due): Due => {
-    const first = one.order ?? one.at;
-    return { ...one, order: first ? sql`${first}, ${one.id}` : one.id };
-  };
-  return {
-    ...sweep,
-    ...{ parallel: 1, share: 1 },
-    due: typeof due === "function" ? (deps: Deps) => inOrder(due(deps)) : inOrder(due),
-  };
-}
 const sweeps = new Map(dueWork.map((sweep) => [sweep.name, doSingly(sweep)]));
 
 export type Simulation = {
@@ -117,8 +101,8 @@ export async function simulate({
     /** What is used, as it was sent: what got no answer is sent again. */
     const sent: Body[][] = [];
     let meter_id = "";
-    /** Every other shop takes taxes, and its customers move. */
-    const isTaxed = seed % 2 === 0;
+    /** Every other shop takes taxes, and its customers move; and each whose opening is about that. */
+    const isTaxed = seed % 2 === 0 || seed % 5 === 1;
     const customer_billing_address = { country: "FR" };
     const open: { secret: string; buyer: Buyer; seats: boolean }[] = [];
 
@@ -424,13 +408,29 @@ export async function simulate({
       ...{ approve, change, decide, look, use, press },
       ...{ buy: () => buy(), payAgain: () => payAgain(), refund: () => refund() },
     };
-    const begins: (typeof opening)[number][] = seed % 5 === 0 ? [...opening] : [];
-    async function begin(step: (typeof opening)[number]): Promise<Deed | null> {
-      if (step.does === "refund") return refund(true);
-      if (step.does === "pay") return payAgain(step);
-      const product = products.find(({ kind }) => kind === step.kind) as (typeof products)[number];
-      return buy({ product, card: step.card, email: `opening-${begins.length}@example.com`, code: step.code });
-    }
+    /** Steps of the opening that are left, and the address of whoever bought last in it. */
+    const { steps = [], isCalm = false } = openings[seed % 5] ?? {};
+    const begins: Step[] = [...steps];
+    let opener = "";
+    const stage: Stage = {
+      ...{ products, list, send, email: () => opener, now: () => now },
+      buy(wish) {
+        opener = `opening-${begins.length}@example.com`;
+        return buy({ ...wish, email: opener });
+      },
+      pay: payAgain,
+      refund: () => refund(true),
+      decide: (order_id, status) => ({
+        name: `begin: a bank decides: ${status}`,
+        async work({ floe }) {
+          const [dispute] = (await observer.db.execute(sql`select d.id from test_disputes d
+            join test_intents i on i.id = d.intent_id join payments p on p.id::text = i.payment_id::text
+            where p.order_id = ${order_id}`)) as unknown as { id: string }[];
+          if (dispute) await floe.deps.processor.test?.decideDispute(dispute.id, status);
+          return dispute ? "done" : "nothing";
+        },
+      }),
+    };
 
     /** Let one of them end at any of its next statements, now and then. */
     function threaten(share: number): void {
@@ -491,7 +491,7 @@ export async function simulate({
           say(`${await far.surface((servers[0] as Mortal).floe.deps, now)} charges come to light`);
         const names = next.filter((one) => one.at <= now).map((one) => one.name);
         const works = chance.happens(0.3) ? [0, 1] : [chance.below(2)];
-        threaten(0.04);
+        threaten(isCalm && begins.length > 0 ? 0 : 0.04);
         const due = names.length > 0 ? names : [...sweeps.keys()];
         const done = await schedule.together(works.map((index) => sweep(servers[index] as Mortal, due)));
         say(done.map((text, index) => `server ${works[index]} ${text ?? "was cut off"}`).join("; "));
@@ -519,6 +519,8 @@ export async function simulate({
     );
     for (const country of isTaxed ? ["FR", "DE"] : []) await must("POST", "/v1/tax/registrations/", { country });
     for (const kind of Object.keys(kinds)) await offer(kind);
+    // To and fro between two prices of one meter.
+    if (seed % 5 === 1) await offer("metered");
     await give();
     // Whose first period costs nothing may have a card that pays nothing.
     const free: Body = { name: "First", code: "FIRST", type: "percentage", basis_points: 10_000, duration: "once" };
@@ -537,7 +539,8 @@ export async function simulate({
       const before = log.length;
       if (chance.happens(0.04)) await offer(chance.pick(Object.keys(kinds)));
       if (chance.happens(0.04)) await give();
-      far.trouble(chance.happens(0.1) ? 0.5 : 0.02);
+      const share = chance.happens(0.1) ? 0.5 : 0.02;
+      far.trouble(isCalm && begins.length > 0 ? 0 : share);
       for (const receiver of receivers) receiver.trouble(chance.happens(0.1) ? 0.8 : 0.05);
       for (let left = Math.max(chance.below(4), begins.length); left > 0; left -= 1) {
         const next = new Date(start.getTime() + chance.below(23) * hour_ms);
@@ -545,15 +548,15 @@ export async function simulate({
         await reach(begins.length > 0 ? new Date(now.getTime() + 2 * late_ms) : next > now ? next : now);
         const planned: Deed[] = [];
         const first = begins.shift();
-        const opened = first && (await begin(first));
+        const opened = first && (await planStep(stage, first, begins.length));
         if (opened) planned.push(opened);
-        for (let side = 1 + chance.below(3); side > 0; side -= 1) {
+        for (let side = isCalm && first ? 0 : 1 + chance.below(3); side > 0; side -= 1) {
           const deed = await ways[chance.weigh(deeds)]();
           if (deed) planned.push(deed);
         }
         // Twice the same at once, as by a button that is pressed twice.
         if (planned[0] && chance.happens(0.15)) planned.push(planned[0]);
-        threaten(0.12);
+        threaten(isCalm && first ? 0 : 0.12);
         const due = chance.happens(0.3) ? [sweep(at(), [...sweeps.keys()])] : [];
         // What comes to one server at once is written by one of those who bring it, and the schedule would wait for the others.
         const queues = chance.happens(0.5) ? [...servers] : servers.toReversed();
