@@ -10,6 +10,9 @@ const sharing = [stories("seats-use")];
 
 // biome-ignore format: a table, one fault in a line
 export const subscriptionFaults = {
+  model: [
+    ["least-of-dollars", "server/orders/rules.ts", "applyBalance(total_amount, balance, getMinimumAmount(currency))", "applyBalance(total_amount, balance, getMinimumAmount(\"usd\"))", stories("model.long")],
+  ],
   credits: [
     ["credit-refunded", "server/subscriptions/sold.ts", "worth.amount - back.amount - credit)", "worth.amount - credit)", stories("credits")],
     ["credit-today-tax", "server/subscriptions/tax.ts", "is_apart: !isSame || !isPlain", "is_apart: false", stories("credits")],

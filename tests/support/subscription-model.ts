@@ -41,7 +41,9 @@ type Entry = { amount: number; proration: boolean };
 type Scheduled = { plan: Plan | null; seats: number | null };
 type Status = "trialing" | "active" | "past_due" | "paused" | "canceled";
 
-const least_charge = 50;
+/** The least that a card can be charged with in each currency. */
+const least_charges = { usd: 50, jpy: 80 };
+export type Currency = keyof typeof least_charges;
 const retry_days = [2, 5, 7, 7];
 const deadline_ms = 21 * day_ms + 60_000;
 
@@ -63,6 +65,7 @@ export function beginModel({
   discount,
   card,
   tax,
+  currency = "usd",
   isMade = false,
 }: {
   at: Date;
@@ -71,6 +74,7 @@ export function beginModel({
   discount: Discount | null;
   card: Card;
   tax: Tax;
+  currency?: Currency;
   /** Made by the seller: there is no first order. */
   isMade?: boolean;
 }) {
@@ -128,7 +132,7 @@ export function beginModel({
       it.balance += total >= 0 ? applied : -total;
     }
     let due = Math.max(0, total + applied);
-    if (due > 0 && due < least_charge) {
+    if (due > 0 && due < least_charges[currency]) {
       it.balance -= due;
       applied -= due;
       due = 0;
