@@ -64,7 +64,7 @@ export const subscriptionFaults = {
     ["unpaid-always", "server/subscriptions/preview.ts", 'return "payment_method_id" in body && !row.cancel_at_period_end;', "return true;", asking],
     ["foreign-card", "server/subscriptions/change.ts", 'if ("payment_method_id" in body) await checkCard(ctx.db,', 'if (false) await checkCard(ctx.db,', asking],
     ["unquoted", "cli/resource/change-question.ts", "  change.quote = shown.quote;\n  return question;", "  return question;", asking],
-    ["asked-before", "cli/resource/change-question.ts", "  change.quote = shown.quote;\n  return amount", "  return amount", asking],
+    ["asked-before", "cli/resource/change-question.ts", "  change.quote = shown.quote;\n  if (maximum", "  if (maximum", asking],
     ["whose-before", "server/sandbox/snapshots.ts", "for (const when of [\"before\", \"after\"] as const) {", "for (const when of [\"after\"] as const) {", "tests/api/snapshots.long.test.ts"],
     ["whose-after", "server/sandbox/snapshots.ts", "for (const when of [\"before\", \"after\"] as const) {", "for (const when of [\"before\"] as const) {", "tests/api/snapshots.long.test.ts"],
     ["number-unread", "cli/resource/names.ts", '["query", ...(this.#group.namedBy ?? [])]', '["query"]', "tests/cli/documents.test.ts"],

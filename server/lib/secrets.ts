@@ -66,6 +66,8 @@ function findSealKey(secret: string, info: string): KeyObject {
   sealKeys.set(name, key);
   return key;
 }
+/** What authenticates a seal: the row that it is stored in. */
+const encodeRow = (row: string): Buffer => Buffer.from(row, "utf8");
 const getSealInfo = (purpose: SealPurpose): string => `floe seal v${seal_version} ${purpose}`;
 
 /**
@@ -75,7 +77,7 @@ const getSealInfo = (purpose: SealPurpose): string => `floe seal v${seal_version
 export function seal(secret: string, purpose: SealPurpose, row: string, text: string): string {
   const nonce = randomBytes(nonce_length);
   const cipher = createCipheriv("aes-256-gcm", findSealKey(secret, getSealInfo(purpose)), nonce);
-  cipher.setAAD(Buffer.from(row, "utf8"));
+  cipher.setAAD(encodeRow(row));
   const sealed = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
   return Buffer.concat([Buffer.of(seal_version), nonce, cipher.getAuthTag(), sealed]).toString("base64url");
 }
@@ -84,7 +86,7 @@ function decrypt(key: KeyObject, bytes: Buffer, row: string): string {
   const tag_start = nonce_length;
   const text_start = nonce_length + tag_length;
   const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, tag_start), { authTagLength: tag_length });
-  decipher.setAAD(Buffer.from(row, "utf8"));
+  decipher.setAAD(encodeRow(row));
   decipher.setAuthTag(bytes.subarray(tag_start, text_start));
   return Buffer.concat([decipher.update(bytes.subarray(text_start)), decipher.final()]).toString("utf8");
 }

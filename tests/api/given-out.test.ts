@@ -337,6 +337,9 @@ describe("a session", () => {
     expect(made.status).toBe(200);
     await age(who.id, 1);
     const keyId = (made.json as { id: string }).id;
+    // Being used proves nothing.
+    expect(await who.me()).not.toBeNull();
+    expect((await post(who, "/update-user", { name: "Ada L." })).status).toBe(200);
     // A narrower key needs no proof; a wider one is as good as a new one.
     const narrow = { keyId, scopes: ["products:read"], enabled: false };
     expect((await post(who, "/api-key/update", narrow)).status).toBe(200);
