@@ -9,16 +9,7 @@ import { printDocument } from "../../server/invoices/printer.ts";
 import { checkQueue, digestDocument, getFormat, getMediaPath, hasInvoice } from "../../server/invoices/rules.ts";
 import { chooseLanguage } from "../../server/invoices/words.ts";
 import { computeFraction } from "../../shared/money.ts";
-import { peopleNames } from "../fixtures/names.ts";
-import {
-  areMetadata,
-  readPage,
-  readPdf,
-  readXml,
-  removeBlanks,
-  sampleDocument,
-  schemaFaults,
-} from "../support/invoices.ts";
+import { areMetadata, isDrawn, readPage, readPdf, readXml, sampleDocument, schemaFaults } from "../support/invoices.ts";
 
 const reverse = sampleDocument({
   tax: [],
@@ -58,8 +49,6 @@ const stacked = sampleDocument({
   total_amount: 151767,
   paid_amount: 151767,
 });
-/** Whether all words of a text are on a page. In what order a reader finds words that are written from the right is the reader's choice. */
-const isDrawn = (label: string, text: string) => label.split(" ").every((word) => text.includes(removeBlanks(word)));
 const credit = sampleDocument({
   kind: "credit_note",
   number: "FROST-CN-0001",
@@ -255,47 +244,6 @@ describe("the PDF", () => {
     expect(await areMetadata(read.metadata ?? "")).toBe(true);
     expect(read).toMatchObject({ intents: 1, relations: ["/Alternative"], pages: 1 });
     expect(read.files).toEqual([{ name: "factur-x.xml", text: await writeXml(document) }]);
-  });
-
-  test("names in any script, without end or without a shape are printed, also at once", async () => {
-    const strange = [
-      "شركة البرمجيات חברת תוכנה 株式会社ソフト 软件技术 소프트웨어",
-      `🚀 Pro ไทย \u0000\ud800 ${"A".repeat(500)}`,
-    ];
-    const printed = await Promise.all(
-      strange.map((name) => {
-        const { buyer } = sampleDocument();
-        return printDocument(
-          sampleDocument({
-            buyer: { ...buyer, name: cleanText(name) },
-            lines: [{ label: cleanText(name), amount: 165000 }],
-          }),
-          null,
-        );
-      }),
-    );
-    for (const pdf of printed) expect((await readPdf(pdf)).files).toHaveLength(1);
-    const lines = Array.from({ length: 120 }, (_, index) => ({ label: `Line ${index}`, amount: 1375 }));
-    expect((await readPdf(await printDocument(sampleDocument({ lines }), null))).pages).toBeGreaterThan(3);
-  }, 120_000);
-
-  test("every letter of a name is drawn and can be read, in a font that is in the file, whatever was printed before", async () => {
-    const namesPerDocument = 70;
-    const lost: string[] = [];
-    for (let at = 0; at < peopleNames.length; at += namesPerDocument) {
-      const names = peopleNames.slice(at, at + namesPerDocument);
-      const { seller, buyer } = sampleDocument();
-      const [sellerName = "", buyerName = "", ...labels] = names;
-      const document = sampleDocument({
-        seller: { ...seller, name: sellerName },
-        buyer: { ...buyer, name: buyerName },
-        lines: labels.map((label) => ({ label, amount: 100 })),
-      });
-      const { text, missingFonts } = await readPage(await makePdf(document, null));
-      expect(missingFonts).toEqual([]);
-      lost.push(...names.filter((name) => !isDrawn(name, text)));
-    }
-    expect(lost).toEqual([]);
   });
 
   test.each([

@@ -204,3 +204,7 @@ export const sampleDocument = (changes: Partial<InvoiceDocument> = {}): InvoiceD
   accent_color: "#0b5c6b",
   ...changes,
 });
+
+/** Whether all words of a text are on a page. In what order a reader finds words that are written from the right is the reader's choice. */
+export const isDrawn = (label: string, text: string) =>
+  label.split(" ").every((word) => text.includes(removeBlanks(word)));
