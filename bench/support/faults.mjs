@@ -3,6 +3,7 @@
 /** The faults that `mutants.mjs` plants, by area: name, file, text, what stands in its place, and the tests that must see it. */
 
 import { decisionFaults } from "./decision-faults.mjs";
+import { lockFaults } from "./lock-faults.mjs";
 import { otherDecisionFaults } from "./other-decision-faults.mjs";
 import { subscriptionFaults } from "./subscription-faults.mjs";
 
@@ -39,6 +40,7 @@ const killed = ["tests/scenarios/kept-cards-stripe-killed.long.test.ts"];
 // biome-ignore format: a table, one fault in a line
 export const faults = {
   ...decisionFaults,
+  ...lockFaults,
   ...otherDecisionFaults,
   ...subscriptionFaults,
   money: [
