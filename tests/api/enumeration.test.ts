@@ -143,7 +143,9 @@ test.each([
         .replace(/"id":"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}"/, '"id":"-"')
         .replaceAll(/"(created|updated)At":"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"/g, '"$1At":"-"')
         .replaceAll(/(first|second)_name_[0-9a-f]{6}/g, "name");
-      answers.push({ status, plain, cookies });
+      // What marks a browser is random, and names the account by a hash of its id, which is made up for a taken address.
+      const marks = cookies.map((cookie) => cookie.replace(/=[\w-]{43}~[0-9a-f]{16}\.[^;]+/, "=-"));
+      answers.push({ status, plain, cookies: marks });
     }
     expect(answers[0]?.status).toBe(200);
     expect(answers[0]?.plain).toContain('"id":"-"');
