@@ -3,6 +3,7 @@
 /** Each lock that protects money, limits and codes, taken away. */
 
 const locks = ["tests/scenarios/locks.test.ts"];
+const codes = ["tests/scenarios/locks-codes.test.ts"];
 
 // biome-ignore format: a table, one fault in a line
 export const lockFaults = {
@@ -23,5 +24,20 @@ export const lockFaults = {
     ["customers/lockCustomer", "server/customers/store.ts", "\n    .where(and(eq(customers.organization_id, organization_id), keyed(key)))\n    .for(\"update\");", "\n    .where(and(eq(customers.organization_id, organization_id), keyed(key)));", ...locks],
     ["customers/lockCustomerByEmail", "server/customers/store.ts", "\n    .where(and(living(organization_id), sameEmail(email)))\n    .for(\"update\");", "\n    .where(and(living(organization_id), sameEmail(email)));", ...locks],
     ["customers/lockCustomersOfUser", "server/customers/store.ts", "\n    .where(and(eq(customers.external_id, user_id), isNull(customers.deleted_at)))\n    .for(\"update\");", "\n    .where(and(eq(customers.external_id, user_id), isNull(customers.deleted_at)));", ...locks],
+    ["subscriptions/holdSubscriptions", "server/subscriptions/store.ts", "\n    .for(\"no key update\");", ";", ...codes],
+    ["subscriptions/loadSold", "server/subscriptions/sold.ts", ".for(\"no key update\", { of: orders }) ", " ", ...codes],
+    ["discounts/countRedemptions", "server/discounts/store.ts", " for update skip locked)", ")", ...codes],
+    ["seats/lockSeat", "server/seats/store.ts", "\n  const [found] = await seatsFrom(tx).where(matchKey(customerSeats, key)).for(\"no key update\", { of: customerSeats });", "\n  const [found] = await seatsFrom(tx).where(matchKey(customerSeats, key));", ...codes],
+    ["seats/lockInvited", "server/seats/store.ts", "\n  const [found] = await seatsFrom(tx).where(isInvited(hashes, now)).for(\"no key update\", { of: customerSeats });", "\n  const [found] = await seatsFrom(tx).where(isInvited(hashes, now));", ...codes],
+    ["license-keys/lockKey", "server/license-keys/store.ts", "\n  (await findKeys(tx, matchKey(licenseKeys, key)).for(\"update\", { of: licenseKeys }))", "\n  (await findKeys(tx, matchKey(licenseKeys, key)))", ...codes],
+    ["license-keys/lockKeyByHash", "server/license-keys/store.ts", "\n  (await findKeys(tx, hashedAs(organization_id, asList(hashes))).for(\"update\", { of: licenseKeys }))", "\n  (await findKeys(tx, hashedAs(organization_id, asList(hashes))))", ...codes],
+    ["license-keys/lockKeyOfGrant", "server/license-keys/store.ts", "\n    .for(\"update\");", ";", ...codes],
+    ["portal/lockAsked", "server/portal/store.ts", "\n    .for(\"update\", { skipLocked: true });", ";", ...codes],
+    ["portal/takeGuessedCode", "server/portal/store.ts", "\n    .for(\"update\");", ";", ...codes],
+    ["invoices/lockQueues", "server/invoices/store.ts", "pg_advisory_xact_lock(hashtextextended('invoice exports', 0))`", "null`", ...codes],
+    ["invoices/lockDueExport", "server/invoices/store.ts", "\n    .for(\"update\");", ";", ...codes],
+    ["orders/lockBalance", "server/orders/balances.ts", ".for(\"no key update\"))", ")", "tests/scenarios/money-races.test.ts"],
+    ["discounts/lockDiscounts", "server/discounts/store.ts", "\n    .for(\"no key update\");", ";", "tests/api/discount-races.test.ts"],
+    ["seats/holdContainer", "server/seats/store.ts", ".for(\"no key update\");", ";", "tests/api/seats.test.ts"],
   ],
 };
