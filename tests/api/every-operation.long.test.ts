@@ -422,7 +422,6 @@ describe("the answers that have a reason of their own", () => {
     await floe.deps.db.update(payments).set({ status: "failed" }).where(underWay);
     for (let tries = 0; tries < 4; tries += 1) expect(await retry("pm_card_chargeDeclined")).toMatch(/declined/i);
     expect(await retry("pm_card_visa")).toBe("ManualRetryLimitExceeded");
-
     const [subscription] = (await floe.client(as).portalSubscriptions.list({ query: {} })).items;
     const params = { id: subscription?.id ?? "" };
     const change = (name: string, body?: object) =>
@@ -441,6 +440,9 @@ describe("the answers that have a reason of their own", () => {
     });
     expect(await change("update", { product_id })).toBe("PaymentFailed");
     expect(await change("update", { product_id, quote: "none" })).toBe("QuoteChanged");
+    expect(await change("preview", { product_id, maximum_amount: 0 })).toBe("MaximumAmountExceeded");
+    const dearer = { as: seller.key, params, body: { product_id, maximum_amount: 0 } };
+    expect((await call(named("subscriptions.preview"), dearer)).json.error).toBe("MaximumAmountExceeded");
     expect(await change("cancel")).toBeUndefined();
     expect(await change("cancel")).toBe("AlreadyCanceledSubscription");
     await seller.client.subscriptions.delete({ params });
@@ -460,15 +462,17 @@ describe("the answers that have a reason of their own", () => {
     const free = await floe.seller("free");
     const { id: order_id } = { id: await sellOrder(floe, free, await buyerOf(free)) };
     expect(await give("customerSeats", free.key, { order_id, email: "x@example.com" })).toBe("FeatureNotEnabled");
-    const own = await tokenOf(free);
-    expect(await give("portalSeats", own, { order_id, email: "x@example.com" })).toBe("FeatureNotEnabled");
+    expect(await give("portalSeats", await tokenOf(free), { order_id, email: "x@a.example" })).toBe(
+      "FeatureNotEnabled",
+    );
     const first = { subscription_id, email: "first@example.com", immediate_claim: true };
     const given = await call(named("customerSeats.assign"), { as: seller.key, body: first });
     const { id: seat_id = "" } = given.json as { id?: string };
-    for (const [title, as] of [
+    const sides = [
       ["customerSeats", seller.key],
       ["portalSeats", customer],
-    ] as const) {
+    ] as const;
+    for (const [title, as] of sides) {
       expect(await give(title, as, { subscription_id })).toBe("BadRequest");
       expect(await give(title, as, { subscription_id, email: first.email })).toBe("SeatAlreadyAssigned");
       expect(await give(title, as, { ...first, subscription_id: newId() })).toBe("ResourceNotFound");
@@ -476,10 +480,7 @@ describe("the answers that have a reason of their own", () => {
     }
     await call(named("portalSeats.assign"), { as: customer, body: { subscription_id, email: "second@example.com" } });
     const third = { subscription_id, email: "third@example.com" };
-    for (const [title, as] of [
-      ["customerSeats", seller.key],
-      ["portalSeats", customer],
-    ] as const) {
+    for (const [title, as] of sides) {
       expect(await give(title, as, third)).toBe("SeatNotAvailable");
       expect((await call(named(`${title}.list`), { as, query: { subscription_id: newId() } })).status).toBe(404);
     }
@@ -579,7 +580,6 @@ test.each(operations.filter(({ op }) => op.method !== "DELETE" && !(op.method ==
 
 /** Not said with each operation: they are about the way a request comes, not about what it asks for. */
 const anywhere = new Set([411, 413, 415, 429]);
-
 const idOf = ({ resource, name, op }: Entry) => getOperationId(resource, name, op);
 
 test("every status that is documented was answered above, and no other", () => {

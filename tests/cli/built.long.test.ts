@@ -269,7 +269,7 @@ describe("the commands of the contract", () => {
           ),
     );
     // Two are steps of floe files upload; which organizations there are, and a further one, is floe orgs; a clock is moved by
-    // floe advance; floe sandbox save and diff, and floe metrics, are written by hand.
+    // floe advance; floe sandbox save and diff, and floe metrics, are written by hand; floe subscriptions revoke sends an update.
     expect(missing.sort()).toEqual([
       "files.create",
       "files.uploaded",
@@ -279,6 +279,7 @@ describe("the commands of the contract", () => {
       "sandbox.advance",
       "sandbox.diffSnapshots",
       "sandbox.saveSnapshot",
+      "subscriptions.delete",
     ]);
   });
 
