@@ -219,6 +219,21 @@ describe("signing in by a code", () => {
     expect(late.status).toBe(401);
   });
 
+  test.each(["individual", "team"])(
+    "a code of a customer, %s, opens nothing once the old address is back",
+    async (type) => {
+      const { id, email } = await person();
+      const address = String(email);
+      const update = (body: object) => seller.client.customers.update({ params: { id }, body });
+      await update({ type });
+      await request(address);
+      const [code = ""] = await codesTo(address);
+      expect(code).toMatch(/^[A-Z0-9]{6}$/);
+      for (const next of [`moved-${newId()}@example.com`, address]) await update({ email: next });
+      expect((await authenticate(code)).status).toBe(401);
+    },
+  );
+
   test("the mail is written in the customer's language", async () => {
     const words = { de: "Ihr Code zum Anmelden", fr: "Votre code de connexion", en: "Your code to sign in" };
     for (const [locale, said] of Object.entries(words)) {
