@@ -76,7 +76,7 @@ export async function rehearse<T>(ctx: Ctx, work: (tx: Tx, ctx: Ctx) => Promise<
   let made: { result: T } | undefined;
   try {
     await transact({ ...ctx, alongside: [] }, async (tx) => {
-      // Known from the start, so that no events are prepared that nobody will read.
+      // Set before the work, so that no events are built for a transaction that is rolled back.
       tx.unit.isUndone = true;
       made = { result: await work(tx, joinTransaction(ctx, tx)) };
       throw undone;

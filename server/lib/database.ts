@@ -36,7 +36,8 @@ export async function refuseUnknownTables(db: Pick<Database, "select">, migratio
 
 const migration_lock = 4455;
 
-const standardLimits: PoolLimits = { connections: 10, statementTimeoutMs: 600_000 };
+/** Limits of a pool for which no settings are given. */
+export const standardLimits: PoolLimits = { connections: 10, statementTimeoutMs: 600_000 };
 
 /** PostgreSQL over the network. */
 export async function openPostgres(url: string, limits: Partial<PoolLimits> = {}): Promise<OpenDatabase> {

@@ -35,7 +35,7 @@ export type Evaluation = Decision & {
   asks: Wanted | null;
 };
 
-/** What is sent with a change that nobody was shown before. */
+/** The agreement of a change that was not previewed. */
 export const noAgreement = { quote: undefined, maximum_amount: undefined } as const;
 
 /** How long a quote can be sent with its change: what is left of a period is less with every moment. */

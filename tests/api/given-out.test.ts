@@ -197,10 +197,14 @@ describe("an address that is confirmed by the button of the page", () => {
     expect((await reset(token, "a third horse battery")).status).toBe(400);
     await again(squatter, newPassword);
     const [entry] = await floe.deps.db
-      .select({ details: auditLog.details })
+      .select({ details: auditLog.details, user_id: auditLog.user_id, ip_address: auditLog.ip_address })
       .from(auditLog)
       .where(and(eq(auditLog.action, "user.access_revoked"), eq(auditLog.subject_id, squatter.id)));
-    expect(entry?.details).toEqual({ sessions: 1, accounts: ["credential", "github"], apiKeys: 1 });
+    expect(entry).toEqual({
+      details: { sessions: 1, accounts: ["credential", "github"], apiKeys: 1 },
+      user_id: squatter.id,
+      ip_address: expect.stringMatching(/^[\da-f.:]+$/),
+    });
   });
 
   test("somebody else's session in that browser changes nothing of it", async () => {

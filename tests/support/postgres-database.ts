@@ -3,8 +3,9 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { drizzle } from "drizzle-orm/postgres-js";
 import postgres, { type Sql } from "postgres";
-import { type OpenDatabase, openPostgres } from "../../server/lib/database.ts";
+import { type OpenDatabase, openPostgres, standardLimits } from "../../server/lib/database.ts";
 import { openPool } from "../../server/lib/pool.ts";
+import { Unconnected } from "../../server/lib/unreachable.ts";
 import { type Ask, fingerprintOf, writeRestore } from "./emptying.ts";
 import { newId } from "./ids.ts";
 import { migrations } from "./memory-database.ts";
@@ -83,11 +84,6 @@ const flipWithin = ({ unsafe, savepoint }: Transaction): Transaction => ({
   savepoint: (work) => savepoint((inner) => work(flipWithin(inner))),
 });
 
-/** What a client refuses once its database was closed: another test may use the connection by then. */
-class Closed extends Error {
-  override readonly message = "The connections to the database are closed.";
-}
-
 /**
  * A strict client of a pool, for one floe. It also refuses what the embedded database refuses, a question beside the
  * transaction that its asker has open.
@@ -95,7 +91,8 @@ class Closed extends Error {
 function lendClient(pool: Sql, lease: { isClosed: boolean }): Sql {
   const asking = new AsyncLocalStorage<{ isOpen: boolean }>();
   const check = (): void => {
-    if (lease.isClosed) throw new Closed();
+    // Another test may use the connection by then.
+    if (lease.isClosed) throw new Unconnected("The connections to the database are closed.");
     if (asking.getStore()?.isOpen) throw new Error("The database was asked beside the transaction that is open.");
   };
   const { begin, unsafe: ask } = pool as unknown as Client;
@@ -131,7 +128,7 @@ let asMade: Promise<{ restore: string; schema: string }> | undefined;
 async function makeKept(): Promise<Kept> {
   const url = await createPostgresDatabase();
   // One connection, as the embedded database has: what is asked at once is done one after the other, in its order.
-  const pool = openPool(url, { connections: 1, statementTimeoutMs: 600_000 });
+  const pool = openPool(url, { ...standardLimits, connections: 1 });
   // Sets how values are written, which a connection takes over as it is opened.
   drizzle({ client: pool });
   return { url, pool, uses: 0 };

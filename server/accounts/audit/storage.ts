@@ -58,7 +58,7 @@ export function wrapAuditedStorage(deps: Deps, work: AccountWork, open: (db: Dat
         const entries: { entry: AuditEntry; change: Change }[] = [];
         for (const change of changes) {
           const said = tell(model === "teamMember" ? await placed(store, change) : change);
-          if (said) entries.push({ entry: entryOf(said), change });
+          if (said) entries.push({ entry: buildEntry(said), change });
         }
         await record(tx, deps, ...entries.map(({ entry }) => entry));
         const current = tryGetCurrentAuthEndpointContext()?.context.session?.session.id ?? null;
@@ -112,7 +112,7 @@ async function placed(store: Store, change: Change): Promise<Change> {
 const pathNow = (): string => tryGetCurrentAuthEndpointContext()?.path ?? "";
 
 /** An entry of the account side: by who is signed in, from where the call that is being answered came. */
-function entryOf({ self = null, onlySelf, ...said }: Told): AuditEntry {
+export function buildEntry({ self = null, onlySelf, ...said }: Told): AuditEntry {
   const ctx = tryGetCurrentAuthEndpointContext();
   const signedIn = onlySelf ? null : (ctx?.context.session ?? null);
   const impersonated_by: unknown = signedIn?.session.impersonatedBy;
@@ -135,4 +135,4 @@ function entryOf({ self = null, onlySelf, ...said }: Told): AuditEntry {
 
 /** Write down a change of the account side that is made past its storage. */
 export const recordTold = (tx: Tx, deps: Pick<Deps, "clock">, told: Told): Promise<void> =>
-  record(tx, deps, entryOf(told));
+  record(tx, deps, buildEntry(told));

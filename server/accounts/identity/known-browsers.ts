@@ -8,7 +8,7 @@ const known_max = 8;
 
 type KnownBrowser = { device: string; accounts: string[] };
 
-/** An account in a browser's cookie: whoever reads it there learns nothing. */
+/** What a cookie has of an account: not its id. */
 const hashAccount = (account: string): string => createHash("sha256").update(account).digest("hex").slice(0, 16);
 
 const getCookie = (ctx: GenericEndpointContext) => ctx.context.createAuthCookie("known");

@@ -97,7 +97,7 @@ export function createGuessingLimits(deps: Deps) {
       if (signs_in) await forget(getPasswordKey(entered), device);
       if (device === undefined) await mailNewBrowser(entered, ctx.headers);
     }
-    // A sign-up that signs nobody in names a person as well, and an invented one where the address has an account.
+    // A sign-up without a session answers a person, too; for a taken address that person is made up.
     const account = entered ?? findNewPerson(ctx.path, ctx.context.returned);
     if (account !== undefined) await setKnownBrowser(ctx, secret, account);
   });

@@ -1,10 +1,11 @@
 import type { GenericEndpointContext } from "better-auth";
 import { parseUserOutput } from "better-auth/db";
 import { and, eq } from "drizzle-orm";
-import { type AuditEntry, record } from "../../lib/audit.ts";
+import { record } from "../../lib/audit.ts";
 import type { Deps, Tx } from "../../lib/context.ts";
 import { createToken } from "../../lib/ids.ts";
 import { transact } from "../../lib/unit-of-work.ts";
+import { buildEntry } from "../audit/storage.ts";
 import { account, apikey, session, user } from "../tables.ts";
 import { endGivenOut } from "./credentials.ts";
 import { sendSecurityMail } from "./security-mails.ts";
@@ -38,7 +39,7 @@ async function revokeAccess(tx: Tx, deps: Deps, id: string): Promise<Revoked> {
   return { sessions: sessions.length, accounts: accounts.map(({ name }) => name), apiKeys: keys.length };
 }
 
-/** A token with which a person without a password chooses one; null where nobody signs in with a password. */
+/** Create a token to choose a password with; null where passwords are off. */
 async function createResetToken(ctx: GenericEndpointContext, { clock, config }: Deps, id: string) {
   if (!config.FLOE_PASSWORD_SIGN_IN) return null;
   const token = createToken("");
@@ -61,15 +62,8 @@ export async function confirmWithoutAccess(
   linked: LinkedPerson,
 ): Promise<{ status: true; user: Record<string, unknown>; resetToken: string | null } | null> {
   const { id } = linked;
-  const entry = (action: string, details: AuditEntry["details"] = {}): AuditEntry => ({
-    action,
-    actor: { kind: "user", user_id: id, key_id: null },
-    subject: { type: "user", id },
-    organization_id: null,
-    details,
-    ip_address: ctx.headers?.get("x-client-ip") ?? null,
-    user_agent: ctx.headers?.get("user-agent") ?? null,
-  });
+  const entry = (action: string, details = {}) =>
+    buildEntry({ action, subject: { type: "user", id }, self: id, onlySelf: true, details });
   const isConfirmed = await transact(deps, async (tx) => {
     if (!(await confirmAddress(tx, deps, linked))) return false;
     const revoked = entry("user.access_revoked", await revokeAccess(tx, deps, id));
