@@ -1,6 +1,6 @@
 /**
- * All usage is billed once: what each subscription was billed for, held against the periods that it pays for, whatever floe decided
- * as it billed. That these are what the events come to is checked beside it.
+ * All usage is billed once: what each subscription was billed for, held against the periods that it pays for and against the
+ * events, whatever floe decided as it billed.
  */
 import { sql } from "drizzle-orm";
 import type { Database } from "../../server/lib/transaction.ts";
@@ -30,28 +30,26 @@ function sumBilled(all: readonly OrderRow[]): Map<string, Billed> {
   return billed;
 }
 
-/** Where a subscription was billed for more or less than the periods that it was billed for cost: usage is billed once. */
-export async function findUsageFaults(
-  db: Database,
-  organization_id: string,
-  all: readonly OrderRow[],
-): Promise<string[]> {
+/** Where a subscription was billed for more or less than the periods that it pays for cost. */
+async function findMisbilled(db: Database, organization_id: string, all: readonly OrderRow[]): Promise<string[]> {
   const of = sql`organization_id = ${organization_id}`;
   const prices = new Map((await db.select().from(productPrices).where(of)).map((price) => [price.id, price]));
   const billed = sumBilled(all);
-  const owed = new Map<string, Pick<Billed, "amount" | "units">>();
-  const periods = new Set<string>();
+  const stretches = new Map<string, { key: string; amount: number; units: number }>();
   for (const one of await db.select().from(customerMeterWindows).where(of)) {
     const price = prices.get(one.price_id ?? "");
     if (one.payer_id === null || one.billed_units === null || !price) continue;
     const key = `${one.payer_id} ${price.id}`;
-    const units = Number(one.billed_units) - Number(one.free_units) - one.credited_units;
-    // What ends at the same time is billed as one.
-    const period = `${key} ${one.ended_at.toISOString()}`;
-    if (periods.has(period)) continue;
-    periods.add(period);
-    const { amount, units: had } = owed.get(key) ?? nothing;
-    owed.set(key, { amount: amount + computeCost(price, units), units: had + Number(one.billed_units) });
+    const units = Number(one.billed_units);
+    const amount = computeCost(price, units - Number(one.free_units) - one.credited_units);
+    // A pause can divide a stretch, of which each part has all that was billed of it so far: the one that was billed last has the most.
+    const stretch = `${key} ${one.ended_at.toISOString()}`;
+    if (units >= (stretches.get(stretch)?.units ?? 0)) stretches.set(stretch, { key, amount, units });
+  }
+  const owed = new Map<string, Pick<Billed, "amount" | "units">>();
+  for (const { key, amount, units } of stretches.values()) {
+    const before = owed.get(key) ?? nothing;
+    owed.set(key, { amount: before.amount + amount, units: before.units + units });
   }
   return [...new Set([...billed.keys(), ...owed.keys()])].flatMap((key) => {
     const { amount, units, lines } = billed.get(key) ?? nothing;
@@ -63,3 +61,48 @@ export async function findUsageFaults(
     ];
   });
 }
+
+/** When an event came, by its id. */
+const ingestedAt = sql`to_timestamp(('x' || left(replace(u.id::text, '-', ''), 12))::bit(48)::bigint / 1000.0)`;
+
+/**
+ * Where no period of a subscription has what was used on it: while it went on with a product that prices usage, and told of before it
+ * ended. Of customers with one subscription alone, as of several the events do not say which pays. What was used on one that ended
+ * unpaid is not billed (SUB-50).
+ */
+async function findUnbilled(db: Database, organization_id: string): Promise<string[]> {
+  const of = sql`organization_id = ${organization_id}`;
+  const rows = await db.execute(sql`
+    with metered as (select distinct product_id from product_prices where ${of} and meter_id is not null),
+    alone as (select (array_agg(id))[1] as id, (array_agg(ended_at))[1] as ended_at, customer_id from subscriptions where ${of}
+      group by customer_id having count(*) = 1 and bool_and(ended_at is null or past_due_at is null)),
+    stretches as (select (data ->> 'id')::uuid as id, created_at as since,
+        data ->> 'status' in ('active', 'past_due') and (data ->> 'product_id')::uuid in (select product_id from metered) as is_billed,
+        least(lead(created_at) over (partition by data ->> 'id' order by seq), (data ->> 'current_period_end')::timestamptz) as until
+      from events where ${of} and type ~ '^subscription[.]'),
+    used as (select alone.id, sum((u.metadata ->> 'n')::numeric) as units from alone
+      join usage_events u on u.organization_id = ${organization_id} and u.customer_id = alone.customer_id and u.name = 'use'
+      where exists (select from stretches one
+          where one.id = alone.id and one.is_billed and one.since < u.timestamp and u.timestamp < one.until)
+        and (alone.ended_at is null or ${ingestedAt} < alone.ended_at)
+      group by alone.id),
+    kept as (select payer_id, sum(consumed_units) as units from (
+        select payer_id, consumed_units from customer_meters where ${of}
+        union all select payer_id, consumed_units from customer_meter_windows where ${of}) as parts
+      group by payer_id)
+    select used.id, used.units, coalesce(kept.units, 0) as kept from used left join kept on kept.payer_id = used.id
+    where coalesce(kept.units, 0) < used.units`);
+  return [...(rows as unknown as Iterable<{ id: string; units: string; kept: string }>)].map(
+    ({ id, units, kept }) => `Of ${units} units used on the subscription ${id}, its periods have ${kept}.`,
+  );
+}
+
+/** Where usage was not billed, or billed twice. */
+export const findUsageFaults = async (
+  db: Database,
+  organization_id: string,
+  all: readonly OrderRow[],
+): Promise<string[]> => [
+  ...(await findMisbilled(db, organization_id, all)),
+  ...(await findUnbilled(db, organization_id)),
+];
