@@ -6,8 +6,8 @@
  */
 import { sql } from "drizzle-orm";
 import postgresClient from "postgres";
-import { runSweeps } from "../server/lib/sweeps.ts";
-import { subscriptionAdvance } from "../server/subscriptions/jobs.ts";
+import { subscriptionAdvance } from "../server/billing/subscriptions/jobs.ts";
+import { runSweeps } from "../server/platform/jobs/sweeps.ts";
 import { start } from "../tests/support/floe.ts";
 import { startPostgres } from "../tests/support/postgres.ts";
 

@@ -115,7 +115,7 @@ async function measure() {
   const { default: postgres } = await import("postgres");
   const { start } = await import("../tests/support/floe.ts");
   const { startPostgres } = await import("../tests/support/postgres.ts");
-  const { createId } = await import("../server/lib/ids.ts");
+  const { createId } = await import("../server/platform/ids.ts");
   const client = new Worker(new URL(import.meta.url));
   let failed = false;
   const judge = (name, value, limit, isGood) => {

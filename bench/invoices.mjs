@@ -7,7 +7,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "drizzle-orm";
-import { makePdf } from "../server/invoices/pdf.ts";
+import { makePdf } from "../server/billing/invoices/pdf.ts";
 import { start } from "../tests/support/floe.ts";
 import { sampleDocument } from "../tests/support/invoices.ts";
 import { startPostgres } from "../tests/support/postgres.ts";

@@ -17,8 +17,8 @@ const rounds = 3;
 const renewed_a_round = 200;
 
 const { start } = await import("../tests/support/floe.ts");
-const { runSweeps } = await import("../server/lib/sweeps.ts");
-const { subscriptionAdvance } = await import("../server/subscriptions/jobs.ts");
+const { runSweeps } = await import("../server/platform/jobs/sweeps.ts");
+const { subscriptionAdvance } = await import("../server/billing/subscriptions/jobs.ts");
 const postgres = await startPostgres();
 const proxy = await openCountingProxy(postgres.url);
 const floe = await start({ databaseUrl: proxy.url, settings: { FLOE_EMAIL_VERIFICATION: "off" } });

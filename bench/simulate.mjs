@@ -41,7 +41,7 @@ if (values.fault) {
   });
 }
 const { startPostgres } = await import("../tests/support/postgres.ts");
-const { openPostgres } = await import("../server/lib/database.ts");
+const { openPostgres } = await import("../server/platform/db/database.ts");
 const { simulate } = await import("../tests/support/simulator.ts");
 
 const server = await startPostgres();

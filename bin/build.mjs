@@ -45,7 +45,7 @@ const [cli, server, workers, web] = await Promise.all([
   bundleCli(root, dist, version),
   build({
     ...node,
-    entryPoints: { server: join(root, "server/main.ts") },
+    entryPoints: { server: join(root, "server/app/main.ts") },
     // What is loaded when needed stays a file of its own.
     splitting: true,
     chunkNames: "server-[name]-[hash]",
@@ -58,8 +58,8 @@ const [cli, server, workers, web] = await Promise.all([
   build({
     ...node,
     entryPoints: {
-      "invoice-worker": join(root, "server/invoices/worker.ts"),
-      "webhook-worker": join(root, "server/webhooks/worker.ts"),
+      "invoice-worker": join(root, "server/billing/invoices/worker.ts"),
+      "webhook-worker": join(root, "server/messaging/webhooks/worker.ts"),
     },
     external: ["@fontsource-variable/*", "harfbuzzjs"],
     minifyWhitespace: true,

@@ -8,7 +8,7 @@ const apart: Record<string, string> = {
   "cli/commands/catalog.ts": "./cli-catalog.js",
   "cli/ui/index.ts": "./cli-ui.js",
   "cli/filter.ts": "./cli-filter.js",
-  "server/main.ts": "./server.js",
+  "server/app/main.ts": "./server.js",
 };
 
 const keepApart = (root: string): Plugin => ({

@@ -34,7 +34,7 @@ export type Operation = {
   path: string;
   summary: string;
   access: Access;
-  /** Counted by itself for each address, whatever token is shown (server/http/limits.ts). */
+  /** Counted by itself for each address, whatever token is shown (server/platform/http/limits.ts). */
   limit?: "payment" | "code" | "license_key";
   params?: z.ZodObject;
   query?: z.ZodObject;
@@ -66,7 +66,7 @@ export type Operation = {
   bulk?: true;
   /**
    * Present where it takes the database for long: few at once for an organization and for a server, with 429 beyond, and on a part of
-   * the connections. `cancel`: it ends with its caller. `finish`: it comes to its end by itself soon (server/lib/heavy-work.ts).
+   * the connections. `cancel`: it ends with its caller. `finish`: it comes to its end by itself soon (server/platform/jobs/heavy-work.ts).
    */
   heavy?: "cancel" | "finish";
   /** The question the command line asks before it goes ahead. */

@@ -1,4 +1,4 @@
-/** What a receiver can take: see `server/lib/profiles.ts` for how a client is told apart. */
+/** What a receiver can take: see `server/platform/http/profiles.ts` for how a client is told apart. */
 type Generation = "legacy" | "open" | "versioned";
 
 /** Event types that every published client knows. */

@@ -25,8 +25,8 @@ const declaring: Record<string, RegExp> = {
   "shared/contract.ts": /^(anyone|person|seller|customer|page|many|sorting)$/,
   "shared/errors.ts": /^(notFound|notPermitted|invalid|fault)$/,
   "shared/api/fields.ts": /^(unlessNull|blankToNull|notYet)$/,
-  "server/lib/columns.ts": /^(organizationOf|ownedKey|references|instant|stamps|metadata)$/,
-  "server/organizations/tables.ts": /^owned$/,
+  "server/platform/db/columns.ts": /^(organizationOf|ownedKey|references|instant|stamps|metadata)$/,
+  "server/identity/organizations/tables.ts": /^owned$/,
 };
 
 /** The functions that a file exports, but for components, which are things. */

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { expect, test } from "vitest";
-import { account_base, accountCalls } from "../server/accounts/calls.ts";
+import { account_base, accountCalls } from "../server/identity/accounts/calls.ts";
 import { mapPath, parseMap } from "./support/test-map.ts";
 
 /** The domains of the server in their one order. A domain calls to its left; to its right it speaks by events. */
@@ -70,42 +70,46 @@ const own_rooms: Record<string, RegExp> = {
 };
 /** Where a store reads tables that are not to its left, and why. */
 const reads: Record<string, string> = {
-  "server/license-keys/store.ts → server/grants/tables.ts": "a key shows what it came with",
-  "server/files/store.ts → server/sandbox/tables.ts": "the bytes that a snapshot needs stay",
-  "server/meters/store.ts → server/benefits/tables.ts": "a meter that is used is not archived",
-  "server/meters/store.ts → server/events/tables.ts": "a meter counts what came before it",
-  "server/meters/verifying.ts → server/events/tables.ts": "what is counted is recounted from the events",
-  "server/meters/store.ts → server/products/tables.ts": "a meter that is used is not archived",
-  "server/discounts/store.ts → server/orders/tables.ts": "what was given back in full is not taken any more",
-  "server/discounts/store.ts → server/refunds/tables.ts": "but where it was to prevent a dispute",
-  "server/payments/store.ts → server/subscriptions/tables.ts":
+  "server/entitlements/license-keys/store.ts → server/entitlements/grants/tables.ts": "a key shows what it came with",
+  "server/catalog/files/store.ts → server/operations/sandbox/tables.ts": "the bytes that a snapshot needs stay",
+  "server/usage/meters/store.ts → server/catalog/benefits/tables.ts": "a meter that is used is not archived",
+  "server/usage/meters/store.ts → server/usage/events/tables.ts": "a meter counts what came before it",
+  "server/usage/meters/verifying.ts → server/usage/events/tables.ts": "what is counted is recounted from the events",
+  "server/usage/meters/store.ts → server/catalog/products/tables.ts": "a meter that is used is not archived",
+  "server/catalog/discounts/store.ts → server/billing/orders/tables.ts":
+    "what was given back in full is not taken any more",
+  "server/catalog/discounts/store.ts → server/billing/refunds/tables.ts": "but where it was to prevent a dispute",
+  "server/billing/payments/store.ts → server/billing/subscriptions/tables.ts":
     "a payment settles an order with all that it is answered with",
-  "server/customers/store.ts → server/subscriptions/tables.ts": "who has subscribed to something",
-  "server/customers/holdings.ts → server/subscriptions/tables.ts": "what a customer holds",
-  "server/customers/holdings.ts → server/benefits/tables.ts": "what a customer holds",
-  "server/customers/holdings.ts → server/grants/tables.ts": "what a customer holds",
-  "server/customers/holdings.ts → server/meters/tables.ts": "what a customer holds",
-  "server/customers/holdings.ts → server/products/tables.ts": "what a customer holds",
-  "server/subscriptions/seated.ts → server/seats/tables.ts":
+  "server/customers/customers/store.ts → server/billing/subscriptions/tables.ts": "who has subscribed to something",
+  "server/customers/customers/holdings.ts → server/billing/subscriptions/tables.ts": "what a customer holds",
+  "server/customers/customers/holdings.ts → server/catalog/benefits/tables.ts": "what a customer holds",
+  "server/customers/customers/holdings.ts → server/entitlements/grants/tables.ts": "what a customer holds",
+  "server/customers/customers/holdings.ts → server/usage/meters/tables.ts": "what a customer holds",
+  "server/customers/customers/holdings.ts → server/catalog/products/tables.ts": "what a customer holds",
+  "server/billing/subscriptions/seated.ts → server/entitlements/seats/tables.ts":
     "no fewer seats than are taken; what their holders use is billed",
-  "server/orders/rules.ts → server/subscriptions/tables.ts": "an order is answered with its subscription",
-  "server/orders/store.ts → server/subscriptions/tables.ts": "an order is answered with its subscription",
-  "server/organizations/store.ts → server/accounts/tables.ts": "whose organizations they are",
-  "server/webhooks/store.ts → server/accounts/tables.ts": "who is told that an endpoint was switched off",
-  "server/benefits/store.ts → server/accounts/tables.ts": "the seller's own account at the code host",
-  "server/refunds/store.ts → server/disputes/tables.ts": "a refund shows the dispute that it prevented",
-  "server/checkouts/store.ts → server/accounts/tables.ts": "the buyer who is signed in",
+  "server/billing/orders/rules.ts → server/billing/subscriptions/tables.ts":
+    "an order is answered with its subscription",
+  "server/billing/orders/store.ts → server/billing/subscriptions/tables.ts":
+    "an order is answered with its subscription",
+  "server/identity/organizations/store.ts → server/identity/accounts/tables.ts": "whose organizations they are",
+  "server/messaging/webhooks/store.ts → server/identity/accounts/tables.ts":
+    "who is told that an endpoint was switched off",
+  "server/catalog/benefits/store.ts → server/identity/accounts/tables.ts": "the seller's own account at the code host",
+  "server/billing/refunds/store.ts → server/billing/disputes/tables.ts": "a refund shows the dispute that it prevented",
+  "server/checkout/checkouts/store.ts → server/identity/accounts/tables.ts": "the buyer who is signed in",
 };
 /** Tables that are written outside of their folder: where, and why. */
 const writers: Record<string, string> = {
-  "server/organizations → member": "the owner of a new organization",
-  "server/accounts → organization": "one row for accounts and billing",
-  "server/accounts → attempts": "wrong codes of devices are counted beside other tries",
-  "server/accounts → refusedCalls": "the audit log is kept by the account side",
-  "server/http → idempotencyKeys": "answers are kept by the requests they answer",
-  "server/webhooks → events": "what was handed to the endpoints is marked",
-  "server/lib → usageEvents": "what is told is in the list of events, too",
-  "server/lib → usageNames": "what is told is in the list of events, too",
+  "server/identity/organizations → member": "the owner of a new organization",
+  "server/identity/accounts → organization": "one row for accounts and billing",
+  "server/identity/accounts → attempts": "wrong codes of devices are counted beside other tries",
+  "server/identity/accounts → refusedCalls": "the audit log is kept by the account side",
+  "server/platform/http → idempotencyKeys": "answers are kept by the requests they answer",
+  "server/messaging/webhooks → events": "what was handed to the endpoints is marked",
+  "server/platform → usageEvents": "what is told is in the list of events, too",
+  "server/platform → usageNames": "what is told is in the list of events, too",
 };
 
 /** Words with one home: what, where it may stand, why. */
@@ -155,12 +159,12 @@ const arrows: Record<string, RegExp> = {
   shared: /^$/,
   web: /^shared$/,
   cli: /^shared$/,
-  "server/lib": /^(shared|server|server\/processors|server\/storage)$/,
-  "server/processors": /^(shared|server|server\/lib)$/,
-  "server/storage": /^(shared|server|server\/lib)$/,
-  "server/accounts": /^(shared|server|server\/lib|server\/organizations)$/,
-  "server/http": /^(shared|server|server\/lib|server\/providers|server\/processors|server\/storage)$/,
-  "server/providers": /^(shared|server|server\/[^/]+)$/,
+  "server/platform": /^(shared|server|server\/processors|server\/storage)$/,
+  "server/platform/processors": /^(shared|server|server\/lib)$/,
+  "server/platform/storage": /^(shared|server|server\/lib)$/,
+  "server/identity/accounts": /^(shared|server|server\/lib|server\/organizations)$/,
+  "server/platform/http": /^(shared|server|server\/lib|server\/providers|server\/processors|server\/storage)$/,
+  "server/app/providers": /^(shared|server|server\/[^/]+)$/,
   server: /^(shared|server\/[^/]+)$/,
   tests: /./,
   bench: /./,
@@ -168,12 +172,12 @@ const arrows: Record<string, RegExp> = {
 };
 /** Arrows that are one file's own: why each is right stands there. */
 const exceptions = new Set([
-  "cli/commands/serve.ts → server/main.ts",
-  "server/lib/due.ts → server/organizations/tables.ts",
-  "server/lib/tallies.ts → server/organizations/tables.ts",
-  "server/lib/unit-of-work.ts → server/events/tables.ts",
-  "server/lib/unit-of-work.ts → server/webhooks/tables.ts",
-  "server/providers/embedded.ts → server/worker.ts",
+  "cli/commands/serve.ts → server/app/main.ts",
+  "server/platform/db/due.ts → server/identity/organizations/tables.ts",
+  "server/platform/db/tallies.ts → server/identity/organizations/tables.ts",
+  "server/platform/db/unit-of-work.ts → server/usage/events/tables.ts",
+  "server/platform/db/unit-of-work.ts → server/messaging/webhooks/tables.ts",
+  "server/app/providers/embedded.ts → server/app/worker.ts",
 ]);
 
 function mayImport(from: string, to: string): boolean {
@@ -186,16 +190,20 @@ function mayImport(from: string, to: string): boolean {
   if (a.startsWith("server/") && rank >= 0) {
     const other = domains.indexOf(b.replace("server/", ""));
     // Of the root of the server, only the settings' type.
-    if (b === "server") return to === "server/config.ts";
-    if (/\/(routes|stream)\.ts$/.test(from) && (b === "server/http" || arrows["server/http"]?.test(b))) return true;
+    if (b === "server") return to === "server/platform/config.ts";
+    if (
+      /\/(routes|stream)\.ts$/.test(from) &&
+      (b === "server/platform/http" || arrows["server/platform/http"]?.test(b))
+    )
+      return true;
     return (
       b === "shared" ||
-      b === "server/lib" ||
-      b === "server/processors" ||
+      b === "server/platform" ||
+      b === "server/platform/processors" ||
       (b.startsWith("server/") && other >= 0 && other < rank)
     );
   }
-  if (b === "server" && a.startsWith("server/")) return to === "server/config.ts";
+  if (b === "server" && a.startsWith("server/")) return to === "server/platform/config.ts";
   return arrows[a]?.test(b) ?? false;
 }
 
@@ -243,32 +251,38 @@ test("the house is tidy", () => {
 test("the check saw the house, and each of its rules can fail", () => {
   expect(sources.length).toBeGreaterThan(100);
   for (const domain of domains) expect(sources.some((file) => file.startsWith(`server/${domain}/`))).toBe(true);
-  expect(mayImport("server/orders/service.ts", "server/checkouts/service.ts")).toBe(false);
-  expect(mayImport("server/checkouts/service.ts", "server/orders/service.ts")).toBe(true);
-  expect(mayImport("shared/money.ts", "server/lib/clock.ts")).toBe(false);
-  expect(mayImport("web/main.tsx", "server/app.ts")).toBe(false);
-  expect(mayImport("cli/commands/login.ts", "server/main.ts")).toBe(false);
-  expect(mayImport("server/http/mount.ts", "server/products/service.ts")).toBe(false);
-  expect(mayImport("server/files/routes.ts", "server/http/limits.ts")).toBe(true);
-  expect(mayImport("server/files/routes.ts", "server/checkouts/service.ts")).toBe(false);
-  expect(mayImport("server/files/service.ts", "server/http/limits.ts")).toBe(false);
-  expect(mayImport("server/lib/page.ts", "server/products/store.ts")).toBe(false);
+  expect(mayImport("server/billing/orders/service.ts", "server/checkout/checkouts/service.ts")).toBe(false);
+  expect(mayImport("server/checkout/checkouts/service.ts", "server/billing/orders/service.ts")).toBe(true);
+  expect(mayImport("shared/money.ts", "server/platform/clock.ts")).toBe(false);
+  expect(mayImport("web/main.tsx", "server/app/app.ts")).toBe(false);
+  expect(mayImport("cli/commands/login.ts", "server/app/main.ts")).toBe(false);
+  expect(mayImport("server/platform/http/mount.ts", "server/catalog/products/service.ts")).toBe(false);
+  expect(mayImport("server/catalog/files/routes.ts", "server/platform/http/limits.ts")).toBe(true);
+  expect(mayImport("server/catalog/files/routes.ts", "server/checkout/checkouts/service.ts")).toBe(false);
+  expect(mayImport("server/catalog/files/service.ts", "server/platform/http/limits.ts")).toBe(false);
+  expect(mayImport("server/platform/db/page.ts", "server/catalog/products/store.ts")).toBe(false);
   for (const [text, home] of [
-    ["const db = Object.create(ctx.db)", "server/lib/database.ts"],
-    ["return new Proxy<PGlite>(pglite, {})", "server/lib/database-embedded.ts"],
-    ["await ctx.db.transaction(work)", "server/lib/unit-of-work.ts"],
-    ["const inner = { ...ctx, db: tx }", "server/lib/unit-of-work.ts"],
-    ["const now = new Date()", "server/lib/clock.ts"],
+    ["const db = Object.create(ctx.db)", "server/platform/db/database.ts"],
+    ["return new Proxy<PGlite>(pglite, {})", "server/platform/db/database-embedded.ts"],
+    ["await ctx.db.transaction(work)", "server/platform/db/unit-of-work.ts"],
+    ["const inner = { ...ctx, db: tx }", "server/platform/db/unit-of-work.ts"],
+    ["const now = new Date()", "server/platform/clock.ts"],
   ] as const)
-    expect([misplaced("server/http/audit.ts", text).length, misplaced(home, text).length], text).toEqual([1, 0]);
-  expect(misplaced("server/http/query.ts", "const query = Object.create(null)")).toEqual([]);
-  expect(mayImport("server/payments/settlement.ts", "server/checkouts/store.ts")).toBe(false);
-  expect(mayImport("server/products/store.ts", "server/checkouts/tables.ts")).toBe(false);
-  expect(mayImport("server/discounts/store.ts", "server/products/tables.ts")).toBe(true);
+    expect([misplaced("server/platform/http/audit.ts", text).length, misplaced(home, text).length], text).toEqual([
+      1, 0,
+    ]);
+  expect(misplaced("server/platform/http/query.ts", "const query = Object.create(null)")).toEqual([]);
+  expect(mayImport("server/billing/payments/settlement.ts", "server/checkout/checkouts/store.ts")).toBe(false);
+  expect(mayImport("server/catalog/products/store.ts", "server/checkout/checkouts/tables.ts")).toBe(false);
+  expect(mayImport("server/catalog/discounts/store.ts", "server/catalog/products/tables.ts")).toBe(true);
   const importing = 'import { orders } from "../orders/tables.ts";\n';
-  expect(foreignWrites("server/payments/store.ts", `${importing}tx.update(orders).set({})`)).toEqual(["orders"]);
-  expect(foreignWrites("server/payments/store.ts", `${importing}sql\`delete from \${orders}\``)).toEqual(["orders"]);
-  expect(foreignWrites("server/payments/store.ts", `${importing}tx.select().from(orders)`)).toEqual([]);
+  expect(foreignWrites("server/billing/payments/store.ts", `${importing}tx.update(orders).set({})`)).toEqual([
+    "orders",
+  ]);
+  expect(foreignWrites("server/billing/payments/store.ts", `${importing}sql\`delete from \${orders}\``)).toEqual([
+    "orders",
+  ]);
+  expect(foreignWrites("server/billing/payments/store.ts", `${importing}tx.select().from(orders)`)).toEqual([]);
   for (const read of Object.keys(reads)) {
     const [from = "", to = ""] = read.split(" → ");
     const name = to.replace("server/", "../");
@@ -280,7 +294,7 @@ test("a path that the account side spells is one of its calls, or begins some", 
   const calls = Object.keys(accountCalls);
   const isKnown = (path: string) => calls.some((call) => call === path || call.startsWith(path.replace(/\/?$/, "/")));
   const unknown = sources
-    .filter((file) => file.startsWith("server/accounts/") && file !== "server/accounts/calls.ts")
+    .filter((file) => file.startsWith("server/identity/accounts/") && file !== "server/identity/accounts/calls.ts")
     .flatMap((file) => [...readFileSync(file, "utf8").matchAll(/"(\/[a-z][^"\s]*)"/g)].map(([, path = ""]) => path))
     .filter((path) => path !== account_base && !isKnown(path));
   expect(unknown).toEqual([]);

@@ -169,7 +169,7 @@ export function add(root: Command, _contextOf: (command: Command) => Context): v
     // The server stops in its own way, with grace: the signals are its own from here.
     process.removeAllListeners("SIGINT");
     process.removeAllListeners("SIGTERM");
-    const { serve } = await import("../../server/main.ts");
+    const { serve } = await import("../../server/app/main.ts");
     await serve(readServeSettings(options, command));
     // The command ends with the server: by its own exit, or, when it could not start, because nothing is left to do.
     await new Promise(() => undefined);

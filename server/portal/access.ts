@@ -1,11 +1,11 @@
 import { ApiError, notFound } from "../../shared/errors.ts";
-import { findAccounts } from "../customer-accounts/store.ts";
-import type { CustomerRow } from "../customers/rules.ts";
-import { findCustomer } from "../customers/store.ts";
-import { type Ctx, type Database, requireOrganization } from "../lib/context.ts";
-import { isManager } from "../members/rules.ts";
-import type { OrganizationRow } from "../organizations/rules.ts";
-import { findOrganization } from "../organizations/store.ts";
+import type { CustomerRow } from "../customers/customers/rules.ts";
+import { findCustomer } from "../customers/customers/store.ts";
+import { findAccounts } from "../customers/linked-accounts/store.ts";
+import { isManager } from "../customers/members/rules.ts";
+import type { OrganizationRow } from "../identity/organizations/rules.ts";
+import { findOrganization } from "../identity/organizations/store.ts";
+import { type Ctx, type Database, requireOrganization } from "../platform/context.ts";
 
 /** Whom a request with a customer session speaks for. */
 export function getAsker({ actor }: Ctx): { organization_id: string } & NonNullable<Ctx["actor"]["customer"]> {

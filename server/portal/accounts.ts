@@ -1,9 +1,9 @@
 import { platforms, type portalAccounts } from "../../shared/api/portal-accounts.ts";
 import type { Service } from "../../shared/contract.ts";
 import { notFound } from "../../shared/errors.ts";
-import { beginConnecting, disconnect } from "../customer-accounts/service.ts";
-import type { Ctx } from "../lib/context.ts";
-import { transact } from "../lib/unit-of-work.ts";
+import { beginConnecting, disconnect } from "../customers/linked-accounts/service.ts";
+import type { Ctx } from "../platform/context.ts";
+import { transact } from "../platform/db/unit-of-work.ts";
 import { getAccountOwner, getAsker } from "./access.ts";
 
 /** What customers do with their accounts elsewhere (CUP-23). */

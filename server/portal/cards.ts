@@ -1,19 +1,19 @@
 import type { CustomerPaymentMethodCreateResponse, portalCards } from "../../shared/api/portal.ts";
 import type { Service } from "../../shared/contract.ts";
 import { ApiError, notFound } from "../../shared/errors.ts";
-import { chooseMethod } from "../customers/service.ts";
-import { lockCustomer } from "../customers/store.ts";
-import type { Ctx, Tx } from "../lib/context.ts";
-import { transact } from "../lib/unit-of-work.ts";
-import { findFreeSetup, findMethod, findSetup, forgetMethod } from "../payments/methods.ts";
-import { type PaymentMethodRow, type SetupRow, serializeMethod } from "../payments/rules.ts";
-import { customerCardService } from "../payments/service.ts";
-import type { Settled } from "../payments/settlement.ts";
-import { executeSetup, followSetup, startFreeSetup } from "../payments/setups.ts";
-import { listMethods } from "../payments/store.ts";
-import { isBillable, type SubscriptionAggregate } from "../subscriptions/rules.ts";
-import { emitSubscription } from "../subscriptions/serialize.ts";
-import { findLiving, lockSubscription, updateSubscription } from "../subscriptions/store.ts";
+import { findFreeSetup, findMethod, findSetup, forgetMethod } from "../billing/payments/methods.ts";
+import { type PaymentMethodRow, type SetupRow, serializeMethod } from "../billing/payments/rules.ts";
+import { customerCardService } from "../billing/payments/service.ts";
+import type { Settled } from "../billing/payments/settlement.ts";
+import { executeSetup, followSetup, startFreeSetup } from "../billing/payments/setups.ts";
+import { listMethods } from "../billing/payments/store.ts";
+import { isBillable, type SubscriptionAggregate } from "../billing/subscriptions/rules.ts";
+import { emitSubscription } from "../billing/subscriptions/serialize.ts";
+import { findLiving, lockSubscription, updateSubscription } from "../billing/subscriptions/store.ts";
+import { chooseMethod } from "../customers/customers/service.ts";
+import { lockCustomer } from "../customers/customers/store.ts";
+import type { Ctx, Tx } from "../platform/context.ts";
+import { transact } from "../platform/db/unit-of-work.ts";
 import { findAsker, getAsker } from "./access.ts";
 
 /** What has become of a card that is left: kept, waiting for its owner's bank, or refused. */

@@ -1,8 +1,8 @@
 import { ApiError } from "../../shared/errors.ts";
-import { createLimiter } from "../lib/attempts.ts";
-import { getServerClock } from "../lib/clock.ts";
-import type { Ctx } from "../lib/context.ts";
-import type { Limit } from "../lib/limits.ts";
+import { getServerClock } from "../platform/clock.ts";
+import type { Ctx } from "../platform/context.ts";
+import { createLimiter } from "../platform/limits/attempts.ts";
+import type { Limit } from "../platform/limits/limits.ts";
 
 const hour_seconds = 60 * 60;
 /** Codes that are asked for one address at one seller, from wherever. */

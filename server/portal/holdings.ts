@@ -1,13 +1,13 @@
 import type { portalDownloads, portalKeys } from "../../shared/api/portal-holdings.ts";
 import type { Service } from "../../shared/contract.ts";
 import { notFound } from "../../shared/errors.ts";
-import { listFilesOfCustomer } from "../downloads/service.ts";
-import type { Ctx } from "../lib/context.ts";
-import { buildPage } from "../lib/page.ts";
-import { transact } from "../lib/unit-of-work.ts";
-import { type Key, serializeActivation, serializeKey } from "../license-keys/rules.ts";
-import { replaceKey } from "../license-keys/service.ts";
-import { findActivations, findKey, listKeys, lockKey } from "../license-keys/store.ts";
+import { listFilesOfCustomer } from "../entitlements/downloads/service.ts";
+import { type Key, serializeActivation, serializeKey } from "../entitlements/license-keys/rules.ts";
+import { replaceKey } from "../entitlements/license-keys/service.ts";
+import { findActivations, findKey, listKeys, lockKey } from "../entitlements/license-keys/store.ts";
+import type { Ctx } from "../platform/context.ts";
+import { buildPage } from "../platform/db/page.ts";
+import { transact } from "../platform/db/unit-of-work.ts";
 import { getAsker, ownOnly } from "./access.ts";
 import { findBenefitsOfMember } from "./store.ts";
 

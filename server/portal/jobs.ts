@@ -1,5 +1,5 @@
 import { lt, sql } from "drizzle-orm";
-import { forgetRows, type Sweep } from "../lib/sweeps.ts";
+import { forgetRows, type Sweep } from "../platform/jobs/sweeps.ts";
 import { code_mails, sendCode } from "./sign-in.ts";
 import { portalCodes } from "./tables.ts";
 

@@ -1,14 +1,14 @@
 import type { portalMembers } from "../../shared/api/members.ts";
 import type { Service } from "../../shared/contract.ts";
 import { notFound, notPermitted } from "../../shared/errors.ts";
-import type { CustomerRow } from "../customers/rules.ts";
-import { lockCustomer } from "../customers/store.ts";
-import type { Ctx, Tx } from "../lib/context.ts";
-import { buildPage } from "../lib/page.ts";
-import { transact } from "../lib/unit-of-work.ts";
-import { type MemberRow, serializePortalMember } from "../members/rules.ts";
-import { addMember, changeMember, removeMember } from "../members/service.ts";
-import { findMember, listMembers } from "../members/store.ts";
+import type { CustomerRow } from "../customers/customers/rules.ts";
+import { lockCustomer } from "../customers/customers/store.ts";
+import { type MemberRow, serializePortalMember } from "../customers/members/rules.ts";
+import { addMember, changeMember, removeMember } from "../customers/members/service.ts";
+import { findMember, listMembers } from "../customers/members/store.ts";
+import type { Ctx, Tx } from "../platform/context.ts";
+import { buildPage } from "../platform/db/page.ts";
+import { transact } from "../platform/db/unit-of-work.ts";
 import { createEndedError, findAsker, getAsker } from "./access.ts";
 
 /** Who asks is the owner, or the customer as such. */

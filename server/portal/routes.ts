@@ -4,12 +4,12 @@ import { PortalRequest, UsageIngestion } from "../../shared/api/buyer-requests.t
 import { api } from "../../shared/api/index.ts";
 import { ApiError } from "../../shared/errors.ts";
 import { customerScopes } from "../../shared/scopes.ts";
-import { checkIdentity, type Identify } from "../http/actor.ts";
-import { answerAccountError } from "../http/errors.ts";
-import { createRequestContext } from "../http/mount.ts";
-import { type Actor, anonymous, type Ctx, type Deps } from "../lib/context.ts";
-import { readFaults } from "../lib/validation-errors.ts";
-import type { Provider } from "../providers/provider.ts";
+import { type Actor, anonymous, type Ctx, type Deps } from "../platform/context.ts";
+import { checkIdentity, type Identify } from "../platform/http/actor.ts";
+import { answerAccountError } from "../platform/http/errors.ts";
+import { createRequestContext } from "../platform/http/mount.ts";
+import { readFaults } from "../platform/http/validation-errors.ts";
+import type { Provider } from "../platform/provider.ts";
 import { findCustomersOf } from "./store.ts";
 
 export type CustomerRouteOptions = {

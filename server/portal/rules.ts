@@ -1,7 +1,7 @@
 import type { CustomerOrganization, CustomerPortalCustomer } from "../../shared/api/portal.ts";
-import type { AccountRow } from "../customer-accounts/store.ts";
-import type { CustomerRow } from "../customers/rules.ts";
-import { type OrganizationRow, serializeOrganization } from "../organizations/rules.ts";
+import type { CustomerRow } from "../customers/customers/rules.ts";
+import type { AccountRow } from "../customers/linked-accounts/store.ts";
+import { type OrganizationRow, serializeOrganization } from "../identity/organizations/rules.ts";
 
 /** A customer as they see themselves, with the accounts that they have shown to be theirs. */
 export function serializePortalCustomer(row: CustomerRow, accounts: readonly AccountRow[]): CustomerPortalCustomer {

@@ -3,17 +3,17 @@ import type { CustomerPortalCustomerUpdate, customerPortal } from "../../shared/
 import type { portalMeters } from "../../shared/api/portal-usage.ts";
 import type { Service } from "../../shared/contract.ts";
 import { fault, invalid, notFound } from "../../shared/errors.ts";
-import { findSession } from "../customer-sessions/store.ts";
-import { changeCustomer } from "../customers/service.ts";
-import { quantityService } from "../events/service.ts";
-import { atClockOf } from "../lib/clock.ts";
-import type { Ctx } from "../lib/context.ts";
-import { buildPage } from "../lib/page.ts";
-import { findMember } from "../members/store.ts";
-import { customerMeterService, serializeCustomerMeter } from "../meters/service.ts";
-import { listUses } from "../meters/store.ts";
-import { findChargeable } from "../payments/methods.ts";
-import { serializeCheckoutProduct } from "../products/rules.ts";
+import { findChargeable } from "../billing/payments/methods.ts";
+import { serializeCheckoutProduct } from "../catalog/products/rules.ts";
+import { changeCustomer } from "../customers/customers/service.ts";
+import { findMember } from "../customers/members/store.ts";
+import { findSession } from "../customers/sessions/store.ts";
+import { atClockOf } from "../platform/clock.ts";
+import type { Ctx } from "../platform/context.ts";
+import { buildPage } from "../platform/db/page.ts";
+import { quantityService } from "../usage/events/service.ts";
+import { customerMeterService, serializeCustomerMeter } from "../usage/meters/service.ts";
+import { listUses } from "../usage/meters/store.ts";
 import { checkOwn, createEndedError, findAsker, findOwnAccounts, getAsker } from "./access.ts";
 import { serializePortalCustomer, serializePortalOrganization } from "./rules.ts";
 import {

@@ -1,14 +1,20 @@
 import { and, count, desc, eq, gt, inArray, isNotNull, isNull, or, sql } from "drizzle-orm";
 import type { PgColumn } from "drizzle-orm/pg-core";
 import type { portalGrants as operations } from "../../shared/api/portal-grants.ts";
-import { benefits } from "../benefits/tables.ts";
-import { type Erased, listSpellings } from "../customers/rules.ts";
-import { customers } from "../customers/tables.ts";
-import type { Grant } from "../grants/rules.ts";
-import { selectGrants } from "../grants/store.ts";
-import { benefitGrants } from "../grants/tables.ts";
-import type { Database, Tx } from "../lib/context.ts";
-import { isOneOf } from "../lib/forget.ts";
+import { orders } from "../billing/orders/tables.ts";
+import type { PaymentRow } from "../billing/payments/rules.ts";
+import { payments } from "../billing/payments/tables.ts";
+import { benefits } from "../catalog/benefits/tables.ts";
+import type { PricedProduct } from "../catalog/products/rules.ts";
+import { listProducts } from "../catalog/products/store.ts";
+import { type Erased, listSpellings } from "../customers/customers/rules.ts";
+import { customers } from "../customers/customers/tables.ts";
+import type { Grant } from "../entitlements/grants/rules.ts";
+import { selectGrants } from "../entitlements/grants/store.ts";
+import { benefitGrants } from "../entitlements/grants/tables.ts";
+import type { OrganizationRow } from "../identity/organizations/rules.ts";
+import { organization } from "../identity/organizations/tables.ts";
+import type { Database, Tx } from "../platform/context.ts";
 import {
   computeOffset,
   counted,
@@ -19,15 +25,9 @@ import {
   matchText,
   orderBy,
   readPage,
-} from "../lib/page.ts";
-import { followKey, matchKey, matchKeys, type RowKey } from "../lib/rows.ts";
-import { orders } from "../orders/tables.ts";
-import type { OrganizationRow } from "../organizations/rules.ts";
-import { organization } from "../organizations/tables.ts";
-import type { PaymentRow } from "../payments/rules.ts";
-import { payments } from "../payments/tables.ts";
-import type { PricedProduct } from "../products/rules.ts";
-import { listProducts } from "../products/store.ts";
+} from "../platform/db/page.ts";
+import { followKey, matchKey, matchKeys, type RowKey } from "../platform/db/rows.ts";
+import { isOneOf } from "../platform/forget.ts";
 import { portalCodes } from "./tables.ts";
 
 export type CodeRow = typeof portalCodes.$inferSelect;

@@ -1,13 +1,13 @@
 import type { FastifyInstance } from "fastify";
 import { customer as ofCustomer } from "../../shared/contract.ts";
 import { ApiError } from "../../shared/errors.ts";
-import { checkIdentity, type Identify } from "../http/actor.ts";
-import { authenticate, createRequestContext } from "../http/mount.ts";
-import { formatSseMessage, sendEvents } from "../http/sse.ts";
-import type { LimitStreams } from "../http/stream-limits.ts";
-import { anonymous, type Deps } from "../lib/context.ts";
-import type { Tail, TailedEvent } from "../lib/tail.ts";
-import { findInvitation } from "../seats/service.ts";
+import { findInvitation } from "../entitlements/seats/service.ts";
+import { anonymous, type Deps } from "../platform/context.ts";
+import type { Tail, TailedEvent } from "../platform/events/tail.ts";
+import { checkIdentity, type Identify } from "../platform/http/actor.ts";
+import { authenticate, createRequestContext } from "../platform/http/mount.ts";
+import { formatSseMessage, sendEvents } from "../platform/http/sse.ts";
+import type { LimitStreams } from "../platform/http/stream-limits.ts";
 
 /** How often it is asked whether a session is still good. */
 const check_ms_standard = 15_000;

@@ -1,9 +1,9 @@
 import { sql } from "drizzle-orm";
 import { index, integer, pgTable, text, uuid } from "drizzle-orm/pg-core";
-import { customers } from "../customers/tables.ts";
-import { instant, ownedKey, references } from "../lib/columns.ts";
-import { members } from "../members/tables.ts";
-import { owned } from "../organizations/tables.ts";
+import { customers } from "../customers/customers/tables.ts";
+import { members } from "../customers/members/tables.ts";
+import { owned } from "../identity/organizations/tables.ts";
+import { instant, ownedKey, references } from "../platform/db/columns.ts";
 
 /**
  * Somebody has asked for a code to sign in. Whether there is such a customer is found out later, so that who asks is answered

@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import type { CustomerWallet, portalWallets } from "../../shared/api/portal-wallets.ts";
 import type { Service } from "../../shared/contract.ts";
 import { notFound } from "../../shared/errors.ts";
-import type { Ctx } from "../lib/context.ts";
-import { buildPage } from "../lib/page.ts";
-import { listBalances } from "../orders/balances.ts";
+import { listBalances } from "../billing/orders/balances.ts";
+import type { Ctx } from "../platform/context.ts";
+import { buildPage } from "../platform/db/page.ts";
 import { findAsker } from "./access.ts";
 
 /** A balance has no id of its own: it is the one of a customer in a currency. */

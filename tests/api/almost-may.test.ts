@@ -1,7 +1,7 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { customerSessions } from "../../server/customer-sessions/tables.ts";
-import { organization } from "../../server/organizations/tables.ts";
+import { customerSessions } from "../../server/customers/sessions/tables.ts";
+import { organization } from "../../server/identity/organizations/tables.ts";
 import { memberScopes } from "../../shared/scopes.ts";
 import { type Entry, isOfCustomers, type Operations, operations, startOperations } from "../support/operations.ts";
 import { listRows } from "../support/organization-rows.ts";

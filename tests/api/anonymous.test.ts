@@ -1,6 +1,8 @@
 import { and, eq, inArray, like } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { guestCleaning } from "../../server/accounts/sign-in/guests.ts";
+import { checkouts } from "../../server/checkout/checkouts/tables.ts";
+import { customers } from "../../server/customers/customers/tables.ts";
+import { guestCleaning } from "../../server/identity/accounts/sign-in/guests.ts";
 import {
   account,
   apikey,
@@ -11,13 +13,11 @@ import {
   team,
   teamMember,
   user,
-} from "../../server/accounts/tables.ts";
-import { checkouts } from "../../server/checkouts/tables.ts";
-import { customers } from "../../server/customers/tables.ts";
-import { listMails } from "../../server/lib/mail.ts";
-import { runSweeps } from "../../server/lib/sweeps.ts";
-import { auditLog } from "../../server/lib/tables.ts";
-import { organization } from "../../server/organizations/tables.ts";
+} from "../../server/identity/accounts/tables.ts";
+import { organization } from "../../server/identity/organizations/tables.ts";
+import { auditLog } from "../../server/platform/db/tables.ts";
+import { runSweeps } from "../../server/platform/jobs/sweeps.ts";
+import { listMails } from "../../server/platform/mail-transport/mail.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
 import type { Seller } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";

@@ -1,6 +1,6 @@
 import { eq, getTableColumns, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { apikey, organizationRole, session } from "../../server/accounts/tables.ts";
+import { apikey, organizationRole, session } from "../../server/identity/accounts/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 import { callsOf, join, person } from "../support/people.ts";

@@ -1,7 +1,7 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { apikey, member, user } from "../../server/accounts/tables.ts";
-import { organization } from "../../server/organizations/tables.ts";
+import { apikey, member, user } from "../../server/identity/accounts/tables.ts";
+import { organization } from "../../server/identity/organizations/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { callsOf, join, organizationOf, type Person, person } from "../support/people.ts";
 

@@ -1,6 +1,6 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { apikey, member } from "../../server/accounts/tables.ts";
+import { apikey, member } from "../../server/identity/accounts/tables.ts";
 import { scopes } from "../../shared/scopes.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";

@@ -1,7 +1,7 @@
 import { desc, eq, or } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { user } from "../../server/accounts/tables.ts";
-import { auditLog } from "../../server/lib/tables.ts";
+import { user } from "../../server/identity/accounts/tables.ts";
+import { auditLog } from "../../server/platform/db/tables.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { mailsTo } from "../support/mails.ts";
 import { startOpenId } from "../support/oauth-stand-in.ts";

@@ -1,9 +1,9 @@
 import { desc, eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { session as sessions } from "../../server/accounts/tables.ts";
-import { getAction } from "../../server/http/audit.ts";
-import { auditLog } from "../../server/lib/tables.ts";
-import { products } from "../../server/products/tables.ts";
+import { products } from "../../server/catalog/products/tables.ts";
+import { session as sessions } from "../../server/identity/accounts/tables.ts";
+import { auditLog } from "../../server/platform/db/tables.ts";
+import { getAction } from "../../server/platform/http/audit.ts";
 import { api } from "../../shared/api/index.ts";
 import type { Operation } from "../../shared/contract.ts";
 import { begin, put } from "../support/files.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { accountCalls, findCall, findUnlisted, matchPath, matchRule } from "../../server/accounts/calls.ts";
+import { accountCalls, findCall, findUnlisted, matchPath, matchRule } from "../../server/identity/accounts/calls.ts";
 import { type Accounts, newAddress, startAccounts } from "../support/accounts.ts";
 import type { Seller } from "../support/floe.ts";
 

@@ -1,10 +1,10 @@
 import { createEmailVerificationToken } from "better-auth/api";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { hashSecret } from "../../server/accounts/storage.ts";
-import { apikey, deviceCode, member, session, user } from "../../server/accounts/tables.ts";
-import { auditLog } from "../../server/lib/tables.ts";
-import { organization } from "../../server/organizations/tables.ts";
+import { hashSecret } from "../../server/identity/accounts/storage.ts";
+import { apikey, deviceCode, member, session, user } from "../../server/identity/accounts/tables.ts";
+import { organization } from "../../server/identity/organizations/tables.ts";
+import { auditLog } from "../../server/platform/db/tables.ts";
 import type { Floe, Seller } from "../support/floe.ts";
 import { callsOf, person } from "../support/people.ts";
 import { atOnce, startOnPostgres, tally } from "../support/races.ts";

@@ -1,7 +1,7 @@
 import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { apikey, member, session } from "../../server/accounts/tables.ts";
-import { organization } from "../../server/organizations/tables.ts";
+import { apikey, member, session } from "../../server/identity/accounts/tables.ts";
+import { organization } from "../../server/identity/organizations/tables.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
 import type { Seller } from "../support/floe.ts";
 

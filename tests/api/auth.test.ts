@@ -1,6 +1,6 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { account, member, session, user, verification } from "../../server/accounts/tables.ts";
+import { account, member, session, user, verification } from "../../server/identity/accounts/tables.ts";
 import { type Accounts, cookiesOf, startAccounts } from "../support/accounts.ts";
 import type { Seller } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";

@@ -1,7 +1,7 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { account } from "../../server/accounts/tables.ts";
-import { benefits } from "../../server/benefits/tables.ts";
+import { benefits } from "../../server/catalog/benefits/tables.ts";
+import { account } from "../../server/identity/accounts/tables.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
 import { callsOf } from "../support/calls.ts";
 import type { Seller } from "../support/floe.ts";

@@ -3,10 +3,10 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import Fastify from "fastify";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { limitArrival } from "../../server/http/arrival.ts";
-import { answerError } from "../../server/http/errors.ts";
-import { parseRequests } from "../../server/http/parsing.ts";
-import { bytes_max, readJson } from "../../server/lib/body.ts";
+import { limitArrival } from "../../server/platform/http/arrival.ts";
+import { bytes_max, readJson } from "../../server/platform/http/body.ts";
+import { answerError } from "../../server/platform/http/errors.ts";
+import { parseRequests } from "../../server/platform/http/parsing.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 
 /** Bodies whose only purpose is to cost: the server answers them shortly, in few words, and whoever sends them. */

@@ -1,9 +1,9 @@
 import { and, eq, isNull } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { listCustomers } from "../../server/customers/store.ts";
-import { customers } from "../../server/customers/tables.ts";
-import { runSweeps } from "../../server/lib/sweeps.ts";
-import { tallySweep } from "../../server/lib/tallies.ts";
+import { listCustomers } from "../../server/customers/customers/store.ts";
+import { customers } from "../../server/customers/customers/tables.ts";
+import { tallySweep } from "../../server/platform/db/tallies.ts";
+import { runSweeps } from "../../server/platform/jobs/sweeps.ts";
 import { callsOf } from "../support/calls.ts";
 import type { Floe, Seller } from "../support/floe.ts";
 import { atOnce, startOnPostgres } from "../support/races.ts";

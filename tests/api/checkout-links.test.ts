@@ -1,8 +1,8 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { checkoutLinkSecrets, checkoutLinks } from "../../server/checkout-links/tables.ts";
-import { isEmbedAllowed } from "../../server/organizations/rules.ts";
-import { organization } from "../../server/organizations/tables.ts";
+import { checkoutLinkSecrets, checkoutLinks } from "../../server/checkout/links/tables.ts";
+import { isEmbedAllowed } from "../../server/identity/organizations/rules.ts";
+import { organization } from "../../server/identity/organizations/tables.ts";
 import type { CheckoutLink } from "../../shared/api/checkout-links.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
 import { callsOf } from "../support/calls.ts";

@@ -1,11 +1,11 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { user } from "../../server/accounts/tables.ts";
-import { events } from "../../server/lib/tables.ts";
-import { orders } from "../../server/orders/tables.ts";
-import { organization } from "../../server/organizations/tables.ts";
-import { payments } from "../../server/payments/tables.ts";
-import { testTokens } from "../../server/processors/tables.ts";
+import { orders } from "../../server/billing/orders/tables.ts";
+import { payments } from "../../server/billing/payments/tables.ts";
+import { user } from "../../server/identity/accounts/tables.ts";
+import { organization } from "../../server/identity/organizations/tables.ts";
+import { events } from "../../server/platform/db/tables.ts";
+import { testTokens } from "../../server/platform/processors/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 
 let floe: Floe;

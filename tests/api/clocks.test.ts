@@ -1,8 +1,8 @@
 import { eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { auditLog, events } from "../../server/lib/tables.ts";
-import { organization } from "../../server/organizations/tables.ts";
-import { payments } from "../../server/payments/tables.ts";
+import { payments } from "../../server/billing/payments/tables.ts";
+import { organization } from "../../server/identity/organizations/tables.ts";
+import { auditLog, events } from "../../server/platform/db/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 import { countQueries } from "../support/queries.ts";

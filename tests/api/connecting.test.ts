@@ -1,7 +1,7 @@
 import { eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { customerAccountRequests, customerAccounts } from "../../server/customer-accounts/tables.ts";
-import { customerSessions } from "../../server/customer-sessions/tables.ts";
+import { customerAccountRequests, customerAccounts } from "../../server/customers/linked-accounts/tables.ts";
+import { customerSessions } from "../../server/customers/sessions/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { type Platforms, startPlatforms } from "../support/platforms.ts";
 

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { snapshotRows } from "../../server/sandbox/tables.ts";
+import { snapshotRows } from "../../server/operations/sandbox/tables.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { migrations } from "../support/memory-database.ts";

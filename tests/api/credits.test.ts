@@ -2,16 +2,16 @@
 import { eq } from "drizzle-orm";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { transact } from "../../server/lib/unit-of-work.ts";
-import { addCredit, type Credit, cycleCredit, resetMeter, takeBackCredit } from "../../server/meters/credits.ts";
-import { closeLots, getWorth, type Lot, spendLots, takeLots } from "../../server/meters/lots.ts";
+import { transact } from "../../server/platform/db/unit-of-work.ts";
+import { addCredit, type Credit, cycleCredit, resetMeter, takeBackCredit } from "../../server/usage/meters/credits.ts";
+import { closeLots, getWorth, type Lot, spendLots, takeLots } from "../../server/usage/meters/lots.ts";
 import {
   customerMeterLots,
   customerMeters,
   customerMeterValues,
   customerMeterWindows,
   meters,
-} from "../../server/meters/tables.ts";
+} from "../../server/usage/meters/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 
 let floe: Floe;

@@ -1,8 +1,8 @@
 import { getTableColumns, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { answerMoves, moveAnswersOf } from "../../server/custom-fields/jobs.ts";
-import { runSweeps } from "../../server/lib/sweeps.ts";
-import { orders } from "../../server/orders/tables.ts";
+import { orders } from "../../server/billing/orders/tables.ts";
+import { answerMoves, moveAnswersOf } from "../../server/catalog/custom-fields/jobs.ts";
+import { runSweeps } from "../../server/platform/jobs/sweeps.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 
 let floe: Floe;

@@ -1,6 +1,6 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { customers } from "../../server/customers/tables.ts";
+import { customers } from "../../server/customers/customers/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { callsOf, type Person, person } from "../support/people.ts";
 import { allowMany } from "../support/portal-rows.ts";

@@ -1,7 +1,7 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { customerSessions } from "../../server/customer-sessions/tables.ts";
-import { organization } from "../../server/organizations/tables.ts";
+import { customerSessions } from "../../server/customers/sessions/tables.ts";
+import { organization } from "../../server/identity/organizations/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 

@@ -1,10 +1,10 @@
 import { and, eq, isNull, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { customers } from "../../server/customers/tables.ts";
-import { runSweeps } from "../../server/lib/sweeps.ts";
-import { events, listTallies } from "../../server/lib/tables.ts";
-import { tallySweep } from "../../server/lib/tallies.ts";
-import { organization } from "../../server/organizations/tables.ts";
+import { customers } from "../../server/customers/customers/tables.ts";
+import { organization } from "../../server/identity/organizations/tables.ts";
+import { events, listTallies } from "../../server/platform/db/tables.ts";
+import { tallySweep } from "../../server/platform/db/tallies.ts";
+import { runSweeps } from "../../server/platform/jobs/sweeps.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 
 let floe: Floe;

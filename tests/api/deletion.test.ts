@@ -1,11 +1,19 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { account, apikey, invitation, member, session, teamMember, user } from "../../server/accounts/tables.ts";
-import { listMails } from "../../server/lib/mail.ts";
-import { auditLog } from "../../server/lib/tables.ts";
-import { organization } from "../../server/organizations/tables.ts";
-import { products } from "../../server/products/tables.ts";
-import { webhookEndpoints } from "../../server/webhooks/tables.ts";
+import { products } from "../../server/catalog/products/tables.ts";
+import {
+  account,
+  apikey,
+  invitation,
+  member,
+  session,
+  teamMember,
+  user,
+} from "../../server/identity/accounts/tables.ts";
+import { organization } from "../../server/identity/organizations/tables.ts";
+import { webhookEndpoints } from "../../server/messaging/webhooks/tables.ts";
+import { auditLog } from "../../server/platform/db/tables.ts";
+import { listMails } from "../../server/platform/mail-transport/mail.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { callsOf, join, organizationOf, type Person, person } from "../support/people.ts";
 import { sell } from "../support/rows.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { openDemoStore } from "../../server/demo.ts";
-import { embedded } from "../../server/providers/embedded.ts";
+import { openDemoStore } from "../../server/app/demo.ts";
+import { embedded } from "../../server/app/providers/embedded.ts";
 import { folder } from "../cli/support.ts";
 import { type Floe, start } from "../support/floe.ts";
 

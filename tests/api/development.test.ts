@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { completeConfig, readSettings } from "../../server/config.ts";
-import { findReach } from "../../server/lib/outbound.ts";
+import { completeConfig, readSettings } from "../../server/platform/config.ts";
+import { findReach } from "../../server/platform/external/outbound.ts";
 import { type Floe, start } from "../support/floe.ts";
 
 /** What is for a developer's own screen: a demo shop, and an inbox with everybody's mail, the links in it included. */

@@ -1,8 +1,8 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { deviceCode } from "../../server/accounts/tables.ts";
-import { hashToken } from "../../server/lib/secrets.ts";
-import { auditLog } from "../../server/lib/tables.ts";
+import { deviceCode } from "../../server/identity/accounts/tables.ts";
+import { hashToken } from "../../server/platform/crypto/secrets.ts";
+import { auditLog } from "../../server/platform/db/tables.ts";
 import { newAddress } from "../support/accounts.ts";
 import { type Browser, devicesOf } from "../support/devices.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";

@@ -1,9 +1,9 @@
 import { eq } from "drizzle-orm";
 import * as oauth from "openid-client";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { hashSecret } from "../../server/accounts/storage.ts";
-import { deviceCode } from "../../server/accounts/tables.ts";
-import { hashToken } from "../../server/lib/secrets.ts";
+import { hashSecret } from "../../server/identity/accounts/storage.ts";
+import { deviceCode } from "../../server/identity/accounts/tables.ts";
+import { hashToken } from "../../server/platform/crypto/secrets.ts";
 import { newAddress } from "../support/accounts.ts";
 import { type Asked, type Browser, devicesOf } from "../support/devices.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";

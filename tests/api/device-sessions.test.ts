@@ -1,8 +1,8 @@
 import { desc, eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { hashSecret } from "../../server/accounts/storage.ts";
-import { member, session, user } from "../../server/accounts/tables.ts";
-import { auditLog } from "../../server/lib/tables.ts";
+import { hashSecret } from "../../server/identity/accounts/storage.ts";
+import { member, session, user } from "../../server/identity/accounts/tables.ts";
+import { auditLog } from "../../server/platform/db/tables.ts";
 import { scopes } from "../../shared/scopes.ts";
 import { newAddress } from "../support/accounts.ts";
 import { type Browser, devicesOf } from "../support/devices.ts";

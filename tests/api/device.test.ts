@@ -1,11 +1,11 @@
 import { eq } from "drizzle-orm";
 import * as oauth from "openid-client";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { hashSecret } from "../../server/accounts/storage.ts";
-import { accountCleaning } from "../../server/accounts/sweep.ts";
-import { deviceCode, user as users } from "../../server/accounts/tables.ts";
-import { hashToken } from "../../server/lib/secrets.ts";
-import { runSweeps } from "../../server/lib/sweeps.ts";
+import { hashSecret } from "../../server/identity/accounts/storage.ts";
+import { accountCleaning } from "../../server/identity/accounts/sweep.ts";
+import { deviceCode, user as users } from "../../server/identity/accounts/tables.ts";
+import { hashToken } from "../../server/platform/crypto/secrets.ts";
+import { runSweeps } from "../../server/platform/jobs/sweeps.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
 import type { Seller } from "../support/floe.ts";
 

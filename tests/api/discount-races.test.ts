@@ -1,8 +1,8 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { redemptionCount } from "../../server/discounts/jobs.ts";
-import { runSweeps } from "../../server/lib/sweeps.ts";
-import { refunds } from "../../server/refunds/tables.ts";
+import { refunds } from "../../server/billing/refunds/tables.ts";
+import { redemptionCount } from "../../server/catalog/discounts/jobs.ts";
+import { runSweeps } from "../../server/platform/jobs/sweeps.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { createPostgresDatabase } from "../support/postgres-database.ts";
 import { atOnce, tally } from "../support/races.ts";

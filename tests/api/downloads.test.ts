@@ -1,7 +1,7 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { listFilesOfCustomer } from "../../server/downloads/service.ts";
-import { downloadables } from "../../server/downloads/tables.ts";
+import { listFilesOfCustomer } from "../../server/entitlements/downloads/service.ts";
+import { downloadables } from "../../server/entitlements/downloads/tables.ts";
 import { upload } from "../support/files.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";

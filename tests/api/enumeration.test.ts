@@ -1,7 +1,7 @@
 /** Nobody learns by asking whether an address has an account: the same answer, after about the same time. */
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { account, user } from "../../server/accounts/tables.ts";
+import { account, user } from "../../server/identity/accounts/tables.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
 import { newId } from "../support/ids.ts";
 import { type Visit, type Visitor, visitor } from "../support/visitor.ts";

@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { partKeeping } from "../../server/events/parts.ts";
-import { runSweeps } from "../../server/lib/sweeps.ts";
+import { runSweeps } from "../../server/platform/jobs/sweeps.ts";
+import { partKeeping } from "../../server/usage/events/parts.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 
 const day_ms = 86_400_000;

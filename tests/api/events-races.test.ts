@@ -1,10 +1,10 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { usageEvents, usageKeys } from "../../server/events/tables.ts";
-import type { Tx } from "../../server/lib/context.ts";
-import { transact } from "../../server/lib/unit-of-work.ts";
-import { resetMeter } from "../../server/meters/credits.ts";
-import { haltCounting, lockMeters, updateMeters } from "../../server/meters/store.ts";
+import type { Tx } from "../../server/platform/context.ts";
+import { transact } from "../../server/platform/db/unit-of-work.ts";
+import { usageEvents, usageKeys } from "../../server/usage/events/tables.ts";
+import { resetMeter } from "../../server/usage/meters/credits.ts";
+import { haltCounting, lockMeters, updateMeters } from "../../server/usage/meters/store.ts";
 import { eventually } from "../support/eventually.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { answerOnce } from "../../server/http/idempotency.ts";
-import { anonymous } from "../../server/lib/context.ts";
-import { readProfile } from "../../server/lib/profiles.ts";
-import { idempotencyKeys } from "../../server/lib/tables.ts";
-import { transact } from "../../server/lib/unit-of-work.ts";
+import { anonymous } from "../../server/platform/context.ts";
+import { idempotencyKeys } from "../../server/platform/db/tables.ts";
+import { transact } from "../../server/platform/db/unit-of-work.ts";
+import { answerOnce } from "../../server/platform/http/idempotency.ts";
+import { readProfile } from "../../server/platform/http/profiles.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 
 let floe: Floe;

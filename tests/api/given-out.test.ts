@@ -1,7 +1,7 @@
 import { and, eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { account, apikey, session, user, verification } from "../../server/accounts/tables.ts";
-import { auditLog } from "../../server/lib/tables.ts";
+import { account, apikey, session, user, verification } from "../../server/identity/accounts/tables.ts";
+import { auditLog } from "../../server/platform/db/tables.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
 import { newId } from "../support/ids.ts";
 import { linkTo, mailsTo } from "../support/mails.ts";

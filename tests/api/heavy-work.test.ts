@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { runHeavyWork } from "../../server/lib/heavy-work.ts";
+import { runHeavyWork } from "../../server/platform/jobs/heavy-work.ts";
 import { api } from "../../shared/api/index.ts";
 import type { Operation } from "../../shared/contract.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";

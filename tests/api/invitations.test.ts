@@ -1,7 +1,7 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { invitation, member, teamMember, user } from "../../server/accounts/tables.ts";
-import { mails } from "../../server/lib/tables.ts";
+import { invitation, member, teamMember, user } from "../../server/identity/accounts/tables.ts";
+import { mails } from "../../server/platform/db/tables.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { mailsTo } from "../support/mails.ts";
 import { callsOf, join, organizationOf, type Person, person } from "../support/people.ts";

@@ -1,6 +1,6 @@
 import { isNotNull } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { idempotencyKeys } from "../../server/lib/tables.ts";
+import { idempotencyKeys } from "../../server/platform/db/tables.ts";
 import { api } from "../../shared/api/index.ts";
 import type { Operation } from "../../shared/contract.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { accountCleaning } from "../../server/accounts/sweep.ts";
-import { verification } from "../../server/accounts/tables.ts";
-import { createLimiter } from "../../server/lib/attempts.ts";
-import { countInMemory } from "../../server/lib/limits.ts";
-import { runSweeps } from "../../server/lib/sweeps.ts";
-import { attempts } from "../../server/lib/tables.ts";
+import { accountCleaning } from "../../server/identity/accounts/sweep.ts";
+import { verification } from "../../server/identity/accounts/tables.ts";
+import { attempts } from "../../server/platform/db/tables.ts";
+import { runSweeps } from "../../server/platform/jobs/sweeps.ts";
+import { createLimiter } from "../../server/platform/limits/attempts.ts";
+import { countInMemory } from "../../server/platform/limits/limits.ts";
 import { newAddress } from "../support/accounts.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";

@@ -1,6 +1,6 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { account, session, user } from "../../server/accounts/tables.ts";
+import { account, session, user } from "../../server/identity/accounts/tables.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
 import { newId } from "../support/ids.ts";
 import { mailsTo } from "../support/mails.ts";

@@ -1,9 +1,15 @@
 import { eq } from "drizzle-orm";
 import { afterEach, describe, expect, test } from "vitest";
-import { listMails, type Mail, mailCleaning, queueMail, warnOfUnsentMail } from "../../server/lib/mail.ts";
-import { runSweeps } from "../../server/lib/sweeps.ts";
-import { mails } from "../../server/lib/tables.ts";
-import { transact } from "../../server/lib/unit-of-work.ts";
+import { mails } from "../../server/platform/db/tables.ts";
+import { transact } from "../../server/platform/db/unit-of-work.ts";
+import { runSweeps } from "../../server/platform/jobs/sweeps.ts";
+import {
+  listMails,
+  type Mail,
+  mailCleaning,
+  queueMail,
+  warnOfUnsentMail,
+} from "../../server/platform/mail-transport/mail.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { type MailServer, startMailServer } from "../support/mail-server.ts";
 import { createPostgresDatabase } from "../support/postgres-database.ts";
@@ -127,7 +133,7 @@ describe("a mail server", () => {
     const server = await mailServer();
     const floe = await floeWith({ SMTP_URL: server.url });
     await queue(floe);
-    const { sendMail } = await import("../../server/lib/mail.ts");
+    const { sendMail } = await import("../../server/platform/mail-transport/mail.ts");
     const mail_id = (await rowOf(floe))?.id ?? "";
     await Promise.all(Array.from({ length: 5 }, () => sendMail(floe.deps, mail_id)));
     expect(server.received).toHaveLength(1);

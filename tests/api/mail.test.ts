@@ -1,7 +1,7 @@
 import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { invitation, member, user } from "../../server/accounts/tables.ts";
-import { mails } from "../../server/lib/tables.ts";
+import { invitation, member, user } from "../../server/identity/accounts/tables.ts";
+import { mails } from "../../server/platform/db/tables.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
 import { newId } from "../support/ids.ts";
 import { type MailServer, type Received, startMailServer } from "../support/mail-server.ts";

@@ -2,9 +2,15 @@
 import { and, eq, inArray, sql } from "drizzle-orm";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { usageEvents } from "../../server/events/tables.ts";
-import { compileFilter, compileMeasure, filterSql, type Measured, measureSql } from "../../server/meters/matching.ts";
-import { customerMeters, meters } from "../../server/meters/tables.ts";
+import { usageEvents } from "../../server/usage/events/tables.ts";
+import {
+  compileFilter,
+  compileMeasure,
+  filterSql,
+  type Measured,
+  measureSql,
+} from "../../server/usage/meters/matching.ts";
+import { customerMeters, meters } from "../../server/usage/meters/tables.ts";
 import type { Filter } from "../../shared/api/meters.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";

@@ -1,9 +1,9 @@
 import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { checkouts } from "../../server/checkouts/tables.ts";
-import { addUpChanges } from "../../server/metrics/store.ts";
-import { orders } from "../../server/orders/tables.ts";
-import { subscriptions } from "../../server/subscriptions/tables.ts";
+import { orders } from "../../server/billing/orders/tables.ts";
+import { subscriptions } from "../../server/billing/subscriptions/tables.ts";
+import { checkouts } from "../../server/checkout/checkouts/tables.ts";
+import { addUpChanges } from "../../server/operations/metrics/store.ts";
 import { metricLimits } from "../../shared/api/metrics.ts";
 import { cancellationReasons } from "../../shared/api/subscriptions.ts";
 import { metricIntervals } from "../../shared/calendar.ts";

@@ -1,8 +1,8 @@
 import { createServer } from "node:http";
 import { Events } from "oauth2-mock-server";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { openIdProvider } from "../../server/accounts/sign-in/openid.ts";
-import { account, user } from "../../server/accounts/tables.ts";
+import { openIdProvider } from "../../server/identity/accounts/sign-in/openid.ts";
+import { account, user } from "../../server/identity/accounts/tables.ts";
 import { TestClock } from "../support/floe.ts";
 import { freePort } from "../support/free-port.ts";
 import { client, startOpenId } from "../support/oauth-stand-in.ts";

@@ -1,11 +1,11 @@
 import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { buildPortalLink } from "../../server/customer-sessions/portal-link.ts";
-import { customerSessions } from "../../server/customer-sessions/tables.ts";
-import { linkDocument } from "../../server/invoices/links.ts";
-import { runSweeps } from "../../server/lib/sweeps.ts";
-import { orderConfirmations, orders } from "../../server/orders/tables.ts";
-import { dueWork } from "../../server/worker.ts";
+import { dueWork } from "../../server/app/worker.ts";
+import { linkDocument } from "../../server/billing/invoices/links.ts";
+import { orderConfirmations, orders } from "../../server/billing/orders/tables.ts";
+import { buildPortalLink } from "../../server/customers/sessions/portal-link.ts";
+import { customerSessions } from "../../server/customers/sessions/tables.ts";
+import { runSweeps } from "../../server/platform/jobs/sweeps.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { readPdf } from "../support/invoices.ts";
 import { mailsTo } from "../support/mails.ts";

@@ -1,6 +1,6 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { events } from "../../server/lib/tables.ts";
+import { events } from "../../server/platform/db/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 
 let floe: Floe;

@@ -1,9 +1,9 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { member, session } from "../../server/accounts/tables.ts";
-import { auditLog, events } from "../../server/lib/tables.ts";
-import { serializeOrganization } from "../../server/organizations/rules.ts";
-import { organization } from "../../server/organizations/tables.ts";
+import { member, session } from "../../server/identity/accounts/tables.ts";
+import { serializeOrganization } from "../../server/identity/organizations/rules.ts";
+import { organization } from "../../server/identity/organizations/tables.ts";
+import { auditLog, events } from "../../server/platform/db/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 
 let floe: Floe;

@@ -1,10 +1,10 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { OrderRow } from "../../server/orders/rules.ts";
-import { chargeSavedMethod } from "../../server/payments/settlement.ts";
-import { executeSetup } from "../../server/payments/setups.ts";
-import { findMethodOfOrder } from "../../server/payments/store.ts";
-import { paymentMethods } from "../../server/payments/tables.ts";
+import type { OrderRow } from "../../server/billing/orders/rules.ts";
+import { chargeSavedMethod } from "../../server/billing/payments/settlement.ts";
+import { executeSetup } from "../../server/billing/payments/setups.ts";
+import { findMethodOfOrder } from "../../server/billing/payments/store.ts";
+import { paymentMethods } from "../../server/billing/payments/tables.ts";
 import { beginSetup, newOrder } from "../support/attempts.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";

@@ -1,6 +1,6 @@
 import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { session, user } from "../../server/accounts/tables.ts";
+import { session, user } from "../../server/identity/accounts/tables.ts";
 import { newAddress } from "../support/accounts.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { callsOf, organizationOf, type Person, person } from "../support/people.ts";

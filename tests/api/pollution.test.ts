@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { parseQuery } from "../../server/http/query.ts";
+import { parseQuery } from "../../server/platform/http/query.ts";
 import { type Floe, start } from "../support/floe.ts";
 
 /** What every object of the process has: a key more, and every request of everybody carries it. */

@@ -1,9 +1,9 @@
 import { and, eq, like } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Ctx } from "../../server/lib/context.ts";
-import { listMails } from "../../server/lib/mail.ts";
-import { attempts } from "../../server/lib/tables.ts";
-import { customerBalances } from "../../server/orders/tables.ts";
+import { customerBalances } from "../../server/billing/orders/tables.ts";
+import type { Ctx } from "../../server/platform/context.ts";
+import { attempts } from "../../server/platform/db/tables.ts";
+import { listMails } from "../../server/platform/mail-transport/mail.ts";
 import { countGuess, countRequest } from "../../server/portal/code-limits.ts";
 import { describeNews } from "../../server/portal/stream.ts";
 import { portalCodes } from "../../server/portal/tables.ts";

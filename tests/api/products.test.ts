@@ -1,10 +1,10 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { files } from "../../server/files/tables.ts";
-import type { Database } from "../../server/lib/context.ts";
-import { events } from "../../server/lib/tables.ts";
-import { transact } from "../../server/lib/unit-of-work.ts";
-import { findPrice, findProducts, listProducts } from "../../server/products/store.ts";
+import { files } from "../../server/catalog/files/tables.ts";
+import { findPrice, findProducts, listProducts } from "../../server/catalog/products/store.ts";
+import type { Database } from "../../server/platform/context.ts";
+import { events } from "../../server/platform/db/tables.ts";
+import { transact } from "../../server/platform/db/unit-of-work.ts";
 import type { Product } from "../../shared/api/products.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";

@@ -1,8 +1,8 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findDifferences } from "../../bench/recompute.ts";
-import { events } from "../../server/lib/tables.ts";
-import { customerBalances } from "../../server/orders/tables.ts";
+import { customerBalances } from "../../server/billing/orders/tables.ts";
+import { events } from "../../server/platform/db/tables.ts";
 import { callsOf } from "../support/calls.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { payment } from "../support/rows.ts";

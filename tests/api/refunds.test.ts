@@ -1,19 +1,19 @@
 import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { events, failedWork, mails } from "../../server/lib/tables.ts";
-import { customerBalances, orders } from "../../server/orders/tables.ts";
-import { organization } from "../../server/organizations/tables.ts";
-import { recordProcessorEvent } from "../../server/payments/notices.ts";
-import { payments } from "../../server/payments/tables.ts";
+import { customerBalances, orders } from "../../server/billing/orders/tables.ts";
+import { recordProcessorEvent } from "../../server/billing/payments/notices.ts";
+import { payments } from "../../server/billing/payments/tables.ts";
+import { refund_again_ms } from "../../server/billing/refunds/rules.ts";
+import { refunds } from "../../server/billing/refunds/tables.ts";
+import { organization } from "../../server/identity/organizations/tables.ts";
+import { events, failedWork, mails } from "../../server/platform/db/tables.ts";
 import {
   type Processor,
   ProcessorError,
   type RefundOutcome,
   type RefundRequest,
-} from "../../server/processors/processor.ts";
-import { testIntents, testRefunds } from "../../server/processors/tables.ts";
-import { refund_again_ms } from "../../server/refunds/rules.ts";
-import { refunds } from "../../server/refunds/tables.ts";
+} from "../../server/platform/processors/processor.ts";
+import { testIntents, testRefunds } from "../../server/platform/processors/tables.ts";
 import type { Refund } from "../../shared/api/refunds.ts";
 import { computeQuote } from "../../shared/pricing.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";

@@ -1,7 +1,7 @@
 import { count } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { apikey } from "../../server/accounts/tables.ts";
-import { refusedCalls } from "../../server/lib/tables.ts";
+import { apikey } from "../../server/identity/accounts/tables.ts";
+import { refusedCalls } from "../../server/platform/db/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 import { join, person } from "../support/people.ts";

@@ -1,7 +1,7 @@
 import Fastify from "fastify";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { completeConfig, readSettings } from "../../server/config.ts";
-import { limitRequests } from "../../server/http/limits.ts";
+import { completeConfig, readSettings } from "../../server/platform/config.ts";
+import { limitRequests } from "../../server/platform/http/limits.ts";
 import { checkoutClient } from "../../shared/api/checkout-client.ts";
 import { licenseKeyUses } from "../../shared/api/license-keys.ts";
 import { type Accounts, newAddress, startAccounts } from "../support/accounts.ts";

@@ -1,8 +1,8 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { limitMemberships } from "../../server/accounts/identity/memberships.ts";
-import { demand } from "../../server/accounts/identity/permissions-guard.ts";
-import { session } from "../../server/accounts/tables.ts";
+import { limitMemberships } from "../../server/identity/accounts/identity/memberships.ts";
+import { demand } from "../../server/identity/accounts/identity/permissions-guard.ts";
+import { session } from "../../server/identity/accounts/tables.ts";
 import { organizationRoles, statements } from "../../shared/permissions.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
 import { callsOf, join, organizationOf, type Person, person } from "../support/people.ts";

@@ -2,7 +2,7 @@
 import { sql } from "drizzle-orm";
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { findOutage, full, unreachable } from "../../server/lib/unreachable.ts";
+import { findOutage, full, unreachable } from "../../server/platform/db/unreachable.ts";
 import { getCode } from "../../shared/errors.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";

@@ -1,7 +1,7 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { events } from "../../server/lib/tables.ts";
-import { subscriptions } from "../../server/subscriptions/tables.ts";
+import { subscriptions } from "../../server/billing/subscriptions/tables.ts";
+import { events } from "../../server/platform/db/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { failedGrant, grant } from "../support/grant-rows.ts";
 import { newId } from "../support/ids.ts";

@@ -1,10 +1,10 @@
 import { crc32 } from "node:zlib";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { events } from "../../server/lib/tables.ts";
-import { organization } from "../../server/organizations/tables.ts";
-import { testRefunds } from "../../server/processors/tables.ts";
-import { subscriptions } from "../../server/subscriptions/tables.ts";
+import { subscriptions } from "../../server/billing/subscriptions/tables.ts";
+import { organization } from "../../server/identity/organizations/tables.ts";
+import { events } from "../../server/platform/db/tables.ts";
+import { testRefunds } from "../../server/platform/processors/tables.ts";
 import { scopes } from "../../shared/scopes.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { payment, sell, sellOrder } from "../support/rows.ts";

@@ -1,7 +1,7 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { events } from "../../server/lib/tables.ts";
-import { customerSeats } from "../../server/seats/tables.ts";
+import { customerSeats } from "../../server/entitlements/seats/tables.ts";
+import { events } from "../../server/platform/db/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { buyerOf, inviteTo, lastMail, sellSeats, tokenOf } from "../support/portal-rows.ts";
 import { startOnPostgres } from "../support/races.ts";

@@ -1,10 +1,10 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { account, apikey, user } from "../../server/accounts/tables.ts";
-import { completeConfig, readSettings } from "../../server/config.ts";
-import { parseCookies } from "../../server/lib/cookies.ts";
-import { listMails } from "../../server/lib/mail.ts";
-import { hashToken, openSignedText, resign, seal, tryUnseal, unseal } from "../../server/lib/secrets.ts";
+import { account, apikey, user } from "../../server/identity/accounts/tables.ts";
+import { completeConfig, readSettings } from "../../server/platform/config.ts";
+import { hashToken, openSignedText, resign, seal, tryUnseal, unseal } from "../../server/platform/crypto/secrets.ts";
+import { parseCookies } from "../../server/platform/http/cookies.ts";
+import { listMails } from "../../server/platform/mail-transport/mail.ts";
 import { newAddress } from "../support/accounts.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { client, startOpenId } from "../support/oauth-stand-in.ts";

@@ -1,7 +1,7 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { session } from "../../server/accounts/tables.ts";
-import { checkouts } from "../../server/checkouts/tables.ts";
+import { checkouts } from "../../server/checkout/checkouts/tables.ts";
+import { session } from "../../server/identity/accounts/tables.ts";
 import { newAddress } from "../support/accounts.ts";
 import { endpointsOf } from "../support/endpoints.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";

@@ -1,7 +1,7 @@
 import { eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { hashSecret } from "../../server/accounts/storage.ts";
-import { session, user } from "../../server/accounts/tables.ts";
+import { hashSecret } from "../../server/identity/accounts/storage.ts";
+import { session, user } from "../../server/identity/accounts/tables.ts";
 import { type Accounts, type Answer, newAddress, startAccounts } from "../support/accounts.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { account_base, accountCalls } from "../../server/accounts/calls.ts";
+import { account_base, accountCalls } from "../../server/identity/accounts/calls.ts";
 import { api } from "../../shared/api/index.ts";
 import type { Operation } from "../../shared/contract.ts";
 import { newAddress } from "../support/accounts.ts";

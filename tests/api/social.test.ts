@@ -2,7 +2,7 @@ import { createPublicKey, generateKeyPairSync, verify } from "node:crypto";
 import { desc, eq } from "drizzle-orm";
 import { Events } from "oauth2-mock-server";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { account, user, verification } from "../../server/accounts/tables.ts";
+import { account, user, verification } from "../../server/identity/accounts/tables.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
 import { newId } from "../support/ids.ts";
 import { client, startOpenId, startServices } from "../support/oauth-stand-in.ts";

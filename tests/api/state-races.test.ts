@@ -1,11 +1,11 @@
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { emitState } from "../../server/customers/service.ts";
-import { findCustomer } from "../../server/customers/store.ts";
-import { customers, stateNotices } from "../../server/customers/tables.ts";
-import { events } from "../../server/lib/tables.ts";
-import { transact } from "../../server/lib/unit-of-work.ts";
-import { subscriptions } from "../../server/subscriptions/tables.ts";
+import { subscriptions } from "../../server/billing/subscriptions/tables.ts";
+import { emitState } from "../../server/customers/customers/service.ts";
+import { findCustomer } from "../../server/customers/customers/store.ts";
+import { customers, stateNotices } from "../../server/customers/customers/tables.ts";
+import { events } from "../../server/platform/db/tables.ts";
+import { transact } from "../../server/platform/db/unit-of-work.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { createPostgresDatabase } from "../support/postgres-database.ts";
 import { payment } from "../support/rows.ts";

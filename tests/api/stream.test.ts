@@ -1,11 +1,11 @@
 import { PassThrough } from "node:stream";
 import Fastify from "fastify";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { openDeliveryWatch } from "../../server/checkouts/deliveries.ts";
-import { routeCheckoutStream } from "../../server/checkouts/stream.ts";
-import { parseRequests } from "../../server/http/parsing.ts";
-import { openStreamLimits } from "../../server/http/stream-limits.ts";
-import { openTail } from "../../server/lib/tail.ts";
+import { openDeliveryWatch } from "../../server/checkout/checkouts/deliveries.ts";
+import { routeCheckoutStream } from "../../server/checkout/checkouts/stream.ts";
+import { openTail } from "../../server/platform/events/tail.ts";
+import { parseRequests } from "../../server/platform/http/parsing.ts";
+import { openStreamLimits } from "../../server/platform/http/stream-limits.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";

@@ -1,15 +1,15 @@
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { eq, inArray, sql } from "drizzle-orm";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { checkoutExpiry } from "../../server/checkouts/jobs.ts";
-import { checkouts } from "../../server/checkouts/tables.ts";
-import { planRetry, reviveDeadLetters } from "../../server/lib/due.ts";
-import { openJobs } from "../../server/lib/jobs.ts";
-import { openPace } from "../../server/lib/pace.ts";
-import { type RowSweep, runSweeps, startSweep } from "../../server/lib/sweeps.ts";
-import { failedWork } from "../../server/lib/tables.ts";
-import { deliveries, dispatches } from "../../server/webhooks/jobs.ts";
-import { dueWork } from "../../server/worker.ts";
+import { dueWork } from "../../server/app/worker.ts";
+import { checkoutExpiry } from "../../server/checkout/checkouts/jobs.ts";
+import { checkouts } from "../../server/checkout/checkouts/tables.ts";
+import { deliveries, dispatches } from "../../server/messaging/webhooks/jobs.ts";
+import { planRetry, reviveDeadLetters } from "../../server/platform/db/due.ts";
+import { failedWork } from "../../server/platform/db/tables.ts";
+import { openJobs } from "../../server/platform/jobs/jobs.ts";
+import { openPace } from "../../server/platform/jobs/pace.ts";
+import { type RowSweep, runSweeps, startSweep } from "../../server/platform/jobs/sweeps.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { startReceiver } from "../support/receiver.ts";
 

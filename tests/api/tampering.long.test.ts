@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { checkouts } from "../../server/checkouts/tables.ts";
+import { checkouts } from "../../server/checkout/checkouts/tables.ts";
 import { CheckoutConfirm, CheckoutUpdatePublic } from "../../shared/api/checkout-client.ts";
 import { type Checkout, CheckoutCreate, CheckoutUpdate } from "../../shared/api/checkouts.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";

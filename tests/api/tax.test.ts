@@ -1,8 +1,8 @@
 import { and, eq, like } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { auditLog } from "../../server/lib/tables.ts";
-import { rateTable } from "../../server/tax/rates.ts";
-import { loadRegistrations } from "../../server/tax/store.ts";
+import { rateTable } from "../../server/billing/tax/rates.ts";
+import { loadRegistrations } from "../../server/billing/tax/store.ts";
+import { auditLog } from "../../server/platform/db/tables.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
 import { callsOf } from "../support/calls.ts";
 import type { Seller } from "../support/floe.ts";

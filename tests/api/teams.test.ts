@@ -1,6 +1,6 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { session, team, teamMember } from "../../server/accounts/tables.ts";
+import { session, team, teamMember } from "../../server/identity/accounts/tables.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 import { callsOf, join, organizationOf, type Person, person } from "../support/people.ts";

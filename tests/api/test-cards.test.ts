@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { completeConfig, readSettings } from "../../server/config.ts";
-import { linkCard } from "../../server/subscriptions/card-link.ts";
+import { linkCard } from "../../server/billing/subscriptions/card-link.ts";
+import { completeConfig, readSettings } from "../../server/platform/config.ts";
 import { api } from "../../shared/api/index.ts";
 import type { Contract, Operation } from "../../shared/contract.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";

@@ -1,7 +1,7 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { user } from "../../server/accounts/tables.ts";
-import { auditLog } from "../../server/lib/tables.ts";
+import { user } from "../../server/identity/accounts/tables.ts";
+import { auditLog } from "../../server/platform/db/tables.ts";
 import { type Catalogue, type Someone, startCatalogue, unique } from "../support/catalogue.ts";
 import { startOpenId } from "../support/oauth-stand-in.ts";
 

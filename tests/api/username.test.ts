@@ -1,6 +1,6 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { user } from "../../server/accounts/tables.ts";
+import { user } from "../../server/identity/accounts/tables.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
 import { newId } from "../support/ids.ts";
 import { startServices } from "../support/oauth-stand-in.ts";

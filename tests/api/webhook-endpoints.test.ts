@@ -1,8 +1,8 @@
 import { eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { events } from "../../server/lib/tables.ts";
-import { transact } from "../../server/lib/unit-of-work.ts";
-import { webhookDeliveries, webhookEndpoints } from "../../server/webhooks/tables.ts";
+import { webhookDeliveries, webhookEndpoints } from "../../server/messaging/webhooks/tables.ts";
+import { events } from "../../server/platform/db/tables.ts";
+import { transact } from "../../server/platform/db/unit-of-work.ts";
 import type { WebhookEndpoint } from "../../shared/api/webhooks.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { events } from "../../server/lib/tables.ts";
-import { transact } from "../../server/lib/unit-of-work.ts";
-import { webhookDeliveries } from "../../server/webhooks/tables.ts";
+import { webhookDeliveries } from "../../server/messaging/webhooks/tables.ts";
+import { events } from "../../server/platform/db/tables.ts";
+import { transact } from "../../server/platform/db/unit-of-work.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 import { createPostgresDatabase } from "../support/postgres-database.ts";

@@ -1,11 +1,11 @@
 import { eq } from "drizzle-orm";
 import { Webhook } from "standardwebhooks";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { runSweeps } from "../../server/lib/sweeps.ts";
-import { events } from "../../server/lib/tables.ts";
-import { transact } from "../../server/lib/unit-of-work.ts";
-import { deliveries, dispatches } from "../../server/webhooks/jobs.ts";
-import { webhookEvents } from "../../server/webhooks/tables.ts";
+import { deliveries, dispatches } from "../../server/messaging/webhooks/jobs.ts";
+import { webhookEvents } from "../../server/messaging/webhooks/tables.ts";
+import { events } from "../../server/platform/db/tables.ts";
+import { transact } from "../../server/platform/db/unit-of-work.ts";
+import { runSweeps } from "../../server/platform/jobs/sweeps.ts";
 import type { WebhookEndpoint } from "../../shared/api/webhooks.ts";
 import type { CatalogInput } from "../../shared/catalog/document.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { writeManifest } from "../../cli/build-manifest.ts";
 import { bundleCli } from "../../cli/bundle.ts";
 import { exitCodes } from "../../cli/fault.ts";
-import { member, user } from "../../server/accounts/tables.ts";
+import { member, user } from "../../server/identity/accounts/tables.ts";
 import { api } from "../../shared/api/index.ts";
 import { kinds } from "../../shared/catalog/kinds/kind.ts";
 import type { Scope } from "../../shared/scopes.ts";

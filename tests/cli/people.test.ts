@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { user } from "../../server/accounts/tables.ts";
+import { user } from "../../server/identity/accounts/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { floe, folder } from "./support.ts";
 

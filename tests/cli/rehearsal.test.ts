@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { discountRedemptions } from "../../server/discounts/tables.ts";
+import { discountRedemptions } from "../../server/catalog/discounts/tables.ts";
 import type { Rehearsal } from "../../shared/api/catalog.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { watchStatements } from "../support/statements.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { settings } from "../../cli/commands/serve.ts";
-import { settingNames } from "../../server/config.ts";
+import { settingNames } from "../../server/platform/config.ts";
 
 test("every setting of the server is a flag of floe serve, and stands in .env.example", () => {
   const flags = settings.map(({ name }) => name);

@@ -11,7 +11,7 @@ import {
 import { createAccessControl } from "better-auth/plugins/access";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { deviceCode, user } from "../../server/accounts/tables.ts";
+import { deviceCode, user } from "../../server/identity/accounts/tables.ts";
 import { newAddress } from "../support/accounts.ts";
 import { type Catalogue, startCatalogue, unique } from "../support/catalogue.ts";
 import { payment } from "../support/rows.ts";

@@ -4,7 +4,7 @@ import { createPolar as createPolar27 } from "@polar-sh/sdk/2027-01";
 import { Polar as Polar38 } from "polar-sdk-0.38";
 import { Polar as Polar49 } from "polar-sdk-0.49";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { customerBalances } from "../../server/orders/tables.ts";
+import { customerBalances } from "../../server/billing/orders/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { buyerOf, leaveCard, mailedLink, sellSeats, sellUnpaid, tokenOf } from "../support/portal-rows.ts";
 import { payment, rowOf, sellOrder } from "../support/rows.ts";

@@ -1,7 +1,7 @@
 /** What a seller defines besides products, through the official SDKs of three generations. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { benefits } from "../../server/benefits/tables.ts";
-import { files } from "../../server/files/tables.ts";
+import { benefits } from "../../server/catalog/benefits/tables.ts";
+import { files } from "../../server/catalog/files/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";

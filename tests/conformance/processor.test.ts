@@ -7,9 +7,9 @@ import {
   ProcessorError,
   type RefundRequest,
   type SavedCharge,
-} from "../../server/processors/processor.ts";
-import { createStripeProcessor } from "../../server/processors/stripe.ts";
-import { createTestProcessor } from "../../server/processors/test.ts";
+} from "../../server/platform/processors/processor.ts";
+import { createStripeProcessor } from "../../server/platform/processors/stripe.ts";
+import { createTestProcessor } from "../../server/platform/processors/test.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 import { type StripeStandIn, startStripe } from "../support/stripe-stand-in.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { legacyProfile } from "../../server/lib/profiles.ts";
-import { createPolarProvider, identifyHosted } from "../../server/providers/polar.ts";
+import { createPolarProvider, identifyHosted } from "../../server/app/providers/polar.ts";
+import { legacyProfile } from "../../server/platform/http/profiles.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { soldKey } from "../support/grant-rows.ts";
 import { newId } from "../support/ids.ts";

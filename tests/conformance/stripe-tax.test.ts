@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { createStripeTax } from "../../server/processors/stripe-tax.ts";
-import { type TaxCalculator, TaxError, type TaxRequest } from "../../server/processors/tax-calculator.ts";
+import { createStripeTax } from "../../server/platform/processors/stripe-tax.ts";
+import { type TaxCalculator, TaxError, type TaxRequest } from "../../server/platform/processors/tax-calculator.ts";
 import { taxIdFormats } from "../../shared/api/fields.ts";
 import { type StripeStandIn, startStripe } from "../support/stripe-stand-in.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { createActors } from "../../server/http/actor.ts";
-import type { Identity } from "../../server/lib/context.ts";
+import type { Identity } from "../../server/platform/context.ts";
+import { createActors } from "../../server/platform/http/actor.ts";
 import { api } from "../../shared/api/index.ts";
 
 const own = "01930000-0000-7000-8000-000000000001";

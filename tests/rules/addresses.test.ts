@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { getBucket } from "../../server/lib/addresses.ts";
+import { getBucket } from "../../server/platform/limits/addresses.ts";
 
 /** CVE-2026-45364: a limit must not be passed by spelling an IPv6 address otherwise, or by another address of one's /64. */
 const hextet = fc.integer({ min: 0, max: 0xffff });

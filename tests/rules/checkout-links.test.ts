@@ -8,7 +8,7 @@ import {
   type LinkRow,
   mergeMetadata,
   readPrefill,
-} from "../../server/checkout-links/rules.ts";
+} from "../../server/checkout/links/rules.ts";
 import { linkParameters } from "../../shared/api/buyer-requests.ts";
 import { custom, discount, price, product } from "../support/checkout-rows.ts";
 

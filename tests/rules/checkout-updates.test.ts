@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { planChange, type Sent } from "../../server/checkouts/plan-update.ts";
-import type * as rules from "../../server/checkouts/rules.ts";
-import type { LimitedDiscount } from "../../server/discounts/rules.ts";
+import type { LimitedDiscount } from "../../server/catalog/discounts/rules.ts";
+import { planChange, type Sent } from "../../server/checkout/checkouts/plan-update.ts";
+import type * as rules from "../../server/checkout/checkouts/rules.ts";
 import { ApiError, type Fault } from "../../shared/errors.ts";
 import { untaxed } from "../../shared/pricing.ts";
 import { address, custom, discount, price, product, quote, type Row, row, seated } from "../support/checkout-rows.ts";

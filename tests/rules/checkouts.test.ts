@@ -1,5 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { OrderRow } from "../../server/billing/orders/rules.ts";
+import {
+  assertSame,
+  type PaymentRow,
+  moves as paymentMoves,
+  planOutcome,
+} from "../../server/billing/payments/rules.ts";
+import type { PriceRow } from "../../server/catalog/products/rules.ts";
 import {
   checkAmount,
   checkCurrency,
@@ -12,13 +20,10 @@ import {
   isDiscountable,
   pickPrice,
   quoteTrial,
-} from "../../server/checkouts/quote.ts";
-import * as rules from "../../server/checkouts/rules.ts";
-import { isSignedQuote, signQuote } from "../../server/checkouts/signed-quote.ts";
-import type { OrderRow } from "../../server/orders/rules.ts";
-import { assertSame, type PaymentRow, moves as paymentMoves, planOutcome } from "../../server/payments/rules.ts";
-import type { Intent } from "../../server/processors/processor.ts";
-import type { PriceRow } from "../../server/products/rules.ts";
+} from "../../server/checkout/checkouts/quote.ts";
+import * as rules from "../../server/checkout/checkouts/rules.ts";
+import { isSignedQuote, signQuote } from "../../server/checkout/checkouts/signed-quote.ts";
+import type { Intent } from "../../server/platform/processors/processor.ts";
 import { getRequiredLines } from "../../shared/addresses.ts";
 import { type Country, sellableCountries } from "../../shared/countries.ts";
 import addressFields from "../fixtures/address-fields.json" with { type: "json" };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Asked, checkAnswers, keepFitting } from "../../server/custom-fields/rules.ts";
+import { type Asked, checkAnswers, keepFitting } from "../../server/catalog/custom-fields/rules.ts";
 
 type Type = Asked["field"]["type"];
 const ask = (type: Type, properties: object = {}, required = false): Asked => ({

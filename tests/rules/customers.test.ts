@@ -13,9 +13,9 @@ import {
   planAnonymization,
   planUpdate,
   serializeCustomer,
-} from "../../server/customers/rules.ts";
-import { readTaxId } from "../../server/customers/tax-ids.ts";
-import { createTextScrubber, describeErased, getWords, scrub } from "../../server/privacy/rules.ts";
+} from "../../server/customers/customers/rules.ts";
+import { readTaxId } from "../../server/customers/customers/tax-ids.ts";
+import { createTextScrubber, describeErased, getWords, scrub } from "../../server/operations/privacy/rules.ts";
 import { CheckoutConfirm } from "../../shared/api/checkout-client.ts";
 import { CheckoutCreate } from "../../shared/api/checkouts.ts";
 import { CustomerCreate, CustomerUpdate } from "../../shared/api/customers.ts";

@@ -7,8 +7,8 @@ import {
   hashConfirmation,
   listScopeNames,
   readAgentName,
-} from "../../server/accounts/device/protocol.ts";
-import { findDenial, listMissing } from "../../server/accounts/identity/permissions-guard.ts";
+} from "../../server/identity/accounts/device/protocol.ts";
+import { findDenial, listMissing } from "../../server/identity/accounts/identity/permissions-guard.ts";
 import { getPermissions, getScopes, readRoles } from "../../shared/permissions.ts";
 
 const grant_type = "urn:ietf:params:oauth:grant-type:device_code";

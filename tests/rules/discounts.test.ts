@@ -10,7 +10,7 @@ import {
   planTerms,
   planUpdate,
   serializeDiscountBase,
-} from "../../server/discounts/rules.ts";
+} from "../../server/catalog/discounts/rules.ts";
 import { DiscountCreate, DiscountUpdate } from "../../shared/api/discounts.ts";
 
 const placesOf = (result: { success: boolean; error?: { issues: { path: PropertyKey[] }[] } }) =>

@@ -6,8 +6,8 @@ import {
   moveDispute,
   weighDisputes,
   writeDisputeMail,
-} from "../../server/disputes/rules.ts";
-import type { DisputePolicy } from "../../server/organizations/rules.ts";
+} from "../../server/billing/disputes/rules.ts";
+import type { DisputePolicy } from "../../server/identity/organizations/rules.ts";
 import type { DisputeStatus } from "../../shared/api/disputes.ts";
 
 const statuses: DisputeStatus[] = ["early_warning", "needs_response", "under_review", "prevented", "won", "lost"];

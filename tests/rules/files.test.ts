@@ -7,7 +7,7 @@ import {
   serializeFile,
   serializeMedia,
   serializeUpload,
-} from "../../server/files/rules.ts";
+} from "../../server/catalog/files/rules.ts";
 import { formatBytes } from "../../shared/bytes.ts";
 
 const [organization_id, id] = ["org-1", "00000000-0000-7000-8000-000000000001"];

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { doTogether, gatherCalls } from "../../server/lib/gather.ts";
-import { askOnce, endOfTick } from "../../server/lib/ticks.ts";
-import type { Database } from "../../server/lib/transaction.ts";
-import { openWay, type Way } from "../../server/lib/way.ts";
+import { doTogether, gatherCalls } from "../../server/platform/db/gather.ts";
+import type { Database } from "../../server/platform/db/transaction.ts";
+import { askOnce, endOfTick } from "../../server/platform/jobs/ticks.ts";
+import { openWay, type Way } from "../../server/platform/jobs/way.ts";
 
 /** What is asked side by side is asked once, in the order of who asks; what is last is asked when nobody asks anything else. */
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { OrderRow } from "../../server/billing/orders/rules.ts";
 import {
   digestTerms,
   findGraceEnd,
@@ -7,8 +8,7 @@ import {
   getSource,
   isGiving,
   planGrants,
-} from "../../server/grants/rules.ts";
-import type { OrderRow } from "../../server/orders/rules.ts";
+} from "../../server/entitlements/grants/rules.ts";
 
 const day_ms = 24 * 60 * 60 * 1000;
 const since = new Date("2026-03-28T12:00:00Z");

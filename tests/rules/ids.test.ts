@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createId } from "../../server/lib/ids.ts";
+import { createId } from "../../server/platform/ids.ts";
 
 const noon = Date.UTC(2031, 4, 1, 12);
 const timeIn = (id: string) => Number.parseInt(id.replaceAll("-", "").slice(0, 12), 16);

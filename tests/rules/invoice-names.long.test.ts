@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { cleanText } from "../../server/invoices/document.ts";
-import { makePdf } from "../../server/invoices/pdf.ts";
-import { printDocument } from "../../server/invoices/printer.ts";
+import { cleanText } from "../../server/billing/invoices/document.ts";
+import { makePdf } from "../../server/billing/invoices/pdf.ts";
+import { printDocument } from "../../server/billing/invoices/printer.ts";
 import { peopleNames } from "../fixtures/names.ts";
 import { isDrawn, readPage, readPdf, sampleDocument } from "../support/invoices.ts";
 

@@ -1,13 +1,19 @@
 import core from "@e-invoice-eu/core";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { cleanText, formatAddress, type InvoiceDocument } from "../../server/invoices/document.ts";
-import { computeNetLines, describeInvoice, shareTax, writeXml } from "../../server/invoices/electronic.ts";
-import { linkDocument, readLink } from "../../server/invoices/links.ts";
-import { makePdf } from "../../server/invoices/pdf.ts";
-import { printDocument } from "../../server/invoices/printer.ts";
-import { checkQueue, digestDocument, getFormat, getMediaPath, hasInvoice } from "../../server/invoices/rules.ts";
-import { chooseLanguage } from "../../server/invoices/words.ts";
+import { cleanText, formatAddress, type InvoiceDocument } from "../../server/billing/invoices/document.ts";
+import { computeNetLines, describeInvoice, shareTax, writeXml } from "../../server/billing/invoices/electronic.ts";
+import { linkDocument, readLink } from "../../server/billing/invoices/links.ts";
+import { makePdf } from "../../server/billing/invoices/pdf.ts";
+import { printDocument } from "../../server/billing/invoices/printer.ts";
+import {
+  checkQueue,
+  digestDocument,
+  getFormat,
+  getMediaPath,
+  hasInvoice,
+} from "../../server/billing/invoices/rules.ts";
+import { chooseLanguage } from "../../server/billing/invoices/words.ts";
 import { computeFraction } from "../../shared/money.ts";
 import { areMetadata, isDrawn, readPage, readPdf, readXml, sampleDocument, schemaFaults } from "../support/invoices.ts";
 

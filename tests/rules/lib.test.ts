@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { getOnly, listAccepted, mapAccepted, mapById, openNames } from "../../server/lib/batches.ts";
-import { isStorable, readJson } from "../../server/lib/body.ts";
-import { formatCsvLine } from "../../server/lib/csv.ts";
-import { imagePixelsMax, isTooLarge, readImageSize } from "../../server/lib/images.ts";
-import { readSqlState, redactError } from "../../server/lib/loggable.ts";
+import { formatCsvLine } from "../../server/platform/csv.ts";
+import { getOnly, listAccepted, mapAccepted, mapById, openNames } from "../../server/platform/db/batches.ts";
+import { isStorable, readJson } from "../../server/platform/http/body.ts";
+import { imagePixelsMax, isTooLarge, readImageSize } from "../../server/platform/images.ts";
+import { readSqlState, redactError } from "../../server/platform/loggable.ts";
 import { ApiError, notFound } from "../../shared/errors.ts";
 
 describe("a batch", () => {

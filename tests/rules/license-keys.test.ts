@@ -15,7 +15,7 @@ import {
   makeKey,
   openSeed,
   signLease,
-} from "../../server/license-keys/rules.ts";
+} from "../../server/entitlements/license-keys/rules.ts";
 
 const now = new Date("2028-02-29T12:00:00Z");
 const [before, after] = [new Date(now.getTime() - 1), new Date(now.getTime() + 1)];

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { openLimitedProcess } from "../../server/lib/limited-process.ts";
+import { openLimitedProcess } from "../../server/platform/jobs/limited-process.ts";
 
 const open = (memoryMb: number, jobTimeoutMs = 30_000) =>
   openLimitedProcess<string, string>(new URL("../support/crashing-worker.ts", import.meta.url), {

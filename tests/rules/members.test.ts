@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { checkAdded, isManager, type MemberRow, planChange } from "../../server/members/rules.ts";
+import { checkAdded, isManager, type MemberRow, planChange } from "../../server/customers/members/rules.ts";
 
 const member = (id: string, role: MemberRow["role"], over: object = {}) =>
   ({ id, role, email: `${id}@example.com`, name: id, external_id: null, ...over }) as MemberRow;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { releaseMemory } from "../../server/lib/memory.ts";
+import { releaseMemory } from "../../server/app/memory.ts";
 
 test("what nothing uses any more is given back at once", () => {
   const mebibyte = 1024 * 1024;

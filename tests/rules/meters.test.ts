@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { closeLots, type Lot, orderLots, spendLots, takeLots } from "../../server/meters/lots.ts";
-import { checkUpdate, type MeterRow, planUpdate } from "../../server/meters/rules.ts";
+import { closeLots, type Lot, orderLots, spendLots, takeLots } from "../../server/usage/meters/lots.ts";
+import { checkUpdate, type MeterRow, planUpdate } from "../../server/usage/meters/rules.ts";
 import { type Filter, MeterCreate, MeterUpdate } from "../../shared/api/meters.ts";
 import { parseFilter, printFilter } from "../../shared/meter-filter.ts";
 

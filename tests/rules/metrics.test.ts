@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { findCover, planRange } from "../../server/metrics/periods.ts";
-import { computeMetrics, listMeasures } from "../../server/metrics/rules.ts";
+import { findCover, planRange } from "../../server/operations/metrics/periods.ts";
+import { computeMetrics, listMeasures } from "../../server/operations/metrics/rules.ts";
 import type { MetricSlug } from "../../shared/api/metrics.ts";
 import type { metricIntervals } from "../../shared/calendar.ts";
 import { describeRefunded, describeTold, describeUpdated, describeVoided } from "../../shared/system-events.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { describeContract } from "../../server/http/openapi.ts";
+import { describeContract } from "../../server/platform/http/openapi.ts";
 import { api } from "../../shared/api/index.ts";
 import { payloads } from "../../shared/events.ts";
 

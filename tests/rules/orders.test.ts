@@ -14,7 +14,7 @@ import {
   moveOrder,
   type OrderRow,
   serializeOrder,
-} from "../../server/orders/rules.ts";
+} from "../../server/billing/orders/rules.ts";
 import type { Address } from "../../shared/addresses.ts";
 import { orderColumns, orderStatuses } from "../../shared/api/orders.ts";
 import { createZoneFormat } from "../../shared/calendar.ts";

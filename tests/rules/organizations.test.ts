@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { findZone, getAddressee, getOccasion, getSpeech, settingOf } from "../../server/letters/rules.ts";
-import type { OrderRow } from "../../server/orders/rules.ts";
+import type { OrderRow } from "../../server/billing/orders/rules.ts";
 import {
   checkEmbed,
   checkUpdate,
@@ -12,7 +11,8 @@ import {
   type OrganizationRow,
   planUpdate,
   serializeOrganization,
-} from "../../server/organizations/rules.ts";
+} from "../../server/identity/organizations/rules.ts";
+import { findZone, getAddressee, getOccasion, getSpeech, settingOf } from "../../server/messaging/email/rules.ts";
 
 const now = new Date("2026-11-01T12:00:00Z");
 const organization = (fields: Partial<OrganizationRow> = {}) =>

@@ -9,9 +9,9 @@ import {
   planSetup,
   type SetupRow,
   serializeMethod,
-} from "../../server/payments/rules.ts";
-import type { Method, SetupOutcome } from "../../server/processors/processor.ts";
-import { outcomes, testMethods, testNumbers } from "../../server/processors/test-cards.ts";
+} from "../../server/billing/payments/rules.ts";
+import type { Method, SetupOutcome } from "../../server/platform/processors/processor.ts";
+import { outcomes, testMethods, testNumbers } from "../../server/platform/processors/test-cards.ts";
 
 const now = new Date("2027-01-01T00:00:00Z");
 const in_two_minutes = new Date(now.getTime() + 120_000);

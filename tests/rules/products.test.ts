@@ -1,7 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { planLines } from "../../server/products/lines.ts";
-import { checkPrices, checkReturn, type PriceWanted, type PricingContext } from "../../server/products/price-rules.ts";
+import { planLines } from "../../server/catalog/products/lines.ts";
+import {
+  checkPrices,
+  checkReturn,
+  type PriceWanted,
+  type PricingContext,
+} from "../../server/catalog/products/price-rules.ts";
 import {
   checkBenefits,
   computeSortColumns,
@@ -11,7 +16,7 @@ import {
   planTiers,
   planUpdate,
   serializePrice,
-} from "../../server/products/rules.ts";
+} from "../../server/catalog/products/rules.ts";
 import { ProductPriceCreate } from "../../shared/api/prices.ts";
 import { currencies } from "../../shared/currencies.ts";
 import { getMaximumAmount, getMinimumAmount } from "../../shared/money.ts";

@@ -6,7 +6,7 @@ import {
   computeTotals,
   type OrderRow,
   planRefunded,
-} from "../../server/orders/rules.ts";
+} from "../../server/billing/orders/rules.ts";
 import {
   checkDisputed,
   checkRefund,
@@ -23,7 +23,7 @@ import {
   serializePreventedDispute,
   splitTotal,
   takeOff,
-} from "../../server/refunds/rules.ts";
+} from "../../server/billing/refunds/rules.ts";
 import { disputeStatuses } from "../../shared/api/disputes.ts";
 import { type Refund, refundReasons, refundStatuses } from "../../shared/api/refunds.ts";
 import type { ApiError } from "../../shared/errors.ts";

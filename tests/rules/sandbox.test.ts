@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { planTarget } from "../../server/sandbox/rules.ts";
+import { planTarget } from "../../server/operations/sandbox/rules.ts";
 
 const now = new Date("2026-01-31T12:00:00.500Z");
 const at = (ms: number) => new Date(now.getTime() + ms);

@@ -1,5 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { type Container, checkAssign, checkRoom, countSeatsLeft, planRevoked } from "../../server/seats/rules.ts";
+import {
+  type Container,
+  checkAssign,
+  checkRoom,
+  countSeatsLeft,
+  planRevoked,
+} from "../../server/entitlements/seats/rules.ts";
 import type { SeatAssign } from "../../shared/api/seats.ts";
 
 test.each<[string, number | null, number, number]>([

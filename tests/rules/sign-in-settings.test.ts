@@ -1,8 +1,8 @@
 import { generateKeyPairSync } from "node:crypto";
 import { getTableColumns } from "drizzle-orm";
 import { describe, expect, test } from "vitest";
-import { user } from "../../server/accounts/tables.ts";
-import { ConfigError, readSettings } from "../../server/config.ts";
+import { user } from "../../server/identity/accounts/tables.ts";
+import { ConfigError, readSettings } from "../../server/platform/config.ts";
 
 const read = (env: Record<string, string>) => readSettings({}, env);
 const ec = generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ type: "pkcs8", format: "pem" });

@@ -1,15 +1,13 @@
 import { describe, expect, test } from "vitest";
-import type { DiscountRow } from "../../server/discounts/rules.ts";
-import type { PriceRow } from "../../server/products/rules.ts";
 import {
   isCredit,
   isOfUnpaid,
   resolveCredits,
   resolveEntries,
   type SoldLine,
-} from "../../server/subscriptions/credits.ts";
-import { computeDeadline, isUnasked, planFailure } from "../../server/subscriptions/dunning.ts";
-import { computeNextMeterPeriod, getMeterPeriod } from "../../server/subscriptions/meter-clock.ts";
+} from "../../server/billing/subscriptions/credits.ts";
+import { computeDeadline, isUnasked, planFailure } from "../../server/billing/subscriptions/dunning.ts";
+import { computeNextMeterPeriod, getMeterPeriod } from "../../server/billing/subscriptions/meter-clock.ts";
 import {
   computePlanAmount,
   fitSeats,
@@ -20,7 +18,7 @@ import {
   planMeterCycle,
   planResume,
   planTrialEnd,
-} from "../../server/subscriptions/plan.ts";
+} from "../../server/billing/subscriptions/plan.ts";
 import {
   findCycle,
   findDueTime,
@@ -30,8 +28,10 @@ import {
   planStart,
   renewDiscount,
   type SubscriptionRow,
-} from "../../server/subscriptions/rules.ts";
-import { planRevoke } from "../../server/subscriptions/update.ts";
+} from "../../server/billing/subscriptions/rules.ts";
+import { planRevoke } from "../../server/billing/subscriptions/update.ts";
+import type { DiscountRow } from "../../server/catalog/discounts/rules.ts";
+import type { PriceRow } from "../../server/catalog/products/rules.ts";
 import { computeAmount, type LineTerms, untaxed } from "../../shared/pricing.ts";
 
 const at = (text: string) => new Date(`${text}${text.length === 10 ? "T00:00:00.000" : ""}Z`);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readTaxId } from "../../server/customers/tax-ids.ts";
+import { readTaxId } from "../../server/customers/customers/tax-ids.ts";
 import { type TaxIdFormat, taxIdFormats } from "../../shared/api/fields.ts";
 
 /**

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { findFederalRate, findRate, getTaxName, rateTable } from "../../server/tax/rates.ts";
-import { describeRates, planRegistration, planUpdate } from "../../server/tax/registrations.ts";
+import { findFederalRate, findRate, getTaxName, rateTable } from "../../server/billing/tax/rates.ts";
+import { describeRates, planRegistration, planUpdate } from "../../server/billing/tax/registrations.ts";
 import {
   decideTax,
   findOwnRate,
@@ -11,8 +11,8 @@ import {
   isStanding,
   type RegistrationRow,
   type TaxFacts,
-} from "../../server/tax/rules.ts";
-import { findPlace, getTaxCountry } from "../../server/tax/territories.ts";
+} from "../../server/billing/tax/rules.ts";
+import { findPlace, getTaxCountry } from "../../server/billing/tax/territories.ts";
 import { taxIdFormats } from "../../shared/api/fields.ts";
 import { countries } from "../../shared/countries.ts";
 import { statesOf } from "../../shared/states.ts";

@@ -4,14 +4,14 @@ import type { AddressInfo, Socket } from "node:net";
 import { Worker } from "node:worker_threads";
 import { execa } from "execa";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { openThread } from "../../server/lib/thread.ts";
-import { openSender } from "../../server/webhooks/sender.ts";
+import { openSender } from "../../server/messaging/webhooks/sender.ts";
+import { openThread } from "../../server/platform/jobs/thread.ts";
 
 const limits = { idle_ms: 60_000, silent_ms_max: 10_000, memory_mb_max: 64 };
 /** A program that does what its order says, and answers which thread it is. */
 const program = `
   import { threadId } from "node:worker_threads";
-  import { answerInThread } from ${JSON.stringify(new URL("../../server/lib/thread.ts", import.meta.url).href)};
+  import { answerInThread } from ${JSON.stringify(new URL("../../server/platform/jobs/thread.ts", import.meta.url).href)};
   const early = Promise.withResolvers();
   answerInThread(async (order) => {
     if (order === "fail") throw new Error("It cannot be done.");
@@ -131,7 +131,7 @@ test("a process ends once what it sent is answered, and not before", async () =>
   });
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   const { port } = server.address() as AddressInfo;
-  const program = JSON.stringify(new URL("../../server/webhooks/sender.ts", import.meta.url).href);
+  const program = JSON.stringify(new URL("../../server/messaging/webhooks/sender.ts", import.meta.url).href);
   const script = `import(${program}).then(async ({ openSender }) => {
     const sender = openSender("http://127.0.0.1:${port}/hook", { private_allowed: true });
     console.log((await sender.post({}, "{}")).text);

@@ -1,10 +1,22 @@
 import { describe, expect, test } from "vitest";
-import { buildPortalLink, parsePortalLink } from "../../server/customer-sessions/portal-link.ts";
-import { type DownloadableRow, listActiveFiles, openLink, sealLink } from "../../server/downloads/rules.ts";
-import { getServerClock, shiftClock } from "../../server/lib/clock.ts";
-import { getFirstId, getTimeOfId } from "../../server/lib/ids.ts";
-import { isSameText, openTokens, redactTokens, seal, sealTokens, tryUnseal } from "../../server/lib/secrets.ts";
-import { openViewer, sealViewer } from "../../server/lib/viewers.ts";
+import { buildPortalLink, parsePortalLink } from "../../server/customers/sessions/portal-link.ts";
+import {
+  type DownloadableRow,
+  listActiveFiles,
+  openLink,
+  sealLink,
+} from "../../server/entitlements/downloads/rules.ts";
+import { getServerClock, shiftClock } from "../../server/platform/clock.ts";
+import {
+  isSameText,
+  openTokens,
+  redactTokens,
+  seal,
+  sealTokens,
+  tryUnseal,
+} from "../../server/platform/crypto/secrets.ts";
+import { openViewer, sealViewer } from "../../server/platform/crypto/viewers.ts";
+import { getFirstId, getTimeOfId } from "../../server/platform/ids.ts";
 
 const now = new Date("2026-05-01T12:00:00Z");
 const at = (ms: number) => new Date(now.getTime() + ms);

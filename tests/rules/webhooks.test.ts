@@ -5,6 +5,8 @@ import { validateEvent as validate38 } from "polar-sdk-0.38/webhooks.js";
 import { validateEvent as validate49 } from "polar-sdk-0.49/webhooks.js";
 import { Webhook } from "standardwebhooks";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { isQuiet, writeChatBody } from "../../server/messaging/webhooks/messages.ts";
+import * as rules from "../../server/messaging/webhooks/rules.ts";
 import {
   checkAddress,
   findReach,
@@ -14,10 +16,8 @@ import {
   type Reach,
   type Reply,
   reply_length_max,
-} from "../../server/lib/outbound.ts";
-import { getVersionedProfile, legacyProfile } from "../../server/lib/profiles.ts";
-import { isQuiet, writeChatBody } from "../../server/webhooks/messages.ts";
-import * as rules from "../../server/webhooks/rules.ts";
+} from "../../server/platform/external/outbound.ts";
+import { getVersionedProfile, legacyProfile } from "../../server/platform/http/profiles.ts";
 import { eventTypes } from "../../shared/event-types.ts";
 
 const open: Server[] = [];

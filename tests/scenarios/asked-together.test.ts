@@ -2,8 +2,8 @@
 import { connect, createServer, type Server } from "node:net";
 import { sql } from "drizzle-orm";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type OpenDatabase, openPostgres } from "../../server/lib/database.ts";
-import { askTogether } from "../../server/lib/pool.ts";
+import { type OpenDatabase, openPostgres } from "../../server/platform/db/database.ts";
+import { askTogether } from "../../server/platform/db/pool.ts";
 import { createPostgresDatabase } from "../support/postgres-database.ts";
 
 let url: string;

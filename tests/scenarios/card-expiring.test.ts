@@ -1,6 +1,6 @@
 import { and, eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { paymentMethods, paymentSetups, payments } from "../../server/payments/tables.ts";
+import { paymentMethods, paymentSetups, payments } from "../../server/billing/payments/tables.ts";
 import type { CardLink } from "../../shared/api/card-links.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { linkTo, mailsTo } from "../support/mails.ts";

@@ -1,10 +1,10 @@
 import { eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { customers } from "../../server/customers/tables.ts";
-import { linkDocument } from "../../server/invoices/links.ts";
-import { seal } from "../../server/lib/secrets.ts";
-import { payments } from "../../server/payments/tables.ts";
-import { linkCard } from "../../server/subscriptions/card-link.ts";
+import { linkDocument } from "../../server/billing/invoices/links.ts";
+import { payments } from "../../server/billing/payments/tables.ts";
+import { linkCard } from "../../server/billing/subscriptions/card-link.ts";
+import { customers } from "../../server/customers/customers/tables.ts";
+import { seal } from "../../server/platform/crypto/secrets.ts";
 import type { CardLink } from "../../shared/api/card-links.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";

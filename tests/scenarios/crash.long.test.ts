@@ -1,7 +1,7 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Processor } from "../../server/processors/processor.ts";
-import { testIntents } from "../../server/processors/tables.ts";
+import type { Processor } from "../../server/platform/processors/processor.ts";
+import { testIntents } from "../../server/platform/processors/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { startOnPostgres } from "../support/races.ts";
 

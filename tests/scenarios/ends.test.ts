@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { linkCard } from "../../server/subscriptions/card-link.ts";
+import { linkCard } from "../../server/billing/subscriptions/card-link.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { keyBody } from "../support/grant-rows.ts";
 import { newId } from "../support/ids.ts";

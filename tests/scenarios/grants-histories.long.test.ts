@@ -1,7 +1,7 @@
 import { and, asc, eq, like } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { events } from "../../server/lib/tables.ts";
-import { organization } from "../../server/organizations/tables.ts";
+import { organization } from "../../server/identity/organizations/tables.ts";
+import { events } from "../../server/platform/db/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { allowMany } from "../support/portal-rows.ts";
 import { countQueries } from "../support/queries.ts";

@@ -1,9 +1,9 @@
 import { asc, eq, inArray } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { benefits } from "../../server/benefits/tables.ts";
-import { customerAccounts } from "../../server/customer-accounts/tables.ts";
-import { benefitGrants, grantAccesses } from "../../server/grants/tables.ts";
-import { events } from "../../server/lib/tables.ts";
+import { benefits } from "../../server/catalog/benefits/tables.ts";
+import { customerAccounts } from "../../server/customers/linked-accounts/tables.ts";
+import { benefitGrants, grantAccesses } from "../../server/entitlements/grants/tables.ts";
+import { events } from "../../server/platform/db/tables.ts";
 import type { Platform } from "../../shared/api/portal-accounts.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { connectAccount, makeRepository, makeRole } from "../support/platform-rows.ts";

@@ -1,9 +1,9 @@
 import { asc, eq, isNotNull, like, sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { customers } from "../../server/customers/tables.ts";
-import { grantRuns } from "../../server/grants/tables.ts";
-import { events } from "../../server/lib/tables.ts";
-import { subscriptions } from "../../server/subscriptions/tables.ts";
+import { subscriptions } from "../../server/billing/subscriptions/tables.ts";
+import { customers } from "../../server/customers/customers/tables.ts";
+import { grantRuns } from "../../server/entitlements/grants/tables.ts";
+import { events } from "../../server/platform/db/tables.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 import { atOnce, startOnPostgres } from "../support/races.ts";

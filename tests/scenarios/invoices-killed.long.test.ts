@@ -1,11 +1,11 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { files } from "../../server/files/tables.ts";
-import { invoicePrinting } from "../../server/invoices/jobs.ts";
-import { invoices } from "../../server/invoices/tables.ts";
-import { runSweeps } from "../../server/lib/sweeps.ts";
-import { events } from "../../server/lib/tables.ts";
-import type { StoredFile } from "../../server/storage/storage.ts";
+import { invoicePrinting } from "../../server/billing/invoices/jobs.ts";
+import { invoices } from "../../server/billing/invoices/tables.ts";
+import { files } from "../../server/catalog/files/tables.ts";
+import { events } from "../../server/platform/db/tables.ts";
+import { runSweeps } from "../../server/platform/jobs/sweeps.ts";
+import type { StoredFile } from "../../server/platform/storage/storage.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { sellOrder } from "../support/rows.ts";
 import { watchStatements } from "../support/statements.ts";

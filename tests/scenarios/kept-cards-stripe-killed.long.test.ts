@@ -1,6 +1,6 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { paymentMethods } from "../../server/payments/tables.ts";
+import { paymentMethods } from "../../server/billing/payments/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { watchStatements } from "../support/statements.ts";
 import { type StripeStandIn, startStripe } from "../support/stripe-stand-in.ts";

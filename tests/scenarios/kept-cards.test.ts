@@ -1,14 +1,14 @@
 import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { events } from "../../server/lib/tables.ts";
-import type { OrderRow } from "../../server/orders/rules.ts";
-import { orders } from "../../server/orders/tables.ts";
-import { findFingerprint } from "../../server/payments/methods.ts";
-import { chargePayment, chargeSavedMethod } from "../../server/payments/settlement.ts";
-import { executeSetup } from "../../server/payments/setups.ts";
-import { findMethodOfOrder, findOrdersOfCard } from "../../server/payments/store.ts";
-import { paymentCustomers, paymentMethods, paymentSetups, payments } from "../../server/payments/tables.ts";
-import { testSetups } from "../../server/processors/tables.ts";
+import type { OrderRow } from "../../server/billing/orders/rules.ts";
+import { orders } from "../../server/billing/orders/tables.ts";
+import { findFingerprint } from "../../server/billing/payments/methods.ts";
+import { chargePayment, chargeSavedMethod } from "../../server/billing/payments/settlement.ts";
+import { executeSetup } from "../../server/billing/payments/setups.ts";
+import { findMethodOfOrder, findOrdersOfCard } from "../../server/billing/payments/store.ts";
+import { paymentCustomers, paymentMethods, paymentSetups, payments } from "../../server/billing/payments/tables.ts";
+import { events } from "../../server/platform/db/tables.ts";
+import { testSetups } from "../../server/platform/processors/tables.ts";
 import { beginPayment, beginSetup, newBuyer, newOrder } from "../support/attempts.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 

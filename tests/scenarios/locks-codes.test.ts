@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, test } from "vitest";
-import { countRedemptions } from "../../server/discounts/store.ts";
-import { collectDue } from "../../server/invoices/service.ts";
-import { transact } from "../../server/lib/unit-of-work.ts";
-import { withdrawKey } from "../../server/license-keys/service.ts";
+import { collectDue } from "../../server/billing/invoices/service.ts";
+import { countRedemptions } from "../../server/catalog/discounts/store.ts";
+import { withdrawKey } from "../../server/entitlements/license-keys/service.ts";
+import { transact } from "../../server/platform/db/unit-of-work.ts";
 import { sendCode } from "../../server/portal/sign-in.ts";
 import { soldKey } from "../support/grant-rows.ts";
 import { ask, type LockRow, type LockShop, openLockShop, runLockRace } from "../support/held-rows.ts";

@@ -1,9 +1,9 @@
 import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { atClockOf } from "../../server/lib/clock.ts";
-import { customerBalances, orders } from "../../server/orders/tables.ts";
-import { organization } from "../../server/organizations/tables.ts";
-import { advanceSubscription } from "../../server/subscriptions/billing.ts";
+import { customerBalances, orders } from "../../server/billing/orders/tables.ts";
+import { advanceSubscription } from "../../server/billing/subscriptions/billing.ts";
+import { organization } from "../../server/identity/organizations/tables.ts";
+import { atClockOf } from "../../server/platform/clock.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { inviteTo, mailedCode, sellSeats } from "../support/portal-rows.ts";
 import { createPostgresDatabase } from "../support/postgres-database.ts";

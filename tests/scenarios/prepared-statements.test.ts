@@ -2,8 +2,8 @@
 import { sql } from "drizzle-orm";
 import { jsonb, pgTable } from "drizzle-orm/pg-core";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type OpenDatabase, openPostgres } from "../../server/lib/database.ts";
-import { matchMetadata } from "../../server/lib/page.ts";
+import { type OpenDatabase, openPostgres } from "../../server/platform/db/database.ts";
+import { matchMetadata } from "../../server/platform/db/page.ts";
 import { createPostgresDatabase } from "../support/postgres-database.ts";
 
 let url: string;

@@ -1,8 +1,8 @@
 import { and, asc, eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { events } from "../../server/lib/tables.ts";
-import { testRefunds } from "../../server/processors/tables.ts";
-import { refund_again_ms } from "../../server/refunds/rules.ts";
+import { refund_again_ms } from "../../server/billing/refunds/rules.ts";
+import { events } from "../../server/platform/db/tables.ts";
+import { testRefunds } from "../../server/platform/processors/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 import { spawnMortal, startMortal } from "../support/mortal.ts";

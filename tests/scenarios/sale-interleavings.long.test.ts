@@ -1,13 +1,19 @@
 import { eq } from "drizzle-orm";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { events } from "../../server/lib/tables.ts";
-import { orders } from "../../server/orders/tables.ts";
-import { recordProcessorEvent } from "../../server/payments/notices.ts";
-import { reconcilePayment, settlePayment } from "../../server/payments/settlement.ts";
-import { payments } from "../../server/payments/tables.ts";
-import type { Charge, Intent, Processor, ProcessorEvent, RefundOutcome } from "../../server/processors/processor.ts";
-import { refunds } from "../../server/refunds/tables.ts";
+import { orders } from "../../server/billing/orders/tables.ts";
+import { recordProcessorEvent } from "../../server/billing/payments/notices.ts";
+import { reconcilePayment, settlePayment } from "../../server/billing/payments/settlement.ts";
+import { payments } from "../../server/billing/payments/tables.ts";
+import { refunds } from "../../server/billing/refunds/tables.ts";
+import { events } from "../../server/platform/db/tables.ts";
+import type {
+  Charge,
+  Intent,
+  Processor,
+  ProcessorEvent,
+  RefundOutcome,
+} from "../../server/platform/processors/processor.ts";
 import { doDueWork } from "../support/due-work.ts";
 import type { Floe, Seller } from "../support/floe.ts";
 import { startOnPostgres } from "../support/races.ts";

@@ -1,7 +1,7 @@
 import { asc, eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { events } from "../../server/lib/tables.ts";
-import { testIntents } from "../../server/processors/tables.ts";
+import { events } from "../../server/platform/db/tables.ts";
+import { testIntents } from "../../server/platform/processors/tables.ts";
 import type { Floe, Seller } from "../support/floe.ts";
 import { spawnMortal, startMortal } from "../support/mortal.ts";
 import { saleSteps } from "../support/mortal-steps.ts";

@@ -1,9 +1,9 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { events } from "../../server/lib/tables.ts";
-import { orders } from "../../server/orders/tables.ts";
-import { payments } from "../../server/payments/tables.ts";
-import { testIntents } from "../../server/processors/tables.ts";
+import { orders } from "../../server/billing/orders/tables.ts";
+import { payments } from "../../server/billing/payments/tables.ts";
+import { events } from "../../server/platform/db/tables.ts";
+import { testIntents } from "../../server/platform/processors/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { watchStatements } from "../support/statements.ts";
 

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { orders } from "../../server/orders/tables.ts";
-import { payments } from "../../server/payments/tables.ts";
+import { orders } from "../../server/billing/orders/tables.ts";
+import { payments } from "../../server/billing/payments/tables.ts";
 import type { Floe, Seller } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 import { startMortal } from "../support/mortal.ts";

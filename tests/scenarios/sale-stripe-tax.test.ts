@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { readSettings } from "../../server/config.ts";
-import { recordProcessorEvent } from "../../server/payments/notices.ts";
-import type { TaxCalculator } from "../../server/processors/tax-calculator.ts";
+import { recordProcessorEvent } from "../../server/billing/payments/notices.ts";
+import { readSettings } from "../../server/platform/config.ts";
+import type { TaxCalculator } from "../../server/platform/processors/tax-calculator.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { type StripeStandIn, startStripe } from "../support/stripe-stand-in.ts";
 

@@ -1,8 +1,8 @@
 import { eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { orders } from "../../server/orders/tables.ts";
-import { payments } from "../../server/payments/tables.ts";
-import { testIntents } from "../../server/processors/tables.ts";
+import { orders } from "../../server/billing/orders/tables.ts";
+import { payments } from "../../server/billing/payments/tables.ts";
+import { testIntents } from "../../server/platform/processors/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 import { type StripeStandIn, startStripe } from "../support/stripe-stand-in.ts";

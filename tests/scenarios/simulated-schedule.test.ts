@@ -1,6 +1,6 @@
 /** The schedule of the simulator goes on whatever waits for whatever: what it takes for a standstill is one. */
 import { expect, test } from "vitest";
-import { openPool } from "../../server/lib/pool.ts";
+import { openPool } from "../../server/platform/db/pool.ts";
 import { createPostgresDatabase } from "../support/postgres-database.ts";
 import { type Mortal, openChance, openSchedule } from "../support/simulated-world.ts";
 

@@ -1,9 +1,9 @@
 import { generateKeyPairSync } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { settingNames } from "../../server/config.ts";
-import { openDemoStore } from "../../server/demo.ts";
-import { embedded } from "../../server/providers/embedded.ts";
+import { openDemoStore } from "../../server/app/demo.ts";
+import { embedded } from "../../server/app/providers/embedded.ts";
+import { settingNames } from "../../server/platform/config.ts";
 import { folder } from "../cli/support.ts";
 import { start } from "../support/floe.ts";
 

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { orders } from "../../server/orders/tables.ts";
-import { payments, processorEvents } from "../../server/payments/tables.ts";
+import { orders } from "../../server/billing/orders/tables.ts";
+import { payments, processorEvents } from "../../server/billing/payments/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 import { type StripeStandIn, startStripe } from "../support/stripe-stand-in.ts";
@@ -156,7 +156,7 @@ describe("what Stripe tells", () => {
 
 test("the events that an operator is told to subscribe to are those that are understood", () => {
   const named = [...readFileSync("docs/payments.md", "utf8").matchAll(/^- `([\w.]+)`$/gm)].map(([, name]) => name);
-  const read = readFileSync("server/processors/stripe-events.ts", "utf8").matchAll(/case "([\w.]+)":/g);
+  const read = readFileSync("server/platform/processors/stripe-events.ts", "utf8").matchAll(/case "([\w.]+)":/g);
   expect(named.sort()).toEqual([...read].map(([, name]) => name).sort());
   expect(named.length).toBeGreaterThan(10);
 });

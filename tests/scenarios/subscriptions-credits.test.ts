@@ -1,10 +1,10 @@
 import { eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { disputes } from "../../server/disputes/tables.ts";
-import { findLedgerFaults, loadLedger } from "../../server/ledger.ts";
-import { mails } from "../../server/lib/tables.ts";
-import { organization } from "../../server/organizations/tables.ts";
-import { testDisputes } from "../../server/processors/tables.ts";
+import { disputes } from "../../server/billing/disputes/tables.ts";
+import { findLedgerFaults, loadLedger } from "../../server/billing/ledger.ts";
+import { organization } from "../../server/identity/organizations/tables.ts";
+import { mails } from "../../server/platform/db/tables.ts";
+import { testDisputes } from "../../server/platform/processors/tables.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { cards, openShop } from "../support/story.ts";
 

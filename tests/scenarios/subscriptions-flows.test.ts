@@ -1,6 +1,6 @@
 import { eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { organization } from "../../server/organizations/tables.ts";
+import { organization } from "../../server/identity/organizations/tables.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { cards, openShop } from "../support/story.ts";
 

@@ -1,6 +1,6 @@
 import { eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { paymentMethods, payments } from "../../server/payments/tables.ts";
+import { paymentMethods, payments } from "../../server/billing/payments/tables.ts";
 import type { CardLink } from "../../shared/api/card-links.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { linkTo, mailsTo } from "../support/mails.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { findLedgerFaults, loadLedger } from "../../server/ledger.ts";
+import { findLedgerFaults, loadLedger } from "../../server/billing/ledger.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { cards, openShop } from "../support/story.ts";
 

@@ -1,11 +1,11 @@
 import { eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { findZone } from "../../server/letters/rules.ts";
-import { runSweeps } from "../../server/lib/sweeps.ts";
-import { mails } from "../../server/lib/tables.ts";
-import { organization } from "../../server/organizations/tables.ts";
-import { subscriptionLetters } from "../../server/subscriptions/tables.ts";
-import { dueWork } from "../../server/worker.ts";
+import { dueWork } from "../../server/app/worker.ts";
+import { subscriptionLetters } from "../../server/billing/subscriptions/tables.ts";
+import { organization } from "../../server/identity/organizations/tables.ts";
+import { findZone } from "../../server/messaging/email/rules.ts";
+import { mails } from "../../server/platform/db/tables.ts";
+import { runSweeps } from "../../server/platform/jobs/sweeps.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { mailsTo } from "../support/mails.ts";
 import { cards, openShop } from "../support/story.ts";

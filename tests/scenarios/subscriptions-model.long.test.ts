@@ -1,8 +1,8 @@
 import { and, eq } from "drizzle-orm";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { customerBalances } from "../../server/orders/tables.ts";
-import { paymentMethods } from "../../server/payments/tables.ts";
+import { customerBalances } from "../../server/billing/orders/tables.ts";
+import { paymentMethods } from "../../server/billing/payments/tables.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { cards, openShop } from "../support/story.ts";
 import { type Behavior, beginModel, type Card, type Currency, type Tax } from "../support/subscription-model.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { transact } from "../../server/lib/unit-of-work.ts";
-import { addCredit } from "../../server/meters/credits.ts";
+import { transact } from "../../server/platform/db/unit-of-work.ts";
+import { addCredit } from "../../server/usage/meters/credits.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { openShop } from "../support/story.ts";
 

@@ -1,8 +1,8 @@
 import { eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { transact } from "../../server/lib/unit-of-work.ts";
-import { addCredit } from "../../server/meters/credits.ts";
-import { customerMeterValues } from "../../server/meters/tables.ts";
+import { transact } from "../../server/platform/db/unit-of-work.ts";
+import { addCredit } from "../../server/usage/meters/credits.ts";
+import { customerMeterValues } from "../../server/usage/meters/tables.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { openShop } from "../support/story.ts";
 

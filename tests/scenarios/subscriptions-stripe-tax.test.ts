@@ -1,8 +1,8 @@
 import { eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { customers } from "../../server/customers/tables.ts";
-import { recordProcessorEvent } from "../../server/payments/notices.ts";
-import type { TaxCalculator } from "../../server/processors/tax-calculator.ts";
+import { recordProcessorEvent } from "../../server/billing/payments/notices.ts";
+import { customers } from "../../server/customers/customers/tables.ts";
+import type { TaxCalculator } from "../../server/platform/processors/tax-calculator.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { openShop } from "../support/story.ts";
 import { type StripeStandIn, startStripe } from "../support/stripe-stand-in.ts";

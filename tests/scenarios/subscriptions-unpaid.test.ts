@@ -1,9 +1,9 @@
 import { eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { paymentMethods } from "../../server/payments/tables.ts";
-import { ProcessorError } from "../../server/processors/processor.ts";
-import { planFailure } from "../../server/subscriptions/dunning.ts";
-import { subscriptions } from "../../server/subscriptions/tables.ts";
+import { paymentMethods } from "../../server/billing/payments/tables.ts";
+import { planFailure } from "../../server/billing/subscriptions/dunning.ts";
+import { subscriptions } from "../../server/billing/subscriptions/tables.ts";
+import { ProcessorError } from "../../server/platform/processors/processor.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { cards, openShop } from "../support/story.ts";
 

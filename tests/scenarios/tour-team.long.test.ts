@@ -4,7 +4,7 @@
  */
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { customerAccounts } from "../../server/customer-accounts/tables.ts";
+import { customerAccounts } from "../../server/customers/linked-accounts/tables.ts";
 import type { Platform } from "../../shared/api/portal-accounts.ts";
 import { upload } from "../support/files.ts";
 import { type Floe, start } from "../support/floe.ts";

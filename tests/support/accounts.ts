@@ -1,7 +1,7 @@
 /** A listening floe for tests of accounts: really fetched from, with cookies, its queries counted. */
-import type { Deps } from "../../server/lib/context.ts";
-import { mailDelivery, sendMail } from "../../server/lib/mail.ts";
-import { runSweeps } from "../../server/lib/sweeps.ts";
+import type { Deps } from "../../server/platform/context.ts";
+import { runSweeps } from "../../server/platform/jobs/sweeps.ts";
+import { mailDelivery, sendMail } from "../../server/platform/mail-transport/mail.ts";
 import { type FloeOptions, type Seller, start } from "./floe.ts";
 import { checkRefusal } from "./refusals.ts";
 import { logStatements } from "./statements.ts";

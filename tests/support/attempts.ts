@@ -1,9 +1,10 @@
 /** Orders that wait, and cards that customers left, without the page on which one pays. */
-import { transact } from "../../server/lib/unit-of-work.ts";
-import type { OrderRow } from "../../server/orders/rules.ts";
-import { type NewOrder, openOrder } from "../../server/orders/service.ts";
-import { startPayment } from "../../server/payments/settlement.ts";
-import { startSetup } from "../../server/payments/setups.ts";
+
+import type { OrderRow } from "../../server/billing/orders/rules.ts";
+import { type NewOrder, openOrder } from "../../server/billing/orders/service.ts";
+import { startPayment } from "../../server/billing/payments/settlement.ts";
+import { startSetup } from "../../server/billing/payments/setups.ts";
+import { transact } from "../../server/platform/db/unit-of-work.ts";
 import { computeQuote, untaxed } from "../../shared/pricing.ts";
 import type { Floe, Seller } from "./floe.ts";
 

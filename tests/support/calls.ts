@@ -1,6 +1,6 @@
 /** Raw calls in a seller's name, in the few words that tests of a resource need. */
 import { and, eq } from "drizzle-orm";
-import { events } from "../../server/lib/tables.ts";
+import { events } from "../../server/platform/db/tables.ts";
 import type { Floe, Seller } from "./floe.ts";
 
 type Row = { id: string; modified_at: string | null; properties: Record<string, unknown> };

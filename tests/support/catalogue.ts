@@ -1,7 +1,7 @@
 /** What the tests of the specification's tables share: people with browsers, their mail, and what an answer must have. */
 import { eq } from "drizzle-orm";
 import { expect } from "vitest";
-import { user } from "../../server/accounts/tables.ts";
+import { user } from "../../server/identity/accounts/tables.ts";
 import { type Accounts, startAccounts } from "./accounts.ts";
 import { newId } from "./ids.ts";
 import { linkTo } from "./mails.ts";

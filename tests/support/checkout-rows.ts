@@ -1,7 +1,7 @@
-import { quoteBasket } from "../../server/checkouts/quote.ts";
-import type { CheckoutRow } from "../../server/checkouts/rules.ts";
-import type { LimitedDiscount } from "../../server/discounts/rules.ts";
-import type { PricedProduct, PriceRow } from "../../server/products/rules.ts";
+import type { LimitedDiscount } from "../../server/catalog/discounts/rules.ts";
+import type { PricedProduct, PriceRow } from "../../server/catalog/products/rules.ts";
+import { quoteBasket } from "../../server/checkout/checkouts/quote.ts";
+import type { CheckoutRow } from "../../server/checkout/checkouts/rules.ts";
 import type { Address } from "../../shared/addresses.ts";
 import { untaxed } from "../../shared/pricing.ts";
 

@@ -1,4 +1,4 @@
-import { answerJobs } from "../../server/lib/limited-process.ts";
+import { answerJobs } from "../../server/platform/jobs/limited-process.ts";
 
 /** A program of a limited process that does what it is told. */
 answerJobs(async (input: string) => {

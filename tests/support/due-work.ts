@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
-import type { Deps } from "../../server/lib/context.ts";
-import { runSweeps } from "../../server/lib/sweeps.ts";
-import { dueWork } from "../../server/worker.ts";
+import { dueWork } from "../../server/app/worker.ts";
+import type { Deps } from "../../server/platform/context.ts";
+import { runSweeps } from "../../server/platform/jobs/sweeps.ts";
 
 /** Asks for the names of the work that has a row waiting at all, now or later. Built once for each database, as it is long. */
 function buildWaitingQuery(deps: Deps) {

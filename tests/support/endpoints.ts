@@ -1,6 +1,6 @@
 /** Every call that the account side answers: better-auth's with its plugins', and our own routes. */
 import { betterAuth } from "better-auth";
-import { createPlugins } from "../../server/accounts/plugins.ts";
+import { createPlugins } from "../../server/identity/accounts/plugins.ts";
 import type { Floe } from "./floe.ts";
 
 export type Endpoint = { method: "GET" | "POST"; path: string };

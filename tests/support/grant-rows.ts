@@ -1,5 +1,5 @@
 import { eq } from "drizzle-orm";
-import { benefitGrants } from "../../server/grants/tables.ts";
+import { benefitGrants } from "../../server/entitlements/grants/tables.ts";
 import type { Floe, Seller } from "./floe.ts";
 
 /** What buys a book. */

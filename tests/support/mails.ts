@@ -1,7 +1,7 @@
 /** The mails that a floe has written, for tests that follow their links. */
 import { desc, eq } from "drizzle-orm";
-import { openMail } from "../../server/lib/mail.ts";
-import { mails } from "../../server/lib/tables.ts";
+import { mails } from "../../server/platform/db/tables.ts";
+import { openMail } from "../../server/platform/mail-transport/mail.ts";
 import { eventually } from "./eventually.ts";
 import type { Floe } from "./floe.ts";
 

@@ -6,8 +6,8 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
-import type { OpenDatabase } from "../../server/lib/database.ts";
-import { embeddedExtensions, openEmbedded } from "../../server/lib/database-embedded.ts";
+import type { OpenDatabase } from "../../server/platform/db/database.ts";
+import { embeddedExtensions, openEmbedded } from "../../server/platform/db/database-embedded.ts";
 import { type Ask, fingerprintOf, writeRestore } from "./emptying.ts";
 
 export const migrations = "server/migrations";

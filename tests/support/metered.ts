@@ -1,7 +1,7 @@
 /** Shops that bill what is used by a meter. */
 import { expect } from "vitest";
-import { transact } from "../../server/lib/unit-of-work.ts";
-import { addCredit } from "../../server/meters/credits.ts";
+import { transact } from "../../server/platform/db/unit-of-work.ts";
+import { addCredit } from "../../server/usage/meters/credits.ts";
 import type { Floe } from "./floe.ts";
 import { openShop } from "./story.ts";
 

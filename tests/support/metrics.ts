@@ -1,9 +1,9 @@
 /** The metrics of a seller, counted plainly from the rows themselves: a second opinion that shares no code with the server's. */
 import { and, eq } from "drizzle-orm";
-import { checkouts } from "../../server/checkouts/tables.ts";
-import { orders } from "../../server/orders/tables.ts";
-import { products } from "../../server/products/tables.ts";
-import { subscriptions } from "../../server/subscriptions/tables.ts";
+import { orders } from "../../server/billing/orders/tables.ts";
+import { subscriptions } from "../../server/billing/subscriptions/tables.ts";
+import { products } from "../../server/catalog/products/tables.ts";
+import { checkouts } from "../../server/checkout/checkouts/tables.ts";
 import type { Floe } from "./floe.ts";
 
 export type Asked = {

@@ -1,10 +1,10 @@
 /** The steps at which a server ends in the tests of what it leaves behind. */
 import { eq } from "drizzle-orm";
-import type { Deps } from "../../server/lib/context.ts";
-import { transact } from "../../server/lib/unit-of-work.ts";
-import { orders } from "../../server/orders/tables.ts";
-import { chargePayment, startPayment } from "../../server/payments/settlement.ts";
-import { executeSetup, startSetup } from "../../server/payments/setups.ts";
+import { orders } from "../../server/billing/orders/tables.ts";
+import { chargePayment, startPayment } from "../../server/billing/payments/settlement.ts";
+import { executeSetup, startSetup } from "../../server/billing/payments/setups.ts";
+import type { Deps } from "../../server/platform/context.ts";
+import { transact } from "../../server/platform/db/unit-of-work.ts";
 
 /** Ends the server: whatever it was about to do is not done. */
 export type Die = () => never;

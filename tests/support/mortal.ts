@@ -8,7 +8,7 @@ import { rmSync } from "node:fs";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import postgres from "postgres";
 import { expect } from "vitest";
-import type { Deps } from "../../server/lib/context.ts";
+import type { Deps } from "../../server/platform/context.ts";
 import { type Floe, type FloeOptions, start } from "./floe.ts";
 import { newId } from "./ids.ts";
 import type { Die } from "./mortal-steps.ts";

@@ -1,6 +1,6 @@
 /** Every operation of the contract, and a floe to call them on: what tests need that hold for all of them. */
 import type { z } from "zod";
-import { events } from "../../server/lib/tables.ts";
+import { events } from "../../server/platform/db/tables.ts";
 import { type Api, api } from "../../shared/api/index.ts";
 import { formatUrl } from "../../shared/client.ts";
 import type { Operation } from "../../shared/contract.ts";

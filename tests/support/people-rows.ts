@@ -1,5 +1,5 @@
 /** Rows of what is about people: teams, their members, what they are owed, and who is erased. */
-import { customerBalances } from "../../server/orders/tables.ts";
+import { customerBalances } from "../../server/billing/orders/tables.ts";
 import type { Floe, Seller } from "./floe.ts";
 import { newId } from "./ids.ts";
 import { buyerOf, tokenOf } from "./portal-rows.ts";

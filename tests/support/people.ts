@@ -1,7 +1,7 @@
 /** People and their organizations, for tests of accounts. */
 
 import { eq } from "drizzle-orm";
-import { user } from "../../server/accounts/tables.ts";
+import { user } from "../../server/identity/accounts/tables.ts";
 import { newAddress } from "./accounts.ts";
 import type { Floe } from "./floe.ts";
 import { newId } from "./ids.ts";

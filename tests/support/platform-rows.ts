@@ -1,7 +1,7 @@
 /** What buyers and sellers do with the stand-ins of Discord and GitHub. */
 import { expect } from "vitest";
-import { benefits } from "../../server/benefits/tables.ts";
-import { sealGuild } from "../../server/lib/discord.ts";
+import { benefits } from "../../server/catalog/benefits/tables.ts";
+import { sealGuild } from "../../server/platform/external/discord.ts";
 import type { Platform } from "../../shared/api/portal-accounts.ts";
 import type { Floe, Seller } from "./floe.ts";
 import { newId } from "./ids.ts";

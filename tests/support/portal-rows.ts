@@ -1,10 +1,10 @@
 /** What the operations of customers' own place are called with in the tests of all operations. */
 import { eq } from "drizzle-orm";
-import { saveAccount } from "../../server/customer-accounts/store.ts";
-import { buildPortalLink } from "../../server/customer-sessions/portal-link.ts";
-import { customers } from "../../server/customers/tables.ts";
-import { listMails } from "../../server/lib/mail.ts";
-import { transact } from "../../server/lib/unit-of-work.ts";
+import { customers } from "../../server/customers/customers/tables.ts";
+import { saveAccount } from "../../server/customers/linked-accounts/store.ts";
+import { buildPortalLink } from "../../server/customers/sessions/portal-link.ts";
+import { transact } from "../../server/platform/db/unit-of-work.ts";
+import { listMails } from "../../server/platform/mail-transport/mail.ts";
 import type { Floe, Seller } from "./floe.ts";
 import { newId } from "./ids.ts";
 

@@ -1,9 +1,9 @@
 /** What an invoice of an order says, without printing it. */
 import { eq } from "drizzle-orm";
-import { describeDocument } from "../../server/invoices/rules.ts";
-import { computeSums } from "../../server/invoices/sums.ts";
-import { findOrder } from "../../server/orders/store.ts";
-import { organization } from "../../server/organizations/tables.ts";
+import { describeDocument } from "../../server/billing/invoices/rules.ts";
+import { computeSums } from "../../server/billing/invoices/sums.ts";
+import { findOrder } from "../../server/billing/orders/store.ts";
+import { organization } from "../../server/identity/organizations/tables.ts";
 import type { Floe } from "./floe.ts";
 
 /** Its lines, and what stands beneath them. */

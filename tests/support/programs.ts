@@ -15,8 +15,8 @@ const programs = {
 };
 /** What the server starts beside itself, by these names where it is bundled. */
 const threads = {
-  "invoice-worker": "server/invoices/worker.ts",
-  "webhook-worker": "server/webhooks/worker.ts",
+  "invoice-worker": "server/billing/invoices/worker.ts",
+  "webhook-worker": "server/messaging/webhooks/worker.ts",
 };
 type Name = keyof typeof programs;
 export type Program = ChildProcessByStdio<Writable, Readable, null>;

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { inArray } from "drizzle-orm";
-import { checkoutSecrets, checkouts } from "../../server/checkouts/tables.ts";
-import { queueMail } from "../../server/lib/mail.ts";
-import { hashWithEach } from "../../server/lib/secrets.ts";
-import { transact } from "../../server/lib/unit-of-work.ts";
-import { linkCard } from "../../server/subscriptions/card-link.ts";
+import { linkCard } from "../../server/billing/subscriptions/card-link.ts";
+import { checkoutSecrets, checkouts } from "../../server/checkout/checkouts/tables.ts";
+import { hashWithEach } from "../../server/platform/crypto/secrets.ts";
+import { transact } from "../../server/platform/db/unit-of-work.ts";
+import { queueMail } from "../../server/platform/mail-transport/mail.ts";
 import type { Api } from "../../shared/api/index.ts";
 import { sellableCountries } from "../../shared/countries.ts";
 import { unionCountries } from "../../shared/tax.ts";

@@ -1,8 +1,8 @@
 /** Something that happened, as a seller's server gets it from floe. */
 import { Webhook } from "standardwebhooks";
 import { vi } from "vitest";
-import { events } from "../../server/lib/tables.ts";
-import { transact } from "../../server/lib/unit-of-work.ts";
+import { events } from "../../server/platform/db/tables.ts";
+import { transact } from "../../server/platform/db/unit-of-work.ts";
 import { start } from "./floe.ts";
 import { newId } from "./ids.ts";
 import { startReceiver } from "./receiver.ts";

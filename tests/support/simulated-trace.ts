@@ -1,6 +1,6 @@
 /** What became of the things that a fault of a simulated shop names, for whoever looks for its cause. */
 import { type SQL, sql } from "drizzle-orm";
-import type { Database } from "../../server/lib/transaction.ts";
+import type { Database } from "../../server/platform/db/transaction.ts";
 
 const uuid = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 const things_max = 2;

@@ -3,10 +3,10 @@
  * events, whatever floe decided as it billed.
  */
 import { sql } from "drizzle-orm";
-import type { Database } from "../../server/lib/transaction.ts";
-import { customerMeterWindows } from "../../server/meters/tables.ts";
-import type { OrderRow } from "../../server/orders/rules.ts";
-import { productPrices } from "../../server/products/tables.ts";
+import type { OrderRow } from "../../server/billing/orders/rules.ts";
+import { productPrices } from "../../server/catalog/products/tables.ts";
+import type { Database } from "../../server/platform/db/transaction.ts";
+import { customerMeterWindows } from "../../server/usage/meters/tables.ts";
 
 type Terms = { unit_amount: string | null; cap_amount: number | null };
 /** What units of a period cost at a price, to the cent. */

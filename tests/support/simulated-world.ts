@@ -12,11 +12,11 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
 import { sql } from "drizzle-orm";
 import postgres from "postgres";
-import type { Deps } from "../../server/lib/context.ts";
-import type { Due } from "../../server/lib/due.ts";
-import type { Sweep } from "../../server/lib/sweeps.ts";
-import { recordProcessorEvent } from "../../server/payments/notices.ts";
-import type { Intent, Processor, ProcessorEvent } from "../../server/processors/processor.ts";
+import { recordProcessorEvent } from "../../server/billing/payments/notices.ts";
+import type { Deps } from "../../server/platform/context.ts";
+import type { Due } from "../../server/platform/db/due.ts";
+import type { Sweep } from "../../server/platform/jobs/sweeps.ts";
+import type { Intent, Processor, ProcessorEvent } from "../../server/platform/processors/processor.ts";
 import { type Floe, start, type TestClock } from "./floe.ts";
 import { newId } from "./ids.ts";
 

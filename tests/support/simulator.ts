@@ -5,11 +5,11 @@
  */
 
 import { sql } from "drizzle-orm";
-import { type OpenDatabase, openPostgres } from "../../server/lib/database.ts";
-import { findNext } from "../../server/lib/due.ts";
-import { runSweeps } from "../../server/lib/sweeps.ts";
-import { failedWork } from "../../server/lib/tables.ts";
-import { cleaning, dueWork, walkedWork } from "../../server/worker.ts";
+import { cleaning, dueWork, walkedWork } from "../../server/app/worker.ts";
+import { type OpenDatabase, openPostgres } from "../../server/platform/db/database.ts";
+import { findNext } from "../../server/platform/db/due.ts";
+import { failedWork } from "../../server/platform/db/tables.ts";
+import { runSweeps } from "../../server/platform/jobs/sweeps.ts";
 import type { Seller } from "./floe.ts";
 import { openBooks } from "./simulated-books.ts";
 import { openings, planStep, type Stage, type Step } from "./simulated-openings.ts";

@@ -2,7 +2,7 @@ import type { PGlite } from "@electric-sql/pglite";
 import { drizzle as drizzlePglite } from "drizzle-orm/pglite";
 import { drizzle as drizzlePostgres } from "drizzle-orm/postgres-js";
 import type { Sql } from "postgres";
-import type { Database } from "../../server/lib/transaction.ts";
+import type { Database } from "../../server/platform/db/transaction.ts";
 import type { Floe } from "./floe.ts";
 
 type Logger = { logQuery(statement: string, values: unknown[]): void };

@@ -1,11 +1,11 @@
 /** A shop of its own with a calendar of its own: what happens in it is told as a story, date by date. */
 import { and, asc, eq, gt } from "drizzle-orm";
-import { events } from "../../server/lib/tables.ts";
-import { findBalance } from "../../server/orders/balances.ts";
-import { customerBalances } from "../../server/orders/tables.ts";
-import { organization } from "../../server/organizations/tables.ts";
-import { executeSetup } from "../../server/payments/setups.ts";
-import { paymentSetups } from "../../server/payments/tables.ts";
+import { findBalance } from "../../server/billing/orders/balances.ts";
+import { customerBalances } from "../../server/billing/orders/tables.ts";
+import { executeSetup } from "../../server/billing/payments/setups.ts";
+import { paymentSetups } from "../../server/billing/payments/tables.ts";
+import { organization } from "../../server/identity/organizations/tables.ts";
+import { events } from "../../server/platform/db/tables.ts";
 import { beginSetup, newOrder } from "./attempts.ts";
 import type { Floe, Seller } from "./floe.ts";
 import { payment } from "./rows.ts";

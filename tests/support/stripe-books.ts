@@ -6,7 +6,7 @@ import {
   outcomes,
   refundStatuses,
   testMethods,
-} from "../../server/processors/test-cards.ts";
+} from "../../server/platform/processors/test-cards.ts";
 import type { Known } from "./stripe-description.ts";
 import { openTaxBooks } from "./stripe-tax.ts";
 

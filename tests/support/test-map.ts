@@ -53,7 +53,7 @@ export function buildMap(recorded: FileCoverage[]): TestMap {
 const head = `# Which tests run which source file
 
 For each source file: the test files that together run its functions, the most specific first. A test that starts another process
-(the installed program, a killed server) is counted only for what it runs in its own. \`npm run test:of -- server/orders/rules.ts\`
+(the installed program, a killed server) is counted only for what it runs in its own. \`npm run test:of -- server/billing/orders/rules.ts\`
 runs the tests of a file. Written by \`FLOE_TEST_MAP=1 npm test\`, which then runs the long tests too.
 `;
 

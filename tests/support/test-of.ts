@@ -1,4 +1,4 @@
-/** `npm run test:of -- server/orders/rules.ts …` runs the tests that `tests/MAP.md` names for these source files. */
+/** `npm run test:of -- server/billing/orders/rules.ts …` runs the tests that `tests/MAP.md` names for these source files. */
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, relative } from "node:path";
@@ -8,7 +8,7 @@ const sources = process.argv.slice(2).map((path) => relative(process.cwd(), path
 const unknown = sources.find((path) => !existsSync(path));
 if (sources.length === 0 || unknown !== undefined) {
   console.error(
-    unknown ? `There is no file ${unknown}.` : "Name a source file: npm run test:of -- server/orders/rules.ts",
+    unknown ? `There is no file ${unknown}.` : "Name a source file: npm run test:of -- server/billing/orders/rules.ts",
   );
   process.exit(64);
 }

@@ -4,15 +4,15 @@
  */
 import "../../shared/walls.ts";
 import { createInterface } from "node:readline";
-import { completeConfig, readSettings } from "../../server/config.ts";
-import { systemClock } from "../../server/lib/clock.ts";
-import type { Deps } from "../../server/lib/context.ts";
-import { openPostgres } from "../../server/lib/database.ts";
-import { openJobs } from "../../server/lib/jobs.ts";
-import { openProcessors } from "../../server/processors/open.ts";
-import { reactions } from "../../server/reactions.ts";
-import { openStorage } from "../../server/storage/open.ts";
-import { startWorker } from "../../server/worker.ts";
+import { reactions } from "../../server/app/reactions.ts";
+import { startWorker } from "../../server/app/worker.ts";
+import { systemClock } from "../../server/platform/clock.ts";
+import { completeConfig, readSettings } from "../../server/platform/config.ts";
+import type { Deps } from "../../server/platform/context.ts";
+import { openPostgres } from "../../server/platform/db/database.ts";
+import { openJobs } from "../../server/platform/jobs/jobs.ts";
+import { openProcessors } from "../../server/platform/processors/open.ts";
+import { openStorage } from "../../server/platform/storage/open.ts";
 
 const [DATABASE_URL = "", FLOE_FILES_DIR = "", SMTP_URL] = process.argv.slice(2);
 const FLOE_SECRET = "a secret for tests, long enough to be one";

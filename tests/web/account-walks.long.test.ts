@@ -1,7 +1,7 @@
 import { eq } from "drizzle-orm";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { member, session, user } from "../../server/accounts/tables.ts";
+import { member, session, user } from "../../server/identity/accounts/tables.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 import { linkTo as mailedLink } from "../support/mails.ts";

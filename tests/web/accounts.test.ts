@@ -1,6 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { deviceCode } from "../../server/accounts/tables.ts";
+import { deviceCode } from "../../server/identity/accounts/tables.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 import { buildWeb } from "./support/build.ts";

@@ -2,9 +2,9 @@
 import { eq } from "drizzle-orm";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Relayed } from "../../server/lib/relayed.ts";
-import { organization } from "../../server/organizations/tables.ts";
-import { embedded } from "../../server/providers/embedded.ts";
+import { embedded } from "../../server/app/providers/embedded.ts";
+import { organization } from "../../server/identity/organizations/tables.ts";
+import { Relayed } from "../../server/platform/http/relayed.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { buildWeb } from "./support/build.ts";
 import { closePages, openChromium, openPage } from "./support/chromium.ts";

@@ -7,9 +7,9 @@ import {
   writeInvitationMail,
   writeResetMail,
   writeVerificationMail,
-} from "../../server/accounts/mails.ts";
-import { type Letter, renderLetter } from "../../server/lib/letter.ts";
-import { writeDisabledMail } from "../../server/webhooks/messages.ts";
+} from "../../server/identity/accounts/mails.ts";
+import { writeDisabledMail } from "../../server/messaging/webhooks/messages.ts";
+import { type Letter, renderLetter } from "../../server/platform/mail-transport/letter.ts";
 import { closePages, openChromium, openPage, seriousFaults } from "./support/chromium.ts";
 
 const to = "ada@example.com";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { sealGuild } from "../../server/lib/discord.ts";
+import { sealGuild } from "../../server/platform/external/discord.ts";
 import { upload } from "../support/files.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { linkTo, mailsTo } from "../support/mails.ts";

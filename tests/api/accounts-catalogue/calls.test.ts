@@ -1,6 +1,6 @@
 import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect } from "vitest";
-import { account, apikey, member, session, user, verification } from "../../../server/accounts/tables.ts";
+import { account, apikey, member, session, user, verification } from "../../../server/identity/accounts/tables.ts";
 import { calls } from "../../fixtures/accounts-rows.ts";
 import { answers, type Catalogue, type Someone, sending, startCatalogue, unique } from "../../support/catalogue.ts";
 import { newId } from "../../support/ids.ts";

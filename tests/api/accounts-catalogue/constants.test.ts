@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { desc, eq } from "drizzle-orm";
 import { transform } from "esbuild";
 import { afterAll, afterEach, beforeAll, expect, vi } from "vitest";
-import { account, invitation, user, verification } from "../../../server/accounts/tables.ts";
+import { account, invitation, user, verification } from "../../../server/identity/accounts/tables.ts";
 import { Benefit } from "../../../shared/api/benefits.ts";
 import { taxIdFormats } from "../../../shared/api/fields.ts";
 import { countries } from "../../../shared/countries.ts";

@@ -1,7 +1,7 @@
 import { and, desc, eq, sql } from "drizzle-orm";
 import { Events } from "oauth2-mock-server";
 import { afterAll, beforeAll, beforeEach, expect } from "vitest";
-import { account, user, verification } from "../../../server/accounts/tables.ts";
+import { account, user, verification } from "../../../server/identity/accounts/tables.ts";
 import { errors } from "../../fixtures/accounts-rows.ts";
 import { type Catalogue, refuses, type Someone, startCatalogue, unique } from "../../support/catalogue.ts";
 import { startOpenId, startServices } from "../../support/oauth-stand-in.ts";

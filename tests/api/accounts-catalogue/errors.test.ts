@@ -1,9 +1,9 @@
 import { createAuthEndpoint, createEmailVerificationToken } from "better-auth/api";
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { mapErrors } from "../../../server/accounts/http/error-mapping.ts";
-import { session, user } from "../../../server/accounts/tables.ts";
-import { listMails } from "../../../server/lib/mail.ts";
+import { mapErrors } from "../../../server/identity/accounts/http/error-mapping.ts";
+import { session, user } from "../../../server/identity/accounts/tables.ts";
+import { listMails } from "../../../server/platform/mail-transport/mail.ts";
 import { errors } from "../../fixtures/accounts-rows.ts";
 import { newAddress } from "../../support/accounts.ts";
 import { type Catalogue, refuses, type Someone, startCatalogue, unique } from "../../support/catalogue.ts";

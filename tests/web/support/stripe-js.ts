@@ -1,6 +1,6 @@
 /** Stands in for Stripe.js in the browser: what js.stripe.com and api.stripe.com would answer there, and nothing else of it. */
 import type { BrowserContext } from "playwright-core";
-import { testNumbers } from "../../../server/processors/test-cards.ts";
+import { testNumbers } from "../../../server/platform/processors/test-cards.ts";
 import type { StripeStandIn } from "../../support/stripe-stand-in.ts";
 
 /** The part of Stripe.js that a page uses, with its card fields in a frame of Stripe's own origin. */

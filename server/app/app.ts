@@ -1,0 +1,155 @@
+import cors from "@fastify/cors";
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import { api } from "../../shared/api/index.ts";
+import { notFound } from "../../shared/errors.ts";
+import { routeDocuments } from "../billing/invoices/routes.ts";
+import { routeStripeEvents, routeTestCards } from "../billing/payments/routes.ts";
+import { routeDiscordBot } from "../catalog/benefits/routes.ts";
+import { routeMedia, routeStorage } from "../catalog/files/routes.ts";
+import { findOwners } from "../catalog/products/store.ts";
+import { routeOwnCheckouts } from "../checkout/checkouts/routes.ts";
+import { routeCheckoutStream } from "../checkout/checkouts/stream.ts";
+import { routeLinks } from "../checkout/links/routes.ts";
+import { routeConnecting } from "../customers/linked-accounts/routes.ts";
+import { routeDownloads } from "../entitlements/downloads/routes.ts";
+import { recordRefusedCalls } from "../identity/accounts/audit/refused-calls.ts";
+import type { Auth } from "../identity/accounts/auth.ts";
+import { reading, refuseForeignPages } from "../identity/accounts/http/origins.ts";
+import { sendRenewed } from "../identity/accounts/identity/sessions-renewal.ts";
+import { routeListening } from "../messaging/webhooks/routes.ts";
+import type { Deps } from "../platform/context.ts";
+import { openTail } from "../platform/events/tail.ts";
+import { limitArrival } from "../platform/http/arrival.ts";
+import { open_bytes_max } from "../platform/http/body.ts";
+import { limitOpening } from "../platform/http/checkout-limits.ts";
+import { addDevelopmentRoutes as developmentRoutes } from "../platform/http/development.ts";
+import { answerError } from "../platform/http/errors.ts";
+import { addHealthRoute } from "../platform/http/health.ts";
+import { limitRequests } from "../platform/http/limits.ts";
+import { mount } from "../platform/http/mount.ts";
+import { describeContract } from "../platform/http/openapi.ts";
+import { addOpenapiRoute } from "../platform/http/openapi-route.ts";
+import { servePages } from "../platform/http/pages.ts";
+import { parseRequests } from "../platform/http/parsing.ts";
+import { parseQuery } from "../platform/http/query.ts";
+import { addReference } from "../platform/http/reference.ts";
+import { addSecurityHeaders, setSecurityHeaders } from "../platform/http/security-headers.ts";
+import { openStreamLimits } from "../platform/http/stream-limits.ts";
+import { createId } from "../platform/ids.ts";
+import type { Provider } from "../platform/provider.ts";
+import { routeOwnPurchases } from "../portal/routes.ts";
+import { routePortalStreams } from "../portal/stream.ts";
+import { addReceiptKeyRoute } from "../usage/events/routes.ts";
+import type { DemoStore } from "./demo.ts";
+
+/** What requests under way have to finish when the server stops. */
+const close_grace_ms = 3000;
+
+export type AppOptions = {
+  deps: Deps;
+  auth: Auth;
+  provider: Provider;
+  /** Folder of the built web app; null leaves the pages out. */
+  web: string | null;
+  demo: DemoStore | null;
+  development: boolean;
+};
+
+/** Put the parts together: the only place where they meet. Plugins stand in the order in which they act. */
+export async function buildApp({ deps, auth, provider, web, demo, development }: AppOptions): Promise<FastifyInstance> {
+  const isHosted = deps.config.FLOE_BILLING === "polar";
+  const app = Fastify({
+    bodyLimit: open_bytes_max,
+    trustProxy: deps.config.TRUST_PROXY ?? false,
+    genReqId: () => createId(deps.clock.now()),
+    routerOptions: { ignoreTrailingSlash: true, querystringParser: parseQuery, maxParamLength: 500 },
+    // An address that is none, as one with half of an escape, leads nowhere; the framework's own answer has another shape.
+    frameworkErrors: (_error, request, reply) => {
+      setSecurityHeaders(reply as FastifyReply, deps.config);
+      return request.url.startsWith("/api/auth/")
+        ? (reply as FastifyReply).code(404).send({ code: "NOT_FOUND", message: "Not found" })
+        : answerError(deps.log)(notFound(), request as FastifyRequest, reply as FastifyReply);
+    },
+  });
+  app.setErrorHandler(answerError(deps.log));
+  addSecurityHeaders(app, deps.config);
+  app.addHook("onSend", async (request, reply) => void reply.header("X-Request-Id", request.id));
+  // Whatever was asked for may have left something to do.
+  app.addHook("onResponse", async ({ method }) => {
+    deps.jobs.pace.ask();
+    if (!reading.has(method)) deps.jobs.stir();
+  });
+  // Before the body is read: work without haste gives way, and what nobody answers has no faults in it.
+  app.addHook("onRequest", async (request) => {
+    deps.jobs.pace.ask();
+    if (request.is404 && request.method !== "GET") throw notFound();
+  });
+  // A body is read where a part of this says how, and nowhere else.
+  app.removeAllContentTypeParsers();
+  app.addHook("preParsing", limitArrival());
+  addHealthRoute(app, deps);
+  const tail = openTail(deps);
+  app.addHook("preClose", async () => {
+    tail.close();
+    // A browser's spare connection is neither idle nor busy, and would hold up the end for a minute.
+    setTimeout(() => app.server.closeAllConnections(), close_grace_ms).unref();
+  });
+  await app.register(async (scope) => auth.routes(scope));
+  await app.register(async (scope) => {
+    // Bearer calls may come from any page; cookies may not (API-30).
+    await scope.register(cors, {
+      origin: "*",
+      methods: ["GET", "POST", "PATCH", "DELETE"],
+      exposedHeaders: ["X-Request-Id", "Polar-Version", "Retry-After"],
+    });
+    parseRequests(scope);
+    recordRefusedCalls(scope, auth.refusedCalls, auth.credentialOf);
+    const identify = sendRenewed(scope, limitRequests(scope, deps, auth));
+    const opening = limitOpening(deps);
+    routeOwnCheckouts(scope, deps, identify, opening);
+    // Calls of the account side, with its rule of whose pages may make them.
+    void scope.register(async (own) => {
+      refuseForeignPages(own, deps.config);
+      routeOwnPurchases(own, { deps, identify, provider });
+    });
+    // Before the operations, of one of which it sends a cookie along.
+    routeConnecting(scope, deps);
+    mount(scope, api, provider, { deps, identify, findOwners });
+    routeLinks(scope, deps, opening);
+    routeDocuments(scope, deps);
+    routeDiscordBot(scope, deps, identify);
+    routeDownloads(scope, deps);
+    const streams = { deps, tail, identify, limitStreams: openStreamLimits() };
+    routeCheckoutStream(scope, {
+      ...streams,
+      find: (ctx, client_secret) => provider.checkoutClient.get(ctx, { params: { client_secret } }),
+    });
+    routePortalStreams(scope, streams);
+    routeListening(scope, streams);
+    addOpenapiRoute(scope, () => describeContract(api, deps.config.url));
+  });
+  const controls = deps.processors.test.test;
+  if (controls) {
+    // Card forms are our own pages' alone, so that no other page may call it.
+    await app.register(async (scope) => {
+      parseRequests(scope);
+      routeTestCards(scope, deps, controls);
+    });
+  }
+  if (deps.processor.readEvent) await app.register(async (scope) => routeStripeEvents(scope, deps));
+  routeMedia(app, deps);
+  const { local } = deps.storage;
+  if (local) await app.register(async (scope) => routeStorage(scope, deps, local));
+  addReference(app, deps);
+  addReceiptKeyRoute(app, deps);
+  if (development) {
+    await app.register(async (scope) => {
+      parseRequests(scope);
+      developmentRoutes(scope, deps, provider, demo?.organization_id ?? "");
+    });
+  }
+  if (web)
+    await servePages(app, { root: web, development, stripe: isHosted || deps.processor.publishable_key !== null });
+  else app.setNotFoundHandler((request, reply) => answerError(deps.log)(notFound(), request, reply));
+  return app;
+}

@@ -1,0 +1,193 @@
+import "../../shared/walls.ts";
+import { existsSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { pino } from "pino";
+import { hasFinancialRecords } from "../billing/financial-records.ts";
+import { identifyCustomer } from "../customers/sessions/service.ts";
+import { createAuth } from "../identity/accounts/auth.ts";
+import { systemClock } from "../platform/clock.ts";
+import {
+  type Config,
+  ConfigError,
+  completeConfig,
+  getPoolLimits,
+  listWarnings,
+  readSettings,
+} from "../platform/config.ts";
+import type { Deps } from "../platform/context.ts";
+import { DatabaseError, openPostgres } from "../platform/db/database.ts";
+import { openJobs } from "../platform/jobs/jobs.ts";
+import { redactError } from "../platform/loggable.ts";
+import { openProcessors } from "../platform/processors/open.ts";
+import { openStorage } from "../platform/storage/open.ts";
+import { buildApp } from "./app.ts";
+import { DataFolderError, holdDataFolder } from "./data-folder.ts";
+import { type DemoStore, openDemoStore } from "./demo.ts";
+import { watchLauncher } from "./launcher.ts";
+import { releaseMemory } from "./memory.ts";
+import { embedded } from "./providers/embedded.ts";
+import { reactions } from "./reactions.ts";
+import { resealStored } from "./reseal.ts";
+import { startWorker } from "./worker.ts";
+
+export type Server = { config: Config; address: string; demo: DemoStore | null; close(): Promise<void> };
+
+/** Beside the built server (dist/), or beside the sources. */
+const beside = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+const migrationsFolder = (): string =>
+  [beside("./migrations"), beside("../migrations")].find((folder) => existsSync(folder)) ?? beside("./migrations");
+const webFolder = (): string | null =>
+  [beside("./web"), beside("../../dist/web")].find((folder) => existsSync(`${folder}/index.html`)) ?? null;
+
+const slow_stop_ms = 10_000;
+const same_signal_ms = 1000;
+/** After its start: by then a server has looked through its queues once. */
+const settled_ms = 5_000;
+
+/** Start everything, in order: settings, data folder, database, accounts, routes, address, worker. */
+export async function start(
+  given: Record<string, string | undefined> = {},
+  say: (line: string) => void = () => {},
+): Promise<Server> {
+  const settings = readSettings(given);
+  const folder = resolve(settings.FLOE_DATA_DIR);
+  const held = settings.DATABASE_URL ? null : holdDataFolder(folder);
+  const closing: (() => Promise<unknown> | void)[] = held ? [() => held.release()] : [];
+  const close = async () => {
+    for (const step of closing.splice(0).reverse()) await step();
+  };
+  try {
+    const config = completeConfig(settings, held?.secret);
+    const log = pino(
+      {
+        level: config.LOG_LEVEL,
+        serializers: { err: redactError },
+        redact: ["req.headers.authorization", "req.headers.cookie"],
+      },
+      pino.destination(2),
+    );
+    say(config.embedded ? `Opening the embedded database in ${folder} …` : "Connecting to PostgreSQL …");
+    // The embedded one is loaded where it is used alone: who has PostgreSQL needs nothing of the other.
+    const database = config.DATABASE_URL
+      ? await openPostgres(config.DATABASE_URL, getPoolLimits(config))
+      : await (await import("../platform/db/database-embedded.ts")).openEmbedded(folder);
+    closing.push(() => database.close());
+    await database.migrate(migrationsFolder());
+    const jobs = openJobs();
+    let worker: { stop(): Promise<void> } | undefined;
+    closing.push(() => worker?.stop());
+    const processors = await openProcessors(config, database.db, systemClock);
+    await resealStored({ db: database.db, config, clock: systemClock, log });
+    const deps: Deps = {
+      db: database.db,
+      clock: systemClock,
+      config,
+      jobs,
+      processor: processors.own,
+      processors,
+      taxCalculator: processors.tax,
+      sandbox: false,
+      storage: await openStorage(config, systemClock),
+      reactions,
+      log,
+    };
+    const isHosted = config.FLOE_BILLING === "polar";
+    const { createPolarProvider: polarProvider, identifyHosted } = isHosted ? await import("./providers/polar.ts") : {};
+    const auth = createAuth(deps, {
+      hasFinancialRecords: hasFinancialRecords,
+      identifyCustomer: identifyHosted ?? identifyCustomer,
+    });
+    closing.push(() => auth.close());
+    const { development } = config;
+    const provider = polarProvider ? polarProvider(config) : embedded;
+    // Nobody could sign in to its shop where passwords are off, nor may it sign up where that is closed.
+    const open = config.FLOE_PASSWORD_SIGN_IN && config.FLOE_SIGN_UP === "open";
+    const demo =
+      development && open && provider === embedded ? await openDemoStore(deps, auth, embedded, folder) : null;
+    const app = await buildApp({ deps, auth, provider, web: webFolder(), demo, development });
+    await listen(app, config);
+    closing.push(() => app.close());
+    worker = await startWorker(deps);
+    const { port } = app.server.address() as AddressInfo;
+    return { config, address: `http://${config.HOST}:${port}`, demo, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function listen(app: Awaited<ReturnType<typeof buildApp>>, config: Config): Promise<void> {
+  try {
+    await app.listen({ host: config.HOST, port: config.PORT });
+  } catch (error) {
+    await app.close();
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EADDRINUSE")
+      throw new ConfigError(`Port ${config.PORT} is in use. Stop what uses it, or choose another with --port.`);
+    if (code === "EACCES")
+      throw new ConfigError(`Port ${config.PORT} may not be used by this user. Choose one above 1023 with --port.`);
+    if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND")
+      throw new ConfigError(`${config.HOST} is not an address of this machine (HOST).`);
+    throw error;
+  }
+}
+
+/** Whether a fault is the starter's to mend: it has one clear line, and no stack is shown. */
+const isPlain = (error: unknown): error is Error =>
+  error instanceof ConfigError || error instanceof DataFolderError || error instanceof DatabaseError;
+
+/** `floe serve`: start, say where everything is, and stop cleanly on Ctrl-C. Exit code 1 when it cannot start. */
+export async function serve(given: Record<string, string | undefined> = {}): Promise<void> {
+  const say = (line: string) => process.stderr.write(`${line}\n`);
+  let server: Server | undefined;
+  let stopping_since: number | undefined;
+  const stop = async () => {
+    // A terminal sends Ctrl-C to all its processes, and a launcher passes it on: within a second it is the same one.
+    if (stopping_since !== undefined && performance.now() - stopping_since < same_signal_ms) return;
+    if (stopping_since !== undefined) process.exit(130);
+    stopping_since = performance.now();
+    say("Stopping …");
+    setTimeout(() => process.exit(1), slow_stop_ms).unref();
+    await server?.close();
+    process.exit(0);
+  };
+  watchLauncher(() => void stop());
+  try {
+    server = await start(given, say);
+  } catch (error) {
+    say(
+      isPlain(error)
+        ? `floe: ${error.message}`
+        : `floe: the server could not start.\n${error instanceof Error ? error.stack : String(error)}`,
+    );
+    process.exitCode = 1;
+    // Whatever was half opened must not keep the process.
+    setTimeout(() => process.exit(1), 1000).unref();
+    return;
+  }
+  for (const line of welcome(server)) process.stdout.write(`${line}\n`);
+  setTimeout(releaseMemory, settled_ms).unref();
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => void stop());
+}
+
+function welcome({ config, demo }: Server): string[] {
+  const isRed = process.stdout.isTTY && process.stdout.hasColors();
+  const warnings = listWarnings(config).map((text) => (isRed ? `\u001b[31m  ${text}\u001b[39m` : `  ${text}`));
+  const lines = [``, `  floe is ready at ${config.url}`, ...(warnings.length > 0 ? [``, ...warnings] : [])];
+  if (demo) {
+    lines.push(
+      ``,
+      `  Demo shop      ${config.url}/demo`,
+      `  Mail inbox     ${config.url}/mail`,
+      `  Demo seller    ${demo.email}`,
+      `  Password       ${demo.password}`,
+      ``,
+      `  Next, in another terminal:`,
+      `    npx floe login${config.PORT === 4455 ? "" : ` --server ${config.url}`}`,
+      `    npx floe products create --name "My first product" --price 19.00`,
+    );
+  }
+  return [...lines, ``];
+}

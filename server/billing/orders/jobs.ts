@@ -1,0 +1,29 @@
+import { sql } from "drizzle-orm";
+import { transact } from "../../platform/db/unit-of-work.ts";
+import type { Sweep } from "../../platform/jobs/sweeps.ts";
+import { isPayable } from "./rules.ts";
+import { free_settlement, settleOrder } from "./service.ts";
+import { lockOrder, updateOrder } from "./store.ts";
+import { orders } from "./tables.ts";
+
+/** Orders for which nothing is to be paid are settled by themselves (CHK-51). */
+export const freeSettlement: Sweep = {
+  name: free_settlement,
+  every_ms: 1000,
+  due: {
+    table: orders,
+    id: orders.id,
+    organization_id: orders.organization_id,
+    at: orders.settle_due_at,
+    where: sql`${orders.settle_due_at} is not null`,
+  },
+  parallel: 4,
+  share: 2,
+  work: (deps, [{ organization_id, id }]) =>
+    transact(deps, async (tx) => {
+      const found = await lockOrder(tx, organization_id, id);
+      if (!found || found.order.settle_due_at === null) return;
+      if (isPayable(found.order.status)) await settleOrder(tx, deps, found, { isCharged: false });
+      else await updateOrder(tx, found.order, { settle_due_at: null });
+    }),
+};

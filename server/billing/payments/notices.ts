@@ -1,0 +1,45 @@
+import { findClockOf } from "../../identity/organizations/store.ts";
+import type { Deps } from "../../platform/context.ts";
+import { transact } from "../../platform/db/unit-of-work.ts";
+import { defineSignal, sendSignal } from "../../platform/events/reactions.ts";
+import type { DisputeEvent, ProcessorEvent, RefundEvent } from "../../platform/processors/processor.ts";
+import type { PaymentRow } from "./rules.ts";
+import * as store from "./store.ts";
+
+/** The processor tells of money that goes back. What became of it is to be asked for: not in this transaction. */
+export const refundTold = defineSignal<{ event: RefundEvent; payment: PaymentRow }>("payment.refund_told");
+/** The processor tells of a charge that a buyer disputes. What became of it is to be asked for: not in this transaction. */
+export const disputeTold = defineSignal<{ event: DisputeEvent; payment: PaymentRow }>("payment.dispute_told");
+
+/** A time that has come by every seller's clock. */
+const at_once = new Date(0);
+
+/**
+ * Write an event of the processor down, once however often it is sent; the reconciliation asks what is true of what it is
+ * about, and acts. One of another account, or about a payment that another account took, is not believed.
+ */
+export async function recordProcessorEvent(server: Deps, event: ProcessorEvent): Promise<void> {
+  const { id, account, kind, organization_id, processor_id } = event;
+  const deps = await findClockOf(server, organization_id);
+  if (account !== deps.processor.account) {
+    server.log.warn({ event_id: id, account }, "An event of another account of the processor was left aside.");
+    return;
+  }
+  await transact(deps, async (tx) => {
+    const created_at = server.clock.now();
+    const isNew = await store.insertProcessorEvent(tx, {
+      id,
+      account,
+      kind,
+      organization_id,
+      processor_id,
+      created_at,
+    });
+    if (event.kind === "payment" || event.kind === "setup")
+      return store.noteProcessorEvent(tx, event, isNew ? at_once : undefined);
+    const payment = isNew ? await store.findCharge(tx, event) : undefined;
+    if (!payment) return;
+    if (event.kind === "refund") await sendSignal(tx, deps, refundTold, { event, payment });
+    else await sendSignal(tx, deps, disputeTold, { event, payment });
+  });
+}

@@ -1,0 +1,194 @@
+import { addInterval } from "../../../shared/calendar.ts";
+import { addUp } from "../../../shared/money.ts";
+import {
+  computeAmount,
+  type Discounted,
+  type DiscountTerms,
+  type LineTerms,
+  spreadDiscount,
+} from "../../../shared/pricing.ts";
+import type { PriceRow } from "../../catalog/products/rules.ts";
+import { resolveCredits } from "./credits.ts";
+import { findClosing, getMeterStart, type Metering } from "./metering.ts";
+import {
+  type Bill,
+  type Choice,
+  computeGroundMetering,
+  computePeriod,
+  type Event,
+  getChoice,
+  getColumns,
+  intervalOf,
+  type Plan,
+  type PlanContext,
+  planTrialEnd,
+  type Times,
+} from "./plan.ts";
+import {
+  getUsageDiscount,
+  isDiscountEnded,
+  renewDiscount,
+  type SubscriptionAggregate,
+  type SubscriptionRow,
+} from "./rules.ts";
+
+export type Proration = "invoice" | "prorate" | "reset";
+
+/** Prices that are given back, and asked for, in part; use, gifts and what a buyer chose are not (SUB-36). */
+const isProrated = ({ amount_type }: PriceRow): boolean => amount_type === "fixed" || amount_type === "seat_based";
+
+/** What each price costs, and its share of a discount. */
+function discountPrices({ prices }: Choice, terms: DiscountTerms | null): (Discounted & { id: string })[] {
+  const some = prices.filter(isProrated);
+  const shares = spreadDiscount(
+    some.map(({ amount }) => amount),
+    terms,
+  );
+  return some.map(({ id, amount }, index) => ({ id, amount, discount_amount: shares[index] ?? 0 }));
+}
+
+const isReduced = (choice: Choice, terms: DiscountTerms): boolean =>
+  discountPrices(choice, terms).some(({ discount_amount }) => discount_amount > 0);
+
+const nothing: Discounted = { amount: 0, discount_amount: 0 };
+const ms = (from: Date, to: Date): number => to.getTime() - from.getTime();
+const date = new Intl.DateTimeFormat("en-US", { dateStyle: "medium", timeZone: "UTC" });
+const during = ({ start, end }: Times): string => `From ${date.format(start)} to ${date.format(end)}`;
+
+/** Lines that ask for or give back nothing are left out. */
+const withAmount = (lines: LineTerms[]): LineTerms[] => lines.filter(({ source }) => computeAmount(source) !== 0);
+
+const partly = (
+  label: string,
+  times: Times,
+  source: { id: string | null; before: Discounted; after: Discounted; part: number; whole: number },
+  cut: "rounded" | "truncated" = "rounded",
+): LineTerms => {
+  const { id, ...terms } = source;
+  const plain = ({ amount, discount_amount }: Discounted) => ({ amount, discount_amount });
+  return {
+    label,
+    product_price_id: id,
+    proration: true,
+    source: { ...terms, before: plain(terms.before), after: plain(terms.after), rule: "prorated", cut },
+    period: computePeriod(times),
+  };
+};
+
+/** What is given back for the rest of the period, and what is asked for instead (SUB-36, SUB-37). */
+function exchangeLines(
+  aggregate: SubscriptionAggregate,
+  to: Choice,
+  now: Date,
+  { fresh, terms }: { fresh: Times | null; terms: DiscountTerms | null },
+): LineTerms[] {
+  const { row, product } = aggregate;
+  const rest = { start: now, end: row.current_period_end };
+  const share = { part: ms(now, row.current_period_end), whole: ms(row.current_period_start, row.current_period_end) };
+  const old = share.part > 0 ? discountPrices(getChoice(aggregate), row.period_discount) : [];
+  const asked = fresh ?? rest;
+  const shareAfter = fresh ? { part: 1, whole: 1 } : share;
+  return withAmount([
+    ...old.map(({ id, ...before }) =>
+      partly(`Remaining time on ${product.name} — ${during(rest)}`, rest, { id, before, after: nothing, ...share }),
+    ),
+    ...(shareAfter.part > 0 ? discountPrices(to, terms) : []).map(({ id, ...after }) =>
+      partly(`${to.product.name} — ${during(asked)}`, asked, { id, before: nothing, after, ...shareAfter }),
+    ),
+  ]);
+}
+
+/** Other seats for the rest of the period: one line, of what they cost more or less (SUB-47). */
+function seatLines(aggregate: SubscriptionAggregate, to: Choice, now: Date): LineTerms[] {
+  const { row, product } = aggregate;
+  const share = { part: ms(now, row.current_period_end), whole: ms(row.current_period_start, row.current_period_end) };
+  if (share.part <= 0) return [];
+  const terms = row.period_discount;
+  const total = (choice: Choice): Discounted => {
+    const prices = discountPrices(choice, terms);
+    const sum = (field: keyof Discounted) => addUp(prices.map((price) => price[field]));
+    return { amount: sum("amount"), discount_amount: sum("discount_amount") };
+  };
+  const id = to.prices.find(({ amount_type }) => amount_type === "seat_based")?.id ?? null;
+  const label = `${product.name} (${row.seats} → ${to.seats} seats)`;
+  const rest = { start: now, end: row.current_period_end };
+  const terms_of_line = { id, before: total(getChoice(aggregate)), after: total(to), ...share };
+  return withAmount([partly(label, rest, terms_of_line, "truncated")]);
+}
+
+/**
+ * A subscription changes to another product, other prices or other seats now: what that comes to for the rest of the period is
+ * billed now or with the next order. Where the length of periods changes, or is asked to begin anew, a period begins now.
+ */
+export function planChange(ground: PlanContext, to: Choice, behavior: Proration, now: Date): Plan {
+  const { aggregate, entries, sold = [] } = ground;
+  const { row, discount } = aggregate;
+  const { interval, count } = intervalOf(to, row);
+  const events: Event[] = ["subscription.updated"];
+  // Of a product that the discount is not good for, nothing is taken off from now on (SUB-64).
+  const isEnded = isDiscountEnded(ground, to);
+  const ended = isEnded ? ({ discount_id: null, discount_applied_at: null } as const) : {};
+  const change = isEnded ? { discount: null } : {};
+  const left = isEnded ? null : discount;
+  if (row.status === "trialing") {
+    const columns = { ...getColumns(to, row, left), ...ended, pending_update: null };
+    return { ...planTrialChange(ground, to, columns, now), ...change };
+  }
+  const isAnew = behavior === "reset" || interval !== row.recurring_interval || count !== row.recurring_interval_count;
+  const fresh = isAnew ? { start: now, end: addInterval(now, interval, count) } : null;
+  const isSeats = fresh === null && to.product.id === aggregate.product.id && to.seats !== row.seats;
+  // A period that begins has the discount only if its time is not over; the running one keeps what it was billed with.
+  const renewed = fresh && renewDiscount(aggregate, now, { isReduced: (some) => isReduced(to, some), isEnded });
+  const terms = renewed ? renewed.terms : isEnded ? null : row.period_discount;
+  const asked = isSeats ? seatLines(aggregate, to, now) : exchangeLines(aggregate, to, now, { fresh, terms });
+  const { lines: billed, unpaid } = resolveCredits(asked, sold);
+  // What is less in all than what is not paid yet asks for nothing now.
+  const isCovered = unpaid.length > 0 && addUp([...billed, ...unpaid].map(({ source }) => computeAmount(source))) <= 0;
+  const lines = isCovered ? [] : billed;
+  const kept = isCovered ? [...unpaid, ...billed] : unpaid;
+  const columns = { ...getColumns(to, row, renewed ? renewed.kept : left), pending_update: null };
+  const begun = fresh && { anchor_day: now.getUTCDate(), current_period_start: now, current_period_end: fresh.end };
+  const patch = { ...columns, ...begun, ...(isEnded ? { ...ended, period_discount: null } : {}), ...renewed?.columns };
+  const { lines: used, taken } = closeUsage(ground, to, fresh, now);
+  if (behavior === "prorate" && !fresh)
+    return { patch, choice: to, ...change, entries: [...lines, ...kept, ...used], bill: null, taken, events };
+  const whole = [...lines, ...entries.map(({ line }) => line), ...used];
+  const bill: Bill | null =
+    whole.length === 0
+      ? null
+      : {
+          billing_reason: "subscription_update",
+          occasion: null,
+          lines: whole,
+          // A proration has had its share of it (ORD-09); what was used has a percentage off.
+          discount: getUsageDiscount(aggregate, now),
+          // Of one that began at this very moment there is a bill.
+          period_start: fresh && now > row.current_period_start ? now : null,
+          entry_ids: entries.map(({ id }) => id),
+        };
+  return { patch, choice: to, ...change, ...renewed?.change, entries: kept, bill, taken, events };
+}
+
+/** What was used at prices that end with a change (SUB-22): all of it where the period is cut off. */
+function closeUsage(ground: PlanContext, to: Choice, fresh: Times | null, now: Date): Metering {
+  const { aggregate } = ground;
+  const isCut = fresh !== null && now > getMeterStart(aggregate.row);
+  return computeGroundMetering(ground, null, {
+    closed_at: now,
+    of: findClosing(aggregate, { prices: to.prices, isCut }),
+  });
+}
+
+/** A change in a trial costs nothing; its end is that of the new product's trial, which may be past already (SUB-42, SUB-48). */
+function planTrialChange(ground: PlanContext, to: Choice, columns: Partial<SubscriptionRow>, now: Date): Plan {
+  const { row, product } = ground.aggregate;
+  const { trial_interval, trial_interval_count } = to.product;
+  const plan: Plan = { patch: columns, choice: to, entries: [], bill: null, events: ["subscription.updated"] };
+  if (to.product.id === product.id) return plan;
+  const end =
+    trial_interval && trial_interval_count
+      ? addInterval(row.trial_start ?? row.started_at, trial_interval, trial_interval_count)
+      : now;
+  if (end <= now) return planTrialEnd({ ...ground, pending: to }, now);
+  return { ...plan, patch: { ...columns, trial_end: end, current_period_end: end, anchor_day: end.getUTCDate() } };
+}

@@ -1,0 +1,323 @@
+import type { z } from "zod";
+import type { SubscriptionUpdate } from "../../../shared/api/subscriptions.ts";
+import { ApiError, fault, invalid } from "../../../shared/errors.ts";
+import { covers, isRedeemable, type LimitedDiscount } from "../../catalog/discounts/rules.ts";
+import type { PricedProduct } from "../../catalog/products/rules.ts";
+import { listChanges } from "../../platform/db/rows.ts";
+import { createId } from "../../platform/ids.ts";
+import { follow } from "./follow.ts";
+import { findClosing } from "./metering.ts";
+import {
+  type Choice,
+  computeGroundMetering,
+  computePlanAmount,
+  type Event,
+  fitSeats,
+  getChoice,
+  type Plan,
+  type PlanContext,
+  payPrices,
+  planEnd,
+  planResume,
+  planTrialEnd,
+} from "./plan.ts";
+import { type Proration, planChange } from "./proration.ts";
+import { findTerms, isBillable, type SubscriptionRow } from "./rules.ts";
+import type { PendingUpdate } from "./tables.ts";
+
+type Update = z.output<typeof SubscriptionUpdate>;
+type Behavior = Proration | "next_period";
+
+/** What an update names, as far as there is such a thing, and what the seller does with the rest of a period by default. */
+export type Named = {
+  product: PricedProduct | undefined;
+  discount: LimitedDiscount | undefined;
+  proration: Behavior;
+  /** How many of its seats are given. */
+  seated: number;
+};
+
+/** How an update is decided: the plan, and what besides it follows. */
+export type Decision = { plan: Plan; redeems: LimitedDiscount | null };
+
+const nothing: Plan = { patch: {}, choice: null, entries: [], bill: null, events: [] };
+const updated: Event[] = ["subscription.updated"];
+
+const canceled = (msg = "This subscription is canceled, or will be at the end of its period.") =>
+  new ApiError("AlreadyCanceledSubscription", msg);
+const inactive = (msg: string) => new ApiError("InactiveSubscription", msg);
+const wrong = (field: string, msg: string, input?: unknown) => invalid(fault([field], msg, "value_error", input));
+
+/** What comes to an end, or has ended, is changed no more (SUB-33, SUB-46). */
+function checkGoesOn(row: SubscriptionRow): void {
+  if (row.ended_at !== null || row.cancel_at_period_end) throw canceled();
+  if (!isBillable(row.status)) throw inactive("This subscription is paused. Resume it first.");
+}
+
+/** The prices of a product in the currency of a subscription, or the refusal (SUB-33). */
+function chooseProduct({ aggregate }: PlanContext, id: string, product: PricedProduct | undefined): Choice {
+  const { row } = aggregate;
+  const refuse = (msg: string) => wrong("product_id", msg, id);
+  if (!product) throw refuse("Product does not exist.");
+  if (product.is_archived) throw refuse("Product is archived.");
+  if (product.recurring_interval === null) throw refuse("Product is not a recurring product.");
+  const prices = product.prices.filter(({ price_currency }) => price_currency === row.currency);
+  if (prices.length === 0) throw refuse("Product has no price in the currency of the subscription.");
+  if (prices.some(({ amount_type }) => amount_type === "custom"))
+    throw refuse("Subscriptions cannot change to a product whose price the buyer chooses.");
+  const seats = fitSeats(prices, row.seats);
+  if (seats === null && row.seats !== null)
+    throw refuse("A subscription with seats cannot change to a product without.");
+  return { product, prices: payPrices(prices, { product, seats }), seats };
+}
+
+/** A change that is put off until the next period. One that waits already is replaced in what is sent (SUB-34). */
+function putOff(row: SubscriptionRow, sent: Partial<PendingUpdate>, now: Date): Plan {
+  const { pending_update: had } = row;
+  const time = now.toISOString();
+  const wanted = {
+    product_id: had?.product_id ?? null,
+    price_ids: had?.price_ids ?? null,
+    seats: had?.seats ?? null,
+    ...sent,
+  };
+  // What waits already is not put off anew (WHK-40).
+  if (had && Object.keys(listChanges(had, wanted, ["product_id", "price_ids", "seats"])).length === 0) return nothing;
+  const pending_update: PendingUpdate = {
+    id: had?.id ?? createId(now),
+    created_at: had?.created_at ?? time,
+    modified_at: had ? time : null,
+    ...wanted,
+  };
+  return { ...nothing, patch: { pending_update }, events: updated };
+}
+
+/** Nothing changes but that what was put off is forgotten (WHK-40). */
+const forget = (row: SubscriptionRow): Plan =>
+  row.pending_update ? { ...nothing, patch: { pending_update: null }, events: updated } : nothing;
+
+function planProduct(ground: PlanContext, id: string, { product }: Named, behavior: Behavior, now: Date): Plan {
+  const { row, prices } = ground.aggregate;
+  checkGoesOn(row);
+  const to = chooseProduct(ground, id, product);
+  const ids = to.prices.map((price) => price.id);
+  const isSame = id === row.product_id && ids.join() === prices.map((price) => price.id).join();
+  if (isSame) return forget(row);
+  if (behavior === "next_period") return putOff(row, { product_id: id, price_ids: ids }, now);
+  return planChange(ground, to, behavior, now);
+}
+
+function planSeats(
+  ground: PlanContext,
+  seats: number,
+  { behavior, seated }: { behavior: Behavior; seated: number },
+  now: Date,
+): Plan {
+  const { row, prices, product } = ground.aggregate;
+  checkGoesOn(row);
+  const tiers = prices.find(({ amount_type }) => amount_type === "seat_based")?.seat_tiers;
+  if (!tiers) throw new ApiError("NotASeatBasedSubscription", "This subscription has no seats.");
+  if (seats < tiers.minimum_seats)
+    throw new ApiError("BadRequest", `At least ${tiers.minimum_seats} seats must be bought.`);
+  if (tiers.maximum_seats !== null && seats > tiers.maximum_seats)
+    throw new ApiError("BadRequest", `At most ${tiers.maximum_seats} seats can be bought.`);
+  if (seats < seated) throw new ApiError("SeatsAlreadyAssigned", `${seated} seats are given. Take some back first.`);
+  if (seats > seats_most) throw new ApiError("BadRequest", `At most ${seats_most} seats can be bought.`);
+  const had = row.pending_update;
+  // Seats that were to change with the next period stay as they are after all; another product still comes.
+  if (seats === row.seats) return had?.product_id ? putOff(row, { seats: null }, now) : forget(row);
+  if (behavior === "next_period") return putOff(row, { seats }, now);
+  const to = { product, prices: payPrices(prices, { product, seats }), seats };
+  return planChange(ground, to, behavior, now);
+}
+const seats_most = 10_000;
+
+/** Another discount is billed from the next period on; what a period costs says so now (SUB-44). */
+function planDiscount(
+  { aggregate }: PlanContext,
+  id: string | null,
+  { discount, product_id }: Pick<Named, "discount"> & { product_id: string },
+  now: Date,
+): Plan {
+  const { row } = aggregate;
+  checkGoesOn(row);
+  const none = { discount_id: null, discount_applied_at: null };
+  const amount = (one: LimitedDiscount | null) => computePlanAmount(getChoice(aggregate), one, row.currency);
+  if (id === null) {
+    if (row.discount_id === null) return nothing;
+    return { ...nothing, patch: { ...none, amount: amount(null) }, discount: null, events: updated };
+  }
+  if (id === row.discount_id) throw wrong("discount_id", "This discount is already applied to the subscription.", id);
+  const isGood =
+    discount && covers(discount, product_id) && isRedeemable(discount, now) && findTerms(discount, row.currency);
+  if (!isGood) throw wrong("discount_id", "Discount does not exist.", id);
+  const patch = { discount_id: id, discount_applied_at: null, amount: amount(discount) };
+  return { ...nothing, patch, discount, events: updated };
+}
+
+/** The trial ends at another time, or an active subscription gets one (SUB-45). */
+function planTrial(ground: PlanContext, trial_end: Date | "now", now: Date): Plan {
+  const { row } = ground.aggregate;
+  if (row.ended_at !== null || row.cancel_at_period_end) throw canceled();
+  if (row.status !== "trialing" && row.status !== "active")
+    throw inactive("Only an active subscription can have a trial.");
+  if (trial_end === "now") {
+    if (row.status === "trialing") return planTrialEnd(ground, now);
+    throw wrong("trial_end", "This subscription has no trial that could end.", trial_end);
+  }
+  const least = row.status === "trialing" ? now : row.current_period_end;
+  if (trial_end <= least) {
+    const msg = row.status === "trialing" ? "Must be in the future." : "Must be after the period that runs.";
+    throw wrong("trial_end", msg, trial_end.toISOString());
+  }
+  const patch = {
+    status: "trialing" as const,
+    trial_start: row.status === "trialing" ? row.trial_start : now,
+    trial_end,
+    current_period_end: trial_end,
+    anchor_day: trial_end.getUTCDate(),
+  };
+  // What was used until a trial begins is none of its use.
+  const isCut = row.status !== "trialing";
+  const of = isCut ? findClosing(ground.aggregate, { prices: [], isCut }) : [];
+  const { lines, taken } = computeGroundMetering(ground, null, { closed_at: now, of });
+  return { ...nothing, patch, entries: lines, taken, events: updated };
+}
+
+type Said = { customer_cancellation_reason?: unknown; customer_cancellation_comment?: string | null | undefined };
+/** What is said about the end is kept where something is (SUB-31). */
+const saidIn = (body: Said): Partial<SubscriptionRow> =>
+  Object.fromEntries(
+    (["customer_cancellation_reason", "customer_cancellation_comment"] as const).flatMap((field) =>
+      body[field] ? [[field, body[field]]] : [],
+    ),
+  );
+
+function planCancel({ aggregate: { row } }: PlanContext, ends: boolean, said: Said, now: Date): Plan {
+  if (!ends) {
+    if (row.ended_at !== null) throw new ApiError("ResourceUnavailable", "This subscription has ended.");
+    if (!row.cancel_at_period_end) throw new ApiError("BadRequest", "This subscription is not about to end.");
+    const cleared = { customer_cancellation_reason: null, customer_cancellation_comment: null };
+    const patch = { ...cleared, cancel_at_period_end: false, ends_at: null, canceled_at: null };
+    return { ...nothing, patch, events: [...updated, "subscription.uncanceled"] };
+  }
+  if (row.ended_at !== null || row.cancel_at_period_end) throw canceled();
+  if (!isBillable(row.status)) throw inactive("This subscription is paused; it can be resumed, or ended now.");
+  const patch = {
+    ...saidIn(said),
+    cancel_at_period_end: true,
+    canceled_at: now,
+    ends_at: row.current_period_end,
+    pause_at_period_end: false,
+    resumes_at: null,
+  };
+  return { ...nothing, patch, events: [...updated, "subscription.canceled"] };
+}
+
+/** End a subscription now, even if it was to end later (SUB-30). */
+export function planRevoke(ground: PlanContext, said: Said, now: Date): Plan {
+  const { row } = ground.aggregate;
+  if (row.ended_at !== null || (!isBillable(row.status) && row.status !== "paused"))
+    throw canceled("This subscription has ended already.");
+  const plan = planEnd(ground, now);
+  return { ...plan, patch: { ...plan.patch, ...saidIn(said) } };
+}
+
+function planPause({ aggregate: { row } }: PlanContext, pauses: boolean, resumes_at: Date | null): Plan {
+  if (!pauses) {
+    if (!row.pause_at_period_end) throw new ApiError("BadRequest", "This subscription is not about to pause.");
+    return { ...nothing, patch: { pause_at_period_end: false, resumes_at: null }, events: updated };
+  }
+  if (row.ended_at !== null || row.cancel_at_period_end) throw canceled();
+  if (row.status !== "active") throw inactive("Only an active subscription can pause.");
+  if (resumes_at && resumes_at <= row.current_period_end)
+    throw wrong("resumes_at", "Must be after the period that runs.", resumes_at.toISOString());
+  if (row.pause_at_period_end && row.resumes_at?.getTime() === resumes_at?.getTime()) return nothing;
+  return { ...nothing, patch: { pause_at_period_end: true, resumes_at }, events: updated };
+}
+
+function planPeriodEnd({ aggregate: { row } }: PlanContext, current_period_end: Date, now: Date): Plan {
+  checkGoesOn(row);
+  if (row.status === "trialing") throw inactive("The end of a trial is changed as its trial_end.");
+  if (current_period_end <= now)
+    throw wrong("current_billing_period_end", "Must be in the future.", current_period_end.toISOString());
+  if (current_period_end.getTime() === row.current_period_end.getTime()) return nothing;
+  const patch = { current_period_end, anchor_day: current_period_end.getUTCDate() };
+  return { ...nothing, patch, events: updated };
+}
+
+const order: Event[] = [
+  "subscription.cycled",
+  "subscription.updated",
+  "subscription.active",
+  "subscription.paused",
+  "subscription.resumed",
+  "subscription.uncanceled",
+  "subscription.past_due",
+  "subscription.canceled",
+  "subscription.revoked",
+];
+
+/** One change after the other, as one. */
+function chain(ground: PlanContext, steps: readonly ((ground: PlanContext) => Plan)[]): Plan {
+  let at = ground;
+  let whole = nothing;
+  for (const step of steps) {
+    const plan = step(at);
+    at = follow(at, plan);
+    const { discount = whole.discount, ...rest } = plan;
+    const events = new Set([...whole.events, ...plan.events]);
+    whole = {
+      ...rest,
+      patch: { ...whole.patch, ...plan.patch },
+      choice: plan.choice ?? whole.choice,
+      ...(discount === undefined ? {} : { discount }),
+      entries: [...whole.entries, ...plan.entries],
+      bill: plan.bill ?? whole.bill,
+      taken: [...(whole.taken ?? []), ...(plan.taken ?? [])],
+      events: order.filter((event) => events.has(event)),
+    };
+  }
+  return whole;
+}
+
+/** What an update makes of a subscription at a time, or the refusal; nothing is written (SUB-27). */
+export function planUpdate(ground: PlanContext, body: Update, named: Named, now: Date): Decision {
+  const alone = (plan: Plan): Decision => ({ plan, redeems: null });
+  if ("seats" in body) {
+    const { proration_behavior: behavior = named.proration } = body;
+    return alone(planSeats(ground, body.seats, { behavior, seated: named.seated }, now));
+  }
+  if ("current_billing_period_end" in body) return alone(planPeriodEnd(ground, body.current_billing_period_end, now));
+  if ("cancel_at_period_end" in body) return alone(planCancel(ground, body.cancel_at_period_end, body, now));
+  if ("revoke" in body) return alone(planRevoke(ground, body, now));
+  if ("pause_at_period_end" in body) return alone(planPause(ground, body.pause_at_period_end, body.resumes_at ?? null));
+  if ("resume" in body) {
+    if (ground.aggregate.row.status !== "paused") throw new ApiError("BadRequest", "This subscription is not paused.");
+    return alone(planResume(ground, now));
+  }
+  if ("pending_update" in body) return alone(forget(ground.aggregate.row));
+  if ("payment_method_id" in body) {
+    const { payment_method_id } = body;
+    const isSame = ground.aggregate.row.payment_method_id === payment_method_id;
+    return alone(isSame ? nothing : { ...nothing, patch: { payment_method_id }, events: updated });
+  }
+  const { metadata, product_id, discount_id, trial_end, proration_behavior } = body;
+  const steps: ((at: PlanContext) => Plan)[] = [];
+  if (metadata !== undefined)
+    steps.push(({ aggregate: { row } }) => {
+      const patch = listChanges(row, { metadata }, ["metadata"]);
+      return Object.keys(patch).length === 0 ? nothing : { ...nothing, patch, events: updated };
+    });
+  const behavior = proration_behavior ?? named.proration;
+  if (discount_id !== undefined) {
+    // A discount that is sent with another product is for that one.
+    const own = ground.aggregate.row.product_id;
+    const covered = { discount: named.discount, product_id: behavior === "next_period" ? own : (product_id ?? own) };
+    steps.push((at) => planDiscount(at, discount_id, covered, now));
+  }
+  if (product_id !== undefined) steps.push((at) => planProduct(at, product_id, named, behavior, now));
+  if (trial_end !== undefined) steps.push((at) => planTrial(at, trial_end, now));
+  const plan = chain(ground, steps);
+  return { plan, redeems: plan.discount ? (named.discount ?? null) : null };
+}

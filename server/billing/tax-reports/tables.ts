@@ -1,0 +1,45 @@
+import { sql } from "drizzle-orm";
+import { index, integer, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { owned } from "../../identity/organizations/tables.ts";
+import { instant, ownedKey, references } from "../../platform/db/columns.ts";
+import { disputes } from "../disputes/tables.ts";
+import { orders } from "../orders/tables.ts";
+import { refunds } from "../refunds/tables.ts";
+
+/**
+ * What the service that computed a sale's tax is told, so that it files it: the sale when it is paid, what goes back of it,
+ * and that it has not gone back after all. Written with what it tells of, and sent later.
+ */
+export const taxReports = pgTable(
+  "tax_reports",
+  {
+    ...owned(),
+    kind: text().$type<"sale" | "refund" | "undo">().notNull(),
+    order_id: uuid().notNull(),
+    /** What goes back by: of all but a sale, one of these two. */
+    refund_id: uuid(),
+    dispute_id: uuid(),
+    /** Of a sale: the service's calculation that it was charged by. */
+    calculation_id: text(),
+    /** As the service counts it: with the tax, where the price holds it. */
+    amount: integer().notNull(),
+    tax_amount: integer().notNull(),
+    /** The service's own name of it; null until it has been told. */
+    processor_id: text(),
+    /** Of a sale: its one line there, of which refunds take back. */
+    line_id: text(),
+    /** When the service is to be told; null once it has been. */
+    due_at: instant(),
+  },
+  (table) => [
+    ownedKey(table.id),
+    references(table.order_id, orders),
+    references(table.refund_id, refunds),
+    references(table.dispute_id, disputes),
+    // Each is told once, however often it is heard of.
+    uniqueIndex("tax_reports_of_sale").on(table.organization_id, table.order_id).where(sql`${table.kind} = 'sale'`),
+    uniqueIndex("tax_reports_of_refund").on(table.organization_id, table.refund_id, table.kind),
+    uniqueIndex("tax_reports_of_dispute").on(table.organization_id, table.dispute_id, table.kind),
+    index("tax_reports_due").on(table.organization_id, table.due_at).where(sql`${table.due_at} is not null`),
+  ],
+);

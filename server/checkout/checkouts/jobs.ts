@@ -1,0 +1,33 @@
+import { sql } from "drizzle-orm";
+import { voidPending } from "../../billing/orders/store.ts";
+import { transact } from "../../platform/db/unit-of-work.ts";
+import type { Sweep } from "../../platform/jobs/sweeps.ts";
+import { emitCheckout } from "./reactions.ts";
+import { moveCheckout } from "./rules.ts";
+import { loadCheckout, lockExpired, updateCheckout } from "./store.ts";
+import { checkouts } from "./tables.ts";
+
+/** Open checkouts whose time is up are closed (CHK-55, CHK-59). */
+export const checkoutExpiry: Sweep = {
+  name: "checkouts.expire",
+  every_ms: 1000,
+  due: {
+    table: checkouts,
+    id: checkouts.id,
+    organization_id: checkouts.organization_id,
+    at: checkouts.expires_at,
+    where: sql`${checkouts.status} = 'open'`,
+  },
+  parallel: 4,
+  share: 2,
+  work: (deps, [key]) =>
+    transact(deps, async (tx) => {
+      const now = deps.clock.now();
+      const row = await lockExpired(tx, key, now);
+      if (!row) return;
+      // Whoever is at its order may be paying it, or find that it was not paid: then it is to be given up all the same.
+      if (row.order_id !== null && !(await voidPending(tx, row.organization_id, row.order_id, now))) return;
+      const closed = await updateCheckout(tx, row, { status: moveCheckout(row, "expired"), modified_at: now });
+      await emitCheckout(tx, deps, "checkout.expired", await loadCheckout(tx, closed));
+    }),
+};

@@ -1,8 +1,0 @@
-import { lt } from "drizzle-orm";
-import { forgetRows } from "../lib/sweeps.ts";
-import { customerSessions } from "./tables.ts";
-
-/** Sessions that have ended are forgotten. */
-export const customerSessionCleaning = forgetRows("customer_sessions.forget", 10 * 60 * 1000, customerSessions, (now) =>
-  lt(customerSessions.expires_at, now),
-);

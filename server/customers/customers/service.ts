@@ -1,0 +1,333 @@
+import type { z } from "zod";
+import type { Customer, CustomerState, CustomerUpdate, customers } from "../../../shared/api/customers.ts";
+import type { MemberOwnerCreate } from "../../../shared/api/members.ts";
+import type { Service } from "../../../shared/contract.ts";
+import { invalid, notFound } from "../../../shared/errors.ts";
+import { describeUpdated } from "../../../shared/system-events.ts";
+import { computeBalance, computeUseAmount, countUnits } from "../../../shared/usage.ts";
+import {
+  type Ctx,
+  type Database,
+  type Deps,
+  requireOrganization,
+  requireOrganizations,
+  type Tx,
+} from "../../platform/context.ts";
+import { hashToken } from "../../platform/crypto/secrets.ts";
+import { formatCsvLine } from "../../platform/csv.ts";
+import { buildPage } from "../../platform/db/page.ts";
+import type { RowKey } from "../../platform/db/rows.ts";
+import { isTaken } from "../../platform/db/unique.ts";
+import { transact } from "../../platform/db/unit-of-work.ts";
+import { emit, noteListed } from "../../platform/events/events.ts";
+import { defineSignal, sendSignal } from "../../platform/events/reactions.ts";
+import { createId } from "../../platform/ids.ts";
+import { findHeld, type Held, poolShared } from "./holdings.ts";
+import {
+  type CustomerRow,
+  checkTaxId,
+  checkUnique,
+  exportCells,
+  exportHeader,
+  planAnonymization,
+  planUpdate,
+  serializeCustomer,
+} from "./rules.ts";
+import * as store from "./store.ts";
+
+/** A customer is gone; what was kept for them to be used later is not used any more. */
+export const customerDeleted = defineSignal<CustomerRow>("customer.deleted");
+/** A customer was made unreadable in their own row: how they were, and are. What is held of them elsewhere is to follow. */
+export const customerAnonymized = defineSignal<{ before: CustomerRow; after: CustomerRow }>("customer.anonymized");
+/** A customer has another address: what was sent to the one before opens nothing any more. */
+export const customerAddressChanged = defineSignal<CustomerRow>("customer.address_changed");
+/** A customer is a team from now on; `owner` is its first member where the seller has said who. */
+export const customerTeamed = defineSignal<{ team: CustomerRow; owner: z.output<typeof MemberOwnerCreate> | null }>(
+  "customer.teamed",
+);
+/** A customer has chosen the card that is charged from now on. */
+export const cardChosen = defineSignal<CustomerRow & { default_payment_method_id: string }>("customer.card_chosen");
+/** A customer has got an external id, which others may have used before there was anybody who has it. */
+export const customerNamed = defineSignal<CustomerRow & { external_id: string }>("customer.named");
+
+/** Say that a customer has got an external id, if they have one. */
+export async function tellNamed(tx: Tx, ctx: Deps | Ctx, row: CustomerRow): Promise<void> {
+  const { external_id } = row;
+  if (external_id !== null) await sendSignal(tx, ctx, customerNamed, { ...row, external_id });
+}
+
+const tries_max = 3;
+
+/** Everything a customer holds now. */
+async function stateOf(db: Database, row: CustomerRow): Promise<CustomerState> {
+  const held = await findHeld(db, row);
+  const shared = new Set(held.running.filter(({ seats }) => seats !== null).map(({ id }) => id));
+  const own = held.paid.filter(({ subscription_id }) => !shared.has(subscription_id));
+  return describeState(row, { ...held, paid: [...own, ...(await poolShared(db, row.organization_id, held.shared))] });
+}
+
+function describeState(row: CustomerRow, { running, granted, used, paid }: Omit<Held, "shared">): CustomerState {
+  const active_subscriptions = running.map(({ status, ...subscription }) => ({
+    ...subscription,
+    status: status === "trialing" ? ("trialing" as const) : ("active" as const),
+    units: null,
+    meters: paid
+      .filter(({ subscription_id }) => subscription_id === subscription.id)
+      .map(({ use: { id, created_at, modified_at, meter_id, credited_units, ...use }, ...price }) => ({
+        ...{ id, created_at, modified_at, meter_id, credited_units, consumed_units: countUnits(use.consumed_units) },
+        // A trial's use is free.
+        amount: status === "trialing" ? 0 : computeUseAmount({ ...price, ...use, credited_units, before_units: null }),
+      })),
+  }));
+  const granted_benefits = granted.map(({ id, created_at, modified_at, granted_at, benefit, properties }) => ({
+    id,
+    created_at,
+    modified_at,
+    granted_at: granted_at ?? created_at,
+    benefit_id: benefit.id,
+    benefit_type: benefit.type,
+    benefit_metadata: benefit.metadata,
+    properties,
+  }));
+  const active_meters = used.map(({ id, created_at, modified_at, meter_id, ...use }) => ({
+    ...{ id, created_at, modified_at, meter_id },
+    ...computeBalance(use),
+  }));
+  return { ...serializeCustomer(row), active_subscriptions, granted_benefits, active_meters };
+}
+
+/** The sweep that tells once more what customers hold. */
+export const states_due = "customers.tell_state";
+
+/**
+ * Tell what a customer holds now. Two that change it at the same time do not see each other's change: who comes second has it told
+ * once more, after both, so that the last that is told is how it is.
+ */
+export async function emitState(tx: Tx, ctx: Deps | Ctx, row: CustomerRow): Promise<void> {
+  const { organization_id, id: customer_id } = row;
+  // Before what is held is read: who has ended by then is seen, and who has not is what makes this one second.
+  const isAlone = await store.claimState(tx, row);
+  await emit(tx, ctx, organization_id, "customer.state_changed", await stateOf(tx, row));
+  if (isAlone) return;
+  const now = ctx.clock.now();
+  await store.insertStateNotice(tx, { id: createId(now), organization_id, created_at: now, customer_id, due_at: now });
+  ctx.jobs.wake(tx, states_due);
+}
+
+/** Tell that a customer changed: the change itself, then what it holds (CUS-25, WHK-42). */
+export async function emitCustomer(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  type: "customer.created" | "customer.updated" | "customer.deleted",
+  row: CustomerRow,
+  before: CustomerRow = row,
+): Promise<void> {
+  const told = serializeCustomer(row);
+  await emit(tx, ctx, row.organization_id, type, told);
+  const updated = type === "customer.updated" ? describeUpdated(serializeCustomer(before), told) : null;
+  if (updated) noteListed(tx, ctx, row.organization_id, updated);
+  // Who is new holds nothing yet, so nobody is asked.
+  if (type !== "customer.created") return emitState(tx, ctx, row);
+  await emit(
+    tx,
+    ctx,
+    row.organization_id,
+    "customer.state_changed",
+    describeState(row, { running: [], granted: [], used: [], paid: [] }),
+  );
+}
+
+/**
+ * Do it in a transaction, and again if a parallel one took the same e-mail address or external id in between: the second
+ * time its check finds the clash and says so, as it would have without the race (CUS-03).
+ */
+async function orClash<T>(ctx: Ctx, work: (tx: Tx) => Promise<T>): Promise<T> {
+  for (let left = tries_max; ; left -= 1) {
+    try {
+      return await transact(ctx, work);
+    } catch (error) {
+      if (left <= 1 || !isTaken(error)) throw error;
+    }
+  }
+}
+
+async function find(ctx: Ctx, key: store.CustomerKey): Promise<CustomerRow> {
+  const row = await store.findCustomer(ctx.db, requireOrganization(ctx), key);
+  if (!row) throw notFound();
+  return row;
+}
+
+/** What can be changed of a customer; sellers do not say all of it. */
+type Changes = Partial<z.output<typeof CustomerUpdate>> &
+  Partial<Pick<CustomerRow, "billing_name" | "default_payment_method_id">>;
+
+/** Change a customer, and say so. What others have is refused, as is what cannot change. */
+export const changeCustomer = (ctx: Ctx, key: store.CustomerKey, body: Changes): Promise<Customer> =>
+  orClash(ctx, async (tx) => {
+    const row = await store.lockCustomer(tx, requireOrganization(ctx), key);
+    if (!row || row.deleted_at !== null) throw notFound();
+    const { patch, faults } = planUpdate(row, body);
+    const { email, external_id } = patch;
+    const wanted = { ...(email === undefined ? {} : { email }), ...(external_id === undefined ? {} : { external_id }) };
+    const others = await store.findOthers(tx, row.organization_id, { ...wanted, id: row.id });
+    faults.push(...checkUnique(wanted, others));
+    if (faults.length > 0) throw invalid(...faults);
+    const same = Object.keys(patch).length === 0;
+    const changed = same ? row : await store.updateCustomer(tx, row, { ...patch, modified_at: ctx.clock.now() });
+    await emitCustomer(tx, ctx, "customer.updated", changed, row);
+    if (patch.email !== undefined) await sendSignal(tx, ctx, customerAddressChanged, changed);
+    if (patch.external_id) await tellNamed(tx, ctx, changed);
+    if (patch.default_payment_method_id) await tellChosen(tx, ctx, changed);
+    if (patch.type === "team" && row.type !== "team")
+      await sendSignal(tx, ctx, customerTeamed, { team: changed, owner: null });
+    return serializeCustomer(changed);
+  });
+
+const remove = (ctx: Ctx, key: store.CustomerKey, anonymize = false): Promise<void> =>
+  transact(ctx, async (tx) => {
+    const row = await store.lockCustomer(tx, requireOrganization(ctx), key);
+    // Making a deleted customer unreadable can be asked for later, and again (CUS-20).
+    if (!row || (row.deleted_at !== null && !anonymize)) throw notFound();
+    await removeCustomer(tx, ctx, row, anonymize);
+  });
+
+/** Delete a customer whom the caller has locked, or make one unreadable, too; what is done already is not done again. */
+export async function removeCustomer(tx: Tx, ctx: Deps | Ctx, row: CustomerRow, anonymize: boolean): Promise<void> {
+  const now = ctx.clock.now();
+  const unreadable = anonymize ? planAnonymization(row, (text) => hashToken(ctx.config.secret, text), now) : {};
+  const isAnonymized = Object.keys(unreadable).length > 0;
+  let after = row;
+  if (row.deleted_at === null) {
+    const gone = { deleted_at: now, modified_at: now, external_id: null, deleted_external_id: row.external_id };
+    after = await store.deleteCustomer(tx, row, { ...unreadable, ...gone });
+    await emitCustomer(tx, ctx, "customer.deleted", after);
+    await sendSignal(tx, ctx, customerDeleted, after);
+  } else if (isAnonymized) after = await store.updateCustomer(tx, row, { ...unreadable, modified_at: now });
+  if (anonymize) await sendSignal(tx, ctx, customerAnonymized, { before: row, after });
+}
+
+const linesOf = (rows: CustomerRow[]): string => rows.map((row) => formatCsvLine(exportCells(row))).join("");
+/** Customers as a CSV file, one page of them at a time. */
+async function* csvOf(first: CustomerRow[], others: AsyncIterable<CustomerRow[]>): AsyncGenerator<string> {
+  yield formatCsvLine(exportHeader) + linesOf(first);
+  for await (const rows of others) yield linesOf(rows);
+}
+
+/** What is asked about customers and answered by the domains that keep their cards, and that know of all others. */
+type CardOperation = "listPaymentMethods" | "listPaymentMethodsExternal";
+type PrivacyOperation = "exportData" | "erase" | "getErasure";
+
+/** The customers of the API. */
+export const customerService: Omit<Service<typeof customers, Ctx>, CardOperation | PrivacyOperation> = {
+  async list(ctx, { query }) {
+    const { items, total } = await store.listCustomers(ctx.db, requireOrganizations(ctx), query);
+    return buildPage(items.map(serializeCustomer), total, query);
+  },
+  create: (ctx, { body }) =>
+    orClash(ctx, async (tx) => {
+      const organization_id = requireOrganization(ctx);
+      const {
+        organization_id: _,
+        tax_id,
+        external_id = null,
+        billing_address = null,
+        name = null,
+        locale = null,
+        email = null,
+        owner = null,
+        ...given
+      } = body;
+      const wanted = { email, external_id };
+      const faults = checkUnique(wanted, await store.findOthers(tx, organization_id, wanted));
+      const taxId = tax_id ? checkTaxId(tax_id, billing_address?.country) : null;
+      if (taxId !== null && "loc" in taxId) throw invalid(...faults, taxId);
+      if (faults.length > 0) throw invalid(...faults);
+      const values = {
+        ...given,
+        email,
+        id: createId(ctx.clock.now()),
+        organization_id,
+        created_at: ctx.clock.now(),
+        external_id,
+        billing_address,
+        name,
+        locale,
+        tax_id: taxId,
+      };
+      const row = await store.insertCustomer(tx, values);
+      if (!row) throw new store.Taken();
+      await emitCustomer(tx, ctx, "customer.created", row);
+      await tellNamed(tx, ctx, row);
+      if (row.type === "team") await sendSignal(tx, ctx, customerTeamed, { team: row, owner });
+      return serializeCustomer(row);
+    }),
+  async export(ctx) {
+    const pages = store.walkCustomers(ctx.db, requireOrganizations(ctx));
+    // The first is read before the answer begins, so that what fails at once is answered as a fault.
+    const { value: first } = await pages.next();
+    return csvOf(first ?? [], pages);
+  },
+  get: async (ctx, { params }) => serializeCustomer(await find(ctx, params)),
+  update: (ctx, { params, body }) => changeCustomer(ctx, params, body),
+  delete: (ctx, { params, query }) => remove(ctx, params, query.anonymize),
+  getState: async (ctx, { params }) => stateOf(ctx.db, await find(ctx, params)),
+  getExternal: async (ctx, { params }) => serializeCustomer(await find(ctx, params)),
+  updateExternal: (ctx, { params, body }) => changeCustomer(ctx, params, body),
+  deleteExternal: (ctx, { params, query }) => remove(ctx, params, query.anonymize),
+  getStateExternal: async (ctx, { params }) => stateOf(ctx.db, await find(ctx, params)),
+};
+
+/** Have a card that was kept charged from now on, where its customer has chosen none yet. */
+export async function adoptMethod(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  customer: RowKey,
+  default_payment_method_id: string,
+): Promise<void> {
+  const row = await store.fillDefaultMethod(tx, customer, { default_payment_method_id, modified_at: ctx.clock.now() });
+  if (row) await emitCustomer(tx, ctx, "customer.updated", row);
+}
+
+/** Have a card charged from now on, or none; whether it can be is the caller's to know. */
+export async function chooseMethod(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  customer: RowKey,
+  default_payment_method_id: string | null,
+): Promise<void> {
+  const row = await store.lockCustomer(tx, customer.organization_id, customer);
+  if (!row || row.deleted_at !== null || row.default_payment_method_id === default_payment_method_id) return;
+  const changed = { default_payment_method_id, modified_at: ctx.clock.now() };
+  const chosen = await store.updateCustomer(tx, row, changed);
+  await emitCustomer(tx, ctx, "customer.updated", chosen);
+  await tellChosen(tx, ctx, chosen);
+}
+
+async function tellChosen(tx: Tx, ctx: Deps | Ctx, row: CustomerRow): Promise<void> {
+  const { default_payment_method_id } = row;
+  if (default_payment_method_id !== null) await sendSignal(tx, ctx, cardChosen, { ...row, default_payment_method_id });
+}
+
+/** Note that a customer has shown to read the mail of their address, and say so (CUP-11). */
+export async function verifyEmail(tx: Tx, ctx: Deps | Ctx, row: CustomerRow): Promise<void> {
+  if (row.email_verified) return;
+  const changed = { email_verified: true, modified_at: ctx.clock.now() };
+  await emitCustomer(tx, ctx, "customer.updated", await store.updateCustomer(tx, row, changed));
+}
+
+/**
+ * Make the customers of a user, of all sellers, another user's. Where the other is a customer of the same seller already,
+ * both stay as they are in that seller's books.
+ */
+export async function mergeCustomers(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  { from, to }: { from: string; to: string },
+): Promise<void> {
+  for (const row of await store.lockCustomersOfUser(tx, from)) {
+    if (await store.findCustomer(tx, row.organization_id, { external_id: to })) continue;
+    const moved = await store.updateCustomer(tx, row, { external_id: to, modified_at: ctx.clock.now() });
+    await emitCustomer(tx, ctx, "customer.updated", moved);
+    await tellNamed(tx, ctx, moved);
+  }
+}

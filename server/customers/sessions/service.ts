@@ -1,0 +1,91 @@
+import type { CustomerSession, customerSessions } from "../../../shared/api/customer-sessions.ts";
+import type { Service } from "../../../shared/contract.ts";
+import { fault, invalid } from "../../../shared/errors.ts";
+import { findOrganization } from "../../identity/organizations/store.ts";
+import { getServerClock } from "../../platform/clock.ts";
+import {
+  type Ctx,
+  type Database,
+  type Deps,
+  type Identity,
+  requireOrganization,
+  type Tx,
+} from "../../platform/context.ts";
+import { hashToken, hashWithEach } from "../../platform/crypto/secrets.ts";
+import { transact } from "../../platform/db/unit-of-work.ts";
+import { createId, createToken } from "../../platform/ids.ts";
+import { type CustomerRow, serializeCustomer } from "../customers/rules.ts";
+import { findCustomer } from "../customers/store.ts";
+import { findMember } from "../members/store.ts";
+import * as store from "./store.ts";
+
+export const token_prefix = "polar_cst_";
+/** Of a session for one of a team's people. */
+const member_prefix = "polar_mst_";
+const lifetime_ms = 60 * 60 * 1000;
+
+/** Open a session for a customer; the token is known here alone. It lasts by the server's clock, as every token does. */
+export async function openSession(
+  { clock, config }: Pick<Deps, "clock" | "config">,
+  db: Database | Tx,
+  { id: customer_id, organization_id }: Pick<CustomerRow, "id" | "organization_id">,
+  { return_url = null, member_id = null }: { return_url?: string | null; member_id?: string | null } = {},
+): Promise<{ row: store.SessionRow; token: string }> {
+  const token = createToken(member_id === null ? token_prefix : member_prefix);
+  const now = getServerClock(clock).now();
+  const row = await store.insertSession(db, {
+    id: createId(now),
+    organization_id,
+    created_at: now,
+    token_hash: hashToken(config.secret, token),
+    customer_id,
+    member_id,
+    expires_at: new Date(now.getTime() + lifetime_ms),
+    return_url,
+  });
+  return { row, token };
+}
+
+/** Whose customer session a token is; undefined for what is no such token. */
+export async function identifyCustomer({ db, clock, config }: Deps, token: string): Promise<Identity | undefined> {
+  if (!token.startsWith(token_prefix) && !token.startsWith(member_prefix)) return undefined;
+  const found = await store.findHolder(db, hashWithEach(config.secrets, token), getServerClock(clock).now());
+  if (!found) return { kind: "invalid" };
+  const { member_id, role, ...session } = found;
+  return { kind: "customer", ...session, member: member_id === null || role === null ? null : { id: member_id, role } };
+}
+
+/** Where the portal of a session is (CUP-04). */
+const portalUrl = (base: string, slug: string, token: string, email: string | null): string => {
+  const query = new URLSearchParams({ customer_session_token: token, ...(email === null ? {} : { email }) });
+  return `${base}/${encodeURIComponent(slug)}/portal?${query}`;
+};
+
+/** Customer sessions of the API. */
+export const customerSessionService: Service<typeof customerSessions, Ctx> = {
+  create: (ctx, { body }) =>
+    transact(ctx, async (tx): Promise<CustomerSession> => {
+      const organization_id = requireOrganization(ctx);
+      const external_id = body.external_customer_id ?? body.customer_external_id ?? "";
+      const by = body.customer_id ? { id: body.customer_id } : { external_id };
+      const customer = await findCustomer(tx, organization_id, by);
+      const seller = await findOrganization(tx, organization_id);
+      if (!customer || !seller) {
+        const field = body.customer_id ? "customer_id" : "external_customer_id";
+        throw invalid(fault([field], "Customer does not exist.", "value_error", body.customer_id ?? external_id));
+      }
+      const { member_id: id, external_member_id } = body;
+      const named = id ? { id } : external_member_id ? { external_id: external_member_id } : null;
+      const member = named && (await findMember(tx, customer, named));
+      if (named && !member) {
+        const field = id ? "member_id" : "external_member_id";
+        throw invalid(fault([field], "Member does not exist.", "value_error", id ?? external_member_id));
+      }
+      const how = { return_url: body.return_url ?? null, member_id: member?.id ?? null };
+      const { row, token } = await openSession(ctx, tx, customer, how);
+      const { created_at, modified_at, expires_at, return_url, customer_id } = row;
+      const customer_portal_url = portalUrl(ctx.config.url, seller.slug, token, member?.email ?? customer.email);
+      const shown = { id: row.id, created_at, modified_at, expires_at, return_url, customer_id };
+      return { ...shown, token, customer_portal_url, customer: serializeCustomer(customer) };
+    }),
+};

@@ -1,0 +1,110 @@
+import type { Benefit } from "../../../../shared/api/benefits.ts";
+import type { BenefitRow } from "../../../catalog/benefits/rules.ts";
+import { findFreshToken } from "../../../customers/linked-accounts/service.ts";
+import { getServerClock } from "../../../platform/clock.ts";
+import type { Deps } from "../../../platform/context.ts";
+import { findMissingSetting, getDiscordAgent } from "../../../platform/external/discord.ts";
+import { askOutside, Refused } from "../../../platform/external/outside.ts";
+import type { AccessRow } from "../accesses.ts";
+import type { Outside } from "./outside.ts";
+
+const termsOf = (properties: BenefitRow["properties"]) =>
+  properties as Extract<Benefit, { type: "discord" }>["properties"];
+const part = (text: string | undefined): string => encodeURIComponent(text ?? "");
+
+/** Discord's numbers for why it does not do something. */
+const unknown_guild = 10_004;
+const unknown_member = 10_007;
+const unknown_role = 10_011;
+const guilds_full = 30_001;
+const unknown_token = 50_025;
+const banned = 40_007;
+const reconnect = "The customer needs to reconnect their Discord account";
+/** What they mean, for whoever sells. */
+const meanings: Readonly<Record<number, string>> = {
+  [unknown_guild]: "the bot is no longer in the server. Let it in again",
+  [unknown_role]: "the role is not there any more. Choose another for the benefit",
+  [guilds_full]: "the customer is in as many servers as Discord allows. They have to leave one",
+  [banned]: "the customer is banned from the server",
+  50001: "the bot may not see the server. Let it in again",
+  50013: "the bot may not give the role. Let it manage roles, and move its own role above this one",
+};
+const ofStatus: Readonly<Record<number, string>> = {
+  401: "Discord does not know the bot. Who runs this server has to set DISCORD_BOT_TOKEN anew",
+  403: meanings[50_013] ?? "",
+  404: "the server or the role is not there any more",
+};
+
+function explain(error: unknown): never {
+  if (!(error instanceof Refused)) throw error;
+  const { status, code, message } = error;
+  const meaning = (code === null ? undefined : meanings[code]) ?? ofStatus[status];
+  const said = meaning === undefined ? message : `${meaning} (${message})`;
+  throw new Refused(`Discord error: ${said}.`, status, code);
+}
+
+/** How a bot asks about a member of a guild. */
+function openMember({ config, clock }: Deps, { place, account_number }: AccessRow) {
+  const missing = findMissingSetting(config);
+  if (missing) throw new Refused(`Discord is not set up on this server: ${missing} is missing.`, 0);
+  const [guild = "", role] = place.split("/");
+  const member = `${config.DISCORD_URL}/api/v10/guilds/${part(guild)}/members/${part(account_number)}`;
+  const ask = (method: "PUT" | "DELETE", url: string, body?: object) =>
+    askOutside({
+      name: "Discord",
+      counted: `${config.DISCORD_URL} ${guild}`,
+      url,
+      method,
+      done: [201, 204],
+      headers: {
+        ...getDiscordAgent(config),
+        authorization: `Bot ${config.DISCORD_BOT_TOKEN ?? ""}`,
+      },
+      ...(body ? { body } : {}),
+      now: getServerClock(clock).now(),
+    });
+  return { ask, member, role, ofRole: `${member}/roles/${part(role)}` };
+}
+
+/** A role of a guild (BEN-62 to BEN-66). */
+export const discord: Outside = {
+  platform: "discord",
+  type: "discord",
+  placeOf: (properties) => `${termsOf(properties).guild_id}/${termsOf(properties).role_id}`,
+  wholeOf: (place) => place.slice(0, place.indexOf("/") + 1),
+  formOf: () => "role",
+  forms: ["role"],
+  kicks: (properties) => termsOf(properties).kick_member,
+  properties({ properties }, account_id) {
+    const { guild_id, role_id } = termsOf(properties);
+    return { account_id, guild_id, role_id, granted_account_id: account_id };
+  },
+  async give(deps, access) {
+    const { ask, member, role, ofRole } = openMember(deps, access);
+    const access_token = await findFreshToken(deps, access, "discord");
+    try {
+      if (access_token !== null) {
+        const { status } = await ask("PUT", member, { access_token, roles: [role] });
+        // 204: they were a member already, and have the roles that they had.
+        if (status === 201) return;
+      }
+      await ask("PUT", ofRole);
+    } catch (error) {
+      const code = error instanceof Refused ? error.code : null;
+      // Only they themselves can have them let in.
+      if (code === unknown_token || (access_token === null && code === unknown_member))
+        throw new Refused(reconnect, 403);
+      explain(error);
+    }
+  },
+  async take(deps, access, isKicked) {
+    const { ask, member, ofRole } = openMember(deps, access);
+    try {
+      await ask("DELETE", isKicked ? member : ofRole);
+    } catch (error) {
+      // Who is no member has no role, and nobody has one that is gone.
+      if (error instanceof Refused && (error.code === unknown_member || error.code === unknown_role)) return;
+      explain(error);
+    }
+  },
+};

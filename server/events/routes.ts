@@ -1,9 +1,0 @@
-import type { FastifyInstance } from "fastify";
-import { limitOpen } from "../http/limits.ts";
-import type { Deps } from "../lib/context.ts";
-import { listReceiptKeys } from "./receipts.ts";
-
-/** The keys with which anybody verifies a signed receipt, as JOSE libraries read them. */
-export function addReceiptKeyRoute(app: FastifyInstance, deps: Deps): void {
-  app.get("/.well-known/floe-receipts.json", { onRequest: limitOpen(deps) }, () => ({ keys: listReceiptKeys(deps) }));
-}

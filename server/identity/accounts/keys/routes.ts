@@ -1,0 +1,323 @@
+import { and, asc, desc, eq, inArray, lt, or } from "drizzle-orm";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { z } from "zod";
+import { allows } from "../../../../shared/permissions.ts";
+import { expandScopes, isScope, type Scope } from "../../../../shared/scopes.ts";
+import type { Deps, Tx } from "../../../platform/context.ts";
+import { hashToken } from "../../../platform/crypto/secrets.ts";
+import { transact } from "../../../platform/db/unit-of-work.ts";
+import { type AuditEntry, record } from "../../../platform/events/audit.ts";
+import { createId, createToken } from "../../../platform/ids.ts";
+import {
+  checkProof,
+  createInvalidBody,
+  guardRoute,
+  type Identify,
+  type Person,
+  parseBody,
+  parseQuery,
+  Refusal,
+  requireMembership,
+  requirePerson,
+  requireProof,
+} from "../http/own-routes.ts";
+import { sendSecurityMail } from "../people/security-mails.ts";
+import { apikey } from "../tables.ts";
+import { key_prefixes, readScopes } from "./identify.ts";
+import { Create, Delete, Get, type KeyRow, List, Rotate, readAskedScopes, serializeKey, Update } from "./shapes.ts";
+
+/** What of a key's value is kept and shown, so that people can tell keys apart. */
+const start_length = key_prefixes.organization.length + 4;
+
+type Action = "create" | "read" | "update" | "delete";
+type Owner = { organizationId: string; userId: null } | { organizationId: null; userId: string };
+type Held = { owner: Owner; held: ReadonlySet<Scope> };
+
+const unknownKey = () => new Refusal(404, "API Key not found", "KEY_NOT_FOUND");
+const ownedBy = (owner: Owner) =>
+  owner.organizationId === null ? eq(apikey.userId, owner.userId) : eq(apikey.organizationId, owner.organizationId);
+
+/** A person for themselves: all that any of their organizations lets them do. */
+const personal = (person: Person): Held => ({
+  owner: { organizationId: null, userId: person.user_id },
+  held: new Set(person.memberships.flatMap(({ scopes }) => [...scopes])),
+});
+
+function forOrganization(person: Person, organizationId: string, action: Action): Held {
+  const { scopes } = requireMembership(person, organizationId, "apiKey", action);
+  return { owner: { organizationId, userId: null }, held: scopes };
+}
+
+/** Whose keys are meant: who is named, or else the organization that is active or the only one. */
+function meant(
+  person: Person,
+  asked: { configId?: "organization" | "default" | undefined; organizationId?: string | undefined },
+  action: Action,
+): Held {
+  const { memberships, active_organization_id } = person;
+  if (asked.configId === "default") {
+    if (asked.organizationId !== undefined) throw createInvalidBody("organizationId: a personal key has none.");
+    return personal(person);
+  }
+  const only = memberships.length === 1 ? memberships[0]?.organization_id : undefined;
+  const organizationId = asked.organizationId ?? active_organization_id ?? only;
+  if (organizationId !== undefined) return forOrganization(person, organizationId, action);
+  if (asked.configId === undefined && memberships.length === 0) return personal(person);
+  throw new Refusal(400, "Organization ID is required for organization-owned API keys.", "ORGANIZATION_ID_REQUIRED");
+}
+
+/** A key that the person may act on, under its lock. To a stranger it does not exist. */
+async function locked(
+  tx: Tx,
+  person: Person,
+  asked: { keyId: string; configId?: string | undefined },
+  action: Action,
+): Promise<Held & { row: KeyRow }> {
+  const [row] = await tx.select().from(apikey).where(eq(apikey.id, asked.keyId)).for("update");
+  return { ...reached(person, row, asked.configId, action), row: row as KeyRow };
+}
+
+function reached(person: Person, row: KeyRow | undefined, configId: string | undefined, action: Action): Held {
+  if (!row || (configId !== undefined && configId !== row.configId)) throw unknownKey();
+  if (row.organizationId === null) {
+    if (row.userId !== person.user_id) throw unknownKey();
+    return personal(person);
+  }
+  if (!person.memberships.some((one) => one.organization_id === row.organizationId)) throw unknownKey();
+  return forOrganization(person, row.organizationId, action);
+}
+
+/** Scopes that exist and that the person holds, or a refusal. */
+function checkScopes(wanted: readonly string[], held: ReadonlySet<Scope>): void {
+  const unknown = wanted.find((one) => !isScope(one));
+  if (unknown !== undefined) throw createInvalidBody(`scopes: "${unknown}" is not a scope.`);
+  const beyond = [...expandScopes(wanted)].find((one) => !held.has(one));
+  if (beyond !== undefined) throw new Refusal(403, `You do not hold the scope ${beyond} yourself.`, "FORBIDDEN");
+}
+
+/** What a key allows is set, changed and undone together: half a limit is none. */
+function checkLimits(row: Partial<KeyRow>): void {
+  if ((row.refillAmount ?? null) !== null && (row.refillInterval ?? null) === null)
+    throw new Refusal(400, "refillInterval is required when refillAmount is provided");
+  if ((row.refillInterval ?? null) !== null && (row.refillAmount ?? null) === null)
+    throw new Refusal(400, "refillAmount is required when refillInterval is provided");
+  if (row.rateLimitEnabled && !(row.rateLimitMax && row.rateLimitTimeWindow))
+    throw createInvalidBody("rateLimitMax: a rate limit has rateLimitMax and rateLimitTimeWindow.");
+}
+
+type Limits = Pick<
+  z.output<typeof Create>,
+  "remaining" | "refillAmount" | "refillInterval" | "rateLimitEnabled" | "rateLimitMax" | "rateLimitTimeWindow"
+>;
+/** A refill that begins counts from its amount, unless it is said how much remains; null: no end. */
+const startRefill = <T extends Limits>(sent: T): T =>
+  sent.remaining === undefined ? { ...sent, remaining: sent.refillAmount } : sent;
+/** The limits that were sent. Naming a rate turns it on. */
+const limitsIn = ({ rateLimitEnabled, ...sent }: Limits) => ({
+  ...Object.fromEntries(Object.entries(sent).filter(([name, value]) => value !== undefined && name in limitFields)),
+  ...(rateLimitEnabled === undefined && sent.rateLimitMax === undefined
+    ? {}
+    : { rateLimitEnabled: rateLimitEnabled ?? sent.rateLimitMax !== null }),
+});
+const limitFields = { remaining: 1, refillAmount: 1, refillInterval: 1, rateLimitMax: 1, rateLimitTimeWindow: 1 };
+
+/** Whether a change lets a key do more than it can: as a new key, it would outlast a stolen session. */
+function widensKey(row: KeyRow, to: { scopes: readonly string[] | undefined; enabled: boolean | undefined }): boolean {
+  const held = expandScopes(readScopes(row.permissions));
+  return (
+    (to.scopes ?? []).some((scope) => !isScope(scope) || !held.has(scope)) || (to.enabled === true && !row.enabled)
+  );
+}
+
+/**
+ * Keys of an organization, and of a person. Only who is signed in makes, sees and revokes them; a key itself cannot.
+ * The key is shown once and kept as a hash (TOK-03). The calls are those of the published API key client.
+ */
+export function addApiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Identify): void {
+  const at = (path: string) => `/api/auth/api-key/${path}`;
+  const inSeconds = (seconds: number) => new Date(deps.clock.now().getTime() + seconds * 1000);
+
+  /** A key is made and changed for who is signed in: naming a user is how one was once made without signing in. */
+  function refuseOtherUser(person: Person, userId: unknown): void {
+    if (userId === undefined || userId === person.user_id) return;
+    throw new Refusal(401, "Unauthorized or invalid session", "UNAUTHORIZED_SESSION");
+  }
+  const tell = async (tx: Tx, request: FastifyRequest, person: Person, verb: string, row: KeyRow, details = {}) => {
+    const entry: AuditEntry = {
+      action: `api_key.${verb}`,
+      actor: { kind: "user", user_id: person.user_id, key_id: null, impersonated_by: person.impersonated_by },
+      subject: { type: "api_key", id: row.id },
+      organization_id: row.organizationId,
+      details: { name: row.name, configId: row.configId, ...details },
+      ip_address: request.ip,
+      user_agent: request.headers["user-agent"] ?? null,
+    };
+    await record(tx, deps, entry);
+    await sendSecurityMail(tx, deps, entry);
+  };
+
+  scope.post(
+    at("create"),
+    guardRoute(async (request) => {
+      const person = await requireProof(identify, request, deps.clock.now());
+      const body = parseBody(request, Create);
+      refuseOtherUser(person, body.userId);
+      const { owner, held } = meant(person, body, "create");
+      const scopes = readAskedScopes(body);
+      checkScopes(scopes ?? [], held);
+      const limits = limitsIn(startRefill(body));
+      checkLimits(limits);
+      const configId = owner.organizationId === null ? "default" : "organization";
+      const prefix = key_prefixes[configId];
+      const key = createToken(prefix);
+      const now = deps.clock.now();
+      const row = {
+        id: createId(now),
+        configId,
+        ...owner,
+        createdBy: person.user_id,
+        name: body.name ?? null,
+        start: key.slice(0, start_length),
+        prefix,
+        key: hashToken(deps.config.secret, key),
+        expiresAt: body.expiresIn ? inSeconds(body.expiresIn) : null,
+        permissions: JSON.stringify({ scopes: scopes ?? [...held] }),
+        metadata: body.metadata ? JSON.stringify(body.metadata) : null,
+        ...limits,
+        createdAt: now,
+        updatedAt: now,
+      };
+      return transact(deps, async (tx) => {
+        const [made] = await tx.insert(apikey).values(row).returning();
+        if (!made) throw new Error("The key was not written.");
+        await tell(tx, request, person, "created", made, { scopes: readScopes(made.permissions) });
+        return { ...serializeKey(made), key };
+      });
+    }),
+  );
+
+  scope.get(
+    at("get"),
+    guardRoute(async (request) => {
+      const person = await requirePerson(identify, request);
+      const { id, configId } = parseQuery(request, Get);
+      const [row] = await deps.db.select().from(apikey).where(eq(apikey.id, id));
+      reached(person, row, configId, "read");
+      return serializeKey(row as KeyRow);
+    }),
+  );
+
+  scope.get(
+    at("list"),
+    guardRoute(async (request) => {
+      const person = await requirePerson(identify, request);
+      const { limit, offset, sortBy, sortDirection, ...asked } = parseQuery(request, List);
+      const of = ownedBy(meant(person, asked, "read").owner);
+      const order = sortDirection === "asc" ? asc : desc;
+      const found = deps.db.select().from(apikey).where(of).orderBy(order(apikey[sortBy]), order(apikey.id));
+      const rows = await (limit === undefined ? found : found.limit(limit)).offset(offset ?? 0);
+      return { apiKeys: rows.map(serializeKey), total: await deps.db.$count(apikey, of), limit, offset };
+    }),
+  );
+
+  scope.post(
+    at("update"),
+    guardRoute(async (request) => {
+      const person = await requirePerson(identify, request);
+      const { keyId, configId, userId, ...body } = parseBody(request, Update);
+      refuseOtherUser(person, userId);
+      return transact(deps, async (tx) => {
+        const { row, held } = await locked(tx, person, { keyId, configId }, "update");
+        const scopes = readAskedScopes(body);
+        checkScopes(scopes ?? [], held);
+        const { name, enabled, expiresIn, metadata } = body;
+        if (widensKey(row, { scopes, enabled })) checkProof(person, deps.clock.now());
+        const patch = {
+          ...limitsIn(row.remaining === null && row.refillAmount === null ? startRefill(body) : body),
+          ...(name !== undefined && { name }),
+          ...(enabled !== undefined && { enabled }),
+          ...(expiresIn !== undefined && { expiresAt: expiresIn === null ? null : inSeconds(expiresIn) }),
+          ...(metadata !== undefined && { metadata: metadata && JSON.stringify(metadata) }),
+          ...(scopes && { permissions: JSON.stringify({ scopes }) }),
+        };
+        const fields = Object.keys(patch);
+        if (fields.length === 0) throw new Refusal(400, "No values to update.", "NO_VALUES_TO_UPDATE");
+        checkLimits({ ...row, ...patch });
+        const [changed] = await tx
+          .update(apikey)
+          .set({ ...patch, updatedAt: deps.clock.now() })
+          .where(eq(apikey.id, row.id))
+          .returning();
+        if (!changed) throw unknownKey();
+        await tell(tx, request, person, "updated", changed, {
+          fields: fields.map((field) => (field === "permissions" ? "scopes" : field)),
+          ...(scopes && { scopes }),
+          ...(enabled !== undefined && { enabled }),
+        });
+        return serializeKey(changed);
+      });
+    }),
+  );
+
+  scope.post(
+    at("rotate"),
+    guardRoute(async (request) => {
+      const person = await requireProof(identify, request, deps.clock.now());
+      const { keyId, configId, expiresPreviousIn } = parseBody(request, Rotate);
+      return transact(deps, async (tx) => {
+        const { row, held } = await locked(tx, person, { keyId, configId }, "update");
+        // Whoever renews a key comes to know it, so it may not be able to do more than they.
+        if (row.organizationId !== null) checkScopes(readScopes(row.permissions).filter(isScope), held);
+        const key = createToken(key_prefixes[row.organizationId === null ? "default" : "organization"]);
+        const stays = expiresPreviousIn > 0;
+        const [changed] = await tx
+          .update(apikey)
+          .set({
+            key: hashToken(deps.config.secret, key),
+            start: key.slice(0, start_length),
+            previousKey: stays ? row.key : null,
+            previousKeyExpiresAt: stays ? inSeconds(expiresPreviousIn) : null,
+            updatedAt: deps.clock.now(),
+          })
+          .where(eq(apikey.id, row.id))
+          .returning();
+        if (!changed) throw unknownKey();
+        await tell(tx, request, person, "rotated", changed, { expiresPreviousIn });
+        return { ...serializeKey(changed), key };
+      });
+    }),
+  );
+
+  scope.post(
+    at("delete"),
+    guardRoute(async (request) => {
+      const person = await requirePerson(identify, request);
+      const asked = parseBody(request, Delete);
+      return transact(deps, async (tx) => {
+        const { row } = await locked(tx, person, asked, "delete");
+        await tx.delete(apikey).where(eq(apikey.id, row.id));
+        await tell(tx, request, person, "deleted", row);
+        return { success: true };
+      });
+    }),
+  );
+
+  scope.post(
+    at("delete-all-expired-api-keys"),
+    guardRoute(async (request) => {
+      const person = await requirePerson(identify, request);
+      const managed = person.memberships
+        .filter(({ permissions }) => allows(permissions, "apiKey", "delete"))
+        .map((one) => one.organization_id);
+      const own = or(eq(apikey.userId, person.user_id), inArray(apikey.organizationId, managed));
+      return transact(deps, async (tx) => {
+        const gone = await tx
+          .delete(apikey)
+          .where(and(own, lt(apikey.expiresAt, deps.clock.now())))
+          .returning();
+        for (const row of gone) await tell(tx, request, person, "deleted", row, { expired: true });
+        return { success: true, error: null };
+      });
+    }),
+  );
+}

@@ -1,0 +1,66 @@
+import { describeDocument, hasInvoice } from "../../billing/invoices/rules.ts";
+import { computeSums } from "../../billing/invoices/sums.ts";
+import type { OrderAggregate } from "../../billing/orders/rules.ts";
+import type { OrganizationRow } from "../../identity/organizations/rules.ts";
+import type { Mail } from "../../platform/mail-transport/mail.ts";
+import { type Ahead, sayAhead } from "./life.ts";
+import { findConfirmationAddress, getOccasion, getSpeech } from "./rules.ts";
+
+/**
+ * Tells a buyer what they have paid for, how their subscription goes on where it is for one, and where its documents are; null
+ * where nobody is to be told.
+ */
+export function writeOrderMail(
+  sale: OrderAggregate,
+  seller: OrganizationRow,
+  ahead: Ahead | null,
+  linkTo: (kind: "invoice" | "receipt" | "portal") => string,
+): Mail | null {
+  const { order, customer, product } = sale;
+  const to = findConfirmationAddress(sale, seller);
+  if (to === null || order.invoice_number === null) return null;
+  const number = order.invoice_number;
+  const document = describeDocument({
+    invoice: { kind: "invoice", number, created_at: order.created_at },
+    sale,
+    seller,
+    registrations: [],
+    payment: undefined,
+    refund: undefined,
+  });
+  const billing_address = customer.billing_address ?? order.billing_address;
+  const speech = getSpeech({ ...customer, billing_address });
+  const { words } = speech;
+  const money = (amount: number) => speech.money(amount, order.currency);
+  const date = speech.date(order.created_at);
+  const sums = computeSums(document).filter(({ weight, amount }) => weight !== "due" || amount !== 0);
+  const links = [
+    ...(hasInvoice(order) ? [{ label: words.open_invoice, url: linkTo("invoice") }] : []),
+    ...(order.receipt_number === null ? [] : [{ label: words.open_receipt, url: linkTo("receipt") }]),
+  ];
+  const notes = [
+    links.length > 0 ? words.kept : words.portal_days,
+    seller.email === null ? null : words.questions(seller.email),
+  ];
+  const note = notes.filter((text) => text !== null).join(" ");
+  const occasion = getOccasion(order);
+  const paid =
+    order.receipt_number === null ? words.unpaid(seller.name) : words.paid(money(document.paid_amount), seller.name);
+  const after = ahead && occasion !== null ? sayAhead(ahead, speech) : null;
+  return {
+    to,
+    ...speech.letter,
+    subject: occasion === null ? words.subject(number, seller.name) : words.subjects[occasion](product.name, ""),
+    paragraphs: [paid, ...(after === null ? [] : [after])],
+    table: {
+      caption: words.order(number, date),
+      rows: [
+        ...document.lines.map(({ label, amount }) => ({ label, amount: money(amount), isStrong: false })),
+        ...sums.map(({ label, amount, weight }) => ({ label, amount: money(amount), isStrong: weight === "grand" })),
+      ],
+    },
+    action: { label: words.open_portal, url: linkTo("portal") },
+    links,
+    ...(note ? { note } : {}),
+  };
+}

@@ -1,0 +1,131 @@
+import { formatMoney } from "../../../shared/money.ts";
+import { chooseLanguage } from "../../billing/invoices/words.ts";
+import type { OrderRow } from "../../billing/orders/rules.ts";
+import type { CustomerRow } from "../../customers/customers/rules.ts";
+import { type OrganizationRow, serializeOrganization } from "../../identity/organizations/rules.ts";
+import type { Mail } from "../../platform/mail-transport/mail.ts";
+import { getLetterWords, type Occasion } from "./words.ts";
+
+type Setting = keyof ReturnType<typeof serializeOrganization>["customer_email_settings"];
+
+/** By which setting a seller has a customer told of something: of each thing there is one mail, and one setting. */
+export const settingOf: Record<Occasion, Setting> = {
+  started: "subscription_confirmation",
+  trial_started: "subscription_confirmation",
+  trial_over: "subscription_cycled_after_trial",
+  renewed: "subscription_cycled",
+  changed: "subscription_updated",
+  change_planned: "subscription_updated",
+  canceled: "subscription_cancellation",
+  uncanceled: "subscription_uncanceled",
+  paused: "subscription_paused",
+  resumed: "subscription_resumed",
+  payment_failed: "subscription_past_due",
+  ended: "subscription_revoked",
+  trial_ending: "subscription_trial_conversion_reminder",
+  renewal_ahead: "subscription_renewal_reminder",
+  card_expiring: "payment_method_expiration_reminder",
+};
+
+/** What an order means to its customer; null where it is a purchase, or the last bill of a subscription before an end or a pause. */
+export function getOccasion({ billing_reason, begins, occasion }: OrderRow): Occasion | null {
+  if (billing_reason === "purchase" || occasion === "ended" || occasion === "paused") return null;
+  if (billing_reason === "subscription_create") return begins?.trial_end ? "trial_started" : "started";
+  if (billing_reason === "subscription_update") return "changed";
+  return occasion ?? "renewed";
+}
+
+/** The setting that the mail of an order follows: a renewal is not a purchase. */
+const settingOfOrder = (order: OrderRow): Setting => {
+  const occasion = getOccasion(order);
+  if (occasion !== null) return settingOf[occasion];
+  return order.billing_reason === "purchase" ? "order_confirmation" : "subscription_cycled";
+};
+
+/** To whom something is told; null where the seller has it not told, or there is nobody to write to. */
+export function getAddressee(
+  { email, anonymized_at, deleted_at }: CustomerRow,
+  seller: OrganizationRow,
+  setting: Setting,
+): string | null {
+  const isWanted = serializeOrganization(seller).customer_email_settings[setting];
+  return isWanted && anonymized_at === null && deleted_at === null ? email : null;
+}
+
+/** To whom an order that was paid is confirmed; null where that is nobody. */
+export const findConfirmationAddress = (
+  { order, customer }: { order: OrderRow; customer: CustomerRow },
+  seller: OrganizationRow,
+): string | null => getAddressee(customer, seller, settingOfOrder(order));
+
+/**
+ * The time of day where a customer is, as far as their country says: where it has several that differ at this moment, nobody
+ * knows, and it is UTC.
+ */
+export function findZone(country: string | null, moment: Date): string {
+  if (country === null || !/^[A-Z]{2}$/.test(country)) return "UTC";
+  const zones = zonesOf(country);
+  const [first = "UTC"] = zones;
+  const shown = new Set(zones.map((timeZone) => clockIn(timeZone).format(moment)));
+  return shown.size === 1 ? first : "UTC";
+}
+
+/** The same, worked out once: there are few, and each takes longer than all else that a mail is written with. */
+function once<K extends string, V>(make: (key: K) => V): (key: K) => V {
+  const made = new Map<K, V>();
+  return (key) => {
+    const found = made.get(key) ?? make(key);
+    made.set(key, found);
+    return found;
+  };
+}
+
+/** Newer engines have a method where older ones have a property, and the published types have neither. */
+const zonesOf = once((country: string): string[] => {
+  const locale: Intl.Locale & { getTimeZones?(): string[]; timeZones?: string[] } = new Intl.Locale(`und-${country}`);
+  return locale.getTimeZones?.() ?? locale.timeZones ?? [];
+});
+
+const clockIn = once(
+  (timeZone: string) =>
+    new Intl.DateTimeFormat("en-GB", { timeZone, day: "numeric", hour: "numeric", minute: "numeric" }),
+);
+
+const styles = {
+  day: { dateStyle: "long" },
+  moment: {
+    year: "numeric",
+    month: "long",
+    day: "numeric",
+    hour: "2-digit",
+    minute: "2-digit",
+    timeZoneName: "short",
+  },
+} satisfies Record<string, Intl.DateTimeFormatOptions>;
+/** By style, language and time zone. */
+const formatOf = once((key) => {
+  const [style, locale, timeZone] = key.split(" ");
+  return new Intl.DateTimeFormat(locale, { timeZone, ...styles[style as keyof typeof styles] });
+});
+
+/** How a customer is written to: the words, and how amounts and times are written. */
+export function getSpeech({ locale, billing_address }: CustomerRow) {
+  const country = billing_address?.country ?? null;
+  const language = chooseLanguage(locale, country);
+  const words = getLetterWords(language);
+  const write = (moment: Date, style: keyof typeof styles): string =>
+    formatOf(`${style} ${words.locale} ${findZone(country, moment)}`).format(moment);
+  return {
+    words,
+    language,
+    money: (amount: number, currency: string) => formatMoney(amount, currency, words.locale),
+    day: (moment: Date) => write(moment, "day"),
+    /** The day in UTC, as documents have it. */
+    date: (moment: Date) => formatOf(`day ${words.locale} UTC`).format(moment),
+    moment: (moment: Date) => write(moment, "moment"),
+    letter: {
+      speech: { language, fallback: words.fallback, sent_by: words.sent_by },
+    } satisfies Partial<Mail>,
+  };
+}
+export type Speech = ReturnType<typeof getSpeech>;

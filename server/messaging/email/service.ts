@@ -1,0 +1,168 @@
+import { linkDocument } from "../../billing/invoices/links.ts";
+import { findBalance } from "../../billing/orders/balances.ts";
+import type { OrderAggregate } from "../../billing/orders/rules.ts";
+import { takeConfirmations } from "../../billing/orders/store.ts";
+import { takeExpiring } from "../../billing/payments/methods.ts";
+import { linkCard } from "../../billing/subscriptions/card-link.ts";
+import { forecast } from "../../billing/subscriptions/forecast.ts";
+import { loadGround } from "../../billing/subscriptions/ground.ts";
+import type { SubscriptionAggregate } from "../../billing/subscriptions/rules.ts";
+import {
+  findCard,
+  findLast,
+  findLiving,
+  findSubscription,
+  findUnpaid,
+  takeLetter,
+  takeReminder,
+} from "../../billing/subscriptions/store.ts";
+import { foreseeTax } from "../../billing/subscriptions/tax.ts";
+import type { TaxedSeller } from "../../billing/tax/rules.ts";
+import { findTaxedSeller } from "../../billing/tax/store.ts";
+import type { CustomerRow } from "../../customers/customers/rules.ts";
+import { buildPortalLink } from "../../customers/sessions/portal-link.ts";
+import type { OrganizationRow } from "../../identity/organizations/rules.ts";
+import { runBoth } from "../../platform/both.ts";
+import { getServerClock } from "../../platform/clock.ts";
+import type { Database, Deps, Tx } from "../../platform/context.ts";
+import { doTogether } from "../../platform/db/gather.ts";
+import { matchSeller, type RowKey } from "../../platform/db/rows.ts";
+import { transact } from "../../platform/db/unit-of-work.ts";
+import { moveToTime, type WorkRow } from "../../platform/jobs/sweeps.ts";
+import { queueMail } from "../../platform/mail-transport/mail.ts";
+import { type Ahead, writeLifeMail } from "./life.ts";
+import { writeOrderMail } from "./order.ts";
+import { getOccasion } from "./rules.ts";
+import type { Occasion } from "./words.ts";
+
+/** So many mails are written in one transaction. */
+const written_together = 200;
+
+/**
+ * Tell the buyers of orders that were paid, each once: what is to be told is taken from the orders in the transaction in
+ * which the mails are written. Of many, the next ones are put together while the database writes.
+ */
+export async function confirmDue(deps: Deps, due: readonly WorkRow[]): Promise<void> {
+  let begun = 0;
+  const confirmOthers = async (): Promise<void> => {
+    while (begun < due.length) {
+      const from = begun;
+      begun += written_together;
+      await confirmTogether(deps, due.slice(from, begun));
+    }
+  };
+  await runBoth(confirmOthers(), confirmOthers());
+}
+
+async function confirmTogether(deps: Deps, due: readonly WorkRow[]): Promise<void> {
+  const organization_id = matchSeller(due);
+  const byId = new Map(due.map((row) => [row.id, moveToTime(deps, row)]));
+  await transact(deps, async (tx) => {
+    const sales = await takeConfirmations(tx, organization_id, [...byId.keys()]);
+    const taxed = await findTaxedSeller(tx, organization_id);
+    if (!taxed) return;
+    const now = getServerClock(deps.clock).now();
+    const letters = await doTogether(
+      sales.map((sale) => async () => {
+        const theirs = byId.get(sale.order.id) ?? deps;
+        const linkTo = (kind: "invoice" | "receipt" | "portal") =>
+          kind === "portal"
+            ? buildCustomerLink(deps.config, sale.customer, taxed.seller, now)
+            : linkDocument(deps.config, { organization_id, order_id: sale.order.id, kind }, now);
+        const letter = writeOrderMail(sale, taxed.seller, await lookAfter(tx, theirs, taxed, sale), linkTo);
+        return letter && { ...letter, organization_id, customer_id: sale.customer.id, at: theirs.clock.now() };
+      }),
+    );
+    const mails = letters.filter((letter) => letter !== null);
+    await queueMail(tx, deps, ...mails);
+  });
+}
+
+/** The link by which a customer opens their portal; the mail goes to the address that it is for. */
+const buildCustomerLink = (
+  config: Deps["config"],
+  { id: customer_id, organization_id, email, email_version }: CustomerRow,
+  { slug }: OrganizationRow,
+  now: Date,
+): string => buildPortalLink(config, { slug, organization_id, customer_id, email: email ?? "", email_version }, now);
+
+/** How the subscription of an order goes on; null where it has none. */
+async function lookAfter(tx: Tx, deps: Deps, seller: TaxedSeller, { order }: OrderAggregate): Promise<Ahead | null> {
+  if (order.subscription_id === null || getOccasion(order) === null) return null;
+  const found = await findSubscription(tx, order.organization_id, order.subscription_id);
+  return found ? lookAhead(tx, deps, seller, found) : null;
+}
+
+/** How a subscription goes on, by the plans that it is billed by. */
+async function lookAhead(
+  db: Database,
+  ctx: Pick<Deps, "clock" | "taxCalculator">,
+  seller: TaxedSeller,
+  aggregate: SubscriptionAggregate,
+): Promise<Ahead> {
+  const { row } = aggregate;
+  const ground = await loadGround(db, aggregate);
+  const { pending } = ground;
+  const taxationAt = await foreseeTax(db, ctx, seller, aggregate);
+  const [first] = forecast(ground, taxationAt, ctx.clock.now(), await findBalance(db, row), 1).charges;
+  return {
+    row,
+    charge: first ? { at: first.at, amount: first.due_amount } : null,
+    planned: pending && { product: pending.product.name, seats: pending.seats },
+  };
+}
+
+/** Write the mail about a subscription, where somebody is to be told and it is still so; false where not. */
+async function writeMail(tx: Tx, deps: Deps, occasion: Occasion, aggregate: SubscriptionAggregate): Promise<boolean> {
+  const { organization_id } = aggregate.row;
+  const seller = await findTaxedSeller(tx, organization_id);
+  if (!seller) return false;
+  const card = await findCard(tx, deps, aggregate);
+  const now = getServerClock(deps.clock).now();
+  const mail = writeLifeMail(occasion, {
+    aggregate,
+    seller: seller.seller,
+    ahead: await lookAhead(tx, deps, seller, aggregate),
+    card,
+    unpaid: await findUnpaid(tx, aggregate.row),
+    last: aggregate.row.ended_at === null ? undefined : await findLast(tx, aggregate.row),
+    link: linkCard(deps.config, aggregate.row, now, occasion === "card_expiring" ? card?.id : null),
+    portal: buildCustomerLink(deps.config, aggregate.customer, seller.seller, now),
+  });
+  if (mail) await queueMail(tx, deps, { ...mail, organization_id, customer_id: aggregate.row.customer_id });
+  return mail !== null;
+}
+
+/** Tell a customer what has become of their subscription, once. */
+export function tellDue(deps: Deps, key: RowKey): Promise<void> {
+  return transact(deps, async (tx) => {
+    const letter = await takeLetter(tx, key);
+    const found = letter && (await findSubscription(tx, key.organization_id, letter.subscription_id));
+    if (found) await writeMail(tx, deps, letter.kind, found);
+  });
+}
+
+/** Tell a customer of the charge that comes next, once. */
+export function remindDue(deps: Deps, key: RowKey): Promise<void> {
+  return transact(deps, async (tx) => {
+    const now = deps.clock.now();
+    const found = await takeReminder(tx, key, now);
+    // Found late, there is nothing ahead any more.
+    if (!found || found.row.current_period_end <= now) return;
+    await writeMail(tx, deps, found.row.status === "trialing" ? "trial_ending" : "renewal_ahead", found);
+  });
+}
+
+/** Tell a customer that a card is about to expire, once, by the first of their subscriptions that it is charged for next. */
+export function warnDue(deps: Deps, key: RowKey): Promise<void> {
+  return transact(deps, async (tx) => {
+    const method = await takeExpiring(tx, key, deps.clock.now());
+    if (!method) return;
+    const { organization_id, customer_id } = method;
+    for (const id of await findLiving(tx, { organization_id, id: customer_id })) {
+      const found = await findSubscription(tx, organization_id, id);
+      const card = found && (await findCard(tx, deps, found));
+      if (found && card?.id === method.id && (await writeMail(tx, deps, "card_expiring", found))) return;
+    }
+  });
+}

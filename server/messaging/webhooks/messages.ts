@@ -1,0 +1,150 @@
+/** What is said about events in chat channels, in the formats of Discord and Slack (WHK-21), and to sellers by mail. */
+import { formatMoney } from "../../../shared/money.ts";
+import type { Mail } from "../../platform/mail-transport/mail.ts";
+import type { OutboxEvent } from "./rules.ts";
+
+type Message = { title: string; text: string; facts: [name: string, value: string][] };
+type Loose = Record<string, unknown>;
+
+const accent_color = 0x3b5bdb;
+const discord = { content: 2000, title: 256, description: 4096, field: 1024 } as const;
+const slack_text_max = 3000;
+
+const at = (value: unknown, ...path: string[]): unknown =>
+  path.reduce<unknown>(
+    (inner, key) => (typeof inner === "object" && inner !== null ? (inner as Loose)[key] : undefined),
+    value,
+  );
+const text = (value: unknown): string => (typeof value === "string" ? value : "");
+const money = (data: unknown, key: string): string => {
+  const amount = at(data, key);
+  return typeof amount === "number" ? formatMoney(amount, text(at(data, "currency")) || "usd") : "";
+};
+
+const titles: Record<string, string> = {
+  "order.created": "New order",
+  "order.updated": "Order updated",
+  "order.paid": "Order paid",
+  "order.refunded": "Order refunded",
+  "subscription.created": "New subscription",
+  "subscription.updated": "Subscription updated",
+  "subscription.active": "Subscription active",
+  "subscription.canceled": "Subscription canceled",
+  "subscription.uncanceled": "Subscription no longer canceled",
+  "subscription.cycled": "Subscription renewed",
+  "subscription.revoked": "Subscription ended",
+  "subscription.past_due": "Subscription payment failed",
+  "subscription.paused": "Subscription paused",
+  "subscription.resumed": "Subscription resumed",
+  "refund.created": "New refund",
+  "refund.updated": "Refund updated",
+};
+
+/** A change that is no news in a channel: only the end of a subscription, coming or there, is worth a message. */
+export function isQuiet({ type, data }: OutboxEvent): boolean {
+  if (type !== "subscription.updated") return false;
+  const ending = at(data, "ends_at") != null || at(data, "ended_at") != null;
+  return !ending && at(data, "status") !== "past_due";
+}
+
+function messageOf(occurrence: OutboxEvent, organization: string): Message {
+  const { type, data } = occurrence;
+  const title = titles[type];
+  const id = text(at(data, "id"));
+  if (title === undefined)
+    return { title: type, text: `${type} in ${organization}`, facts: id ? [["Object", id]] : [] };
+  const product = text(at(data, "product", "name")) || text(at(data, "description"));
+  const customer = text(at(data, "customer", "email")) || text(at(data, "customer", "name"));
+  const total = type.startsWith("order.") ? money(data, "total_amount") : money(data, "amount");
+  const refunded = type === "order.refunded" ? money(data, "refunded_amount") : "";
+  const facts: Message["facts"] = [
+    ["Product", product],
+    ["Amount", total],
+    ["Refunded", refunded],
+    ["Customer", customer],
+    ["Reason", type.startsWith("refund.") ? text(at(data, "reason")) : ""],
+    ["Status", text(at(data, "status"))],
+    ["Invoice", text(at(data, "invoice_number"))],
+  ];
+  const subject = [product, total].filter(Boolean).join(", ");
+  return {
+    title,
+    text: `${title} in ${organization}${subject ? `: ${subject}` : ""}`,
+    facts: facts.filter(([, value]) => value !== ""),
+  };
+}
+
+/** An event in one line: what happened, and to what. */
+export function sayEvent({ type, data }: Pick<OutboxEvent, "type" | "data">): string {
+  const subject = [
+    text(at(data, "product", "name")) || text(at(data, "description")) || text(at(data, "name")),
+    money(data, type.startsWith("order.") || type.startsWith("checkout.") ? "total_amount" : "amount"),
+    text(at(data, "customer", "email")) || text(at(data, "customer_email")) || text(at(data, "email")),
+    text(at(data, "status")),
+  ].filter(Boolean);
+  const [kind = "", happened = ""] = type.split(".");
+  const words = `${kind} ${happened}`.replaceAll("_", " ");
+  const title = titles[type] ?? words.charAt(0).toUpperCase() + words.slice(1);
+  return subject.length > 0 ? `${title}: ${subject.join(", ")}` : title;
+}
+
+const discordBody = ({ title, text, facts }: Message, occurrence: OutboxEvent): object => ({
+  content: text.slice(0, discord.content),
+  // A product may be called @everyone.
+  allowed_mentions: { parse: [] },
+  embeds: [
+    {
+      title: title.slice(0, discord.title),
+      description: text.slice(0, discord.description),
+      color: accent_color,
+      timestamp: occurrence.created_at.toISOString(),
+      fields: facts.map(([name, value]) => ({ name, value: value.slice(0, discord.field), inline: true })),
+    },
+  ],
+});
+
+const slackEscape = (value: string): string =>
+  value.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+const slackBody = ({ title, text, facts }: Message): object => ({
+  text: slackEscape(text).slice(0, slack_text_max),
+  blocks: [
+    {
+      type: "section",
+      text: { type: "mrkdwn", text: `*${slackEscape(title)}*\n${slackEscape(text)}`.slice(0, slack_text_max) },
+    },
+    ...(facts.length === 0
+      ? []
+      : [
+          {
+            type: "section",
+            fields: facts.map(([name, value]) => ({
+              type: "mrkdwn",
+              text: `*${name}*\n${slackEscape(value)}`.slice(0, 2000),
+            })),
+          },
+        ]),
+  ],
+});
+
+/** The body of an event for a chat channel, as text. */
+export function writeChatBody(format: "discord" | "slack", occurrence: OutboxEvent, organization: string): string {
+  const message = messageOf(occurrence, organization);
+  return JSON.stringify(format === "discord" ? discordBody(message, occurrence) : slackBody(message));
+}
+
+/** Tells a member that an endpoint was given up (WHK-14). Of the address only the host: a chat's path is its password. */
+export function writeDisabledMail(
+  to: string,
+  organization: string,
+  endpoint: { id: string; name: string | null; url: string },
+): Mail {
+  const address = `${endpoint.name ? `${endpoint.name} ` : ""}at ${new URL(endpoint.url).host}`;
+  return {
+    to,
+    subject: `A webhook endpoint of ${organization} was switched off`,
+    paragraphs: [
+      `The webhook endpoint ${address} did not accept the last ten events, so nothing more is sent to it.`,
+      `Once it works again: floe webhooks update ${endpoint.id} --enabled. Events that were held back can then be sent again.`,
+    ],
+  };
+}

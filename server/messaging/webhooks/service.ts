@@ -1,0 +1,226 @@
+import type { z } from "zod";
+import type {
+  WebhookDelivery,
+  WebhookEndpoint,
+  WebhookEndpointCreate,
+  WebhookEndpointUpdate,
+  webhooks,
+} from "../../../shared/api/webhooks.ts";
+import type { Service } from "../../../shared/contract.ts";
+import { type ApiError, fault, invalid, notFound } from "../../../shared/errors.ts";
+import { type EventType, eventTypesOf } from "../../../shared/event-types.ts";
+import {
+  type Ctx,
+  type Database,
+  hasScope,
+  requireOrganization,
+  requireOrganizations,
+  type Tx,
+} from "../../platform/context.ts";
+import { masked_secret, openTokens, redactTokens, seal, tryUnseal } from "../../platform/crypto/secrets.ts";
+import { type Batch, getOnly, listAccepted, mapAccepted, mapById } from "../../platform/db/batches.ts";
+import { buildPage } from "../../platform/db/page.ts";
+import { insertRows } from "../../platform/db/rows.ts";
+import { transact } from "../../platform/db/unit-of-work.ts";
+import { checkAddress, findReach } from "../../platform/external/outbound.ts";
+import { type ApiVersion, type ClientProfile, getVersionedProfile } from "../../platform/http/profiles.ts";
+import { createId, createToken } from "../../platform/ids.ts";
+import { selectKnown } from "./rules.ts";
+import * as store from "./store.ts";
+import { webhookEndpoints } from "./tables.ts";
+
+const secret_prefix = "polar_whs_";
+
+/**
+ * The endpoint as this client can read it: event types that it does not know are left out. A secret that can be opened no
+ * more, as the server's own is another, is none: it is to be reset.
+ */
+function shown(ctx: Ctx, row: store.EndpointRow): WebhookEndpoint {
+  const { client, config } = ctx;
+  // The signing key is the secret's text itself, not what it decodes to.
+  const uses_standard_webhook_signature = false;
+  const events = selectKnown(client, selectKnown(store.getEndpointProfile(row), row.events));
+  const secret = hasScope(ctx, row.organization_id, "webhooks:write")
+    ? (tryUnseal(config.secrets, "webhook-secret", row.id, row.secret) ?? "")
+    : secret_prefix + masked_secret;
+  return { ...row, secret, events, uses_standard_webhook_signature };
+}
+
+/** A version asked for by name counts more than the headers the endpoint is made with. */
+function pinned(client: ClientProfile, asked: ApiVersion | undefined) {
+  const { generation, release, version } = asked ? getVersionedProfile(asked) : client;
+  return { generation, release, api_version: version };
+}
+
+/** Refuse an address that will not be called. Looks the name up, so never inside a transaction of its own. */
+export async function checkUrl(ctx: Ctx, url: string, at: "url" | "enabled"): Promise<void> {
+  const refusal = await checkAddress(url, findReach(ctx.config));
+  if (refusal !== undefined) throw invalid(fault([at], refusal, "value_error", at === "url" ? url : undefined));
+}
+
+/** These endpoints of an organization, as this client can read them. */
+export const findShownEndpoints = async (
+  db: Database,
+  ctx: Ctx,
+  organization_id: string,
+  ids: readonly string[],
+): Promise<WebhookEndpoint[]> =>
+  (await store.findEndpointsById(db, organization_id, ids)).map((row) => shown(ctx, row));
+
+type Create = z.output<typeof WebhookEndpointCreate>;
+type Update = z.output<typeof WebhookEndpointUpdate>;
+
+/** Create endpoints whose addresses were checked, in as many statements for one as for a thousand. */
+export async function createEndpoints(tx: Tx, ctx: Ctx, bodies: readonly Create[]): Promise<WebhookEndpoint[]> {
+  const created_at = ctx.clock.now();
+  const since_seq = await store.findLatestSeq(tx);
+  const values = bodies.map(({ url, events, format, enabled, secret, name = null, api_version }) => {
+    const id = createId(created_at);
+    return {
+      ...{ id, organization_id: requireOrganization(ctx), created_at, url, name, format, events, enabled, since_seq },
+      secret: seal(ctx.config.secret, "webhook-secret", id, secret ?? createToken(secret_prefix)),
+      ...pinned(ctx.client, api_version),
+    };
+  });
+  const rows = mapById(await insertRows(tx, webhookEndpoints, values));
+  return values.map(({ id }) => {
+    const row = rows.get(id);
+    if (!row) throw new Error("An endpoint was inserted and not returned.");
+    return shown(ctx, row);
+  });
+}
+
+/** Change endpoints whose new addresses, if they have them, were checked; in as many statements for one as for a thousand. */
+export async function updateEndpoints(
+  tx: Tx,
+  ctx: Ctx,
+  changes: readonly { id: string; body: Update }[],
+): Promise<Batch<WebhookEndpoint>> {
+  const ids = changes.map(({ id }) => id);
+  const rows = mapById(await store.lockEndpoints(tx, requireOrganization(ctx), ids));
+  const isOn = changes.some(({ id, body }) => body.enabled === true && rows.get(id)?.enabled === false);
+  const since_seq = isOn ? await store.findLatestSeq(tx) : 0;
+  const drafts = changes.map(({ id, body }) => {
+    const row = rows.get(id);
+    if (!row) return notFound();
+    const { api_version, ...given } = body;
+    const patch: Partial<store.EndpointRow> = Object.fromEntries(
+      Object.entries(given).filter(([, value]) => value !== undefined),
+    );
+    if (body.secret !== undefined) patch.secret = seal(ctx.config.secret, "webhook-secret", row.id, body.secret);
+    // What happened while it was off is not made up for.
+    if (body.enabled === true && !row.enabled) patch.since_seq = since_seq;
+    return { row, patch: { ...patch, ...(api_version ? pinned(ctx.client, api_version) : {}) } };
+  });
+  return writeEndpoints(tx, ctx, drafts);
+}
+
+type EndpointDraft = { row: store.EndpointRow; patch: Partial<store.EndpointRow> };
+
+async function writeEndpoints(
+  tx: Tx,
+  ctx: Ctx,
+  drafts: readonly (EndpointDraft | ApiError)[],
+): Promise<Batch<WebhookEndpoint>> {
+  const changed = listAccepted(drafts).filter(({ patch }) => Object.keys(patch).length > 0);
+  const modified_at = ctx.clock.now();
+  const updated = mapById(
+    await store.updateEndpoints(
+      tx,
+      changed.map(({ row, patch }) => ({ row, patch: { ...patch, modified_at } })),
+    ),
+  );
+  return mapAccepted(drafts, ({ row }) => shown(ctx, updated.get(row.id) ?? row));
+}
+
+/** Delete endpoints, in as many statements for one as for a thousand. */
+export async function deleteEndpoints(tx: Tx, ctx: Ctx, ids: readonly string[]): Promise<Batch<unknown>> {
+  const rows = mapById(await store.lockEndpoints(tx, requireOrganization(ctx), ids));
+  const patch = { deleted_at: ctx.clock.now() };
+  const drafts = ids.map((id) => {
+    const row = rows.get(id);
+    return row ? { row, patch } : notFound();
+  });
+  return writeEndpoints(tx, ctx, drafts);
+}
+
+/** Webhook endpoints, what was sent to them, and sending it again. */
+export const webhookService: Service<typeof webhooks, Ctx> = {
+  async listEndpoints(ctx, { query }) {
+    const { items, total } = await store.listEndpoints(ctx.db, requireOrganizations(ctx), query);
+    return buildPage(
+      items.map((row) => shown(ctx, row)),
+      total,
+      query,
+    );
+  },
+
+  async createEndpoint(ctx, { body }) {
+    await checkUrl(ctx, body.url, "url");
+    return transact(ctx, async (tx) => getOnly(await createEndpoints(tx, ctx, [body])));
+  },
+
+  async getEndpoint(ctx, { params }) {
+    const row = await store.findEndpoint(ctx.db, requireOrganization(ctx), params.id);
+    if (!row) throw notFound();
+    return shown(ctx, row);
+  },
+
+  async updateEndpoint(ctx, { params, body }) {
+    const current = await store.findEndpoint(ctx.db, requireOrganization(ctx), params.id);
+    if (!current) throw notFound();
+    if (body.url !== undefined) await checkUrl(ctx, body.url, "url");
+    else if (body.enabled === true && !current.enabled) await checkUrl(ctx, current.url, "enabled");
+    return transact(ctx, async (tx) => getOnly(await updateEndpoints(tx, ctx, [{ id: params.id, body }])));
+  },
+
+  async deleteEndpoint(ctx, { params }) {
+    await transact(ctx, async (tx) => getOnly(await deleteEndpoints(tx, ctx, [params.id])));
+  },
+
+  resetSecret: (ctx, { params }) =>
+    transact(ctx, async (tx) => {
+      const [row] = await store.lockEndpoints(tx, requireOrganization(ctx), [params.id]);
+      if (!row) throw notFound();
+      const secret = seal(ctx.config.secret, "webhook-secret", row.id, createToken(secret_prefix));
+      return getOnly(await writeEndpoints(tx, ctx, [{ row, patch: { secret } }]));
+    }),
+
+  async listDeliveries(ctx, { query }) {
+    // A client with closed value lists cannot read a page that holds a type it does not know.
+    const { generation } = ctx.client;
+    const readable = generation === "versioned" ? undefined : [...eventTypesOf[generation]];
+    const { items, total } = await store.listDeliveries(ctx.db, requireOrganizations(ctx), { ...query, readable });
+    return buildPage(
+      items.map((row) => deliveryOf(ctx, row)),
+      total,
+      query,
+    );
+  },
+
+  async redeliver(ctx, { params }) {
+    await transact(ctx, async (tx) => {
+      const key = { organization_id: requireOrganization(ctx), id: params.id };
+      const found = await store.lockWebhookEvent(tx, key);
+      if (!found || found.event.is_archived || found.endpoint.deleted_at !== null) throw notFound();
+      const now = ctx.clock.now();
+      const again = { skipped: false, attempts: 0, next_attempt_at: now, waits: false, modified_at: now };
+      await store.updateWebhookEvent(tx, key, again);
+      ctx.jobs.wake(tx, "webhooks.deliver");
+    });
+  },
+};
+
+function deliveryOf(
+  ctx: Ctx,
+  { delivery, event, api_version }: Awaited<ReturnType<typeof store.listDeliveries>>["items"][number],
+): WebhookDelivery {
+  const { secrets } = ctx.config;
+  const { organization_id } = delivery;
+  const isShown = hasScope(ctx, organization_id, "webhooks:write");
+  const open = (purpose: "event-tokens" | "webhook-response", row: string, text: string | null) =>
+    text && (isShown ? openTokens(secrets, purpose, row, text) : redactTokens(text));
+  const payload = open("event-tokens", organization_id, event.payload);
+  const webhook_event = { ...event, payload, type: event.type as EventType, api_version };
+  return { ...delivery, response: open("webhook-response", delivery.id, delivery.response), webhook_event };
+}

@@ -1,0 +1,400 @@
+import {
+  and,
+  asc,
+  desc,
+  eq,
+  exists,
+  gte,
+  inArray,
+  isNotNull,
+  isNull,
+  lte,
+  not,
+  notExists,
+  or,
+  type SQL,
+  sql,
+} from "drizzle-orm";
+import { alias } from "drizzle-orm/pg-core";
+import type { webhooks as operations } from "../../../shared/api/webhooks.ts";
+import type { EventType } from "../../../shared/event-types.ts";
+import { member, user } from "../../identity/accounts/tables.ts";
+import { organization } from "../../identity/organizations/tables.ts";
+import type { Database, Tx } from "../../platform/context.ts";
+import {
+  computeOffset,
+  counted,
+  countRows,
+  type ListQuery,
+  limitPage,
+  listRows,
+  matchAny,
+  matchFilters,
+  matchOne,
+  matchOrganizations,
+  matchText,
+  type Paging,
+  readPage,
+} from "../../platform/db/page.ts";
+import {
+  followKey,
+  isAmong,
+  lockRows,
+  matchKey,
+  matchKeys,
+  type RowKey,
+  updateLockedRows,
+} from "../../platform/db/rows.ts";
+import { events } from "../../platform/db/tables.ts";
+import { countMatching } from "../../platform/db/tallies.ts";
+import type { ClientProfile } from "../../platform/http/profiles.ts";
+import { disable_after_failures } from "./rules.ts";
+import { webhookDeliveries, webhookEndpoints, webhookEvents } from "./tables.ts";
+
+export type EndpointRow = typeof webhookEndpoints.$inferSelect;
+export type WebhookEventRow = typeof webhookEvents.$inferSelect;
+
+export const getEndpointProfile = (endpoint: EndpointRow): ClientProfile => ({
+  generation: endpoint.generation,
+  release: endpoint.release,
+  version: endpoint.api_version,
+});
+
+/** The number of the latest event that anyone has begun to emit. */
+export async function findLatestSeq(db: Database): Promise<number> {
+  const serial = sql`pg_get_serial_sequence('events', 'seq')::regclass`;
+  const [row] = await db
+    .select({ seq: sql<string>`coalesce(pg_sequence_last_value(${serial}), 0)` })
+    .from(sql`(select 1) as one`);
+  return Number(row?.seq ?? 0);
+}
+
+/** Endpoints of the organization that are not deleted; locked until the transaction ends. */
+export const lockEndpoints = (tx: Tx, organization_id: string, ids: readonly string[]): Promise<EndpointRow[]> =>
+  lockRows(tx, webhookEndpoints, organization_id, ids, isNull(webhookEndpoints.deleted_at));
+
+/** Change columns of endpoints that the caller has locked. */
+export const updateEndpoints = (
+  tx: Tx,
+  changes: readonly { row: EndpointRow; patch: Partial<EndpointRow> }[],
+): Promise<EndpointRow[]> => updateLockedRows(tx, webhookEndpoints, changes);
+
+export async function findEndpoint(
+  db: Database,
+  organization_id: string,
+  id: string,
+): Promise<EndpointRow | undefined> {
+  const [row] = await db.select().from(webhookEndpoints).where(ofOrganization(organization_id, id));
+  return row;
+}
+
+/** These endpoints of an organization, in no order. */
+export async function findEndpointsById(
+  db: Database,
+  organization_id: string,
+  ids: readonly string[],
+): Promise<EndpointRow[]> {
+  if (ids.length === 0) return [];
+  return db
+    .select()
+    .from(webhookEndpoints)
+    .where(and(isAmong(organization_id, webhookEndpoints.id, ids), isNull(webhookEndpoints.deleted_at)));
+}
+const ofOrganization = (organization_id: string, id: string): SQL | undefined =>
+  and(matchKey(webhookEndpoints, { organization_id, id }), isNull(webhookEndpoints.deleted_at));
+
+/** One page of the endpoints of these organizations, the newest first, and how many there are. */
+export function listEndpoints(db: Database, organizations: readonly string[], paging: Paging) {
+  const mine = and(
+    matchOrganizations(webhookEndpoints.organization_id, organizations),
+    isNull(webhookEndpoints.deleted_at),
+  );
+  const order = [desc(webhookEndpoints.created_at), desc(webhookEndpoints.id)];
+  return listRows(db, webhookEndpoints, { where: mine, order, paging });
+}
+
+/** So many endpoints of all organizations after one, with what their secrets are kept as. */
+export const findSealed = (db: Database, after: RowKey | undefined, limit: number) =>
+  db
+    .select({
+      organization_id: webhookEndpoints.organization_id,
+      id: webhookEndpoints.id,
+      secret: webhookEndpoints.secret,
+    })
+    .from(webhookEndpoints)
+    .where(
+      after &&
+        sql`(${webhookEndpoints.organization_id}, ${webhookEndpoints.id}) > (${after.organization_id}, ${after.id}::uuid)`,
+    )
+    .orderBy(asc(webhookEndpoints.organization_id), asc(webhookEndpoints.id))
+    .limit(limit);
+
+/** Keep a secret otherwise, unless it is another by now. */
+export async function replaceSealed(db: Database, row: RowKey & { secret: string }, secret: string): Promise<void> {
+  await db
+    .update(webhookEndpoints)
+    .set({ secret })
+    .where(and(matchKey(webhookEndpoints, row), eq(webhookEndpoints.secret, row.secret)));
+}
+
+/** Of these occurrences the ones that the endpoints do not have yet, in order, kept from others. */
+export const lockUndispatched = (tx: Tx, organization_id: string, ids: readonly string[]) =>
+  tx
+    .select()
+    .from(events)
+    .where(and(isAmong(organization_id, events.id, ids), isNull(events.dispatched_at)))
+    .orderBy(asc(events.seq))
+    .for("update");
+
+export async function markDispatched(
+  tx: Tx,
+  organization_id: string,
+  ids: readonly string[],
+  now: Date,
+): Promise<void> {
+  await tx
+    .update(events)
+    .set({ dispatched_at: now })
+    .where(isAmong(organization_id, events.id, ids));
+}
+
+const isOn = (organization_id: string) =>
+  and(
+    eq(webhookEndpoints.organization_id, organization_id),
+    isNull(webhookEndpoints.deleted_at),
+    eq(webhookEndpoints.enabled, true),
+  );
+
+/** Whether an endpoint of the organization is on. */
+export const hasListening = async (db: Database, organization_id: string): Promise<boolean> =>
+  (await db.$count(webhookEndpoints, isOn(organization_id))) > 0;
+
+/**
+ * Mark events as dispatched where no endpoint of the organization is on; false where one is. Without a lock: an endpoint that
+ * comes later gets later events alone.
+ */
+export async function markUnheard(
+  db: Database,
+  organization_id: string,
+  ids: readonly string[],
+  now: Date,
+): Promise<boolean> {
+  const listening = db.select({ one: sql`1` }).from(webhookEndpoints).where(isOn(organization_id));
+  const marked = await db
+    .update(events)
+    .set({ dispatched_at: now })
+    .where(and(isAmong(organization_id, events.id, ids), notExists(listening)))
+    .returning({ id: events.id });
+  return marked.length > 0;
+}
+
+/**
+ * The endpoints of an organization that are on, kept from others: what is decided about the order of their events has seen
+ * what was decided before. Not a full lock, which the foreign keys of others would wait for.
+ */
+export async function lockListening(tx: Tx, organization_id: string): Promise<EndpointRow[]> {
+  return tx
+    .select()
+    .from(webhookEndpoints)
+    .where(isOn(organization_id))
+    .orderBy(asc(webhookEndpoints.id))
+    .for("no key update");
+}
+
+export async function findOrganizationName(db: Database, id: string): Promise<string> {
+  const [row] = await db.select({ name: organization.name }).from(organization).where(eq(organization.id, id));
+  return row?.name ?? "";
+}
+
+export async function findMemberEmails(db: Database, organization_id: string): Promise<string[]> {
+  const rows = await db
+    .select({ email: user.email })
+    .from(member)
+    .innerJoin(user, eq(user.id, member.userId))
+    .where(eq(member.organizationId, organization_id));
+  return rows.map(({ email }) => email);
+}
+
+/** Write the endpoints' copies; those already there stay. */
+export async function insertWebhookEvents(tx: Tx, rows: (typeof webhookEvents.$inferInsert)[]): Promise<void> {
+  for (let from = 0; from < rows.length; from += insert_rows_max)
+    await tx
+      .insert(webhookEvents)
+      .values(rows.slice(from, from + insert_rows_max))
+      .onConflictDoNothing();
+}
+const insert_rows_max = 1000;
+
+/**
+ * An event and its endpoint, both kept until the transaction ends; always the endpoint first. So what is decided for one
+ * event of an endpoint has seen what was decided for the others.
+ */
+export async function lockWebhookEvent(
+  tx: Tx,
+  key: RowKey,
+): Promise<{ event: WebhookEventRow; endpoint: EndpointRow } | undefined> {
+  const mine = matchKey(webhookEvents, key);
+  const ofEvent = tx.select({ id: webhookEvents.endpoint_id }).from(webhookEvents).where(mine);
+  const [endpoint] = await tx
+    .select()
+    .from(webhookEndpoints)
+    .where(and(eq(webhookEndpoints.organization_id, key.organization_id), inArray(webhookEndpoints.id, ofEvent)))
+    .for("no key update");
+  const [event] = await tx.select().from(webhookEvents).where(mine).for("update");
+  return endpoint && event && { event, endpoint };
+}
+
+export async function updateWebhookEvent(
+  tx: Tx,
+  key: RowKey,
+  values: Partial<typeof webhookEvents.$inferInsert>,
+): Promise<void> {
+  await tx.update(webhookEvents).set(values).where(matchKey(webhookEvents, key));
+}
+
+/** How the latest finished events of an endpoint ended, newest first. */
+export async function findLatestOutcomes(tx: Tx, { organization_id, id }: RowKey): Promise<(boolean | null)[]> {
+  const rows = await tx
+    .select({ succeeded: webhookEvents.succeeded })
+    .from(webhookEvents)
+    .where(
+      and(
+        eq(webhookEvents.organization_id, organization_id),
+        eq(webhookEvents.endpoint_id, id),
+        isNotNull(webhookEvents.succeeded),
+      ),
+    )
+    .orderBy(desc(webhookEvents.seq))
+    .limit(disable_after_failures);
+  return rows.map(({ succeeded }) => succeeded);
+}
+
+/** Switch an endpoint off and set aside what was waiting for it. */
+export async function disableEndpoint(tx: Tx, key: RowKey, now: Date): Promise<void> {
+  await tx.update(webhookEndpoints).set({ enabled: false, modified_at: now }).where(matchKey(webhookEndpoints, key));
+  await tx
+    .update(webhookEvents)
+    .set({ skipped: true, next_attempt_at: null, modified_at: now })
+    .where(
+      and(
+        eq(webhookEvents.organization_id, key.organization_id),
+        eq(webhookEvents.endpoint_id, key.id),
+        isNotNull(webhookEvents.next_attempt_at),
+      ),
+    );
+}
+
+/** Empty events; what was still to be sent of them is dropped (WHK-16). */
+export async function archiveEvents(db: Database, keys: readonly RowKey[], now: Date): Promise<void> {
+  await db
+    .update(webhookEvents)
+    .set({ payload: null, is_archived: true, next_attempt_at: null, modified_at: now })
+    .where(matchKeys(webhookEvents, keys));
+}
+
+/**
+ * Of these occurrences, the ones the seller has been told of: an endpoint in the raw format took it, or none will be
+ * asked to (WHK-19).
+ */
+export async function findTold(db: Database, organization_id: string, event_ids: readonly string[]): Promise<string[]> {
+  if (event_ids.length === 0) return [];
+  const endpoint = alias(webhookEndpoints, "raw");
+  const copies = (condition: SQL) =>
+    exists(
+      db
+        .select({ one: sql`1` })
+        .from(webhookEvents)
+        .innerJoin(endpoint, and(followKey(webhookEvents.endpoint_id, endpoint), eq(endpoint.format, "raw")))
+        .where(
+          and(
+            eq(webhookEvents.organization_id, events.organization_id),
+            eq(webhookEvents.event_id, events.id),
+            condition,
+          ),
+        ),
+    );
+  const rows = await db
+    .select({ id: events.id })
+    .from(events)
+    .where(
+      and(
+        eq(events.organization_id, organization_id),
+        inArray(events.id, [...event_ids]),
+        isNotNull(events.dispatched_at),
+        or(copies(eq(webhookEvents.succeeded, true)), not(copies(eq(webhookEvents.skipped, false)))),
+      ),
+    );
+  return rows.map(({ id }) => id);
+}
+
+/** What is asked for of deliveries, and the types of events that may be among them. */
+type DeliveryFilter = ListQuery<typeof operations.listDeliveries> & { readable: EventType[] | undefined };
+const codes: Record<NonNullable<DeliveryFilter["http_code_class"]>, [number, number]> = {
+  "2xx": [200, 299],
+  "3xx": [300, 399],
+  "4xx": [400, 499],
+  "5xx": [500, 599],
+};
+
+/** Attempts with the event each belongs to and the version that its endpoint speaks, newest first, and how many there are. */
+export function listDeliveries(db: Database, organizations: readonly string[], filter: DeliveryFilter) {
+  const ofEvents = followKey(webhookDeliveries.webhook_event_id, webhookEvents);
+  const { query, event_type, readable, ...ofThemselves } = filter;
+  const own = matchFilters(ofThemselves, {
+    endpoint_id: matchAny(webhookDeliveries.endpoint_id),
+    start_timestamp: (at) => gte(webhookDeliveries.created_at, at),
+    end_timestamp: (at) => lte(webhookDeliveries.created_at, at),
+    succeeded: matchOne(webhookDeliveries.succeeded),
+    http_code_class: (name) =>
+      and(gte(webhookDeliveries.http_code, codes[name][0]), lte(webhookDeliveries.http_code, codes[name][1])),
+  });
+  const ofEvent = matchFilters(
+    { query, event_type, readable },
+    {
+      query: matchText(webhookEvents.payload),
+      event_type: matchAny(webhookEvents.type),
+      readable: matchAny(webhookEvents.type),
+    },
+  );
+  const asked = and(own, ofEvent);
+  const where = and(matchOrganizations(webhookDeliveries.organization_id, organizations), asked);
+  const page = () =>
+    db
+      .select({ delivery: webhookDeliveries, event: webhookEvents, api_version: webhookEndpoints.api_version })
+      .from(webhookDeliveries)
+      .innerJoin(webhookEvents, ofEvents)
+      .innerJoin(webhookEndpoints, followKey(webhookEvents.endpoint_id, webhookEndpoints))
+      .where(where)
+      .orderBy(desc(webhookDeliveries.created_at), desc(webhookDeliveries.id))
+      .limit(limitPage(filter, asked))
+      .offset(computeOffset(filter));
+  const count = () =>
+    ofEvent
+      ? countRows(db.select(counted).from(webhookDeliveries).innerJoin(webhookEvents, ofEvents).where(where))
+      : db.$count(webhookDeliveries, where);
+  return readPage(page, () => countMatching(db, organizations, "webhook_deliveries", asked, count));
+}
+
+/** Have the copies of an event say something else, and forget what receivers answered to them, who may have repeated it. */
+export async function rewriteCopies(
+  tx: Tx,
+  { organization_id, id: event_id }: RowKey,
+  change: (payload: string) => string,
+): Promise<void> {
+  const copies = await tx
+    .select({ id: webhookEvents.id, payload: webhookEvents.payload })
+    .from(webhookEvents)
+    .where(and(eq(webhookEvents.organization_id, organization_id), eq(webhookEvents.event_id, event_id)))
+    .for("update");
+  for (const { id, payload } of copies) {
+    if (payload !== null)
+      await tx
+        .update(webhookEvents)
+        .set({ payload: change(payload) })
+        .where(matchKey(webhookEvents, { organization_id, id }));
+    await tx
+      .update(webhookDeliveries)
+      .set({ response: null })
+      .where(and(eq(webhookDeliveries.organization_id, organization_id), eq(webhookDeliveries.webhook_event_id, id)));
+  }
+}

@@ -1,0 +1,96 @@
+import { sql } from "drizzle-orm";
+import { bigint, boolean, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { owned } from "../../identity/organizations/tables.ts";
+import { instant, ownedKey, references, stamps } from "../../platform/db/columns.ts";
+import { events } from "../../platform/db/tables.ts";
+import type { ApiVersion, ClientProfile } from "../../platform/http/profiles.ts";
+
+/** Where a seller wants to be told, and in which words: those of the client the endpoint was made with. */
+export const webhookEndpoints = pgTable(
+  "webhook_endpoints",
+  {
+    ...owned(),
+    deleted_at: instant(),
+    url: text().notNull(),
+    name: text(),
+    format: text().$type<"raw" | "discord" | "slack">().notNull(),
+    /** Sealed: signing needs it, and it is shown on every read (WHK-02). */
+    secret: text().notNull(),
+    events: jsonb().$type<string[]>().notNull(),
+    enabled: boolean().notNull().default(true),
+    generation: text().$type<ClientProfile["generation"]>().notNull(),
+    release: integer().notNull(),
+    api_version: text().$type<ApiVersion>().notNull(),
+    /** Nothing that was emitted up to here is sent: it was before the endpoint existed, or while it was switched off. */
+    since_seq: bigint({ mode: "number" }).notNull(),
+  },
+  (table) => [
+    ownedKey(table.id),
+    index("webhook_endpoints_list").on(table.organization_id, table.created_at).where(sql`${table.deleted_at} is null`),
+  ],
+);
+
+/** One occurrence for one endpoint. The body is written once and never made again (WHK-06). */
+export const webhookEvents = pgTable(
+  "webhook_events",
+  {
+    id: uuid().notNull(),
+    organization_id: text().notNull(),
+    endpoint_id: uuid().notNull(),
+    event_id: uuid().notNull(),
+    /** The occurrence's own number: the order of emission, whatever order the fan-out ran in. */
+    seq: bigint({ mode: "number" }).notNull(),
+    ...stamps(),
+    type: text().notNull(),
+    /** Secret tokens in it are sealed. */
+    payload: text(),
+    /** Null until final: true once an attempt succeeded, false when the attempts are used up (WHK-11). */
+    succeeded: boolean(),
+    skipped: boolean().notNull().default(false),
+    is_archived: boolean().notNull().default(false),
+    /** Attempts of this round; a redelivery begins a new one. */
+    attempts: integer().notNull().default(0),
+    attempted_at: instant(),
+    /** When the next attempt is due; null: nothing to do. A sender that takes the row moves it ahead of itself. */
+    next_attempt_at: instant(),
+    /** Whether it waits for the first attempt of one before it; at `next_attempt_at` it has waited for long enough. */
+    waits: boolean().notNull().default(false),
+    last_http_code: integer(),
+  },
+  (table) => [
+    ownedKey(table.id),
+    references(table.endpoint_id, webhookEndpoints, "cascade"),
+    references(table.event_id, events, "cascade"),
+    uniqueIndex("webhook_events_once").on(table.organization_id, table.event_id, table.endpoint_id),
+    index("webhook_events_order").on(table.organization_id, table.endpoint_id, table.seq),
+    index("webhook_events_queue")
+      .on(table.organization_id, table.endpoint_id, table.seq)
+      .where(sql`${table.attempted_at} is null and ${table.next_attempt_at} is not null`),
+    index("webhook_events_due")
+      .on(table.organization_id, table.next_attempt_at)
+      .where(sql`${table.next_attempt_at} is not null`),
+    index("webhook_events_age").on(table.organization_id, table.created_at).where(sql`not ${table.is_archived}`),
+  ],
+);
+
+/** One attempt, and what came of it. */
+export const webhookDeliveries = pgTable(
+  "webhook_deliveries",
+  {
+    id: uuid().notNull(),
+    organization_id: text().notNull(),
+    endpoint_id: uuid().notNull(),
+    webhook_event_id: uuid().notNull(),
+    ...stamps(),
+    succeeded: boolean().notNull(),
+    http_code: integer(),
+    response: text(),
+  },
+  (table) => [
+    ownedKey(table.id),
+    references(table.endpoint_id, webhookEndpoints, "cascade"),
+    references(table.webhook_event_id, webhookEvents, "cascade"),
+    index("webhook_deliveries_list").on(table.organization_id, table.created_at),
+    index("webhook_deliveries_event").on(table.organization_id, table.webhook_event_id),
+  ],
+);

@@ -1,0 +1,69 @@
+import type { Catalog } from "../../../shared/catalog/document.ts";
+import { getKind, type Item } from "../../../shared/catalog/kinds/index.ts";
+import { type Kind, kinds } from "../../../shared/catalog/kinds/kind.ts";
+import type { Current } from "../../../shared/catalog/plan.ts";
+import { findOrganization } from "../../identity/organizations/store.ts";
+import { type Ctx, type Database, requireOrganization } from "../../platform/context.ts";
+import { servedKinds } from "./kinds/index.ts";
+import * as store from "./store.ts";
+
+/** The names by which a thing of the file could be known already. */
+const marksOf = (kind: Kind, items: Record<string, Item>): string[] =>
+  Object.entries(items).flatMap(([key, item]) =>
+    getKind(kind)
+      .marksOf(item, key)
+      .filter((mark) => typeof mark === "string"),
+  );
+
+/** The names of files anywhere in a document. */
+function fileNames(document: Catalog): string[] {
+  const pictures = Object.values(document.products ?? {}).flatMap(({ medias }) => medias ?? []);
+  const downloads = Object.values(document.benefits ?? {}).flatMap(({ properties = {} }) =>
+    [properties.files, properties.archived].flatMap((list) => (Array.isArray(list) ? list.map(String) : [])),
+  );
+  return [...new Set([...pictures, ...downloads])];
+}
+
+/** What of a kind counts besides what has a key of the catalogue, by its ids; `alive` are the keys whose things are there. */
+type Others = (kind: Kind, alive: ReadonlySet<string>) => Promise<string[]>;
+
+async function gather(
+  db: Database,
+  ctx: Ctx,
+  catalog: string,
+  names: readonly string[] | undefined,
+  others: Others,
+): Promise<Current> {
+  const organization_id = requireOrganization(ctx);
+  const entries = await store.findEntries(db, organization_id, catalog);
+  const rows = {} as Record<Kind, unknown[]>;
+  for (const kind of kinds) {
+    const keyed = entries.filter((entry) => entry.kind === kind);
+    const found = (ids: string[]) => (ids.length === 0 ? [] : servedKinds[kind].read(db, ctx, organization_id, ids));
+    const here = await found(keyed.map(({ id }) => id));
+    const present = new Set(here.map(({ id }) => id));
+    const alive = new Set(keyed.filter(({ id }) => present.has(id)).map(({ key }) => key));
+    rows[kind] = [...here, ...(await found(await others(kind, alive)))];
+  }
+  const owner = await findOrganization(db, organization_id);
+  return {
+    currency: owner?.default_presentment_currency ?? "usd",
+    entries,
+    rows: rows as Current["rows"],
+    files: [...(await store.findFiles(db, organization_id, names))],
+  };
+}
+
+/** What the server has of a catalogue, and what could be taken for what the file asks for. */
+export const loadCurrent = (db: Database, ctx: Ctx, document: Catalog): Promise<Current> =>
+  gather(db, ctx, document.catalog, fileNames(document), (kind, alive) => {
+    // What was deleted by hand may have been made anew by hand, so a key without its thing looks around as a new one does.
+    const fresh = Object.entries(document[kind] ?? {}).filter(([key]) => !alive.has(key));
+    return store.findUnmanaged(db, requireOrganization(ctx), kind, marksOf(kind, Object.fromEntries(fresh)));
+  });
+
+/** Everything of the catalogue that has a key, and with `all` also what has none. */
+export const loadEverything = (db: Database, ctx: Ctx, catalog: string, all: boolean): Promise<Current> =>
+  gather(db, ctx, catalog, undefined, async (kind) =>
+    all ? store.findUnmanaged(db, requireOrganization(ctx), kind) : [],
+  );

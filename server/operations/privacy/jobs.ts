@@ -1,0 +1,167 @@
+import { sql } from "drizzle-orm";
+import { eraseBuyer as eraseOrders } from "../../billing/orders/store.ts";
+import { erasePayer, forgetAtProcessor } from "../../billing/payments/methods.ts";
+import { erasePayee } from "../../billing/refunds/store.ts";
+import { eraseSubscriber } from "../../billing/subscriptions/trials.ts";
+import { eraseTaker } from "../../catalog/discounts/store.ts";
+import { eraseBuyer as eraseCheckouts } from "../../checkout/checkouts/store.ts";
+import type { CustomerRow, Erased } from "../../customers/customers/rules.ts";
+import { removeCustomer } from "../../customers/customers/service.ts";
+import { lockCustomer } from "../../customers/customers/store.ts";
+import { eraseTeam } from "../../customers/members/store.ts";
+import { dropSessions } from "../../customers/sessions/store.ts";
+import { eraseAccounts } from "../../entitlements/grants/store.ts";
+import { eraseActivations } from "../../entitlements/license-keys/store.ts";
+import { eraseHolder } from "../../entitlements/seats/store.ts";
+import { rewriteCopies } from "../../messaging/webhooks/store.ts";
+import type { Ctx, Deps, Tx } from "../../platform/context.ts";
+import { tryUnseal } from "../../platform/crypto/secrets.ts";
+import type { RowKey } from "../../platform/db/rows.ts";
+import { transact } from "../../platform/db/unit-of-work.ts";
+import { findToldOf, rewriteTold } from "../../platform/events/events.ts";
+import { checkFence, fence_pause_ms } from "../../platform/events/fence.ts";
+import { sendSignal } from "../../platform/events/reactions.ts";
+import { eraseKeptAnswers } from "../../platform/http/kept-answers.ts";
+import type { RowSweep } from "../../platform/jobs/sweeps.ts";
+import { dropMailsTo } from "../../platform/mail-transport/mail.ts";
+import { eraseCodes } from "../../portal/store.ts";
+import { eraseUse } from "../../usage/events/store.ts";
+import { listProperties } from "../../usage/meters/matching.ts";
+import { findCounting } from "../../usage/meters/store.ts";
+import { writeLog } from "./log.ts";
+import { createTextScrubber, describeErased, type ErasureRow, getWords, scrub, type Words } from "./rules.ts";
+import { customerErased, type ErasedCustomer, erasures } from "./service.ts";
+import * as store from "./store.ts";
+import { customerErasures } from "./tables.ts";
+
+/** Customers are removed from all that is held, stage after stage: what is broken off goes on where it was. */
+export const erasing: RowSweep = {
+  name: erasures,
+  every_ms: 5000,
+  due: {
+    table: customerErasures,
+    id: customerErasures.id,
+    organization_id: customerErasures.organization_id,
+    at: customerErasures.due_at,
+    where: sql`${customerErasures.due_at} is not null`,
+  },
+  async work(deps, [key]) {
+    while (await takeStep(deps, key));
+    const erasure = await store.findErasure(deps.db, key);
+    if (erasure?.stage !== null || erasure.due_at === null) return;
+    await forgetAtProcessor(deps, key);
+    // The storage may be far away: what is in the log twice is in it once.
+    await writeLog(deps);
+    const now = deps.clock.now();
+    await transact(deps, (tx) => store.updateErasure(tx, key, { words: null, due_at: null, finished_at: now }));
+  },
+};
+
+/** Whoever forgets a person at once, each in a transaction of its own, so that none waits with another's locks. */
+const forgetting: ((tx: Tx, person: Erased, deps: Deps) => Promise<void>)[] = [
+  dropSessions,
+  eraseCodes,
+  (tx, { id }) => dropMailsTo(tx, id),
+  eraseActivations,
+  eraseAccounts,
+  eraseHolder,
+  eraseTeam,
+  eraseTaker,
+  eraseOrders,
+  eraseSubscriber,
+  erasePayer,
+  erasePayee,
+  eraseCheckouts,
+  (tx, person, { config }) => eraseKeptAnswers(tx, config, person),
+];
+
+/** Answers whether there is more to do at once. */
+async function takeStep(deps: Deps, key: RowKey): Promise<boolean> {
+  const next = await transact(deps, async (tx): Promise<boolean | { customer: CustomerRow; words: Words }> => {
+    // In the order in which whoever erases has them.
+    const customer = await lockCustomer(tx, key.organization_id, key);
+    const erasure = await store.lockErasure(tx, key, deps.clock.now());
+    if (!customer || !erasure?.stage) return false;
+    if (customer.anonymized_at === null) {
+      await removeCustomer(tx, deps, customer, true);
+      return true;
+    }
+    const { fence, isPassed } = await checkFence(tx, erasure.fence);
+    if (erasure.fence === null) {
+      await store.updateErasure(tx, key, { fence });
+      return true;
+    }
+    // Who has read the person before they were made unreadable may still write what they have read.
+    if (!isPassed) {
+      await store.updateErasure(tx, key, { due_at: new Date(deps.clock.now().getTime() + fence_pause_ms) });
+      return false;
+    }
+    const words = readWords(deps, erasure);
+    if (erasure.stage === "told") return takeTold(tx, erasure, customer, words);
+    if (erasure.stage === "used") return takeUsed(tx, erasure);
+    return { customer, words };
+  });
+  if (typeof next === "boolean") return next;
+  const { customer, words } = next;
+  for (const forget of forgetting) await transact(deps, (tx) => forget(tx, describeErased(customer, words), deps));
+  await transact(deps, (tx) => sendSignal(tx, deps, customerErased, describeCopies(customer, words)));
+  await transact(deps, (tx) => store.updateErasure(tx, key, { stage: "told", cursor: null }));
+  return true;
+}
+
+/** What holders of copies look for, and how they erase it. */
+const describeCopies = (customer: CustomerRow, words: Words): ErasedCustomer => ({
+  organization_id: customer.organization_id,
+  id: customer.id,
+  words: [customer.id, ...words.emails, ...words.names.map((name) => name.toLowerCase())],
+  scrub: (value) => scrub(value, customer, words),
+});
+
+/**
+ * Erase again who was erased before and can be read now, as a snapshot brought them back, in the caller's transaction. Events and use
+ * are gone through by the sweep afterwards.
+ */
+export async function applyErasures(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  organization_id: string,
+  ids: readonly string[],
+): Promise<void> {
+  for (const id of ids) {
+    const before = await lockCustomer(tx, organization_id, { id });
+    if (!before || before.anonymized_at !== null) continue;
+    await removeCustomer(tx, ctx, before, true);
+    const after = await lockCustomer(tx, organization_id, { id });
+    if (after) for (const forget of forgetting) await forget(tx, describeErased(after, getWords(before)), ctx);
+  }
+}
+
+const readWords = ({ config }: Deps, { id, words }: ErasureRow): Words => {
+  const text = words === null ? null : tryUnseal(config.secrets, "erasure-words", id, words);
+  return text === null ? { emails: [], names: [] } : JSON.parse(text);
+};
+
+/** Go through a slice of what was told, with the copies that wait for receivers. */
+async function takeTold(tx: Tx, erasure: ErasureRow, customer: CustomerRow, words: Words): Promise<true> {
+  const { organization_id, id, cursor } = erasure;
+  const known = [id, ...words.emails, ...words.names.map((name) => name.toLowerCase())];
+  const { found, next } = await findToldOf(tx, organization_id, cursor, known);
+  const forgetIn = createTextScrubber(customer, words);
+  for (const told of found) {
+    const key = { organization_id, id: told.id };
+    await rewriteTold(tx, key, scrub(told.data, customer, words));
+    await rewriteCopies(tx, key, (payload) =>
+      payload.startsWith("{") ? JSON.stringify(scrub(JSON.parse(payload), customer, words)) : forgetIn(payload),
+    );
+  }
+  await store.updateErasure(tx, erasure, { cursor: next, ...(next === null && { stage: "used" }) });
+  return true;
+}
+
+/** Go through a slice of what was used. */
+async function takeUsed(tx: Tx, erasure: ErasureRow): Promise<boolean> {
+  const kept = listProperties(await findCounting(tx, erasure.organization_id));
+  const cursor = await eraseUse(tx, erasure, erasure.cursor, kept);
+  await store.updateErasure(tx, erasure, { cursor, ...(cursor === null && { stage: null }) });
+  return cursor !== null;
+}

@@ -1,0 +1,109 @@
+import type { Address } from "../../../shared/addresses.ts";
+import type { CustomerErasure } from "../../../shared/api/customers.ts";
+import {
+  type CustomerRow,
+  type Erased,
+  getRegion,
+  listSpellings,
+  serializeCustomer,
+} from "../../customers/customers/rules.ts";
+import type { customerErasures } from "./tables.ts";
+
+export type ErasureRow = typeof customerErasures.$inferSelect;
+/** What somebody is known by besides their id: addresses in lower case, and names that stand for nobody and nothing else. */
+export type Words = { emails: string[]; names: string[] };
+
+/** An erasure as it is answered. */
+export const serializeErasure = ({ id: customer_id, created_at, stage, finished_at }: ErasureRow): CustomerErasure => ({
+  customer_id,
+  created_at,
+  stage,
+  finished_at,
+});
+
+/** What is looked for in texts. A name of one word may mean anything; a business keeps its own (CUS-20). */
+export function getWords({ email, name, billing_name, billing_address, tax_id }: CustomerRow): Words {
+  const own = tax_id === null ? [name, billing_name] : [];
+  const names = [...own, billing_address?.line1].filter((text) => typeof text === "string" && /\S\s+\S/.test(text));
+  return { emails: email === null ? [] : listSpellings(email), names: [...new Set(names as string[])] };
+}
+
+/** Somebody as all who hold something about them are to forget them; `row` is how they are by now. */
+export const describeErased = (row: CustomerRow, { emails, names }: Words): Erased => ({
+  organization_id: row.organization_id,
+  id: row.id,
+  emails,
+  names,
+  masked_email: row.email ?? `${row.id}@anonymized.invalid`,
+});
+
+const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+
+/** What becomes of fields with these names in what is about somebody. */
+function forget(row: CustomerRow): Record<string, (value: unknown) => unknown> {
+  const shown = serializeCustomer(row);
+  const nothing = () => null;
+  const region = (value: unknown) => (value === null ? null : getRegion(value as Address));
+  return {
+    email: (value) => (value === null ? null : row.email),
+    customer_email: (value) => (value === null ? null : row.email),
+    avatar_url: () => shown.avatar_url,
+    customer_name: nothing,
+    customer_billing_name: nothing,
+    customer_tax_id: nothing,
+    customer_ip_address: nothing,
+    customer_cancellation_comment: nothing,
+    comment: nothing,
+    seat_metadata: nothing,
+    billing_name: () => row.billing_name,
+    billing_address: region,
+    customer_billing_address: region,
+    custom_field_data: () => ({}),
+    customer_metadata: () => ({}),
+  };
+}
+
+/** The account elsewhere that something was given to, as grants tell it, and states with them. */
+const tellsAccount = (key: string): boolean => key === "account_id" || key === "granted_account_id";
+
+/** Fields of the customer's own object alone: other things have names, too. */
+const ofThemselves = (row: CustomerRow): Record<string, (value: unknown) => unknown> => ({
+  name: () => row.name,
+  metadata: () => ({}),
+  oauth_accounts: () => ({}),
+});
+
+/**
+ * Something that was told, without the person in it: fields of what is about them become what is left of them, and texts that
+ * name them lose the name. `row` is how they are by now.
+ */
+export function scrub(value: unknown, row: CustomerRow, words: Words): unknown {
+  const fields = forget(row);
+  const own = ofThemselves(row);
+  const replaceAll = createTextScrubber(row, words);
+  const isTheirs = (object: Record<string, unknown>) => object.customer_id === row.id;
+  const walk = (one: unknown): unknown => {
+    if (typeof one === "string") return replaceAll(one);
+    if (Array.isArray(one)) return one.map(walk);
+    if (typeof one !== "object" || one === null) return one;
+    const object = one as Record<string, unknown>;
+    const isThemselves = object.id === row.id && "email" in object;
+    const known = isThemselves ? { ...fields, ...own } : isTheirs(object) ? fields : {};
+    const kept = Object.entries(object).filter(([key]) => !tellsAccount(key));
+    return Object.fromEntries(
+      kept.map(([key, inner]) => {
+        const change = Object.hasOwn(known, key) ? known[key] : undefined;
+        return [key, change ? change(inner) : walk(inner)];
+      }),
+    );
+  };
+  return walk(value);
+}
+
+/** Take somebody's addresses and names out of a text. */
+export function createTextScrubber(row: CustomerRow, { emails, names }: Words): (text: string) => string {
+  const named = [...emails, ...names].toSorted((a, b) => b.length - a.length);
+  if (named.length === 0) return (text) => text;
+  const pattern = new RegExp(named.map(escaped).join("|"), "gi");
+  return (text) => text.replace(pattern, (found) => (found.includes("@") ? (row.email ?? "") : "…"));
+}

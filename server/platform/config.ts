@@ -1,0 +1,351 @@
+import { createPrivateKey, type KeyObject } from "node:crypto";
+import ipaddr from "ipaddr.js";
+import { z } from "zod";
+import { sayIssue } from "../../shared/words.ts";
+import { readUserFields } from "./user-fields.ts";
+
+const blank = (value: unknown) => (value === "" ? undefined : value);
+const optional = <T extends z.ZodType>(schema: T) => z.preprocess(blank, schema.optional());
+const url = z.url({ protocol: /^https?$/ });
+const secret_length_min = 32;
+const secret_characters_min = 8;
+
+/** What makes a text too easy to guess to be a secret; a random one of the right length has none of it. */
+function secretFault(secret: string): string | undefined {
+  if (secret.trim() === "") return "is empty: give at least 32 random characters, or leave the setting out";
+  if (secret.length < secret_length_min) return "must be at least 32 characters";
+  const repeats = /^(.{1,16})\1+.{0,15}$/s.exec(secret);
+  if (new Set(secret).size < secret_characters_min || repeats)
+    return "is too easy to guess: use random characters, as openssl rand -base64 32 makes them";
+  return undefined;
+}
+const secretText = z.string().superRefine((text, issues) => {
+  const fault = secretFault(text);
+  if (fault !== undefined) issues.addIssue({ code: "custom", message: fault });
+});
+
+/** Proxies as they are named in a list: addresses, ranges and the names of ranges. */
+const isProxy = (text: string): boolean =>
+  ["loopback", "linklocal", "uniquelocal"].includes(text) ||
+  ipaddr.IPv4.isValidFourPartDecimal(text) ||
+  ipaddr.IPv6.isValid(text) ||
+  ipaddr.isValidCIDR(text);
+const items = (text: string): string[] =>
+  text
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
+
+/** The address of a service, without a slash at the end. */
+const base = (usual: string) =>
+  z.preprocess(
+    blank,
+    url.default(usual).transform((text) => text.replace(/\/+$/, "")),
+  );
+const list = z.string().default("").transform(items);
+/** A switch that is on unless it is turned off. */
+const on = z.preprocess(blank, z.stringbool().default(true));
+const units_ms: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000 };
+/** A length of time as people write it, `30m`, in milliseconds. */
+const lasts = (min_ms: number, max_ms: number, says: string) =>
+  optional(
+    z.string().transform((text, { addIssue }): number => {
+      const [, count, unit = ""] = /^([1-9]\d{0,4})([smh])$/.exec(text) ?? [];
+      const ms = Number(count) * (units_ms[unit] ?? Number.NaN);
+      if (ms >= min_ms && ms <= max_ms) return ms;
+      addIssue({ code: "custom", message: says });
+      return z.NEVER;
+    }),
+  );
+/** A key in PEM form; on one line its line ends are written `\n`. */
+const privateKey =
+  (type: KeyObject["asymmetricKeyType"], message: string) =>
+  (text: string, { addIssue }: z.RefinementCtx): KeyObject => {
+    try {
+      const key = createPrivateKey(text.replaceAll("\\n", "\n"));
+      if (key.asymmetricKeyType === type) return key;
+    } catch {
+      // Said below.
+    }
+    addIssue({ code: "custom", message });
+    return z.NEVER;
+  };
+const appleKey = privateKey("ec", "must be a private key of Apple's: the text of the .p8 file");
+const gitHubKey = privateKey("rsa", "must be a private key of a GitHub app: the text of its .pem file");
+
+/** The fields that users have beside those of every user. */
+const userFields = z.string().transform((text, { addIssue }) => {
+  const result = readUserFields(text);
+  if ("fields" in result) return result.fields;
+  addIssue({ code: "custom", message: result.fault });
+  return z.NEVER;
+});
+
+/** Every setting, by the name of its environment variable. `.env.example` says what each is for. */
+const Settings = z.object({
+  HOST: z.preprocess(blank, z.string().default("127.0.0.1")),
+  PORT: z.preprocess(blank, z.coerce.number().int().min(0).max(65535).default(4455)),
+  FLOE_URL: optional(url),
+  FLOE_DATA_DIR: z.preprocess(blank, z.string().default(".floe")),
+  DATABASE_URL: optional(z.string().regex(/^postgres(ql)?:\/\/\S+$/, "must begin with postgres:// or postgresql://")),
+  FLOE_DATABASE_CONNECTIONS: z.preprocess(blank, z.coerce.number().int().min(2).max(500).default(10)),
+  FLOE_DATABASE_STATEMENT_SECONDS: z.preprocess(blank, z.coerce.number().int().min(1).max(3600).default(600)),
+  // Not `optional`: an empty secret is a mistake, never a wish to have none.
+  FLOE_SECRET: secretText.optional(),
+  FLOE_SECRET_PREVIOUS: z.preprocess(
+    blank,
+    z
+      .string()
+      .default("")
+      .refine(
+        (text) => items(text).every((one) => one.length >= secret_length_min),
+        "must be earlier secrets, each of at least 32 characters, by commas",
+      ),
+  ),
+  FLOE_BILLING: z.preprocess(blank, z.enum(["embedded", "polar"]).default("embedded")),
+  TRUST_PROXY: optional(
+    z.string().refine((text) => items(text).every(isProxy), "must be addresses or ranges, as 10.0.0.0/8, by commas"),
+  ),
+  FLOE_WEBHOOK_PORTS: list.pipe(z.array(z.string().pipe(z.coerce.number<string>().int().min(1).max(65_535)))),
+  FLOE_REQUESTS_PER_MINUTE: optional(z.coerce.number().int().min(0)),
+  FLOE_HEAVY_PER_ORGANIZATION: z.preprocess(blank, z.coerce.number().int().min(1).max(100).default(1)),
+  FLOE_HEAVY_PER_SERVER: z.preprocess(blank, z.coerce.number().int().min(1).max(100).default(4)),
+  FLOE_HEAVY_STATEMENT_SECONDS: z.preprocess(blank, z.coerce.number().int().min(1).max(3600).default(60)),
+  FLOE_EVENTS_KEPT_MONTHS: optional(z.coerce.number().int().min(1)),
+  FLOE_MEDIA_URL: optional(url),
+  FLOE_FILES_DIR: optional(z.string()),
+  S3_BUCKET: optional(z.string()),
+  S3_REGION: z.preprocess(blank, z.string().default("us-east-1")),
+  S3_ENDPOINT: optional(url),
+  S3_ACCESS_KEY_ID: optional(z.string()),
+  S3_SECRET_ACCESS_KEY: optional(z.string()),
+  SMTP_URL: optional(z.string().regex(/^smtps?:\/\/\S+$/, "must begin with smtp:// or smtps://")),
+  MAIL_FROM: z.preprocess(blank, z.string().default("floe <no-reply@localhost>")),
+  STRIPE_SECRET_KEY: optional(
+    z.string().regex(/^[sr]k_(test|live)_\S+$/, "must begin with sk_ or rk_, and test_ or live_"),
+  ),
+  STRIPE_PUBLISHABLE_KEY: optional(z.string().regex(/^pk_(test|live)_\S+$/, "must begin with pk_test_ or pk_live_")),
+  STRIPE_WEBHOOK_SECRET: optional(z.string().startsWith("whsec_", "must begin with whsec_")),
+  STRIPE_API_URL: base("https://api.stripe.com").refine((text) => new URL(text).pathname === "/", "must have no path"),
+  FLOE_TEST_CARDS: optional(z.stringbool()),
+  FLOE_TAX: z.preprocess(blank, z.enum(["registrations", "stripe"]).default("registrations")),
+  POLAR_ACCESS_TOKEN: optional(z.string()),
+  POLAR_URL: optional(url),
+  POLAR_ORGANIZATION: optional(z.uuid()),
+  GITHUB_CLIENT_ID: optional(z.string()),
+  GITHUB_CLIENT_SECRET: optional(z.string()),
+  GITHUB_APP_ID: optional(z.string()),
+  GITHUB_APP_PRIVATE_KEY: optional(z.string().transform(gitHubKey)),
+  GITHUB_URL: base("https://github.com"),
+  GITHUB_API_URL: base("https://api.github.com"),
+  GOOGLE_CLIENT_ID: optional(z.string()),
+  GOOGLE_CLIENT_SECRET: optional(z.string()),
+  GOOGLE_URL: base("https://accounts.google.com"),
+  DISCORD_CLIENT_ID: optional(z.string()),
+  DISCORD_CLIENT_SECRET: optional(z.string()),
+  DISCORD_BOT_TOKEN: optional(z.string()),
+  DISCORD_URL: base("https://discord.com"),
+  APPLE_CLIENT_ID: optional(z.string()),
+  APPLE_CLIENT_SECRET: optional(z.string()),
+  APPLE_TEAM_ID: optional(z.string()),
+  APPLE_KEY_ID: optional(z.string()),
+  APPLE_PRIVATE_KEY: optional(z.string().transform(appleKey)),
+  APPLE_URL: base("https://appleid.apple.com"),
+  FLOE_PASSWORD_SIGN_IN: on,
+  FLOE_SIGN_UP: z.preprocess(blank, z.enum(["open", "closed"]).default("open")),
+  FLOE_AUTO_SIGN_IN: on,
+  FLOE_PASSWORD_RESET: on,
+  FLOE_EMAIL_VERIFICATION: z.preprocess(blank, z.enum(["off", "on", "required"]).default("on")),
+  FLOE_CHANGE_EMAIL: on,
+  FLOE_DELETE_USER: on,
+  FLOE_ANONYMOUS_SIGN_IN: on,
+  FLOE_OIDC: z.preprocess(blank, list),
+  FLOE_TRUSTED_PROVIDERS: z.preprocess(blank, list),
+  FLOE_SOCIAL_SIGN_UP: z.preprocess(blank, z.enum(["open", "requested", "closed"]).default("open")),
+  FLOE_LINK_DIFFERENT_EMAILS: z.preprocess(blank, z.stringbool().default(false)),
+  FLOE_DEVICE_FLOW: z.preprocess(blank, z.enum(["standard", "hardened"]).default("standard")),
+  FLOE_DEVICE_CODE_LASTS: lasts(60_000, 24 * 3_600_000, "is a time from 1m to 24h, as 30m"),
+  FLOE_DEVICE_INTERVAL: lasts(1000, 60_000, "is a time from 1s to 60s, as 5s"),
+  FLOE_USER_FIELDS: z.preprocess(blank, userFields.prefault("{}")),
+  FLOE_SESSION_MAX_DAYS: z.preprocess(blank, z.coerce.number().int().min(1).max(365).default(30)),
+  FLOE_ADMIN_USER_IDS: z.preprocess(blank, z.string().default("")),
+  LOG_LEVEL: z.preprocess(blank, z.enum(["silent", "error", "warn", "info", "debug"]).default("warn")),
+});
+/** The names of all settings. */
+export const settingNames: readonly string[] = Object.keys(Settings.shape);
+export type Settings = z.output<typeof Settings> & { openid: OpenIdSettings[] };
+
+const openIdPart = z.object({
+  /** The provider's own name for itself; where its discovery document lies follows from it. */
+  ISSUER: z.preprocess(blank, url),
+  CLIENT_ID: z.preprocess(blank, z.string()),
+  CLIENT_SECRET: z.preprocess(blank, z.string()),
+  NAME: optional(z.string()),
+  SCOPES: z.preprocess(
+    blank,
+    z
+      .string()
+      .default("openid email profile")
+      .transform((text) => [...new Set(["openid", ...text.split(/[\s,]+/).filter((scope) => scope !== "")])]),
+  ),
+});
+/** A service to sign in with that speaks OpenID Connect. */
+export type OpenIdSettings = z.output<typeof openIdPart> & { id: string };
+
+/** The settings as the server uses them: complete, with what follows from them worked out once. */
+export type Config = Settings & {
+  /** The public address, without a slash at the end. */
+  url: string;
+  /** What everything new is signed, hashed and sealed with. */
+  secret: string;
+  /** Where everybody sees the pictures of products; without a slash at the end. */
+  media_url: string;
+  /** `secret`, then those before it, by which older things are still known. */
+  secrets: readonly string[];
+  /** Users who administer the platform, whatever their role says. */
+  admin_user_ids: string[];
+  /** True when the database runs in this process, in the data folder. */
+  embedded: boolean;
+  /** True when only this machine can reach the server: it is bound to loopback, and its public address is no other. */
+  loopback: boolean;
+  /**
+   * True on a developer's own machine, with the embedded database and on loopback. Here alone are there a demo shop and an
+   * inbox that anybody reads, receivers on private addresses, and no limit on requests.
+   */
+  development: boolean;
+  /** Whether the test processor may pay for organizations that are no sandbox; on a public server only where it is set. */
+  test_cards: boolean;
+  /** How often whoever calls /v1 may do so; 0 for as often as they like. */
+  requests_per_minute: number;
+};
+
+/** A setting that cannot be used: one line for the person who starts the server. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+}
+
+/** Of production (API-01). While developing there is no limit. */
+const requests_per_minute_standard = 500;
+const loopbackHosts = ["127.0.0.1", "localhost", "::1"];
+const bareHost = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, "");
+
+/** What is unsafe or unfinished about how a server is set up, for whoever starts it and for /readyz. */
+export function listWarnings({ FLOE_BILLING, STRIPE_SECRET_KEY, loopback, test_cards }: Config): string[] {
+  if (FLOE_BILLING !== "embedded" || STRIPE_SECRET_KEY || loopback) return [];
+  return test_cards
+    ? ["FLOE_TEST_CARDS is on: on this public server anyone can buy anything with a test card, and no money is taken."]
+    : [
+        "No card processor is set up: checkouts that cost something are refused. Set STRIPE_SECRET_KEY and STRIPE_PUBLISHABLE_KEY, or FLOE_TEST_CARDS=on to sell with test cards.",
+      ];
+}
+
+/** Read and check every setting; flags (`given`) win over the environment. The only reader of the environment. */
+export function readSettings(
+  given: Record<string, string | undefined> = {},
+  env: Record<string, string | undefined> = process.env,
+): Settings {
+  const named = Object.fromEntries(Object.keys(Settings.shape).map((name) => [name, given[name] ?? env[name]]));
+  const result = Settings.safeParse(named);
+  if (!result.success) {
+    const lines = result.error.issues.map((issue) => `${issue.path.join(".")}: ${sayIssue(issue)}`);
+    throw new ConfigError(`Wrong setting. ${lines.join("; ")}`);
+  }
+  const { data } = result;
+  const alone = halves(data);
+  if (alone) throw new ConfigError(alone);
+  const openid = data.FLOE_OIDC.map((id) => readOpenId(id, (name) => given[name] ?? env[name]));
+  if (new Set(data.FLOE_OIDC).size < openid.length) throw new ConfigError("FLOE_OIDC names a provider twice.");
+  if (result.data.FLOE_BILLING === "polar" && !(result.data.POLAR_ACCESS_TOKEN && result.data.POLAR_ORGANIZATION)) {
+    throw new ConfigError(
+      "FLOE_BILLING=polar needs POLAR_ACCESS_TOKEN, and POLAR_ORGANIZATION: the id of the floe organization that may use it.",
+    );
+  }
+  const { STRIPE_SECRET_KEY, STRIPE_PUBLISHABLE_KEY } = result.data;
+  if (Boolean(STRIPE_SECRET_KEY) !== Boolean(STRIPE_PUBLISHABLE_KEY))
+    throw new ConfigError("STRIPE_SECRET_KEY and STRIPE_PUBLISHABLE_KEY go together: set both or neither.");
+  // Cards would be collected in the one mode and charged in the other.
+  if (STRIPE_SECRET_KEY?.includes("_live_") !== STRIPE_PUBLISHABLE_KEY?.includes("_live_"))
+    throw new ConfigError("STRIPE_SECRET_KEY and STRIPE_PUBLISHABLE_KEY are of one mode: both live or both test.");
+  if (data.FLOE_TAX === "stripe" && !STRIPE_SECRET_KEY)
+    throw new ConfigError(
+      "FLOE_TAX=stripe needs STRIPE_SECRET_KEY: Stripe Tax is asked with the account that takes the money.",
+    );
+  return { ...data, openid };
+}
+
+/** What is set of a service without the rest that it needs. */
+function halves(settings: z.output<typeof Settings>): string | undefined {
+  for (const name of ["GITHUB", "GOOGLE", "DISCORD"] as const) {
+    if (Boolean(settings[`${name}_CLIENT_ID`]) !== Boolean(settings[`${name}_CLIENT_SECRET`]))
+      return `${name}_CLIENT_ID and ${name}_CLIENT_SECRET go together: set both or neither.`;
+  }
+  if (Boolean(settings.GITHUB_APP_ID) !== Boolean(settings.GITHUB_APP_PRIVATE_KEY))
+    return "GITHUB_APP_ID and GITHUB_APP_PRIVATE_KEY go together: set both or neither.";
+  if (settings.GITHUB_APP_ID && !settings.GITHUB_CLIENT_ID)
+    return "GITHUB_APP_ID needs GITHUB_CLIENT_ID and GITHUB_CLIENT_SECRET: sellers sign in with GitHub to show who they are.";
+  const { S3_BUCKET, S3_ENDPOINT, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY } = settings;
+  const bucket = [S3_BUCKET, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY].filter(Boolean).length;
+  if (bucket !== 3 && (bucket > 0 || S3_ENDPOINT))
+    return "S3_BUCKET, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY go together: set all of them or none.";
+  if (settings.DISCORD_BOT_TOKEN && !settings.DISCORD_CLIENT_ID)
+    return "DISCORD_BOT_TOKEN needs DISCORD_CLIENT_ID and DISCORD_CLIENT_SECRET: those of the bot's own application.";
+  const { APPLE_CLIENT_ID, APPLE_CLIENT_SECRET, APPLE_TEAM_ID, APPLE_KEY_ID, APPLE_PRIVATE_KEY } = settings;
+  const parts = [APPLE_TEAM_ID, APPLE_KEY_ID, APPLE_PRIVATE_KEY].filter((part) => part !== undefined).length;
+  const isWhole = APPLE_CLIENT_SECRET === undefined ? parts === 3 : parts === 0;
+  const isUnset = !APPLE_CLIENT_ID && APPLE_CLIENT_SECRET === undefined && parts === 0;
+  if (isUnset || (APPLE_CLIENT_ID && isWhole)) return undefined;
+  return "APPLE_CLIENT_ID needs APPLE_TEAM_ID, APPLE_KEY_ID and APPLE_PRIVATE_KEY, or APPLE_CLIENT_SECRET in their place.";
+}
+
+const builtIn = new Set(["github", "google", "discord", "apple", "credential"]);
+
+/** The settings of one provider of FLOE_OIDC: OIDC_<ID>_ISSUER and so on. */
+function readOpenId(id: string, read: (name: string) => string | undefined): OpenIdSettings {
+  if (!/^[a-z0-9]+(-[a-z0-9]+)*$/.test(id) || builtIn.has(id))
+    throw new ConfigError(`FLOE_OIDC: ${id} cannot name a provider. Use lower-case letters, digits and single dashes.`);
+  const prefix = `OIDC_${id.toUpperCase().replaceAll("-", "_")}_`;
+  const part = Object.fromEntries(Object.keys(openIdPart.shape).map((name) => [name, read(prefix + name)]));
+  const result = openIdPart.safeParse(part);
+  if (result.success) return { ...result.data, id };
+  const missing = (name: PropertyKey | undefined) => !part[String(name)];
+  const lines = result.error.issues.map(({ path: [name], message }) =>
+    missing(name) ? `${prefix}${String(name)} is missing` : `${prefix}${String(name)}: ${message}`,
+  );
+  throw new ConfigError(`FLOE_OIDC names ${id}, which is not set up. ${lines.join("; ")}`);
+}
+
+/** How the connections to PostgreSQL are limited. */
+export const getPoolLimits = (
+  config: Pick<Settings, "FLOE_DATABASE_CONNECTIONS" | "FLOE_DATABASE_STATEMENT_SECONDS">,
+) => ({
+  connections: config.FLOE_DATABASE_CONNECTIONS,
+  statementTimeoutMs: config.FLOE_DATABASE_STATEMENT_SECONDS * 1000,
+});
+
+/** Complete the settings. `generatedSecret` is the one kept in the data folder of an embedded database. */
+export function completeConfig(settings: Settings, generatedSecret?: string): Config {
+  const embedded = settings.DATABASE_URL === undefined;
+  const secret = settings.FLOE_SECRET ?? (embedded ? generatedSecret : undefined);
+  if (!secret)
+    throw new ConfigError("FLOE_SECRET is required with DATABASE_URL: at least 32 random characters, kept secret.");
+  const host = settings.HOST.includes(":") ? `[${settings.HOST}]` : settings.HOST;
+  const shown =
+    settings.HOST === "0.0.0.0" || settings.HOST === "127.0.0.1" || settings.HOST === "::" ? "localhost" : host;
+  const address = (settings.FLOE_URL ?? `http://${shown}:${settings.PORT}`).replace(/\/+$/, "");
+  // Behind an address of its own stands a proxy, and behind that everybody.
+  const loopback = [settings.HOST, bareHost(new URL(address))].every((name) => loopbackHosts.includes(name));
+  const development = embedded && loopback;
+  return {
+    ...settings,
+    secret,
+    media_url: (settings.FLOE_MEDIA_URL ?? `${address}/media`).replace(/\/+$/, ""),
+    secrets: [...new Set([secret, ...items(settings.FLOE_SECRET_PREVIOUS)])],
+    admin_user_ids: items(settings.FLOE_ADMIN_USER_IDS),
+    embedded,
+    url: address,
+    loopback,
+    development,
+    test_cards: settings.FLOE_TEST_CARDS ?? loopback,
+    requests_per_minute: settings.FLOE_REQUESTS_PER_MINUTE ?? (development ? 0 : requests_per_minute_standard),
+  };
+}

@@ -1,0 +1,119 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { execFile } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { PGlite, type Transaction } from "@electric-sql/pglite";
+import { pg_trgm } from "@electric-sql/pglite/contrib/pg_trgm";
+import { drizzle } from "drizzle-orm/pglite";
+import { migrate } from "drizzle-orm/pglite/migrator";
+import { getHeavyWork, type HeavyWork, startStatement } from "../jobs/heavy-work.ts";
+import { DatabaseError, type OpenDatabase, refuseUnknownTables } from "./database.ts";
+
+/** Pages that it keeps in memory. It would keep four times as many, all of which count as this process's own. */
+const buffers = "32MB";
+
+/** What the migrations ask of a database besides PostgreSQL itself: the index for parts of a text. */
+export const embeddedExtensions = { pg_trgm };
+
+/** A transaction of heavy work: between its statements others of this process get their turn, and it ends with its work. */
+const withSteps = (tx: Transaction, work: HeavyWork): Transaction =>
+  new Proxy(tx, {
+    get(target, key) {
+      const value: unknown = Reflect.get(target, key, target);
+      if (key !== "query" && key !== "exec" && key !== "sql") return value;
+      return async (...given: unknown[]) => {
+        await startStatement(work);
+        return (value as (...given: unknown[]) => unknown).apply(target, given);
+      };
+    },
+  });
+
+/**
+ * A client that refuses what would wait for ever: a question beside the transaction that its asker has open, as there is
+ * one connection, and the transaction holds it.
+ */
+function withoutDeadlock(pglite: PGlite): PGlite {
+  const asking = new AsyncLocalStorage<{ isOpen: boolean }>();
+  const check = (): void => {
+    if (asking.getStore()?.isOpen) throw new Error("The database was asked beside the transaction that is open.");
+  };
+  return new Proxy(pglite, {
+    get(target, key) {
+      const value: unknown = Reflect.get(target, key, target);
+      if (typeof value !== "function") return value;
+      return async (...given: unknown[]) => {
+        check();
+        const work = getHeavyWork();
+        if (work) await startStatement(work);
+        if (key !== "transaction") return value.apply(target, given);
+        const transaction = { isOpen: true };
+        const [inner] = given as [(tx: Transaction) => Promise<unknown>];
+        const run = work ? (tx: Transaction) => inner(withSteps(tx, work)) : inner;
+        try {
+          return await asking.run(transaction, () => value.apply(target, [run]));
+        } finally {
+          transaction.isOpen = false;
+        }
+      };
+    },
+  });
+}
+
+const initMaxMs = 300_000;
+// Optimizing code that runs once takes 400 MB more than running it as it is.
+const initScript = `
+  import { setFlagsFromString } from "node:v8";
+  for (const flag of ["--liftoff-only", "--no-wasm-tier-up", "--no-wasm-dynamic-tiering"]) setFlagsFromString(flag);
+  const [url, folder] = process.argv.slice(-2);
+  const { PGlite } = await import(url);
+  await (await PGlite.create(folder)).close();`;
+
+/**
+ * Make the files of a new database, in a process of its own: making them takes 600 MB, which a process does not give back, and
+ * a server of 1 GB was killed by it. They get their place when they are whole, so that the next start begins again where this
+ * one was killed.
+ */
+async function initDatabase(parent: string, files: string): Promise<void> {
+  const prefix = "database-new-";
+  for (const name of readdirSync(parent)) if (name.startsWith(prefix)) rmSync(join(parent, name), { recursive: true });
+  const unfinished = mkdtempSync(join(parent, prefix));
+  const given = [
+    "--input-type=module",
+    "-e",
+    initScript,
+    "--",
+    import.meta.resolve("@electric-sql/pglite"),
+    unfinished,
+  ];
+  try {
+    await promisify(execFile)(process.execPath, given, { timeout: initMaxMs });
+  } catch (error) {
+    const { stderr = "", signal } = error as { stderr?: string; signal?: string };
+    throw new DatabaseError(
+      `The embedded database in ${parent} cannot be made: ${stderr.trim() || signal || (error as Error).message}`,
+    );
+  }
+  renameSync(unfinished, files);
+}
+
+/** PostgreSQL in this process, its files under `folder`; in memory when given an open PGlite. */
+export async function openEmbedded(folder: string | PGlite): Promise<OpenDatabase> {
+  let pglite: PGlite;
+  if (typeof folder === "string") {
+    const files = join(folder, "database");
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    if (!existsSync(files)) await initDatabase(folder, files);
+    const startParams = [...PGlite.defaultStartParams, "-c", `shared_buffers=${buffers}`];
+    pglite = await PGlite.create(files, { extensions: embeddedExtensions, startParams });
+  } else pglite = folder;
+  const db = drizzle({ client: withoutDeadlock(pglite) });
+  return {
+    db,
+    async migrate(migrationsFolder) {
+      await refuseUnknownTables(db, migrationsFolder);
+      await migrate(db, { migrationsFolder });
+    },
+    close: () => pglite.close(),
+  };
+}

@@ -1,0 +1,226 @@
+import { and, eq, inArray, isNull, type SQL, sql } from "drizzle-orm";
+import type { AnyPgColumn, PgTable } from "drizzle-orm/pg-core";
+// The row of a seller says how far its clock is ahead; what is due by it is found in one statement.
+import { organization } from "../../identity/organizations/tables.ts";
+import type { Database, Deps, SellerTerms } from "../context.ts";
+import { redactError } from "../loggable.ts";
+import type { RowKey } from "./rows.ts";
+import { failedWork } from "./tables.ts";
+
+/** Which rows of a table wait for something, and when it is time. */
+export type Due = {
+  table: PgTable;
+  id: AnyPgColumn;
+  /** Whose the row is, by whose clock it is due. An index begins with it and holds the rest. Absent: the server's own. */
+  organization_id?: AnyPgColumn;
+  /** Which rows wait at all. Without parameters, so that a partial index serves it. */
+  where?: SQL | undefined;
+  /** When a row is due; absent: at once. */
+  at?: AnyPgColumn;
+  /** How long after that. */
+  after_ms?: number;
+  /** The order, where it is another than that in which rows fall due. */
+  order?: AnyPgColumn | SQL;
+  /** What rows have in common of which only one at a time is to be worked on, by a server. */
+  lane?: AnyPgColumn;
+  /** Whether a seller's rows fall due by the server's clock all the same. */
+  by_server?: true;
+};
+
+export type DueRow = RowKey &
+  SellerTerms & {
+    /** Since when handling it has failed. */
+    failing_since: Date | null;
+    /** When it fell due, by its seller's clock; null where it waited for no time of that. */
+    due_at: Date | null;
+    lane: string | null;
+  };
+
+export type Search = {
+  name: string;
+  limit: number;
+  /** Rows of one seller at most. */
+  share: number;
+  /** The seller after which to begin. */
+  after: string;
+  /** Sellers of whom nothing more is wanted now, and rows that are being worked on. */
+  busy: readonly string[];
+  except: readonly string[];
+  /** Lanes in which something is being worked on. */
+  taken: readonly string[];
+  /** Rows of this seller alone, also while its clock is held; otherwise who holds it looks for them. */
+  only?: string | undefined;
+};
+
+const among = (texts: readonly string[]): SQL => sql`string_to_array(${texts.join(",")}, ',')`;
+
+/** The rows of whom `whose` says that are due by then, in their order. */
+function dueRows({ table, id, where = sql`true`, at, order = at ?? id }: Due, name: string, now: Date) {
+  return (fields: SQL, whose: SQL, limit: number) => sql`
+    select ${fields}
+    from ${table} left join ${failedWork} as failed on failed.kind = ${name} and failed.row_id = ${id}::text
+    where ${whose} and ${where}
+      and (failed.kind is null or failed.retry_at <= ${now.toISOString()}::timestamptz)
+    order by ${order} limit ${limit}`;
+}
+
+/**
+ * When the next row of a seller falls due, by its own clock, for each of these kinds of work that has one at all. What
+ * waits for no time falls due at the beginning of time.
+ */
+export async function findNext(
+  db: Database,
+  now: Date,
+  organization_id: string,
+  works: readonly { name: string; due: Due }[],
+): Promise<{ name: string; at: Date }[]> {
+  const parts = works.flatMap(({ name, due }) => {
+    const { organization_id: owner, at, after_ms = 0, by_server } = due;
+    if (!owner) return [];
+    const own = by_server ? sql`(select clock_offset_ms from ${organization} where id = ${organization_id})` : sql`0`;
+    const time = at ? sql`${at} + (${after_ms} + ${own}) * interval '1 millisecond'` : sql`'epoch'::timestamptz`;
+    return [
+      sql`(${dueRows(due, name, now)(sql`${name}::text as name, ${time} as at`, sql`${owner} = ${organization_id}`, 1)})`,
+    ];
+  });
+  return db
+    .select({ name: sql<string>`found.name`, at: sql`found.at`.mapWith(failedWork.first_failed_at) })
+    .from(sql`(${sql.join(parts, sql` union all `)}) as found`);
+}
+
+/** The time at which the last of so many rows of a seller falls due, of those that do by `until`. */
+export async function findLastDue(
+  db: Database,
+  now: Date,
+  { organization_id, name, due }: { organization_id: string; name: string; due: Due },
+  until: Date,
+  limit: number,
+): Promise<Date | null> {
+  const { organization_id: owner, at, after_ms = 0 } = due;
+  if (!owner || !at) return null;
+  const whose = sql`${owner} = ${organization_id} and ${at} <= ${new Date(until.getTime() - after_ms).toISOString()}::timestamptz`;
+  const [row] = await db
+    .select({ at: sql`max(found.at)`.mapWith(failedWork.first_failed_at) })
+    .from(
+      sql`(${dueRows(due, name, now)(sql`${at} + ${after_ms} * interval '1 millisecond' as at`, whose, limit)}) as found`,
+    );
+  return row?.at ?? null;
+}
+
+/**
+ * Find rows that are due, in one statement: of each seller in turn at most a share, so that one with very many holds up no
+ * other. It steps from seller to seller through the index and reads of each only what it takes. Rows that failed and were
+ * put off are left out.
+ */
+export async function findDue(db: Database, now: Date, due: Due, search: Search): Promise<DueRow[]> {
+  const { table, id, organization_id, where = sql`true`, at, after_ms = 0 } = due;
+  const clock = sql`${new Date(now.getTime() - after_ms).toISOString()}::timestamptz`;
+  const due_at =
+    at && organization_id && !due.by_server
+      ? sql`${at} + ${after_ms} * interval '1 millisecond'`
+      : sql`null::timestamptz`;
+  const lane = due.lane ? sql`${due.lane}::text` : sql`null::text`;
+  const fields = sql`${id}::text as id, failed.first_failed_at as failing_since, ${due_at} as due_at, ${lane} as lane`;
+  const isFree = due.lane ? sql` and ${lane} <> all(${among(search.taken)})` : sql``;
+  const rows = (whose: SQL, time: SQL, limit: number) =>
+    dueRows(due, search.name, now)(
+      fields,
+      sql`${whose} and ${at ? sql`${at} <= ${time}` : sql`true`} and ${id}::text <> all(${among(search.except)})${isFree}`,
+      limit,
+    );
+  const sellers = (after: SQL) => sql`
+    select ${organization_id} from ${table} where ${where} and ${organization_id} > ${after}
+    order by ${organization_id} limit 1`;
+  const offset = sql`coalesce(${organization.clock_offset_ms}, 0)`;
+  const inTurn = sql`
+        (${sellers(sql`${search.after}`)})
+        union all
+        select (${sellers(sql`sellers.organization_id`)}) from sellers where sellers.organization_id is not null`;
+  const held = sql`${organization.clock_held_until} > ${now.toISOString()}::timestamptz`;
+  const found = organization_id
+    ? sql`
+      with recursive sellers (organization_id) as (
+        ${search.only === undefined ? inTurn : sql`select ${search.only}::text`}
+      )
+      select due.*, sellers.organization_id, ${offset} as offset_ms, coalesce(${organization.sandbox}, false) as sandbox
+      from sellers
+      left join ${organization} on ${organization.id} = sellers.organization_id
+      cross join lateral (${rows(
+        sql`${organization_id} = sellers.organization_id`,
+        due.by_server ? clock : sql`${clock} + ${offset} * interval '1 millisecond'`,
+        search.share,
+      )}) as due
+      where sellers.organization_id <> all(${among(search.busy)})
+        and ${search.only === undefined ? sql`(${held}) is not true` : sql`true`}
+      limit ${search.limit}`
+    : sql`select due.*, '' as organization_id, 0 as offset_ms, false as sandbox from (${rows(sql`true`, clock, search.limit)}) as due`;
+  return db
+    .select({
+      id: sql<string>`found.id`,
+      organization_id: sql<string>`found.organization_id`,
+      clock_offset_ms: sql`found.offset_ms`.mapWith(Number),
+      sandbox: sql<boolean>`found.sandbox`,
+      failing_since: sql`found.failing_since`.mapWith(failedWork.first_failed_at),
+      due_at: sql`found.due_at`.mapWith(failedWork.first_failed_at),
+      lane: sql<string | null>`found.lane`,
+    })
+    .from(sql`(${found}) as found`);
+}
+
+const pause_least_ms = 5000;
+const pause_most_ms = 60 * 60 * 1000;
+const given_up_after_ms = 24 * 60 * 60 * 1000;
+const error_length_max = 500;
+
+/** When to try again what has failed for so long: ever more seldom; after a day not any more. */
+export function planRetry(failing_ms: number): number | null {
+  if (failing_ms >= given_up_after_ms) return null;
+  return Math.min(Math.max(failing_ms / 4, pause_least_ms), pause_most_ms);
+}
+
+/** Trying again would do harm: the row is a dead letter at once. */
+export class GiveUpError extends Error {
+  override readonly name = "GiveUpError";
+}
+
+/** Put off a row that could not be handled, or give it up: then it is a dead letter. */
+export async function putOff({ db, clock, log }: Deps, kind: string, row: DueRow, error: unknown): Promise<void> {
+  const now = clock.now();
+  const failingMs = row.failing_since === null ? 0 : now.getTime() - row.failing_since.getTime();
+  const pause_ms = error instanceof GiveUpError ? null : planRetry(failingMs);
+  const retry_at = pause_ms === null ? null : new Date(now.getTime() + pause_ms);
+  const said = redactError(error);
+  const text = ("message" in said ? String(said.message) : "").slice(0, error_length_max);
+  await db
+    .insert(failedWork)
+    .values({
+      kind,
+      row_id: row.id,
+      organization_id: row.organization_id || null,
+      attempts: 1,
+      error: text,
+      first_failed_at: now,
+      retry_at,
+    })
+    .onConflictDoUpdate({
+      target: [failedWork.kind, failedWork.row_id],
+      set: { attempts: sql`${failedWork.attempts} + 1`, error: text, retry_at },
+    });
+  const fields = { err: error, work: kind, id: row.id, organization_id: row.organization_id, retry_at };
+  if (retry_at) log.warn(fields, "What was due could not be done; it will be tried again.");
+  else log.error(fields, "What was due could not be done; it is given up, and is a dead letter.");
+}
+
+/** What failed before has been done. */
+export const forgetFailures = (db: Database, kind: string, ids: readonly string[]): Promise<unknown> =>
+  db.delete(failedWork).where(and(eq(failedWork.kind, kind), inArray(failedWork.row_id, [...ids])));
+
+/** Try what was given up once more: whatever stood in the way may be gone with the version that just started. */
+export async function reviveDeadLetters({ db, clock, log }: Pick<Deps, "db" | "clock" | "log">): Promise<void> {
+  const revived = await db
+    .update(failedWork)
+    .set({ retry_at: clock.now() })
+    .where(isNull(failedWork.retry_at))
+    .returning({ kind: failedWork.kind });
+  if (revived.length > 0) log.info({ count: revived.length }, "Dead letters are tried once more.");
+}

@@ -1,0 +1,71 @@
+import { DrizzleQueryError } from "drizzle-orm";
+import { readSqlState } from "../loggable.ts";
+
+/** How the driver and the system say that there is no connection, or none any more. */
+const unconnected_codes = new Set([
+  "CONNECTION_CLOSED",
+  "CONNECTION_DESTROYED",
+  "CONNECTION_ENDED",
+  "CONNECT_TIMEOUT",
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EPIPE",
+  "ETIMEDOUT",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+]);
+/** How the database does: a broken connection, ended by its keeper, starting or stopping, no place for one more. */
+const gone_states = /^(08...|57P0[1-3]|53300)$/;
+/** And that its disk, its memory or what else it is given is used up. */
+const full_states = /^53...$/;
+/** How the system says so of a disk of ours. */
+const full_codes = new Set(["ENOSPC", "EDQUOT"]);
+
+/** There was no connection to be had, or the transaction's has ended. */
+export class Unconnected extends Error {
+  override readonly name = "Unconnected";
+}
+
+/** The database took too long for a statement, which was cancelled. */
+export class StatementTimeoutError extends Error {
+  override readonly name = "StatementTimeoutError";
+}
+
+/** What is answered, with 503, while something cannot be done. */
+export type Outage = { message: string; headers: { "Retry-After": string } };
+
+export const unreachable: Outage = {
+  message: "The database cannot be reached. Try again in a moment.",
+  headers: { "Retry-After": "1" },
+};
+export const full: Outage = {
+  message: "The server is out of room, so nothing was kept. Try again in a minute.",
+  headers: { "Retry-After": "60" },
+};
+
+const slow: Outage = {
+  message: "The database took too long for this, and was stopped. Ask for less at once, or try again in a minute.",
+  headers: { "Retry-After": "60" },
+};
+
+/**
+ * Why something failed, if that has nothing to do with what was asked: the database cannot be reached now, as while it
+ * restarts, or there is no room for what is to be kept. What was asked may be asked again. But for disks it looks at failed
+ * queries alone, since other servers are out of reach in the same words.
+ */
+export function findOutage(error: unknown): Outage | undefined {
+  for (let inner = error; inner instanceof Error; inner = inner.cause) {
+    if (inner instanceof Unconnected) return unreachable;
+    if (inner instanceof StatementTimeoutError) return slow;
+    if (full_codes.has(String((inner as NodeJS.ErrnoException).code))) return full;
+    if (!(inner instanceof DrizzleQueryError)) continue;
+    const state = readSqlState(inner) ?? "";
+    if (gone_states.test(state)) return unreachable;
+    if (full_states.test(state)) return full;
+    const code = (inner.cause as { code?: unknown } | undefined)?.code;
+    if (typeof code === "string" && unconnected_codes.has(code)) return unreachable;
+  }
+  return undefined;
+}

@@ -1,0 +1,104 @@
+import { and, eq, sql } from "drizzle-orm";
+import { z } from "zod";
+import { type EventType, payloads } from "../../../shared/events.ts";
+import { describeTold, type SystemEvent } from "../../../shared/system-events.ts";
+import type { Ctx, Deps, Tx } from "../context.ts";
+import { sealTokens } from "../crypto/secrets.ts";
+import { writeArray } from "../db/arrays.ts";
+import { matchKey, type RowKey } from "../db/rows.ts";
+import { events } from "../db/tables.ts";
+import type { Noted } from "../db/transaction.ts";
+import { holds } from "../db/unit-of-work.ts";
+import { createId } from "../ids.ts";
+
+type Data<T extends keyof typeof payloads> = z.output<(typeof payloads)[T]>;
+
+/**
+ * Note that something happened, in wire form, with the change itself: the event exists if and only if the change does. Who
+ * is told, and how, is the work of the sweep `events.dispatch`. Secret tokens in it are sealed. Data that are complete at the end of the transaction only are given as a function.
+ */
+export const emit = <T extends keyof typeof payloads & EventType>(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  organization_id: string,
+  type: T,
+  data: Data<T> | (() => Data<T>),
+): Promise<void> => emitEach(tx, ctx, organization_id, [type], data);
+
+/** The same of several things that happened at once, of which the same is told, in this order. */
+export async function emitEach<T extends keyof typeof payloads & EventType>(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  organization_id: string,
+  types: readonly T[],
+  data: Data<T> | (() => Data<T>),
+): Promise<void> {
+  const [first] = types;
+  if (first === undefined || !holds(tx.unit)) return;
+  if (types.some((type) => payloads[type] !== payloads[first]))
+    throw new Error("These events have not the same shape.");
+  const encode = (payload: Data<T>) => z.encode(payloads[first] as z.ZodType, payload);
+  // What is there already is encoded now, so that it fails here, and is as it was at this moment.
+  const now = typeof data === "function" ? undefined : encode(data);
+  const created_at = ctx.clock.now();
+  const told: Noted["told"][number][] = [];
+  for (const type of types) {
+    told.push({ id: createId(created_at), type });
+    ctx.jobs.wake(tx, "events.dispatch");
+  }
+  const write = () => {
+    const sent = now ?? encode((data as () => Data<T>)());
+    const listed = told.flatMap(({ id, type }) => {
+      const event = describeTold(type as T, sent as never);
+      return event ? [{ ...event, id, timestamp: created_at }] : [];
+    });
+    return { wire: sealTokens(ctx.config.secret, "event-tokens", organization_id, JSON.stringify(sent)), listed };
+  };
+  tx.unit.events.push({ organization_id, created_at, told, write });
+}
+
+/** Note what happened in the list of events alone (MTR-05), with the change itself. */
+export function noteListed(
+  tx: Tx,
+  { clock }: Deps | Ctx,
+  organization_id: string,
+  event: SystemEvent,
+  timestamp: Date = clock.now(),
+): void {
+  const created_at = clock.now();
+  const listed = [{ ...event, id: createId(created_at), timestamp }];
+  tx.unit.events.push({ organization_id, created_at, told: [], write: () => ({ wire: "null", listed }) });
+}
+
+/** So many events are gone through at once. */
+const searched_together = 1000;
+
+/**
+ * What was told that has one of these words in it, which are in lower case: a slice in the order in which events are tailed,
+ * after a cursor. Answers the cursor to go on after, null where that was all.
+ */
+export async function findToldOf(tx: Tx, organization_id: string, after: string | null, words: readonly string[]) {
+  const { id, xid, seq, data } = events;
+  const isFound = sql`exists (select 1 from unnest(${writeArray(words, "text")}) as word
+    where position(word in lower(${data}::text)) > 0)`;
+  const [last_xid, last_seq] = after?.split(" ") ?? [];
+  const slice = await tx
+    .select({ id, xid, seq, data: sql<unknown>`case when ${isFound} then ${data} end` })
+    .from(events)
+    .where(
+      and(
+        eq(events.organization_id, organization_id),
+        after === null ? undefined : sql`(${xid}, ${seq}) > (${last_xid}::bigint, ${last_seq}::bigint)`,
+      ),
+    )
+    .orderBy(xid, seq)
+    .limit(searched_together);
+  const found = slice.flatMap((one) => (one.data === null ? [] : [{ id: one.id, data: one.data }]));
+  const last = slice.length === searched_together ? slice.at(-1) : undefined;
+  return { found, next: last ? `${last.xid} ${last.seq}` : null };
+}
+
+/** Have something that was told say something else. */
+export async function rewriteTold(tx: Tx, key: RowKey, data: unknown): Promise<void> {
+  await tx.update(events).set({ data }).where(matchKey(events, key));
+}

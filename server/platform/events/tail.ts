@@ -1,0 +1,184 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { and, asc, desc, eq, gt, gte, inArray, lt, or, sql } from "drizzle-orm";
+import type { Database, Deps } from "../context.ts";
+import { events } from "../db/tables.ts";
+import { findOutage } from "../db/unreachable.ts";
+
+/** A place in an organization's events. Written `xid-seq`. */
+export type Cursor = { xid: bigint; seq: number };
+export type TailedEvent = Pick<typeof events.$inferSelect, "id" | "xid" | "seq" | "type" | "data" | "created_at">;
+
+export const formatCursor = ({ xid, seq }: Cursor): string => `${xid}-${seq}`;
+/** A cursor from its text; undefined when it is none. */
+export function parseCursor(text: string): Cursor | undefined {
+  const [, xid, seq] = /^(\d{1,18})-(\d{1,15})$/.exec(text) ?? [];
+  return xid === undefined || seq === undefined ? undefined : { xid: BigInt(xid), seq: Number(seq) };
+}
+
+/**
+ * Transactions below this are all over, so nothing can still appear among their rows. Reading only below it is what
+ * makes a cursor safe: numbers are given when a row is written, and become visible in another order.
+ */
+const horizon = sql<string>`pg_snapshot_xmin(pg_current_snapshot())::text::bigint`;
+const settled = sql`${events.xid} < ${horizon}`;
+const after = ({ xid, seq }: Cursor) => or(gt(events.xid, xid), and(eq(events.xid, xid), gt(events.seq, seq)));
+
+const poll_ms = 250;
+const poll_idle_ms = 1000;
+/** Polls without news after which they become rarer. */
+const idle_polls = 120;
+const page_rows = 100;
+
+export type Tail = {
+  /** The place after everything that is over by now. */
+  now(): Promise<Cursor>;
+  /** The place before everything of an organization that happened since a time. */
+  since(organization_id: string, time: Date): Promise<Cursor>;
+  /** Everything of an organization after a place, and then whatever comes, until the signal. */
+  follow(organization_id: string, from: Cursor, signal: AbortSignal): AsyncGenerator<TailedEvent>;
+  /** End every follower. */
+  close(): void;
+};
+
+async function readAfter(db: Database, organization_id: string, from: Cursor): Promise<TailedEvent[]> {
+  const { id, xid, seq, type, data, created_at } = events;
+  return db
+    .select({ id, xid, seq, type, data, created_at })
+    .from(events)
+    .where(and(eq(events.organization_id, organization_id), after(from), settled))
+    .orderBy(asc(events.xid), asc(events.seq))
+    .limit(page_rows);
+}
+
+/** Reads backwards from the end, so that the work is in proportion to what will be sent. */
+async function placeBefore(db: Database, organization_id: string, time: Date): Promise<Cursor> {
+  const { xid, seq, created_at } = events;
+  let cursor: Cursor = { xid: await horizonOf(db), seq: 0 };
+  for (;;) {
+    const page = await db
+      .select({ xid, seq, created_at })
+      .from(events)
+      .where(
+        and(
+          eq(events.organization_id, organization_id),
+          or(lt(xid, cursor.xid), and(eq(xid, cursor.xid), lt(seq, cursor.seq))),
+        ),
+      )
+      .orderBy(desc(xid), desc(seq))
+      .limit(page_rows);
+    for (const row of page) {
+      if (row.created_at < time) return { xid: row.xid, seq: row.seq };
+      cursor = { xid: row.xid, seq: row.seq };
+    }
+    if (page.length < page_rows) return { xid: 0n, seq: 0 };
+  }
+}
+
+async function horizonOf(db: Database): Promise<bigint> {
+  const [row] = await db.select({ xmin: horizon }).from(sql`(select 1) as one`);
+  return BigInt(row?.xmin ?? 0);
+}
+
+/** One poller for all followers of this process: it asks which organizations have news and wakes those who wait for it. */
+export function openTail({ db, log }: Pick<Deps, "db" | "log">): Tail {
+  const waiting = new Map<string, Set<() => void>>();
+  const closing = new AbortController();
+  let seen: bigint | undefined;
+  let polling = false;
+  let quiet = 0;
+
+  /** Look for news as long as someone waits. Places are kept over a rest, so nothing is passed over. */
+  const poll = async () => {
+    if (polling) return;
+    polling = true;
+    while (waiting.size > 0 && !closing.signal.aborted) {
+      await sleep(quiet > idle_polls ? poll_idle_ms : poll_ms, undefined, { signal: closing.signal }).catch(() => {});
+      const found = closing.signal.aborted ? [] : await look();
+      quiet = found.length > 0 ? 0 : quiet + 1;
+      for (const organization_id of found) for (const notice of waiting.get(organization_id) ?? []) notice();
+    }
+    polling = false;
+  };
+  const look = async (): Promise<string[]> => {
+    const organizations = [...waiting.keys()];
+    try {
+      const upTo = await horizonOf(db);
+      const from = seen;
+      // The first look knows no place to look from: everyone looks for themselves once more.
+      if (from === undefined) {
+        seen = upTo;
+        return organizations;
+      }
+      if (upTo === from || organizations.length === 0) return [];
+      const news = await db
+        .selectDistinct({ organization_id: events.organization_id })
+        .from(events)
+        .where(and(inArray(events.organization_id, organizations), gte(events.xid, from), lt(events.xid, upTo)));
+      seen = upTo;
+      return news.map(({ organization_id }) => organization_id);
+    } catch (error) {
+      if (!closing.signal.aborted)
+        log.warn({ err: error }, "The events could not be looked at; it will be tried again.");
+      return [];
+    }
+  };
+
+  /** Until there may be news of an organization. The caller must have looked once after it began to wait. */
+  const listen = (organization_id: string, signal: AbortSignal) => {
+    let fresh = false;
+    let go: (() => void) | undefined;
+    const notice = () => {
+      fresh = true;
+      go?.();
+    };
+    const group = waiting.get(organization_id) ?? new Set();
+    group.add(notice);
+    waiting.set(organization_id, group);
+    signal.addEventListener("abort", notice, { once: true });
+    quiet = 0;
+    void poll();
+    return {
+      async news() {
+        if (!fresh) await new Promise<void>((resolve) => (go = resolve));
+        fresh = false;
+      },
+      stop() {
+        signal.removeEventListener("abort", notice);
+        group.delete(notice);
+        if (group.size === 0) waiting.delete(organization_id);
+      },
+    };
+  };
+
+  return {
+    async now() {
+      return { xid: await horizonOf(db), seq: 0 };
+    },
+    since: (organization_id, time) => placeBefore(db, organization_id, time),
+    async *follow(organization_id, from, outer) {
+      const signal = AbortSignal.any([outer, closing.signal]);
+      if (signal.aborted) return;
+      const listening = listen(organization_id, signal);
+      let cursor = from;
+      try {
+        while (!signal.aborted) {
+          const page = await readAfter(db, organization_id, cursor).catch(async (error: unknown) => {
+            if (!findOutage(error)) throw error;
+            log.warn({ err: error }, "The events could not be read; it will be tried again.");
+            await sleep(poll_idle_ms, undefined, { signal }).catch(() => {});
+          });
+          if (!page) continue;
+          for (const event of page) {
+            cursor = { xid: event.xid, seq: event.seq };
+            yield event;
+            if (signal.aborted) return;
+          }
+          if (page.length < page_rows) await listening.news();
+        }
+      } finally {
+        listening.stop();
+      }
+    },
+    close: () => closing.abort(),
+  };
+}

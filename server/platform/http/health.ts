@@ -1,0 +1,67 @@
+import { isNull, sql } from "drizzle-orm";
+import type { FastifyInstance } from "fastify";
+import { listWarnings } from "../config.ts";
+import type { Deps } from "../context.ts";
+import { failedWork } from "../db/tables.ts";
+import { transact } from "../db/unit-of-work.ts";
+import { findOutage, full } from "../db/unreachable.ts";
+import { limitOpen } from "./limits.ts";
+
+const answer_ms_max = 2000;
+const room_known_ms = 10_000;
+
+/**
+ * `/healthz`: the process lives. `/readyz`: the database answers, its migrations are done, it has room and the worker runs;
+ * how many rows the worker has given up, and warnings about the settings. A warning leaves the server ready: it still serves
+ * customers, sandboxes and what is free, and no restart would help.
+ */
+export function addHealthRoute(app: FastifyInstance, deps: Deps): void {
+  const hasRoom = remember(deps, () => findRoom(deps));
+  app.get("/healthz", () => ({ status: "ok" }));
+  app.get("/readyz", { onRequest: limitOpen(deps) }, async (_request, reply) => {
+    // Migrations run before the server listens, so a server that answers has them behind it.
+    const found = Promise.all([deps.db.$count(failedWork, isNull(failedWork.retry_at)), hasRoom()]);
+    const [dead_letters, room] = await Promise.race([
+      found.catch((error: unknown) => {
+        deps.log.warn({ err: error }, "The database could not be looked at.");
+        return [];
+      }),
+      new Promise<[]>((resolve) => setTimeout(() => resolve([]), answer_ms_max).unref()),
+    ]);
+    const database = dead_letters !== undefined;
+    const checks = { database, migrations: database, room: room ?? false, worker: deps.jobs.working() };
+    const ready = Object.values(checks).every(Boolean);
+    const warnings = listWarnings(deps.config);
+    return reply
+      .code(ready ? 200 : 503)
+      .send({ status: ready ? "ready" : "not ready", ...checks, dead_letters, warnings });
+  });
+}
+
+/** What was found out a moment ago is still so. */
+function remember<T>({ clock }: Pick<Deps, "clock">, find: () => Promise<T>): () => Promise<T> {
+  let known: { until: number; value: T } | undefined;
+  return async () => {
+    const now = clock.now().getTime();
+    if (!known || now >= known.until) known = { value: await find(), until: now + room_known_ms };
+    return known.value;
+  };
+}
+
+/**
+ * Whether the database can take something new: a table that needs pages of its own is made and gone again. Writing to a table
+ * that is there would find room in it long after the disk is full.
+ */
+async function findRoom(deps: Deps): Promise<boolean> {
+  try {
+    await transact(deps, async (tx) => {
+      await tx.execute(
+        sql`create temporary table room on commit drop as select md5(n::text) from generate_series(1, 2000) as n`,
+      );
+    });
+    return true;
+  } catch (error) {
+    if (findOutage(error) === full) return false;
+    throw error;
+  }
+}

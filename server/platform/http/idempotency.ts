@@ -1,0 +1,156 @@
+import { createHash } from "node:crypto";
+import { and, eq, isNull, lt, or } from "drizzle-orm";
+import { ApiError } from "../../../shared/errors.ts";
+import { getServerClock } from "../clock.ts";
+import type { Ctx, Database } from "../context.ts";
+import { seal, unseal } from "../crypto/secrets.ts";
+import { idempotencyKeys } from "../db/tables.ts";
+import type { Alongside } from "../db/transaction.ts";
+import { joinTransaction, transact } from "../db/unit-of-work.ts";
+import { runToTheEnd } from "../jobs/heavy-work.ts";
+import { forgetRows, type Sweep } from "../jobs/sweeps.ts";
+import { findMentions } from "./kept-answers.ts";
+
+/** `kept` is what a repetition is answered with, where that is not the whole body. */
+export type Answer = { status: number; body: unknown; kept?: unknown };
+export type Keyed = { subject: string; key: string; request: string };
+
+const kept_ms = 24 * 60 * 60 * 1000;
+/** An answer that has not come by then was lost with its process; the request may be tried again. */
+const abandoned_ms = 60 * 1000;
+const key_length_max = 255;
+
+export function checkKey(key: string): string {
+  if (key.length > 0 && key.length <= key_length_max) return key;
+  throw new ApiError("RequestValidationError", [
+    {
+      loc: ["header", "idempotency-key"],
+      msg: `An idempotency key has 1 to ${key_length_max} characters.`,
+      type: "string_length",
+    },
+  ]);
+}
+
+/** The answer that a result of a transaction makes, if it makes one. */
+export type AnswerOf = (result: unknown) => Answer | undefined;
+
+/**
+ * Run `work` once for a key; a repetition within 24 hours gets the first answer. The record of the answer is written in
+ * the same transaction as the change, so a crash leaves both or neither. Work that calls the outside world cannot run in
+ * one transaction: it reserves the key first. What it makes in a transaction of its own is recorded in that one, where it is
+ * the answer already (`outside` tells); what is not the answer yet is safe to repeat.
+ */
+export async function answerOnce(
+  ctx: Ctx,
+  keyed: Keyed,
+  outside: AnswerOf | undefined,
+  work: (ctx: Ctx) => Promise<Answer>,
+): Promise<Answer & { replayed: boolean }> {
+  const request_hash = createHash("sha256").update(keyed.request).digest("hex");
+  const row = { subject: keyed.subject, key: keyed.key, request_hash, created_at: getServerClock(ctx.clock).now() };
+  const mine = and(eq(idempotencyKeys.subject, keyed.subject), eq(idempotencyKeys.key, keyed.key));
+  const reserve = async (db: Database): Promise<boolean> => {
+    const now = getServerClock(ctx.clock).now().getTime();
+    const stale = or(
+      lt(idempotencyKeys.created_at, new Date(now - kept_ms)),
+      and(isNull(idempotencyKeys.status), lt(idempotencyKeys.created_at, new Date(now - abandoned_ms))),
+    );
+    await db.delete(idempotencyKeys).where(and(mine, stale));
+    const made = await db
+      .insert(idempotencyKeys)
+      .values(row)
+      .onConflictDoNothing()
+      .returning({ key: idempotencyKeys.key });
+    return made.length > 0;
+  };
+  const record = (db: Database, answer: Answer) =>
+    db
+      .update(idempotencyKeys)
+      .set({ status: answer.status, ...keepAnswer(ctx, keyed, answer) })
+      .where(mine);
+
+  if (outside) {
+    if (!(await reserve(ctx.db))) return replay();
+    const alongside: Alongside = async (tx, made) => {
+      const answer = outside(made);
+      if (answer) await record(tx, answer);
+    };
+    try {
+      const answer = await work({ ...ctx, alongside: [...ctx.alongside, alongside] });
+      await record(ctx.db, answer);
+      return { ...answer, replayed: false };
+    } catch (error) {
+      // What was recorded has been done.
+      await runToTheEnd(() =>
+        ctx.db
+          .delete(idempotencyKeys)
+          .where(and(mine, isNull(idempotencyKeys.status)))
+          .execute(),
+      );
+      throw error;
+    }
+  }
+  const answer = await transact(ctx, async (tx) => {
+    if (!(await reserve(tx))) return undefined;
+    const made = await work(joinTransaction(ctx, tx));
+    await record(tx, made);
+    return made;
+  });
+  return answer ? { ...answer, replayed: false } : replay();
+
+  async function replay(): Promise<Answer & { replayed: boolean }> {
+    const [first] = await ctx.db.select().from(idempotencyKeys).where(mine);
+    if (first && first.status !== null && first.body === null)
+      throw new ApiError(
+        "IdempotencyKeyInUse",
+        "The first request with this idempotency key was done, but its answer was erased with the customer it is about.",
+      );
+    if (first && first.request_hash !== request_hash) {
+      throw new ApiError("RequestValidationError", [
+        {
+          loc: ["header", "idempotency-key"],
+          msg: "This idempotency key was used with another request.",
+          type: "idempotency_key_reused",
+        },
+      ]);
+    }
+    if (!first || first.status === null || first.body === null) {
+      throw new ApiError(
+        "IdempotencyKeyInUse",
+        "The first request with this idempotency key is still being worked on. Try again.",
+      );
+    }
+    return { status: first.status, body: JSON.parse(openAnswer(ctx, keyed, first.body)), replayed: true };
+  }
+}
+
+/** The row that an answer is sealed for. */
+export const getSealRow = ({ subject, key }: Pick<Keyed, "subject" | "key">): string => JSON.stringify([subject, key]);
+
+function keepAnswer({ config }: Ctx, keyed: Keyed, { body, kept = body }: Answer) {
+  const mentions = findMentions(config, kept);
+  return {
+    body: seal(config.secret, "idempotency-answer", getSealRow(keyed), JSON.stringify(kept ?? null)),
+    mentions: mentions.length > 0 ? mentions : null,
+  };
+}
+
+/** The kept answer; never is the work done again because its answer was sealed with a secret that is gone. */
+function openAnswer(ctx: Ctx, keyed: Keyed, sealed: string): string {
+  try {
+    return unseal(ctx.config.secrets, "idempotency-answer", getSealRow(keyed), sealed);
+  } catch {
+    throw new ApiError(
+      "IdempotencyKeyInUse",
+      "The first request with this idempotency key was done, but its answer can no longer be read: the server's secret has changed.",
+    );
+  }
+}
+
+/** Answers older than a day are forgotten. */
+export const idempotencyCleaning: Sweep = forgetRows(
+  "idempotency_keys.forget",
+  10 * 60 * 1000,
+  idempotencyKeys,
+  (now) => lt(idempotencyKeys.created_at, new Date(now.getTime() - kept_ms)),
+);

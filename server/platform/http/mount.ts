@@ -1,0 +1,304 @@
+import { createHash } from "node:crypto";
+import { finished, Readable } from "node:stream";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { z } from "zod";
+import type { Contract, Operation } from "../../../shared/contract.ts";
+import { ApiError, type Fault } from "../../../shared/errors.ts";
+import { atClockOf } from "../clock.ts";
+import type { Config } from "../config.ts";
+import { type Actor, anonymous, type Ctx, type Database, type Deps, type Identity } from "../context.ts";
+import { type AcquireSlot, openHeavySlots, readHeavyWork, runHeavyWork } from "../jobs/heavy-work.ts";
+import { runInTurn } from "../jobs/turns.ts";
+import { goAhead } from "../jobs/way.ts";
+import { type Asking, admit, checkIdentity, checkKnown, createActors, type Identify } from "./actor.ts";
+import { isAudited, runWithEntry } from "./audit.ts";
+import { bytes_max, open_bytes_max } from "./body.ts";
+import { findHolder, pickOwner, tryAs } from "./candidates.ts";
+import { serializeError } from "./errors.ts";
+import { isFromInside } from "./from-here.ts";
+import { type Answer, type AnswerOf, answerOnce, checkKey } from "./idempotency.ts";
+import { adapt, type ClientProfile, readsBareLists } from "./profiles.ts";
+import { Relayed } from "./relayed.ts";
+import { readFaults } from "./validation-errors.ts";
+
+type Handler = (ctx: Ctx, input: never) => Promise<unknown>;
+type Provider = Record<string, Record<string, Handler>>;
+type Named = { resource: string; key: string; op: Operation };
+/** Which of these organizations own the products, or the price, that a body names. */
+type FindOwners = (db: Database, organizations: readonly string[], body: object) => Promise<string[]>;
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** Whether many small things come in one body. */
+    bulk?: boolean;
+  }
+  interface FastifyRequest {
+    /** What the client understands, by its headers. */
+    client: ClientProfile;
+    /** Who asks, found out before the body is read. */
+    identity: Identity;
+  }
+}
+
+/** Who makes a request to a route outside the contract, let through under the same rules. */
+export async function authenticate(request: FastifyRequest, identify: Identify, op: Asking): Promise<Actor> {
+  const identity = await identify(request);
+  checkIdentity(identity);
+  return admitted(request, identity, op)[0] ?? anonymous;
+}
+
+/** Those who may be meant, each let through. */
+function admitted(request: FastifyRequest, identity: Identity, op: Asking): Actor[] {
+  const actors = createActors(identity, request, op);
+  const [first] = actors;
+  // A refused call is in the log of the organization that it was made for.
+  if (request.caller && first?.memberships?.some(({ organization_id }) => organization_id === first.organization_id))
+    request.caller = { ...request.caller, organization_id: first.organization_id };
+  for (const actor of actors) admit(actor, op, request.method);
+  return actors;
+}
+
+/**
+ * A server on this machine alone takes test cards, and so would one behind a proxy or a tunnel that does not know its public
+ * address: to whom comes from outside it takes none, unless the settings say so (ORG-05).
+ */
+const getConfigFor = ({ config }: Deps, request: FastifyRequest): Config =>
+  config.test_cards && config.FLOE_TEST_CARDS !== true && !isFromInside(request)
+    ? { ...config, test_cards: false }
+    : config;
+
+/** What a request's operation works with: the clock is that of the organization for which it speaks. */
+export const createRequestContext = (deps: Deps, request: FastifyRequest, actor: Actor): Ctx => ({
+  ...atClockOf(deps, actor),
+  config: getConfigFor(deps, request),
+  actor,
+  client: request.client,
+  ip: request.ip,
+  alongside: [],
+});
+
+/**
+ * Give every operation of the contract its route: who, scope, input, handler, answer. Who asks is found out before the body is
+ * read: a large one is read of those alone whose token is good.
+ */
+export function mount(
+  app: FastifyInstance,
+  contract: Contract,
+  provider: Provider,
+  { deps, identify, findOwners }: { deps: Deps; identify: Identify; findOwners: FindOwners },
+): void {
+  const findCustomer = provider.customers?.getExternal;
+  const acquireSlot = openHeavySlots({
+    perOrganization: deps.config.FLOE_HEAVY_PER_ORGANIZATION,
+    perServer: deps.config.FLOE_HEAVY_PER_SERVER,
+  });
+  for (const [name, operations] of Object.entries(contract)) {
+    const resource = provider[name] ?? {};
+    for (const [key, op] of Object.entries(operations)) {
+      const handler = resource[key];
+      if (!handler) throw new Error(`The provider has no ${name}.${key}.`);
+      app.route({
+        method: op.method,
+        url: op.path,
+        config: { bulk: op.bulk ?? false },
+        bodyLimit: op.access.by === "anyone" ? open_bytes_max : bytes_max,
+        onRequest: async (request) => {
+          const identity = await identify(request);
+          checkIdentity(identity);
+          if (op.access.by !== "anyone") checkKnown(identity);
+          request.identity = identity;
+        },
+        handler: (request, reply) => {
+          const work = () =>
+            answer(
+              { resource: name, key, op },
+              handler,
+              { findCustomer, findOwners, acquireSlot, deps },
+              request,
+              reply,
+            );
+          return op.bulk || op.heavy ? work() : goAhead(work);
+        },
+      });
+    }
+  }
+}
+
+type Parts = {
+  findCustomer: Handler | undefined;
+  findOwners: FindOwners;
+  acquireSlot: AcquireSlot;
+  deps: Deps;
+};
+
+async function answer(named: Named, handler: Handler, parts: Parts, request: FastifyRequest, reply: FastifyReply) {
+  const actors = admitted(request, request.identity, named.op);
+  const answerNow = () => answerFor(actors, named, handler, parts, request, reply);
+  const { heavy } = named.op;
+  // Before the input is read, as that alone takes the process long.
+  return heavy ? answerHeavy(actors[0] ?? anonymous, heavy, parts, reply, answerNow) : answerNow();
+}
+
+async function answerFor(
+  known: Actor[],
+  named: Named,
+  handler: Handler,
+  { findCustomer, findOwners, deps }: Parts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) {
+  const { op } = named;
+  let actors = known;
+  const input = readInput(op, request);
+  if (actors.length > 1 && op.ofProducts) {
+    const organizations = actors.map(({ organization_id }) => organization_id ?? "");
+    actors = pickOwner(actors, await findOwners(deps.db, organizations, input.body as object));
+  }
+  if (actors.length > 1 && findCustomer && op.params && "external_id" in op.params.shape)
+    actors = await findHolder(actors, (actor) =>
+      findCustomer(createRequestContext(deps, request, actor), input as never),
+    );
+  return tryAs(actors, (actor) => answerAs(actor, named, handler, input, deps, request, reply));
+}
+
+/** Answer within the limits of heavy work; the slot is given back with the end of the answer. */
+async function answerHeavy<T>(
+  { organization_id, user_id }: Actor,
+  heavy: NonNullable<Operation["heavy"]>,
+  { acquireSlot, deps: { config } }: Parts,
+  reply: FastifyReply,
+  answerNow: () => Promise<T>,
+): Promise<T> {
+  const release = await acquireSlot(organization_id ?? user_id ?? "");
+  // Also where the caller has gone already.
+  finished(reply.raw, release);
+  const onGone = (leave: () => void) => {
+    if (heavy === "cancel") finished(reply.raw, (early) => early && leave());
+  };
+  return runHeavyWork({ statementTimeoutMs: config.FLOE_HEAVY_STATEMENT_SECONDS * 1000, onGone }, answerNow);
+}
+
+async function answerAs(
+  actor: Actor,
+  named: Named,
+  handler: Handler,
+  input: Record<string, unknown>,
+  deps: Deps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) {
+  const { op } = named;
+  const ctx = createRequestContext(deps, request, actor);
+  // How long ago something was is to be said by the clock that dated it.
+  if (actor.clock_offset_ms !== 0) reply.header("Floe-Now", ctx.clock.now().toISOString());
+  const handle = (inner: Ctx) => handler(inner, input as never);
+  const work = async (inner: Ctx) => {
+    const result = await (isAudited(op, actor) ? runWithEntry(inner, request, named, input, handle) : handle(inner));
+    // 0: the status is the operation's own.
+    if (result instanceof Relayed) return { status: result.status || (op.status ?? 200), body: result.json };
+    return answered(op.response ? z.encode(op.response, result as never) : null);
+  };
+  const isBare = op.bare === true && readsBareLists(request.client);
+  const answered = (wire: unknown): Answer => {
+    const known = adapt(request.client, wire);
+    const { notKept, status = 200 } = op;
+    if (isBare) return { status, body: (known as { items: unknown }).items };
+    if (!notKept) return { status, body: known };
+    const nulls = Object.fromEntries(notKept.map((name) => [name, null]));
+    return { status, body: known, kept: adapt(request.client, { ...(wire as object), ...nulls }) };
+  };
+  const early: AnswerOf = (result) => {
+    // A refusal that what was written before it led to, and that is the answer from then on.
+    if (result instanceof ApiError) return { status: result.status, body: serializeError(result) };
+    const encoded = op.response && z.safeEncode(op.response, result as never);
+    return encoded?.success ? answered(encoded.data) : undefined;
+  };
+  const { file } = op;
+  if (file) {
+    const made = await handle(ctx);
+    const sent = (pieces: Pieces) => sendFile(reply, file, pieces, deps, takesOnlyJson(request));
+    if (!(made instanceof Relayed)) return sent(readHeavyWork(made as AsyncIterable<string>));
+    return made.status === 0 ? sent([String(made.json)]) : send(reply, made.status, made.json);
+  }
+  const key = request.headers["idempotency-key"];
+  if (op.method !== "POST" || op.answersOnce || typeof key !== "string") {
+    const made = await work(ctx);
+    return send(reply, made.status, made.body);
+  }
+  const keyed = {
+    // Which organization a person stands in may change by making a further one.
+    subject:
+      (op.access.by === "person" ? actor.user_id : null) ??
+      (actor.customer ? `customer:${actor.customer.customer_id}` : null) ??
+      actor.organization_id ??
+      actor.user_id ??
+      `public:${createHash("sha256").update(request.url).digest("base64url")}`,
+    key: checkKey(key),
+    request: `${request.method} ${request.url}\n${JSON.stringify(request.body ?? null)}`,
+  };
+  const answer = () => answerOnce(ctx, keyed, op.external ? early : undefined, work);
+  // An answer that is kept is written with what it is about, which takes a connection from its beginning.
+  const made = op.bulk ? await runInTurn(deps.db, `bulk ${keyed.subject}`, bulk_turns, answer) : await answer();
+  if (made.replayed) reply.header("Idempotency-Replayed", "true");
+  return send(reply, made.status, made.body);
+}
+
+/** So many requests of one organization that bring much are worked on at once, where their answers are kept. */
+const bulk_turns = 2;
+
+const send = (reply: FastifyReply, status: number, body: unknown) =>
+  status === 204
+    ? reply.code(204).send()
+    : reply.code(status).type("application/json; charset=utf-8").send(JSON.stringify(body));
+
+type Pieces = Iterable<string> | AsyncIterable<string>;
+
+/** The oldest SDKs were generated for JSON where a file is answered, and refuse all else: to them it is one text in JSON. */
+const takesOnlyJson = ({ client, headers }: FastifyRequest): boolean =>
+  client.generation === "legacy" && client.fills === true && headers.accept === "application/json";
+
+async function* inJson(pieces: Pieces): AsyncIterable<string> {
+  yield '"';
+  for await (const piece of pieces) yield JSON.stringify(piece).slice(1, -1);
+  yield '"';
+}
+
+/** Send a file as it is made. What fails on the way breaks it off, so that nobody takes a part of it for the whole. */
+function sendFile(
+  reply: FastifyReply,
+  { name, type }: NonNullable<Operation["file"]>,
+  pieces: Pieces,
+  { log }: Deps,
+  asJson: boolean,
+) {
+  const body = Readable.from(asJson ? inJson(pieces) : pieces);
+  body.on("error", (error) => log.error({ err: error }, "A file was broken off."));
+  return reply
+    .header("Content-Disposition", `attachment; filename="${name}"`)
+    .header("Cache-Control", "no-store")
+    .type(`${asJson ? "application/json" : type}; charset=utf-8`)
+    .send(body);
+}
+
+function readInput(op: Operation, request: FastifyRequest): Record<string, unknown> {
+  const input: Record<string, unknown> = {};
+  const faults: Fault[] = [];
+  for (const part of ["params", "query", "body"] as const) {
+    const schema = op[part];
+    if (!schema) continue;
+    const value = part === "body" ? (request.body ?? {}) : part === "query" ? queryOf(op, request) : request[part];
+    const result = schema.safeParse(value);
+    if (result.success) input[part] = result.data;
+    else faults.push(...readFaults([part === "params" ? "path" : part], result.error.issues, value));
+  }
+  if (faults.length > 0) throw new ApiError("RequestValidationError", faults);
+  return input;
+}
+
+/** What is asked for beside the body, also by the header that other APIs know for it. */
+const queryOf = ({ query }: Operation, request: FastifyRequest): object => ({
+  ...(request.query as object),
+  ...(query && "representation" in query.shape && /\breturn=representation\b/.test(String(request.headers.prefer ?? ""))
+    ? { representation: "true" }
+    : {}),
+});

@@ -1,0 +1,186 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { ApiError } from "../../../shared/errors.ts";
+import { StatementTimeoutError } from "../db/unreachable.ts";
+import { giveWay } from "./way.ts";
+
+/** An operation that takes the database for long: each of its statements is limited, and none runs once its caller has gone. */
+export type HeavyWork = { ended: AbortController; statementTimeoutMs: number; yieldedAt: number };
+
+const works = new AsyncLocalStorage<HeavyWork | undefined>();
+/** So long heavy work keeps the process at most before it lets others go ahead. */
+const sliceMs = 10;
+
+/** The heavy work that a statement is part of, if any. */
+export const getHeavyWork = (): HeavyWork | undefined => works.getStore();
+
+/** What is not to be broken off with the work that it is part of, such as giving back what the work holds. */
+export const runToTheEnd = <T>(run: () => T): T => works.run(undefined, run);
+
+const isSliceOver = ({ yieldedAt }: HeavyWork): boolean => performance.now() - yieldedAt > sliceMs;
+
+/** To be awaited before each statement of heavy work: lets lighter work go ahead, and fails once the work has ended. */
+export async function startStatement(work: HeavyWork): Promise<void> {
+  if (isSliceOver(work)) {
+    await giveWay();
+    work.yieldedAt = performance.now();
+  }
+  work.ended.signal.throwIfAborted();
+}
+
+/** To be awaited between the parts of long work: heavy work that has kept the process for its slice lets lighter work go ahead. */
+export function pause(): Promise<void> | undefined {
+  const work = getHeavyWork();
+  return work && isSliceOver(work) ? startStatement(work) : undefined;
+}
+
+/** Run work that stops after each of its parts, with a pause where one is due. */
+export async function runInParts<T>(parts: Iterator<void, T>): Promise<T> {
+  for (;;) {
+    const part = parts.next();
+    if (part.done) return part.value;
+    await pause();
+  }
+}
+
+/** Map a long list, with pauses where they are due. */
+export async function mapInParts<I, T>(items: Iterable<I>, map: (item: I) => T): Promise<T[]> {
+  const results: T[] = [];
+  for (const item of items) {
+    results.push(map(item));
+    await pause();
+  }
+  return results;
+}
+
+/** Await a statement; it is cancelled when its work ends before, or when it takes too long. */
+export async function awaitStatement<T>(work: HeavyWork, statement: PromiseLike<T>, cancel: () => void): Promise<T> {
+  const { signal } = work.ended;
+  const timer = setTimeout(() => work.ended.abort(tooLong(work)), work.statementTimeoutMs);
+  signal.addEventListener("abort", cancel, { once: true });
+  try {
+    return await statement;
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", cancel);
+  }
+}
+
+/** Await a statement of other work; it is cancelled when it takes too long. */
+export async function awaitWithin<T>(timeoutMs: number, statement: PromiseLike<T>, cancel: () => void): Promise<T> {
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+    cancel();
+  }, timeoutMs);
+  try {
+    return await statement;
+  } catch (error) {
+    throw isLate
+      ? new StatementTimeoutError(`A statement took more than ${timeoutMs / 1000} s.`, { cause: error })
+      : error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const tooLong = ({ statementTimeoutMs }: HeavyWork) =>
+  new ApiError(
+    "ServiceUnavailable",
+    `This took the database more than ${statementTimeoutMs / 1000} s at a time, and was broken off. Ask for less at once.`,
+    { "Retry-After": "60" },
+  );
+const callerGone = () => new ApiError("RequestTimeout", "The connection was closed before the work was done.");
+
+type Options = { statementTimeoutMs: number; onGone(leave: () => void): void };
+
+/** Run an operation as heavy work, until it is done or its caller has gone. */
+export async function runHeavyWork<T>({ statementTimeoutMs, onGone }: Options, run: () => Promise<T>): Promise<T> {
+  const work: HeavyWork = { ended: new AbortController(), statementTimeoutMs, yieldedAt: performance.now() };
+  onGone(() => work.ended.abort(callerGone()));
+  try {
+    return await works.run(work, run);
+  } catch (error) {
+    // Why the work ended, and not what the database said of it.
+    work.ended.signal.throwIfAborted();
+    throw error;
+  }
+}
+
+/** The same for what is read piece by piece: each piece is made within the work. */
+export async function* readHeavyWork<T>(pieces: AsyncIterable<T>): AsyncIterable<T> {
+  const work = getHeavyWork();
+  const iterator = pieces[Symbol.asyncIterator]();
+  for (;;) {
+    const next = await works.run(work, () => iterator.next());
+    if (next.done) return;
+    yield next.value;
+  }
+}
+
+type Limits = { perOrganization: number; perServer: number };
+/** So many of an organization wait for their turn, and so long; the rest is refused at once. */
+const waitingMax = 8;
+const waitMs = 30_000;
+
+const refused = () =>
+  new ApiError("TooManyRequests", "Too much heavy work of this organization is under way. Try again in 2 s.", {
+    "Retry-After": "2",
+  });
+
+type Waiting = { subject: string; start: () => void };
+
+/**
+ * The slots for heavy work of this process: so many for an organization, and so many in all. Answers how to give the slot back;
+ * refuses with 429 where too many wait already.
+ */
+export function openHeavySlots({ perOrganization, perServer }: Limits) {
+  const running = new Map<string, number>();
+  const waiting: Waiting[] = [];
+  let total = 0;
+
+  const isFree = (subject: string) => total < perServer && (running.get(subject) ?? 0) < perOrganization;
+  function begin(subject: string): void {
+    total += 1;
+    running.set(subject, (running.get(subject) ?? 0) + 1);
+  }
+  function end(subject: string): void {
+    total -= 1;
+    const left = (running.get(subject) ?? 1) - 1;
+    if (left === 0) running.delete(subject);
+    else running.set(subject, left);
+    const next = waiting.findIndex((one) => isFree(one.subject));
+    if (next >= 0) waiting.splice(next, 1)[0]?.start();
+  }
+
+  return async function acquire(subject: string): Promise<() => void> {
+    if (isFree(subject)) begin(subject);
+    else {
+      if (waiting.filter((one) => one.subject === subject).length >= waitingMax) throw refused();
+      await new Promise<void>((resolve, reject) => {
+        const own: Waiting = {
+          subject,
+          start: () => {
+            clearTimeout(timer);
+            // The slot is taken here, so that nobody who comes now takes it before.
+            begin(subject);
+            resolve();
+          },
+        };
+        const timer = setTimeout(() => {
+          waiting.splice(waiting.indexOf(own), 1);
+          reject(refused());
+        }, waitMs);
+        waiting.push(own);
+      });
+    }
+    let isOver = false;
+    return () => {
+      if (!isOver) end(subject);
+      isOver = true;
+    };
+  };
+}
+export type AcquireSlot = ReturnType<typeof openHeavySlots>;

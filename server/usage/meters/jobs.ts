@@ -1,0 +1,56 @@
+import { sql } from "drizzle-orm";
+import { transact } from "../../platform/db/unit-of-work.ts";
+import type { RowSweep } from "../../platform/jobs/sweeps.ts";
+import * as store from "./store.ts";
+import { customerMeters, meters } from "./tables.ts";
+import * as uses from "./uses.ts";
+import { lockUse } from "./windows.ts";
+
+const minute_ms = 60 * 1000;
+
+/**
+ * A meter that is new, back in use, or changed counts what came before, from the events themselves: once, while nobody else
+ * counts for its organization.
+ */
+export const recounting: RowSweep = {
+  name: "meters.recount",
+  every_ms: 1000,
+  due: {
+    table: meters,
+    id: meters.id,
+    organization_id: meters.organization_id,
+    at: meters.recount_at,
+    where: sql`${meters.recount_at} is not null`,
+  },
+  limit_ms: 10 * minute_ms,
+  work: (deps, [{ organization_id, id }]) =>
+    transact(deps, async (tx) => {
+      await store.haltCounting(tx, organization_id);
+      const [meter] = await store.lockMeters(tx, organization_id, [id]);
+      if (!meter || meter.recount_at === null) return;
+      const now = deps.clock.now();
+      const isCounting = meter.archived_at === null;
+      if (isCounting) await store.recount(tx, meter, now);
+      const counted = isCounting ? await store.findCounted(tx, organization_id, [meter]) : new Set<string>();
+      const first_counted_at = meter.first_counted_at ?? (counted.has(id) ? now : null);
+      await store.updateMeters(tx, [{ row: meter, patch: { recount_at: null, recounted_at: now, first_counted_at } }]);
+    }),
+};
+
+/** Periods that end and lots that expire, at their time: whoever counts or credits then does it first, if they are faster. */
+export const useSettling: RowSweep = {
+  name: "customer_meters.settle",
+  every_ms: 1000,
+  due: {
+    table: customerMeters,
+    id: customerMeters.id,
+    organization_id: customerMeters.organization_id,
+    at: customerMeters.due_at,
+    where: sql`${customerMeters.due_at} is not null`,
+  },
+  work: (deps, [key]) =>
+    transact(deps, async (tx) => {
+      const row = await uses.findUseKey(tx, key);
+      if (row) await lockUse(tx, deps, row);
+    }),
+};
