@@ -158,7 +158,7 @@ export const faults = {
     ["since-on", "server/messaging/webhooks/service.ts", "if (body.enabled === true && !row.enabled) patch.since_seq = since_seq;", "", ...sending],
     ["unknown-type", "server/messaging/webhooks/rules.ts", "types.filter((type): type is EventType => knows(profile, type))", "types as EventType[]", ...sending, "tests/api/webhook-endpoints.test.ts"],
     ["state-side-by-side", "server/customers/customers/service.ts", "  if (isAlone) return;\n", "  if (isAlone || !isAlone) return;\n", "tests/api/state-races.test.ts"],
-    ["state-too-early", "server/customers/customers/jobs.ts", "if (await claimState(tx, { organization_id, id: customer_id }))", "if (id)", "tests/api/state-races.test.ts"],
+    ["state-too-early", "server/entitlements/customer-state/jobs.ts", "if (await claimState(tx, { organization_id, id: customer_id }))", "if (id)", "tests/api/state-races.test.ts"],
     ["state-of-all", "server/customers/customers/store.ts", "`customers.state ${id}`", "`customers.state`", "tests/api/state-races.test.ts"],
   ],
   plan: [

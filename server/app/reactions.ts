@@ -1,10 +1,10 @@
 import { hearDispute } from "../billing/disputes/service.ts";
 import { reprintOrder } from "../billing/invoices/service.ts";
 import { orderAccessChanged, orderAmended, orderSettled, orderSettling } from "../billing/orders/service.ts";
+import { forgetMethods } from "../billing/payments/methods-store.ts";
 import { disputeTold, refundTold } from "../billing/payments/notices.ts";
 import { paymentFailed, paymentSurplus, paymentWaiting } from "../billing/payments/settlement.ts";
 import { cardLeft } from "../billing/payments/setups.ts";
-import { forgetMethods } from "../billing/payments/store.ts";
 import { hearRefund, openSurplusRefund, refundCounted, refundTakesBack } from "../billing/refunds/service.ts";
 import {
   endOfCustomer,
@@ -30,11 +30,13 @@ import {
   customerAnonymized,
   customerDeleted,
   customerNamed,
+  customerStateChanged,
   customerTeamed,
   mergeCustomers,
 } from "../customers/customers/service.ts";
 import { accountChanged, forgetAccounts, forgetAccountsOfMember } from "../customers/linked-accounts/service.ts";
 import { memberDeleted, ownTeam } from "../customers/members/service.ts";
+import { emitCustomerState } from "../entitlements/customer-state/service.ts";
 import {
   followAccount,
   followBenefits,
@@ -83,6 +85,7 @@ export const reactions: Reactions = new Map([
   answer(customerAnonymized, noteErasure),
   answer(customerErased, eraseFromSnapshots),
   answer(accountChanged, followAccount),
+  answer(customerStateChanged, emitCustomerState),
   answer(customerTeamed, ownTeam),
   answer(memberDeleted, revokeSeatsOfMember, forgetAccountsOfMember),
   answer(customerNamed, callWaiting),

@@ -44,3 +44,6 @@ export const atClockOf = <P, T, C extends Served<P, T>>(ctx: C, { clock_offset_m
   processor: sandbox ? ctx.processors.test : ctx.processors.own,
   taxCalculator: sandbox ? null : ctx.processors.tax,
 });
+
+/** Whole seconds since 1970, as signatures and tokens carry times. */
+export const toUnixSeconds = (time: Date): number => (time.getTime() - (time.getTime() % 1000)) / 1000;

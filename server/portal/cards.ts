@@ -2,11 +2,11 @@ import type { CustomerPaymentMethodCreateResponse, portalCards } from "../../sha
 import type { Service } from "../../shared/contract.ts";
 import { ApiError, notFound } from "../../shared/errors.ts";
 import { findFreeSetup, findMethod, findSetup, forgetMethod } from "../billing/payments/methods.ts";
+import { listMethods } from "../billing/payments/methods-store.ts";
 import { type PaymentMethodRow, type SetupRow, serializeMethod } from "../billing/payments/rules.ts";
 import { customerCardService } from "../billing/payments/service.ts";
 import type { Settled } from "../billing/payments/settlement.ts";
 import { executeSetup, followSetup, startFreeSetup } from "../billing/payments/setups.ts";
-import { listMethods } from "../billing/payments/store.ts";
 import { isBillable, type SubscriptionAggregate } from "../billing/subscriptions/rules.ts";
 import { emitSubscription } from "../billing/subscriptions/serialize.ts";
 import { findLiving, lockSubscription, updateSubscription } from "../billing/subscriptions/store.ts";

@@ -1,9 +1,9 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { OrderRow } from "../../server/billing/orders/rules.ts";
+import { findMethodOfOrder } from "../../server/billing/payments/methods-store.ts";
 import { chargeSavedMethod } from "../../server/billing/payments/settlement.ts";
 import { executeSetup } from "../../server/billing/payments/setups.ts";
-import { findMethodOfOrder } from "../../server/billing/payments/store.ts";
 import { paymentMethods } from "../../server/billing/payments/tables.ts";
 import { beginSetup, newOrder } from "../support/attempts.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";

@@ -7,6 +7,7 @@ import { Webhook } from "standardwebhooks";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { isQuiet, writeChatBody } from "../../server/messaging/webhooks/messages.ts";
 import * as rules from "../../server/messaging/webhooks/rules.ts";
+import { toUnixSeconds } from "../../server/platform/clock.ts";
 import {
   checkAddress,
   findReach,
@@ -280,7 +281,7 @@ describe("signature", () => {
     "whsec_own+secret/with=signs of thirty-two",
     "ü".repeat(32),
   ])("passes the Standard Webhooks library and each official SDK: %s (WHK-07)", async (secret) => {
-    const now = rules.toUnixSeconds(new Date());
+    const now = toUnixSeconds(new Date());
     const data = { id: "3fa85f64-5717-4562-b3fc-2c963f66afa6" };
     const body = JSON.stringify({ type: "made.up", timestamp: new Date().toISOString(), data });
     const headers = rules.buildHeaders(secret, "event-1", now, body);

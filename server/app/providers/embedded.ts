@@ -16,6 +16,7 @@ import { checkoutLinkService } from "../../checkout/links/service.ts";
 import { customerService } from "../../customers/customers/service.ts";
 import { memberService } from "../../customers/members/service.ts";
 import { customerSessionService } from "../../customers/sessions/service.ts";
+import { customerStateService } from "../../entitlements/customer-state/service.ts";
 import { grantRunService } from "../../entitlements/grants/runs.ts";
 import { benefitGrantService, benefitGrantsOfBenefit } from "../../entitlements/grants/service.ts";
 import { licenseKeyService, licenseKeyUseService } from "../../entitlements/license-keys/service.ts";
@@ -58,7 +59,7 @@ export const embedded: Provider = {
   discounts: discountService,
   tax: taxService,
   checkoutLinks: checkoutLinkService,
-  customers: { ...customerService, ...customerCardService, ...privacyService },
+  customers: { ...customerService, ...customerStateService, ...customerCardService, ...privacyService },
   customerSessions: customerSessionService,
   customerPortal: customerPortalService,
   portalCards: portalCardService,

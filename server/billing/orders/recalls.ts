@@ -1,5 +1,5 @@
 import { formatMoney } from "../../../shared/money.ts";
-import { findMemberEmails, findOrganizationName } from "../../messaging/webhooks/store.ts";
+import { findMemberEmails, findOrganizationName } from "../../identity/organizations/store.ts";
 import type { Ctx, Deps, Tx } from "../../platform/context.ts";
 import { record } from "../../platform/events/audit.ts";
 import { queueMail } from "../../platform/mail-transport/mail.ts";

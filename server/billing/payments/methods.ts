@@ -5,6 +5,7 @@ import { gatherCalls } from "../../platform/db/gather.ts";
 import { isAmong, matchKey, matchSeller, type RowKey } from "../../platform/db/rows.ts";
 import { createId } from "../../platform/ids.ts";
 import type { CardOwner, Method } from "../../platform/processors/processor.ts";
+import { insertMethod } from "./methods-store.ts";
 import { findExpiryTime, hashFingerprint, type PaymentMethodRow, type PaymentRow, type SetupRow } from "./rules.ts";
 import * as store from "./store.ts";
 import { paymentMethods, paymentSetups, payments } from "./tables.ts";
@@ -19,7 +20,7 @@ export async function keepMethod(
   const created_at = clock.now();
   const owner = { organization_id, customer_id, account };
   await store.insertProcessorCustomer(tx, { ...owner, processor_id: customer_processor_id, created_at });
-  return store.insertMethod(tx, {
+  return insertMethod(tx, {
     ...owner,
     id: createId(created_at),
     created_at,

@@ -5,8 +5,9 @@ import { notFound } from "../../../shared/errors.ts";
 import { type CustomerKey, findCustomer } from "../../customers/customers/store.ts";
 import { type Ctx, requireOrganization, requireOrganizations } from "../../platform/context.ts";
 import { buildPage, type Paging } from "../../platform/db/page.ts";
+import { listMethods } from "./methods-store.ts";
 import { serializeMethod, serializePayment } from "./rules.ts";
-import { findPayment, listMethods, listPayments } from "./store.ts";
+import { findPayment, listPayments } from "./store.ts";
 
 /** The payments of the API. */
 export const paymentService: Service<typeof payments, Ctx> = {

@@ -1,5 +1,5 @@
 import { ApiError, notFound } from "../../../shared/errors.ts";
-import { findOrdersOfCard } from "../../billing/payments/store.ts";
+import { findOrdersOfCard } from "../../billing/payments/methods-store.ts";
 import { hasBillable } from "../../billing/subscriptions/store.ts";
 import { claimTrial, findFormerTrial } from "../../billing/subscriptions/trials.ts";
 import type { TaxedSeller } from "../../billing/tax/rules.ts";

@@ -1,18 +1,10 @@
 import type { z } from "zod";
-import type { Customer, CustomerState, CustomerUpdate, customers } from "../../../shared/api/customers.ts";
+import type { Customer, CustomerUpdate, customers } from "../../../shared/api/customers.ts";
 import type { MemberOwnerCreate } from "../../../shared/api/members.ts";
 import type { Service } from "../../../shared/contract.ts";
 import { invalid, notFound } from "../../../shared/errors.ts";
 import { describeUpdated } from "../../../shared/system-events.ts";
-import { computeBalance, computeUseAmount, countUnits } from "../../../shared/usage.ts";
-import {
-  type Ctx,
-  type Database,
-  type Deps,
-  requireOrganization,
-  requireOrganizations,
-  type Tx,
-} from "../../platform/context.ts";
+import { type Ctx, type Deps, requireOrganization, requireOrganizations, type Tx } from "../../platform/context.ts";
 import { hashToken } from "../../platform/crypto/secrets.ts";
 import { formatCsvLine } from "../../platform/csv.ts";
 import { buildPage } from "../../platform/db/page.ts";
@@ -22,7 +14,6 @@ import { transact } from "../../platform/db/unit-of-work.ts";
 import { emit, noteListed } from "../../platform/events/events.ts";
 import { defineSignal, sendSignal } from "../../platform/events/reactions.ts";
 import { createId } from "../../platform/ids.ts";
-import { findHeld, type Held, poolShared } from "./holdings.ts";
 import {
   type CustomerRow,
   checkTaxId,
@@ -41,6 +32,8 @@ export const customerDeleted = defineSignal<CustomerRow>("customer.deleted");
 export const customerAnonymized = defineSignal<{ before: CustomerRow; after: CustomerRow }>("customer.anonymized");
 /** A customer has another address: what was sent to the one before opens nothing any more. */
 export const customerAddressChanged = defineSignal<CustomerRow>("customer.address_changed");
+/** What a customer has may have changed: subscriptions, usage or benefits. A new customer has nothing yet. */
+export const customerStateChanged = defineSignal<{ customer: CustomerRow; isNew: boolean }>("customer.state_changed");
 /** A customer is a team from now on; `owner` is its first member where the seller has said who. */
 export const customerTeamed = defineSignal<{ team: CustomerRow; owner: z.output<typeof MemberOwnerCreate> | null }>(
   "customer.teamed",
@@ -58,63 +51,11 @@ export async function tellNamed(tx: Tx, ctx: Deps | Ctx, row: CustomerRow): Prom
 
 const tries_max = 3;
 
-/** Everything a customer holds now. */
-async function stateOf(db: Database, row: CustomerRow): Promise<CustomerState> {
-  const held = await findHeld(db, row);
-  const shared = new Set(held.running.filter(({ seats }) => seats !== null).map(({ id }) => id));
-  const own = held.paid.filter(({ subscription_id }) => !shared.has(subscription_id));
-  return describeState(row, { ...held, paid: [...own, ...(await poolShared(db, row.organization_id, held.shared))] });
-}
+/** Have the state of a customer emitted, because something that it shows has changed. */
+export const emitState = (tx: Tx, ctx: Deps | Ctx, row: CustomerRow): Promise<void> =>
+  sendSignal(tx, ctx, customerStateChanged, { customer: row, isNew: false });
 
-function describeState(row: CustomerRow, { running, granted, used, paid }: Omit<Held, "shared">): CustomerState {
-  const active_subscriptions = running.map(({ status, ...subscription }) => ({
-    ...subscription,
-    status: status === "trialing" ? ("trialing" as const) : ("active" as const),
-    units: null,
-    meters: paid
-      .filter(({ subscription_id }) => subscription_id === subscription.id)
-      .map(({ use: { id, created_at, modified_at, meter_id, credited_units, ...use }, ...price }) => ({
-        ...{ id, created_at, modified_at, meter_id, credited_units, consumed_units: countUnits(use.consumed_units) },
-        // A trial's use is free.
-        amount: status === "trialing" ? 0 : computeUseAmount({ ...price, ...use, credited_units, before_units: null }),
-      })),
-  }));
-  const granted_benefits = granted.map(({ id, created_at, modified_at, granted_at, benefit, properties }) => ({
-    id,
-    created_at,
-    modified_at,
-    granted_at: granted_at ?? created_at,
-    benefit_id: benefit.id,
-    benefit_type: benefit.type,
-    benefit_metadata: benefit.metadata,
-    properties,
-  }));
-  const active_meters = used.map(({ id, created_at, modified_at, meter_id, ...use }) => ({
-    ...{ id, created_at, modified_at, meter_id },
-    ...computeBalance(use),
-  }));
-  return { ...serializeCustomer(row), active_subscriptions, granted_benefits, active_meters };
-}
-
-/** The sweep that tells once more what customers hold. */
-export const states_due = "customers.tell_state";
-
-/**
- * Tell what a customer holds now. Two that change it at the same time do not see each other's change: who comes second has it told
- * once more, after both, so that the last that is told is how it is.
- */
-export async function emitState(tx: Tx, ctx: Deps | Ctx, row: CustomerRow): Promise<void> {
-  const { organization_id, id: customer_id } = row;
-  // Before what is held is read: who has ended by then is seen, and who has not is what makes this one second.
-  const isAlone = await store.claimState(tx, row);
-  await emit(tx, ctx, organization_id, "customer.state_changed", await stateOf(tx, row));
-  if (isAlone) return;
-  const now = ctx.clock.now();
-  await store.insertStateNotice(tx, { id: createId(now), organization_id, created_at: now, customer_id, due_at: now });
-  ctx.jobs.wake(tx, states_due);
-}
-
-/** Tell that a customer changed: the change itself, then what it holds (CUS-25, WHK-42). */
+/** Emit a change of a customer, then their state (CUS-25, WHK-42). */
 export async function emitCustomer(
   tx: Tx,
   ctx: Deps | Ctx,
@@ -126,15 +67,7 @@ export async function emitCustomer(
   await emit(tx, ctx, row.organization_id, type, told);
   const updated = type === "customer.updated" ? describeUpdated(serializeCustomer(before), told) : null;
   if (updated) noteListed(tx, ctx, row.organization_id, updated);
-  // Who is new holds nothing yet, so nobody is asked.
-  if (type !== "customer.created") return emitState(tx, ctx, row);
-  await emit(
-    tx,
-    ctx,
-    row.organization_id,
-    "customer.state_changed",
-    describeState(row, { running: [], granted: [], used: [], paid: [] }),
-  );
+  await sendSignal(tx, ctx, customerStateChanged, { customer: row, isNew: type === "customer.created" });
 }
 
 /**
@@ -151,7 +84,8 @@ async function orClash<T>(ctx: Ctx, work: (tx: Tx) => Promise<T>): Promise<T> {
   }
 }
 
-async function find(ctx: Ctx, key: store.CustomerKey): Promise<CustomerRow> {
+/** The customer of the caller's organization with this id or external id, or a 404. */
+export async function requireCustomer(ctx: Ctx, key: store.CustomerKey): Promise<CustomerRow> {
   const row = await store.findCustomer(ctx.db, requireOrganization(ctx), key);
   if (!row) throw notFound();
   return row;
@@ -213,12 +147,16 @@ async function* csvOf(first: CustomerRow[], others: AsyncIterable<CustomerRow[]>
   for await (const rows of others) yield linesOf(rows);
 }
 
-/** What is asked about customers and answered by the domains that keep their cards, and that know of all others. */
+/** Operations on customers that later contexts answer, because their rows are there. */
 type CardOperation = "listPaymentMethods" | "listPaymentMethodsExternal";
+type StateOperation = "getState" | "getStateExternal";
 type PrivacyOperation = "exportData" | "erase" | "getErasure";
 
 /** The customers of the API. */
-export const customerService: Omit<Service<typeof customers, Ctx>, CardOperation | PrivacyOperation> = {
+export const customerService: Omit<
+  Service<typeof customers, Ctx>,
+  CardOperation | StateOperation | PrivacyOperation
+> = {
   async list(ctx, { query }) {
     const { items, total } = await store.listCustomers(ctx.db, requireOrganizations(ctx), query);
     return buildPage(items.map(serializeCustomer), total, query);
@@ -267,14 +205,12 @@ export const customerService: Omit<Service<typeof customers, Ctx>, CardOperation
     const { value: first } = await pages.next();
     return csvOf(first ?? [], pages);
   },
-  get: async (ctx, { params }) => serializeCustomer(await find(ctx, params)),
+  get: async (ctx, { params }) => serializeCustomer(await requireCustomer(ctx, params)),
   update: (ctx, { params, body }) => changeCustomer(ctx, params, body),
   delete: (ctx, { params, query }) => remove(ctx, params, query.anonymize),
-  getState: async (ctx, { params }) => stateOf(ctx.db, await find(ctx, params)),
-  getExternal: async (ctx, { params }) => serializeCustomer(await find(ctx, params)),
+  getExternal: async (ctx, { params }) => serializeCustomer(await requireCustomer(ctx, params)),
   updateExternal: (ctx, { params, body }) => changeCustomer(ctx, params, body),
   deleteExternal: (ctx, { params, query }) => remove(ctx, params, query.anonymize),
-  getStateExternal: async (ctx, { params }) => stateOf(ctx.db, await find(ctx, params)),
 };
 
 /** Have a card that was kept charged from now on, where its customer has chosen none yet. */

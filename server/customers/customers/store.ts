@@ -4,8 +4,7 @@ import type { customers as operations } from "../../../shared/api/customers.ts";
 import { encodeEmail } from "../../../shared/emails.ts";
 import { subscriptions } from "../../billing/subscriptions/tables.ts";
 import type { Database, Tx } from "../../platform/context.ts";
-import { matchAnyOf, writeArray } from "../../platform/db/arrays.ts";
-import { gatherCalls } from "../../platform/db/gather.ts";
+import { matchAnyOf } from "../../platform/db/arrays.ts";
 import {
   buildPattern,
   computeOffset,
@@ -22,7 +21,7 @@ import { matchKey, type RowKey } from "../../platform/db/rows.ts";
 import { makeOnce } from "../../platform/db/statements.ts";
 import { countMatching } from "../../platform/db/tallies.ts";
 import { type CustomerRow, listSpellings } from "./rules.ts";
-import { customers, stateNotices } from "./tables.ts";
+import { customers } from "./tables.ts";
 
 const isSubscribed: SQL = sql`exists (
   select 1 from ${subscriptions} s where s.organization_id = ${customers}.organization_id
@@ -253,32 +252,6 @@ export async function deleteCustomer(
     .returning();
   if (!row) throw new Error(`The customer ${key.id} is gone.`);
   return row;
-}
-
-/**
- * Whether no other transaction is telling what these customers hold, until this one ends. It is tried and not waited for: who
- * tells it holds other rows by then, for which others may wait.
- */
-export const claimState = gatherCalls(async (tx: Tx, keys: RowKey[]): Promise<boolean[]> => {
-  const claims = keys.map(({ id }) => `customers.state ${id}`);
-  const rows = await tx
-    .select({ is_mine: sql<boolean>`pg_try_advisory_xact_lock(hashtextextended(claim, 0))` })
-    .from(sql`unnest(${writeArray(claims, "text")}) with ordinality as claims (claim, place)`)
-    .orderBy(sql`place`);
-  return rows.map(({ is_mine }) => is_mine);
-});
-
-/** Note that it is to be told once more what a customer holds. */
-export const insertStateNotice = (tx: Tx, notice: typeof stateNotices.$inferInsert): Promise<unknown> =>
-  tx.insert(stateNotices).values(notice);
-
-/** Take a notice; whose it is, or undefined where another server was faster. */
-export async function takeStateNotice(tx: Tx, key: RowKey): Promise<string | undefined> {
-  const [notice] = await tx
-    .delete(stateNotices)
-    .where(matchKey(stateNotices, key))
-    .returning({ customer_id: stateNotices.customer_id });
-  return notice?.customer_id;
 }
 
 /** A unique value was found taken without the database refusing the change. */

@@ -54,13 +54,3 @@ export const customers = pgTable(
     index("customers_metadata").using("gin", sql`${table.metadata} jsonb_path_ops`),
   ],
 );
-
-/**
- * Customers of whom it is to be told once more what they hold: another transaction was telling it at the same time, and neither
- * saw what the other had changed. Not a foreign key, as nobody is to wait for the customer's row; it stays anyhow.
- */
-export const stateNotices = pgTable(
-  "customer_state_notices",
-  { ...owned(), customer_id: uuid().notNull(), due_at: instant().notNull() },
-  (table) => [ownedKey(table.id), index("customer_state_notices_due").on(table.organization_id, table.due_at)],
-);

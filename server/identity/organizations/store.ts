@@ -4,7 +4,7 @@ import { atClockOf } from "../../platform/clock.ts";
 import type { Database, Deps, Tx } from "../../platform/context.ts";
 import { type ListQuery, listRows, matchFilters, orderBy } from "../../platform/db/page.ts";
 import { createId } from "../../platform/ids.ts";
-import { member } from "../accounts/tables.ts";
+import { member, user } from "../accounts/tables.ts";
 import type { OrganizationRow } from "./rules.ts";
 import { organization } from "./tables.ts";
 
@@ -116,4 +116,20 @@ export async function updateOrganization(
   const [row] = await tx.update(organization).set(patch).where(eq(organization.id, id)).returning();
   if (!row) throw new Error(`The organization ${id} is gone.`);
   return row;
+}
+
+/** The name of an organization. */
+export async function findOrganizationName(db: Database, id: string): Promise<string> {
+  const [row] = await db.select({ name: organization.name }).from(organization).where(eq(organization.id, id));
+  return row?.name ?? "";
+}
+
+/** The addresses of all members of an organization, to which notices go. */
+export async function findMemberEmails(db: Database, organization_id: string): Promise<string[]> {
+  const rows = await db
+    .select({ email: user.email })
+    .from(member)
+    .innerJoin(user, eq(user.id, member.userId))
+    .where(eq(member.organizationId, organization_id));
+  return rows.map(({ email }) => email);
 }

@@ -1,6 +1,7 @@
 import { randomInt } from "node:crypto";
 import { sql } from "drizzle-orm";
-import { getServerClock } from "../../platform/clock.ts";
+import { findMemberEmails, findOrganizationName } from "../../identity/organizations/store.ts";
+import { getServerClock, toUnixSeconds } from "../../platform/clock.ts";
 import type { Deps, Tx } from "../../platform/context.ts";
 import { openTokens, seal, sealTokens, tryUnseal } from "../../platform/crypto/secrets.ts";
 import { addRows, type RowKey } from "../../platform/db/rows.ts";
@@ -24,7 +25,6 @@ import {
   planSilence,
   planTurns,
   retention_ms,
-  toUnixSeconds,
   writeRawBody,
 } from "./rules.ts";
 import { openSender } from "./sender.ts";
@@ -56,7 +56,7 @@ async function dispatchSome(deps: Deps, [key]: readonly RowKey[], ids: string[])
     const occurrences = await store.lockUndispatched(tx, organization_id, some);
     const now = deps.clock.now();
     const name = endpoints.some(({ format }) => format !== "raw")
-      ? await store.findOrganizationName(tx, organization_id)
+      ? await findOrganizationName(tx, organization_id)
       : "";
     const queues = endpoints.length > 0 ? await queue.findQueues(tx, organization_id) : new Map<string, Date>();
     const copies = endpoints.flatMap((endpoint) => {
@@ -211,8 +211,8 @@ async function settle(
   if (made.some(({ isFinal }) => isFinal) && endpoint.enabled) {
     if (isDead(await store.findLatestOutcomes(tx, endpoint))) {
       await store.disableEndpoint(tx, endpoint, now);
-      const name = await store.findOrganizationName(tx, organization_id);
-      for (const to of await store.findMemberEmails(tx, organization_id))
+      const name = await findOrganizationName(tx, organization_id);
+      for (const to of await findMemberEmails(tx, organization_id))
         await queueMail(tx, deps, { ...writeDisabledMail(to, name, endpoint), organization_id });
       runAfterCommit(tx, () =>
         deps.log.warn({ endpoint_id, organization_id }, "A webhook endpoint was switched off after ten failed events."),

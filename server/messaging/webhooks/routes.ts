@@ -4,6 +4,7 @@ import { z } from "zod";
 import { instant, many, seller } from "../../../shared/contract.ts";
 import { ApiError } from "../../../shared/errors.ts";
 import { type EventType, eventTypes, eventTypesOf } from "../../../shared/event-types.ts";
+import { toUnixSeconds } from "../../platform/clock.ts";
 import { type Deps, hasScope, requireOrganization } from "../../platform/context.ts";
 import { masked_secret, openTokens, redactTokens } from "../../platform/crypto/secrets.ts";
 import { type Cursor, formatCursor, parseCursor, type Tail } from "../../platform/events/tail.ts";
@@ -13,7 +14,7 @@ import { apiVersions, type ClientProfile, getVersionedProfile } from "../../plat
 import { formatSseMessage, sendEvents } from "../../platform/http/sse.ts";
 import type { LimitStreams } from "../../platform/http/stream-limits.ts";
 import { readFaults } from "../../platform/http/validation-errors.ts";
-import { sign, toUnixSeconds, writeRawBody } from "./rules.ts";
+import { sign, writeRawBody } from "./rules.ts";
 
 /** How often a stream makes sure that its listener may still listen. */
 const check_ms = 60_000;

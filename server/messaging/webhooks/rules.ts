@@ -18,8 +18,6 @@ export function retryDelay(n: number): { least_ms: number; most_ms: number } {
   return { least_ms: most_ms / 2, most_ms };
 }
 
-export const toUnixSeconds = (time: Date): number => (time.getTime() - (time.getTime() % 1000)) / 1000;
-
 /** Standard Webhooks' signature, keyed with the bytes of the whole secret, prefix included (WHK-08). */
 export function sign(secret: string, id: string, timestamp: number, body: string): string {
   return `v1,${createHmac("sha256", Buffer.from(secret, "utf8")).update(`${id}.${timestamp}.${body}`).digest("base64")}`;

@@ -18,8 +18,6 @@ import {
 import { alias } from "drizzle-orm/pg-core";
 import type { webhooks as operations } from "../../../shared/api/webhooks.ts";
 import type { EventType } from "../../../shared/event-types.ts";
-import { member, user } from "../../identity/accounts/tables.ts";
-import { organization } from "../../identity/organizations/tables.ts";
 import type { Database, Tx } from "../../platform/context.ts";
 import {
   computeOffset,
@@ -199,20 +197,6 @@ export async function lockListening(tx: Tx, organization_id: string): Promise<En
     .where(isOn(organization_id))
     .orderBy(asc(webhookEndpoints.id))
     .for("no key update");
-}
-
-export async function findOrganizationName(db: Database, id: string): Promise<string> {
-  const [row] = await db.select({ name: organization.name }).from(organization).where(eq(organization.id, id));
-  return row?.name ?? "";
-}
-
-export async function findMemberEmails(db: Database, organization_id: string): Promise<string[]> {
-  const rows = await db
-    .select({ email: user.email })
-    .from(member)
-    .innerJoin(user, eq(user.id, member.userId))
-    .where(eq(member.organizationId, organization_id));
-  return rows.map(({ email }) => email);
 }
 
 /** Write the endpoints' copies; those already there stay. */

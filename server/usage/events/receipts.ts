@@ -1,6 +1,5 @@
 import { createHash, createPrivateKey, createPublicKey, hkdfSync, type KeyObject, sign } from "node:crypto";
-import { toUnixSeconds } from "../../messaging/webhooks/rules.ts";
-import { getServerClock } from "../../platform/clock.ts";
+import { getServerClock, toUnixSeconds } from "../../platform/clock.ts";
 import { type Ctx, type Deps, requireOrganization } from "../../platform/context.ts";
 import type { Ingested } from "./ingest.ts";
 

@@ -1,9 +1,8 @@
 /** Who pays for what customers use of a meter, and what they have to be billed for. */
-import { and, eq, gte, inArray, lte, type SQL, sql } from "drizzle-orm";
+import { and, countDistinct, eq, gte, inArray, lte, type SQL, sql } from "drizzle-orm";
 import { unionAll } from "drizzle-orm/pg-core";
 import { addUp } from "../../../shared/money.ts";
 import { computeDifference, groupByPeriod, poolUse, roundUnitsUp } from "../../../shared/usage.ts";
-import { countShown } from "../../customers/customers/holdings.ts";
 import type { Ctx, Database, Deps, Tx } from "../../platform/context.ts";
 import { gatherCalls } from "../../platform/db/gather.ts";
 import { isAmong, matchSeller, type RowKey } from "../../platform/db/rows.ts";
@@ -314,3 +313,22 @@ export async function handOverUse(tx: Tx, ctx: Deps | Ctx, use: Use): Promise<Us
   const handed = await resetUse(tx, ctx, use, now, now, { isPart: true });
   return payUse(tx, handed, null, { billed_from: null, by_time: false }, now);
 }
+
+/** How many distinct values several have shown a meter together, in what runs or in periods that are over. */
+export const countShown = async (
+  db: Database,
+  organization_id: string,
+  parts: readonly { id: string; customer_id: string; meter_id: string; ended_at: Date | null }[],
+): Promise<number> => {
+  const whose = parts.map(({ id, customer_id, ended_at }) => (ended_at === null ? customer_id : id));
+  const [row] = await db
+    .select({ count: countDistinct(customerMeterValues.value) })
+    .from(customerMeterValues)
+    .where(
+      and(
+        isAmong(organization_id, customerMeterValues.customer_id, whose),
+        eq(customerMeterValues.meter_id, parts[0]?.meter_id ?? ""),
+      ),
+    );
+  return row?.count ?? 0;
+};

@@ -1,13 +1,14 @@
+import { findCustomer } from "../../customers/customers/store.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
 import type { RowSweep } from "../../platform/jobs/sweeps.ts";
-import { emitState, states_due } from "./service.ts";
-import { claimState, findCustomer, insertStateNotice, takeStateNotice } from "./store.ts";
+import { emitCustomerState, states_due } from "./service.ts";
+import { claimState, insertStateNotice, takeStateNotice } from "./store.ts";
 import { stateNotices } from "./tables.ts";
 
-/** How long one who is still being changed is left alone. */
+/** How long to wait while another transaction is still changing the customer. */
 const pause_ms = 1000;
 
-/** Customers whose changes were told side by side, none with the other: what they hold is told once more, after all of them. */
+/** Emits the state of customers once more whom two transactions changed at the same time. */
 export const stateTelling: RowSweep = {
   name: states_due,
   every_ms: 1000,
@@ -23,7 +24,7 @@ export const stateTelling: RowSweep = {
       if (customer_id === undefined) return;
       if (await claimState(tx, { organization_id, id: customer_id })) {
         const customer = await findCustomer(tx, organization_id, { id: customer_id });
-        if (customer) await emitState(tx, deps, customer);
+        if (customer) await emitCustomerState(tx, deps, { customer });
         return;
       }
       const now = deps.clock.now();

@@ -1,17 +1,20 @@
-/** What customers hold: their subscriptions, what they have used, and what they were given. */
-import { and, countDistinct, eq, type SQL, sql } from "drizzle-orm";
+/** What customers have: their subscriptions, what they have used, and the benefits that they were granted. */
+import { and, eq, type SQL, sql } from "drizzle-orm";
 import { groupByPeriod, poolUse } from "../../../shared/usage.ts";
 import { subscriptionPrices, subscriptions } from "../../billing/subscriptions/tables.ts";
 import { benefits } from "../../catalog/benefits/tables.ts";
 import { productPrices } from "../../catalog/products/tables.ts";
-import { benefitGrants } from "../../entitlements/grants/tables.ts";
-import type { Database } from "../../platform/context.ts";
+import type { CustomerRow } from "../../customers/customers/rules.ts";
+import { customers } from "../../customers/customers/tables.ts";
+import type { Database, Tx } from "../../platform/context.ts";
+import { writeArray } from "../../platform/db/arrays.ts";
 import { gatherCalls } from "../../platform/db/gather.ts";
-import { isAmong, matchSeller, readRow, readRows } from "../../platform/db/rows.ts";
+import { isAmong, matchKey, matchSeller, type RowKey, readRow, readRows } from "../../platform/db/rows.ts";
 import { makeOnce } from "../../platform/db/statements.ts";
-import { customerMeters, customerMeterValues, customerMeterWindows, meters } from "../../usage/meters/tables.ts";
-import type { CustomerRow } from "./rules.ts";
-import { customers } from "./tables.ts";
+import { countShown } from "../../usage/meters/paying.ts";
+import { customerMeters, customerMeterWindows, meters } from "../../usage/meters/tables.ts";
+import { benefitGrants } from "../grants/tables.ts";
+import { stateNotices } from "./tables.ts";
 
 type UsedOf = Pick<
   typeof customerMeters.$inferSelect,
@@ -145,25 +148,6 @@ export const findHeld = gatherCalls(
   },
 );
 
-/** How many distinct values several have shown a meter together, in what runs or in periods that are over. */
-export const countShown = async (
-  db: Database,
-  organization_id: string,
-  parts: readonly { id: string; customer_id: string; meter_id: string; ended_at: Date | null }[],
-): Promise<number> => {
-  const whose = parts.map(({ id, customer_id, ended_at }) => (ended_at === null ? customer_id : id));
-  const [row] = await db
-    .select({ count: countDistinct(customerMeterValues.value) })
-    .from(customerMeterValues)
-    .where(
-      and(
-        isAmong(organization_id, customerMeterValues.customer_id, whose),
-        eq(customerMeterValues.meter_id, parts[0]?.meter_id ?? ""),
-      ),
-    );
-  return row?.count ?? 0;
-};
-
 /** What runs on the account of subscriptions with seats, of all who use it together (SEAT-17). */
 export async function poolShared(
   db: Database,
@@ -181,4 +165,30 @@ export async function poolShared(
     pooled.push({ use, subscription_id, unit_amount, cap_amount });
   }
   return pooled;
+}
+
+/**
+ * Whether no other transaction is telling what these customers hold, until this one ends. It is tried and not waited for: who
+ * tells it holds other rows by then, for which others may wait.
+ */
+export const claimState = gatherCalls(async (tx: Tx, keys: RowKey[]): Promise<boolean[]> => {
+  const claims = keys.map(({ id }) => `customers.state ${id}`);
+  const rows = await tx
+    .select({ is_mine: sql<boolean>`pg_try_advisory_xact_lock(hashtextextended(claim, 0))` })
+    .from(sql`unnest(${writeArray(claims, "text")}) with ordinality as claims (claim, place)`)
+    .orderBy(sql`place`);
+  return rows.map(({ is_mine }) => is_mine);
+});
+
+/** Have the state of a customer emitted once more. */
+export const insertStateNotice = (tx: Tx, notice: typeof stateNotices.$inferInsert): Promise<unknown> =>
+  tx.insert(stateNotices).values(notice);
+
+/** Delete a notice. Returns its customer, or undefined if another server has taken it. */
+export async function takeStateNotice(tx: Tx, key: RowKey): Promise<string | undefined> {
+  const [notice] = await tx
+    .delete(stateNotices)
+    .where(matchKey(stateNotices, key))
+    .returning({ customer_id: stateNotices.customer_id });
+  return notice?.customer_id;
 }
