@@ -3,10 +3,12 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser, Frame, FrameLocator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { sealGuild } from "../../server/platform/external/discord.ts";
 import { floe as runCli } from "../cli/support.ts";
 import { upload } from "../support/files.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { mailsTo } from "../support/mails.ts";
+import { type Platforms, startPlatforms } from "../support/platforms.ts";
 import { buildWeb } from "./support/build.ts";
 import { closePages, openChromium, openPage, seriousFaults } from "./support/chromium.ts";
 
@@ -14,17 +16,19 @@ let browser: Browser;
 let web: string;
 let floe: Floe;
 let seller: Seller;
+let platforms: Platforms;
 let page: Page;
 let complaints: string[];
 
 beforeAll(async () => {
-  [web, browser] = await Promise.all([buildWeb(), openChromium()]);
-  floe = await start({ listen: true, worker: true, web });
+  [web, browser, platforms] = await Promise.all([buildWeb(), openChromium(), startPlatforms()]);
+  floe = await start({ listen: true, worker: true, web, settings: platforms.settings });
   seller = await floe.seller();
 });
 afterAll(async () => {
   await closePages(browser);
   await floe.close();
+  await platforms.stop();
 });
 beforeEach(async () => {
   complaints = [];
@@ -450,6 +454,32 @@ describe("a sale in the overlay of a shop on another origin", () => {
     const portal = await opening;
     await portal.getByRole("region", { name: "Orders" }).getByText("Field Guide to Ice").waitFor();
     expect(portal.url()).not.toContain("polar_cst");
+  });
+
+  test("in a frame the confirmation offers no account to connect, which the portal does in its tab", async () => {
+    const { client, organization_id } = seller;
+    const guild_token = sealGuild(floe.deps.config.secret, { guild_id: platforms.state.guild.id, organization_id });
+    const given = [
+      await client.benefits.create({ body: { type: "custom", description: "A note", properties: { note: "Hello." } } }),
+      await client.benefits.create({
+        body: { type: "discord", description: "The lounge", properties: { guild_token, role_id: "10" } } as never,
+      }),
+    ];
+    const made = await checkout({ embed_origin: origin });
+    const params = { id: made.product_id ?? "" };
+    await client.products.setBenefits({ params, body: { benefits: given.map(({ id }) => id) } });
+    href = made.url;
+    await page.goto(origin);
+    await page.getByRole("link", { name: "Buy" }).click();
+    const frame = page.frameLocator("iframe");
+    await fill(frame, newBuyer());
+    await frame.getByRole("button", { name: "Pay $19.00" }).click();
+    await frame.getByRole("region", { name: "What is yours" }).getByText("Hello.").waitFor();
+    expect(await frame.getByText("The lounge").count()).toBe(0);
+    expect(await frame.getByRole("button", { name: "Connect Discord" }).count()).toBe(0);
+    const opening = page.context().waitForEvent("page");
+    await frame.getByRole("link", { name: "Open your purchases" }).click();
+    await (await opening).getByRole("button", { name: "Connect Discord" }).waitFor();
   });
 
   test("README's two lines sell", async () => {
