@@ -66,6 +66,11 @@ const nones: Record<string, string> = {
   "sandbox mails":
     "There are none. Kept is what a store made as a sandbox writes; a developer's own server shows the rest: `floe open mail`\n",
 };
+/** Whose commands show what buyers open, or lead to it. */
+const offers: Record<string, readonly string[]> = {
+  products: ["create"],
+  "checkout-links": ["list", "get", "create", "update"],
+};
 /** Of these lists no more than so many rows are counted. */
 const countedTo: Record<string, number> = { events: 10_000 };
 
@@ -127,6 +132,8 @@ export async function addOperation(
     const values = args.slice(0, op.params.length) as string[];
     const [context, options] = [makeContext(command), command.opts<Options>()];
     if (!(await beside?.run?.(context, options))) await runOperation(context, group, op, values, options);
+    if (offers[group.name]?.includes(op.name) && !options.dryRun)
+      await (await import("./no-payments.ts")).warnOfNoPayments(context);
   });
   return [...op.query, ...(op.body ?? [])];
 }

@@ -12,6 +12,8 @@ export const CheckoutPublic = z.object({
   organization: CheckoutOrganization,
   /** The seller's time from which later charges count: now, and once it is confirmed, when that was. */
   as_of: instant,
+  /** Whether a payment can be taken now: a public server without a card processor takes none (ORG-05). */
+  is_payment_available: z.boolean(),
 });
 export type CheckoutPublic = z.output<typeof CheckoutPublic>;
 

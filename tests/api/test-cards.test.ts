@@ -48,6 +48,9 @@ describe("a server of this machine alone", () => {
     const { client_secret } = await seller.client.checkouts.create({ body: { products: [id] } });
     const sent = { origin: floe.url, ...headers };
     const buyer = { customer_email: "b@example.com", customer_name: "B", customer_billing_address: { country: "FR" } };
+    const { json } = await floe.request("GET", `/v1/checkouts/client/${client_secret}`, { headers });
+    const { is_payment_available } = json as { is_payment_available: boolean };
+    expect(is_payment_available).toBe(await takesPayments(headers));
     const answers = [
       await floe.request("POST", "/v1/checkouts/", { token: seller.key, body: { products: [id] }, headers: sent }),
       await floe.request("POST", "/api/auth/checkout", { body: { products: id, redirect: false }, headers: sent }),
@@ -181,6 +184,10 @@ describe("a public server without a card processor", () => {
       const op = findOperation(method, path);
       if (op) expect([method, path, op.errors]).toEqual([method, path, expect.arrayContaining(["PaymentNotReady"])]);
     }
+    // Who opens the link in a browser reads why, and not that the offer is gone.
+    const visit = { headers: { accept: "text/html" } };
+    const { status: refused, text } = await floe.request("GET", new URL(link.url).pathname, visit);
+    expect([refused, text]).toEqual([403, "This organization cannot take payments now."]);
     expect(await countPayments()).toBe(before);
     const { status, json } = await request("GET", "/readyz");
     expect([status, json.warnings]).toEqual([503, [expect.stringContaining("No card processor is set up")]]);

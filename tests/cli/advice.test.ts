@@ -51,3 +51,40 @@ describe("a wrong use names the help of the command that was reached", () => {
     expect([code, err]).toEqual([64, expect.stringContaining(`See: ${help}\n`)]);
   });
 });
+
+describe("ORG-05: who makes an offer that nobody could pay for is told so with its address", () => {
+  const link = { id: "l1", label: "newsletter", products: [], url: "https://pay.example.com/buy/x", created_at: null };
+  let organizations: { status?: number; json: unknown };
+  const shop = standIn(({ method, path }) => {
+    if (path === "/v1/organizations/") return organizations;
+    if (method === "GET" && path === "/v1/checkout-links/") return { json: { items: [link], pagination: {} } };
+    return { json: { ...link, name: "Pro" } };
+  });
+  const takes = (checkout_payments: boolean) => ({
+    json: { items: [{ id: "o1", capabilities: { checkout_payments } }] },
+  });
+  const commands = [
+    ["products", "create", "--name", "Pro", "--price", "19.00usd"],
+    ["checkout-links", "create", "--products", "00000000-0000-4000-8000-000000000001"],
+    ["checkout-links", "get", "00000000-0000-4000-8000-000000000002"],
+    ["checkout-links", "list"],
+  ];
+  test.each(commands)("%s %s", async (...argv) => {
+    const env = { FLOE_API_KEY: "k", FLOE_SERVER: (await shop).url };
+    const warning = "Buyers cannot pay yet: this server has no card processor.";
+    organizations = takes(false);
+    for (const tty of [true, false]) {
+      const { code, err } = await floe(argv, { env, tty });
+      expect([code, err]).toEqual([0, expect.stringContaining(warning)]);
+    }
+    // Where they can pay, and where the key may not know, nothing is said, and nothing fails.
+    for (const answer of [takes(true), { status: 403, json: { error: "insufficient_scope" } }]) {
+      organizations = answer;
+      const { code, err } = await floe(argv, { env, tty: true });
+      expect([code, err]).toEqual([0, expect.not.stringContaining("cannot pay")]);
+    }
+    if (argv[1] !== "create") return;
+    organizations = takes(false);
+    expect((await floe([...argv, "--dry-run"], { env })).err).not.toContain("cannot pay");
+  });
+});

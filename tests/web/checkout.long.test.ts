@@ -253,6 +253,17 @@ describe("the checkout", () => {
     await page.getByText("Complete", { exact: true }).waitFor();
   });
 
+  test("where no payment can be taken the page says so before a card is asked for; what is free is still given", async () => {
+    const made = fake.checkout({ is_payment_available: false });
+    await page.goto(made.url);
+    await page.getByText("This seller cannot take payments at the moment").waitFor();
+    expect(await page.locator("[name=card_number], button[type=submit]").count()).toBe(0);
+    Object.assign(made, { is_payment_required: false, is_payment_form_required: false });
+    await page.goto(made.url);
+    await page.getByRole("button", { name: "Get it for free" }).waitFor();
+    expect(await page.getByText("cannot take payments").count()).toBe(0);
+  });
+
   test("a seller's own page is where the buyer goes, with the session token", async () => {
     await page.goto(fake.checkout({ success_url: `${fake.url}/error?error=stand-in` }).url);
     await fill();

@@ -97,10 +97,16 @@ describe("the document of a checkout", () => {
 
   test("is the same checkout that the API answers, to the same reader, and of none where there is none", async () => {
     const checkout = await open();
-    const { text } = await read(pathOf(checkout));
-    const given = JSON.parse(/id="given">(.*?)<\/script>/s.exec(text)?.[1] ?? "");
-    const { json } = await floe.request("GET", `/v1/checkouts/client/${checkout.client_secret}`);
-    expect(given).toEqual({ checkout: json, country: null });
+    // ORG-05: from elsewhere no test card is taken, which the document says as the API does.
+    for (const headers of [{}, { host: "shop.example.com" }, { "x-forwarded-host": "shop.example.com" }]) {
+      const { text } = await read(pathOf(checkout), headers as Record<string, string>);
+      const given = JSON.parse(/id="given">(.*?)<\/script>/s.exec(text)?.[1] ?? "");
+      const { json } = await floe.request("GET", `/v1/checkouts/client/${checkout.client_secret}`, {
+        headers,
+      } as never);
+      expect(given).toEqual({ checkout: json, country: null });
+      expect(given.checkout.is_payment_available).toBe(Object.keys(headers).length === 0);
+    }
     for (const path of ["/checkout/polar_c_nothing", "/checkout/polar_c_nothing/confirmation", "/checkout/%00"]) {
       const unknown = await read(path);
       expect([unknown.status, unknown.text.includes('id="given"')], path).toEqual([404, false]);

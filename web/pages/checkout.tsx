@@ -147,10 +147,12 @@ function Form({ order }: { order: Order }) {
     // A moment later, so that it moves no button away that is being pressed.
     if (found) setTimeout(() => setFaults((before) => ({ ...before, [name]: found })), 200);
   };
+  const isUnpayable = checkout.is_payment_form_required && checkout.is_payment_available === false;
+  const takesPayment = checkout.is_payment_form_required && !isUnpayable;
   return (
     <form ref={form} noValidate onSubmit={submit} onBlur={look} aria-busy={purchase.busy}>
       {checkout.products.length > 1 && <Choices order={order} choose={(product_id) => send({ product_id })} />}
-      {checkout.is_payment_form_required && publishable_key && (
+      {takesPayment && publishable_key && (
         <Suspense fallback={<div className="wallets" />}>
           <Wallets
             publishable_key={publishable_key}
@@ -217,7 +219,7 @@ function Form({ order }: { order: Order }) {
           <Questions asked={checkout.attached_custom_fields} values={values} errors={faults} change={change} />
         </div>
       </section>
-      {checkout.is_payment_form_required && (
+      {takesPayment && (
         <section>
           <h2>{words.payment}</h2>
           <div className="fields">
@@ -244,6 +246,7 @@ function Form({ order }: { order: Order }) {
         </section>
       )}
       <div className="stack">
+        {isUnpayable && <Notice tone="fault">{words.no_payments}</Notice>}
         {faults.form && <Notice tone="fault">{faults.form}</Notice>}
         {faults.form && checkout.trial_end && <SkipTrial order={order} className="button quiet" />}
         {changed && (
@@ -251,14 +254,16 @@ function Form({ order }: { order: Order }) {
             {changed}
           </div>
         )}
-        <Button
-          type="submit"
-          full
-          busy={purchase.busy}
-          style={computeAccent(checkout.organization.branding.accent_color)}
-        >
-          {purchase.busy ? words.completing : describeButton(checkout, speech)}
-        </Button>
+        {!isUnpayable && (
+          <Button
+            type="submit"
+            full
+            busy={purchase.busy}
+            style={computeAccent(checkout.organization.branding.accent_color)}
+          >
+            {purchase.busy ? words.completing : describeButton(checkout, speech)}
+          </Button>
+        )}
         <p className="hidden" role="alert">
           {attempt > 0 && count > 0 && words.faults(count)}
         </p>

@@ -3,6 +3,7 @@ import type { Checkout } from "../../../shared/api/checkouts.ts";
 import { notFound } from "../../../shared/errors.ts";
 import { hasInvoice } from "../../billing/invoices/rules.ts";
 import { computeTotals, type OrderAggregate } from "../../billing/orders/rules.ts";
+import { allowsPayments, type PaymentDeps } from "../../billing/payments/rules.ts";
 import type { Waiting } from "../../billing/payments/settlement.ts";
 import { serializeDiscountBase } from "../../catalog/discounts/rules.ts";
 import { serializeAttached, serializeCheckoutProduct, serializePrice } from "../../catalog/products/rules.ts";
@@ -158,7 +159,7 @@ export function serializeBought({ order, ...parts }: OrderAggregate, seller: Org
 export function serializePublicCheckout(
   aggregate: CheckoutAggregate,
   seller: OrganizationRow,
-  shown: Shown,
+  shown: Shown & PaymentDeps,
 ): CheckoutPublic {
   const {
     metadata: _,
@@ -171,5 +172,6 @@ export function serializePublicCheckout(
   } = serializeCommon(aggregate, shown);
   const { status, created_at, modified_at } = aggregate.row;
   const as_of = status === "open" ? shown.clock.now() : (modified_at ?? created_at);
-  return { ...fields, organization: serializeCheckoutOrganization(seller), as_of };
+  const is_payment_available = allowsPayments(shown);
+  return { ...fields, organization: serializeCheckoutOrganization(seller), as_of, is_payment_available };
 }

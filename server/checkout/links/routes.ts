@@ -52,8 +52,9 @@ export function routeLinks(app: FastifyInstance, deps: Deps, count: CheckoutRate
         !(request.headers.accept ?? "").includes("text/html")
       )
         throw error;
-      if (error.status !== 429) return reply.callNotFound();
-      return reply.code(429).headers(error.headers).type("text/plain; charset=utf-8").send(error.message);
+      // The offer stands: it is the server that takes no more requests, or no payments.
+      if (error.status !== 429 && error.error !== "PaymentNotReady") return reply.callNotFound();
+      return reply.code(error.status).headers(error.headers).type("text/plain; charset=utf-8").send(error.message);
     }
   });
 }

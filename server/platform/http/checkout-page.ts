@@ -6,6 +6,7 @@ import { pickLanguage, readLocale } from "../../../shared/locales.ts";
 import { toPlainText } from "../../../shared/markdown.ts";
 import { formatMoney } from "../../../shared/money.ts";
 import { getCountry } from "../places.ts";
+import { pickSourceHeaders } from "./from-here.ts";
 
 type Checkout = z.input<typeof CheckoutPublic>;
 
@@ -87,13 +88,13 @@ export function drawSeller({ name, branding, avatar_url }: Checkout["organizatio
 
 /** What a page would ask for first, by the very request, so that it is let through, limited and answered the same. */
 export function askForPage(app: FastifyInstance, request: FastifyRequest, url: string) {
-  const { cookie, "user-agent": agent = "", "x-forwarded-for": forwarded } = request.headers;
+  const { cookie } = request.headers;
   return app.inject({
     method: "GET",
     url,
     headers: {
-      "user-agent": agent,
-      ...(forwarded === undefined ? {} : { "x-forwarded-for": forwarded }),
+      ...pickSourceHeaders(request),
+      "user-agent": request.headers["user-agent"] ?? "",
       ...(cookie === undefined ? {} : { cookie }),
     },
     remoteAddress: request.socket.remoteAddress ?? "",

@@ -20,6 +20,10 @@ const isLocalHost = ({ host }: Headers): boolean => localHost.test(host ?? "");
 export const isFromHere = ({ headers }: Pick<FastifyRequest, "headers">): boolean =>
   isLocalHost(headers) && !Object.keys(headers).some((name) => forwarded.test(name));
 
+/** The headers that say where a request comes from. */
+export const pickSourceHeaders = ({ headers }: Pick<FastifyRequest, "headers">): Headers =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => name === "host" || forwarded.test(name)));
+
 const isInside = (address: string): boolean =>
   ipaddr.isValid(address) && insideRanges.has(ipaddr.process(address).range());
 

@@ -171,6 +171,7 @@ export function makeCheckout(url: string, fields: Partial<FakeCheckout>): FakeCh
     attached_custom_fields: [],
     organization: { ...seller, id: organization_id, created_at: at },
     as_of: at,
+    is_payment_available: true,
     ...fields,
   };
   return readCheckout(made);
