@@ -1,5 +1,5 @@
 import { defineConfig } from "vitest/config";
-import { patience_ms } from "./tests/support/eventually.ts";
+import { patienceMs } from "./tests/support/eventually.ts";
 import { LongestFirst } from "./tests/support/sequence.ts";
 import { Unsteady } from "./tests/support/unsteady.ts";
 import { MapWriter } from "./tests/support/write-map.ts";
@@ -32,6 +32,6 @@ export default defineConfig({
     testTimeout: 300_000,
     hookTimeout: 300_000,
     // A test that reaches no expectation is one that cannot fail.
-    expect: { requireAssertions: true, poll: { timeout: patience_ms, interval: 20 } },
+    expect: { requireAssertions: true, poll: { timeout: patienceMs, interval: 20 } },
   },
 });

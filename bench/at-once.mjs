@@ -9,7 +9,7 @@ import { start } from "../tests/support/floe.ts";
 import { startPostgres } from "../tests/support/postgres.ts";
 
 const sales = Number(process.argv[2] ?? 10_000);
-const side_by_side = 8;
+const sideBySide = 8;
 const credit = 100;
 
 const database = await startPostgres();
@@ -62,7 +62,7 @@ try {
   const wrong = [];
   let next = 0;
   await Promise.all(
-    Array.from({ length: side_by_side }, async () => {
+    Array.from({ length: sideBySide }, async () => {
       while (next < sales) {
         const fault = await buy(next++);
         if (fault) wrong.push(fault);

@@ -14,14 +14,14 @@ import postgres from "postgres";
 import { Pool } from "undici";
 import { startPostgres } from "../tests/support/postgres.ts";
 
-const bare_min = 0.5;
-const history_min = 0.67;
-const give_max = 1.5;
+const bareMin = 0.5;
+const historyMin = 0.67;
+const giveMax = 1.5;
 const connections = 8;
 const requests = 400;
 const rounds = 7;
-const given_each = 25;
-const keys_each = 16;
+const givenEach = 25;
+const keysEach = 16;
 
 const median = (values) => values.toSorted((a, b) => a - b)[(values.length - 1) / 2];
 
@@ -56,11 +56,11 @@ async function openSeller(floe, many, record) {
   const { id: customer_id } = await client.customers.create({ body: { email: "ada@example.com" } });
   const give = () => client.subscriptions.create({ body: { product_id, customer_id } });
   await give();
-  for (let n = 1; n < keys_each; n += 1) {
+  for (let n = 1; n < keysEach; n += 1) {
     const { id } = await client.customers.create({ body: { email: `key-${n}@example.com` } });
     await client.subscriptions.create({ body: { product_id, customer_id: id } });
   }
-  const { items: keys } = await client.licenseKeys.list({ query: { limit: keys_each } });
+  const { items: keys } = await client.licenseKeys.list({ query: { limit: keysEach } });
   const of_ada = keys.filter((one) => one.customer_id === customer_id);
   const run = (text) => floe.deps.db.execute(text);
   if (many) {
@@ -107,7 +107,7 @@ async function openSeller(floe, many, record) {
   const naming = (one) => JSON.stringify({ key: one.key, organization_id });
   const asks = {
     "one license key": { ...validate, bodies: of_ada.map(naming) },
-    [`${keys_each} license keys in turn`]: { ...validate, bodies: keys.map(naming) },
+    [`${keysEach} license keys in turn`]: { ...validate, bodies: keys.map(naming) },
     "customer state": {
       method: "GET",
       path: `/v1/customers/${customer_id}/state`,
@@ -153,7 +153,7 @@ async function serveFloe(databaseUrl, many) {
   const sellers = { few: await openSeller(floe, 0, record), many: await openSeller(floe, Number(many), record) };
   process.on("message", async (name) => {
     const took = [];
-    for (let left = given_each; left > 0; left -= 1) {
+    for (let left = givenEach; left > 0; left -= 1) {
       const began = performance.now();
       await sellers[name].give();
       took.push(performance.now() - began);
@@ -249,15 +249,15 @@ async function measure(many) {
       const count = floe.many[name].statements[0].length;
       promise(
         (ratio) =>
-          `${name}: ${count} statements; floe ${behind.toFixed(0)}/s, bare handler ${floor.toFixed(0)}/s, ratio ${ratio} (at least ${bare_min})`,
+          `${name}: ${count} statements; floe ${behind.toFixed(0)}/s, bare handler ${floor.toFixed(0)}/s, ratio ${ratio} (at least ${bareMin})`,
         behind / floor,
-        behind / floor >= bare_min,
+        behind / floor >= bareMin,
       );
       promise(
         (ratio) =>
-          `${name}: ${behind.toFixed(0)}/s with ${many} others behind it, ${alone.toFixed(0)}/s with none, ratio ${ratio} (at least ${history_min})`,
+          `${name}: ${behind.toFixed(0)}/s with ${many} others behind it, ${alone.toFixed(0)}/s with none, ratio ${ratio} (at least ${historyMin})`,
         behind / alone,
-        behind / alone >= history_min,
+        behind / alone >= historyMin,
       );
     }
     const [server] = children;
@@ -275,9 +275,9 @@ async function measure(many) {
     const [low, high] = [median(took.few), median(took.many)];
     promise(
       (ratio) =>
-        `three benefits given: p50 ${high.toFixed(1)} ms with ${3 * many} grants before, ${low.toFixed(1)} ms with none, ratio ${ratio} (at most ${give_max})`,
+        `three benefits given: p50 ${high.toFixed(1)} ms with ${3 * many} grants before, ${low.toFixed(1)} ms with none, ratio ${ratio} (at most ${giveMax})`,
       high / low,
-      high / low <= give_max,
+      high / low <= giveMax,
     );
     await Promise.all([at_floe.close(), at_bare.close()]);
   } finally {

@@ -8,8 +8,8 @@
 import { Agent, request } from "node:http";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 
-const ratio_max = 2;
-const batch_size = 500;
+const ratioMax = 2;
+const batchSize = 500;
 const [sales = 60, connections = 8, rounds = 3] = process.argv.slice(2).map(Number);
 
 /** In a thread of its own: batches by so many connections for as long as it is told to, and how many events were taken. */
@@ -20,7 +20,7 @@ function flood() {
   const send = () =>
     new Promise((resolve, reject) => {
       sent += 1;
-      const events = Array.from({ length: batch_size }, (_, n) => ({
+      const events = Array.from({ length: batchSize }, (_, n) => ({
         name: "completion",
         external_customer_id: `user-${n % 50}`,
         external_id: `flood-${sent}-${n}`,
@@ -29,7 +29,7 @@ function flood() {
       const body = JSON.stringify({ events });
       const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
       const out = request(`${url}/v1/events/ingest`, { method: "POST", agent, headers }, (answer) => {
-        if (answer.statusCode === 200) taken += batch_size;
+        if (answer.statusCode === 200) taken += batchSize;
         answer.resume().on("end", resolve);
       });
       out.on("error", reject);
@@ -108,9 +108,9 @@ async function measure() {
     await flooding.terminate();
     if (events === 0) throw new Error(`Nothing was in the way.\n${floe.logged.slice(-3).join("\n")}`);
     const ratio = Math.min(...took.busy) / Math.min(...took.quiet);
-    failed = ratio > ratio_max;
+    failed = ratio > ratioMax;
     console.log(
-      `a sale beside a flood of events: ratio of p99 ${ratio.toFixed(2)}, ${failed ? "NOT " : ""}within ${ratio_max}`,
+      `a sale beside a flood of events: ratio of p99 ${ratio.toFixed(2)}, ${failed ? "NOT " : ""}within ${ratioMax}`,
     );
     await floe.close();
   } finally {

@@ -10,7 +10,7 @@ import { start } from "../tests/support/floe.ts";
 import { startPostgres } from "../tests/support/postgres.ts";
 import { startReceiver } from "../tests/support/receiver.ts";
 
-const ratio_max = 2;
+const ratioMax = 2;
 const warming = 20;
 const [due = 1_000_000, sales = 200] = process.argv.slice(2).map(Number);
 
@@ -108,9 +108,9 @@ try {
   if (renewed <= 0 || left === 0) throw new Error(`Nothing was in the way.\n${floe.logged.slice(-3).join("\n")}`);
   for (const name of ["sale", "webhook"]) {
     const ratio = beside[name] / alone[name];
-    if (ratio > ratio_max) failed = true;
+    if (ratio > ratioMax) failed = true;
     console.log(
-      `${name.padEnd(8)} p99 ${beside[name].toFixed(0)} ms beside the busy one, ${alone[name].toFixed(0)} ms alone: ratio ${ratio.toFixed(2)}, ${ratio > ratio_max ? "NOT " : ""}within ${ratio_max}`,
+      `${name.padEnd(8)} p99 ${beside[name].toFixed(0)} ms beside the busy one, ${alone[name].toFixed(0)} ms alone: ratio ${ratio.toFixed(2)}, ${ratio > ratioMax ? "NOT " : ""}within ${ratioMax}`,
     );
   }
   await floe.close();

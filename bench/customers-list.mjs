@@ -10,7 +10,7 @@ import { sql } from "drizzle-orm";
 import { start } from "../tests/support/floe.ts";
 import { startPostgres } from "../tests/support/postgres.ts";
 
-const ratio_max = 3;
+const ratioMax = 3;
 const few = 10_000;
 const many = Number(process.argv[2] ?? 1_000_000);
 const rounds = 15;
@@ -68,9 +68,9 @@ try {
     const [low, high] = [median(took.few), median(took.many)];
     const ratio = high / low;
     console.log(
-      `customers list, ${name}: ${many} in ${high.toFixed(1)} ms, ${few} in ${low.toFixed(1)} ms, ratio ${ratio.toFixed(2)} (at most ${ratio_max})`,
+      `customers list, ${name}: ${many} in ${high.toFixed(1)} ms, ${few} in ${low.toFixed(1)} ms, ratio ${ratio.toFixed(2)} (at most ${ratioMax})`,
     );
-    if (ratio > ratio_max) process.exitCode = 1;
+    if (ratio > ratioMax) process.exitCode = 1;
   }
   await floe.close();
 } finally {

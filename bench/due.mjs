@@ -6,12 +6,12 @@
  */
 import { sql } from "drizzle-orm";
 import postgresClient from "postgres";
-import { subscriptionAdvance } from "../server/billing/subscriptions/jobs.ts";
-import { runSweeps } from "../server/platform/jobs/sweeps.ts";
+import { subscriptionWorker } from "../server/billing/subscriptions/jobs.ts";
+import { runWorkers } from "../server/platform/jobs/workers.ts";
 import { start } from "../tests/support/floe.ts";
 import { startPostgres } from "../tests/support/postgres.ts";
 
-const ratio_max = 1.5;
+const ratioMax = 1.5;
 const due = 1000;
 const sellers = 100;
 const rounds = 5;
@@ -54,7 +54,7 @@ async function openShop(name, count) {
 
 /** The sweep of renewals, which takes what it finds and does nothing else with it. */
 const take = {
-  ...subscriptionAdvance,
+  ...subscriptionWorker,
   async work({ db }, rows) {
     for (const { organization_id, id } of rows)
       await db.execute(sql`update subscriptions set due_at = due_at + interval '60 days'
@@ -65,7 +65,7 @@ async function measure({ deps }) {
   await deps.db.execute(sql`update subscriptions set due_at = now() - interval '1 hour' where (organization_id, id) in
     (select organization_id, id from subscriptions where organization_id like 'seller-%' and due_at > now() limit ${due})`);
   const began = performance.now();
-  const count = await runSweeps(deps, [take]);
+  const count = await runWorkers(deps, [take]);
   if (count !== due) throw new Error(`${count} of ${due} were taken.`);
   return performance.now() - began;
 }
@@ -80,9 +80,9 @@ try {
   ratio = best[1] / best[0];
   console.log(`take ${due} of ${few}`.padEnd(40), `${best[0].toFixed(0)} ms`);
   console.log(`take ${due} of ${many}`.padEnd(40), `${best[1].toFixed(0)} ms`);
-  console.log("ratio".padEnd(40), `${ratio.toFixed(2)}   ${ratio > ratio_max ? "NOT " : ""}within ${ratio_max}`);
+  console.log("ratio".padEnd(40), `${ratio.toFixed(2)}   ${ratio > ratioMax ? "NOT " : ""}within ${ratioMax}`);
   for (const shop of shops) await shop.close();
 } finally {
   await postgres.stop();
 }
-process.exitCode = ratio > ratio_max ? 1 : 0;
+process.exitCode = ratio > ratioMax ? 1 : 0;

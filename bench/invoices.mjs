@@ -12,9 +12,9 @@ import { start } from "../tests/support/floe.ts";
 import { sampleDocument } from "../tests/support/invoices.ts";
 import { startPostgres } from "../tests/support/postgres.ts";
 
-const cpu_ms_max = 300;
-const slowdown_max = 1.5;
-const window_ms = 20_000;
+const cpuMsMax = 300;
+const slowdownMax = 1.5;
+const windowMs = 20_000;
 const count = Number(process.argv[2] ?? 1000);
 
 let failed = false;
@@ -29,8 +29,8 @@ const before = process.cpuUsage();
 const printed = 20;
 for (let index = 0; index < printed; index += 1) await makePdf(sampleDocument({ number: `FROST-${index}` }), null);
 const { user, system } = process.cpuUsage(before);
-const cpu_ms = Math.round((user + system) / 1000 / printed);
-judge("CPU of an invoice, ms", cpu_ms, cpu_ms_max, cpu_ms <= cpu_ms_max);
+const cpuMs = Math.round((user + system) / 1000 / printed);
+judge("CPU of an invoice, ms", cpuMs, cpuMsMax, cpuMs <= cpuMsMax);
 
 const postgres = await startPostgres();
 const settings = { FLOE_EMAIL_VERIFICATION: "off" };
@@ -85,28 +85,28 @@ await floe.deps.db.execute(
     select gen_random_uuid(), 'COPY-' || n, null, ${orderColumns}
     from orders, generate_series(1, ${count}) as n where organization_id = '${organization_id}'`),
 );
-const alone = await slowest(other, performance.now() + window_ms);
+const alone = await slowest(other, performance.now() + windowMs);
 const { invoices } = busy.seller.client;
 const { id: export_id } = await invoices.createExport({ body: {} });
 const standing = () => invoices.getExport({ params: { id: export_id } });
 const began = performance.now();
 await sleep(2000);
-const meanwhile = await slowest(other, performance.now() + window_ms);
+const meanwhile = await slowest(other, performance.now() + windowMs);
 let far = await standing();
 const isStillPrinting = far.status !== "done";
 if (!isStillPrinting) console.log("The invoices were done before the measurement was: give a larger COUNT.");
-const seconds_since = () => Math.round((performance.now() - began) / 1000);
+const secondsSince = () => Math.round((performance.now() - began) / 1000);
 for (; far.status !== "done"; far = await standing()) {
-  console.log(`${far.done} of ${far.total} printed after ${seconds_since()} s`);
+  console.log(`${far.done} of ${far.total} printed after ${secondsSince()} s`);
   await sleep(10_000);
 }
-console.log(`${far.done} printed in ${seconds_since()} s, ${far.skipped} skipped`);
+console.log(`${far.done} printed in ${secondsSince()} s, ${far.skipped} skipped`);
 const shown = (value) => value.toFixed(1);
 console.log(
   `p99 of a confirmation alone ${shown(alone.p99)} ms (${alone.sales} sales), meanwhile ${shown(meanwhile.p99)} ms (${meanwhile.sales})`,
 );
 const slowdown = meanwhile.p99 / alone.p99;
-judge("slowdown of a checkout", slowdown.toFixed(2), slowdown_max, slowdown <= slowdown_max && isStillPrinting);
+judge("slowdown of a checkout", slowdown.toFixed(2), slowdownMax, slowdown <= slowdownMax && isStillPrinting);
 await floe.close();
 await postgres.stop();
 process.exit(failed ? 1 : 0);

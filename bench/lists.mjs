@@ -11,13 +11,13 @@ import { api } from "../shared/api/index.ts";
 import { start } from "../tests/support/floe.ts";
 import { startPostgres } from "../tests/support/postgres.ts";
 
-const ratio_max = 3;
+const ratioMax = 3;
 const few = 10_000;
 const many = Number(process.argv[2] ?? 1_000_000);
 const rounds = 11;
 /** So many rows have what is searched for, in both. */
 const rare = 200;
-const products_count = 20;
+const productsCount = 20;
 
 const median = (values) => values.toSorted((a, b) => a - b)[(values.length - 1) / 2];
 
@@ -25,10 +25,10 @@ const median = (values) => values.toSorted((a, b) => a - b)[(values.length - 1) 
 async function fill(floe, seller, count) {
   const { organization_id } = seller;
   const product_ids = [];
-  for (let n = 0; n < products_count; n += 1) {
+  for (let n = 0; n < productsCount; n += 1) {
     const { id } = await seller.client.products.create({
       body: {
-        name: `Product ${String((n * 7) % products_count).padStart(2, "0")}`,
+        name: `Product ${String((n * 7) % productsCount).padStart(2, "0")}`,
         prices: [{ amount_type: "fixed", price_amount: 1000 }],
       },
     });
@@ -56,7 +56,7 @@ async function fill(floe, seller, count) {
         tax_amount, tax_behavior, derivation, description, customer_id, product_id, discount_id, checkout_id, invoice_number, terms, metadata)
       select gen_random_uuid(), ${organization_id}, now() - n * interval '1 second', now(), (array['paid', 'refunded', 'pending'])[1 + n % 3],
         'purchase', 'usd', 1000 + n % 997, 0, n % 83, 'exclusive', '{}', 'Sale', b.id,
-        case when n <= ${rare}::int then ${needle.id}::uuid else (${`{${product_ids.join(",")}}`}::uuid[])[1 + n % ${products_count}::int] end,
+        case when n <= ${rare}::int then ${needle.id}::uuid else (${`{${product_ids.join(",")}}`}::uuid[])[1 + n % ${productsCount}::int] end,
         case when n % 10 = 0 then ${discount_id}::uuid end, gen_random_uuid(), 'N-' || lpad(n::text, 8, '0'), '',
         case when n <= ${rare}::int then '{"tier":"rare"}'::jsonb else '{}' end
       from generate_series(1, ${count}::int) n join buyers b on b.place = 1 + n % ${Math.round(count / 5)}::int`);
@@ -144,9 +144,9 @@ try {
       const what = query({ needle: "…", customer_id: "…", external_id: "…", email: "…" });
       console.log(
         `${list}, ${what}`.padEnd(52),
-        `${high.toFixed(1).padStart(7)} ms  ${low.toFixed(1).padStart(6)} ms  ${ratio.toFixed(2)}${ratio > ratio_max ? "  NOT within 3" : ""}`,
+        `${high.toFixed(1).padStart(7)} ms  ${low.toFixed(1).padStart(6)} ms  ${ratio.toFixed(2)}${ratio > ratioMax ? "  NOT within 3" : ""}`,
       );
-      if (ratio > ratio_max) process.exitCode = 1;
+      if (ratio > ratioMax) process.exitCode = 1;
     }
   }
   await floe.close();

@@ -10,7 +10,7 @@ import { sql } from "drizzle-orm";
 import { start } from "../tests/support/floe.ts";
 import { startPostgres } from "../tests/support/postgres.ts";
 
-const ratio_max = 1.5;
+const ratioMax = 1.5;
 const few = 10_000;
 const many = Number(process.argv[2] ?? 1_000_000);
 const rounds = 12;
@@ -127,9 +127,9 @@ try {
     const ratio = high / low;
     const isPromised = name === "a year by the day";
     console.log(
-      `${name.padEnd(36)} ${many}: ${high.toFixed(1)} ms, ${few}: ${low.toFixed(1)} ms, ratio ${ratio.toFixed(2)}${isPromised ? ` (at most ${ratio_max})` : ""}`,
+      `${name.padEnd(36)} ${many}: ${high.toFixed(1)} ms, ${few}: ${low.toFixed(1)} ms, ratio ${ratio.toFixed(2)}${isPromised ? ` (at most ${ratioMax})` : ""}`,
     );
-    if (isPromised && ratio > ratio_max) process.exitCode = 1;
+    if (isPromised && ratio > ratioMax) process.exitCode = 1;
   }
   await floe.close();
 } finally {

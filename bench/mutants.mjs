@@ -12,8 +12,8 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { faults } from "./support/faults.mjs";
 
-const least_share = 0.85;
-const minutes_max = 15;
+const leastShare = 0.85;
+const minutesMax = 15;
 const asked = process.argv.slice(2).filter((name) => name !== "--check");
 const all = Object.entries(faults).flatMap(([area, list]) =>
   list.map(([name, file, text, instead, ...tests]) => ({ area, name, file, text, instead, tests })),
@@ -43,7 +43,7 @@ function run(tests) {
   const { error } = spawnSync(process.execPath, [...vitest, `--outputFile=${report}`, ...tests], {
     cwd: copy,
     stdio: "ignore",
-    timeout: minutes_max * 60_000,
+    timeout: minutesMax * 60_000,
   });
   if (error || !existsSync(report)) return "no verdict";
   const { numFailedTests, numPassedTests, success } = JSON.parse(readFileSync(report, "utf8"));
@@ -75,7 +75,7 @@ for (const tests of new Set(chosen.map((fault) => fault.tests.join("\n"))))
 let isEnough = stale.length === 0;
 for (const [area, { failed, passed, "no verdict": open }] of scores) {
   const share = failed / (failed + passed + open);
-  if (share < least_share) isEnough = false;
+  if (share < leastShare) isEnough = false;
   console.log(`${area}: ${failed} of ${failed + passed + open} seen, ${(100 * share).toFixed(0)} %`);
 }
 process.exit(isEnough ? 0 : 1);

@@ -17,13 +17,13 @@ import { start } from "../tests/support/floe.ts";
 import { buildWeb } from "../tests/web/support/build.ts";
 import { openChromium } from "../tests/web/support/chromium.ts";
 
-const javascript_bytes_max = 90_000;
-const interactive_ms_max = 1500;
+const javascriptBytesMax = 90_000;
+const interactiveMsMax = 1500;
 const [portal_bytes_max, portal_ms_max] = [60_000, 1500];
 const rounds = 9;
-const slow_down = 4;
-const settled_ms_max = 5000;
-const slow_4g = { offline: false, latency: 150, downloadThroughput: 1.6e6 / 8, uploadThroughput: 0.75e6 / 8 };
+const slowDown = 4;
+const settledMsMax = 5000;
+const slow4g = { offline: false, latency: 150, downloadThroughput: 1.6e6 / 8, uploadThroughput: 0.75e6 / 8 };
 
 const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1];
 
@@ -58,8 +58,8 @@ async function visit(browser, url, selector) {
   const page = await context.newPage();
   const client = await context.newCDPSession(page);
   await client.send("Network.enable");
-  await client.send("Network.emulateNetworkConditions", slow_4g);
-  await client.send("Emulation.setCPUThrottlingRate", { rate: slow_down });
+  await client.send("Network.emulateNetworkConditions", slow4g);
+  await client.send("Emulation.setCPUThrottlingRate", { rate: slowDown });
   const requests = new Map();
   let isCardAsked = false;
   client.on("Network.requestWillBeSent", ({ requestId, request, type }) => {
@@ -75,7 +75,7 @@ async function visit(browser, url, selector) {
   await page.waitForFunction(() => window.seen.interactive > 0);
   // What comes later must not move anything either.
   // A customer's place keeps a stream open.
-  await page.waitForLoadState("networkidle", { timeout: settled_ms_max }).catch(() => undefined);
+  await page.waitForLoadState("networkidle", { timeout: settledMsMax }).catch(() => undefined);
   const seen = await page.evaluate(() => window.seen);
   await context.close();
   const javascript = [...requests.values()]
@@ -102,7 +102,7 @@ const react = await build({
   },
   ...{ bundle: true, minify: true, write: false, format: "esm", define: { "process.env.NODE_ENV": '"production"' } },
 });
-const react_bytes = brotliCompressSync(react.outputFiles[0].contents).length;
+const reactBytes = brotliCompressSync(react.outputFiles[0].contents).length;
 const browser = await openChromium();
 let weight = "";
 const floor = createServer((request, response) => {
@@ -143,12 +143,12 @@ for (const name of Object.keys(pages)) {
 }
 const shift = Math.max(...found["the checkout"].map((one) => one.shift));
 const promises = [
-  ["JavaScript before the card form", of("the checkout", "javascript"), javascript_bytes_max, "bytes"],
-  ["interactive", Math.min(...found["the checkout"].map((one) => one.interactive)), interactive_ms_max, "ms"],
+  ["JavaScript before the card form", of("the checkout", "javascript"), javascriptBytesMax, "bytes"],
+  ["interactive", Math.min(...found["the checkout"].map((one) => one.interactive)), interactiveMsMax, "ms"],
   ["layout shift", shift, 0, ""],
 ];
 promises.push(
-  ["a place beyond React", of("a place, filled", "javascript") - react_bytes, portal_bytes_max, "bytes"],
+  ["a place beyond React", of("a place, filled", "javascript") - reactBytes, portal_bytes_max, "bytes"],
   ["a place, named", Math.min(...found["a place, named"].map((one) => one.interactive)), portal_ms_max, "ms"],
 );
 for (const [name, value, most, unit] of promises)

@@ -11,14 +11,14 @@ import postgresClient from "postgres";
 import { startPostgres } from "../tests/support/postgres.ts";
 import { openCountingProxy } from "./support/proxy.mjs";
 
-const statements_max = 32;
-const ratio_min = 1 / 3;
+const statementsMax = 32;
+const ratioMin = 1 / 3;
 const rounds = 3;
-const renewed_a_round = 200;
+const renewedARound = 200;
 
 const { start } = await import("../tests/support/floe.ts");
-const { runSweeps } = await import("../server/platform/jobs/sweeps.ts");
-const { subscriptionAdvance } = await import("../server/billing/subscriptions/jobs.ts");
+const { runWorkers: runSweeps } = await import("../server/platform/jobs/workers.ts");
+const { subscriptionWorker: subscriptionAdvance } = await import("../server/billing/subscriptions/jobs.ts");
 const postgres = await startPostgres();
 const proxy = await openCountingProxy(postgres.url);
 const floe = await start({ databaseUrl: proxy.url, settings: { FLOE_EMAIL_VERIFICATION: "off" } });
@@ -57,7 +57,7 @@ const multiply = async (count) => {
   await db.execute("drop table copies");
   await db.execute("analyze");
 };
-await multiply((rounds + 2) * renewed_a_round);
+await multiply((rounds + 2) * renewedARound);
 // None is due but those that are asked for.
 await db.execute(sql`update subscriptions set due_at = null`);
 const makeDue = (count) =>
@@ -168,8 +168,8 @@ for (const { indexname } of unique) await bare.unsafe(`drop index ${indexname}`)
 
 const rates = { floe: [], bare: [] };
 for (let round = 0; round < rounds; round += 1) {
-  rates.floe.push((1000 * renewed_a_round) / (await renew(renewed_a_round)));
-  rates.bare.push((1000 * renewed_a_round) / (await replayed(renewed_a_round)));
+  rates.floe.push((1000 * renewedARound) / (await renew(renewedARound)));
+  rates.bare.push((1000 * renewedARound) / (await replayed(renewedARound)));
 }
 const best = Math.max;
 const ratio = best(...rates.floe) / best(...rates.bare);
@@ -178,7 +178,7 @@ const judge = (name, value, limit, isGood) => {
   if (!isGood) failed = true;
   console.log(`${name.padEnd(46)} ${String(value).padStart(8)}   ${isGood ? "" : "NOT "}within ${limit}`);
 };
-judge("statements of a renewal", recorded.length, statements_max, recorded.length <= statements_max);
+judge("statements of a renewal", recorded.length, statementsMax, recorded.length <= statementsMax);
 console.log(
   "renewals a second".padEnd(46),
   best(...rates.floe)
@@ -191,7 +191,7 @@ console.log(
     .toFixed(1)
     .padStart(8),
 );
-judge("ratio", ratio.toFixed(2), `${ratio_min.toFixed(2)} at least`, ratio >= ratio_min);
+judge("ratio", ratio.toFixed(2), `${ratioMin.toFixed(2)} at least`, ratio >= ratioMin);
 await bare.end();
 await floe.close();
 proxy.close();

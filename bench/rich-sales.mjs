@@ -11,13 +11,13 @@ import postgresClient from "postgres";
 import { startPostgres } from "../tests/support/postgres.ts";
 import { openCountingProxy } from "./support/proxy.mjs";
 
-const statements_max = 70;
-const ratio_min = 0.35;
-const at_once = 16;
+const statementsMax = 70;
+const ratioMin = 0.35;
+const atOnce = 16;
 const rounds = 3;
-const round_ms = 5000;
-const settled_ms = 3000;
-const sales_counted = 20;
+const roundMs = 5000;
+const settledMs = 3000;
+const salesCounted = 20;
 
 const { start } = await import("../tests/support/floe.ts");
 const postgres = await startPostgres();
@@ -94,13 +94,13 @@ const countDuring = async (work) => {
 };
 
 for (let index = 0; index < 5; index += 1) await sell();
-await sleep(settled_ms);
-const idle = await countDuring(() => sleep(settled_ms));
+await sleep(settledMs);
+const idle = await countDuring(() => sleep(settledMs));
 const counted = await countDuring(async () => {
-  for (let index = 0; index < sales_counted; index += 1) await sell();
-  await sleep(settled_ms);
+  for (let index = 0; index < salesCounted; index += 1) await sell();
+  await sleep(settledMs);
 });
-const per_sale = (counted.statements - (idle.statements / idle.ms) * counted.ms) / sales_counted;
+const perSale = (counted.statements - (idle.statements / idle.ms) * counted.ms) / salesCounted;
 
 // A sale as the database sees it: what two sales have in common stays, what is new with each is made anew in a replay.
 const sale = async () => {
@@ -144,7 +144,7 @@ for (const one of recorded) {
   } else units.push({ isTransaction: false, statements: [one] });
 }
 
-const bare = postgresClient(postgres.url, { max: at_once, onnotice: () => {} });
+const bare = postgresClient(postgres.url, { max: atOnce, onnotice: () => {} });
 // The recorded parameters are texts already.
 await bare`select 1`;
 for (const type of Object.keys(bare.options.serializers)) bare.options.serializers[type] = (value) => value;
@@ -167,8 +167,8 @@ const rate = async (work) => {
   const began = Date.now();
   let done = 0;
   await Promise.all(
-    Array.from({ length: at_once }, async () => {
-      while (Date.now() - began < round_ms) {
+    Array.from({ length: atOnce }, async () => {
+      while (Date.now() - began < roundMs) {
         await work();
         done += 1;
       }
@@ -191,15 +191,10 @@ const judge = (name, value, limit, isGood) => {
   if (!isGood) failed = true;
   console.log(`${name.padEnd(46)} ${String(value).padStart(8)}   ${isGood ? "" : "NOT "}within ${limit}`);
 };
-judge(
-  "statements of a sale with what follows from it",
-  per_sale.toFixed(1),
-  statements_max,
-  per_sale <= statements_max,
-);
-console.log(`sales a second, ${at_once} at once`.padEnd(46), middle(rates.floe).toFixed(1).padStart(8));
+judge("statements of a sale with what follows from it", perSale.toFixed(1), statementsMax, perSale <= statementsMax);
+console.log(`sales a second, ${atOnce} at once`.padEnd(46), middle(rates.floe).toFixed(1).padStart(8));
 console.log("the same, statements alone".padEnd(46), middle(rates.bare).toFixed(1).padStart(8));
-judge("ratio", ratio.toFixed(2), `${ratio_min} at least`, ratio >= ratio_min);
+judge("ratio", ratio.toFixed(2), `${ratioMin} at least`, ratio >= ratioMin);
 await bare.end();
 await floe.close();
 proxy.close();

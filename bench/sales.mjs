@@ -11,11 +11,11 @@ import { startPostgres } from "../tests/support/postgres.ts";
 import { openCountingProxy } from "./support/proxy.mjs";
 import { sell } from "./support/sale.mjs";
 
-const confirm_statements_max = 28;
-const sale_statements_max = 60;
+const confirmStatementsMax = 28;
+const saleStatementsMax = 60;
 const parallel = [1, 8, 32];
 const seconds = 6;
-const sales_counted = 30;
+const salesCounted = 30;
 
 const { start } = await import("../tests/support/floe.ts");
 const postgres = await startPostgres();
@@ -35,7 +35,7 @@ async function openShop(floe) {
   };
 }
 
-const settled_ms = 4000;
+const settledMs = 4000;
 const countDuring = async (work) => {
   const [before, began] = [proxy.seen.count, Date.now()];
   await work();
@@ -75,25 +75,25 @@ const sellOne = await openShop(floe);
 for (let index = 0; index < 5; index += 1) await sellOne();
 // As the database does by itself in the first minute: before, it knows nothing of what is in its tables.
 await floe.deps.db.execute("analyze");
-await sleep(settled_ms);
-const idle = await countDuring(() => sleep(settled_ms));
+await sleep(settledMs);
+const idle = await countDuring(() => sleep(settledMs));
 const counted = await countDuring(async () => {
-  for (let index = 0; index < sales_counted; index += 1) await sellOne();
-  await sleep(settled_ms);
+  for (let index = 0; index < salesCounted; index += 1) await sellOne();
+  await sleep(settledMs);
 });
-const idle_rate = idle.statements / idle.ms;
-const per_sale = (counted.statements - idle_rate * counted.ms) / sales_counted;
+const idleRate = idle.statements / idle.ms;
+const perSale = (counted.statements - idleRate * counted.ms) / salesCounted;
 judge(
   "statements of a confirmation",
   steps.confirm.length,
-  confirm_statements_max,
-  steps.confirm.length <= confirm_statements_max,
+  confirmStatementsMax,
+  steps.confirm.length <= confirmStatementsMax,
 );
 judge(
   "statements of a sale with what follows from it",
-  per_sale.toFixed(1),
-  sale_statements_max,
-  per_sale <= sale_statements_max,
+  perSale.toFixed(1),
+  saleStatementsMax,
+  perSale <= saleStatementsMax,
 );
 
 const rates = {};

@@ -12,9 +12,9 @@ import { startPostgres } from "../tests/support/postgres.ts";
 
 // As what is built is: mails are made without what helps to find faults.
 process.env.NODE_ENV = "production";
-const save_max_ms = 5000;
-const restore_max_ms = 5000;
-const advance_max_ms = 60_000;
+const saveMaxMs = 5000;
+const restoreMaxMs = 5000;
+const advanceMaxMs = 60_000;
 const [wanted = 100_000, customers = 1000, months = 24] = process.argv.slice(2).map(Number);
 
 const postgres = await startPostgres();
@@ -116,11 +116,11 @@ try {
     await multiply(seller, Math.ceil(wanted / own) - 1, tables);
     const before = (await ask(seller, "GET", "clock")).now;
     const saved = await timed(() => ask(seller, "POST", "snapshots", { name: "start" }));
-    judge(`save ${saved.made.rows} rows`, saved.ms, save_max_ms);
+    judge(`save ${saved.made.rows} rows`, saved.ms, saveMaxMs);
     await db.execute(sql`update customers set name = 'Somebody' where organization_id = ${seller.organization_id}`);
     await db.execute(sql`delete from events where organization_id = ${seller.organization_id} and seq % 2 = 0`);
     const restored = await timed(() => ask(seller, "POST", "snapshots/start/restore"));
-    judge(`restore ${restored.made.rows} rows, every second event and customer`, restored.ms, restore_max_ms);
+    judge(`restore ${restored.made.rows} rows, every second event and customer`, restored.ms, restoreMaxMs);
     const compared = await timed(() => ask(seller, "GET", "snapshots/start/diff"));
     console.log(`${"compare them with the present".padEnd(60)} ${compared.ms.toFixed(0).padStart(8)} ms`);
     if (compared.made.kinds.length > 0) throw new Error("What was restored is not what was saved.");
@@ -148,7 +148,7 @@ try {
     judge(
       `advance ${customers} customers by ${months} months: ${made} renewals, ${requests} requests`,
       ms,
-      advance_max_ms,
+      advanceMaxMs,
     );
     if (made !== customers * months) throw new Error(`There are ${total_count} orders.`);
   }

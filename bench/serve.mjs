@@ -15,7 +15,7 @@ import { freePort } from "../tests/support/free-port.ts";
 import { startPostgres } from "../tests/support/postgres.ts";
 
 const rounds = 9;
-const rest_ms = 30_000;
+const restMs = 30_000;
 const executable = join(import.meta.dirname, "../bin/floe.js");
 const folder = mkdtempSync(join(tmpdir(), "floe-serve-"));
 const postgres = await startPostgres();
@@ -69,7 +69,7 @@ try {
     floor.push((performance.now() - began) / 1000);
     for (const name of Object.keys(cases)) measured[name].push((await serve(name)).seconds);
   }
-  for (const name of Object.keys(cases)) held[name] = (await serve(name, rest_ms)).megabytes;
+  for (const name of Object.keys(cases)) held[name] = (await serve(name, restMs)).megabytes;
 } finally {
   await postgres.stop();
   rmSync(folder, { recursive: true, force: true });

@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const rounds = 25;
-const warm_ups = 3;
+const warmUps = 3;
 const items = Array.from({ length: 10 }, (_, number) => ({
   id: `0193a000-0000-7000-8000-00000000000${number}`,
   name: `Book ${number}`,
@@ -61,7 +61,7 @@ async function main([stripe]) {
     }),
   };
   const times = Object.fromEntries(Object.keys(cases).map((name) => [name, []]));
-  for (let round = -warm_ups; round < rounds; round += 1) {
+  for (let round = -warmUps; round < rounds; round += 1) {
     for (const [name, { command = process.execPath, args }] of Object.entries(cases)) {
       const ms = time(command, args, env);
       if (round >= 0) times[name].push(ms);

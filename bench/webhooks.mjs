@@ -19,9 +19,9 @@ const buyers = 8;
 const rounds = 3;
 /** What becomes of each order. */
 const told = ["order.created", "order.updated", "order.paid"];
-const rate_min = 300;
-const p99_max_ms = 2000;
-const dead_share_max = 0.1;
+const rateMin = 300;
+const p99MaxMs = 2000;
+const deadShareMax = 0.1;
 const sales = Number(process.argv[2] ?? 200);
 
 /** The other process: receivers that are asked for their address, and buyers that are told what to buy. */
@@ -133,14 +133,14 @@ async function main() {
 
   for (const [name, { rates, sold, delays }] of Object.entries(shops))
     console.log(
-      `${name.padEnd(20)} ${median(rates).toFixed(0).padStart(5)} deliveries a second (at least ${rate_min}), 99 % within ${median(delays).toFixed(0)} ms (${p99_max_ms}), ${median(sold).toFixed(1)} sales a second`,
+      `${name.padEnd(20)} ${median(rates).toFixed(0).padStart(5)} deliveries a second (at least ${rateMin}), 99 % within ${median(delays).toFixed(0)} ms (${p99MaxMs}), ${median(sold).toFixed(1)} sales a second`,
     );
   const [ten, beside] = Object.values(shops);
   const slower = 1 - median(beside.rates) / median(ten.rates);
   console.log(
-    `a dead endpoint takes ${(slower * 100).toFixed(0)} % of the others' rate (less than ${dead_share_max * 100})`,
+    `a dead endpoint takes ${(slower * 100).toFixed(0)} % of the others' rate (less than ${deadShareMax * 100})`,
   );
-  if (median(ten.rates) < rate_min || median(ten.delays) > p99_max_ms || slower >= dead_share_max) process.exitCode = 1;
+  if (median(ten.rates) < rateMin || median(ten.delays) > p99MaxMs || slower >= deadShareMax) process.exitCode = 1;
 }
 
 if (process.argv[2] === "other") await buyAndReceive();

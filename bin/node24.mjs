@@ -5,9 +5,9 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-export const node_major_min = 24;
+export const nodeMajorMin = 24;
 
-const isNewEnough = Number(process.versions.node.split(".")[0]) >= node_major_min;
+const isNewEnough = Number(process.versions.node.split(".")[0]) >= nodeMajorMin;
 const isWindows = process.platform === "win32";
 
 /**
@@ -35,7 +35,7 @@ const programIn = (folder) => join(folder, "node_modules", wanted[0], "bin", isW
 
 /** Have npm put it into a folder of its own, which is moved to its place when it is whole: two may do so at once. */
 function fetchNode(place) {
-  process.stderr.write(`floe needs Node ${node_major_min}; fetching it from npm, once (about 50 MB) …\n`);
+  process.stderr.write(`floe needs Node ${nodeMajorMin}; fetching it from npm, once (about 50 MB) …\n`);
   const parent = join(place, "..");
   mkdirSync(parent, { recursive: true });
   const making = mkdtempSync(join(parent, "fetching-"));
@@ -48,7 +48,7 @@ function fetchNode(place) {
       shell: isWindows,
     });
   try {
-    let done = ask(node_major_min);
+    let done = ask(nodeMajorMin);
     if (done.status !== 0) done = ask(known);
     if (done.status !== 0) throw new Error(done.stderr || done.error?.message || `npm ended with ${done.status}.`);
     // Headers and manuals are a third of it.
@@ -66,10 +66,10 @@ function fetchNode(place) {
  */
 export function findNode() {
   if (isNewEnough) return process.execPath;
-  const lacking = `floe needs Node ${node_major_min} or newer; this is ${process.versions.node}`;
+  const lacking = `floe needs Node ${nodeMajorMin} or newer; this is ${process.versions.node}`;
   if (wanted === undefined)
-    throw new Error(`${lacking}, and npm has none for this system. Install Node ${node_major_min}.`);
-  const places = findFolders().map((folder) => join(folder, `${wanted[0]}-${node_major_min}`));
+    throw new Error(`${lacking}, and npm has none for this system. Install Node ${nodeMajorMin}.`);
+  const places = findFolders().map((folder) => join(folder, `${wanted[0]}-${nodeMajorMin}`));
   const known = places.find((place) => existsSync(programIn(place)));
   if (known !== undefined) return programIn(known);
   const failures = [];
@@ -82,6 +82,6 @@ export function findNode() {
     }
   }
   throw new Error(
-    `${lacking}, and npm could not put one into ${places.join(" or ")} (FLOE_NODE_DIR names another folder). Install Node ${node_major_min}, or try again.\n${failures.join("\n")}`,
+    `${lacking}, and npm could not put one into ${places.join(" or ")} (FLOE_NODE_DIR names another folder). Install Node ${nodeMajorMin}, or try again.\n${failures.join("\n")}`,
   );
 }

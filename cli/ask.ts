@@ -13,15 +13,19 @@ function answerOf<T>(context: Context, outcome: Outcome<T>): T {
 }
 
 /** Ask for several texts, under their names. */
-export async function askForm(context: Context, title: string, questions: Question[]): Promise<Record<string, string>> {
+export async function promptForm(
+  context: Context,
+  title: string,
+  questions: Question[],
+): Promise<Record<string, string>> {
   const ui = await import("./ui/index.ts");
-  return answerOf(context, await ui.askForm(context.io, title, questions));
+  return answerOf(context, await ui.promptForm(context.io, title, questions));
 }
 
 /** Ask for one of several. */
-export async function askChoice(context: Context, title: string, choices: Choice[]): Promise<string> {
+export async function promptChoice(context: Context, title: string, choices: Choice[]): Promise<string> {
   const ui = await import("./ui/index.ts");
-  return answerOf(context, await ui.askChoice(context.io, title, choices));
+  return answerOf(context, await ui.promptChoice(context.io, title, choices));
 }
 
 /** Wait for something, with a turning wheel where somebody watches. */
@@ -32,7 +36,7 @@ export async function wait<T>(context: Context, label: string, work: () => Promi
   }
   const ui = await import("./ui/index.ts");
   const working = work();
-  const outcome = await ui.spin(context.io, label, working);
+  const outcome = await ui.runWithSpinner(context.io, label, working);
   // An error is had from the work itself; only Ctrl-C leaves it without an end.
   if (outcome !== "interrupted") return answerOf(context, outcome);
   return Promise.race([working, Promise.resolve().then(() => Promise.reject(ended(context)))]);

@@ -6,8 +6,8 @@ import type { Contract, Operation, Resource } from "../shared/contract.ts";
 import type { FlagEntry, GroupEntry, Manifest, OperationEntry } from "./manifest.ts";
 import { references } from "./references.ts";
 import type { Kind } from "./resource/shorthand.ts";
-import { type ResourceView, looks as standardLooks } from "./resources.ts";
-import type { Verb } from "./subscriptions.ts";
+import { type ResourceView, resourceViews as standardLooks } from "./resources.ts";
+import type { SubscriptionAction } from "./subscriptions.ts";
 
 type Schema = {
   type?: string | string[];
@@ -288,7 +288,7 @@ function archiving(update: OperationEntry, field: string, look: ResourceView): O
 }
 
 /** A command that is an update with some fields already given, and takes a few of the others. */
-function verbEntry(update: OperationEntry, name: string, verb: Verb, look: ResourceView): OperationEntry {
+function verbEntry(update: OperationEntry, name: string, verb: SubscriptionAction, look: ResourceView): OperationEntry {
   const { confirm: _, examples: __, ...base } = update;
   const examples = look.examples?.[name];
   return {

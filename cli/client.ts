@@ -1,9 +1,9 @@
 /** Calls to the server: who asks, for which organization, and when to try again. */
 import { formatUrl } from "../shared/client.ts";
 import { findNextStep } from "../shared/next-steps.ts";
-import { type Call, type Context, otherKey, refuseSignedOut } from "./context.ts";
+import { type CommandCall, type Context, otherKey, requireSignIn } from "./context.ts";
 import { Fault, getFaultKind } from "./fault.ts";
-import { type Answer, send, Unreachable } from "./http.ts";
+import { type HttpAnswer, send, UnreachableError } from "./http.ts";
 import { pause } from "./pause.ts";
 
 const attemptsMax = 3;
@@ -29,7 +29,7 @@ export async function getAuthHeaders(
 ): Promise<Record<string, string>> {
   const { apiKey, credential } = context.settings();
   const token = given ?? apiKey ?? credential?.token;
-  if (!token) throw refuseSignedOut(context);
+  if (!token) throw requireSignIn(context);
   // A header of a token with a line break in it would be two headers.
   if (/[^\x21-\x7e]/.test(token)) throw new Fault("usage", "the API key contains characters that a key never has");
   const chosen = organization ? await context.organization() : undefined;
@@ -52,7 +52,7 @@ const flagOf = (loc: (string | number)[]): string => {
 const isBeyondAsking = (error: unknown): boolean => typeof error === "string" && /^[A-Z]/.test(error);
 
 /** A fault from an answer that is not a success, with the next step where there is one. */
-export function readFault(answer: Answer, server: string): Fault {
+export function readFault(answer: HttpAnswer, server: string): Fault {
   const body = (parse(answer.text) ?? {}) as Body;
   const { status } = answer;
   const kind = getFaultKind(status);
@@ -98,11 +98,11 @@ export function readFault(answer: Answer, server: string): Fault {
 }
 
 /** How long to wait before the next attempt, or undefined when there should be none. */
-function waitFor(attempt: number, safe: boolean, result: Answer | Unreachable): number | undefined {
+function waitFor(attempt: number, safe: boolean, result: HttpAnswer | UnreachableError): number | undefined {
   if (attempt >= attemptsMax) return undefined;
   // Half of the wait is chance, so that many clients do not come back together.
   const backoff = 250 * 2 ** (attempt - 1) * (0.5 + Math.random() / 2);
-  if (result instanceof Unreachable) {
+  if (result instanceof UnreachableError) {
     // A refused connection or an unknown host will not be different in a moment; a dropped one may be.
     return safe && /ECONNRESET|EPIPE|socket hang up/.test(result.code) ? backoff : undefined;
   }
@@ -117,7 +117,10 @@ function waitFor(attempt: number, safe: boolean, result: Answer | Unreachable): 
 }
 
 /** Make a call and answer the parsed body and the headers. Throws a Fault for anything that is not a success. */
-export async function call(context: Context, made: Call): Promise<{ status: number; body: unknown; now?: number }> {
+export async function callOperation(
+  context: Context,
+  made: CommandCall,
+): Promise<{ status: number; body: unknown; now?: number }> {
   const { server, timeoutMs } = context.settings();
   const auth = made.auth === false ? {} : await getAuthHeaders(context, made.organization, made.token);
   const key =
@@ -145,13 +148,13 @@ export async function call(context: Context, made: Call): Promise<{ status: numb
       env: context.io.env,
       signal: context.io.signal,
     }).catch((error: unknown) => {
-      if (error instanceof Unreachable) return error;
+      if (error instanceof UnreachableError) return error;
       throw error;
     });
     context.debug(
-      `${made.method} ${url.href} → ${result instanceof Unreachable ? result.code : result.status} in ${Date.now() - started} ms`,
+      `${made.method} ${url.href} → ${result instanceof UnreachableError ? result.code : result.status} in ${Date.now() - started} ms`,
     );
-    if (!(result instanceof Unreachable) && result.status >= 200 && result.status < 300) {
+    if (!(result instanceof UnreachableError) && result.status >= 200 && result.status < 300) {
       const parsed = parse(result.text);
       if (parsed === undefined && result.text.trim() !== "") {
         throw new Fault("error", `${server} did not answer with JSON`, {
@@ -164,15 +167,16 @@ export async function call(context: Context, made: Call): Promise<{ status: numb
     const wait = waitFor(attempt, safe, result);
     if (wait !== undefined) {
       if (wait > waitMsSilent) {
-        const why = !(result instanceof Unreachable) && result.status === 429 ? "Too many requests" : "No answer yet";
+        const why =
+          !(result instanceof UnreachableError) && result.status === 429 ? "Too many requests" : "No answer yet";
         context.say(`${why}; trying again in ${Math.ceil(wait / 1000)} s …\n`);
       }
       await pause(wait, context.io.signal);
       if (!context.io.signal.aborted) continue;
     }
-    const fault = result instanceof Unreachable ? result : readFault(result, server);
+    const fault = result instanceof UnreachableError ? result : readFault(result, server);
     // Whether a write that got no answer was done is not known; the key makes asking again safe.
-    const mayBeDone = result instanceof Unreachable ? result.mayHaveArrived : fault.kind === "unreachable";
+    const mayBeDone = result instanceof UnreachableError ? result.mayHaveArrived : fault.kind === "unreachable";
     if (key && made.repeatable && mayBeDone)
       throw new Fault(fault.kind, fault.message, { ...fault.parts, idempotency_key: key });
     throw fault;

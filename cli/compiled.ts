@@ -5,9 +5,9 @@ import { Script } from "node:vm";
 
 /** By what name a file that is loaded so imports its parts: without a loader of its own, it has no `import()`. */
 export const import_name = "importPart";
-const commands_max = 64;
-const word_max = 40;
-const line_end = 0x0a;
+const commandsMax = 64;
+const wordMax = 40;
+const lineEnd = 0x0a;
 
 /** What V8 has made of a build of the program, and for which commands. */
 type Compiled = { build: string; commands: string[]; code: Buffer };
@@ -15,7 +15,7 @@ type Compiled = { build: string; commands: string[]; code: Buffer };
 /** The first two words of a command line: what they need of the program is known well enough by them. */
 const nameCommand = (argv: string[]): string =>
   argv
-    .filter((word) => word.length <= word_max && /^[a-z][a-z-]*$/.test(word))
+    .filter((word) => word.length <= wordMax && /^[a-z][a-z-]*$/.test(word))
     .slice(0, 2)
     .join(" ");
 
@@ -28,7 +28,7 @@ function readCompiled(path: string): Compiled | undefined {
     // There is none yet, or this user may not read it: the program is compiled.
     return undefined;
   }
-  const end = bytes.indexOf(line_end);
+  const end = bytes.indexOf(lineEnd);
   const [build = "", length, ...commands] = bytes.toString("latin1", 0, Math.max(end, 0)).split(",");
   const code = bytes.subarray(end + 1);
   return code.length === Number(length) ? { build, commands, code } : undefined;
@@ -65,7 +65,7 @@ export function loadCompiled<Exports>(file: string, folder: string | undefined, 
   );
   const commands = code && !script.cachedDataRejected ? (kept?.commands ?? []) : [];
   const command = nameCommand(argv);
-  if (path && !commands.includes(command) && commands.length < commands_max)
+  if (path && !commands.includes(command) && commands.length < commandsMax)
     process.once("exit", () =>
       writeCompiled(path, { build, commands: [...commands, command], code: script.createCachedData() }),
     );

@@ -12,7 +12,7 @@ import {
 import type { Paint } from "./ui/theme.ts";
 
 /** One call. `path` as the contract writes it, with `:name` for parameters. */
-export type Call = {
+export type CommandCall = {
   method: string;
   path: string;
   params?: Record<string, unknown>;
@@ -41,7 +41,7 @@ export type Context = {
   /** True when stdout carries JSON: asked for, or because no person reads it. */
   readonly json: boolean;
   settings(): Settings;
-  call(made: Call): Promise<unknown>;
+  call(made: CommandCall): Promise<unknown>;
   /** The time, in ms: of a sandbox whose clock was moved, as its last answer said. */
   now(): number;
   /** The id of the organization to name in requests; undefined where the API key says it. */
@@ -61,7 +61,7 @@ export type Context = {
 export type Organization = { id: string; name: string; slug: string };
 
 /** That nobody is signed in; where the profile that was named is not there, that is what is wrong. */
-export function refuseSignedOut(context: Context, why?: string): Fault {
+export function requireSignIn(context: Context, why?: string): Fault {
   const { profile, server } = context.settings();
   const { env } = context.io;
   const isNamed = context.globals.profile !== undefined || Boolean(env.FLOE_PROFILE);
@@ -80,7 +80,7 @@ export function findPersonInUse(context: Context): Credential {
   const why = apiKey
     ? "an API key cannot do this: it belongs to an organization, not to a person"
     : `you are not signed in at ${server}`;
-  throw refuseSignedOut(context, why);
+  throw requireSignIn(context, why);
 }
 
 /** The organizations of the person who is signed in. */

@@ -1,5 +1,5 @@
-import { insertCommands, type Place } from "./hints.ts";
-import { type Paint, stripControls } from "./ui/theme.ts";
+import { type HintContext, insertCommands } from "./suggestions.ts";
+import { type Paint, removeControls } from "./ui/theme.ts";
 
 /** The exit codes, as `floe help exit-codes` prints them. */
 export const exitCodes = {
@@ -36,7 +36,7 @@ export type FaultParts = {
   /** With which a request that may or may not have been done is repeated safely. */
   idempotency_key?: string;
   /** What the command line said of where it happened, where that is not what the whole run says. */
-  place?: Place;
+  place?: HintContext;
 };
 
 /** An end of a command that is not success: what failed, why, and what to do next. */
@@ -70,7 +70,7 @@ export function getFaultKind(status: number): FaultKind {
 }
 
 /** A fault as text, or as one JSON object for a program. */
-export function renderFault(fault: Fault, json: boolean, paint: Paint, run: Place = {}): string {
+export function renderFault(fault: Fault, json: boolean, paint: Paint, run: HintContext = {}): string {
   const { name, faults, status, text, idempotency_key, place = run } = fault.parts;
   const hint = fault.parts.hint === undefined ? undefined : insertCommands(fault.parts.hint, place);
   if (json) {
@@ -86,8 +86,8 @@ export function renderFault(fault: Fault, json: boolean, paint: Paint, run: Plac
     return `${JSON.stringify(envelope)}\n`;
   }
   // Much of it comes from the server, and none of it may steer the terminal.
-  const lines = [`${paint.bad("floe:")} ${stripControls(fault.message)}`];
-  const told = (line: string): string => insertCommands(stripControls(line), place, paint.link);
+  const lines = [`${paint.bad("floe:")} ${removeControls(fault.message)}`];
+  const told = (line: string): string => insertCommands(removeControls(line), place, paint.link);
   if (text) lines.push("", ...text.split("\n").map(told), "");
   else for (const one of faults ?? []) lines.push(`  ${told(`${one.flag}: ${one.message}`)}`);
   if (fault.parts.hint) lines.push(`  ${told(fault.parts.hint)}`);

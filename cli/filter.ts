@@ -8,7 +8,7 @@ import { Fault } from "./fault.ts";
 import type { Io } from "./io.ts";
 import type { Globals } from "./settings.ts";
 import { formatRelativeTime } from "./ui/table.ts";
-import { stripControls } from "./ui/theme.ts";
+import { removeControls } from "./ui/theme.ts";
 
 /** What stands in an answer for a text that is made here: jq knows neither currencies nor how people say times. */
 const prelude = `. as $row | def money(currency): {floe_money: [., currency]};
@@ -50,7 +50,7 @@ export async function makeFilter({ jq, template }: Globals, io: Io): Promise<(te
   const machine = await loadJq();
   const program = jq ?? programOf(template ?? "");
   const flag = jq === undefined ? "--template" : "--jq";
-  const seen = (text: string): string => (io.stdout.isTTY ? text.split("\n").map(stripControls).join("\n") : text);
+  const seen = (text: string): string => (io.stdout.isTTY ? text.split("\n").map(removeControls).join("\n") : text);
   // As a definition it is whole; in use its words are known. Neither runs it.
   for (const tried of [`def tried: ${program}\n; empty`, `empty | (${program}\n)`]) {
     const [first] = machine.raw("null", tried).stderr.split("\n");

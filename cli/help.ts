@@ -3,7 +3,7 @@ import type { Command, Help } from "commander";
 import type { Manifest } from "./manifest.ts";
 
 /** Longer flags stand on a line of their own, so that they leave room to what is said of the others. */
-const term_width_max = 28;
+const termWidthMax = 28;
 const indent = "  ";
 
 /** A text in lines of at most so many columns; a word that is longer is broken. */
@@ -27,7 +27,7 @@ export const layout = {
   showGlobalOptions: false,
   padWidth: (command: Command, helper: Help): number =>
     Math.min(
-      term_width_max,
+      termWidthMax,
       Math.max(
         helper.longestOptionTermLength(command, helper),
         helper.longestSubcommandTermLength(command, helper),

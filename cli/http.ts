@@ -5,7 +5,7 @@ import { Fault } from "./fault.ts";
 type Env = Record<string, string | undefined>;
 
 /** What is sent. */
-export type Outgoing = {
+export type HttpRequest = {
   method: string;
   url: URL;
   headers: Record<string, string>;
@@ -16,10 +16,10 @@ export type Outgoing = {
 };
 
 /** What came back, read to its end. */
-export type Answer = { status: number; headers: IncomingHttpHeaders; text: string };
+export type HttpAnswer = { status: number; headers: IncomingHttpHeaders; text: string };
 
 /** The request did not get an answer. `code` is the system's word for why; whether it arrived may not be known. */
-export class Unreachable extends Fault {
+export class UnreachableError extends Fault {
   readonly code: string;
   readonly mayHaveArrived: boolean;
   constructor(code: string, message: string, hint?: string, mayHaveArrived = true) {
@@ -49,18 +49,23 @@ function explain(error: NodeJS.ErrnoException & { errors?: NodeJS.ErrnoException
   const place = url.origin;
   const local = /^(localhost|127\.|\[::1\])/.test(url.hostname);
   const start = local ? "Start one with: `floe serve`" : "Check the address and your network.";
-  if (code === "ECONNREFUSED") return new Unreachable(code, `nothing answers at ${place}`, start, false);
+  if (code === "ECONNREFUSED") return new UnreachableError(code, `nothing answers at ${place}`, start, false);
   if (code === "ENOTFOUND" || code === "EAI_AGAIN")
-    return new Unreachable(code, `the host ${url.hostname} is not known`, "Check the address and your network.", false);
+    return new UnreachableError(
+      code,
+      `the host ${url.hostname} is not known`,
+      "Check the address and your network.",
+      false,
+    );
   if (/CERT|SELF_SIGNED|UNABLE_TO|ERR_TLS/.test(code)) {
-    return new Unreachable(
+    return new UnreachableError(
       code,
       `the certificate of ${place} is not trusted (${code})`,
       "Name your own authority with NODE_EXTRA_CA_CERTS=/path/to/ca.pem",
       false,
     );
   }
-  return new Unreachable(
+  return new UnreachableError(
     code,
     `the connection to ${place} failed (${code})`,
     "Try again; floe --debug shows each request.",
@@ -68,7 +73,7 @@ function explain(error: NodeJS.ErrnoException & { errors?: NodeJS.ErrnoException
 }
 
 /** Send a request and answer as soon as its headers are there. */
-export async function open(out: Outgoing): Promise<{ response: IncomingMessage; stop: (error?: Error) => void }> {
+export async function open(out: HttpRequest): Promise<{ response: IncomingMessage; stop: (error?: Error) => void }> {
   const { url, body, signal } = out;
   const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
   const request = await begin(url, { method: out.method, headers: { ...out.headers, ...length } }, out.env);
@@ -85,8 +90,8 @@ export async function open(out: Outgoing): Promise<{ response: IncomingMessage; 
 }
 
 /** Send a request and read the whole answer, within the time allowed for both. */
-export async function send(out: Outgoing): Promise<Answer> {
-  const tooSlow = new Unreachable(
+export async function send(out: HttpRequest): Promise<HttpAnswer> {
+  const tooSlow = new UnreachableError(
     "ETIMEDOUT",
     `${out.url.origin} did not answer within ${out.timeoutMs / 1000} s`,
     "Allow more time with --timeout SECONDS",
@@ -110,7 +115,7 @@ export async function send(out: Outgoing): Promise<Answer> {
   }
 }
 
-function read(response: IncomingMessage, url: URL): Promise<Answer> {
+function read(response: IncomingMessage, url: URL): Promise<HttpAnswer> {
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = [];
     response.on("data", (part: Buffer) => parts.push(part));

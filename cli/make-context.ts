@@ -1,10 +1,10 @@
-import { call } from "./client.ts";
+import { callOperation } from "./client.ts";
 import { type Context, findOrganization } from "./context.ts";
 import { Fault } from "./fault.ts";
-import { insertCommands } from "./hints.ts";
 import { type Io, isInteractive } from "./io.ts";
 import type { Manifest } from "./manifest.ts";
 import { type Globals, readSettings, type Settings } from "./settings.ts";
+import { insertCommands } from "./suggestions.ts";
 import { createPaint } from "./ui/theme.ts";
 
 /** A fault of this context names its place: one command may have several, as `floe promote` has. */
@@ -62,7 +62,7 @@ export function makeContext(
       return settings;
     },
     call: async (made) => {
-      const { body, now } = await atPlace(globals, call(context, made));
+      const { body, now } = await atPlace(globals, callOperation(context, made));
       if (now !== undefined) ahead_ms = now - Date.now();
       return body;
     },

@@ -1,7 +1,7 @@
-import { benefitColumns, holdingLooks } from "./holdings.ts";
-import { grantRunLook, memberLook, portalLooks, seatLook } from "./seats.ts";
-import { subscriptionLook, type Verb } from "./subscriptions.ts";
-import { usageLooks } from "./usage.ts";
+import { benefitColumns, entitlementViews } from "./entitlements.ts";
+import { grantRunView, memberView, portalViews, seatView } from "./seats.ts";
+import { type SubscriptionAction, subscriptionView } from "./subscriptions.ts";
+import { usageViews } from "./usage.ts";
 
 /** One resource of the contract as it looks on the command line. What is not said here follows from the contract. */
 export type ResourceView = {
@@ -16,7 +16,7 @@ export type ResourceView = {
    */
   columns: string[];
   /** Commands of their own for what an update does. */
-  verbs?: Record<string, Verb>;
+  verbs?: Record<string, SubscriptionAction>;
   /** The field of an update that archives, where the resource has one. */
   archive?: string;
   /** What archiving means, in the question before it; products can no longer be bought. */
@@ -55,7 +55,7 @@ const cardColumns = [
 ];
 
 /** The resources in the order of `floe --help`; `false` has no commands. */
-export const looks: Record<string, ResourceView | false> = {
+export const resourceViews: Record<string, ResourceView | false> = {
   products: {
     summary: "What you sell",
     noun: "product",
@@ -105,7 +105,7 @@ export const looks: Record<string, ResourceView | false> = {
       ],
     },
   },
-  ...holdingLooks,
+  ...entitlementViews,
   discounts: {
     summary: "Prices taken off",
     noun: "discount",
@@ -180,7 +180,7 @@ export const looks: Record<string, ResourceView | false> = {
       ],
     },
   },
-  ...usageLooks,
+  ...usageViews,
   files: {
     summary: "What buyers download, and pictures",
     noun: "file",
@@ -247,7 +247,7 @@ export const looks: Record<string, ResourceView | false> = {
       ],
     },
   },
-  subscriptions: subscriptionLook,
+  subscriptions: subscriptionView,
   // Documents are fetched by commands of orders and refunds.
   invoices: false,
   payments: {
@@ -363,11 +363,11 @@ export const looks: Record<string, ResourceView | false> = {
   ...{ checkoutClient: false, cardLinks: false },
   customerPortal: false,
   portalCards: false,
-  ...portalLooks,
+  ...portalViews,
   seatClaims: false,
-  customerMembers: memberLook,
-  grantRuns: grantRunLook,
-  customerSeats: seatLook,
+  customerMembers: memberView,
+  grantRuns: grantRunView,
+  customerSeats: seatView,
   // Has commands of its own: floe plan, apply and more.
   catalog: false,
 };

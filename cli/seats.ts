@@ -1,7 +1,7 @@
 const seatColumns = ["customer_email:name", "status:state", "invitation_token_expires_at:date", "id:key"];
 
 /** Seats on the command line. */
-export const seatLook = {
+export const seatView = {
   name: "seats",
   summary: "Who has a seat of what was bought for several",
   noun: "seat",
@@ -15,7 +15,7 @@ export const seatLook = {
 };
 
 /** The people of teams on the command line. */
-export const memberLook = {
+export const memberView = {
   name: "customer-members",
   summary: "The people of customers that are teams",
   noun: "member of a team",
@@ -35,7 +35,7 @@ export const memberLook = {
 };
 
 /** How far changes of benefits are. */
-export const grantRunLook = {
+export const grantRunView = {
   name: "grant-runs",
   summary: "How far changes of benefits are",
   noun: "change of benefits",
@@ -43,7 +43,7 @@ export const grantRunLook = {
 };
 
 /** What customers do on their own pages has no commands. */
-export const portalLooks: Record<string, false> = {
+export const portalViews: Record<string, false> = {
   ...{ portalOrders: false, portalSubscriptions: false, portalMeters: false, portalSeats: false },
   portalAccounts: false,
   ...{ portalMembers: false, portalWallets: false, portalGrants: false, portalKeys: false, portalDownloads: false },

@@ -6,7 +6,7 @@ import {
   type Credential,
   type Credentials,
   findSettingsFolder,
-  type Pending,
+  type PendingSignIn,
   type Profile,
   readSettingsFile,
 } from "./settings.ts";
@@ -43,13 +43,13 @@ export async function writeProfile(env: Env, name: string, change: Profile): Pro
 }
 
 /** Use a profile where none is named. */
-export async function chooseProfile(env: Env, name: string): Promise<void> {
+export async function selectProfile(env: Env, name: string): Promise<void> {
   const { store } = await settingsStore(env);
   store.set("profile", name);
 }
 
 /** Forget a profile with its sign-ins. */
-export async function forgetProfile(env: Env, name: string): Promise<void> {
+export async function deleteProfile(env: Env, name: string): Promise<void> {
   const { [name]: _, ...credentials } = readSettingsFile(env, "credentials.json") as Credentials;
   writePrivate(env, "credentials.json", credentials);
   const { config, store } = await settingsStore(env);
@@ -82,7 +82,7 @@ export function writeCredential(env: Env, profile: string, server: string, crede
 }
 
 /** Keep or forget the sign-in that has begun. */
-export function writePending(env: Env, pending: Pending | undefined): void {
+export function writePending(env: Env, pending: PendingSignIn | undefined): void {
   if (pending) writePrivate(env, "pending.json", pending);
   else rmSync(join(findSettingsFolder(env), "pending.json"), { force: true });
 }

@@ -17,7 +17,7 @@ export type Credential = {
   is_key?: true;
 };
 /** A sign-in that was begun, and is not confirmed yet. */
-export type Pending = { profile: string; server: string; ends: string; code: object };
+export type PendingSignIn = { profile: string; server: string; ends: string; code: object };
 /** `credentials.json`: profile → server → credential. */
 export type Credentials = Record<string, Record<string, Credential>>;
 
@@ -141,7 +141,7 @@ export function readCredential(env: Env, profile: string, server: string): Crede
 }
 
 /** The sign-in that `floe login --start` began. */
-export const readPending = (env: Env): Partial<Pending> => readSettingsFile(env, "pending.json");
+export const readPending = (env: Env): Partial<PendingSignIn> => readSettingsFile(env, "pending.json");
 
 /** Work out the settings from flags, environment and profile. */
 export function readSettings(env: Env, globals: Globals): Settings {

@@ -1,8 +1,13 @@
 /** A command that updates some fields in one way: which, what else it takes, and what it asks first. */
-export type Verb = { summary: string; preset: Record<string, unknown>; fields?: string[]; confirm?: string };
+export type SubscriptionAction = {
+  summary: string;
+  preset: Record<string, unknown>;
+  fields?: string[];
+  confirm?: string;
+};
 
 /** What is done to subscriptions by an update. */
-const verbs: Record<string, Verb> = {
+const verbs: Record<string, SubscriptionAction> = {
   cancel: {
     summary: "Have a subscription end with its period",
     preset: { cancel_at_period_end: true },
@@ -34,7 +39,7 @@ const verbs: Record<string, Verb> = {
 };
 
 /** Subscriptions on the command line. */
-export const subscriptionLook = {
+export const subscriptionView = {
   summary: "What customers pay for again and again",
   noun: "subscription",
   columns: ["product.name:name", "status:state", "amount:money", "customer.email", "current_period_end:date", "id:key"],

@@ -1,5 +1,5 @@
 /** What is counted of what customers use, and what is told of it. */
-export const usageLooks = {
+export const usageViews = {
   meters: {
     summary: "What you count of its use",
     noun: "meter",

@@ -82,15 +82,15 @@ export const getCode = (message: string): string =>
 export type Fault = { loc: (string | number)[]; msg: string; type: string; input?: unknown };
 
 /** What is said of a fault has an end, however much was sent: so many faults, texts so long, and all of them together. */
-export const faults_max = 100;
-const faults_length_max = 60_000;
+export const faultsMax = 100;
+const faultsLengthMax = 60_000;
 const [sentence_length_max, place_length_max, places_max, input_length_max] = [2000, 100, 30, 200];
 /** A text that is no longer than so many characters, and no half of one at its end. */
-export const cut = (text: string, length_max: number): string =>
+export const truncateText = (text: string, length_max: number): string =>
   text.length <= length_max ? text : `${text.slice(0, length_max).toWellFormed()}…`;
 
 function shownInput(input: unknown): Pick<Fault, "input"> {
-  if (typeof input === "string") return { input: cut(input, input_length_max) };
+  if (typeof input === "string") return { input: truncateText(input, input_length_max) };
   const text = input === undefined ? undefined : JSON.stringify(input);
   return text === undefined || text.length > input_length_max ? {} : { input };
 }
@@ -98,16 +98,18 @@ function shownInput(input: unknown): Pick<Fault, "input"> {
 function boundedFaults(faults: readonly Fault[]): Fault[] {
   const told: Fault[] = [];
   let length = 0;
-  for (const fault of faults.slice(0, faults_max)) {
+  for (const fault of faults.slice(0, faultsMax)) {
     const { loc, msg, input, ...rest } = fault;
     const one = {
       ...rest,
-      loc: loc.slice(0, places_max).map((part) => (typeof part === "string" ? cut(part, place_length_max) : part)),
-      msg: cut(msg, sentence_length_max),
+      loc: loc
+        .slice(0, places_max)
+        .map((part) => (typeof part === "string" ? truncateText(part, place_length_max) : part)),
+      msg: truncateText(msg, sentence_length_max),
       ...shownInput(input),
     };
     length += JSON.stringify(one).length;
-    if (told.length > 0 && length > faults_length_max) break;
+    if (told.length > 0 && length > faultsLengthMax) break;
     told.push(one);
   }
   return told;
@@ -129,7 +131,7 @@ export class ApiError<Name extends ErrorName = ErrorName> extends Error {
     headers: Record<string, string> = {},
     beside: Record<string, unknown> = {},
   ) {
-    const told = typeof detail === "string" ? cut(detail, sentence_length_max) : boundedFaults(detail);
+    const told = typeof detail === "string" ? truncateText(detail, sentence_length_max) : boundedFaults(detail);
     super(typeof told === "string" ? told : told.map((fault) => `${fault.loc.join(".")}: ${fault.msg}`).join("; "));
     this.name = error;
     this.error = error;

@@ -6,7 +6,7 @@ import { describeUse } from "./usage.ts";
 export type Step = { depth: number; label: string; amount: number; rule: string; because: string };
 
 /** What an order shows besides what was quoted. */
-export type Settled = {
+export type SettledOrder = {
   applied_balance_amount: number;
   reduced_amount: number;
   reduced_tax_amount: number;
@@ -127,7 +127,7 @@ function explainTax({ tax, tax_lines, tax_amount, net_amount }: Quote, money: (a
 }
 
 /** How every figure of a sale came about, from the total down to its parts. */
-export function explainQuote(quote: Quote, settled?: Settled): Step[] {
+export function explainQuote(quote: Quote, settled?: SettledOrder): Step[] {
   const money = (amount: number) => formatMoney(amount, quote.currency);
   const within = quote.tax.behavior === "inclusive" && quote.tax_lines.length > 0;
   const steps: Step[] = [

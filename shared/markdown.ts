@@ -13,13 +13,13 @@ export type Block =
 /** No part looks further than to the next sign of its own kind, so that no text takes long. */
 const signs =
   /`([^`\n]+)`|\*\*([^*\n]+)\*\*|__([^_\n]+)__|\*([^*\s][^*\n]*)\*|\b_([^_\s][^_\n]*)_\b|!?\[([^[\]\n]*)\]\(([^()\s]+)\)/g;
-const depth_max = 3;
+const depthMax = 3;
 
 /** Only where a click leads to is open to everybody to see: pages, and mail. */
 const isLink = (href: string): boolean => /^(https?:\/\/|mailto:)/i.test(href);
 
 function parseInline(text: string, depth = 0): Inline[] {
-  if (depth > depth_max) return [text];
+  if (depth > depthMax) return [text];
   const parts: Inline[] = [];
   let at = 0;
   for (const found of text.matchAll(signs)) {

@@ -46,10 +46,10 @@ export const computeFraction = (amount: number, part: number, total: number): nu
 export const truncateFraction = (amount: number, part: number, total: number): number =>
   Number((whole(amount, "An amount") * whole(part, "A part")) / whole(total, "A total"));
 
-const times_a_year = { day: 365, week: 52, month: 12, year: 1 } as const;
+const timesAYear = { day: 365, week: 52, month: 12, year: 1 } as const;
 /** What an amount for each `count` intervals comes to a month, rounded half away from zero (MET). */
-export const computeMonthlyAmount = (amount: number, interval: keyof typeof times_a_year, count: number): number =>
-  computeFraction(amount, times_a_year[interval], 12 * count);
+export const computeMonthlyAmount = (amount: number, interval: keyof typeof timesAYear, count: number): number =>
+  computeFraction(amount, timesAYear[interval], 12 * count);
 
 /** The mean of so many amounts with this sum, rounded up to a whole unit; 0 where there are none (MET-06). */
 export function roundAverageUp(sum: number, count: number): number {
@@ -60,18 +60,18 @@ export function roundAverageUp(sum: number, count: number): number {
 }
 
 /** A fraction of minor units left off. */
-export const cutToWhole = (amount: number): number => Math.trunc(amount);
+export const truncateToWhole = (amount: number): number => Math.trunc(amount);
 
 /** The sum of these amounts. */
 export const addUp = (amounts: readonly number[]): number => amounts.reduce((sum, amount) => sum + amount, 0);
 
 /** How many decimals a rate of tax may have. */
-const rate_decimals = 6;
+const rateDecimals = 6;
 /** A rate in percent, written as a decimal, as a fraction: `computeRate("8.875")` is 8875000 in 100000000 parts. */
 export function computeRate(percent: string): { part: number; whole: number } {
   const [units = "", decimals = ""] = formatDecimal(percent).split(".");
-  if (decimals.length > rate_decimals) throw new RangeError(`A rate has at most ${rate_decimals} decimals: ${percent}`);
-  return { part: Number(units + decimals.padEnd(rate_decimals, "0")), whole: 100 * 10 ** rate_decimals };
+  if (decimals.length > rateDecimals) throw new RangeError(`A rate has at most ${rateDecimals} decimals: ${percent}`);
+  return { part: Number(units + decimals.padEnd(rateDecimals, "0")), whole: 100 * 10 ** rateDecimals };
 }
 
 /** The share of `amount` that `basis_points` (1/100 of a percent) make, rounded half away from zero. */

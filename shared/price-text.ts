@@ -16,10 +16,10 @@ export type WrittenPrice = {
 };
 
 /** Say that a text is no price, and why; it does not come back. */
-export type Refuse = (why: string) => never;
+export type RejectText = (why: string) => never;
 
 /** How often, from the text behind the slash. */
-export function readInterval(text: string | undefined, refuse: Refuse): WrittenInterval | undefined {
+export function readInterval(text: string | undefined, refuse: RejectText): WrittenInterval | undefined {
   if (text === undefined) return undefined;
   const [, count, recurring_interval] = /^([1-9]\d{0,2})?\s*(day|week|month|year)s?$/.exec(text.trim()) ?? [];
   if (!recurring_interval) return refuse("names no interval after the slash (day, week, month or year, or 3months)");
@@ -27,14 +27,18 @@ export function readInterval(text: string | undefined, refuse: Refuse): WrittenI
 }
 
 /** The currency that a symbol before an amount, or a code behind it, says. */
-export function readCurrency(symbol: string | undefined, code: string | undefined, refuse: Refuse): string | undefined {
+export function readCurrency(
+  symbol: string | undefined,
+  code: string | undefined,
+  refuse: RejectText,
+): string | undefined {
   const found = symbols[symbol ?? ""] ?? code;
   if (code && symbol && code !== found) return refuse(`names two currencies, ${found} and ${code}`);
   return found === undefined || isCurrency(found) ? found : refuse(`names no currency: ${found}`);
 }
 
 /** Take a price apart. Whether the amount fits its currency is another question. */
-export function readPriceText(text: string, refuse: Refuse): WrittenPrice {
+export function readPriceText(text: string, refuse: RejectText): WrittenPrice {
   const [, symbol, amount, plus, code, every] =
     /^([$€£])?\s*(free|[\d.]+)(\+)?\s*([a-z]{3})?\s*(?:\/(.+))?$/.exec(text.trim().toLowerCase()) ?? [];
   if (!amount) return refuse("is not a price");

@@ -161,7 +161,7 @@ const pickTier = ({ min_seats, max_seats, price_per_seat }: SeatTier): SeatTier 
 });
 
 /** What a discount takes off each of these amounts: a share of each, or a sum spread over them (DSC-16, DSC-18). */
-export function spreadDiscount(amounts: readonly number[], discount: DiscountTerms | null): number[] {
+export function allocateDiscount(amounts: readonly number[], discount: DiscountTerms | null): number[] {
   if (discount === null) return amounts.map(() => 0);
   if (discount.type === "percentage") return amounts.map((amount) => computePercent(amount, discount.basis_points));
   const base = addUp(amounts);
@@ -237,7 +237,7 @@ export function computeQuote(terms: PurchaseTerms): Quote {
   const amounts = terms.lines.map((line) => convertAmount(line, behavior));
   // A proration was discounted when it came about (ORD-09).
   const open = terms.lines.map((line, index) => (line.proration ? 0 : (amounts[index] ?? 0)));
-  const shares = spreadDiscount(open, terms.discount);
+  const shares = allocateDiscount(open, terms.discount);
   const lines = terms.lines.map((line, index) => ({
     ...line,
     amount: amounts[index] ?? 0,

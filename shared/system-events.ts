@@ -124,7 +124,7 @@ export const describeVoided = (
 ): SystemEvent => ({ ...{ name: "order.voided", customer_id }, metadata: { order_id: id, amount, currency } });
 
 /** What something that is told is in the list of events, if it is. */
-export const describeTold = <T extends Told>(type: T, data: Sent<T>): SystemEvent | undefined =>
+export const buildSystemEvent = <T extends Told>(type: T, data: Sent<T>): SystemEvent | undefined =>
   described[type]?.(data);
 
 /** The names that clients with closed lists know; they cannot read a list that has another. */

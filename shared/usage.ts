@@ -23,7 +23,7 @@ export function computeDifference(more: string, less: string): string {
 }
 
 /** The most that a line of use comes to, so that an order with it can be written down. */
-const use_most = 999_999_999;
+const useMost = 999_999_999;
 
 /** A number of the database as JSON can have it: what is too large for that is the largest there is. */
 export const countUnits = (units: string): number =>
@@ -37,13 +37,13 @@ export function computeBalance(use: { consumed_units: string; credited_units: nu
 }
 
 /** So many units at a price for one, which may be a part of the minor unit: rounded half away from zero, and none below none. */
-export function priceUnits(unit_amount: string, units: string): number {
+export function computeUnitsAmount(unit_amount: string, units: string): number {
   const [price, count] = [scaled(unit_amount), scaled(units)];
   const [a = 0n] = price.values;
   const [b = 0n] = count.values;
   if (b <= 0n) return 0;
   const amount = divideHalfAway(a * b, 10n ** BigInt(price.scale + count.scale));
-  return amount > BigInt(use_most) ? use_most : Number(amount);
+  return amount > BigInt(useMost) ? useMost : Number(amount);
 }
 
 /** So many units of use, rounded up to a whole one; of less than none, none. Whole units of credit are spent on it. */
@@ -54,16 +54,16 @@ export function roundUnitsUp(units: string): bigint {
 }
 
 /** A line of use, without what it comes to. */
-export type Use = Omit<Extract<AmountSource, { rule: "metered" }>, "amount">;
+export type UsageTotals = Omit<Extract<AmountSource, { rule: "metered" }>, "amount">;
 
 /** What so much use is billed for: what neither credit nor anything else covers. */
 export const computeBillableUnits = (
-  { credited_units, free_units }: Pick<Use, "credited_units" | "free_units">,
+  { credited_units, free_units }: Pick<UsageTotals, "credited_units" | "free_units">,
   units: string,
 ): string => computeDifference(computeDifference(units, String(credited_units)), free_units);
 
 /** What one of several people has used in a period that is billed as one, and was credited with. */
-export type PartOfUse = {
+export type PartialUsage = {
   consumed_units: string;
   /** How many values it is made of, and what they add up to. */
   counted: number;
@@ -88,7 +88,7 @@ export function groupByPeriod<P extends { ended_at: Date | null; is_part: boolea
   return [...Map.groupBy(parts, endOf).values()];
 }
 
-const decimals_of_average = 16;
+const decimalsOfAverage = 16;
 
 /** The average of so many values, to so many decimals. */
 function averageOf(total: string, counted: number): string {
@@ -96,12 +96,12 @@ function averageOf(total: string, counted: number): string {
   const { scale, values } = scaled(total);
   const [sum = 0n] = values;
   return formatDecimal(
-    `${divideHalfAway(sum * 10n ** BigInt(decimals_of_average), BigInt(counted))}e-${scale + decimals_of_average}`,
+    `${divideHalfAway(sum * 10n ** BigInt(decimalsOfAverage), BigInt(counted))}e-${scale + decimalsOfAverage}`,
   );
 }
 
 /** What covers the use of others, too: all that ends with the period. What goes on afterwards is spent on one's own use alone. */
-function sharedCredit({ consumed_units, credited_units, rollover_units }: PartOfUse): number {
+function sharedCredit({ consumed_units, credited_units, rollover_units }: PartialUsage): number {
   const ends = credited_units - rollover_units;
   const more = roundUnitsUp(consumed_units) - BigInt(ends);
   if (more <= 0n) return ends;
@@ -112,7 +112,7 @@ function sharedCredit({ consumed_units, credited_units, rollover_units }: PartOf
  * What several people have used together, as a meter makes one number of it, with the credit that covers it (SEAT-17). `distinct`:
  * how many distinct values all of them have shown.
  */
-export function poolUse(func: string, parts: readonly PartOfUse[], distinct: number) {
+export function aggregateUse(func: string, parts: readonly PartialUsage[], distinct: number) {
   const add = (texts: readonly string[]): string => texts.reduce(addDecimals, "0");
   const some = parts.filter(({ counted }) => counted > 0).map(({ consumed_units }) => consumed_units);
   const extreme = (sign: "" | "-"): string =>
@@ -134,16 +134,19 @@ export function poolUse(func: string, parts: readonly PartOfUse[], distinct: num
   };
 }
 
-type Priced = Omit<Use, "rule" | "meter">;
+type Priced = Omit<UsageTotals, "rule" | "meter">;
 
 /** What so much use costs (PRD-40). */
 function priceUse(source: Priced, units: string): number {
   const { unit_amount, cap_amount } = source;
-  return Math.min(priceUnits(unit_amount, computeBillableUnits(source, units)), cap_amount ?? Number.MAX_SAFE_INTEGER);
+  return Math.min(
+    computeUnitsAmount(unit_amount, computeBillableUnits(source, units)),
+    cap_amount ?? Number.MAX_SAFE_INTEGER,
+  );
 }
 
 /** What a line of use comes to: of late use, what it adds to what was billed before; never less than nothing. */
-export function computeUseAmount(use: Priced): number {
+export function computeUsageAmount(use: Priced): number {
   const { consumed_units, before_units } = use;
   const before = before_units === null ? 0 : priceUse(use, before_units);
   return Math.max(0, priceUse(use, consumed_units) - before);
@@ -163,33 +166,33 @@ export function computeBilledUnits(use: Priced): string {
 
 /** Whether the cap makes a line of use cheaper than its units are. */
 export const isCapped = (use: Priced): boolean =>
-  computeUseAmount(use) < computeUseAmount({ ...use, cap_amount: null });
+  computeUsageAmount(use) < computeUsageAmount({ ...use, cap_amount: null });
 
 /** How a line of use is written in a language. */
-export type UseWords = {
+export type UsageMessages = {
   late: (units: string, name: string) => string;
   included: (units: string) => string;
   unbilled: (units: string) => string;
   capped: (cap: string) => string;
 };
-const english: UseWords = {
+const english: UsageMessages = {
   late: (units, name) => `${units} late ${name}`,
   included: (units) => `${units} included`,
   unbilled: (units) => `${units} not billed`,
   capped: (cap) => `capped at ${cap}`,
 };
 /** How money and numbers are written, and what a line of use says besides. */
-export type UseSpeech = {
+export type UsageLocale = {
   unit: (amount: string) => string;
   money: (amount: number) => string;
   locale?: string;
-  words?: UseWords;
+  words?: UsageMessages;
 };
 
 /** A line of use in words that compute: what was used, what of it is included, and so many units at a price for one. */
 export function describeUse(
-  use: Omit<Use, "rule">,
-  { unit, money, locale = "en-US", words = english }: UseSpeech,
+  use: Omit<UsageTotals, "rule">,
+  { unit, money, locale = "en-US", words = english }: UsageLocale,
 ): string {
   const { meter, consumed_units, before_units, credited_units, free_units, cap_amount } = use;
   const units = before_units === null ? consumed_units : computeDifference(consumed_units, before_units);
@@ -211,5 +214,5 @@ export function describeUse(
 /** A line as people read it on a bill or before a change; its label is what programs read, in Polar's words. */
 export const describeLine = (
   { label, source, days }: { label: string; source: AmountSource; days?: string | undefined },
-  speech: UseSpeech,
+  speech: UsageLocale,
 ): string => (source.rule === "metered" ? [describeUse(source, speech), ...(days ? [days] : [])].join(" — ") : label);

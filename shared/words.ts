@@ -20,7 +20,7 @@ const formats: Readonly<Record<string, string>> = {
   datetime: "a time with its offset, as 2026-12-24T18:00:00Z",
   date: "a day, as 2026-12-24",
 };
-const choices_shown_max = 20;
+const choicesShownMax = 20;
 
 /** How long, how many or how much something may be: `Must have at least 3 characters.` */
 function sayBound(origin: string, edge: string, bound: number | bigint): string {
@@ -30,7 +30,7 @@ function sayBound(origin: string, edge: string, bound: number | bigint): string 
 }
 
 /** What is wrong with a value, in our words: those of a rule that has its own stay, the validator's are said anew. */
-export function sayIssue(issue: z.core.$ZodIssue): string {
+export function describeIssue(issue: z.core.$ZodIssue): string {
   const { message } = issue;
   // Only what the validator says by itself begins so.
   if (!/^(Too (small|big)|Invalid|Unrecognized)/.test(message)) return message;
@@ -46,8 +46,8 @@ export function sayIssue(issue: z.core.$ZodIssue): string {
     case "invalid_value": {
       const values = issue.values.map(String);
       if (values.length === 1) return `Must be ${values[0]}.`;
-      const more = values.length > choices_shown_max ? ", …" : "";
-      return `Must be one of ${values.slice(0, choices_shown_max).join(", ")}${more}.`;
+      const more = values.length > choicesShownMax ? ", …" : "";
+      return `Must be one of ${values.slice(0, choicesShownMax).join(", ")}${more}.`;
     }
     case "invalid_format":
       return Object.hasOwn(formats, issue.format) ? `Must be ${formats[issue.format]}.` : message;

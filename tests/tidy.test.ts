@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { expect, test } from "vitest";
-import { account_base, accountCalls } from "../server/identity/accounts/calls.ts";
+import { accountBase, accountCalls } from "../server/identity/accounts/calls.ts";
 import { mapPath, parseMap } from "./support/test-map.ts";
 
 /** The contexts of the server in their order. A context imports only itself and those before it. */
@@ -32,7 +32,7 @@ const exceptions: Record<string, string> = {
   "server/billing/subscriptions/seated.ts → server/entitlements/seats/tables.ts":
     "no fewer seats than are taken; what their holders use is billed",
   "server/platform/db/due.ts → server/identity/organizations/tables.ts": "due work is looked for from seller to seller",
-  "server/platform/db/tallies.ts → server/identity/organizations/tables.ts": "rows are counted by seller",
+  "server/platform/db/counters.ts → server/identity/organizations/tables.ts": "rows are counted by seller",
   "server/platform/db/unit-of-work.ts → server/usage/events/tables.ts":
     "the transaction writes events to the list of events",
   "server/platform/db/unit-of-work.ts → server/messaging/webhooks/tables.ts":
@@ -155,7 +155,7 @@ const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclud
   .split("\n")
   .filter((file) => existsSync(file));
 const sources = files.filter((file) => /^(shared|server|cli|web|tests|bin|bench)\/.*\.(ts|tsx|js|mjs)$/.test(file));
-const lines_max = (file: string) => (file.startsWith("tests/") ? 600 : 400);
+const linesMax = (file: string) => (file.startsWith("tests/") ? 600 : 400);
 
 /** What a file imports of this repository, by its static imports: types alone, and values. */
 const listImports = (file: string, text: string): { to: string; isType: boolean }[] =>
@@ -179,7 +179,7 @@ test("each file imports what its place allows, and keeps its length", () => {
     if (file.startsWith("server/"))
       for (const name of foreignWrites(file, text)) faults.push(`${file} writes to ${name}, which is another's`);
     const lines = text.split("\n").length;
-    if (lines > lines_max(file)) faults.push(`${file} has ${lines} lines; ${lines_max(file)} is the limit`);
+    if (lines > linesMax(file)) faults.push(`${file} has ${lines} lines; ${linesMax(file)} is the limit`);
   }
   expect(faults).toEqual([]);
   expect(
@@ -257,7 +257,7 @@ test("a path that the account side spells is one of its calls, or begins some", 
   const unknown = sources
     .filter((file) => file.startsWith("server/identity/accounts/") && file !== "server/identity/accounts/calls.ts")
     .flatMap((file) => [...readFileSync(file, "utf8").matchAll(/"(\/[a-z][^"\s]*)"/g)].map(([, path = ""]) => path))
-    .filter((path) => path !== account_base && !isKnown(path));
+    .filter((path) => path !== accountBase && !isKnown(path));
   expect(unknown).toEqual([]);
   expect([isKnown("/sign-in"), isKnown("/callback/"), isKnown("/sign-i"), isKnown("/sign-in/e-mail")]).toEqual([
     true,

@@ -43,10 +43,10 @@ const sentence = (...candidates: unknown[]): string =>
   "Something went wrong. Please try again.";
 
 /** What only asks and has no answer for so long is given up: it may be asked again, and who waits for it would wait for ever. */
-const answer_ms_max = 15_000;
+const answerMsMax = 15_000;
 
 /** One call to the server that serves this page. Never throws: a refusal is a value, an unreachable server too. */
-export async function call<T>(
+export async function requestApi<T>(
   method: "GET" | "POST" | "PATCH" | "DELETE",
   path: string,
   body?: unknown,
@@ -54,7 +54,7 @@ export async function call<T>(
 ): Promise<Result<T>> {
   const given_up = new AbortController();
   // What changes something is waited for: nobody would know whether it came about.
-  const timer = method === "GET" ? setTimeout(() => given_up.abort(), answer_ms_max) : undefined;
+  const timer = method === "GET" ? setTimeout(() => given_up.abort(), answerMsMax) : undefined;
   try {
     const response = await fetch(path, {
       method,
@@ -101,19 +101,19 @@ export type Card = { number: string; exp_month: number; exp_year: number; cvc: s
 
 /** Everything the checkout page asks the server. */
 export const checkouts = {
-  get: (secret: string) => call<Checkout>("GET", at(secret)),
-  update: (secret: string, patch: object) => call<Checkout>("PATCH", at(secret), patch),
-  confirm: (secret: string, body: object) => call<CheckoutConfirmed>("POST", `${at(secret)}/confirm`, body),
-  order: (secret: string) => call<CheckoutOrder>("GET", `${at(secret)}/order`),
+  get: (secret: string) => requestApi<Checkout>("GET", at(secret)),
+  update: (secret: string, patch: object) => requestApi<Checkout>("PATCH", at(secret), patch),
+  confirm: (secret: string, body: object) => requestApi<CheckoutConfirmed>("POST", `${at(secret)}/confirm`, body),
+  order: (secret: string) => requestApi<CheckoutOrder>("GET", `${at(secret)}/order`),
   /** Where a document of the order is; null while it is being printed. */
   document: (secret: string, kind: "invoice" | "receipt") =>
-    call<{ url: string } | null>("GET", `${at(secret)}/order/${kind}`),
+    requestApi<{ url: string } | null>("GET", `${at(secret)}/order/${kind}`),
   streamUrl: (secret: string): string => `${at(secret)}/stream`,
   /** Hands the card to the processor, so that it never passes through the checkout. */
   tokenizeTestCard: (card: Card, billing_name: string) =>
-    call<{ id: string }>("POST", `${testProcessor}/confirmation-tokens`, { card, billing_name }),
+    requestApi<{ id: string }>("POST", `${testProcessor}/confirmation-tokens`, { card, billing_name }),
   authenticateTest: (intent_client_secret: string, approved: boolean) =>
-    call<unknown>("POST", `${testProcessor}/intents/${encodeURIComponent(intent_client_secret)}/authenticate`, {
+    requestApi<unknown>("POST", `${testProcessor}/intents/${encodeURIComponent(intent_client_secret)}/authenticate`, {
       approved,
     }),
 };

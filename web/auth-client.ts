@@ -1,9 +1,9 @@
-import { call, type Failure, type Result } from "./api.ts";
+import { type Failure, type Result, requestApi } from "./api.ts";
 import { openOverlay } from "./overlay.ts";
 
 const base = "/api/auth";
 /** After a call, this long until what it may have changed is asked for again, so that its cookies are set by then. */
-const signal_flip_delay_ms = 10;
+const signalFlipDelayMs = 10;
 
 export type User = {
   id: string;
@@ -19,11 +19,11 @@ export type Organization = { id: string; name: string; slug: string };
 type Member = { id: string; organizationId: string; userId: string; role: string };
 
 /** What is known of something on the server. `value` is null where there is none, and while `pending`. */
-export type Known<T> = { pending: boolean; value: T | null; failure: Failure | null };
+export type KnownError<T> = { pending: boolean; value: T | null; failure: Failure | null };
 
 /** Something on the server that pages show: asked for when the first one looks, and again when told. */
 export type Store<T> = {
-  get(): Known<T>;
+  get(): KnownError<T>;
   subscribe(listener: () => void): () => void;
   refetch(): Promise<void>;
   /** Says that it may have changed: asked for at once where someone is looking, else when someone does. */
@@ -31,7 +31,7 @@ export type Store<T> = {
 };
 
 function storeOf<T>(path: string): Store<T> {
-  let known: Known<T> = { pending: true, value: null, failure: null };
+  let known: KnownError<T> = { pending: true, value: null, failure: null };
   let stale = true;
   let latest = 0;
   const listeners = new Set<() => void>();
@@ -39,7 +39,7 @@ function storeOf<T>(path: string): Store<T> {
     stale = false;
     latest += 1;
     const asked = latest;
-    const answer = await call<T | null>("GET", base + path);
+    const answer = await requestApi<T | null>("GET", base + path);
     // Answers may overtake each other; the last question counts.
     if (asked !== latest) return;
     if (answer.ok) known = { pending: false, value: answer.value, failure: null };
@@ -86,12 +86,12 @@ const refetches: [RegExp, Store<unknown>[]][] = [
 ];
 
 /** One call to the authentication service, by its path there. */
-export async function ask<T>(method: "GET" | "POST", path: string, body?: object): Promise<Result<T>> {
-  const answer = await call<T>(method, base + path, body);
+export async function requestAuth<T>(method: "GET" | "POST", path: string, body?: object): Promise<Result<T>> {
+  const answer = await requestApi<T>(method, base + path, body);
   if (!answer.ok) return answer;
   for (const [paths, stores] of refetches) {
     if (!paths.test(path.replace(/\?.*/, ""))) continue;
-    for (const store of stores) setTimeout(store.flip, signal_flip_delay_ms);
+    for (const store of stores) setTimeout(store.flip, signalFlipDelayMs);
   }
   return answer;
 }
@@ -107,7 +107,7 @@ export class AuthError extends Error {
 }
 
 /** The value of a result; raises the error of one that is none. */
-export function unwrap<T>(result: Result<T>): T {
+export function unwrapResult<T>(result: Result<T>): T {
   if (result.ok) return result.value;
   throw new AuthError(result.failure);
 }
@@ -125,7 +125,7 @@ export type CheckoutRequest = {
 /** Starts a paid checkout for whoever is signed in and opens it over this page; raises the server's message otherwise. */
 export async function startCheckout(request: CheckoutRequest, options?: Parameters<typeof openOverlay>[1]) {
   const body = { ...request, redirect: false, embedOrigin: location.origin };
-  const { url } = unwrap(await ask<{ url: string }>("POST", "/checkout", body));
+  const { url } = unwrapResult(await requestAuth<{ url: string }>("POST", "/checkout", body));
   return openOverlay(url, options);
 }
 
@@ -134,29 +134,30 @@ type Redirect = { url?: string; redirect: boolean };
 
 /** The calls of the sign-in pages. */
 export const signing = {
-  methods: () => ask<Methods>("GET", "/methods"),
+  methods: () => requestAuth<Methods>("GET", "/methods"),
   inByEmail: (body: { email: string; password: string; rememberMe: boolean }) =>
-    ask<SignedIn>("POST", "/sign-in/email", body),
+    requestAuth<SignedIn>("POST", "/sign-in/email", body),
   inByUsername: (body: { username: string; password: string; rememberMe: boolean }) =>
-    ask<SignedIn>("POST", "/sign-in/username", body),
+    requestAuth<SignedIn>("POST", "/sign-in/username", body),
   inBySocial: (provider: string, callbackURL: string) =>
-    ask<Redirect>("POST", "/sign-in/social", { provider, callbackURL }),
-  inAsGuest: () => ask<SignedIn>("POST", "/sign-in/anonymous", {}),
-  up: (body: { name: string; email: string; password: string; callbackURL: string } & Given) =>
-    ask<SignedIn>("POST", "/sign-up/email", body),
-  out: () => ask<unknown>("POST", "/sign-out", {}),
+    requestAuth<Redirect>("POST", "/sign-in/social", { provider, callbackURL }),
+  inAsGuest: () => requestAuth<SignedIn>("POST", "/sign-in/anonymous", {}),
+  up: (body: { name: string; email: string; password: string; callbackURL: string } & ServerData) =>
+    requestAuth<SignedIn>("POST", "/sign-up/email", body),
+  out: () => requestAuth<unknown>("POST", "/sign-out", {}),
   sendVerification: (email: string, callbackURL: string) =>
-    ask<unknown>("POST", "/send-verification-email", { email, callbackURL }),
-  endSessions: (token: string) => ask<unknown>("POST", "/end-sessions", { token }),
+    requestAuth<unknown>("POST", "/send-verification-email", { email, callbackURL }),
+  endSessions: (token: string) => requestAuth<unknown>("POST", "/end-sessions", { token }),
   /** Confirms an address. A browser that has never entered the account revokes all earlier access, and gets a token to choose a password with. */
   verify: (token: string) =>
-    ask<{ resetToken?: string | null }>("POST", "/verify-email", { token, revokeUnproven: true }),
+    requestAuth<{ resetToken?: string | null }>("POST", "/verify-email", { token, revokeUnproven: true }),
   requestReset: (email: string) =>
-    ask<unknown>("POST", "/request-password-reset", { email, redirectTo: "/reset-password" }),
-  reset: (token: string, newPassword: string) => ask<unknown>("POST", "/reset-password", { token, newPassword }),
+    requestAuth<unknown>("POST", "/request-password-reset", { email, redirectTo: "/reset-password" }),
+  reset: (token: string, newPassword: string) =>
+    requestAuth<unknown>("POST", "/reset-password", { token, newPassword }),
 };
 
-export type Given = Record<string, string | number | boolean | null>;
+export type ServerData = Record<string, string | number | boolean | null>;
 
 /** A field that whoever runs this server has given to people, beside their name. */
 export type OwnField = {

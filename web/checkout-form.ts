@@ -6,10 +6,10 @@ import type { Words } from "./words/en.ts";
 
 /** Where the answer to a custom field is kept among what the buyer enters; a ticked box is "true". */
 export const getAnswerKey = (slug: string) => `answer:${slug}` as const;
-export type Answers = Record<ReturnType<typeof getAnswerKey>, string>;
+export type FormAnswers = Record<ReturnType<typeof getAnswerKey>, string>;
 
 /** Everything the buyer can enter, as typed. */
-export type Values = Answers & {
+export type Values = FormAnswers & {
   email: string;
   name: string;
   amount: string;
@@ -61,7 +61,7 @@ const fieldOf: Readonly<Record<string, keyof Faults>> = {
 };
 
 /** What went wrong, in the reader's language where it is known there. */
-export const sayFailure = ({ status, error, detail }: Failure, words: Words): string =>
+export const describeFailure = ({ status, error, detail }: Failure, words: Words): string =>
   status === 0 ? words.offline : (words.errors[error] ?? detail);
 
 /** A refusal of the server, as faults of the form. */
@@ -80,7 +80,7 @@ export function readFaults(failure: Failure, words: Words): Faults {
         type === "missing" ? sayMissing(field as FieldName, words) : (words.refusals[`${field}:${type}`] ?? msg);
   }
   if (failure.faults.length > 0) return faults;
-  const said = sayFailure(failure, words);
+  const said = describeFailure(failure, words);
   return failure.status === 400 && failure.error === "PaymentError" ? { card: said } : { form: said };
 }
 
@@ -90,10 +90,10 @@ export const findOpenPrice = (checkout: Checkout) =>
 
 /** Whether a field of the address is asked for at all. */
 const asks = (checkout: Checkout, field: AddressField): boolean =>
-  asksForAddress(checkout) && checkout.billing_address_fields[field] !== "disabled";
+  requiresAddress(checkout) && checkout.billing_address_fields[field] !== "disabled";
 
 /** An address is asked for where there is something to pay, and where the seller wants it. */
-export const asksForAddress = ({ is_payment_form_required, require_billing_address }: Checkout): boolean =>
+export const requiresAddress = ({ is_payment_form_required, require_billing_address }: Checkout): boolean =>
   is_payment_form_required || require_billing_address;
 
 const wholeNumber = /^[+-]?\d+$/;
@@ -113,7 +113,7 @@ export function check(values: Values, checkout: Checkout, { own_card_form, words
   need("name");
   if (findOpenPrice(checkout) && parseMoney(values.amount, checkout.currency) === undefined)
     faults.amount = words.missing.amount;
-  if (asksForAddress(checkout) && values.business === "true") need("company");
+  if (requiresAddress(checkout) && values.business === "true") need("company");
   for (const field of addressFields) {
     if (asks(checkout, field) && checkout.billing_address_fields[field] === "required") need(field);
   }
@@ -130,7 +130,7 @@ export function check(values: Values, checkout: Checkout, { own_card_form, words
 
 /** Who buys for a business, as it is sent. */
 export function readBusiness({ business, company, tax_id }: Values, checkout: Checkout): object {
-  if (!asksForAddress(checkout)) return {};
+  if (!requiresAddress(checkout)) return {};
   if (business !== "true") return checkout.is_business_customer ? { is_business_customer: false } : {};
   return {
     is_business_customer: true,
@@ -152,7 +152,7 @@ export function readBillingAddress(
 type Stored = Checkout["custom_field_data"];
 
 /** The answers that a checkout has, as the form shows them. */
-export const readAnswers = ({ attached_custom_fields, custom_field_data }: Checkout): Answers =>
+export const readAnswers = ({ attached_custom_fields, custom_field_data }: Checkout): FormAnswers =>
   Object.fromEntries(
     attached_custom_fields.map(({ custom_field: { slug, type } }) => {
       const text = String(custom_field_data[slug] ?? "");

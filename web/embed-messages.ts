@@ -14,7 +14,7 @@ const allowedOrigin = ({ embed_origin }: Pick<Checkout, "embed_origin">): string
   findWebPage(embed_origin)?.origin;
 
 /** Tells the page around this one; false where there is none or the checkout names no origin for it. */
-export function tellParent(checkout: Pick<Checkout, "embed_origin">, message: Message): boolean {
+export function notifyParent(checkout: Pick<Checkout, "embed_origin">, message: Message): boolean {
   const origin = allowedOrigin(checkout);
   if (!isEmbedded() || origin === undefined) return false;
   window.parent.postMessage({ type: "POLAR_CHECKOUT", ...message }, origin);
@@ -24,9 +24,9 @@ export function tellParent(checkout: Pick<Checkout, "embed_origin">, message: Me
 let announced = false;
 
 /** Tells the page around this one, once, that there is a checkout to see; and where it stands, if it is being paid already. */
-export function announce(checkout: Pick<Checkout, "embed_origin" | "status">): void {
+export function postMessage(checkout: Pick<Checkout, "embed_origin" | "status">): void {
   if (announced) return;
   announced = true;
-  tellParent(checkout, { event: "loaded" });
-  if (checkout.status === "confirmed") tellParent(checkout, { event: "confirmed" });
+  notifyParent(checkout, { event: "loaded" });
+  if (checkout.status === "confirmed") notifyParent(checkout, { event: "confirmed" });
 }

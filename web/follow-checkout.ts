@@ -67,7 +67,7 @@ function follow(secret: string, heard: (checkout: Checkout, delivered: boolean) 
 const sessionKey = (client_secret: string): string => `purchase:${client_secret}`;
 
 /** Keep the customer session of a purchase for this tab, where the browser lets a page in a frame keep something. */
-export function keepPurchaseSession(client_secret: string, token: string | null): void {
+export function storePurchaseSession(client_secret: string, token: string | null): void {
   try {
     if (token) sessionStorage.setItem(sessionKey(client_secret), token);
   } catch (error) {

@@ -1,13 +1,13 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { given } from "./given.ts";
 import { Boundary } from "./parts/Shell.tsx";
 import { type Route, Router, startRouter } from "./router.tsx";
+import { given } from "./server-data.ts";
 import "./theme.css";
 
 /** A page with the words of the checkout that came with it, so that it is drawn but once. */
 async function inWords<T>(page: Promise<T>): Promise<T> {
-  if (given) await (await import("./speech.tsx")).loadSpeech(given.checkout.locale);
+  if (given) await (await import("./i18n.tsx")).loadSpeech(given.checkout.locale);
   return page;
 }
 

@@ -1,6 +1,6 @@
 import type { Api } from "../shared/api/index.ts";
 import type { Output } from "../shared/contract.ts";
-import { call, type Wire } from "./api.ts";
+import { requestApi, type Wire } from "./api.ts";
 
 /** What a link from a mail leads to: what of a subscription is unpaid. */
 export type CardLink = Wire<Output<Api["cardLinks"]["get"]>>;
@@ -9,7 +9,7 @@ const at = (token: string): string => `/v1/card-links/${encodeURIComponent(token
 
 /** Another card, by such a link. */
 export const cardLinks = {
-  get: (token: string) => call<CardLink>("GET", at(token)),
+  get: (token: string) => requestApi<CardLink>("GET", at(token)),
   confirm: (token: string, confirmation_token_id: string) =>
-    call<CardLink>("POST", `${at(token)}/confirm`, { confirmation_token_id }),
+    requestApi<CardLink>("POST", `${at(token)}/confirm`, { confirmation_token_id }),
 };

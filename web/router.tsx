@@ -47,12 +47,12 @@ export function navigate(path: string, { replace = false } = {}): void {
   else history.pushState(null, "", target);
   void show().then(() => {
     scrollTo(0, 0);
-    catchFocus();
+    focusHeading();
   });
 }
 
 /** Where what had the focus is gone, and the keyboard with it, goes on from the heading of the page. */
-export function catchFocus(): void {
+export function focusHeading(): void {
   if (document.activeElement !== document.body) return;
   const heading = document.querySelector("h1");
   heading?.setAttribute("tabindex", "-1");

@@ -3,7 +3,7 @@ import type { Appearance, Stripe, StripeElementLocale } from "@stripe/stripe-js"
 import { loadStripe } from "@stripe/stripe-js/pure";
 import type { Checkout } from "./api.ts";
 
-export type Collected = Pick<
+export type CollectedMethod = Pick<
   Checkout,
   "is_payment_required" | "is_payment_setup_required" | "total_amount" | "currency"
 >;
@@ -25,7 +25,7 @@ export function openStripe(publishable_key: string): Promise<Stripe> {
 }
 
 /** What the card is collected for: charged now, kept for later as well, or only kept. The server asks for the same. */
-export function buildElementsOptions(checkout: Collected) {
+export function buildElementsOptions(checkout: CollectedMethod) {
   const { is_payment_required, is_payment_setup_required, total_amount: amount, currency } = checkout;
   const later = is_payment_setup_required ? ("off_session" as const) : null;
   return is_payment_required

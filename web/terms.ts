@@ -2,7 +2,7 @@ import { addInterval, type Interval } from "../shared/calendar.ts";
 import { formatUnitMoney } from "../shared/money.ts";
 import { computeAmount, splitSeats } from "../shared/pricing.ts";
 import type { Checkout } from "./api.ts";
-import type { Speech } from "./speech.tsx";
+import type { I18n } from "./i18n.tsx";
 
 /** What the figures of a checkout mean: what is bought, what is due now, and what will be, when. */
 
@@ -110,10 +110,7 @@ function times(decimal: string, factor: number): string {
 }
 
 /** What a unit of use costs, as "$0.50 per call"; undefined for a price that is not by use. */
-export function describeUse(
-  price: Price,
-  { words, locale, money }: Speech,
-): { name: string; cost: string } | undefined {
+export function describeUse(price: Price, { words, locale, money }: I18n): { name: string; cost: string } | undefined {
   if (price.amount_type !== "metered_unit") return undefined;
   const { meter, unit_amount, cap_amount, price_currency } = price;
   const [label, factor] =
@@ -129,7 +126,7 @@ export function describeUse(
   };
 }
 
-function describePrice(price: Price, speech: Speech): string {
+function describePrice(price: Price, speech: I18n): string {
   const { words, money } = speech;
   switch (price.amount_type) {
     case "fixed":
@@ -152,7 +149,7 @@ function describePrice(price: Price, speech: Speech): string {
 export function describeOffer(
   checkout: Pick<Checkout, "prices" | "currency">,
   product: Pick<Checkout["product"], "id" | "recurring_interval" | "recurring_interval_count">,
-  speech: Speech,
+  speech: I18n,
 ): string {
   const { words } = speech;
   const offered = checkout.prices[product.id] ?? [];
@@ -171,7 +168,7 @@ export function describeOffer(
 }
 
 /** When what is paid now is paid again, and what then, as one sentence; undefined where nothing follows. */
-export function describeSchedule(schedule: Schedule | undefined, currency: string, { words, money, day }: Speech) {
+export function describeSchedule(schedule: Schedule | undefined, currency: string, { words, money, day }: I18n) {
   const [first, second] = schedule?.steps ?? [];
   if (!schedule || !first) return undefined;
   const every = words.every(schedule.interval, schedule.count);
@@ -184,7 +181,7 @@ export function describeSchedule(schedule: Schedule | undefined, currency: strin
 }
 
 /** What the button promises. */
-export function describeButton(checkout: Checkout, { words, money }: Speech): string {
+export function describeButton(checkout: Checkout, { words, money }: I18n): string {
   const due = money(getDueToday(checkout), checkout.currency);
   const schedule = getSchedule(checkout);
   if (checkout.trial_end) return words.start_trial;

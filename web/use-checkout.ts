@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { type Checkout, checkouts, type Failure, type Result } from "./api.ts";
-import { given } from "./given.ts";
+import { given } from "./server-data.ts";
 
 /** The checkout as last seen, so that the page after it need not ask again before it can draw. */
 const seen = new Map<string, Checkout>(given && [[given.checkout.client_secret, given.checkout]]);

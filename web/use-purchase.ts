@@ -10,11 +10,11 @@ import {
   type Values,
   writeAnswers,
 } from "./checkout-form.ts";
-import { tellParent } from "./embed-messages.ts";
-import { awaitEnd, findSellerPage, keepPurchaseSession } from "./follow-checkout.ts";
+import { notifyParent } from "./embed-messages.ts";
+import { awaitEnd, findSellerPage, storePurchaseSession } from "./follow-checkout.ts";
+import { type I18n, useSpeech } from "./i18n.tsx";
 import type { StripeHandle } from "./parts/StripeCard.tsx";
 import type { WalletPayer } from "./parts/Wallets.tsx";
-import { type Speech, useSpeech } from "./speech.tsx";
 import { getDueToday, isSameDeal } from "./terms.ts";
 import type { Order } from "./use-checkout.ts";
 
@@ -26,7 +26,7 @@ export const getStripeKey = (checkout: Checkout): string | undefined =>
 const challengeOf = ({ status, payment_processor_metadata: { intent_status, intent_client_secret } }: Checkout) =>
   status === "confirmed" && intent_status === "requires_action" ? intent_client_secret : undefined;
 
-const sayChanged = (checkout: Checkout, { words, money }: Speech): string =>
+const sayChanged = (checkout: Checkout, { words, money }: I18n): string =>
   words.changed(money(getDueToday(checkout), checkout.currency));
 
 /** An address of which nothing is said that is not known; none without its country. */
@@ -72,7 +72,7 @@ export function usePurchase({ values, order, stripe, faulty, changed, finished }
   const arrive = useCallback((paid: Checkout): void => {
     const next = findSellerPage(paid, token.current);
     const successURL = next ?? paid.success_url;
-    const told = tellParent(paid, { event: "success", successURL, redirect: next !== null });
+    const told = notifyParent(paid, { event: "success", successURL, redirect: next !== null });
     // The page around us goes there instead, where there is one that listens.
     if (next !== null && !told && window.parent === window) location.assign(next);
     else callbacks.current.finished();
@@ -85,7 +85,7 @@ export function usePurchase({ values, order, stripe, faulty, changed, finished }
     setAnswered(undefined);
     if (ended.status !== "open") return;
     // The overlay may be closed again: to the page around us it is as if it had just loaded.
-    tellParent(ended, { event: "loaded" });
+    notifyParent(ended, { event: "loaded" });
     callbacks.current.faulty({ card: callbacks.current.words.declined });
   }, []);
 
@@ -149,8 +149,8 @@ export function usePurchase({ values, order, stripe, faulty, changed, finished }
     const answer = await checkouts.confirm(secret, body);
     if (answer.ok) {
       token.current = answer.value.customer_session_token;
-      keepPurchaseSession(secret, token.current);
-      tellParent(answer.value, { event: "confirmed" });
+      storePurchaseSession(secret, token.current);
+      notifyParent(answer.value, { event: "confirmed" });
       take(answer.value);
       return true;
     }

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import type { Failure, Result } from "./api.ts";
 
-export type Asked<T> = { value: T | undefined; failure: Failure | undefined };
+export type QueryState<T> = { value: T | undefined; failure: Failure | undefined };
 
 /**
  * Something asked once, and again when told; what was answered stays while it is asked again. Where it is to be `fresh`, nothing
@@ -10,7 +10,7 @@ export type Asked<T> = { value: T | undefined; failure: Failure | undefined };
 export function useQuery<T>(
   ask: () => Promise<Result<T>>,
   { fresh = false } = {},
-): Asked<T> & { reload: () => Promise<void> } {
+): QueryState<T> & { reload: () => Promise<void> } {
   const [value, setValue] = useState<T>();
   const [failure, setFailure] = useState<Failure>();
   const latest = useRef(0);

@@ -1,10 +1,10 @@
 import { type Context, createContext, type ReactNode, useContext, useEffect, useState } from "react";
-import { useSpeech } from "./speech.tsx";
+import { useSpeech } from "./i18n.tsx";
 
 /** The words of some pages: in English at once, in others as files beside them, by `./words/de.ts`. */
 type Wordbook<W> = { spoken: Context<W>; english: W; others: Record<string, () => Promise<{ words: W }>> };
 
-export const makeWordbook = <W,>(english: W, others: Wordbook<W>["others"]): Wordbook<W> => ({
+export const createMessageLoader = <W,>(english: W, others: Wordbook<W>["others"]): Wordbook<W> => ({
   spoken: createContext(english),
   english,
   others,

@@ -36,12 +36,12 @@ export const otherDecisionFaults = {
     ["subscribed", "server/entitlements/license-keys/rules.ts", "expires && !isSubscribed", "expires", ...keys],
   ],
   "credit-decisions": [
-    ["rollover-first", "server/usage/meters/lots.ts", "Number(a.rollover) - Number(b.rollover)", "Number(b.rollover) - Number(a.rollover)", ...meters],
-    ["priority", "server/usage/meters/lots.ts", "a.priority - b.priority", "b.priority - a.priority", ...meters],
-    ["newer-first", "server/usage/meters/lots.ts", "a.created_at.getTime() - b.created_at.getTime() ||\n", "b.created_at.getTime() - a.created_at.getTime() ||\n", ...meters],
-    ["older-taken", "server/usage/meters/lots.ts", "b.created_at.getTime() - a.created_at.getTime()", "a.created_at.getTime() - b.created_at.getTime()", ...meters],
-    ["any-kind", "server/usage/meters/lots.ts", "lot.source_kind === kind && ", "", ...meters],
-    ["expired-spent", "server/usage/meters/lots.ts", "lot.expired_at ? 0 : worth - spent", "worth - spent", ...meters],
+    ["rollover-first", "server/usage/meters/credit-grants.ts", "Number(a.rollover) - Number(b.rollover)", "Number(b.rollover) - Number(a.rollover)", ...meters],
+    ["priority", "server/usage/meters/credit-grants.ts", "a.priority - b.priority", "b.priority - a.priority", ...meters],
+    ["newer-first", "server/usage/meters/credit-grants.ts", "a.created_at.getTime() - b.created_at.getTime() ||\n", "b.created_at.getTime() - a.created_at.getTime() ||\n", ...meters],
+    ["older-taken", "server/usage/meters/credit-grants.ts", "b.created_at.getTime() - a.created_at.getTime()", "a.created_at.getTime() - b.created_at.getTime()", ...meters],
+    ["any-kind", "server/usage/meters/credit-grants.ts", "lot.source_kind === kind && ", "", ...meters],
+    ["expired-spent", "server/usage/meters/credit-grants.ts", "lot.expired_at ? 0 : worth - spent", "worth - spent", ...meters],
   ],
   "run-decisions": [
     ["archived-follows", "server/messaging/webhooks/rules.ts", "!waits || is_archived || payload === null", "!waits || payload === null", ...runs],
@@ -50,7 +50,7 @@ export const otherDecisionFaults = {
   ],
   "clock-decisions": [
     ["standing", "server/operations/sandbox/rules.ts", "if (target < now)", "if (target <= now)", ...clocks],
-    ["all-dates", "server/operations/sandbox/rules.ts", "!(target <= addInterval(now, \"year\", years_max))", "target > addInterval(now, \"year\", years_max)", ...clocks],
+    ["all-dates", "server/operations/sandbox/rules.ts", "!(target <= addInterval(now, \"year\", yearsMax))", "target > addInterval(now, \"year\", yearsMax)", ...clocks],
     ["as-far-again", "server/operations/sandbox/rules.ts", "to === undefined && underWay !== null", "to === undefined && by === undefined && underWay !== null", ...clocks],
   ],
   "token-decisions": [

@@ -32,7 +32,7 @@ export function readListed<T>(answer: unknown, key: string): T[] {
 }
 
 /** What people wrote themselves, whose keys are theirs. */
-const own_words = new Set(["details", "metadata", "permission", "permissions"]);
+const ownWords = new Set(["details", "metadata", "permission", "permissions"]);
 
 /** The same in the spelling of the rest of the API: `created_at` where the account side writes `createdAt`. */
 export function writeWireCase<T>(value: T): T {
@@ -40,7 +40,7 @@ export function writeWireCase<T>(value: T): T {
   if (typeof value !== "object" || value === null) return value;
   const pairs = Object.entries(value).map(([key, one]): [string, unknown] => [
     key.replace(/([a-z0-9])([A-Z])/g, (_, before: string, after: string) => `${before}_${after.toLowerCase()}`),
-    own_words.has(key) ? one : writeWireCase(one),
+    ownWords.has(key) ? one : writeWireCase(one),
   ]);
   return Object.fromEntries(pairs) as T;
 }
@@ -53,13 +53,13 @@ export type Member = {
   user: { id: string; name: string; email: string };
 };
 
-const members_at_once = 100;
+const membersAtOnce = 100;
 
 /** Every member of the organization. */
 export async function getMembers(place: Account & { organizationId: string }): Promise<Member[]> {
   const all: Member[] = [];
   for (let total = 1; all.length < total; ) {
-    const query = { organizationId: place.organizationId, limit: members_at_once, offset: all.length };
+    const query = { organizationId: place.organizationId, limit: membersAtOnce, offset: all.length };
     const answer = await place.get("organization/list-members", query);
     const found = readListed<Member>(answer, "members");
     if (found.length === 0) break;

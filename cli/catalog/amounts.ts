@@ -26,7 +26,7 @@ function eachAmount(document: Document, node: unknown, path: Path, found: (scala
 }
 
 /** Take amounts as they are written: `25.00` stays these five characters. */
-export const keepAmounts = (document: Document): void =>
+export const preserveAmounts = (document: Document): void =>
   eachAmount(document, document.contents, [], (scalar) => {
     if (typeof scalar.value === "number" && scalar.source !== undefined) scalar.value = scalar.source;
   });

@@ -1,20 +1,20 @@
 /** Showing a plan, asking whether it is meant, and carrying it out. */
 import type { CatalogPlan, RehearsedPlan } from "../../shared/api/catalog.ts";
 import type { CatalogInput } from "../../shared/catalog/document.ts";
-import { askForm, confirm } from "../ask.ts";
+import { confirm, promptForm } from "../ask.ts";
 import type { Context, Organization } from "../context.ts";
 import { Fault } from "../fault.ts";
-import { completeCommand } from "../hints.ts";
 import { showOne } from "../resource/show.ts";
-import { type Paint, stripControls } from "../ui/theme.ts";
+import { completeCommand } from "../suggestions.ts";
+import { type Paint, removeControls } from "../ui/theme.ts";
 import { type CatalogFile, describePlace } from "./file.ts";
 import { formatRehearsal, formatRehearsalMarkdown } from "./rehearsal.ts";
 import { hidePlan } from "./secrets.ts";
-import { askApply, askPlan } from "./session.ts";
+import { requestApply, requestPlan } from "./session.ts";
 import { escapeMarkdown, formatPlan, formatPlanMarkdown, type View } from "./show.ts";
 
 /** What stands for the answers where nobody can be asked. */
-export type Consent = { yes?: boolean; confirmName?: string };
+export type Confirmation = { yes?: boolean; confirmName?: string };
 
 const formats = ["text", "json", "markdown"];
 
@@ -27,8 +27,8 @@ export function checkFormat(format: string | undefined): void {
 /** Whether a program reads what a catalogue command answers. A log of a pipeline is read by people. */
 const isJson = (context: Context): boolean => context.globals.json !== undefined;
 
-export type Shown = { prune?: boolean; verbose?: boolean; file?: CatalogFile };
-const viewOf = (context: Context, { prune = false, verbose = false, file }: Shown, paint: Paint): View => ({
+export type PlanOptions = { prune?: boolean; verbose?: boolean; file?: CatalogFile };
+const viewOf = (context: Context, { prune = false, verbose = false, file }: PlanOptions, paint: Paint): View => ({
   pruning: prune,
   verbose,
   paint,
@@ -41,7 +41,7 @@ export function showPlan(
   context: Context,
   plan: CatalogPlan | RehearsedPlan,
   format: string | undefined,
-  how: Shown,
+  how: PlanOptions,
 ): void {
   const chosen = format ?? (isJson(context) ? "json" : "text");
   const view = viewOf(context, how, context.paint.out());
@@ -57,11 +57,11 @@ export function showPlan(
 }
 
 /** Tell a plan to whoever is about to apply it. */
-export const tellPlan = (context: Context, plan: CatalogPlan, how: Shown): void =>
+export const printPlan = (context: Context, plan: CatalogPlan, how: PlanOptions): void =>
   context.say(formatPlan(plan, viewOf(context, how, context.paint.err())));
 
 /** What keeps a plan from being applied is a conflict. What it is was told with the plan; a program gets it here too. */
-export function refuse(context: Context, plan: CatalogPlan): void {
+export function assertApplicable(context: Context, plan: CatalogPlan): void {
   const { length } = plan.issues;
   if (length === 0) return;
   throw new Fault("conflict", `${length === 1 ? "one thing keeps" : `${length} things keep`} this from being applied`, {
@@ -87,7 +87,7 @@ async function placeOf(
   const at = `at ${server}${profile === "default" ? "" : ` (profile ${profile})`}`;
   if (yes || !context.interactive) return at;
   const known = organization?.id === id ? organization : await organizationCalled(context, id);
-  return known ? `to ${stripControls(known.name)} (${stripControls(known.slug)}) ${at}` : at;
+  return known ? `to ${removeControls(known.name)} (${removeControls(known.slug)}) ${at}` : at;
 }
 
 /** An organization by its id; none where the key may not read it. */
@@ -101,7 +101,11 @@ async function organizationCalled(context: Context, id: string): Promise<Organiz
 }
 
 /** Ask whether the plan is meant. Where something is deleted for good, a yes is too quickly said: the name is typed. */
-export async function askConsent(context: Context, plan: CatalogPlan, { yes, confirmName }: Consent): Promise<void> {
+export async function confirmPlan(
+  context: Context,
+  plan: CatalogPlan,
+  { yes, confirmName }: Confirmation,
+): Promise<void> {
   if (plan.steps.length === 0) return;
   const gone = plan.steps.filter(({ action }) => action === "delete").map(({ kind, key }) => `${kind}.${key}`);
   const question = `Apply ${counted(plan.steps.length)} ${await placeOf(context, plan, yes)}?`;
@@ -117,7 +121,7 @@ export async function askConsent(context: Context, plan: CatalogPlan, { yes, con
     throw new Fault("usage", what, {
       hint: `Nobody is there to answer. Give --yes --confirm-name ${catalog} to go ahead.`,
     });
-  await askForm(context, `${question} ${what[0]?.toUpperCase()}${what.slice(1)}.`, [
+  await promptForm(context, `${question} ${what[0]?.toUpperCase()}${what.slice(1)}.`, [
     {
       name: "name",
       label: `Type ${catalog}`,
@@ -135,22 +139,22 @@ export function report(context: Context, applied: CatalogPlan): void {
   context.say(length === 0 ? "Nothing to do.\n" : done);
 }
 
-type Wanted = Shown & { whole?: boolean };
+type Wanted = PlanOptions & { whole?: boolean };
 
 /** Plan, ask, apply: what was shown is what is done, for the server refuses had anything changed meanwhile. */
-export async function carryOut(
+export async function runPlan(
   context: Context,
   document: CatalogInput,
   { whole = true, ...how }: Wanted,
-  given: Consent,
+  given: Confirmation,
 ): Promise<void> {
   const { prune = false, file } = how;
-  const asked = await askPlan(context, document, prune, file);
+  const asked = await requestPlan(context, document, prune, file);
   const made = hidePlan(whole ? asked : { ...asked, missing: [] }, file?.secrets);
-  if (!isJson(context) || made.issues.length > 0) tellPlan(context, made, how);
-  refuse(context, made);
+  if (!isJson(context) || made.issues.length > 0) printPlan(context, made, how);
+  assertApplicable(context, made);
   if (made.steps.length === 0) return isJson(context) ? report(context, made) : undefined;
-  await askConsent(context, made, given);
-  const applied = await askApply(context, { document, prune, fingerprint: made.fingerprint }, file);
+  await confirmPlan(context, made, given);
+  const applied = await requestApply(context, { document, prune, fingerprint: made.fingerprint }, file);
   report(context, hidePlan(whole ? applied : { ...applied, missing: [] }, file?.secrets));
 }

@@ -5,10 +5,10 @@ import type { z } from "zod";
 import { Catalog, type CatalogInput, findLostReferences, listFields } from "../../shared/catalog/document.ts";
 import { findUnclearShare } from "../../shared/catalog/kinds/discounts.ts";
 import { findNearest } from "../../shared/nearest.ts";
-import { sayIssue } from "../../shared/words.ts";
+import { describeIssue } from "../../shared/words.ts";
 import { Fault } from "../fault.ts";
 import { isMap, mergeDeep } from "../resource/maps.ts";
-import { keepAmounts } from "./amounts.ts";
+import { preserveAmounts } from "./amounts.ts";
 import { hideText, type Secrets } from "./secrets.ts";
 
 type Path = (string | number)[];
@@ -55,7 +55,7 @@ export function readCatalogName(text: string): string | undefined {
 export const standardCatalog = "main";
 
 /** Which catalogue is meant: the one that is named, or that of the file, or the usual one. */
-export function chooseCatalogName({ file, catalog }: { file: string; catalog?: string }): string {
+export function resolveCatalogName({ file, catalog }: { file: string; catalog?: string }): string {
   return catalog ?? (existsSync(file) ? readCatalogName(readText(file)) : undefined) ?? standardCatalog;
 }
 
@@ -163,7 +163,7 @@ export function readCatalog(name: string, text: string, env: Env, environment: s
 /** What the YAML means; references may be used, but not to make much out of little. */
 function plainValue(name: string, document: Document.Parsed): unknown {
   try {
-    keepAmounts(document);
+    preserveAmounts(document);
     return document.toJS();
   } catch (error) {
     throw new Fault("error", `${name} cannot be read: ${(error as Error).message}`, { name: "invalid_catalog" });
@@ -190,7 +190,7 @@ function plainIssues(catalog: unknown, issue: Issue, before: Path = []): { path:
         return { path: [...path, key], message: `There is no field "${key}" here.${meant}` };
       });
     const isMissing = issue.code === "invalid_type" && isAbsent(catalog, path);
-    return [{ path, message: isMissing ? `${String(path.at(-1))} is missing.` : sayIssue(issue) }];
+    return [{ path, message: isMissing ? `${String(path.at(-1))} is missing.` : describeIssue(issue) }];
   }
   // A form whose own fields are all there, but one wrong inside, is what was meant; a missing or unknown field speaks against it.
   const strangeness = (issues: Issue[]): number =>
@@ -272,7 +272,7 @@ function keyRange(document: Document.Parsed, path: Path): readonly [number, numb
 }
 
 /** The lines around a flaw, with a mark under it. */
-export function frameFlaw(text: string, { line, column, length }: Flaw): string {
+export function validateFrame(text: string, { line, column, length }: Flaw): string {
   const all = text.split(/\r?\n/);
   const width = String(Math.min(line + 1, all.length)).length;
   const shown: string[] = [];
@@ -297,7 +297,7 @@ export function describeFlaws(name: string, text: string, flaws: Flaw[]): Fault 
     .sort((a, b) => a.line - b.line)
     .map((flaw) => {
       const where = `${name}:${flaw.line}:${flaw.column}`;
-      return `${where}${flaw.path.length > 0 ? `  ${formatPath(flaw.path)}` : ""}\n${frameFlaw(text, flaw)}\n${flaw.message}`;
+      return `${where}${flaw.path.length > 0 ? `  ${formatPath(flaw.path)}` : ""}\n${validateFrame(text, flaw)}\n${flaw.message}`;
     });
   return new Fault(
     "error",
@@ -314,7 +314,7 @@ export function describeFlaws(name: string, text: string, flaws: Flaw[]): Fault 
 }
 
 /** Faults that the server found, at their places in the file. */
-export function placeFlaws(file: CatalogFile, faults: { loc: (string | number)[]; msg: string }[]): Fault {
+export function locateFlaws(file: CatalogFile, faults: { loc: (string | number)[]; msg: string }[]): Fault {
   return describeFlaws(
     file.name,
     file.text,

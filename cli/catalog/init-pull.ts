@@ -5,12 +5,12 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import type { Command } from "commander";
 import { Catalog } from "../../shared/catalog/document.ts";
 import { describeCatalog } from "../../shared/catalog/schema.ts";
-import { askChoice, askForm, confirm } from "../ask.ts";
+import { confirm, promptChoice, promptForm } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
-import { stripControls } from "../ui/theme.ts";
-import { chooseCatalogName, readCatalog, readCatalogName, readText, standardCatalog, standardName } from "./file.ts";
-import { askPlan, askPull } from "./session.ts";
+import { removeControls } from "../ui/theme.ts";
+import { readCatalog, readCatalogName, readText, resolveCatalogName, standardCatalog, standardName } from "./file.ts";
+import { requestPlan, requestPull } from "./session.ts";
 import { type Edit, mergeText, selectEdits, writeNewText, writeWhole } from "./write.ts";
 
 type ContextOf = (command: Command) => Context;
@@ -81,7 +81,7 @@ async function init(context: Context, given: string | undefined, { file, force, 
 }
 
 async function askStart(context: Context, file: string): Promise<{ catalog: string; from: string }> {
-  const { name = "" } = await askForm(context, `Start ${file}`, [
+  const { name = "" } = await promptForm(context, `Start ${file}`, [
     {
       name: "name",
       label: "name of the catalogue",
@@ -89,7 +89,7 @@ async function askStart(context: Context, file: string): Promise<{ catalog: stri
       check: (text) => (text.trim() === "" ? undefined : wrongName(text.trim())),
     },
   ]);
-  const from = await askChoice(context, "What does it begin with?", [
+  const from = await promptChoice(context, "What does it begin with?", [
     { value: "example", label: "an example product" },
     { value: "server", label: `what is there already at ${context.settings().server}` },
   ]);
@@ -135,7 +135,7 @@ export function addPull(root: Command, contextOf: ContextOf): void {
 function refuseEmpty(
   catalog: string,
   document: Record<string, unknown>,
-  others: Awaited<ReturnType<typeof askPull>>["others"],
+  others: Awaited<ReturnType<typeof requestPull>>["others"],
   { all }: PullOptions,
 ): void {
   const [first] = others;
@@ -149,13 +149,13 @@ function refuseEmpty(
 async function pull(context: Context, options: PullOptions): Promise<void> {
   const { file } = options;
   const before = existsSync(file) ? readText(file) : undefined;
-  const catalog = chooseCatalogName(options);
+  const catalog = resolveCatalogName(options);
   const inFile = before === undefined ? catalog : (readCatalogName(before) ?? catalog);
   if (inFile !== catalog)
     throw new Fault("usage", `${file} holds the catalogue ${inFile}, not ${catalog}`, {
       hint: "Leave --catalog out, or name another file: --file FILE",
     });
-  const { document, proposed, others } = await askPull(context, catalog, options.all === true);
+  const { document, proposed, others } = await requestPull(context, catalog, options.all === true);
   if (before === undefined) refuseEmpty(catalog, document, others, options);
   const edits = before === undefined ? [] : await newerThan(context, options, before, document);
   const text = before === undefined ? writeNewText(file, document, schemaFor(file)) : mergeText(file, before, edits);
@@ -175,7 +175,7 @@ async function pull(context: Context, options: PullOptions): Promise<void> {
       await context.call({ method: "POST", path: "/v1/catalog/import", body: { catalog, kind, key, id } });
   }
   if (text !== before) writeWhole(file, text);
-  for (const { path } of text === before ? [] : edits) context.say(`  ${stripControls(path.join("."))}\n`);
+  for (const { path } of text === before ? [] : edits) context.say(`  ${removeControls(path.join("."))}\n`);
   context.say(text === before ? `${file} was up to date.\n` : `Wrote ${file}.\n`);
   if (before === undefined)
     for (const other of others)
@@ -220,7 +220,7 @@ async function newerThan(
   document: Record<string, unknown>,
 ): Promise<Edit[]> {
   const file = readCatalog(name, text, context.io.env, env);
-  const { steps } = await askPlan(context, file.catalog, false, file);
+  const { steps } = await requestPlan(context, file.catalog, false, file);
   const [pulled, inFile, over] = [document as Items, file.secrets.written as Items, file.over as Items];
   const edits: Edit[] = [];
   for (const [kind, section] of Object.entries(pulled))

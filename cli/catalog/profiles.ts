@@ -3,9 +3,9 @@ import type { Command } from "commander";
 import type { CatalogInput } from "../../shared/catalog/document.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
-import { type Consent, carryOut, checkFormat, showPlan } from "./apply.ts";
-import { chooseCatalogName, standardName } from "./file.ts";
-import { askPlan, askPull, switchProfile } from "./session.ts";
+import { type Confirmation, checkFormat, runPlan, showPlan } from "./apply.ts";
+import { resolveCatalogName, standardName } from "./file.ts";
+import { requestPlan, requestPull, switchProfile } from "./session.ts";
 
 type ContextOf = (command: Command) => Context;
 type Options = { file: string; catalog?: string; webhooks?: boolean; verbose?: boolean };
@@ -19,7 +19,7 @@ const withCatalog = (command: Command): Command =>
 
 /** The catalogue of a profile. Where it tells of what happens is its own: another's would tell the wrong server. */
 async function catalogOf(context: Context, options: Options): Promise<CatalogInput> {
-  const { document } = await askPull(context, chooseCatalogName(options), false);
+  const { document } = await requestPull(context, resolveCatalogName(options), false);
   const { webhooks: own, ...rest } = document;
   return (options.webhooks ? { ...rest, ...(own ? { webhooks: own } : {}) } : rest) as CatalogInput;
 }
@@ -30,10 +30,10 @@ export function addPromote(root: Command, contextOf: ContextOf): void {
     .argument("<to>", "profile that gets it")
     .option("-y, --yes", "do not ask");
   command.addHelpText("after", "\nExamples:\n  floe promote staging production");
-  command.action(async (from: string, to: string, options: Options & Consent) => {
+  command.action(async (from: string, to: string, options: Options & Confirmation) => {
     const context = contextOf(command);
     const [source, target] = [switchProfile(context, from), switchProfile(context, to)];
-    await carryOut(
+    await runPlan(
       target,
       await catalogOf(source, options),
       { verbose: options.verbose === true, whole: options.webhooks === true },
@@ -52,7 +52,7 @@ export function addDiff(root: Command, contextOf: ContextOf): void {
     const context = contextOf(command);
     checkFormat(options.format);
     const [source, target] = [switchProfile(context, options.from), switchProfile(context, options.to)];
-    const made = await askPlan(target, await catalogOf(source, options), false);
+    const made = await requestPlan(target, await catalogOf(source, options), false);
     const missing = options.webhooks ? made.missing : made.missing.filter(({ kind }) => kind !== "webhooks");
     showPlan(target, { ...made, missing }, options.format, { verbose: options.verbose === true });
     if (options.exitCode && made.steps.length + made.issues.length > 0)

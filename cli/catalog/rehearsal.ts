@@ -2,7 +2,7 @@
 import type { Rehearsal } from "../../shared/api/catalog.ts";
 import { formatMoney } from "../../shared/money.ts";
 import { wrap } from "../ui/table.ts";
-import { type Paint, stripControls } from "../ui/theme.ts";
+import { type Paint, removeControls } from "../ui/theme.ts";
 
 const counted = (count: number, one: string, many = `${one}s`): string =>
   `${count.toLocaleString("en-US")} ${count === 1 ? one : many}`;
@@ -16,7 +16,7 @@ function becomes(from: number, to: number, currency: string): string {
 }
 
 function productLines({ name, key, subscriptions, ...product }: Rehearsal["products"][number]): string[] {
-  const label = stripControls(key === null ? name : `products.${key}`);
+  const label = removeControls(key === null ? name : `products.${key}`);
   const lines = product.keeps.map(({ currency, subscriptions: count, monthly_amount, new_monthly_amount }) => {
     const now = `${keep(count)} the old prices, and ${count === 1 ? "pays" : "pay"} ${formatMoney(monthly_amount, currency)} a month as before`;
     if (new_monthly_amount === null) return `${now}.`;
@@ -27,7 +27,7 @@ function productLines({ name, key, subscriptions, ...product }: Rehearsal["produ
   if (product.is_archived) lines.push(`Not sold any more; ${keep(subscriptions)} it.`);
   const told = (what: string, names: string[]) =>
     names.length > 0 &&
-    lines.push(`${counted(subscriptions, "subscription")} ${what}: ${names.map(stripControls).join(", ")}.`);
+    lines.push(`${counted(subscriptions, "subscription")} ${what}: ${names.map(removeControls).join(", ")}.`);
   told(subscriptions === 1 ? "gets" : "get", product.gains);
   told(subscriptions === 1 ? "loses" : "lose", product.loses);
   return lines.map((line) => `${label}: ${line}`);
@@ -61,7 +61,7 @@ function rehearsalLines(told: Rehearsal): { text: string; isLoss: boolean }[] {
         : []),
     ...told.differing.map(
       ({ customer_email, product_name, renews_at, currency, amount, new_amount, subscription_id }) => ({
-        text: `${String(renews_at).slice(0, 10)}  ${stripControls(customer_email ?? subscription_id)}  ${stripControls(product_name)}: ${formatMoney(amount, currency)} → ${formatMoney(new_amount, currency)}`,
+        text: `${String(renews_at).slice(0, 10)}  ${removeControls(customer_email ?? subscription_id)}  ${removeControls(product_name)}: ${formatMoney(amount, currency)} → ${formatMoney(new_amount, currency)}`,
         isLoss: new_amount > amount,
       }),
     ),
@@ -71,7 +71,7 @@ function rehearsalLines(told: Rehearsal): { text: string; isLoss: boolean }[] {
     ...told.discounts
       .filter(({ subscriptions }) => subscriptions > 0)
       .map(({ key, name, subscriptions, is_deleted }) => ({
-        text: `${stripControls(key === null ? name : `discounts.${key}`)}: ${is_deleted ? `not given any more; ${keep(subscriptions)} it` : `${counted(subscriptions, "subscription")} ${subscriptions === 1 ? "has" : "have"} it`}.`,
+        text: `${removeControls(key === null ? name : `discounts.${key}`)}: ${is_deleted ? `not given any more; ${keep(subscriptions)} it` : `${counted(subscriptions, "subscription")} ${subscriptions === 1 ? "has" : "have"} it`}.`,
         isLoss: false,
       })),
   ];

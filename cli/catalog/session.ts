@@ -6,7 +6,7 @@ import { Fault, isFault } from "../fault.ts";
 import { replaceSettings } from "../io.ts";
 import { makeContext } from "../make-context.ts";
 import { describeMissingProfile, readProfileNames } from "../settings.ts";
-import { type CatalogFile, formatPath, placeFlaws, readCatalog, readText, standardName } from "./file.ts";
+import { type CatalogFile, formatPath, locateFlaws, readCatalog, readText, standardName } from "./file.ts";
 
 export type FileOptions = { file?: string; env?: string };
 
@@ -27,7 +27,7 @@ export function switchProfile(context: Context, profile: string): Context {
 }
 
 /** Ask for a plan. Faults that the server finds are told at their lines. */
-export const askPlan = (
+export const requestPlan = (
   context: Context,
   document: CatalogInput,
   prune: boolean,
@@ -38,7 +38,7 @@ export const askPlan = (
   ) as Promise<CatalogPlan>;
 
 /** Ask for a plan, and for what it makes of the money of subscriptions. */
-export const askRehearsal = (
+export const requestRehearsal = (
   context: Context,
   document: CatalogInput,
   prune: boolean,
@@ -50,7 +50,7 @@ export const askRehearsal = (
 
 type Apply = { document: CatalogInput; prune: boolean; fingerprint?: string };
 /** Apply, all of it or nothing; a stale plan is a conflict. */
-export const askApply = (context: Context, body: Apply, file?: CatalogFile): Promise<CatalogPlan> =>
+export const requestApply = (context: Context, body: Apply, file?: CatalogFile): Promise<CatalogPlan> =>
   located(file, () => context.call({ method: "POST", path: "/v1/catalog/apply", body })) as Promise<CatalogPlan>;
 
 type Pulled = {
@@ -59,7 +59,7 @@ type Pulled = {
   others: { catalog: string; count: number }[];
 };
 /** The catalogue as the server has it. */
-export const askPull = (context: Context, catalog: string, all: boolean): Promise<Pulled> =>
+export const requestPull = (context: Context, catalog: string, all: boolean): Promise<Pulled> =>
   context.call({ method: "GET", path: "/v1/catalog/", query: { catalog, all } }) as Promise<Pulled>;
 
 async function located(file: CatalogFile | undefined, ask: () => Promise<unknown>): Promise<unknown> {
@@ -68,7 +68,7 @@ async function located(file: CatalogFile | undefined, ask: () => Promise<unknown
   } catch (error) {
     const places = isFault(error) ? error.parts.places : undefined;
     if (!places?.some(({ loc }) => loc[1] === "document")) throw error;
-    if (file) throw placeFlaws(file, places);
+    if (file) throw locateFlaws(file, places);
     // A catalogue that is in no file is told by its keys.
     const faults = places.map(({ loc, msg }) => ({ flag: formatPath(loc.slice(2)), message: msg }));
     throw new Fault("error", "the server does not accept the catalogue", { name: "invalid_catalog", faults });

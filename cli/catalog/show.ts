@@ -5,8 +5,8 @@ import { comparePrices, type Fields, isSame } from "../../shared/catalog/compare
 import { getPriceSlot, type Price } from "../../shared/catalog/prices.ts";
 import { printFilter } from "../../shared/meter-filter.ts";
 import { formatMoney, formatUnitMoney } from "../../shared/money.ts";
-import { completeCommand, type Place } from "../hints.ts";
-import { type Paint, stripControls } from "../ui/theme.ts";
+import { completeCommand, type HintContext } from "../suggestions.ts";
+import { type Paint, removeControls } from "../ui/theme.ts";
 
 type Step = CatalogPlan["steps"][number];
 type Change = Step["changes"][number];
@@ -52,9 +52,9 @@ const empty = "(empty)";
 function flow(value: unknown): string {
   if (value === null || value === undefined) return unset;
   if (Array.isArray(value)) return value.length === 0 ? empty : value.map(flow).join(", ");
-  if (typeof value !== "object") return stripControls(String(value));
+  if (typeof value !== "object") return removeControls(String(value));
   const parts = Object.entries(value).map(
-    ([name, one]) => `${stripControls(name)}: ${Array.isArray(one) ? `[${one.map(flow).join(", ")}]` : flow(one)}`,
+    ([name, one]) => `${removeControls(name)}: ${Array.isArray(one) ? `[${one.map(flow).join(", ")}]` : flow(one)}`,
   );
   return parts.length === 0 ? empty : `{ ${parts.join(", ")} }`;
 }
@@ -65,13 +65,13 @@ function valueText(field: string, value: unknown): string {
   const fields = value as Fields;
   switch (field) {
     case "filter":
-      return stripControls(printFilter(value as Filter)) || "every event";
+      return removeControls(printFilter(value as Filter)) || "every event";
     case "aggregation":
-      return stripControls(fields.func === "count" ? "count" : `${String(fields.func)} ${String(fields.property)}`);
+      return removeControls(fields.func === "count" ? "count" : `${String(fields.func)} ${String(fields.property)}`);
     case "recurring":
       return fields.count === 1 ? String(fields.interval) : flow(value);
     case "prices":
-      return (value as Fields[]).map((price) => stripControls(priceText(price))).join(" + ");
+      return (value as Fields[]).map((price) => removeControls(priceText(price))).join(" + ");
     case "basis_points":
       return `${Number(value) / hundredth} %`;
     case "amount":
@@ -102,7 +102,7 @@ function priceLines({ from, to }: Change): string[] {
     ...removed
       .filter((price) => !added.some((one) => slot(one) === slot(price)))
       .map((price) => `- ${priceText(price)}, ${kept}`),
-  ].map((line) => `prices: ${stripControls(line)}`);
+  ].map((line) => `prices: ${removeControls(line)}`);
 }
 
 /** The lines of what a step changes: `name: Pro → Team`. */
@@ -121,7 +121,7 @@ function changeLines({ action, name, changes }: Step): string[] {
         field === "properties" ? Object.keys(wants) : [...new Set([...Object.keys(had), ...Object.keys(wants)])];
       return names
         .filter((name) => !isSame(had[name] ?? null, wants[name] ?? null))
-        .map((name) => `${field}.${stripControls(name)}: ${flow(had[name])} → ${flow(wants[name])}`);
+        .map((name) => `${field}.${removeControls(name)}: ${flow(had[name])} → ${flow(wants[name])}`);
     }
     return [`${label}: ${valueText(field, from)} → ${text}`];
   });
@@ -129,7 +129,7 @@ function changeLines({ action, name, changes }: Step): string[] {
 
 const noteLines = ({ impact, note }: Step): string[] => [
   ...impact.map(({ what, count }) => `${what}: ${count}`),
-  ...(note ? [stripControls(note)] : []),
+  ...(note ? [removeControls(note)] : []),
 ];
 
 const summary = (plan: CatalogPlan): string => {
@@ -143,7 +143,7 @@ const summary = (plan: CatalogPlan): string => {
   return parts.join(", ");
 };
 
-const shown_max = 5;
+const shownMax = 5;
 
 /** What the file no longer has, in a line: many of them would bury the plan. */
 function missingText(
@@ -154,7 +154,7 @@ function missingText(
   const all = missing.map(({ kind, key }) => `${kind}.${key}`);
   const kindsOf = [...new Set(missing.map(({ kind }) => kind))];
   const counts = kindsOf.map((kind) => `${missing.filter((one) => one.kind === kind).length} ${kind}`);
-  const isShort = verbose || all.length <= shown_max;
+  const isShort = verbose || all.length <= shownMax;
   const named = isShort ? all.join(", ") : `${counts.join(", ")} (--verbose names them)`;
   return `No longer in the file, and left alone: ${named}. With --prune they are removed.`;
 }
@@ -166,7 +166,7 @@ export type View = {
   verbose: boolean;
   paint: Paint;
   /** What the command line says of where it works. */
-  place: Place;
+  place: HintContext;
   /** Where in the file an issue is. */
   where?: ((path: string) => string) | undefined;
 };
@@ -185,7 +185,7 @@ export function formatPlan(plan: CatalogPlan, view: View): string {
     out.push(
       tone(
         step.action,
-        `${signs[step.action]} ${verbs[step.action]} ${step.kind}.${step.key}  ${stripControls(step.name)}`,
+        `${signs[step.action]} ${verbs[step.action]} ${step.kind}.${step.key}  ${removeControls(step.name)}`,
       ),
     );
     for (const line of changeLines(step)) out.push(`    ${line}`);
@@ -193,10 +193,10 @@ export function formatPlan(plan: CatalogPlan, view: View): string {
   }
   for (const { path, message, hint } of plan.issues) {
     const at = where ? `${where(path)}  ` : "";
-    out.push(paint.bad(`! ${at}${path}: ${stripControls(message)}`));
+    out.push(paint.bad(`! ${at}${path}: ${removeControls(message)}`));
     if (hint)
       out.push(
-        `    ${hint.startsWith("floe ") ? `Run: ${paint.link(stripControls(completeCommand(hint, place)))}` : stripControls(hint)}`,
+        `    ${hint.startsWith("floe ") ? `Run: ${paint.link(removeControls(completeCommand(hint, place)))}` : removeControls(hint)}`,
       );
   }
   const missing = missingText(plan, view);
@@ -209,7 +209,7 @@ export function formatPlan(plan: CatalogPlan, view: View): string {
 
 /** Text of others inside Markdown: it makes no markup, no row, no link, and calls nobody by @name or #number. */
 export const escapeMarkdown = (text: string): string =>
-  stripControls(text)
+  removeControls(text)
     .replace(/[\\`*_{}[\]<>()|~!]/g, "\\$&")
     .replace(/[@#](?=\w)/g, "$&<!-- -->");
 /** The same as code, between more backticks than stand in it. */
@@ -217,7 +217,7 @@ function code(text: string): string {
   const longest = Math.max(0, ...(text.match(/`+/g) ?? []).map((run) => run.length));
   const fence = "`".repeat(longest + 1);
   const gap = longest > 0 ? " " : "";
-  return `${fence}${gap}${stripControls(text).replaceAll("|", "\\|")}${gap}${fence}`;
+  return `${fence}${gap}${removeControls(text).replaceAll("|", "\\|")}${gap}${fence}`;
 }
 
 /** The plan for a pull request. */

@@ -1,7 +1,7 @@
 /** Writing `floe.yaml`: what changed is changed in place, and comments and order stay. */
 import { renameSync, writeFileSync } from "node:fs";
 import { Document, isAlias, isScalar, parseDocument } from "yaml";
-import { keepAmounts, unquoteAmounts } from "./amounts.ts";
+import { preserveAmounts, unquoteAmounts } from "./amounts.ts";
 
 const layout = { lineWidth: 100, flowCollectionPadding: false } as const;
 
@@ -39,7 +39,7 @@ export function mergeText(name: string, text: string, edits: Edit[]): string {
   if (edits.length === 0) return text;
   const document = parseDocument(text, { merge: true });
   if (isJson(name)) {
-    keepAmounts(document);
+    preserveAmounts(document);
     const whole = document.toJS() as Fields;
     for (const { path, value } of edits) put(whole, path, value);
     return jsonText(whole);

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import type { Moment } from "../ui/Timeline.tsx";
-import { stripControls } from "../ui/theme.ts";
+import { removeControls } from "../ui/theme.ts";
 
 type Options = { to?: string; by?: string };
 type Entry = { at: string; type: string; id: string | null; text: string };
@@ -67,7 +67,7 @@ async function advance(context: Context, options: Options): Promise<void> {
       for await (const answer of walk(context, body)) {
         const moments = answer.timeline.map((entry) => {
           number += 1;
-          return { id: String(number), at: shown(entry.at), text: stripControls(entry.text), tone: toneOf(entry) };
+          return { id: String(number), at: shown(entry.at), text: removeControls(entry.text), tone: toneOf(entry) };
         });
         add(moments, `${shown(answer.now)} ${answer.to === null ? "" : `on the way to ${shown(answer.to)}`}`);
         now = answer.now;
@@ -80,7 +80,7 @@ async function advance(context: Context, options: Options): Promise<void> {
     return context.say(`It is ${shown(outcome.value.now)} UTC.\n`);
   }
   for await (const answer of walk(context, body)) {
-    for (const entry of answer.timeline) context.print(`${shown(entry.at)} │ ${stripControls(entry.text)}\n`);
+    for (const entry of answer.timeline) context.print(`${shown(entry.at)} │ ${removeControls(entry.text)}\n`);
     if (answer.done) context.say(`It is ${shown(answer.now)} UTC.\n`);
   }
 }

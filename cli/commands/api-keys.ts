@@ -36,7 +36,7 @@ const fields = [
   "updated_at",
 ];
 const inSeconds: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800, y: 31_536_000 };
-const ms_per_second = 1000;
+const msPerSecond = 1000;
 
 /** `30d` as seconds. */
 export function readDuration(text: string): number {
@@ -49,7 +49,7 @@ export function readDuration(text: string): number {
 /** `100/1m` as how many in how long. */
 export function readRate(text: string): { max: number; window_ms: number } {
   const [, max, count = "1", unit = ""] = /^(\d{1,9})\/(\d{0,4})([smhd])$/.exec(text) ?? [];
-  const window_ms = Number(count || "1") * (inSeconds[unit] ?? Number.NaN) * ms_per_second;
+  const window_ms = Number(count || "1") * (inSeconds[unit] ?? Number.NaN) * msPerSecond;
   if (!(Number(max) > 0 && window_ms > 0)) throw new InvalidArgumentError("is written as 100/1m or 5000/1h.");
   return { max: Number(max), window_ms };
 }

@@ -20,7 +20,7 @@ const fields = [
   "user_agent",
   "created_at",
 ];
-const page_max = 100;
+const pageMax = 100;
 
 const count = (text: string): number => {
   const value = Number(text);
@@ -57,7 +57,7 @@ async function listAudit(context: Context, { mine, action, actor, limit }: Optio
       ...(action !== undefined && { action }),
       ...(actor !== undefined && { actor }),
       ...(before && { before }),
-      limit: Math.min(page_max, limit - entries.length),
+      limit: Math.min(pageMax, limit - entries.length),
     };
     const page = (await account.get("audit/list", query)) as Answer;
     entries.push(...page.entries);

@@ -5,18 +5,18 @@ import type { CatalogPlan } from "../../shared/api/catalog.ts";
 import type { CatalogInput } from "../../shared/catalog/document.ts";
 import { selectTargets } from "../../shared/catalog/target.ts";
 import {
-  askConsent,
-  type Consent,
-  carryOut,
+  assertApplicable,
+  type Confirmation,
   checkFormat,
-  refuse,
+  confirmPlan,
+  printPlan,
   report,
+  runPlan,
   showPlan,
-  tellPlan,
 } from "../catalog/apply.ts";
-import { type CatalogFile, chooseCatalogName, readCatalog, standardName } from "../catalog/file.ts";
+import { type CatalogFile, readCatalog, resolveCatalogName, standardName } from "../catalog/file.ts";
 import { hidePlan } from "../catalog/secrets.ts";
-import { askApply, askPlan, askRehearsal, type FileOptions, openFile } from "../catalog/session.ts";
+import { type FileOptions, openFile, requestApply, requestPlan, requestRehearsal } from "../catalog/session.ts";
 import { writeWhole } from "../catalog/write.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
@@ -104,11 +104,11 @@ async function plan(context: Context, options: PlanOptions): Promise<void> {
   checkFormat(options.format);
   const prune = options.prune === true;
   const file = openFile(context, options);
-  const ask = options.rehearse ? askRehearsal : askPlan;
+  const ask = options.rehearse ? requestRehearsal : requestPlan;
   const asked = await ask(context, targeted(file, options.target, prune), prune, file);
   const made = hidePlan(options.target.length > 0 ? { ...asked, missing: [] } : asked, file.secrets);
   showPlan(context, made, options.format, { ...options, file });
-  refuse(context, made);
+  assertApplicable(context, made);
   if (options.out !== undefined) {
     const saved: Saved = {
       schema_version: 1,
@@ -127,7 +127,7 @@ async function plan(context: Context, options: PlanOptions): Promise<void> {
     throw new Fault("changes", "there is something to do", { name: "changes" });
 }
 
-type ApplyOptions = Scope & Consent;
+type ApplyOptions = Scope & Confirmation;
 
 export function addApply(root: Command, contextOf: ContextOf): void {
   const command = withScope(root.command("apply").description("Do what the file says, all of it or nothing"))
@@ -147,7 +147,7 @@ async function apply(context: Context, options: ApplyOptions): Promise<void> {
   const file = openFile(context, options);
   const prune = options.prune === true;
   const document = targeted(file, options.target, prune);
-  await carryOut(context, document, { ...options, file, whole: options.target.length === 0 }, options);
+  await runPlan(context, document, { ...options, file, whole: options.target.length === 0 }, options);
 }
 
 async function applySaved(context: Context, name: string, options: ApplyOptions): Promise<void> {
@@ -168,9 +168,9 @@ async function applySaved(context: Context, name: string, options: ApplyOptions)
     });
   const file = readCatalog(saved.file.name, saved.file.text, context.io.env, saved.file.environment ?? undefined);
   const document = targeted(file, saved.targets, saved.prune);
-  if (context.globals.json === undefined) tellPlan(context, saved.plan, { prune: saved.prune });
-  await askConsent(context, saved.plan, options);
-  const applied = await askApply(context, { document, prune: saved.prune, fingerprint: saved.fingerprint }, file);
+  if (context.globals.json === undefined) printPlan(context, saved.plan, { prune: saved.prune });
+  await confirmPlan(context, saved.plan, options);
+  const applied = await requestApply(context, { document, prune: saved.prune, fingerprint: saved.fingerprint }, file);
   report(context, hidePlan(applied, file.secrets));
 }
 
@@ -202,7 +202,7 @@ export function addDrift(root: Command, contextOf: ContextOf): void {
     const context = contextOf(command);
     checkFormat(options.format);
     const file = openFile(context, options);
-    const made = hidePlan(await askPlan(context, file.catalog, false, file), file.secrets);
+    const made = hidePlan(await requestPlan(context, file.catalog, false, file), file.secrets);
     const differs = made.steps.length + made.issues.length > 0;
     if (differs || options.format || context.globals.json !== undefined)
       showPlan(context, made, options.format, { file });
@@ -223,7 +223,7 @@ export function addImport(root: Command, contextOf: ContextOf): void {
   command.action(async (place: string, id: string, options: { file: string; catalog?: string }) => {
     const context = contextOf(command);
     const { kind, key } = placeIn(place);
-    const body = { catalog: chooseCatalogName(options), kind, key, id };
+    const body = { catalog: resolveCatalogName(options), kind, key, id };
     await context.call({ method: "POST", path: "/v1/catalog/import", body });
     context.say(`${kind}.${key} is ${id} now. See: floe plan\n`);
   });

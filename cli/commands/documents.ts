@@ -12,9 +12,9 @@ import { saveWhole } from "../save.ts";
 type Add = (group: Command, contextOf: (command: Command) => Context) => void;
 type Kind = { name: string; noun: string; of: string; path: string; isAsked: boolean };
 
-const again_ms = 400;
+const againMs = 400;
 /** Printing takes a moment; a queue of a thousand takes minutes. */
-const wait_max_ms = 5 * 60_000;
+const waitMaxMs = 5 * 60_000;
 
 const command =
   (kind: Kind): Add =>
@@ -55,12 +55,12 @@ async function save(context: Context, kind: Kind, named: string, output: string 
   const id = typeof found === "string" ? found : await findId(context, found);
   const place = { path: kind.path, params: { id } };
   if (kind.isAsked) await context.call({ method: "POST", ...place });
-  const until = Date.now() + wait_max_ms;
+  const until = Date.now() + waitMaxMs;
   for (let url = await find(); ; url = await find()) {
     if (url !== undefined) return fetchTo(context, url, output);
     if (Date.now() > until)
       throw new Fault("unreachable", `the ${kind.noun} is not ready yet`, { hint: "Try again in a while." });
-    await pause(again_ms, context.io.signal);
+    await pause(againMs, context.io.signal);
     if (context.io.signal.aborted) throw new Fault("interrupted", "stopped");
   }
 

@@ -20,20 +20,20 @@ export type Line = { number: number; event: Record<string, unknown>; bytes: numb
 /** So far a file was read, and what it said until then. */
 type Mark = { line: number; digest: string };
 type Batch = { lines: Line[]; bytes: number; mark: Mark };
-type Sums = { events: number; inserted: number; duplicates: number; conflicts: number; late: Late };
+type Sums = { events: number; inserted: number; duplicates: number; conflicts: number; late: LateEvents };
 /** What became of an event, as the server says it. */
-export type Answered = { status: string; is_late: boolean; period: { start: string; end: string } | null };
+export type IngestAnswer = { status: string; is_late: boolean; period: { start: string; end: string } | null };
 /** How many of those that came late are invoiced with the period that begins then; `none`: of those that are not. */
-export type Late = Record<string, number>;
+export type LateEvents = Record<string, number>;
 
 /** Note where what came late is invoiced. */
-export function noteLate(late: Late, { is_late, period }: Answered): void {
+export function reportLateEvents(late: LateEvents, { is_late, period }: IngestAnswer): void {
   const start = period?.start ?? "none";
   if (is_late) late[start] = (late[start] ?? 0) + 1;
 }
 
 /** The same in words, a row for each invoice. */
-export const drawLate = (late: Late): [number, string][] =>
+export const drawLate = (late: LateEvents): [number, string][] =>
   Object.entries(late)
     .sort(([one], [other]) => (one < other ? -1 : 1))
     .map(([start, count]) => [
@@ -43,7 +43,7 @@ export const drawLate = (late: Late): [number, string][] =>
 
 /** A batch is full with so many lines, or bytes: below what a request may have. */
 const [batch_lines, batch_bytes] = [1000, 4 * 1024 * 1024];
-const line_bytes_max = 1024 * 1024;
+const lineBytesMax = 1024 * 1024;
 /** Batches under way at once: the server makes one ready while another is written. */
 const lanes = 3;
 /** A server that is started anew, or a line that is gone for a while, is waited for: a few minutes in all. */
@@ -187,8 +187,8 @@ async function* linesOf(context: Context, path: string): AsyncGenerator<Buffer> 
       [rest, length, start] = [[], 0, at + 1];
     }
     length += bytes.length - start;
-    if (length > line_bytes_max)
-      throw new Fault("error", `a line is longer than ${line_bytes_max} bytes: is this a file of lines?`);
+    if (length > lineBytesMax)
+      throw new Fault("error", `a line is longer than ${lineBytesMax} bytes: is this a file of lines?`);
     if (start < bytes.length) rest.push(Buffer.from(bytes.subarray(start)));
   }
   if (length > 0) yield Buffer.concat(rest);
@@ -289,7 +289,7 @@ async function sendAll(context: Context, { path, options, passed, sums, shown, s
         sums.duplicates += duplicates;
         for (const one of events) {
           if (one.status === "conflict") sums.conflicts += 1;
-          noteLate(sums.late, one);
+          reportLateEvents(sums.late, one);
         }
       }
       const own = marks.find((one) => one.mark === mark);
@@ -310,7 +310,7 @@ async function sendAll(context: Context, { path, options, passed, sums, shown, s
   if (failed) throw failed.error;
 }
 
-type Taken = { inserted: number; duplicates: number; events?: Answered[] };
+type Taken = { inserted: number; duplicates: number; events?: IngestAnswer[] };
 
 async function sendBatch(context: Context, lines: Line[]): Promise<Taken> {
   const body = { events: lines.map(({ event }) => event) };
@@ -329,7 +329,7 @@ async function sendBatch(context: Context, lines: Line[]): Promise<Taken> {
   }
 }
 
-const shown_faults_max = 10;
+const shownFaultsMax = 10;
 /** The same refusal, by the lines of the file. */
 function placed(fault: Fault, lines: readonly Line[]): Fault {
   const faults = (fault.parts.places ?? []).flatMap(({ loc, msg }) => {
@@ -340,7 +340,7 @@ function placed(fault: Fault, lines: readonly Line[]): Fault {
   if (faults.length === 0) return fault;
   return new Fault(fault.kind, "the server does not accept some lines, and took none of their batch", {
     ...fault.parts,
-    faults: faults.slice(0, shown_faults_max),
+    faults: faults.slice(0, shownFaultsMax),
     hint: "Put them right and give the same command again; nothing is counted twice.",
   });
 }

@@ -6,8 +6,8 @@ import { Fault } from "../fault.ts";
 import { pause } from "../pause.ts";
 import { resolveNames } from "../resource/names.ts";
 import { readIdOrName } from "../resource/shorthand.ts";
-import { cut } from "../ui/table.ts";
-import { stripControls } from "../ui/theme.ts";
+import { truncateCell } from "../ui/table.ts";
+import { removeControls } from "../ui/theme.ts";
 
 type Options = { name?: string[]; customer?: string[]; externalCustomer?: string[]; source?: string; since?: Since };
 /** A time, or how long before now. */
@@ -23,10 +23,10 @@ type Event = {
 };
 type Page = { items: Event[] };
 
-const poll_ms = 1000;
+const pollMs = 1000;
 const [page_size, pages_max] = [100, 20];
 /** What comes so much later than it happened is still told. */
-const late_ms = 10 * 60_000;
+const lateMs = 10 * 60_000;
 const units: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 function instant(text: string): Since {
@@ -75,9 +75,9 @@ async function tail(context: Context, options: Options): Promise<void> {
   while (!signal.aborted) {
     const news = await read(context, { ...asked, start_timestamp: new Date(start).toISOString() }, told);
     for (const event of news.reverse()) context.print(lineOf(context, event));
-    start = Math.max(since, clock() - late_ms);
+    start = Math.max(since, clock() - lateMs);
     for (const [id, at] of told) if (at < start) told.delete(id);
-    await pause(poll_ms, signal);
+    await pause(pollMs, signal);
   }
   throw new Fault(signal.reason === "SIGTERM" ? "terminated" : "interrupted", "stopped");
 }
@@ -108,9 +108,9 @@ function lineOf(context: Context, event: Event): string {
   const paint = context.paint.out();
   const whose = customer?.email ?? external_customer_id ?? "";
   const said = Object.entries(metadata).map(([key, value]) => `${key}=${textOf(value)}`);
-  const start = `${time(timestamp)}  ${stripControls(name).padEnd(16)}  ${stripControls(whose).padEnd(24)}  `;
+  const start = `${time(timestamp)}  ${removeControls(name).padEnd(16)}  ${removeControls(whose).padEnd(24)}  `;
   const { columns = 80 } = context.io.stdout;
-  if (start.length >= columns) return `${cut(start, columns - 1)}\n`;
-  const rest = cut(stripControls(said.join(" ")), columns - start.length);
-  return `${paint.dim(time(timestamp))}  ${paint.strong(stripControls(name).padEnd(16))}  ${stripControls(whose).padEnd(24)}  ${paint.dim(rest)}\n`;
+  if (start.length >= columns) return `${truncateCell(start, columns - 1)}\n`;
+  const rest = truncateCell(removeControls(said.join(" ")), columns - start.length);
+  return `${paint.dim(time(timestamp))}  ${paint.strong(removeControls(name).padEnd(16))}  ${removeControls(whose).padEnd(24)}  ${paint.dim(rest)}\n`;
 }

@@ -3,10 +3,10 @@ import { createHash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
 import { basename, extname } from "node:path";
 import { type Command, Option } from "commander";
-import { call } from "../client.ts";
+import { callOperation } from "../client.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
-import { send, Unreachable } from "../http.ts";
+import { send, UnreachableError } from "../http.ts";
 import { pause } from "../pause.ts";
 import { checkAskedFields, showList } from "../resource/show.ts";
 import { showProgress } from "../ui/progress.ts";
@@ -17,15 +17,15 @@ type Target = Part & { url: string; headers: Record<string, string> };
 type Begun = { id: string; upload: { id: string; path: string; parts: Target[] } };
 
 const services = ["downloadable", "product_media", "organization_avatar"];
-const part_bytes = 8 * 1024 * 1024;
+const partBytes = 8 * 1024 * 1024;
 /** Parts under way at once: one alone waits for its answer most of the time. */
 const lanes = 3;
 /** A server that is started anew, or a line that is gone for a while, is waited for: a minute in all. */
-const tries_max = 10;
-const wait_max_ms = 15_000;
+const triesMax = 10;
+const waitMaxMs = 15_000;
 /** A part over a slow line, and the server reading a whole file once, take longer than a request usually may. */
-const part_timeout_ms = 5 * 60_000;
-const complete_timeout_ms = 15 * 60_000;
+const partTimeoutMs = 5 * 60_000;
+const completeTimeoutMs = 15 * 60_000;
 
 const types: Record<string, string> = {
   ".pdf": "application/pdf",
@@ -106,7 +106,7 @@ type Source = { file: FileHandle; path: string; size: number; shown: ReturnType<
 async function sendFile(context: Context, source: Source, options: Options): Promise<{ id: string }> {
   const { file, path, size, shown } = source;
   // Reading takes long only where there is much; in a pipe the lines are of what is sent.
-  const reads = size > part_bytes && context.io.stderr.isTTY;
+  const reads = size > partBytes && context.io.stderr.isTTY;
   if (reads) shown.start("reading");
   const { parts, checksum } = await hashed(source, (bytes) => reads && shown.add(bytes));
   const begun = (await context.call({
@@ -137,7 +137,7 @@ async function sendFile(context: Context, source: Source, options: Options): Pro
     throw error;
   });
   shown.start("the server checks", size);
-  const settings = { ...context.settings(), timeoutMs: Math.max(context.settings().timeoutMs, complete_timeout_ms) };
+  const settings = { ...context.settings(), timeoutMs: Math.max(context.settings().timeoutMs, completeTimeoutMs) };
   const complete = {
     method: "POST",
     path: "/v1/files/:id/uploaded",
@@ -152,7 +152,7 @@ async function sendFile(context: Context, source: Source, options: Options): Pro
       })),
     },
   };
-  return (await call({ ...context, settings: () => settings }, complete)).body as { id: string };
+  return (await callOperation({ ...context, settings: () => settings }, complete)).body as { id: string };
 }
 
 /** Read the file once for its checksum and those of its parts. */
@@ -162,8 +162,8 @@ async function hashed(
 ): Promise<{ parts: Part[]; checksum: string }> {
   const whole = createHash("sha256");
   const parts: Part[] = [];
-  for (let start = 0; start < size; start += part_bytes) {
-    const bytes = await stretch(file, path, start, Math.min(start + part_bytes, size));
+  for (let start = 0; start < size; start += partBytes) {
+    const bytes = await stretch(file, path, start, Math.min(start + partBytes, size));
     whole.update(bytes);
     onRead(bytes.length);
     parts.push({
@@ -196,18 +196,18 @@ async function sendPart(context: Context, file: FileHandle, part: Target): Promi
       url,
       headers: part.headers,
       body,
-      timeoutMs: Math.max(context.settings().timeoutMs, part_timeout_ms),
+      timeoutMs: Math.max(context.settings().timeoutMs, partTimeoutMs),
       env: context.io.env,
       signal: context.io.signal,
     }).catch((error: unknown) => {
-      if (error instanceof Unreachable) return error;
+      if (error instanceof UnreachableError) return error;
       throw error;
     });
-    const lost = answer instanceof Unreachable;
+    const lost = answer instanceof UnreachableError;
     context.debug(`PUT part ${part.number} of ${url.origin} → ${lost ? answer.code : answer.status}`);
     if (!lost && answer.status === 200 && answer.headers.etag) return answer.headers.etag;
     const again = lost || answer.status >= 500 || answer.status === 429 || answer.status === 408;
-    if (!again || attempt >= tries_max || context.io.signal.aborted) {
+    if (!again || attempt >= triesMax || context.io.signal.aborted) {
       if (lost) throw answer;
       throw new Fault(again ? "unreachable" : "error", `part ${part.number} was refused (${answer.status})`, {
         status: answer.status,
@@ -215,7 +215,7 @@ async function sendPart(context: Context, file: FileHandle, part: Target): Promi
       });
     }
     // Half of the wait is chance, so that the lanes do not come back together.
-    const wait = Math.min(250 * 2 ** (attempt - 1), wait_max_ms);
+    const wait = Math.min(250 * 2 ** (attempt - 1), waitMaxMs);
     await pause(wait * (0.5 + Math.random() / 2), context.io.signal);
   }
 }

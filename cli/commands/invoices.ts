@@ -13,8 +13,8 @@ type Options = { from?: string; to?: string; customer?: string; product?: string
 type Export = { id: string; status: "collecting" | "printing" | "done"; total: number; done: number; skipped: number };
 type Printed = { items: { number: string; url: string | null }[]; pagination: { max_page: number } };
 
-const again_ms = 500;
-const page_size = 100;
+const againMs = 500;
+const pageSize = 100;
 /** Files under way at once. */
 const lanes = 4;
 const day = /^\d{4}-\d\d-\d\d$/;
@@ -80,7 +80,7 @@ async function saveAll(context: Context, { from, to, customer, product, output }
           method: "GET",
           path: "/v1/invoice-exports/:id/invoices",
           ...place,
-          query: { page: number, limit: page_size },
+          query: { page: number, limit: pageSize },
         })) as Printed;
       for (let number = 1, pages = 1; number <= pages; number += 1) {
         const { items, pagination } = await page(number);
@@ -114,6 +114,6 @@ async function saveSome(context: Context, folder: string, items: Printed["items"
 }
 
 async function wait({ io }: Context): Promise<void> {
-  await pause(again_ms, io.signal);
+  await pause(againMs, io.signal);
   if (io.signal.aborted) throw new Fault("interrupted", "stopped");
 }

@@ -5,9 +5,9 @@ import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { openCursor } from "../listen/cursor.ts";
 import type { StreamEvent } from "../listen/events.ts";
-import { type Delivery, forward, type Outcome, parseTarget } from "../listen/forward.ts";
-import { follow } from "../listen/stream.ts";
-import { stripControls } from "../ui/theme.ts";
+import { type Delivery, forwardEvent, type Outcome, parseTarget } from "../listen/forward.ts";
+import { streamEvents } from "../listen/stream.ts";
+import { removeControls } from "../ui/theme.ts";
 
 type Options = { forwardTo?: string; events?: string[]; retry: number; latest?: boolean; printSecret?: boolean };
 
@@ -66,7 +66,7 @@ async function listen(context: Context, options: Options): Promise<void> {
     }
     if (said.secret && said.secret !== secret) {
       secret = said.secret;
-      context.say(`Signing secret: ${paint.strong(stripControls(secret))}\n`);
+      context.say(`Signing secret: ${paint.strong(removeControls(secret))}\n`);
     }
     // Where the stream begins; with it, what happens before the first delivery is not lost either.
     if (cursor === undefined) settle(event.id);
@@ -76,14 +76,15 @@ async function listen(context: Context, options: Options): Promise<void> {
     const delivery = parse<Delivery>(event.data);
     const missed = delivery.created_at !== undefined && Date.parse(delivery.created_at) < openedAt - skewMs;
     const outcome =
-      target && (await forward(target, delivery, { retries: options.retry, timeoutMs, signal: context.io.signal }));
+      target &&
+      (await forwardEvent(target, delivery, { retries: options.retry, timeoutMs, signal: context.io.signal }));
     report(context, delivery, target, outcome, missed);
     // Only now: an event that was cut off on its way comes again.
     settle(event.id);
   };
 
   try {
-    await follow(context, {
+    await streamEvents(context, {
       events: options.events ?? [],
       cursor: () => cursor,
       onEvent: async (event) => {
@@ -153,6 +154,6 @@ function report(
         : paint.bad(String(status));
   const tail = outcome ? `  → ${answer}  ${paint.dim(`${duration_ms} ms`)}` : "";
   context.say(
-    `${time()}  ${stripControls(type)}  ${paint.dim(stripControls(id))}${missed ? paint.dim("  (missed)") : ""}${tail}\n`,
+    `${time()}  ${removeControls(type)}  ${paint.dim(removeControls(id))}${missed ? paint.dim("  (missed)") : ""}${tail}\n`,
   );
 }

@@ -1,18 +1,18 @@
 /** `floe login`: sign in by a code that is confirmed in a browser, on this machine or another (RFC 8628). */
 import { text as textOf } from "node:stream/consumers";
 import type { Command } from "commander";
-import { askChoice, wait } from "../ask.ts";
+import { promptChoice, wait } from "../ask.ts";
 import { type Context, listOwnOrganizations, type Organization, pickOrganization } from "../context.ts";
 import { Fault } from "../fault.ts";
-import { completeCommand } from "../hints.ts";
 import { makeContext } from "../make-context.ts";
 import { client_id } from "../oauth-client.ts";
 import { pause } from "../pause.ts";
 import { checkAskedFields, showOne } from "../resource/show.ts";
 import { type Credential, readPending } from "../settings.ts";
-import { stripControls } from "../ui/theme.ts";
+import { completeCommand } from "../suggestions.ts";
+import { removeControls } from "../ui/theme.ts";
 
-const grant_type = "urn:ietf:params:oauth:grant-type:device_code";
+const grantType = "urn:ietf:params:oauth:grant-type:device_code";
 const slowDownSeconds = 5;
 const intervalSecondsMax = 30;
 
@@ -94,10 +94,10 @@ const pageOf = (code: Code): string => code.verification_uri_complete ?? code.ve
 function sayCode(context: Context, code: Code): void {
   const paint = context.paint.err();
   context.say(
-    `Open   ${paint.link(stripControls(pageOf(code)))}\nCode   ${paint.strong(stripControls(spoken(code.user_code)))}\n`,
+    `Open   ${paint.link(removeControls(pageOf(code)))}\nCode   ${paint.strong(removeControls(spoken(code.user_code)))}\n`,
   );
   if (code.confirmation_number)
-    context.say(`Enter ${paint.strong(stripControls(code.confirmation_number))} in the browser. There is one try.\n`);
+    context.say(`Enter ${paint.strong(removeControls(code.confirmation_number))} in the browser. There is one try.\n`);
 }
 
 /** Keep what has begun for `--finish`, and say how to go on. What redeems the code is shown to nobody. */
@@ -137,13 +137,13 @@ async function finish(context: Context, code: Code): Promise<void> {
     ...(token.expires_in && { expires_at: new Date(Date.now() + token.expires_in * 1000).toISOString() }),
   });
   sayDone(context, user?.email ? ` as ${user.email}` : "");
-  if (token.scope) context.say(`Limited to: ${stripControls(token.scope.split(" ").join(", "))}.\n`);
+  if (token.scope) context.say(`Limited to: ${removeControls(token.scope.split(" ").join(", "))}.\n`);
   if (context.io.env.FLOE_API_KEY) context.say("FLOE_API_KEY is set and is used before this sign-in.\n");
   await settle(context, user);
 }
 
 const sayDone = (context: Context, who: string): void =>
-  context.say(`${context.paint.err().good("✓ Signed in")} at ${context.settings().server}${stripControls(who)}.\n`);
+  context.say(`${context.paint.err().good("✓ Signed in")} at ${context.settings().server}${removeControls(who)}.\n`);
 
 /** Keep a token that was made elsewhere: that of a session, or an API key. */
 async function keepToken(context: Context): Promise<void> {
@@ -191,7 +191,7 @@ async function settle(context: Context, user: User | undefined): Promise<void> {
   const chosen = await chooseOrganization(fresh);
   const { writeProfile } = await import("../settings-write.ts");
   await writeProfile(context.io.env, profile, { server, ...(chosen ? { organization: chosen } : {}) });
-  if (chosen) context.say(`Organization: ${stripControls(chosen.name)} (${chosen.slug}).\n`);
+  if (chosen) context.say(`Organization: ${removeControls(chosen.name)} (${chosen.slug}).\n`);
   if (context.globals.json !== undefined)
     context.print(
       `${JSON.stringify({ server, profile, user: user ?? null, organization: chosen ?? null }, null, 2)}\n`,
@@ -214,7 +214,7 @@ async function poll(context: Context, code: Code): Promise<Token> {
   while (Date.now() < ends) {
     await pause(seconds * 1000, context.io.signal);
     try {
-      const body = { grant_type, device_code: code.device_code, client_id };
+      const body = { grant_type: grantType, device_code: code.device_code, client_id };
       return (await context.call({ method: "POST", path: "/api/auth/device/token", body, auth: false })) as Token;
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
@@ -248,8 +248,8 @@ async function chooseOrganization(context: Context): Promise<Organization | unde
   }
   if (others.length === 0) return short(only);
   if (context.interactive) {
-    const choices = all.map((one) => ({ value: one.slug, label: `${stripControls(one.name)} (${one.slug})` }));
-    const slug = await askChoice(context, "Which organization?", choices).catch((error: unknown) => {
+    const choices = all.map((one) => ({ value: one.slug, label: `${removeControls(one.name)} (${one.slug})` }));
+    const slug = await promptChoice(context, "Which organization?", choices).catch((error: unknown) => {
       // The sign-in is done; who does not want to choose now can do it later.
       if (error instanceof Fault && error.kind === "cancelled") return undefined;
       throw error;

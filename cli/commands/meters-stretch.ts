@@ -2,7 +2,7 @@
 import { readClock } from "../clock.ts";
 import type { Context } from "../context.ts";
 
-const day_ms = 24 * 60 * 60 * 1000;
+const dayMs = 24 * 60 * 60 * 1000;
 /** How many days are looked at without a start, by the length of the pieces. */
 const days: Record<string, number> = { hour: 1, day: 30, week: 84, month: 365, year: 1825 };
 /** The length of the pieces, by how many days there are at most. */
@@ -18,11 +18,11 @@ export async function fill(context: Context, said: Record<string, unknown>): Pro
   const end = end_timestamp === undefined ? (await readClock(context))() : Date.parse(String(end_timestamp));
   const start =
     start_timestamp === undefined
-      ? end - (days[String(interval ?? "day")] ?? 1) * day_ms
+      ? end - (days[String(interval ?? "day")] ?? 1) * dayMs
       : Date.parse(String(start_timestamp));
   // What is no time is refused by the server, with its place.
   const iso = (time: number, typed: unknown) => (Number.isNaN(time) ? typed : new Date(time).toISOString());
-  const length = pieces.find(([most]) => end - start <= most * day_ms)?.[1] ?? "year";
+  const length = pieces.find(([most]) => end - start <= most * dayMs)?.[1] ?? "year";
   return {
     start_timestamp: start_timestamp ?? iso(start, undefined),
     end_timestamp: end_timestamp ?? iso(end, undefined),

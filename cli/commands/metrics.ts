@@ -9,7 +9,7 @@ import { resolveNames } from "../resource/names.ts";
 import { readIdOrName } from "../resource/shorthand.ts";
 import { checkAskedFields, showOne } from "../resource/show.ts";
 import { type Answer, drawMetrics } from "../ui/metrics.ts";
-import { stripControls } from "../ui/theme.ts";
+import { removeControls } from "../ui/theme.ts";
 
 type Options = {
   interval?: string;
@@ -32,7 +32,7 @@ const standard: MetricSlug[] = [
   ...(["churn_rate", "checkouts", "checkouts_conversion"] as const),
 ];
 /** How many days are shown of each interval where no first day is named. */
-const shown_days: Record<string, number> = { hour: 1, day: 30, week: 84, month: 365, year: 1826 };
+const shownDays: Record<string, number> = { hour: 1, day: 30, week: 84, month: 365, year: 1826 };
 const [watch_seconds, day_ms] = [5, 86_400_000];
 
 const seconds = (text: string): number => {
@@ -94,7 +94,7 @@ async function aboutOf(context: Context): Promise<About | null> {
 
 async function queryOf(context: Context, options: Options, about: () => Promise<About | null>): Promise<Query> {
   const { interval = "day", billingType, timezone = Intl.DateTimeFormat().resolvedOptions().timeZone } = options;
-  if (!(interval in shown_days))
+  if (!(interval in shownDays))
     throw new Fault("usage", `there is no interval ${interval}`, { hint: `There are: ${metricIntervals.join(", ")}` });
   try {
     dayIn(timezone, Date.now());
@@ -104,7 +104,7 @@ async function queryOf(context: Context, options: Options, about: () => Promise<
   const from = options.from === undefined ? undefined : dateOf("--from", options.from);
   const to = options.to === undefined ? undefined : dateOf("--to", options.to);
   const end_date = to ?? dayIn(timezone, Date.parse((await about())?.now ?? new Date().toISOString()));
-  const before = new Date(Date.parse(end_date) - ((shown_days[interval] ?? 1) - 1) * day_ms).toISOString().slice(0, 10);
+  const before = new Date(Date.parse(end_date) - ((shownDays[interval] ?? 1) - 1) * day_ms).toISOString().slice(0, 10);
   const start_date = from ?? before;
   const named = (group: string, list: string[] | undefined) => list?.map((name) => readIdOrName(group, name));
   const organization_id = await context.organization();
@@ -165,7 +165,7 @@ async function showPage(context: Context, options: Options): Promise<void> {
       typeof json === "string" ? checkAskedFields(json, context.manifest.fields("metrics", "link")) : undefined;
     return showOne(context, answer, fields);
   }
-  context.print(`${stripControls(answer.url)}\n`);
+  context.print(`${removeControls(answer.url)}\n`);
   context.say("Whoever has this address sees your metrics, for ten minutes.\n");
   if (!context.interactive || isElsewhere(context.io.env) || !/^https?:\/\//.test(answer.url)) return;
   await context.io

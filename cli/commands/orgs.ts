@@ -1,6 +1,6 @@
 /** `floe orgs`: the organizations of the person who is signed in. */
 import type { Command } from "commander";
-import { askChoice, askForm } from "../ask.ts";
+import { promptChoice, promptForm } from "../ask.ts";
 import {
   type Context,
   findPersonInUse,
@@ -68,7 +68,7 @@ async function choose(context: Context, named: string | undefined): Promise<void
       throw new Fault("usage", "which organization? Its slug is missing", {
         hint: `Yours: ${all.map((one) => one.slug).join(", ") || "none"}`,
       });
-    slug = await askChoice(
+    slug = await promptChoice(
       context,
       "Which organization?",
       all.map((one) => ({ value: one.slug, label: `${one.name} (${one.slug})` })),
@@ -98,7 +98,7 @@ async function make(
   if (name === undefined) {
     if (!context.interactive)
       throw new Fault("usage", "the name is missing", { hint: "For example: `floe orgs create Acme`" });
-    const answers = await askForm(context, "Create an organization", [
+    const answers = await promptForm(context, "Create an organization", [
       { name: "name", label: "name", hint: "", check: (text) => (text.trim() === "" ? "is required" : undefined) },
     ]);
     name = answers.name ?? "";

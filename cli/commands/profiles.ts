@@ -56,7 +56,7 @@ function listProfiles(context: Context): void {
 
 async function useProfile(context: Context, name: string): Promise<void> {
   if (!readProfileNames(context.io.env).includes(name)) throw describeMissingProfile(context.io.env, name);
-  const { chooseProfile } = await import("../settings-write.ts");
+  const { selectProfile: chooseProfile } = await import("../settings-write.ts");
   await chooseProfile(context.io.env, name);
   context.say(`${name} is used where no profile is named.\n`);
 }
@@ -74,7 +74,7 @@ async function removeProfile(context: Context, name: string, yes: boolean | unde
       if (error.kind !== "signed_out") left.push(server);
     });
   }
-  const { forgetProfile } = await import("../settings-write.ts");
+  const { deleteProfile: forgetProfile } = await import("../settings-write.ts");
   await forgetProfile(env, name);
   const untold =
     left.length > 0 ? ` ${left.join(", ")} could not be told; the session there ends when it expires.` : "";

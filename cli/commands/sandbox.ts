@@ -5,7 +5,7 @@ import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { showOne } from "../resource/show.ts";
 import { wrap } from "../ui/table.ts";
-import { stripControls } from "../ui/theme.ts";
+import { removeControls } from "../ui/theme.ts";
 
 type Add = (group: Command, contextOf: (command: Command) => Context) => void;
 type Item = { id: string; change: "added" | "removed" | "changed"; text: string; fields: string[] };
@@ -31,7 +31,7 @@ export const addSave: Add = (group, contextOf) => {
     if (context.json) return showOne(context, made as Record<string, unknown>);
     const { rows, created_at } = made as { rows: number; created_at: string };
     context.say(
-      `Saved ${stripControls(name)}: ${rows} rows, as of ${created_at.slice(0, 16).replace("T", " ")} UTC.\n`,
+      `Saved ${removeControls(name)}: ${rows} rows, as of ${created_at.slice(0, 16).replace("T", " ")} UTC.\n`,
     );
   });
 };
@@ -62,7 +62,7 @@ export const addDiff: Add = (group, contextOf) => {
 };
 
 /** Of each kind; JSON has more. */
-const shown_max = 10;
+const shownMax = 10;
 /** What goes on in a further line stands below what it belongs to. */
 const indent = "    ";
 const signs = { added: "+", removed: "-", changed: "~" } as const;
@@ -77,14 +77,14 @@ function print(context: Context, { kind, added, removed, changed, totals, items 
   for (const { currency, before, after } of totals.filter((one) => one.before !== one.after))
     context.print(`  ${formatMoney(before, currency)} → ${formatMoney(after, currency)}\n`);
   const room = Math.max(20, (context.io.stdout.columns ?? 80) - indent.length);
-  for (const { change, id, text, fields } of items.slice(0, shown_max)) {
-    const name = stripControls(text) || stripControls(id);
-    const what = fields.map(stripControls).join(", ");
+  for (const { change, id, text, fields } of items.slice(0, shownMax)) {
+    const name = removeControls(text) || removeControls(id);
+    const what = fields.map(removeControls).join(", ");
     const isOneLine = [...name].length + what.length < room;
     const lines = [...wrap(name, room), ...wrap(what, room).map((line) => paint.dim(line))];
     const said = what === "" ? wrap(name, room) : isOneLine ? [`${name} ${paint.dim(what)}`] : lines;
     context.print(`  ${tones[change](signs[change])} ${said.join(`\n${indent}`)}\n`);
   }
-  const more = added + removed + changed - Math.min(items.length, shown_max);
+  const more = added + removed + changed - Math.min(items.length, shownMax);
   if (more > 0) context.print(paint.dim(`  … and ${more} more\n`));
 }

@@ -4,13 +4,13 @@ import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { showProgress } from "../ui/progress.ts";
 import {
-  type Answered,
   drawLate,
-  type Late,
+  type IngestAnswer,
+  type LateEvents,
   type Line,
   measureSize,
-  noteLate,
   type Options,
+  reportLateEvents,
   splitBatches,
 } from "./events-ingest.ts";
 
@@ -20,7 +20,7 @@ type Report = {
   repeated: number;
   conflicts: number[];
   missing: number[];
-  late: Late;
+  late: LateEvents;
 };
 
 export function add(root: Command, contextOf: (command: Command) => Context): void {
@@ -95,7 +95,7 @@ function differing({ customer_id, meter_id, what, kept, recounted, started_at, e
   return `customer ${customer_id}, meter ${meter_id}, ${stretch}: ${what} ${kept} is kept, ${recounted} recounted`;
 }
 
-const lines_shown = 5;
+const linesShown = 5;
 
 async function compare(context: Context, path: string, options: Options): Promise<void> {
   const report: Report = { events: 0, counted: 0, repeated: 0, conflicts: [], missing: [], late: {} };
@@ -125,18 +125,18 @@ async function compare(context: Context, path: string, options: Options): Promis
 }
 
 /** What would become of the lines if they were sent: those that were counted would be duplicates. */
-async function ask(context: Context, lines: readonly Line[]): Promise<Answered[]> {
+async function ask(context: Context, lines: readonly Line[]): Promise<IngestAnswer[]> {
   const answer = (await context.call({
     method: "POST",
     path: "/v1/events/ingest",
     query: { preview: true, representation: true },
     body: { events: lines.map(({ event }) => event) },
     isRepeatSafe: true,
-  })) as { events: Answered[] };
+  })) as { events: IngestAnswer[] };
   return answer.events;
 }
 
-function note(report: Report, lines: readonly Line[], answers: readonly Answered[]): void {
+function note(report: Report, lines: readonly Line[], answers: readonly IngestAnswer[]): void {
   for (const [index, { number }] of lines.entries()) {
     const answer = answers[index] ?? { status: "missing", is_late: false, period: null };
     const { status } = answer;
@@ -144,13 +144,13 @@ function note(report: Report, lines: readonly Line[], answers: readonly Answered
     else if (status !== "duplicate") report.missing.push(number);
     else {
       report.counted += 1;
-      noteLate(report.late, answer);
+      reportLateEvents(report.late, answer);
     }
   }
 }
 
 const numbered = (lines: readonly number[]): string =>
-  `line ${lines.slice(0, lines_shown).join(", ")}${lines.length > lines_shown ? ", …" : ""}`;
+  `line ${lines.slice(0, linesShown).join(", ")}${lines.length > linesShown ? ", …" : ""}`;
 
 function drawn({ counted, repeated, conflicts, missing, late }: Report): string[] {
   const rows: [number, string][] = [

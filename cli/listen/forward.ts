@@ -34,7 +34,7 @@ export function parseTarget(text: string): URL {
 const pauseMs = 500;
 
 /** Post a delivery, and again up to `retries` times while it is not accepted. It never throws but for a stop. */
-export async function forward(
+export async function forwardEvent(
   target: URL,
   delivery: Delivery,
   options: { retries: number; timeoutMs: number; signal: AbortSignal },

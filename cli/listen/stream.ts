@@ -4,14 +4,19 @@ import { formatUrl } from "../../shared/client.ts";
 import { getAuthHeaders, readFault } from "../client.ts";
 import type { Context } from "../context.ts";
 import { Fault, getFaultKind } from "../fault.ts";
-import { open, Unreachable } from "../http.ts";
+import { open, UnreachableError } from "../http.ts";
 import { pause } from "../pause.ts";
 import { createEventReader, type StreamEvent } from "./events.ts";
 
 /** How patient a listener is. */
-export type Patience = { silenceMs: number; giveUpMs: number; backoffMs: number; backoffMsMax: number };
+export type StreamTimeouts = { silenceMs: number; giveUpMs: number; backoffMs: number; backoffMsMax: number };
 /** The server says something every 15 s; after three times nothing the connection is dead, whatever the system thinks. */
-export const patience: Patience = { silenceMs: 45_000, giveUpMs: 300_000, backoffMs: 500, backoffMsMax: 10_000 };
+export const streamTimeouts: StreamTimeouts = {
+  silenceMs: 45_000,
+  giveUpMs: 300_000,
+  backoffMs: 500,
+  backoffMsMax: 10_000,
+};
 
 type Watch = {
   /** Only these types of events; all where none is named. */
@@ -48,7 +53,7 @@ async function connect(
   let timer: NodeJS.Timeout | undefined;
   const slow = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
-      reject(new Unreachable("ETIMEDOUT", `${server} did not answer within ${timeoutMs / 1000} s`));
+      reject(new UnreachableError("ETIMEDOUT", `${server} did not answer within ${timeoutMs / 1000} s`));
       opening.then(({ stop }) => stop()).catch(() => undefined);
     }, timeoutMs);
   });
@@ -90,7 +95,11 @@ const stopped = (signal: AbortSignal): Fault =>
   new Fault(signal.reason === "SIGTERM" ? "terminated" : "interrupted", "stopped listening");
 
 /** Follow the stream for good. Ends by a Fault: stopped, refused, or out of reach for too long. */
-export async function follow(context: Context, watch: Watch, limits: Patience = patience): Promise<never> {
+export async function streamEvents(
+  context: Context,
+  watch: Watch,
+  limits: StreamTimeouts = streamTimeouts,
+): Promise<never> {
   const { signal } = context.io;
   let lostAt: number | undefined;
   let attempt = 0;

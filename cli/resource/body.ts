@@ -3,19 +3,19 @@ import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import type { FlagEntry, GroupEntry, OperationEntry } from "../manifest.ts";
 import { readInCurrency } from "./currency.ts";
-import { describeMissing, flagNamed, getFlagName, readTyped } from "./flags.ts";
-import { type Ask, forms } from "./forms.ts";
-import { isMap, mergeDeep, nest } from "./maps.ts";
+import { describeMissing, findFlag, getFlagName, readTyped } from "./flags.ts";
+import { type FormField, forms } from "./forms.ts";
+import { isMap, mergeDeep, nestEntries } from "./maps.ts";
 import { resolveNames } from "./names.ts";
 import { resolveAmounts } from "./resolve-amounts.ts";
-import { getValueAt, type Typed, translateFault } from "./typed.ts";
+import { getValueAt, type TypedInput, translateFault } from "./typed.ts";
 
 type Given = Record<string, unknown>;
 /** A further request, sent when the first is done. */
-export type Further = { operation: OperationEntry; body: Given };
+export type FollowUp = { operation: OperationEntry; body: Given };
 export type Body = {
   body: unknown;
-  further: Further[];
+  further: FollowUp[];
   /** A fault of the server, told by what was typed. */
   told(fault: Fault): Fault;
   /** The body with other answers to what a fault refuses; undefined where none of it was asked. */
@@ -23,21 +23,21 @@ export type Body = {
 };
 
 /** What a command needs to know and was not told. */
-function asksOf(group: GroupEntry, op: OperationEntry): (given: Given) => Ask[] {
+function asksOf(group: GroupEntry, op: OperationEntry): (given: Given) => FormField[] {
   const required = (op.body ?? []).filter((entry) => entry.required).map((entry) => getFlagName(entry).slice(2));
   const all = forms[`${group.name} ${op.name}`] ?? (() => required.map((flag) => ({ flag })));
-  return (given) => all(given).filter(({ flag }) => getValueAt(given, flagNamed(op, flag).place) === undefined);
+  return (given) => all(given).filter(({ flag }) => getValueAt(given, findFlag(op, flag).place) === undefined);
 }
 
-const missingOf = (asks: Ask[]): string[] =>
+const missingOf = (asks: FormField[]): string[] =>
   asks.filter(({ optional }) => !optional).map(({ flag, missing }) => missing ?? `--${flag}`);
 
 /** The parts of a field that shorthands wrote, whose rest is not to be lost. */
-const partlyWritten = (typed: Typed[]): Set<string> =>
+const partlyWritten = (typed: TypedInput[]): Set<string> =>
   new Set(typed.flatMap(({ short }) => (short?.writes[0].includes(".") ? [short.writes[0].split(".")[0] ?? ""] : [])));
 
 /** The type that was said, or that only one of the flags given belongs to. */
-function typeOf(op: OperationEntry, given: Given, typed: Typed[]): Given {
+function typeOf(op: OperationEntry, given: Given, typed: TypedInput[]): Given {
   if (op.method !== "POST" || given.type !== undefined) return given;
   const types = new Set(typed.flatMap(({ short }) => (short?.of?.length === 1 ? short.of : [])));
   const [type, ...others] = types;
@@ -45,20 +45,20 @@ function typeOf(op: OperationEntry, given: Given, typed: Typed[]): Given {
 }
 
 /** A flag of another type would be dropped without a word. */
-function checkTypes(type: unknown, typed: Typed[]): void {
+function checkTypes(type: unknown, typed: TypedInput[]): void {
   const stranger = typed.find(({ short }) => short?.of && typeof type === "string" && !short.of.includes(type));
   if (stranger)
     throw new Fault("usage", `${stranger.flag} is for ${stranger.short?.of?.join(" and ")}, not for ${String(type)}`);
 }
 
 /** What follows from the flags that were given, where nothing else was said. */
-function filled(given: Given, typed: Typed[]): Given {
+function filled(given: Given, typed: TypedInput[]): Given {
   let whole = given;
   for (const { short } of typed) {
     for (const [place, value] of Object.entries(short?.fills ?? {})) {
       const path = place.split(".");
       const isThere = isMap(getValueAt(whole, path.slice(0, -1)));
-      if (isThere && getValueAt(whole, path) === undefined) whole = mergeDeep(whole, nest(path, value)) as Given;
+      if (isThere && getValueAt(whole, path) === undefined) whole = mergeDeep(whole, nestEntries(path, value)) as Given;
     }
   }
   return whole;
@@ -70,7 +70,7 @@ async function completed(
   op: OperationEntry,
   params: Record<string, unknown>,
   given: Given,
-  typed: Typed[],
+  typed: TypedInput[],
 ): Promise<Given> {
   if (op.method !== "PATCH") return given;
   const parts = partlyWritten(typed);
@@ -106,7 +106,7 @@ export async function readBody(
   if (op.method === "POST") checkTypes(given.type, typed);
   const asks = asksOf(group, op);
   if (missingOf(asks(given)).length > 0 && context.interactive) {
-    const { askMissing } = await import("./form.ts");
+    const { promptMissing: askMissing } = await import("./form.ts");
     // What was typed wrongly is said before anything is asked.
     const start = { given: await resolveNames(context, given), typed };
     const answers = new Map<string, string>();
@@ -134,7 +134,7 @@ async function bodyOf(
   group: GroupEntry,
   op: OperationEntry,
   params: Record<string, unknown>,
-  { given, typed }: { given: Given; typed: Typed[] },
+  { given, typed }: { given: Given; typed: TypedInput[] },
 ): Promise<Body> {
   const named = await resolveNames(context, given);
   const known = await resolveAmounts(context, group.name, named, params.id);
@@ -154,9 +154,9 @@ function refusedOf({ parts }: Fault, answers: Map<string, string>): Map<string, 
 }
 
 /** The fields of this request, and those that are sent after it. */
-function apart(group: GroupEntry, entries: FlagEntry[], whole: Given): { body: Given; further: Further[] } {
+function apart(group: GroupEntry, entries: FlagEntry[], whole: Given): { body: Given; further: FollowUp[] } {
   const body = { ...whole };
-  const further = entries.flatMap(({ name, sentBy }): Further[] => {
+  const further = entries.flatMap(({ name, sentBy }): FollowUp[] => {
     const operation = group.operations.find((one) => sentBy !== undefined && one.name === sentBy);
     if (!operation || whole[name] === undefined) return [];
     delete body[name];

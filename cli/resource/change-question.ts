@@ -6,7 +6,7 @@ import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { formatLocalTime } from "../ui/table.ts";
 import { readAmount } from "./amounts.ts";
-import { sayLine } from "./charges.ts";
+import { formatChargeLine } from "./charges.ts";
 
 type Change = Record<string, unknown>;
 type Preview = z.input<typeof SubscriptionPreview>;
@@ -77,13 +77,15 @@ export function addFlags(command: Command): void {
 function sayNow({ charge, currency }: Preview): string {
   const money = (amount: number) => formatMoney(amount, currency);
   const why = (charge?.derivation.lines ?? [])
-    .map((line) => `${sayLine(line, currency)}: ${money(line.amount)}`)
+    .map((line) => `${formatChargeLine(line, currency)}: ${money(line.amount)}`)
     .join("; ");
   return charge ? `Charged now: ${money(charge.due_amount)} (${why}).` : "Nothing is charged now.";
 }
 
 function saySoon({ later, reduced_amount, currency }: Preview): string {
-  const lines = later.map((line) => `${sayLine(line, currency)}: ${formatMoney(line.amount, currency)}`).join("; ");
+  const lines = later
+    .map((line) => `${formatChargeLine(line, currency)}: ${formatMoney(line.amount, currency)}`)
+    .join("; ");
   const less = reduced_amount === 0 ? "" : ` What is unpaid becomes ${formatMoney(reduced_amount, currency)} less.`;
   return lines === "" ? less : `${less} With the next order: ${lines}.`;
 }

@@ -11,7 +11,7 @@ type Charge = NonNullable<Preview["charge"]>;
 type Step = { depth: number; label: string; amount: number; because: string };
 
 /** A line as people read it. */
-export const sayLine = (line: Preview["later"][number], currency: string): string =>
+export const formatChargeLine = (line: Preview["later"][number], currency: string): string =>
   describeLine(line, {
     unit: (amount) => formatUnitMoney(amount, currency),
     money: (amount) => formatMoney(amount, currency),
@@ -22,7 +22,7 @@ function stepsOf(label: string, { derivation, applied_balance_amount, due_amount
   const { lines, discount_amount, tax_amount, tax, currency } = derivation;
   const part = (name: string, amount: number): Step => ({ depth: 1, label: name, amount, because: "" });
   const parts = [
-    ...lines.map((line) => part(sayLine(line, currency), line.amount)),
+    ...lines.map((line) => part(formatChargeLine(line, currency), line.amount)),
     ...(discount_amount === 0 ? [] : [part("Discount", -discount_amount)]),
     ...(!tax_amount ? [] : [part(tax.behavior === "inclusive" ? "Tax, included" : "Tax", tax_amount)]),
     ...(applied_balance_amount === 0 ? [] : [part("Balance", applied_balance_amount)]),
@@ -48,7 +48,12 @@ function drawPreview({ charge, unpaid_amount, reduced_amount, later, after, curr
     ? stepsOf("Charged now", charge)
     : [{ depth: 0, label: "Charged now", amount: unpaid_amount, because }];
   const less = { depth: 0, label: "Less due of what is unpaid", amount: -reduced_amount, because: "" };
-  const soon = later.map((line) => ({ depth: 1, label: sayLine(line, currency), amount: line.amount, because: "" }));
+  const soon = later.map((line) => ({
+    depth: 1,
+    label: formatChargeLine(line, currency),
+    amount: line.amount,
+    because: "",
+  }));
   const next = {
     depth: 0,
     label: "With the next order",

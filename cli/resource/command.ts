@@ -5,7 +5,7 @@ import { confirm } from "../ask.ts";
 import { type Context, findCurrentOrganization } from "../context.ts";
 import { Fault } from "../fault.ts";
 import type { FlagEntry, GroupEntry, OperationEntry } from "../manifest.ts";
-import type { Body, Further } from "./body.ts";
+import type { Body, FollowUp } from "./body.ts";
 import { addFlags, describeMissing, getFlagName, readTyped } from "./flags.ts";
 import { findNames, readIdOrName, WrittenAmount } from "./shorthand.ts";
 import { checkAskedFields, listPickable, showList, showWritten } from "./show.ts";
@@ -279,7 +279,7 @@ async function pickOne(context: Context, group: GroupEntry, param: string): Prom
   const { items = [] } = ((await context.call({ method, path, query, organization: !ofPerson })) ?? {}) as Page;
   const rows = items as { id: string }[];
   if (rows.length === 0) throw new Fault("not_found", `there is no ${group.noun} yet`, absent.parts);
-  const { askChoice } = await import("../ask.ts");
+  const { promptChoice: askChoice } = await import("../ask.ts");
   const columns = group.columnsOf?.[listed.name] ?? group.columns;
   const shown = listPickable(rows, columns, (context.io.stdout.columns ?? 80) - 2);
   return askChoice(
@@ -293,7 +293,7 @@ async function pickOne(context: Context, group: GroupEntry, param: string): Prom
 async function callFurther(
   context: Context,
   { group, id, changed, done }: { group: GroupEntry; id: string; changed: boolean; done: string },
-  { operation, body }: Further,
+  { operation, body }: FollowUp,
   told: (fault: Fault) => Fault,
   key: string | undefined,
 ): Promise<unknown> {
@@ -330,7 +330,7 @@ function dryRun(
   params: Record<string, unknown>,
   query: Record<string, unknown>,
   body: unknown,
-  further: Further[],
+  further: FollowUp[],
 ): void {
   const { server } = context.settings();
   const url = server + formatUrl(op.path, { params, query });

@@ -1,7 +1,7 @@
 /** Amounts that name no currency are in the organization's own, which only the server knows. */
 import { type Context, listOrganizationsOfKey, type Organization } from "../context.ts";
 import { Fault } from "../fault.ts";
-import type { Standard } from "./shorthand.ts";
+import type { DefaultValue } from "./shorthand.ts";
 
 type Priced = Partial<Organization> & { default_presentment_currency?: string };
 
@@ -23,7 +23,7 @@ export async function findStandardCurrency(context: Context): Promise<string> {
 }
 
 /** What `read` makes of texts with amounts. The organization is asked for its currency only if one of them names none. */
-export async function readInCurrency<T>(context: Context, read: (standard: Standard) => T): Promise<T> {
+export async function readInCurrency<T>(context: Context, read: (standard: DefaultValue) => T): Promise<T> {
   let isAsked = false;
   try {
     const inDollars = read(() => {

@@ -2,11 +2,11 @@
 import { formatBytes } from "../../shared/bytes.ts";
 import { getAuthHeaders, readFault } from "../client.ts";
 import type { Context } from "../context.ts";
-import { open, Unreachable } from "../http.ts";
-import { cut } from "../ui/table.ts";
+import { open, UnreachableError } from "../http.ts";
+import { truncateCell } from "../ui/table.ts";
 
 /** How often a person sees how far it is. */
-const drawn_every_ms = 100;
+const drawnEveryMs = 100;
 
 /** Fetch what is at a path of the API; how long it may say nothing is the time that a request may take. */
 export async function download(context: Context, path: string, output: string | undefined): Promise<void> {
@@ -36,9 +36,9 @@ function count({ io, say }: Context) {
         // The first line is the head.
         rows += part.split("\n").length - 1;
         bytes += Buffer.byteLength(part);
-        if (isTTY && Date.now() - drawn >= drawn_every_ms) {
+        if (isTTY && Date.now() - drawn >= drawnEveryMs) {
           drawn = Date.now();
-          say(`\r\u001b[2K${cut(far(), columns - 1)}`);
+          say(`\r\u001b[2K${truncateCell(far(), columns - 1)}`);
         }
         yield part;
       }
@@ -76,9 +76,10 @@ async function* partsOf(context: Context, path: string): AsyncGenerator<string> 
     }
     if (status !== 200) throw readFault({ status, headers: response.headers, text: refusal }, server);
   } catch (error) {
-    if (silence.signal.aborted) throw new Unreachable("ETIMEDOUT", `${server} said nothing for ${timeoutMs / 1000} s`);
+    if (silence.signal.aborted)
+      throw new UnreachableError("ETIMEDOUT", `${server} said nothing for ${timeoutMs / 1000} s`);
     if (!(error instanceof Error) || !("code" in error) || error.code !== "ECONNRESET") throw error;
-    throw new Unreachable("ECONNRESET", `${server} broke off: the file is not whole`, "Try again.");
+    throw new UnreachableError("ECONNRESET", `${server} broke off: the file is not whole`, "Try again.");
   } finally {
     clearTimeout(timer);
   }

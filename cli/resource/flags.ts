@@ -2,9 +2,9 @@
 import { type Command, Option } from "commander";
 import { Fault } from "../fault.ts";
 import type { FlagEntry, OperationEntry } from "../manifest.ts";
-import { nest } from "./maps.ts";
-import { type Kind, readIdOrName, type Shorthand, type Standard } from "./shorthand.ts";
-import { findPlaces, join, type Typed } from "./typed.ts";
+import { nestEntries } from "./maps.ts";
+import { type DefaultValue, type Kind, readIdOrName, type Shorthand } from "./shorthand.ts";
+import { findPlaces, join, type TypedInput } from "./typed.ts";
 import { readValue } from "./values.ts";
 
 const kebab = (name: string): string => name.replaceAll("_", "-");
@@ -23,17 +23,17 @@ const placeholders: Record<FlagEntry["kind"], string> = {
   json: "<json>",
 };
 
-const usd: Standard = () => "usd";
-const yen: Standard = () => "jpy";
+const usd: DefaultValue = () => "usd";
+const yen: DefaultValue = () => "jpy";
 
 /** What one text of a shorthand says, under the wire's own names. */
-function readShort(short: Shorthand, text: string, standard: Standard): Record<string, unknown> {
+function readShort(short: Shorthand, text: string, standard: DefaultValue): Record<string, unknown> {
   const [place] = short.writes;
-  if (short.nullable && text === "none") return nest(place.split("."), null);
+  if (short.nullable && text === "none") return nestEntries(place.split("."), null);
   if (short.read) return short.read(text, standard);
   const { kind = "text", choices, refers } = short;
   const value = readValue({ name: place, kind, ...(choices && { choices }) }, text);
-  return nest(place.split("."), named(value, refers));
+  return nestEntries(place.split("."), named(value, refers));
 }
 
 const named = (value: unknown, group: string | undefined): unknown => {
@@ -67,14 +67,14 @@ function flagsOf(entry: FlagEntry): [name: string, flag: Flag][] {
 }
 
 /** The flag of this name, which the command has. */
-export function flagNamed(op: OperationEntry, name: string): Flag {
+export function findFlag(op: OperationEntry, name: string): Flag {
   const flag = (op.body ?? []).flatMap(flagsOf).find(([one]) => one === name)?.[1];
   if (!flag) throw new Error(`There is no flag --${name}.`);
   return flag;
 }
 
 /** The same, and what is wrong with it under the name of the flag. */
-function readShortTold(short: Shorthand, text: string, standard: Standard): Record<string, unknown> {
+function readShortTold(short: Shorthand, text: string, standard: DefaultValue): Record<string, unknown> {
   try {
     return readShort(short, text, standard);
   } catch (error) {
@@ -83,7 +83,11 @@ function readShortTold(short: Shorthand, text: string, standard: Standard): Reco
 }
 
 /** What one text of a flag says. */
-export const readFlag = ({ entry, short }: Flag, text: string, standard: Standard = usd): Record<string, unknown> =>
+export const readFlag = (
+  { entry, short }: Flag,
+  text: string,
+  standard: DefaultValue = usd,
+): Record<string, unknown> =>
   short ? readShort(short, text, standard) : { [entry.name]: named(readValue(entry, text), entry.refers) };
 
 /** Choices stand where the value does, unless that would push the descriptions off the screen. */
@@ -103,10 +107,10 @@ const about = ({ kind, description, refers }: FlagEntry): string =>
     .filter(Boolean)
     .join(" ");
 
-const values_max = 60;
+const valuesMax = 60;
 /** The values that there are; of very many, such as currencies, the first. */
 const valuesOf = (choices: string[]): string =>
-  choices.length > values_max ? `${choices.slice(0, 6).join(", ")}, … (${choices.length} in all)` : choices.join(", ");
+  choices.length > valuesMax ? `${choices.slice(0, 6).join(", ")}, … (${choices.length} in all)` : choices.join(", ");
 
 /** What help says of a flag. */
 const helpOf = (entry: FlagEntry): string => {
@@ -165,10 +169,10 @@ const attribute = (flag: string): string => flag.replace(/-([a-z0-9])/g, (_, let
 export function readTyped(
   entries: FlagEntry[],
   options: Record<string, unknown>,
-  standard: Standard = usd,
-): { said: Record<string, unknown>; typed: Typed[] } {
+  standard: DefaultValue = usd,
+): { said: Record<string, unknown>; typed: TypedInput[] } {
   let said: Record<string, unknown> = {};
-  const typed: Typed[] = [];
+  const typed: TypedInput[] = [];
   const take = (flag: string, text: string | undefined, fields: Record<string, unknown>, short?: Shorthand): void => {
     const one = {
       flag,

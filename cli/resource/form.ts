@@ -1,29 +1,29 @@
 /** Asking for what was not given, from the same descriptions that the flags are made of. */
 import { existsSync } from "node:fs";
 import { InvalidArgumentError } from "commander";
-import { askChoice, askForm } from "../ask.ts";
+import { promptChoice, promptForm } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { Fault, renderFault } from "../fault.ts";
 import type { OperationEntry } from "../manifest.ts";
 import type { Question } from "../ui/questions.ts";
 import { readInCurrency } from "./currency.ts";
-import { type Flag, flagNamed, readFlag } from "./flags.ts";
-import type { Ask } from "./forms.ts";
+import { type Flag, findFlag, readFlag } from "./flags.ts";
+import type { FormField } from "./forms.ts";
 import { resolveNames } from "./names.ts";
-import type { Standard } from "./shorthand.ts";
-import { findPlaces, join, type Typed } from "./typed.ts";
+import type { DefaultValue } from "./shorthand.ts";
+import { findPlaces, join, type TypedInput } from "./typed.ts";
 
-type Body = { given: Record<string, unknown>; typed: Typed[] };
+type Body = { given: Record<string, unknown>; typed: TypedInput[] };
 /** What was answered, by the flag that it stands for. */
-export type Answers = Map<string, string>;
+export type FormAnswers = Map<string, string>;
 /** What the server does not take, by flag. */
-export type Refused = Map<string, string>;
+export type FormErrors = Map<string, string>;
 
 /** What a text means for the body, and that it goes with what is there; throws what is wrong with it. */
-function taken({ given, typed }: Body, ask: Ask, flag: Flag, text: string, standard?: Standard): Body {
+function taken({ given, typed }: Body, ask: FormField, flag: Flag, text: string, standard?: DefaultValue): Body {
   const fields = ask.means ? ask.means(text) : readFlag(flag, text, standard);
   const { short } = flag;
-  const one: Typed = { flag: `--${ask.flag}`, text, places: findPlaces(fields, given), ...(short && { short }) };
+  const one: TypedInput = { flag: `--${ask.flag}`, text, places: findPlaces(fields, given), ...(short && { short }) };
   return { given: join(given, fields, one), typed: [...typed, one] };
 }
 
@@ -39,7 +39,7 @@ function wrongWith(read: () => unknown): string | undefined {
   }
 }
 
-function questionOf(body: Body, ask: Ask, flag: Flag, before?: Question["before"]): Question {
+function questionOf(body: Body, ask: FormField, flag: Flag, before?: Question["before"]): Question {
   const { kind, choices } = flag;
   const description = ask.hint ?? flag.description;
   const first = ask.optional && kind === "boolean" ? ["false", "true"] : ["true", "false"];
@@ -63,7 +63,7 @@ function questionOf(body: Body, ask: Ask, flag: Flag, before?: Question["before"
 }
 
 /** The id of a file on this machine, which is uploaded; any other text stays what it is. */
-async function uploaded(context: Context, { upload }: Ask, text: string): Promise<string | undefined> {
+async function uploaded(context: Context, { upload }: FormField, text: string): Promise<string | undefined> {
   if (!upload || !existsSync(text.trim())) return text;
   const { uploadOne } = await import("../commands/files-upload.ts");
   try {
@@ -76,7 +76,7 @@ async function uploaded(context: Context, { upload }: Ask, text: string): Promis
 }
 
 /** The same with an answer, its ids in place of names; undefined, and said why, where it cannot be taken. */
-async function known(context: Context, read: (standard: Standard) => Body): Promise<Body | undefined> {
+async function known(context: Context, read: (standard: DefaultValue) => Body): Promise<Body | undefined> {
   try {
     const next = await readInCurrency(context, read);
     return { ...next, given: await resolveNames(context, next.given) };
@@ -91,13 +91,13 @@ async function known(context: Context, read: (standard: Standard) => Body): Prom
  * Ask until nothing is left to ask: what `asksOf` says is needed, which may depend on the answers so far. What is in
  * `answers` is not asked again, unless it was `refused`; new answers are added to it.
  */
-export async function askMissing(
+export async function promptMissing(
   context: Context,
   op: OperationEntry,
   start: Body,
-  asksOf: (given: Record<string, unknown>) => Ask[],
-  answers: Answers,
-  refused: Refused,
+  asksOf: (given: Record<string, unknown>) => FormField[],
+  answers: FormAnswers,
+  refused: FormErrors,
 ): Promise<Body> {
   let body = start;
   const asked = new Set<string>();
@@ -108,28 +108,28 @@ export async function askMissing(
     if (kept !== undefined) {
       asked.add(ask.flag);
       const had = body;
-      const read = (standard?: Standard): Body => taken(had, ask, flagNamed(op, ask.flag), kept, standard);
+      const read = (standard?: DefaultValue): Body => taken(had, ask, findFlag(op, ask.flag), kept, standard);
       if (kept.trim() !== "") body = ask.pick ? read() : ((await known(context, read)) ?? body);
       continue;
     }
     if (ask.pick) {
       asked.add(ask.flag);
       const choices = ask.pick.choices.map(([value, label]) => ({ value, label }));
-      const chosen = await askChoice(context, ask.pick.title, choices);
+      const chosen = await promptChoice(context, ask.pick.title, choices);
       answers.set(ask.flag, chosen);
-      body = taken(body, ask, flagNamed(op, ask.flag), chosen);
+      body = taken(body, ask, findFlag(op, ask.flag), chosen);
       continue;
     }
     const next = more.findIndex(({ pick, flag }) => pick || (answers.has(flag) && !refused.has(flag)));
     const together = [ask, ...(next < 0 ? more : more.slice(0, next))];
     const before = body;
-    const given = await askForm(
+    const given = await promptForm(
       context,
       op.summary,
       together.map((one) => {
         const [text, fault] = [answers.get(one.flag), refused.get(one.flag)];
         const last = text === undefined || fault === undefined ? undefined : { text, fault };
-        return questionOf(before, one, flagNamed(op, one.flag), last);
+        return questionOf(before, one, findFlag(op, one.flag), last);
       }),
     );
     for (const one of together) {
@@ -137,7 +137,7 @@ export async function askMissing(
       if (text === undefined) continue;
       if (text.trim() !== "") {
         const start = body;
-        const next = await known(context, (standard) => taken(start, one, flagNamed(op, one.flag), text, standard));
+        const next = await known(context, (standard) => taken(start, one, findFlag(op, one.flag), text, standard));
         // What has no such name is asked for again; the other answers stay.
         if (!next) continue;
         body = next;

@@ -2,7 +2,7 @@
 import { getValueAt } from "./typed.ts";
 
 /** A question by the flag that answers it. */
-export type Ask = {
+export type FormField = {
   flag: string;
   /** Nothing may be answered. */
   optional?: true;
@@ -20,7 +20,7 @@ export type Ask = {
 };
 type Given = Record<string, unknown>;
 
-const need = (...flags: string[]): Ask[] =>
+const need = (...flags: string[]): FormField[] =>
   flags.map((flag) => (flag.endsWith("?") ? { flag: flag.slice(0, -1), optional: true } : { flag }));
 
 const benefitFlags: Record<string, string[]> = {
@@ -33,7 +33,7 @@ const benefitFlags: Record<string, string[]> = {
   github_repository: ["repository", "permission?"],
 };
 
-function benefit({ type }: Given): Ask[] {
+function benefit({ type }: Given): FormField[] {
   if (typeof type === "string") return need("description", ...(benefitFlags[type] ?? []));
   const choices: [string, string][] = [
     ["custom", "A note to the buyer"],
@@ -54,7 +54,7 @@ const fieldFlags: Record<string, string[]> = {
   select: ["options"],
 };
 
-function customField({ type }: Given): Ask[] {
+function customField({ type }: Given): FormField[] {
   const common = need("slug", "name");
   if (typeof type === "string") return [...common, ...need(...(fieldFlags[type] ?? []))];
   const choices: [string, string][] = [
@@ -67,8 +67,8 @@ function customField({ type }: Given): Ask[] {
   return [{ flag: "type", pick: { title: "What does it ask for?", choices } }, ...common];
 }
 
-function discount(given: Given): Ask[] {
-  const asks: Ask[] = need("name");
+function discount(given: Given): FormField[] {
+  const asks: FormField[] = need("name");
   const isSaid = ["amount", "amounts", "basis_points"].some((name) => given[name] !== undefined);
   if (!isSaid && given.type === undefined) {
     const choices: [string, string][] = [
@@ -91,7 +91,7 @@ function discount(given: Given): Ask[] {
 // The months of a repeating one are a question of their own.
 const means = (duration: string): Record<string, unknown> => ({ duration });
 
-function product(given: Given): Ask[] {
+function product(given: Given): FormField[] {
   const { prices } = given;
   const isMetered = Array.isArray(prices) && prices.some((one) => getValueAt(one, ["amount_type"]) === "metered_unit");
   const choices: [string, string][] = [
@@ -101,12 +101,12 @@ function product(given: Given): Ask[] {
     ["week", "Every week"],
     ["day", "Every day"],
   ];
-  const interval: Ask = {
+  const interval: FormField = {
     flag: "recurring-interval",
     pick: { title: "How often is it paid?", choices: isMetered ? choices.slice(1) : choices },
     means: (answer) => (answer === "once" ? {} : { recurring_interval: answer }),
   };
-  const picture: Ask = {
+  const picture: FormField = {
     flag: "medias",
     optional: true,
     label: "picture",
@@ -115,7 +115,7 @@ function product(given: Given): Ask[] {
   };
   const { recurring_interval: each } = given;
   const amounts = "19.00, 19.00eur, 5.00+ (pay what you want)";
-  const price: Ask =
+  const price: FormField =
     typeof each === "string"
       ? { flag: "price", label: `price each ${each}`, hint: `${amounts}, free, or metered:METER:0.002 for each unit` }
       : { flag: "price", hint: `${amounts}, or free` };
@@ -125,11 +125,11 @@ function product(given: Given): Ask[] {
   return prices === undefined ? [{ ...interval, optional: true }, ...rest] : rest;
 }
 
-const checkoutLink = ({ product_id, product_price_id }: Given): Ask[] =>
+const checkoutLink = ({ product_id, product_price_id }: Given): FormField[] =>
   product_id === undefined && product_price_id === undefined ? need("products") : [];
 
 /** The questions of a command, from what is known; those of other commands are the fields that are required. */
-export const forms: Record<string, (given: Given) => Ask[]> = {
+export const forms: Record<string, (given: Given) => FormField[]> = {
   "benefits create": benefit,
   "custom-fields create": customField,
   "discounts create": discount,

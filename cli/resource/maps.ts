@@ -13,5 +13,5 @@ export function mergeDeep(below: unknown, above: unknown): unknown {
 }
 
 /** A value at a place, from the inside out: `subscription.pause` is `{ subscription: { pause } }`. */
-export const nest = (place: string[], value: unknown): Record<string, unknown> =>
+export const nestEntries = (place: string[], value: unknown): Record<string, unknown> =>
   place.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as Record<string, unknown>;

@@ -4,7 +4,7 @@ import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import type { GroupEntry } from "../manifest.ts";
 import { isMap } from "./maps.ts";
-import { findNames, Named } from "./shorthand.ts";
+import { findNames, NamedReference } from "./shorthand.ts";
 
 type Row = Record<string, unknown> & { id: string };
 type Page = { items?: Row[]; pagination?: { max_page?: number } };
@@ -148,14 +148,14 @@ function thingsOf(context: Context, name: string): Things {
 }
 
 /** The id of the thing that a person named in place of its id, and what it is called. */
-export async function findId(context: Context, { group, name }: Named): Promise<string> {
+export async function findId(context: Context, { group, name }: NamedReference): Promise<string> {
   const found = (await thingsOf(context, group).ids([name], true)).get(name);
   if (!found || found instanceof Fault) throw found ?? new Error(`No answer for ${name}.`);
   return found.id;
 }
 
-function withIds(value: unknown, idFor: (one: Named) => string): unknown {
-  if (value instanceof Named) return idFor(value);
+function withIds(value: unknown, idFor: (one: NamedReference) => string): unknown {
+  if (value instanceof NamedReference) return idFor(value);
   if (Array.isArray(value)) return value.map((one) => withIds(one, idFor));
   if (!isMap(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, withIds(one, idFor)]));

@@ -3,7 +3,7 @@ import { computePercent, formatMoney, parseMoney } from "../../shared/money.ts";
 import type { Context } from "../context.ts";
 import { readAmount } from "./amounts.ts";
 import { findStandardCurrency } from "./currency.ts";
-import { refuseText, WrittenAmount } from "./shorthand.ts";
+import { rejectText, WrittenAmount } from "./shorthand.ts";
 
 const howToRefund = "Write 24.50, 50% of what was paid, or all.";
 
@@ -18,10 +18,10 @@ function readRefund(text: string, { currency, net_amount = 0, refundable_amount 
   if (percent === undefined) return readAmount(text, currency, howToRefund);
   const basis_points = parseMoney(percent, "usd") ?? 0;
   if (basis_points < 1 || basis_points > 10_000)
-    return refuseText(text, "is not a percentage above 0 and up to 100", howToRefund);
+    return rejectText(text, "is not a percentage above 0 and up to 100", howToRefund);
   const amount = computePercent(net_amount, basis_points);
   const left = `${formatMoney(refundable_amount, currency)} is left`;
-  return amount > refundable_amount ? refuseText(text, `is more than can be refunded: ${left}`, howToRefund) : amount;
+  return amount > refundable_amount ? rejectText(text, `is more than can be refunded: ${left}`, howToRefund) : amount;
 }
 
 /** What the amounts of a command are in: an order's currency, a checkout's, or the one that was named. */

@@ -6,7 +6,7 @@ import { isMap } from "./maps.ts";
 export type Kind = "text" | "integer" | "number" | "boolean" | "list" | "map" | "json";
 
 /** The currency of an amount that names none, for those who need to know. */
-export type Standard = () => string;
+export type DefaultValue = () => string;
 
 /** Either `read` says what a text means, or it is one value of a `kind` for the first place in `writes`. */
 export type Shorthand = {
@@ -15,7 +15,7 @@ export type Shorthand = {
   description: string;
   /** The fields it may write, dotted; the first one it always does. */
   writes: [string, ...string[]];
-  read?(text: string, standard: Standard): Record<string, unknown>;
+  read?(text: string, standard: DefaultValue): Record<string, unknown>;
   kind?: Kind;
   choices?: string[];
   /** Of which commands a value is a name or id, as `Named` has it. */
@@ -33,7 +33,7 @@ export type Shorthand = {
 };
 
 /** A thing named by what a person calls it, until its id is known. */
-export class Named {
+export class NamedReference {
   readonly group: string;
   readonly name: string;
   constructor(group: string, name: string) {
@@ -53,17 +53,17 @@ export class WrittenAmount {
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** An id as it is; anything else is a name of something in this group of commands. */
-export const readIdOrName = (group: string, text: string): string | Named =>
-  uuid.test(text) ? text : new Named(group, text);
+export const readIdOrName = (group: string, text: string): string | NamedReference =>
+  uuid.test(text) ? text : new NamedReference(group, text);
 
 /** A usage error about what was typed: what is wrong, and how it is written. */
-export const refuseText = (text: string, why: string, how: string): never => {
+export const rejectText = (text: string, why: string, how: string): never => {
   throw new Fault("usage", `"${text}" ${why}`, { hint: how });
 };
 
 /** Every name in what is to be sent. */
-export function findNames(value: unknown): Named[] {
-  if (value instanceof Named) return [value];
+export function findNames(value: unknown): NamedReference[] {
+  if (value instanceof NamedReference) return [value];
   if (Array.isArray(value)) return value.flatMap(findNames);
   return isMap(value) ? Object.values(value).flatMap(findNames) : [];
 }

@@ -2,9 +2,9 @@
 import { formatMoney } from "../../shared/money.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
-import { completeNamedCommand } from "../hints.ts";
+import { completeNamedCommand } from "../suggestions.ts";
 import { renderDetail, renderFields, renderTable, wrap } from "../ui/table.ts";
-import { createPaint, stripControls } from "../ui/theme.ts";
+import { createPaint, removeControls } from "../ui/theme.ts";
 import { readCharges } from "./charges.ts";
 
 type Row = Record<string, unknown>;
@@ -76,9 +76,9 @@ const isTree = (row: unknown): row is Tree => typeof row === "object" && row !==
 function renderTree({ steps, currency }: Tree, width: number): string {
   const drawn = steps.map(({ depth, label, amount, because }) => ({
     depth,
-    name: `${"  ".repeat(depth)}${stripControls(label)}`,
+    name: `${"  ".repeat(depth)}${removeControls(label)}`,
     money: formatMoney(amount, currency),
-    because: stripControls(because),
+    because: removeControls(because),
   }));
   const widest = (field: "name" | "money") => Math.max(...drawn.map((one) => [...one[field]].length));
   const [names, amounts] = [widest("name"), widest("money")];
@@ -128,7 +128,7 @@ export function showWritten(context: Context, row: unknown, written: Written, fi
     (one) => typeof one === "string" && one !== "",
   );
   context.say(
-    `${context.paint.err().good("✓")} ${past} the ${noun}${called ? ` ${stripControls(String(called))}` : ""}.\n`,
+    `${context.paint.err().good("✓")} ${past} the ${noun}${called ? ` ${removeControls(String(called))}` : ""}.\n`,
   );
   const withUrl = typeof url === "string" && !columns.some((column) => column.startsWith("url")) ? ["url"] : [];
   const { columns: terminal = 80 } = context.io.stdout;

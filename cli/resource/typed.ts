@@ -6,16 +6,16 @@ import type { Shorthand } from "./shorthand.ts";
 
 type Place = (string | number)[];
 /** One flag as it was typed, and the places of the body that it wrote; `text` where it is a shorthand. */
-export type Typed = { flag: string; text?: string; short?: Shorthand; places: Place[] };
+export type TypedInput = { flag: string; text?: string; short?: Shorthand; places: Place[] };
 
 const quoted = (text: string): string => (/[\s"'$!]/.test(text) ? `'${text}'` : text);
-const asWritten = ({ flag, text }: Typed): string => (text ? `${flag} ${quoted(text)}` : flag);
+const asWritten = ({ flag, text }: TypedInput): string => (text ? `${flag} ${quoted(text)}` : flag);
 
 /** Put what a flag says to what was said before: lists add up, and nothing may be said in two ways. */
 export function join(
   said: Record<string, unknown>,
   fields: Record<string, unknown>,
-  typed: Typed,
+  typed: TypedInput,
 ): Record<string, unknown> {
   const whole = { ...said };
   for (const [name, value] of Object.entries(fields)) {
@@ -51,8 +51,8 @@ export const getValueAt = (body: unknown, [name, ...rest]: string[]): unknown =>
 const begins = (place: Place, other: Place): boolean => place.every((part, index) => part === other[index]);
 
 /** The flag that wrote a place, with what was typed. */
-function flagOf(place: Place, op: OperationEntry, typed: Typed[]): string | undefined {
-  let found: { one: Typed; at: Place } | undefined;
+function flagOf(place: Place, op: OperationEntry, typed: TypedInput[]): string | undefined {
+  let found: { one: TypedInput; at: Place } | undefined;
   for (const one of typed) {
     for (const at of one.places) if (begins(at, place) && at.length > (found?.at.length ?? 0)) found = { one, at };
   }
@@ -76,7 +76,7 @@ function flagOf(place: Place, op: OperationEntry, typed: Typed[]): string | unde
 }
 
 /** A fault that names flags as they were typed: what is wrong with `prices[1]` was said by the second `--price`. */
-export function translateFault(fault: Fault, op: OperationEntry, typed: Typed[]): Fault {
+export function translateFault(fault: Fault, op: OperationEntry, typed: TypedInput[]): Fault {
   const { faults, places } = fault.parts;
   if (!faults || !places) return fault;
   const told = faults.map((one, index) => {

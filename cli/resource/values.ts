@@ -5,7 +5,7 @@ import { findNearest } from "../../shared/nearest.ts";
 import { parseWrittenAmount } from "../../shared/written-amount.ts";
 import type { FlagEntry } from "../manifest.ts";
 import { readAmount } from "./amounts.ts";
-import { isMap, mergeDeep, nest } from "./maps.ts";
+import { isMap, mergeDeep, nestEntries } from "./maps.ts";
 import { WrittenAmount } from "./shorthand.ts";
 
 /** Text, the content of `@file`, or of standard input (`-`), as JSON. */
@@ -47,7 +47,7 @@ function readMap(
   const kind = keys[key];
   if (!kind) throw new InvalidArgumentError(`has no ${key}. There are: ${Object.keys(keys).join(", ")}.`);
   const read = readValue({ name: key, kind: kind === "map" ? "json" : kind }, value);
-  return mergeDeep(before, nest(key.split("."), read)) as Record<string, unknown>;
+  return mergeDeep(before, nestEntries(key.split("."), read)) as Record<string, unknown>;
 }
 
 function readNumber(text: string, integer: boolean): number {

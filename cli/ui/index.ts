@@ -44,15 +44,15 @@ async function show<T>(
 }
 
 /** Ask for several texts. */
-export const askForm = (io: Io, title: string, questions: Question[]): Promise<Outcome<Record<string, string>>> =>
+export const promptForm = (io: Io, title: string, questions: Question[]): Promise<Outcome<Record<string, string>>> =>
   show(io, (done) => createElement(Form, { title, questions, done }), { stays: true });
 
 /** Ask for one of several. */
-export const askChoice = (io: Io, title: string, choices: Choice[]): Promise<Outcome<string>> =>
+export const promptChoice = (io: Io, title: string, choices: Choice[]): Promise<Outcome<string>> =>
   show(io, (done) => createElement(Select, { title, choices, done }));
 
 /** Turn a wheel while something is waited for. */
-export const spin = <T>(io: Io, label: string, work: Promise<T>): Promise<Outcome<T>> =>
+export const runWithSpinner = <T>(io: Io, label: string, work: Promise<T>): Promise<Outcome<T>> =>
   show(io, (done) => {
     const stop = (): void => done("interrupted");
     work.then((value) => done({ value }), stop);

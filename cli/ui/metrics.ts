@@ -1,7 +1,7 @@
 /** Metrics as lines of text: what each comes to, how it went, and one of them as bars. Not Ink, which only draws it anew. */
 import { formatMoney, formatUnitMoney } from "../../shared/money.ts";
-import { cut } from "./table.ts";
-import { type Paint, stripControls } from "./theme.ts";
+import { truncateCell } from "./table.ts";
+import { type Paint, removeControls } from "./theme.ts";
 
 type Numbers = Record<string, number>;
 export type Answer = {
@@ -9,7 +9,7 @@ export type Answer = {
   totals: Numbers;
   metrics: Record<string, { slug: string; display_name: string; type: string }>;
 };
-export type Drawing = {
+export type Chart = {
   answer: Answer;
   slugs: readonly string[];
   /** Undefined where it is not known: amounts are then plain decimals. */
@@ -64,7 +64,7 @@ export function drawSparkline(values: readonly number[], width: number): string 
 
 /** The lines of a drawing, none wider than the terminal. */
 export function drawMetrics(
-  { answer, slugs, currency, interval, timezone }: Drawing,
+  { answer, slugs, currency, interval, timezone }: Chart,
   columns: number,
   paint: Paint,
 ): string[] {
@@ -73,10 +73,10 @@ export function drawMetrics(
   const when = (period: { timestamp: string } | undefined) =>
     period ? formatPeriod(period.timestamp, interval, timezone) : "";
   const valueIn = (period: Answer["periods"][number], slug: string) => Number(period[slug] ?? 0);
-  const titled = (slug: string) => stripControls(metrics[slug]?.display_name ?? slug);
+  const titled = (slug: string) => removeControls(metrics[slug]?.display_name ?? slug);
   const written = (slug: string, value = 0) => formatMetric(value, metrics[slug]?.type, currency);
   const lines = [
-    paint.dim(`By the ${interval}, ${when(periods[0])} to ${when(periods.at(-1))}, ${stripControls(timezone)}`),
+    paint.dim(`By the ${interval}, ${when(periods[0])} to ${when(periods.at(-1))}, ${removeControls(timezone)}`),
     "",
   ];
   const names = Math.min(name_width, Math.max(...shown.map((slug) => titled(slug).length), 0));
@@ -89,7 +89,7 @@ export function drawMetrics(
       room,
     );
     lines.push(
-      `${cut(titled(slug), names).padEnd(names)}${" ".repeat(gap)}${paint.strong(written(slug, totals[slug]).padStart(values))}${" ".repeat(gap)}${tone(spark)}`.trimEnd(),
+      `${truncateCell(titled(slug), names).padEnd(names)}${" ".repeat(gap)}${paint.strong(written(slug, totals[slug]).padStart(values))}${" ".repeat(gap)}${tone(spark)}`.trimEnd(),
     );
   }
   const [first] = shown;

@@ -1,12 +1,12 @@
 /** How far something large is: a bar that is drawn anew on a terminal, a line now and then in a pipe. */
 import { formatBytes } from "../../shared/bytes.ts";
 import type { Context } from "../context.ts";
-import { cut } from "./table.ts";
-import { stripControls } from "./theme.ts";
+import { truncateCell } from "./table.ts";
+import { removeControls } from "./theme.ts";
 
-const bar_width = 24;
+const barWidth = 24;
 /** In a pipe, a line for each tenth. */
-const line_steps = 10;
+const lineSteps = 10;
 
 type Phase = {
   /** Begin to count, from nothing or from so many; `what` is said beside the bar. */
@@ -26,10 +26,10 @@ export function showProgress(context: Context, name: string, total: number, say 
   let steps = 0;
   const far = (): string => `${Math.floor((done / total) * 100)} % of ${say(total)}`;
   const draw = (): void => {
-    const filled = Math.floor((done / total) * bar_width);
-    const bar = "█".repeat(filled) + "░".repeat(bar_width - filled);
+    const filled = Math.floor((done / total) * barWidth);
+    const bar = "█".repeat(filled) + "░".repeat(barWidth - filled);
     // A line that is broken by the terminal could not be drawn over; its last column stays free.
-    context.say(`\r\u001b[2K${cut(`${bar} ${far()}  ${phase}${stripControls(shown)}`, columns - 1)}`);
+    context.say(`\r\u001b[2K${truncateCell(`${bar} ${far()}  ${phase}${removeControls(shown)}`, columns - 1)}`);
   };
   return {
     start(what, from = 0) {
@@ -40,8 +40,8 @@ export function showProgress(context: Context, name: string, total: number, say 
       done += more;
       shown = note;
       if (isTTY) return draw();
-      const reached = Math.floor((done / total) * line_steps);
-      if (reached > steps) context.say(`${stripControls(name)}: ${far()}\n`);
+      const reached = Math.floor((done / total) * lineSteps);
+      if (reached > steps) context.say(`${removeControls(name)}: ${far()}\n`);
       steps = reached;
     },
     end() {

@@ -1,10 +1,10 @@
 /** What a meter has counted, as lines of text: in all, how it went, and the last stretches of time as bars. */
 import { drawSparkline, formatPeriod } from "./metrics.ts";
-import { cut, formatUnits } from "./table.ts";
-import { type Paint, stripControls } from "./theme.ts";
+import { formatUnits, truncateCell } from "./table.ts";
+import { type Paint, removeControls } from "./theme.ts";
 
 export type Quantities = { quantities: { timestamp: string; quantity: number }[]; total: number };
-export type Drawn = {
+export type QuantityChart = {
   answer: Quantities;
   title: string;
   interval: string;
@@ -17,13 +17,13 @@ export type Drawn = {
 const [gap, bars_max] = [2, 14];
 
 /** The lines, none wider than the terminal. */
-export function drawQuantities(drawn: Drawn, columns: number, paint: Paint): string[] {
+export function drawQuantities(drawn: QuantityChart, columns: number, paint: Paint): string[] {
   const { answer, title, interval, timezone, changes, customers } = drawn;
   const { quantities, total } = answer;
   const when = ({ timestamp }: { timestamp: string }) => formatPeriod(timestamp, interval, timezone);
   const lines = [
-    cut(`${paint.strong(stripControls(title))}  ${paint.good(formatUnits(total))}`, columns + 20),
-    paint.dim(cut(`by the ${interval}, ${stripControls(timezone)}`, columns)),
+    truncateCell(`${paint.strong(removeControls(title))}  ${paint.good(formatUnits(total))}`, columns + 20),
+    paint.dim(truncateCell(`by the ${interval}, ${removeControls(timezone)}`, columns)),
   ];
   if (changes) {
     const label = "Since the last look  ";
@@ -51,7 +51,7 @@ export function drawQuantities(drawn: Drawn, columns: number, paint: Paint): str
     lines.push("", paint.strong("Most used by"));
     for (const one of customers)
       lines.push(
-        `  ${formatUnits(one.units).padStart(units)}${" ".repeat(gap)}${cut(stripControls(one.who), Math.max(1, columns - units - 2 * gap))}`,
+        `  ${formatUnits(one.units).padStart(units)}${" ".repeat(gap)}${truncateCell(removeControls(one.who), Math.max(1, columns - units - 2 * gap))}`,
       );
   }
   return lines;

@@ -1,6 +1,6 @@
 /** A table and a list of fields as text. Not Ink: a frame of it takes three times as long, and clears the terminal when it is higher than the window. */
 import { formatMoney, formatUnitMoney } from "../../shared/money.ts";
-import { type Paint, stripControls } from "./theme.ts";
+import { type Paint, removeControls } from "./theme.ts";
 
 type Row = Record<string, unknown>;
 
@@ -23,12 +23,12 @@ export function formatLocalTime(text: string): string {
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}`;
 }
 
-const day_width = "2026-01-31".length;
-const minute_ms = 60_000;
+const dayWidth = "2026-01-31".length;
+const minuteMs = 60_000;
 const units: [ms: number, unit: string, most: number][] = [
-  [minute_ms, "min", 60],
-  [60 * minute_ms, "h", 24],
-  [24 * 60 * minute_ms, "d", 30],
+  [minuteMs, "min", 60],
+  [60 * minuteMs, "h", 24],
+  [24 * 60 * minuteMs, "d", 30],
 ];
 
 /** How long ago an instant was at a time, or how far it is; the day, where that says more. */
@@ -36,12 +36,12 @@ export function formatRelativeTime(text: string, now: number): string {
   const away = now - new Date(text).getTime();
   if (Number.isNaN(away)) return text;
   const far = Math.abs(away);
-  if (far < minute_ms) return away < 0 ? "in a moment" : "just now";
+  if (far < minuteMs) return away < 0 ? "in a moment" : "just now";
   for (const [ms, unit, most] of units) {
     const count = Math.trunc(far / ms);
     if (count < most) return away < 0 ? `in ${count} ${unit}` : `${count} ${unit} ago`;
   }
-  return formatLocalTime(text).slice(0, day_width);
+  return formatLocalTime(text).slice(0, dayWidth);
 }
 
 /** A number of units as people read it. */
@@ -101,16 +101,16 @@ function humanize(value: unknown, kind: string | undefined, row: unknown, now = 
   if (kind === "date") return formatRelativeTime(String(value), now);
   if (typeof value === "string" && looksLikeTime.test(value)) return formatLocalTime(value);
   if (Array.isArray(value))
-    return value.map((one) => (isRow(one) ? called(one) : stripControls(String(one)))).join(", ");
+    return value.map((one) => (isRow(one) ? called(one) : removeControls(String(one)))).join(", ");
   if (isRow(value)) return typeof value.id === "string" ? namedWithin(value) : inOneLine(value);
-  return stripControls(String(value));
+  return removeControls(String(value));
 }
 
 /** What a thing without a name is, of those that a customer's state lists. */
 function described(row: Row): string | undefined {
-  if (typeof row.benefit_type === "string") return stripControls(row.benefit_type);
+  if (typeof row.benefit_type === "string") return removeControls(row.benefit_type);
   if (typeof row.recurring_interval === "string" && typeof row.status === "string")
-    return `${money(row.amount, row.currency)}/${stripControls(row.recurring_interval)} (${stripControls(row.status)})`;
+    return `${money(row.amount, row.currency)}/${removeControls(row.recurring_interval)} (${removeControls(row.status)})`;
   const { consumed_units: used, credited_units: credited } = row;
   if (typeof used !== "number" || typeof credited !== "number") return undefined;
   return `${formatUnits(used)} of ${formatUnits(credited)}`;
@@ -133,12 +133,12 @@ const called = (row: Row): string => {
     row.id,
   ];
   const name = names.find((one) => typeof one === "string" && one !== "");
-  return name === undefined ? inOneLine(row) : stripControls(String(name));
+  return name === undefined ? inOneLine(row) : removeControls(String(name));
 };
 
 /** What a thing of its own is called where it stands within another, such as the customer of an order. */
 function namedWithin(row: Row): string {
-  const [name, email] = [called(row), stripControls(String(row.email ?? ""))];
+  const [name, email] = [called(row), removeControls(String(row.email ?? ""))];
   return email === "" || email === name ? name : `${name}, ${email}`;
 }
 
@@ -147,7 +147,7 @@ const inOneLine = (row: Row): string =>
   Object.entries(row)
     .map(([key, value]): [string, string] => [key, typeof value === "boolean" ? String(value) : inLine(value)])
     .filter(([, text]) => text !== "")
-    .map(([key, text]) => `${stripControls(key)}=${text}`)
+    .map(([key, text]) => `${removeControls(key)}=${text}`)
     .join(" ");
 const inLine = (value: unknown): string => {
   if (!isRow(value)) return humanize(value, undefined, {});
@@ -173,7 +173,7 @@ function widthOf(text: string): number {
 }
 
 /** The beginning of a text that fits into so many columns. */
-export function cut(text: string, width: number): string {
+export function truncateCell(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   let kept = "";
   let used = 0;
@@ -257,7 +257,7 @@ export function renderTable(
         const width = widths[index] ?? 0;
         const right = parsed[index]?.right ?? false;
         const text = texts[index] ?? "";
-        const fitted = stays(parsed[index]?.kind) ? text : cut(text, width);
+        const fitted = stays(parsed[index]?.kind) ? text : truncateCell(text, width);
         return tone(position === shown.length - 1 && !right ? fitted : pad(fitted, width, right), index);
       })
       .join("  ")

@@ -32,5 +32,5 @@ export function createPaint(env: Env, flag: string | undefined, stream: { isTTY?
 }
 
 /** Text of the server without the characters that would steer the terminal. */
-export const stripControls = (text: string): string =>
+export const removeControls = (text: string): string =>
   text.replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, (char) => (char === "\n" || char === "\t" ? " " : "�"));

@@ -14,19 +14,19 @@ import { routeConnecting } from "../customers/linked-accounts/routes.ts";
 import { routeDownloads } from "../entitlements/downloads/routes.ts";
 import { recordRefusedCalls } from "../identity/accounts/audit/refused-calls.ts";
 import type { Auth } from "../identity/accounts/auth.ts";
-import { reading, refuseForeignPages } from "../identity/accounts/http/origins.ts";
+import { reading, rejectForeignPages } from "../identity/accounts/http/origins.ts";
 import { sendRenewed } from "../identity/accounts/identity/sessions-renewal.ts";
 import { routeListening } from "../messaging/webhooks/routes.ts";
 import type { Deps } from "../platform/context.ts";
 import { openTail } from "../platform/events/tail.ts";
 import { limitArrival } from "../platform/http/arrival.ts";
-import { open_bytes_max } from "../platform/http/body.ts";
+import { openBytesMax } from "../platform/http/body.ts";
 import { limitOpening } from "../platform/http/checkout-limits.ts";
 import { addDevelopmentRoutes as developmentRoutes } from "../platform/http/development.ts";
-import { answerError } from "../platform/http/errors.ts";
+import { sendError } from "../platform/http/errors.ts";
 import { addHealthRoute } from "../platform/http/health.ts";
 import { limitRequests } from "../platform/http/limits.ts";
-import { mount } from "../platform/http/mount.ts";
+import { mountOperations } from "../platform/http/mount.ts";
 import { describeContract } from "../platform/http/openapi.ts";
 import { addOpenapiRoute } from "../platform/http/openapi-route.ts";
 import { servePages } from "../platform/http/pages.ts";
@@ -43,7 +43,7 @@ import { addReceiptKeyRoute } from "../usage/events/routes.ts";
 import type { DemoStore } from "./demo.ts";
 
 /** What requests under way have to finish when the server stops. */
-const close_grace_ms = 3000;
+const closeGraceMs = 3000;
 
 export type AppOptions = {
   deps: Deps;
@@ -59,7 +59,7 @@ export type AppOptions = {
 export async function buildApp({ deps, auth, provider, web, demo, development }: AppOptions): Promise<FastifyInstance> {
   const isHosted = deps.config.FLOE_BILLING === "polar";
   const app = Fastify({
-    bodyLimit: open_bytes_max,
+    bodyLimit: openBytesMax,
     trustProxy: deps.config.TRUST_PROXY ?? false,
     genReqId: () => createId(deps.clock.now()),
     routerOptions: { ignoreTrailingSlash: true, querystringParser: parseQuery, maxParamLength: 500 },
@@ -68,20 +68,20 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
       setSecurityHeaders(reply as FastifyReply, deps.config);
       return request.url.startsWith("/api/auth/")
         ? (reply as FastifyReply).code(404).send({ code: "NOT_FOUND", message: "Not found" })
-        : answerError(deps.log)(notFound(), request as FastifyRequest, reply as FastifyReply);
+        : sendError(deps.log)(notFound(), request as FastifyRequest, reply as FastifyReply);
     },
   });
-  app.setErrorHandler(answerError(deps.log));
+  app.setErrorHandler(sendError(deps.log));
   addSecurityHeaders(app, deps.config);
   app.addHook("onSend", async (request, reply) => void reply.header("X-Request-Id", request.id));
   // Whatever was asked for may have left something to do.
   app.addHook("onResponse", async ({ method }) => {
-    deps.jobs.pace.ask();
-    if (!reading.has(method)) deps.jobs.stir();
+    deps.jobs.throttle.recordRequest();
+    if (!reading.has(method)) deps.jobs.notifyActivity();
   });
   // Before the body is read: work without haste gives way, and what nobody answers has no faults in it.
   app.addHook("onRequest", async (request) => {
-    deps.jobs.pace.ask();
+    deps.jobs.throttle.recordRequest();
     if (request.is404 && request.method !== "GET") throw notFound();
   });
   // A body is read where a part of this says how, and nowhere else.
@@ -92,7 +92,7 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
   app.addHook("preClose", async () => {
     tail.close();
     // A browser's spare connection is neither idle nor busy, and would hold up the end for a minute.
-    setTimeout(() => app.server.closeAllConnections(), close_grace_ms).unref();
+    setTimeout(() => app.server.closeAllConnections(), closeGraceMs).unref();
   });
   await app.register(async (scope) => auth.routes(scope));
   await app.register(async (scope) => {
@@ -109,12 +109,12 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
     routeOwnCheckouts(scope, deps, identify, opening);
     // Calls of the account side, with its rule of whose pages may make them.
     void scope.register(async (own) => {
-      refuseForeignPages(own, deps.config);
+      rejectForeignPages(own, deps.config);
       routeOwnPurchases(own, { deps, identify, provider });
     });
     // Before the operations, of one of which it sends a cookie along.
     routeConnecting(scope, deps);
-    mount(scope, api, provider, { deps, identify, findOwners });
+    mountOperations(scope, api, provider, { deps, identify, findOwners });
     routeLinks(scope, deps, opening);
     routeDocuments(scope, deps);
     routeDiscordBot(scope, deps, identify);
@@ -150,6 +150,6 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
   }
   if (web)
     await servePages(app, { root: web, development, stripe: isHosted || deps.processor.publishable_key !== null });
-  else app.setNotFoundHandler((request, reply) => answerError(deps.log)(notFound(), request, reply));
+  else app.setNotFoundHandler((request, reply) => sendError(deps.log)(notFound(), request, reply));
   return app;
 }

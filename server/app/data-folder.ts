@@ -27,13 +27,13 @@ const startOf = (pid: number): string => {
 };
 
 /** Take the data folder for this process, or say who holds it. Answers how to give it back. */
-export function holdDataFolder(folder: string): { secret: string; release(): void } {
+export function lockDataFolder(folder: string): { secret: string; release(): void } {
   const lock = join(folder, "lock");
   const mine = `${process.pid} ${startOf(process.pid)}`;
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     takeLock(lock, mine, folder);
-    return { secret: keepText(join(folder, "secret")), release: () => rmSync(lock, { force: true }) };
+    return { secret: storeText(join(folder, "secret")), release: () => rmSync(lock, { force: true }) };
   } catch (error) {
     if (error instanceof DataFolderError) throw error;
     throw new DataFolderError(
@@ -62,7 +62,7 @@ function takeLock(lock: string, mine: string, folder: string): void {
 }
 
 /** Text that is made up once and kept, readable by the owner alone. */
-export function keepText(path: string, make: () => string = () => randomBytes(32).toString("base64url")): string {
+export function storeText(path: string, make: () => string = () => randomBytes(32).toString("base64url")): string {
   try {
     writeFileSync(path, make(), { flag: "wx", mode: 0o600 });
   } catch (error) {

@@ -18,18 +18,18 @@ import {
 } from "../platform/config.ts";
 import type { Deps } from "../platform/context.ts";
 import { DatabaseError, openPostgres } from "../platform/db/database.ts";
-import { openJobs } from "../platform/jobs/jobs.ts";
+import { createJobs } from "../platform/jobs/jobs.ts";
 import { redactError } from "../platform/loggable.ts";
 import { openProcessors } from "../platform/processors/open.ts";
 import { openStorage } from "../platform/storage/open.ts";
 import { buildApp } from "./app.ts";
-import { DataFolderError, holdDataFolder } from "./data-folder.ts";
+import { DataFolderError, lockDataFolder } from "./data-folder.ts";
 import { type DemoStore, openDemoStore } from "./demo.ts";
 import { watchLauncher } from "./launcher.ts";
 import { releaseMemory } from "./memory.ts";
 import { embedded } from "./providers/embedded.ts";
 import { reactions } from "./reactions.ts";
-import { resealStored } from "./reseal.ts";
+import { resealStoredValues } from "./reseal.ts";
 import { startWorker } from "./worker.ts";
 
 export type Server = { config: Config; address: string; demo: DemoStore | null; close(): Promise<void> };
@@ -41,10 +41,10 @@ const migrationsFolder = (): string =>
 const webFolder = (): string | null =>
   [beside("./web"), beside("../../dist/web")].find((folder) => existsSync(`${folder}/index.html`)) ?? null;
 
-const slow_stop_ms = 10_000;
-const same_signal_ms = 1000;
+const slowStopMs = 10_000;
+const sameSignalMs = 1000;
 /** After its start: by then a server has looked through its queues once. */
-const settled_ms = 5_000;
+const settledMs = 5_000;
 
 /** Start everything, in order: settings, data folder, database, accounts, routes, address, worker. */
 export async function start(
@@ -53,7 +53,7 @@ export async function start(
 ): Promise<Server> {
   const settings = readSettings(given);
   const folder = resolve(settings.FLOE_DATA_DIR);
-  const held = settings.DATABASE_URL ? null : holdDataFolder(folder);
+  const held = settings.DATABASE_URL ? null : lockDataFolder(folder);
   const closing: (() => Promise<unknown> | void)[] = held ? [() => held.release()] : [];
   const close = async () => {
     for (const step of closing.splice(0).reverse()) await step();
@@ -75,11 +75,11 @@ export async function start(
       : await (await import("../platform/db/database-embedded.ts")).openEmbedded(folder);
     closing.push(() => database.close());
     await database.migrate(migrationsFolder());
-    const jobs = openJobs();
+    const jobs = createJobs();
     let worker: { stop(): Promise<void> } | undefined;
     closing.push(() => worker?.stop());
     const processors = await openProcessors(config, database.db, systemClock);
-    await resealStored({ db: database.db, config, clock: systemClock, log });
+    await resealStoredValues({ db: database.db, config, clock: systemClock, log });
     const deps: Deps = {
       db: database.db,
       clock: systemClock,
@@ -145,11 +145,11 @@ export async function serve(given: Record<string, string | undefined> = {}): Pro
   let stopping_since: number | undefined;
   const stop = async () => {
     // A terminal sends Ctrl-C to all its processes, and a launcher passes it on: within a second it is the same one.
-    if (stopping_since !== undefined && performance.now() - stopping_since < same_signal_ms) return;
+    if (stopping_since !== undefined && performance.now() - stopping_since < sameSignalMs) return;
     if (stopping_since !== undefined) process.exit(130);
     stopping_since = performance.now();
     say("Stopping …");
-    setTimeout(() => process.exit(1), slow_stop_ms).unref();
+    setTimeout(() => process.exit(1), slowStopMs).unref();
     await server?.close();
     process.exit(0);
   };
@@ -168,7 +168,7 @@ export async function serve(given: Record<string, string | undefined> = {}): Pro
     return;
   }
   for (const line of welcome(server)) process.stdout.write(`${line}\n`);
-  setTimeout(releaseMemory, settled_ms).unref();
+  setTimeout(releaseMemory, settledMs).unref();
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => void stop());
 }
 

@@ -5,7 +5,7 @@ import { documentNames, snapshotRows, snapshots } from "../operations/sandbox/ta
 import type { Database, Deps } from "../platform/context.ts";
 import {
   hashWithEach,
-  resealTokens,
+  rotateTokenSeals,
   type SealPurpose,
   seal,
   tryUnseal,
@@ -16,8 +16,8 @@ import { upgrades } from "../platform/db/tables.ts";
 import { getSealRow } from "../platform/http/idempotency.ts";
 
 /** The name under which `upgrades` records that all stored seals have a purpose. */
-const upgrade_name = "seals-with-purpose";
-const batch_size = 500;
+const upgradeName = "seals-with-purpose";
+const batchSize = 500;
 
 type Values = Record<string, string | null>;
 type KeyColumn = readonly [name: string, type: "text" | "uuid" | "int"];
@@ -155,7 +155,7 @@ async function findBatch(db: Database, place: Place, column: SealedColumn, after
         ${after ? sql`and (${key}) > (${sql.join(cursor, sql`, `)})` : sql``}`,
     )
     .orderBy(...place.key.map(([name]) => identify(name)))
-    .limit(batch_size);
+    .limit(batchSize);
   return rows.map((row): Stored => {
     const named = JSON.parse(row.owner) as (string | null)[];
     const values = Object.fromEntries(owner.map((name, index) => [name, named[index] ?? null]));
@@ -224,14 +224,14 @@ async function resealTexts(db: Database, keys: Keys, { purpose }: SealedColumn, 
   for (const [organization_id, rows] of Map.groupBy(batch, (row) => row.organization_id)) {
     const tokens = new Set<string>();
     for (const { name, value } of rows)
-      resealTokens(keys, purpose, name, value, (token) => {
+      rotateTokenSeals(keys, purpose, name, value, (token) => {
         tokens.add(token);
         return false;
       });
     own.set(organization_id, await findOwnTokens(db, keys, organization_id, [...tokens]));
   }
   return batch.map(({ organization_id, name, value }) =>
-    resealTokens(keys, purpose, name, value, (token) => own.get(organization_id)?.has(token) ?? false),
+    rotateTokenSeals(keys, purpose, name, value, (token) => own.get(organization_id)?.has(token) ?? false),
   );
 }
 
@@ -252,7 +252,7 @@ async function resealPlace(db: Database, keys: Keys, column: SealedColumn, place
         where ${place.where} and ${sql.join(isRow, sql` and `)} and ${place.read(column.column)} = ${value}`);
     }
     after = batch.at(-1);
-    isMore = batch.length === batch_size;
+    isMore = batch.length === batchSize;
   }
 }
 
@@ -260,17 +260,17 @@ async function resealPlace(db: Database, keys: Keys, column: SealedColumn, place
  * Bind every stored seal to its purpose and its row, once: seals of earlier versions were good for every purpose. It may end at any
  * line, and the next start continues.
  */
-export async function resealStored({
+export async function resealStoredValues({
   db,
   config,
   clock,
   log,
 }: Pick<Deps, "db" | "config" | "clock" | "log">): Promise<void> {
-  const [done] = await db.select().from(upgrades).where(eq(upgrades.name, upgrade_name));
+  const [done] = await db.select().from(upgrades).where(eq(upgrades.name, upgradeName));
   if (done) return;
   for (const column of sealedColumns)
     for (const place of [findTablePlace(column), ...(await findSnapshotPlaces(db, column))])
       await resealPlace(db, config, column, place);
-  await db.insert(upgrades).values({ name: upgrade_name, finished_at: clock.now() }).onConflictDoNothing();
-  log.info({ upgrade: upgrade_name }, "All stored secrets are sealed for their purpose and their row.");
+  await db.insert(upgrades).values({ name: upgradeName, finished_at: clock.now() }).onConflictDoNothing();
+  log.info({ upgrade: upgradeName }, "All stored secrets are sealed for their purpose and their row.");
 }

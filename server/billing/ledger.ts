@@ -4,7 +4,7 @@ import type { TaxLine } from "../../shared/pricing.ts";
 import type { Database } from "../platform/context.ts";
 import type { DisputeRow } from "./disputes/rules.ts";
 import { disputes } from "./disputes/tables.ts";
-import { type Credited, loadCredited } from "./orders/credits.ts";
+import { type CreditedLines, loadCredited } from "./orders/credits.ts";
 import { isPaid, type OrderRow } from "./orders/rules.ts";
 import { customerBalances, orders } from "./orders/tables.ts";
 import type { PaymentRow } from "./payments/rules.ts";
@@ -15,7 +15,7 @@ import { refunds } from "./refunds/tables.ts";
 /** All rows that the two laws about a seller's money are computed from. */
 export type LedgerRows = {
   orders: readonly OrderRow[];
-  credited: ReadonlyMap<string, Credited>;
+  credited: ReadonlyMap<string, CreditedLines>;
   payments: readonly PaymentRow[];
   refunds: readonly RefundRow[];
   disputes: readonly DisputeRow[];

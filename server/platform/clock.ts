@@ -23,7 +23,7 @@ export const systemClock: Clock = { now: () => new Date() };
 export const getServerClock = (clock: Clock): Clock => clock.server ?? clock;
 
 /** The clock of a seller that is so far ahead of the server's, whosever clock this is. */
-export function shiftClock(clock: Clock, offset_ms: number): Clock {
+export function createShiftedClock(clock: Clock, offset_ms: number): Clock {
   const server = getServerClock(clock);
   return offset_ms === 0 ? server : { now: () => new Date(server.now().getTime() + offset_ms), server };
 }
@@ -37,9 +37,12 @@ type Served<P, T> = {
 };
 
 /** The same context for a seller whose row is at hand: by its clock, and with the processor that takes its money. */
-export const atClockOf = <P, T, C extends Served<P, T>>(ctx: C, { clock_offset_ms, sandbox }: SellerTerms): C => ({
+export const withSellerClock = <P, T, C extends Served<P, T>>(
+  ctx: C,
+  { clock_offset_ms, sandbox }: SellerTerms,
+): C => ({
   ...ctx,
-  clock: shiftClock(ctx.clock, clock_offset_ms),
+  clock: createShiftedClock(ctx.clock, clock_offset_ms),
   sandbox,
   processor: sandbox ? ctx.processors.test : ctx.processors.own,
   taxCalculator: sandbox ? null : ctx.processors.tax,

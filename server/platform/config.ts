@@ -1,21 +1,21 @@
 import { createPrivateKey, type KeyObject } from "node:crypto";
 import ipaddr from "ipaddr.js";
 import { z } from "zod";
-import { sayIssue } from "../../shared/words.ts";
+import { describeIssue } from "../../shared/words.ts";
 import { readUserFields } from "./user-fields.ts";
 
 const blank = (value: unknown) => (value === "" ? undefined : value);
 const optional = <T extends z.ZodType>(schema: T) => z.preprocess(blank, schema.optional());
 const url = z.url({ protocol: /^https?$/ });
-const secret_length_min = 32;
-const secret_characters_min = 8;
+const secretLengthMin = 32;
+const secretCharactersMin = 8;
 
 /** What makes a text too easy to guess to be a secret; a random one of the right length has none of it. */
 function secretFault(secret: string): string | undefined {
   if (secret.trim() === "") return "is empty: give at least 32 random characters, or leave the setting out";
-  if (secret.length < secret_length_min) return "must be at least 32 characters";
+  if (secret.length < secretLengthMin) return "must be at least 32 characters";
   const repeats = /^(.{1,16})\1+.{0,15}$/s.exec(secret);
-  if (new Set(secret).size < secret_characters_min || repeats)
+  if (new Set(secret).size < secretCharactersMin || repeats)
     return "is too easy to guess: use random characters, as openssl rand -base64 32 makes them";
   return undefined;
 }
@@ -45,13 +45,13 @@ const base = (usual: string) =>
 const list = z.string().default("").transform(items);
 /** A switch that is on unless it is turned off. */
 const on = z.preprocess(blank, z.stringbool().default(true));
-const units_ms: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000 };
+const unitsMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000 };
 /** A length of time as people write it, `30m`, in milliseconds. */
 const lasts = (min_ms: number, max_ms: number, says: string) =>
   optional(
     z.string().transform((text, { addIssue }): number => {
       const [, count, unit = ""] = /^([1-9]\d{0,4})([smh])$/.exec(text) ?? [];
-      const ms = Number(count) * (units_ms[unit] ?? Number.NaN);
+      const ms = Number(count) * (unitsMs[unit] ?? Number.NaN);
       if (ms >= min_ms && ms <= max_ms) return ms;
       addIssue({ code: "custom", message: says });
       return z.NEVER;
@@ -98,7 +98,7 @@ const Settings = z.object({
       .string()
       .default("")
       .refine(
-        (text) => items(text).every((one) => one.length >= secret_length_min),
+        (text) => items(text).every((one) => one.length >= secretLengthMin),
         "must be earlier secrets, each of at least 32 characters, by commas",
       ),
   ),
@@ -225,7 +225,7 @@ export class ConfigError extends Error {
 }
 
 /** Of production (API-01). While developing there is no limit. */
-const requests_per_minute_standard = 500;
+const requestsPerMinuteStandard = 500;
 const loopbackHosts = ["127.0.0.1", "localhost", "::1"];
 const bareHost = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, "");
 
@@ -247,7 +247,7 @@ export function readSettings(
   const named = Object.fromEntries(Object.keys(Settings.shape).map((name) => [name, given[name] ?? env[name]]));
   const result = Settings.safeParse(named);
   if (!result.success) {
-    const lines = result.error.issues.map((issue) => `${issue.path.join(".")}: ${sayIssue(issue)}`);
+    const lines = result.error.issues.map((issue) => `${issue.path.join(".")}: ${describeIssue(issue)}`);
     throw new ConfigError(`Wrong setting. ${lines.join("; ")}`);
   }
   const { data } = result;
@@ -346,6 +346,6 @@ export function completeConfig(settings: Settings, generatedSecret?: string): Co
     loopback,
     development,
     test_cards: settings.FLOE_TEST_CARDS ?? loopback,
-    requests_per_minute: settings.FLOE_REQUESTS_PER_MINUTE ?? (development ? 0 : requests_per_minute_standard),
+    requests_per_minute: settings.FLOE_REQUESTS_PER_MINUTE ?? (development ? 0 : requestsPerMinuteStandard),
   };
 }

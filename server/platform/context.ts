@@ -3,7 +3,7 @@ import type { Permissions } from "../../shared/permissions.ts";
 import type { Scope } from "../../shared/scopes.ts";
 import type { Clock, SellerTerms } from "./clock.ts";
 import type { Config } from "./config.ts";
-import type { Alongside, Database, Tx } from "./db/transaction.ts";
+import type { Database, ExtraWrite, Tx } from "./db/transaction.ts";
 import type { ClientProfile } from "./http/profiles.ts";
 import type { Jobs } from "./jobs/jobs.ts";
 import type { Processor, Processors } from "./processors/processor.ts";
@@ -124,7 +124,7 @@ export type Ctx = Deps & {
   client: ClientProfile;
   ip: string;
   /** What is written in the transactions of the operation besides what it writes itself. */
-  alongside: readonly Alongside[];
+  extraWrites: readonly ExtraWrite[];
 };
 
 /** The organization the request speaks for. The mount has made sure that there is one. */

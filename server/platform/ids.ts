@@ -31,8 +31,8 @@ export const getFirstId = (at: Date): string => {
 export const getTimeOfId = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-const token_random_length = 37;
-const token_checksum_length = 6;
+const tokenRandomLength = 37;
+const tokenChecksumLength = 6;
 
 /** `length` characters of [A-Za-z0-9] without modulo bias. */
 export function drawText(length: number): string {
@@ -52,11 +52,11 @@ function checksum(text: string): string {
     digits = base62[rest % 62] + digits;
     rest = (rest - (rest % 62)) / 62;
   } while (rest > 0);
-  return digits.padStart(token_checksum_length, "0");
+  return digits.padStart(tokenChecksumLength, "0");
 }
 
 /** A token of the published form: prefix, 37 random characters, 6 of checksum (TOK-01). */
 export function createToken(prefix: string): string {
-  const random = drawText(token_random_length);
+  const random = drawText(tokenRandomLength);
   return `${prefix}${random}${checksum(random)}`;
 }

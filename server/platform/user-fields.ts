@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { sayIssue } from "../../shared/words.ts";
+import { describeIssue } from "../../shared/words.ts";
 
 /** A field that who runs the server has given to users, beside those that every user has. */
 export type UserField = {
@@ -15,11 +15,11 @@ export type UserField = {
   default?: string | number | boolean | undefined;
 };
 
-const fields_max = 20;
+const fieldsMax = 20;
 /** A browser's copy of its session carries them, and all its cookies must fit into the header of a request. */
-const text_bytes_max = 200;
-const label_max = 100;
-const name_shape = /^[a-z][A-Za-z0-9_]{0,39}$/;
+const textBytesMax = 200;
+const labelMax = 100;
+const nameShape = /^[a-z][A-Za-z0-9_]{0,39}$/;
 
 /** A user's own fields, what calls carry beside them, what is joined to a user, and what the clients take for themselves. */
 const taken = new Set(
@@ -31,7 +31,7 @@ const taken = new Set(
 );
 
 const Definition = z.strictObject({
-  label: z.string().trim().min(1).max(label_max).optional(),
+  label: z.string().trim().min(1).max(labelMax).optional(),
   type: z.enum(["string", "number", "boolean"]),
   required: z.boolean().default(false),
   input: z.boolean().default(true),
@@ -52,7 +52,7 @@ export function findFieldFault({ type }: Pick<UserField, "type">, value: unknown
   if (typeof value !== "string") return undefined;
   if (value.includes("\0") || !value.isWellFormed()) return "has characters that cannot be kept";
   // As JSON, in which a control character takes six.
-  if (Buffer.byteLength(JSON.stringify(value)) - 2 > text_bytes_max) return "is too long";
+  if (Buffer.byteLength(JSON.stringify(value)) - 2 > textBytesMax) return "is too long";
   return undefined;
 }
 
@@ -67,17 +67,17 @@ export function readUserFields(text: string): { fields: UserField[] } | { fault:
   if (typeof declared !== "object" || declared === null || Array.isArray(declared))
     return { fault: 'must be an object, as {"company":{"type":"string"}}' };
   const entries = Object.entries(declared);
-  if (entries.length > fields_max) return { fault: `has more than ${fields_max} fields` };
+  if (entries.length > fieldsMax) return { fault: `has more than ${fieldsMax} fields` };
   const fields: UserField[] = [];
   for (const [name, definition] of entries) {
-    if (!name_shape.test(name))
+    if (!nameShape.test(name))
       return {
         fault: `${JSON.stringify(name.slice(0, 50))}: a name begins with a small letter, then at most 39 letters, digits and _`,
       };
     if (name in {} || taken.has(name.toLowerCase())) return { fault: `${name}: this name is taken` };
     const result = Definition.safeParse(definition);
     if (!result.success) {
-      const said = result.error.issues.map((issue) => `${[name, ...issue.path].join(".")}: ${sayIssue(issue)}`);
+      const said = result.error.issues.map((issue) => `${[name, ...issue.path].join(".")}: ${describeIssue(issue)}`);
       return { fault: said.join("; ") };
     }
     const field = { name, ...result.data, label: result.data.label ?? sayName(name) };

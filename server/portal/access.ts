@@ -47,7 +47,7 @@ export function checkOwn<T extends { customer_id: string }>(ctx: Ctx, found: T |
 }
 
 /** Of the people of a team, whose things alone are shown to who asks; null where they see all of the customer's. */
-export function ownOnly(ctx: Ctx): string | null {
+export function limitToOwn(ctx: Ctx): string | null {
   const { member } = getAsker(ctx);
   return member && !isManager(member.role) ? member.id : null;
 }

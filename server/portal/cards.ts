@@ -1,23 +1,27 @@
 import type { CustomerPaymentMethodCreateResponse, portalCards } from "../../shared/api/portal.ts";
 import type { Service } from "../../shared/contract.ts";
 import { ApiError, notFound } from "../../shared/errors.ts";
-import { findFreeSetup, findMethod, findSetup, forgetMethod } from "../billing/payments/methods.ts";
+import { deleteMethod, findFreeSetup, findMethod, findSetup } from "../billing/payments/methods.ts";
 import { listMethods } from "../billing/payments/methods-store.ts";
 import { type PaymentMethodRow, type SetupRow, serializeMethod } from "../billing/payments/rules.ts";
 import { customerCardService } from "../billing/payments/service.ts";
-import type { Settled } from "../billing/payments/settlement.ts";
-import { executeSetup, followSetup, startFreeSetup } from "../billing/payments/setups.ts";
+import type { SettledPayment } from "../billing/payments/settlement.ts";
+import { executeSetup, startFreeSetup, syncSetup } from "../billing/payments/setups.ts";
 import { isBillable, type SubscriptionAggregate } from "../billing/subscriptions/rules.ts";
 import { emitSubscription } from "../billing/subscriptions/serialize.ts";
 import { findLiving, lockSubscription, updateSubscription } from "../billing/subscriptions/store.ts";
-import { chooseMethod } from "../customers/customers/service.ts";
+import { setDefaultMethod } from "../customers/customers/service.ts";
 import { lockCustomer } from "../customers/customers/store.ts";
 import type { Ctx, Tx } from "../platform/context.ts";
 import { transact } from "../platform/db/unit-of-work.ts";
 import { findAsker, getAsker } from "./access.ts";
 
 /** What has become of a card that is left: kept, waiting for its owner's bank, or refused. */
-async function answer(ctx: Ctx, setup: SetupRow, settled: Settled): Promise<CustomerPaymentMethodCreateResponse> {
+async function answer(
+  ctx: Ctx,
+  setup: SetupRow,
+  settled: SettledPayment,
+): Promise<CustomerPaymentMethodCreateResponse> {
   const { status, intent, message } = settled;
   if (status === "pending" && intent?.status === "requires_action")
     return { status: "requires_action", client_secret: intent.client_secret };
@@ -50,11 +54,11 @@ async function goOn(ctx: Ctx, setup_intent_id: string, set_default: boolean) {
   if (!setup) throw notFound();
   const settled =
     setup.status === "pending"
-      ? await followSetup(ctx, setup)
+      ? await syncSetup(ctx, setup)
       : { status: setup.status, intent: null, message: setup.decline_message };
   if (settled.status === "succeeded" && set_default) {
     const kept = await findKept(ctx, setup);
-    await transact(ctx, (tx) => chooseMethod(tx, ctx, { organization_id, id }, kept.id));
+    await transact(ctx, (tx) => setDefaultMethod(tx, ctx, { organization_id, id }, kept.id));
   }
   return answer(ctx, setup, settled);
 }
@@ -73,7 +77,7 @@ async function takeAway(tx: Tx, ctx: Ctx, id: string): Promise<void> {
   const customer = await lockCustomer(tx, organization_id, { id: customer_id });
   const card = await findMethod(tx, { organization_id, id });
   if (!customer || card?.customer_id !== customer_id) throw notFound();
-  const others = (await listMethods(tx, customer, { page: 1, limit: cards_max })).items.filter((one) => one.id !== id);
+  const others = (await listMethods(tx, customer, { page: 1, limit: cardsMax })).items.filter((one) => one.id !== id);
   const next = others.find((one) => one.id === customer.default_payment_method_id) ?? others[0];
   for (const subscription_id of await findLiving(tx, customer)) {
     const found = await lockSubscription(tx, organization_id, subscription_id);
@@ -89,10 +93,10 @@ async function takeAway(tx: Tx, ctx: Ctx, id: string): Promise<void> {
     });
     await emitSubscription(tx, ctx, ["subscription.updated"], { ...found, row });
   }
-  await forgetMethod(tx, card, ctx.clock.now());
-  if (customer.default_payment_method_id === id) await chooseMethod(tx, ctx, customer, next?.id ?? null);
+  await deleteMethod(tx, card, ctx.clock.now());
+  if (customer.default_payment_method_id === id) await setDefaultMethod(tx, ctx, customer, next?.id ?? null);
 }
-const cards_max = 100;
+const cardsMax = 100;
 
 /** What customers do with their cards. */
 export const portalCardService: Service<typeof portalCards, Ctx> = {

@@ -4,15 +4,15 @@ import type { Ctx } from "../platform/context.ts";
 import { createLimiter } from "../platform/limits/attempts.ts";
 import type { Limit } from "../platform/limits/limits.ts";
 
-const hour_seconds = 60 * 60;
+const hourSeconds = 60 * 60;
 /** Codes that are asked for one address at one seller, from wherever. */
-const requests_per_address: Limit = { max: 20, window_seconds: hour_seconds };
+const requestsPerAddress: Limit = { max: 20, window_seconds: hourSeconds };
 /** Codes that are asked for at one seller. */
-const requests_per_seller: Limit = { max: 3000, window_seconds: hour_seconds };
+const requestsPerSeller: Limit = { max: 3000, window_seconds: hourSeconds };
 /** Wrong codes for one address, at one seller, and without either, of which nobody knows for whom they are. */
-const guesses_per_address: Limit = { max: 20, window_seconds: hour_seconds };
-const guesses_per_seller: Limit = { max: 600, window_seconds: hour_seconds };
-const unnamed_guesses: Limit = { max: 300, window_seconds: hour_seconds };
+const guessesPerAddress: Limit = { max: 20, window_seconds: hourSeconds };
+const guessesPerSeller: Limit = { max: 600, window_seconds: hourSeconds };
+const unnamedGuesses: Limit = { max: 300, window_seconds: hourSeconds };
 
 /** Counts of all servers on this database. */
 const openLimiter = ({ db, clock, config }: Ctx) => createLimiter({ db, clock: getServerClock(clock), config });
@@ -23,8 +23,8 @@ export async function countRequest(
   { email, organization_id }: { email: string; organization_id: string },
 ): Promise<void> {
   const { hit } = openLimiter(ctx);
-  refuse(await hit(`portal-request-of-seller:${organization_id}`, requests_per_seller));
-  refuse(await hit(`portal-request:${organization_id} ${email.toLowerCase()}`, requests_per_address));
+  refuse(await hit(`portal-request-of-seller:${organization_id}`, requestsPerSeller));
+  refuse(await hit(`portal-request:${organization_id} ${email.toLowerCase()}`, requestsPerAddress));
 }
 
 /** Count a code that is tried, from whatever address. Answers how to take it back, as a good code is no guess. */
@@ -38,10 +38,10 @@ export async function countGuess(
 ): Promise<() => Promise<void>> {
   const { hit, takeBack } = openLimiter(ctx);
   const counted: [string, Limit][] = [];
-  if (organization_id !== undefined) counted.push([`portal-guess-of-seller:${organization_id}`, guesses_per_seller]);
+  if (organization_id !== undefined) counted.push([`portal-guess-of-seller:${organization_id}`, guessesPerSeller]);
   if (email !== undefined)
-    counted.push([`portal-guess:${organization_id ?? ""} ${email.toLowerCase()}`, guesses_per_address]);
-  if (request_id === undefined && email === undefined) counted.push(["portal-guess-unnamed:", unnamed_guesses]);
+    counted.push([`portal-guess:${organization_id ?? ""} ${email.toLowerCase()}`, guessesPerAddress]);
+  if (request_id === undefined && email === undefined) counted.push(["portal-guess-unnamed:", unnamedGuesses]);
   for (const [key, limit] of counted) refuse(await hit(key, limit));
   return async () => {
     for (const [key] of counted) await takeBack(key);

@@ -6,15 +6,15 @@ import type { Service } from "../../shared/contract.ts";
 import { fault, invalid, notFound, notPermitted } from "../../shared/errors.ts";
 import { serializeBenefit } from "../catalog/benefits/rules.ts";
 import { type AccountRow, findAccount } from "../customers/linked-accounts/store.ts";
-import { giveAgain, takeForNow } from "../entitlements/grants/engine.ts";
-import { outsideOf } from "../entitlements/grants/kinds/index.ts";
-import { describeMissingAccount } from "../entitlements/grants/kinds/outside.ts";
+import { regrantBenefit, suspendGrant } from "../entitlements/grants/engine.ts";
+import { describeMissingAccount } from "../entitlements/grants/kinds/external.ts";
+import { getExternalProvider } from "../entitlements/grants/kinds/index.ts";
 import { type Grant, serializeGrant } from "../entitlements/grants/rules.ts";
 import { findGrant, lockHolders } from "../entitlements/grants/store.ts";
 import type { Ctx, Database, Tx } from "../platform/context.ts";
 import { buildPage } from "../platform/db/page.ts";
 import { transact } from "../platform/db/unit-of-work.ts";
-import { findOwnAccounts, findSellerOf, getAsker, ownOnly } from "./access.ts";
+import { findOwnAccounts, findSellerOf, getAsker, limitToOwn } from "./access.ts";
 import { serializePortalCustomer, serializePortalOrganization } from "./rules.ts";
 import { listOwnGrants } from "./store.ts";
 
@@ -41,7 +41,7 @@ function show(given: Grant, organization: CustomerOrganization, accounts: readon
 async function findOwn(ctx: Ctx, id: string, db: Database = ctx.db): Promise<Grant> {
   const { organization_id, customer_id } = getAsker(ctx);
   const found = await findGrant(db, { organization_id, id });
-  const own = ownOnly(ctx);
+  const own = limitToOwn(ctx);
   if (found?.row.customer_id !== customer_id || (own !== null && found.row.member_id !== own)) throw notFound();
   return found;
 }
@@ -63,23 +63,23 @@ async function chooseAccount(tx: Tx, ctx: Ctx, id: string, body: Choice): Promis
     throw invalid(fault(["benefit_type"], "This is of another kind.", "value_error", benefit_type));
   const account_id = properties?.account_id;
   if (account_id === undefined) return;
-  const outside = Object.values(outsideOf).find(({ type }) => type === found.benefit.type);
+  const outside = Object.values(getExternalProvider).find(({ type }) => type === found.benefit.type);
   const { error, access_id, properties: had } = found.row;
   if (account_id === null) {
-    if (outside && access_id !== null) await takeForNow(tx, ctx, found, describeMissingAccount(outside.platform));
+    if (outside && access_id !== null) await suspendGrant(tx, ctx, found, describeMissingAccount(outside.platform));
     return;
   }
   const account = outside && (await findAccount(tx, found.row, outside.platform));
   if (account?.account_number !== account_id)
     throw invalid(fault(["properties", "account_id"], "This account is not connected.", "value_error"));
-  if (error !== null || had.account_id !== account_id) await giveAgain(tx, ctx, found);
+  if (error !== null || had.account_id !== account_id) await regrantBenefit(tx, ctx, found);
 }
 type Choice = z.output<typeof portalGrants.update.body>;
 
 /** What customers do with what they were given (CUP-21). */
 export const portalGrantService: Service<typeof portalGrants, Ctx> = {
   async list(ctx, { query }) {
-    const { items, total } = await listOwnGrants(ctx.db, getAsker(ctx), { ...query, own_only: ownOnly(ctx) });
+    const { items, total } = await listOwnGrants(ctx.db, getAsker(ctx), { ...query, own_only: limitToOwn(ctx) });
     const [organization, accounts] = [await organizationOf(ctx), await findOwnAccounts(ctx)];
     return buildPage(
       items.map((grant) => show(grant, organization, accounts)),

@@ -2,18 +2,18 @@ import type { portalDownloads, portalKeys } from "../../shared/api/portal-holdin
 import type { Service } from "../../shared/contract.ts";
 import { notFound } from "../../shared/errors.ts";
 import { listFilesOfCustomer } from "../entitlements/downloads/service.ts";
-import { type Key, serializeActivation, serializeKey } from "../entitlements/license-keys/rules.ts";
+import { type LicensedKey, serializeActivation, serializeKey } from "../entitlements/license-keys/rules.ts";
 import { replaceKey } from "../entitlements/license-keys/service.ts";
 import { findActivations, findKey, listKeys, lockKey } from "../entitlements/license-keys/store.ts";
 import type { Ctx } from "../platform/context.ts";
 import { buildPage } from "../platform/db/page.ts";
 import { transact } from "../platform/db/unit-of-work.ts";
-import { getAsker, ownOnly } from "./access.ts";
+import { getAsker, limitToOwn } from "./access.ts";
 import { findBenefitsOfMember } from "./store.ts";
 
 /** A key of the asker's, or of the team's that they see all of. */
-function checkOwnKey(ctx: Ctx, found: Key | undefined): Key {
-  const own = ownOnly(ctx);
+function checkOwnKey(ctx: Ctx, found: LicensedKey | undefined): LicensedKey {
+  const own = limitToOwn(ctx);
   if (found?.row.customer_id !== getAsker(ctx).customer_id || (own !== null && found.row.member_id !== own))
     throw notFound();
   return found;
@@ -26,7 +26,7 @@ export const portalKeyService: Service<typeof portalKeys, Ctx> = {
     const { items, total } = await listKeys(ctx.db, [organization_id], {
       ...query,
       customer_id,
-      member_id: ownOnly(ctx) ?? undefined,
+      member_id: limitToOwn(ctx) ?? undefined,
     });
     return buildPage(
       items.map((key) => serializeKey(key, ctx.config.secrets)),
@@ -51,7 +51,7 @@ export const portalKeyService: Service<typeof portalKeys, Ctx> = {
 /** What customers may download. */
 export const portalDownloadService: Service<typeof portalDownloads, Ctx> = {
   async list(ctx, { query }) {
-    const own = ownOnly(ctx);
+    const own = limitToOwn(ctx);
     if (own === null) return listFilesOfCustomer(ctx, getAsker(ctx), query);
     const theirs = await findBenefitsOfMember(ctx.db, getAsker(ctx).organization_id, own);
     const asked = query.benefit_id ? theirs.filter((id) => query.benefit_id?.includes(id)) : theirs;

@@ -4,7 +4,7 @@ import { notFound, notPermitted } from "../../shared/errors.ts";
 import type { CustomerRow } from "../customers/customers/rules.ts";
 import { lockCustomer } from "../customers/customers/store.ts";
 import { type MemberRow, serializePortalMember } from "../customers/members/rules.ts";
-import { addMember, changeMember, removeMember } from "../customers/members/service.ts";
+import { addMember, removeMember, updateMember } from "../customers/members/service.ts";
 import { findMember, listMembers } from "../customers/members/store.ts";
 import type { Ctx, Tx } from "../platform/context.ts";
 import { buildPage } from "../platform/db/page.ts";
@@ -50,7 +50,7 @@ export const portalMemberService: Service<typeof portalMembers, Ctx> = {
         if (row.id === getAsker(ctx).member?.id) throw notPermitted("Nobody changes what they are themselves.");
         if (role === "owner" && !isOwner(ctx)) throw notPermitted("Only the owner hands the team over.");
       }
-      return serializePortalMember(await changeMember(tx, ctx, team, row, body));
+      return serializePortalMember(await updateMember(tx, ctx, team, row, body));
     }),
   delete: (ctx, { params }) =>
     withTeam(ctx, async (tx, team) => {

@@ -8,14 +8,14 @@ import type {
 } from "../../shared/api/portal-orders.ts";
 import type { Service } from "../../shared/contract.ts";
 import { ApiError, fault, invalid, notFound } from "../../shared/errors.ts";
-import { answerLink, fetchDocument, invoiceService } from "../billing/invoices/service.ts";
+import { fetchDocument, invoiceService, openDocumentLink } from "../billing/invoices/service.ts";
 import { isPaid, type OrderAggregate, serializeOrder } from "../billing/orders/rules.ts";
 import { orderService } from "../billing/orders/service.ts";
 import { findOrder, listOrders, lockOrder } from "../billing/orders/store.ts";
 import { findChargeable, findUnderWay } from "../billing/payments/methods.ts";
 import type { PaymentRow } from "../billing/payments/rules.ts";
 import { chargePayment, startPayment, startSavedPayment } from "../billing/payments/settlement.ts";
-import { advanceSubscription } from "../billing/subscriptions/billing.ts";
+import { processDueSubscription } from "../billing/subscriptions/billing.ts";
 import { lockWithOrders } from "../billing/subscriptions/store.ts";
 import { serializeCheckoutProduct } from "../catalog/products/rules.ts";
 import { findProducts } from "../catalog/products/store.ts";
@@ -27,7 +27,7 @@ import { serializePortalOrganization } from "./rules.ts";
 import { countTries, findLastTry } from "./store.ts";
 
 /** So often a customer may try to pay one order by themselves (ORD-27). */
-const tries_max = 5;
+const triesMax = 5;
 
 /** Orders as their customer sees them. */
 async function show(ctx: Ctx, found: readonly Order[]): Promise<CustomerOrder[]> {
@@ -77,7 +77,8 @@ export const portalOrderService: Service<typeof portalOrders, Ctx> = {
     await findOwn(ctx, params.id);
     return invoiceService.get(ctx, { params });
   },
-  receipt: async (ctx, { params }) => answerLink(await fetchDocument(ctx, await findOwn(ctx, params.id), "receipt")),
+  receipt: async (ctx, { params }) =>
+    openDocumentLink(await fetchDocument(ctx, await findOwn(ctx, params.id), "receipt")),
   async paymentStatus(ctx, { params }) {
     const { order } = await findOwn(ctx, params.id);
     if (isPaid(order.status)) return { status: "succeeded", error: null };
@@ -105,7 +106,7 @@ async function startRetry(
   const { order, customer } = whole;
   if (await findUnderWay(tx, order))
     throw new ApiError("PaymentAlreadyInProgress", "A payment of this order is under way.");
-  if ((await countTries(tx, order)) >= tries_max)
+  if ((await countTries(tx, order)) >= triesMax)
     throw new ApiError("ManualRetryLimitExceeded", "This order was tried too often. Leave another card instead.");
   const trigger = "retry_customer" as const;
   const { payment_method_id, confirmation_token_id } = body;
@@ -133,7 +134,8 @@ async function payOrder(
   if (status === "succeeded") {
     const { organization_id, subscription_id } = found.order;
     // What else is unpaid is charged to the same card at once.
-    if (subscription_id) await advanceSubscription({ ...ctx, alongside: [] }, { organization_id, id: subscription_id });
+    if (subscription_id)
+      await processDueSubscription({ ...ctx, extraWrites: [] }, { organization_id, id: subscription_id });
     return { status, client_secret: null, error: null };
   }
   if (intent?.status !== "requires_action") return { status: "processing", client_secret: null, error: null };

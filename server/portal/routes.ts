@@ -6,7 +6,7 @@ import { ApiError } from "../../shared/errors.ts";
 import { customerScopes } from "../../shared/scopes.ts";
 import { type Actor, anonymous, type Ctx, type Deps } from "../platform/context.ts";
 import { checkIdentity, type Identify } from "../platform/http/actor.ts";
-import { answerAccountError } from "../platform/http/errors.ts";
+import { sendAccountError } from "../platform/http/errors.ts";
 import { createRequestContext } from "../platform/http/mount.ts";
 import { readFaults } from "../platform/http/validation-errors.ts";
 import type { Provider } from "../platform/provider.ts";
@@ -47,7 +47,7 @@ const wire = (schema: z.ZodType, value: unknown): unknown => camel(z.encode(sche
  */
 export function routeOwnPurchases(app: FastifyInstance, options: CustomerRouteOptions): void {
   const { deps, identify, provider } = options;
-  const errorHandler = answerAccountError(deps.log);
+  const errorHandler = sendAccountError(deps.log);
 
   /** The context of the customer whom the user is. */
   async function open(request: FastifyRequest): Promise<{ ctx: Ctx; customer_id: string; eventNames: string[] }> {

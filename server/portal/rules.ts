@@ -25,14 +25,14 @@ export function serializePortalOrganization(row: OrganizationRow): CustomerOrgan
 }
 
 /** Letters and digits that a code is made of. */
-const code_letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-export const code_length = 6;
+const codeLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+export const codeLength = 6;
 
 /** A code out of random bytes, or nothing where too few of them can be used: every letter is equally likely. */
 export function drawCode(bytes: Uint8Array): string | undefined {
-  const usable = 256 - (256 % code_letters.length);
-  const letters = [...bytes].filter((byte) => byte < usable).map((byte) => code_letters[byte % code_letters.length]);
-  return letters.length < code_length ? undefined : letters.slice(0, code_length).join("");
+  const usable = 256 - (256 % codeLetters.length);
+  const letters = [...bytes].filter((byte) => byte < usable).map((byte) => codeLetters[byte % codeLetters.length]);
+  return letters.length < codeLength ? undefined : letters.slice(0, codeLength).join("");
 }
 
 /** A code as people type it: letters of any size, with spaces and dashes. */

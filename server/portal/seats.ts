@@ -12,7 +12,7 @@ import type { Ctx, Database, Tx } from "../platform/context.ts";
 import { buildPage } from "../platform/db/page.ts";
 import type { RowKey } from "../platform/db/rows.ts";
 import { transact } from "../platform/db/unit-of-work.ts";
-import { readsBareLists } from "../platform/http/profiles.ts";
+import { expectsBareLists } from "../platform/http/profiles.ts";
 import { checkOwn, findAsker, getAsker } from "./access.ts";
 import { showSubscriptions } from "./subscriptions.ts";
 
@@ -63,7 +63,7 @@ export const portalSeatService: Service<typeof portalSeats, Ctx> = {
     });
   },
   async listClaimed(ctx, { query: asked }) {
-    const query = readsBareLists(ctx.client) ? { page: 1, limit: 100 } : asked;
+    const query = expectsBareLists(ctx.client) ? { page: 1, limit: 100 } : asked;
     const { organization_id, customer_id: id, member } = getAsker(ctx);
     const { items, total } = await listHeld(ctx.db, { organization_id, id, member_id: member?.id ?? null }, query);
     const found = await Promise.all(items.map((id) => findSubscription(ctx.db, organization_id, id)));

@@ -5,10 +5,10 @@ import type { Service } from "../../shared/contract.ts";
 import { fault, invalid, notFound } from "../../shared/errors.ts";
 import { findChargeable } from "../billing/payments/methods.ts";
 import { serializeCheckoutProduct } from "../catalog/products/rules.ts";
-import { changeCustomer } from "../customers/customers/service.ts";
+import { updateCustomer } from "../customers/customers/service.ts";
 import { findMember } from "../customers/members/store.ts";
 import { findSession } from "../customers/sessions/store.ts";
-import { atClockOf } from "../platform/clock.ts";
+import { withSellerClock } from "../platform/clock.ts";
 import type { Ctx } from "../platform/context.ts";
 import { buildPage } from "../platform/db/page.ts";
 import { quantityService } from "../usage/events/service.ts";
@@ -39,7 +39,7 @@ async function updateMe(ctx: Ctx, body: z.output<typeof CustomerPortalCustomerUp
       throw refuse("Payment method not found.");
   }
   const sent = { ...billing, ...(default_payment_method_id === undefined ? {} : { default_payment_method_id }) };
-  await changeCustomer(ctx, { id: customer_id }, sent);
+  await updateCustomer(ctx, { id: customer_id }, sent);
 }
 
 /** The customer who asks, as they see themselves. */
@@ -82,7 +82,7 @@ export const customerPortalService: Service<typeof customerPortal, Ctx> = {
     return {
       organization: serializePortalOrganization(seller),
       products: products.map((product) => serializeCheckoutProduct(product, ctx.config.media_url)),
-      publishable_key: atClockOf(ctx, seller).processor.publishable_key,
+      publishable_key: withSellerClock(ctx, seller).processor.publishable_key,
     };
   },
 };

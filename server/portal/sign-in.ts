@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { ApiError, invalid, notPermitted } from "../../shared/errors.ts";
 import { type CustomerRow, checkUnique, isSameEmail } from "../customers/customers/rules.ts";
-import { changeCustomer, verifyEmail } from "../customers/customers/service.ts";
+import { updateCustomer, verifyEmail } from "../customers/customers/service.ts";
 import { findCustomerByEmail, findOthers, lockCustomer } from "../customers/customers/store.ts";
 import { findMember, findMembersByEmail } from "../customers/members/store.ts";
 import { type PortalLink, parsePortalLink } from "../customers/sessions/portal-link.ts";
@@ -18,18 +18,18 @@ import { createId, createToken } from "../platform/ids.ts";
 import { queueMail } from "../platform/mail-transport/mail.ts";
 import { createEndedError, findAsker, findSellerOf, getAsker } from "./access.ts";
 import { countGuess, countRequest } from "./code-limits.ts";
-import { code_length, drawCode, readCode } from "./rules.ts";
+import { codeLength, drawCode, readCode } from "./rules.ts";
 import * as store from "./store.ts";
 import { getPortalWords } from "./words.ts";
 
 /** The name of the sweep that mails codes, as it is woken. */
-export const code_mails = "portal.mail_codes";
+export const codeMailWorkerName = "portal.mail_codes";
 
-const minute_ms = 60 * 1000;
-const code_minutes = 10;
-const link_hours = 24;
+const minuteMs = 60 * 1000;
+const codeMinutes = 10;
+const linkHours = 24;
 /** So many codes of one customer are good at a time: nobody's letter box is filled by others who ask. */
-const codes_max = 5;
+const codesMax = 5;
 
 type CodeRequest = { email: string; organization_id: string; request_id?: string | undefined };
 type CodeGuess = { [field in keyof CodeRequest]?: string | undefined } & { code: string };
@@ -42,16 +42,22 @@ export async function requestCode(ctx: Ctx, { request_id, ...body }: CodeRequest
   const request_hash = request_id === undefined ? null : hashRequest(ctx.config.secret, request_id);
   const seller = await findClockOf(ctx, body.organization_id);
   const now = getServerClock(ctx.clock).now();
-  const expires_at = new Date(now.getTime() + code_minutes * minute_ms);
+  const expires_at = new Date(now.getTime() + codeMinutes * minuteMs);
   await transact(seller, async (tx) => {
-    await store.askForCode(tx, { id: createId(now), ...body, request_hash, now: seller.clock.now(), expires_at });
-    ctx.jobs.wake(tx, code_mails);
+    await store.insertCodeRequest(tx, {
+      id: createId(now),
+      ...body,
+      request_hash,
+      now: seller.clock.now(),
+      expires_at,
+    });
+    ctx.jobs.wake(tx, codeMailWorkerName);
   });
 }
 
 function newCode(): string {
   for (;;) {
-    const code = drawCode(randomBytes(2 * code_length));
+    const code = drawCode(randomBytes(2 * codeLength));
     if (code !== undefined) return code;
   }
 }
@@ -59,7 +65,7 @@ function newCode(): string {
 /** Whom an address opens something for: a customer, and the people of teams who have it; of one's own team once. */
 async function findDoors(tx: Tx, organization_id: string, email: string) {
   const customer = await findCustomerByEmail(tx, organization_id, email);
-  const people = await findMembersByEmail(tx, organization_id, email, codes_max);
+  const people = await findMembersByEmail(tx, organization_id, email, codesMax);
   const doors = [
     ...(customer ? [{ customer, member: null }] : []),
     ...people.flatMap(({ member, team }) => (team.id === customer?.id ? [] : [{ customer: team, member }])),
@@ -83,7 +89,7 @@ export async function sendCode(deps: Deps, key: RowKey): Promise<void> {
       // Not as it was typed by whoever asked.
       const to = member?.email ?? customer.email;
       if (!to || !(await lockCustomer(tx, key.organization_id, customer))) continue;
-      if ((await store.countCodes(tx, customer, "sign_in", now, member_id)) >= codes_max) continue;
+      if ((await store.countCodes(tx, customer, "sign_in", now, member_id)) >= codesMax) continue;
       const code = newCode();
       const filled = { customer_id: customer.id, member_id, email: to, code_hash: hashToken(deps.config.secret, code) };
       if (!isFilled) await store.fillCode(tx, key, filled);
@@ -97,13 +103,13 @@ export async function sendCode(deps: Deps, key: RowKey): Promise<void> {
         to,
         organization_id: key.organization_id,
         customer_id: customer.id,
-        valid_hours: code_minutes / 60,
+        valid_hours: codeMinutes / 60,
         subject: words.code_subject(seller?.name ?? ""),
-        paragraphs: [words.code(code), ...of_team, words.code_minutes(code_minutes)],
+        paragraphs: [words.code(code), ...of_team, words.code_minutes(codeMinutes)],
         note: words.code_unasked,
       });
     }
-    if (!isFilled) await store.dropCode(tx, key);
+    if (!isFilled) await store.deleteCode(tx, key);
   });
 }
 
@@ -112,7 +118,7 @@ const wrongCode = () =>
 
 /** Take what opens something, once. By chance two people may have the same code: then it is nobody's. */
 async function take(tx: Tx, { config, clock }: Ctx, purpose: store.CodeRow["purpose"], secret: string) {
-  const taken = await store.takeCodes(tx, purpose, hashWithEach(config.secrets, secret), getServerClock(clock).now());
+  const taken = await store.claimCodes(tx, purpose, hashWithEach(config.secrets, secret), getServerClock(clock).now());
   return taken.length === 1 ? taken[0] : undefined;
 }
 
@@ -128,7 +134,7 @@ export async function authenticate(ctx: Ctx, guess: CodeGuess): Promise<{ token:
   const takeBack = await countGuess(ctx, guess);
   const hashes = hashWithEach(secrets, readCode(guess.code));
   const opened = await transact(ctx, async (tx) => {
-    const taken = await store.takeGuessedCode(tx, target, hashes, getServerClock(ctx.clock).now());
+    const taken = await store.claimGuessedCode(tx, target, hashes, getServerClock(ctx.clock).now());
     if (!taken?.customer_id) return undefined;
     const customer = await lockCustomer(tx, taken.organization_id, { id: taken.customer_id });
     if (!customer || customer.deleted_at !== null) return undefined;
@@ -187,7 +193,7 @@ export async function requestEmailUpdate(ctx: Ctx, email: string): Promise<void>
     const faults = checkUnique({ email }, others);
     if (faults.length > 0) throw invalid(...faults);
     const now = getServerClock(ctx.clock).now();
-    if ((await store.countCodes(tx, customer, "email", now, member?.id ?? null)) >= codes_max)
+    if ((await store.countCodes(tx, customer, "email", now, member?.id ?? null)) >= codesMax)
       throw new ApiError("TooManyRequests", "Links were sent already. Look for them in your mail.");
     await store.insertCode(tx, {
       id: createId(now),
@@ -198,7 +204,7 @@ export async function requestEmailUpdate(ctx: Ctx, email: string): Promise<void>
       customer_id: customer.id,
       member_id: member?.id ?? null,
       code_hash: hashToken(ctx.config.secret, token),
-      expires_at: new Date(now.getTime() + link_hours * 60 * minute_ms),
+      expires_at: new Date(now.getTime() + linkHours * 60 * minuteMs),
     });
     const { language, letter } = getSpeech(customer);
     const words = getPortalWords(language);
@@ -208,11 +214,11 @@ export async function requestEmailUpdate(ctx: Ctx, email: string): Promise<void>
       to: email,
       organization_id: customer.organization_id,
       customer_id: customer.id,
-      valid_hours: link_hours,
+      valid_hours: linkHours,
       subject: words.email_subject(seller.name),
       paragraphs: [words.email(seller.name)],
       action: { label: words.email_action, url },
-      note: words.email_hours(link_hours),
+      note: words.email_hours(linkHours),
     });
   });
 }
@@ -238,7 +244,7 @@ export async function verifyEmailUpdate(ctx: Ctx, token: string): Promise<{ toke
     const member = member_id === null ? undefined : await findMember(tx, customer, { id: member_id });
     if (member_id !== null && member?.role !== "owner") return undefined;
     const inner = await findClockOf(joinTransaction(ctx, tx), organization_id);
-    await changeCustomer({ ...inner, actor: { ...ctx.actor, organization_id } }, { id }, { email });
+    await updateCustomer({ ...inner, actor: { ...ctx.actor, organization_id } }, { id }, { email });
     const changed = await lockCustomer(tx, organization_id, { id });
     if (!changed) throw createEndedError();
     await verifyEmail(tx, inner, changed);

@@ -14,6 +14,7 @@ import { selectGrants } from "../entitlements/grants/store.ts";
 import { benefitGrants } from "../entitlements/grants/tables.ts";
 import type { OrganizationRow } from "../identity/organizations/rules.ts";
 import { organization } from "../identity/organizations/tables.ts";
+import { isOneOf } from "../platform/anonymize.ts";
 import type { Database, Tx } from "../platform/context.ts";
 import {
   computeOffset,
@@ -26,8 +27,7 @@ import {
   orderBy,
   readPage,
 } from "../platform/db/page.ts";
-import { followKey, matchKey, matchKeys, type RowKey } from "../platform/db/rows.ts";
-import { isOneOf } from "../platform/forget.ts";
+import { joinByKey, matchKey, matchKeys, type RowKey } from "../platform/db/rows.ts";
 import { portalCodes } from "./tables.ts";
 
 export type CodeRow = typeof portalCodes.$inferSelect;
@@ -36,7 +36,7 @@ export type CodeRow = typeof portalCodes.$inferSelect;
  * Note that somebody asks for a code, whoever they are; of a seller that there is not nothing is noted. Known and unknown
  * people cost the same.
  */
-export async function askForCode(
+export async function insertCodeRequest(
   db: Database,
   asked: RowKey & { email: string; request_hash: string | null; now: Date; expires_at: Date },
 ): Promise<void> {
@@ -97,7 +97,7 @@ export async function fillCode(tx: Tx, key: RowKey, patch: Filled): Promise<void
 }
 
 /** Forget somebody who asked. */
-export async function dropCode(tx: Tx, key: RowKey): Promise<void> {
+export async function deleteCode(tx: Tx, key: RowKey): Promise<void> {
   await tx.delete(portalCodes).where(matchKey(portalCodes, key));
 }
 
@@ -117,7 +117,7 @@ export const findCodes = (
     .where(good(purpose, hashes, now));
 
 /** Take a code: whoever comes second finds it gone. */
-export const takeCodes = (
+export const claimCodes = (
   tx: Tx,
   purpose: CodeRow["purpose"],
   hashes: readonly string[],
@@ -129,7 +129,7 @@ export const takeCodes = (
     .returning();
 
 /** So many wrong codes are tried, then all that they were tried for open nothing. */
-const tries_max = 5;
+const triesMax = 5;
 
 /** Which codes a guess is made for: those of a request, those of an address, or any that was asked for without a request id. */
 export type GuessTarget = {
@@ -142,7 +142,7 @@ export type GuessTarget = {
  * Take the one code with one of these hashes among those that a guess is made for. A wrong guess counts for each of them, and they
  * are locked, so that many guesses at once are counted one after the other. Two people may have the same code: then it is nobody's.
  */
-export async function takeGuessedCode(
+export async function claimGuessedCode(
   tx: Tx,
   { request_hashes, email, organization_id }: GuessTarget,
   hashes: readonly string[],
@@ -175,11 +175,11 @@ export async function takeGuessedCode(
       .set({ tries: sql`${portalCodes.tries} + 1` })
       .where(matchKeys(portalCodes, candidates));
   const [code] = found;
-  return found.length === 1 && code && code.tries < tries_max ? code : undefined;
+  return found.length === 1 && code && code.tries < triesMax ? code : undefined;
 }
 
 /** Forget the codes and links of a customer whose address is another now: they were sent for the one before. */
-export async function dropCodesOf(tx: Tx, { organization_id, id }: RowKey): Promise<void> {
+export async function deleteCodesOf(tx: Tx, { organization_id, id }: RowKey): Promise<void> {
   await tx
     .delete(portalCodes)
     .where(
@@ -200,13 +200,13 @@ export async function findPublicSeller(db: Database, slug: string): Promise<Orga
   return row;
 }
 
-const shown_max = 100;
+const shownMax = 100;
 
 /** What a seller has on sale for everybody, the newest first. */
 export async function listOnSale(db: Database, organization_id: string): Promise<PricedProduct[]> {
   const { items } = await listProducts(db, [organization_id], {
     page: 1,
-    limit: shown_max,
+    limit: shownMax,
     sorting: ["-created_at"],
     is_archived: false,
     visibility: ["public"],
@@ -279,7 +279,7 @@ export async function listOwnGrants(
       .orderBy(...orderBy(filter.sorting, sortableGrants, benefitGrants.id))
       .limit(filter.limit)
       .offset(computeOffset(filter));
-  const ofBenefits = followKey(benefitGrants.benefit_id, benefits);
+  const ofBenefits = joinByKey(benefitGrants.benefit_id, benefits);
   return readPage(page, () =>
     countRows(db.select(counted).from(benefitGrants).innerJoin(benefits, ofBenefits).where(where)),
   );

@@ -10,8 +10,8 @@ import { formatSseMessage, sendEvents } from "../platform/http/sse.ts";
 import type { LimitStreams } from "../platform/http/stream-limits.ts";
 
 /** How often it is asked whether a session is still good. */
-const check_ms_standard = 15_000;
-const lifetime_ms = 10 * 60 * 1000;
+const checkMsStandard = 15_000;
+const lifetimeMs = 10 * 60 * 1000;
 
 export type PortalStreamOptions = {
   deps: Deps;
@@ -52,7 +52,7 @@ export function describeNews(
  * lasts; and `GET /v1/customer-seats/claim/{token}/stream`: when an invited person has what the seat gives (SEAT-11).
  */
 export function routePortalStreams(app: FastifyInstance, options: PortalStreamOptions): void {
-  const { deps, tail, identify, limitStreams, check_ms = check_ms_standard } = options;
+  const { deps, tail, identify, limitStreams, check_ms = checkMsStandard } = options;
   app.get(operation.path, async (request, reply) => {
     const { organization_id, customer } = await authenticate(request, identify, operation);
     if (!customer || organization_id === null) throw new Error("A customer's stream without a customer was reached.");
@@ -87,7 +87,7 @@ export function routePortalStreams(app: FastifyInstance, options: PortalStreamOp
         request.params.invitation_token,
       );
       return sendEvents({ request, reply, log: deps.log }, async (send, gone) => {
-        const signal = AbortSignal.any([gone, AbortSignal.timeout(lifetime_ms)]);
+        const signal = AbortSignal.any([gone, AbortSignal.timeout(lifetimeMs)]);
         await send(formatSseMessage({ key: "connected", payload: {} }));
         for await (const event of tail.follow(seat.organization_id, from, signal)) {
           const isClaim = event.type === "customer_seat.claimed" && fieldOf(event.data, "id") === seat.id;

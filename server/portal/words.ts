@@ -1,5 +1,5 @@
 /** What mails of the portal say, in each of the languages that invoices have. */
-import type { Language } from "../billing/invoices/words.ts";
+import type { Language } from "../billing/invoices/messages.ts";
 
 const english = {
   code_subject: (seller: string) => `Your code for ${seller}`,

@@ -124,11 +124,11 @@ export const BenefitGrantProperties = z.object({
 
 export type BenefitGrantProperties = z.output<typeof BenefitGrantProperties>;
 
-const int32_max = 2_147_483_647;
-const positive = z.int().min(1).max(int32_max);
+const int32Max = 2_147_483_647;
+const positive = z.int().min(1).max(int32Max);
 /** How long a license key may last at most, in each unit (BEN-30). */
-const ttl_max = { day: 36_500, month: 1200, year: 457 } as const;
-const files_max = 100;
+const ttlMax = { day: 36_500, month: 1200, year: 457 } as const;
+const filesMax = 100;
 const blank = (value: unknown) => (typeof value === "string" && value.trim() === "" ? null : value);
 
 /** The properties of each type as they are sent. What they name is the server's to check. */
@@ -156,7 +156,7 @@ const inputOf = {
     permission: repositoryPermission.default("pull"),
   }),
   downloadables: z.object({
-    files: z.array(id).min(1).max(files_max),
+    files: z.array(id).min(1).max(filesMax),
     archived: z.record(id, z.boolean()).default(() => ({})),
   }),
   license_keys: z.object({
@@ -172,7 +172,7 @@ const inputOf = {
     ),
     expires: z
       .object({ ttl: positive, timeframe: z.enum(["day", "month", "year"]) })
-      .refine(({ ttl, timeframe }) => ttl <= ttl_max[timeframe], {
+      .refine(({ ttl, timeframe }) => ttl <= ttlMax[timeframe], {
         path: ["ttl"],
         message: "At most 36500 days, 1200 months or 457 years.",
       })

@@ -28,8 +28,8 @@ export const CheckoutLink = z.object({
 });
 export type CheckoutLink = z.output<typeof CheckoutLink>;
 
-const products_max = 100;
-const products = z.array(z.uuid()).min(1).max(products_max);
+const productsMax = 100;
+const products = z.array(z.uuid()).min(1).max(productsMax);
 const label = blankToNull(255).nullish().describe("A name for yourself; buyers do not see it.");
 const discount = z.uuid().nullish().describe("The discount to apply; left out where it can no longer be redeemed.");
 const seats = z.int().min(1).max(10_000).nullish().describe("Number of seats to begin with.");

@@ -18,7 +18,7 @@ const text = z.string().min(1).max(1000).optional();
 const form = { form_label: text, form_help_text: text, form_placeholder: text };
 const int32 = z.int().min(-2_147_483_648).max(2_147_483_647).optional();
 const length = z.int().min(0).max(2_147_483_647).optional();
-const options_max = 500;
+const optionsMax = 500;
 
 /** How a custom field asks and checks, by its type. Left out means no label of its own, or no bound. */
 const propertiesOf = {
@@ -31,7 +31,7 @@ const propertiesOf = {
     options: z
       .array(z.object({ value: z.string().min(1).max(500), label: z.string().min(1).max(500) }))
       .min(1)
-      .max(options_max)
+      .max(optionsMax)
       .describe("What can be chosen."),
   }),
 } as const;

@@ -64,9 +64,9 @@ export const Discount = z.discriminatedUnion("type", [
 ]);
 export type Discount = z.output<typeof Discount>;
 
-const int32_max = 2_147_483_647;
-const amount_max = 999_999_999_999;
-const products_max = 100;
+const int32Max = 2_147_483_647;
+const amountMax = 999_999_999_999;
+const productsMax = 100;
 
 const name = z.string().min(1).max(255).describe("Name, as buyers see it.");
 /** Letters and digits of any script, 3 to 256 of them; blank means none (DSC-01). */
@@ -84,15 +84,15 @@ const code = z
   )
   .nullish()
   .describe("What buyers type; without one only the API gives it.");
-const amount = markMinorUnits(z.int().min(0).max(amount_max));
+const amount = markMinorUnits(z.int().min(0).max(amountMax));
 const amounts = z
   .partialRecord(currency, amount)
   .refine((map) => Object.keys(map).length > 0, { message: "At least one currency." });
 const months = z.int().min(1).max(999);
-const cap = z.int().min(1).max(int32_max).nullish();
+const cap = z.int().min(1).max(int32Max).nullish();
 const type = z.enum(["fixed", "percentage"]);
 const duration = z.enum(["once", "forever", "repeating"]);
-const productIds = z.array(id).max(products_max).nullish();
+const productIds = z.array(id).max(productsMax).nullish();
 const basisPoints = z.int().min(1).max(10_000);
 
 const described = {

@@ -142,9 +142,9 @@ const EventName = z.object({
 });
 export type EventName = z.output<typeof EventName>;
 
-const customer_id = ids.describe("Only of these customers.");
-const external_customer_id = many(z.string()).describe("The same by your own ids.");
-const organization_id = ids.describe("Only of these organizations.");
+const customerId = ids.describe("Only of these customers.");
+const externalCustomerId = many(z.string()).describe("The same by your own ids.");
+const organizationId = ids.describe("Only of these organizations.");
 const source = many(z.enum(sources)).describe(
   "Only what you sent (user), what customers sent (customer), or what floe noted (system).",
 );
@@ -160,9 +160,9 @@ export const events = {
       filter: filterText.optional().describe("Only what this filter matches, in JSON as a meter has it."),
       start_timestamp: instant.optional().describe("Only from then on."),
       end_timestamp: instant.optional().describe("Only until then."),
-      organization_id,
-      customer_id,
-      external_customer_id,
+      organization_id: organizationId,
+      customer_id: customerId,
+      external_customer_id: externalCustomerId,
       meter_id: z.uuid().optional().describe("Only what this meter counts."),
       name: many(z.string()).describe("Only of these names."),
       source,
@@ -182,9 +182,9 @@ export const events = {
     access: seller("events:read"),
     query: z.object({
       ...paging.shape,
-      organization_id,
-      customer_id,
-      external_customer_id,
+      organization_id: organizationId,
+      customer_id: customerId,
+      external_customer_id: externalCustomerId,
       source,
       query: z.string().optional().describe("Part of the name."),
       sorting: sorting(["name", "occurrences", "first_seen", "last_seen"], ["-last_seen"]),

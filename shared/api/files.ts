@@ -90,7 +90,7 @@ const name = z
   .describe("Name of the file, as buyers see it.");
 const version = z.string().max(255).nullish().describe("Your own name for this version of it.");
 const picture = z.string().regex(/^image\/(jpeg|png|gif|webp|svg\+xml)$/, "Only JPEG, PNG, GIF, WebP and SVG images.");
-const any_type = z
+const anyType = z
   .string()
   .max(255)
   .regex(/^[\w.+-]+\/[\w.+-]+(; ?[\w.+-]+=[\w.+-]+)*$/, "A MIME type is written as application/pdf.");
@@ -123,7 +123,7 @@ const created = <S extends FileService>(service: S, mime_type: z.ZodString) =>
         issues.addIssue({ code: "custom", path: ["upload", "parts"], message: `The parts must end at ${size}.` });
     });
 export const FileCreate = z.discriminatedUnion("service", [
-  created("downloadable", any_type),
+  created("downloadable", anyType),
   created("product_media", picture),
   created("organization_avatar", picture),
 ]);

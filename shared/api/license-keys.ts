@@ -16,7 +16,7 @@ import { Customer } from "./customers.ts";
 import { organizationOf, stored, unlessNull } from "./fields.ts";
 import { Member } from "./members.ts";
 
-const int32_max = 2_147_483_647;
+const int32Max = 2_147_483_647;
 
 export const keyStatuses = ["granted", "revoked", "disabled"] as const;
 
@@ -67,36 +67,36 @@ export const LicenseLease = z.object({
 export type LicenseLease = z.output<typeof LicenseLease>;
 
 const key = z.string().min(1).max(200).describe("The license key.");
-const organization_id = z.uuid().describe("The organization that sold it.");
+const organizationId = z.uuid().describe("The organization that sold it.");
 const label = z.string().min(1).max(255).describe("What it is called, such as the name of a computer.");
 const conditions = (what: string) => metadata.default(() => ({})).describe(what);
-const activation_id = z.uuid().nullish().describe("The activation that is used.");
+const activationId = z.uuid().nullish().describe("The activation that is used.");
 
 export const LicenseKeyActivate = z.object({
   key,
-  organization_id,
+  organization_id: organizationId,
   label,
   conditions: conditions("What has to be the same whenever this activation is validated."),
   meta: metadata.default(() => ({})).describe("Your own keys and values."),
 });
 export const LicenseKeyValidate = z.object({
   key,
-  organization_id,
-  activation_id,
+  organization_id: organizationId,
+  activation_id: activationId,
   benefit_id: z.uuid().nullish().describe("The benefit that it has to be of."),
   customer_id: z.uuid().nullish().describe("The customer whose it has to be."),
-  increment_usage: z.int().min(0).max(int32_max).nullish().describe("By how much it is used with this."),
+  increment_usage: z.int().min(0).max(int32Max).nullish().describe("By how much it is used with this."),
   conditions: conditions("What the activation was made with."),
 });
 export const LicenseKeyDeactivate = z.object({
   key,
-  organization_id,
+  organization_id: organizationId,
   activation_id: z.uuid().describe("The activation that ends."),
 });
 export const LicenseKeyLease = z.object({
   key,
-  organization_id,
-  activation_id,
+  organization_id: organizationId,
+  activation_id: activationId,
   conditions: conditions("What the activation was made with."),
   seconds: z
     .int()
@@ -104,16 +104,16 @@ export const LicenseKeyLease = z.object({
     .max(31 * 24 * 3600)
     .default(72 * 3600)
     .describe("For how long it is good, in seconds: a minute to 31 days."),
-  usage_budget: z.int().min(1).max(int32_max).nullish().describe("How often the key may be used meanwhile."),
+  usage_budget: z.int().min(1).max(int32Max).nullish().describe("How often the key may be used meanwhile."),
 });
 /** A key of the organization that asks need not be named with it. */
 const own = { organization_id: organizationOf };
 
 export const LicenseKeyUpdate = z.object({
   status: unlessNull(z.enum(keyStatuses)).describe("Granted, revoked with what it came with, or disabled for good."),
-  usage: unlessNull(z.int().min(0).max(int32_max)).describe("How often it was used."),
-  limit_activations: z.int().min(1).max(int32_max).nullable().optional().describe("In how many places at once."),
-  limit_usage: z.int().min(1).max(int32_max).nullable().optional().describe("How often in all."),
+  usage: unlessNull(z.int().min(0).max(int32Max)).describe("How often it was used."),
+  limit_activations: z.int().min(1).max(int32Max).nullable().optional().describe("In how many places at once."),
+  limit_usage: z.int().min(1).max(int32Max).nullable().optional().describe("How often in all."),
   expires_at: instant.nullable().optional().describe("When it ends; null: never."),
 });
 

@@ -27,9 +27,9 @@ export type FilterClause = {
 /** Which events count: conditions and further filters, all of them or any of them. None at all match everything. */
 export type Filter = { conjunction: "and" | "or"; clauses: (FilterClause | Filter)[] };
 
-const clauses_max = 100;
+const clausesMax = 100;
 /** Deeper filters are nobody's intent, and would cost the database a long thought. */
-const depth_max = 8;
+const depthMax = 8;
 
 export const FilterClause: z.ZodType<FilterClause, FilterClause> = z.object({
   property: z.string().min(1).max(200).describe("What is compared: name, source, timestamp, or a key of the metadata."),
@@ -41,17 +41,17 @@ const filterOf = (depth: number): z.ZodType<Filter, Filter> =>
     conjunction: z.enum(["and", "or"]),
     clauses: z
       .array(depth > 1 ? z.union([FilterClause, filterOf(depth - 1)]) : FilterClause)
-      .max(clauses_max)
+      .max(clausesMax)
       .describe("Conditions, or filters of their own."),
   });
 /** The same however deep it goes, for the document. */
 export const FilterShown = z.object({
   conjunction: z.enum(["and", "or"]),
   get clauses(): z.ZodType {
-    return z.array(z.union([FilterClause, FilterShown])).max(clauses_max);
+    return z.array(z.union([FilterClause, FilterShown])).max(clausesMax);
   },
 });
-const Filter = showAs(filterOf(depth_max), FilterShown);
+const Filter = showAs(filterOf(depthMax), FilterShown);
 
 /** A filter as a query has it: in JSON. */
 export const filterText = z
@@ -129,11 +129,11 @@ const functions = ["count", "sum", "max", "min", "avg", "unique"] as const;
 export type AggregationFunction = (typeof functions)[number];
 
 /** How many days may be asked for at once, by the length of their pieces (MTR-21). */
-const days_max = { hour: 7, day: 366, week: 371, month: 1460, year: 3650 } as const;
+const daysMax = { hour: 7, day: 366, week: 371, month: 1460, year: 3650 } as const;
 const pieces = ["hour", "day", "week", "month", "year"] as const;
-const day_ms = 24 * 60 * 60 * 1000;
+const dayMs = 24 * 60 * 60 * 1000;
 /** Before that, nobody counted anything. */
-const first_start = "2023-01-01T00:00:00.000Z";
+const firstStart = "2023-01-01T00:00:00.000Z";
 
 /** The stretch of time that quantities are asked of. */
 export const stretch = {
@@ -150,11 +150,11 @@ type Stretch = z.output<z.ZodObject<typeof stretch>>;
 /** Refuse a stretch of time that ends before it begins, or is too long for its pieces. */
 export function checkStretch({ start_timestamp, end_timestamp, interval }: Stretch, ctx: z.RefinementCtx): void {
   const refuse = (path: string, message: string) => ctx.addIssue({ code: "custom", path: [path], message });
-  const days = (end_timestamp.getTime() - start_timestamp.getTime()) / day_ms;
-  if (start_timestamp.toISOString() < first_start) refuse("start_timestamp", "Must be in 2023 or later.");
+  const days = (end_timestamp.getTime() - start_timestamp.getTime()) / dayMs;
+  if (start_timestamp.toISOString() < firstStart) refuse("start_timestamp", "Must be in 2023 or later.");
   if (days < 0) refuse("end_timestamp", "Must not be before the start.");
-  if (days > days_max[interval])
-    refuse("end_timestamp", `By the ${interval}, at most ${days_max[interval]} days can be asked for.`);
+  if (days > daysMax[interval])
+    refuse("end_timestamp", `By the ${interval}, at most ${daysMax[interval]} days can be asked for.`);
 }
 
 const quantitiesQuery = z

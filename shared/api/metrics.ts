@@ -77,7 +77,7 @@ export const metricLimits: Record<MetricInterval, { min_days: number; max_days: 
   year: { min_days: 366, max_days: 3650 },
 };
 /** Before it there was nothing to measure; a range may begin earlier all the same. */
-export const metric_min_date = "2023-01-01";
+export const metricMinDate = "2023-01-01";
 
 const eachSlug = <T extends z.ZodType>(shape: T) =>
   Object.fromEntries(metricSlugs.map((slug) => [slug, shape.optional()])) as Record<MetricSlug, z.ZodOptional<T>>;

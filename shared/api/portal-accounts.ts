@@ -7,7 +7,7 @@ export const platforms = ["discord", "github"] as const;
 export type Platform = (typeof platforms)[number];
 const platform = z.enum(platforms);
 /** How long somebody may take there to show an account. */
-export const showing_max_s = 10 * 60;
+export const showingMaxS = 10 * 60;
 
 /** The accounts elsewhere of the customer who asks (BEN-80, CUP-23). What they have is with themselves, as `oauth_accounts`. */
 export const portalAccounts = {

@@ -22,7 +22,7 @@ export const CustomerSubscription = z.object({
 });
 export type CustomerSubscription = z.output<typeof CustomerSubscription>;
 
-const limit_int = 2_147_483_647;
+const limitInt = 2_147_483_647;
 
 /** One change of one kind (CUP-18). */
 export const CustomerSubscriptionUpdate = z.union([
@@ -33,7 +33,7 @@ export const CustomerSubscriptionUpdate = z.union([
     ...agreement,
   }),
   z.strictObject({ product_id: id.describe("Another product."), ...agreement }),
-  z.strictObject({ seats: z.int().min(-limit_int).max(limit_int).describe("How many seats."), ...agreement }),
+  z.strictObject({ seats: z.int().min(-limitInt).max(limitInt).describe("How many seats."), ...agreement }),
   ...ownChanges,
 ]);
 export type CustomerSubscriptionUpdate = z.output<typeof CustomerSubscriptionUpdate>;

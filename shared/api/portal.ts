@@ -74,9 +74,9 @@ export const CustomerPaymentMethodCreateResponse = z.union([
 ]);
 export type CustomerPaymentMethodCreateResponse = z.output<typeof CustomerPaymentMethodCreateResponse>;
 
-const set_default = z.boolean().default(false).describe("Whether it is charged from now on where no other is chosen.");
+const setDefault = z.boolean().default(false).describe("Whether it is charged from now on where no other is chosen.");
 const token = z.string().min(1).max(256);
-const request_id = z
+const requestId = z
   .string()
   .regex(/^[\w-]{22,128}$/, "A request id is 22 to 128 random letters, digits, dashes and underscores.")
   .optional();
@@ -93,7 +93,7 @@ export const customerPortal = {
     body: z.object({
       email: email.describe("The customer's e-mail address."),
       organization_id: z.uuid().describe("The seller whose customer it is."),
-      request_id: request_id.describe(
+      request_id: requestId.describe(
         "A random text that the browser keeps. A code that was asked for with one opens nothing without it.",
       ),
     }),
@@ -108,7 +108,7 @@ export const customerPortal = {
     limit: "code",
     body: z.object({
       code: z.string().trim().min(1).max(64).describe("The code, of six letters and digits."),
-      request_id: request_id.describe("What the code was asked for with."),
+      request_id: requestId.describe("What the code was asked for with."),
       email: email.optional().describe("The address that the code was sent to."),
       organization_id: z.uuid().optional().describe("The seller whose customer it is."),
     }),
@@ -224,7 +224,7 @@ export const portalCards = {
     access: customer("customer_portal:write"),
     body: z.object({
       confirmation_token_id: token.describe("What the payment form was turned into."),
-      set_default,
+      set_default: setDefault,
       return_url: unlessNull(z.string().max(2083)).describe("Where the bank leads back to."),
     }),
     response: CustomerPaymentMethodCreateResponse,
@@ -240,7 +240,7 @@ export const portalCards = {
     access: customer("customer_portal:write"),
     body: z.object({
       setup_intent_id: z.string().min(1).max(256).describe("The processor's id of what the bank was asked about."),
-      set_default,
+      set_default: setDefault,
     }),
     response: CustomerPaymentMethodCreateResponse,
     status: 201,

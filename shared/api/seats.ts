@@ -31,14 +31,14 @@ export const SeatsList = z.object({
   total_seats: z.int(),
 });
 
-const metadata_keys_max = 10;
-const metadata_bytes_max = 1024;
+const metadataKeysMax = 10;
+const metadataBytesMax = 1024;
 const seatMetadata = z
   .record(z.string().min(1).max(40), z.union([z.string().max(500), z.number(), z.boolean()]))
-  .refine((map) => Object.keys(map).length <= metadata_keys_max, `At most ${metadata_keys_max} keys.`)
+  .refine((map) => Object.keys(map).length <= metadataKeysMax, `At most ${metadataKeysMax} keys.`)
   .refine(
-    (map) => new TextEncoder().encode(JSON.stringify(map)).length <= metadata_bytes_max,
-    `At most ${metadata_bytes_max} bytes.`,
+    (map) => new TextEncoder().encode(JSON.stringify(map)).length <= metadataBytesMax,
+    `At most ${metadataBytesMax} bytes.`,
   );
 
 const assign = {

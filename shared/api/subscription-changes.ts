@@ -2,12 +2,12 @@ import { z } from "zod";
 import { instant } from "../contract.ts";
 import { id, markMinorUnits, unlessNull } from "./fields.ts";
 
-const limit_int = 2_147_483_647;
+const limitInt = 2_147_483_647;
 
 /** What whoever makes a change has agreed to be charged for it. */
 export const agreement = {
   quote: unlessNull(z.string().max(500)).describe("The quote of a preview: charged so, or refused with 409."),
-  maximum_amount: unlessNull(markMinorUnits(z.int().min(0).max(limit_int))).describe(
+  maximum_amount: unlessNull(markMinorUnits(z.int().min(0).max(limitInt))).describe(
     "The most that may be charged now: refused with 409 where it would be more.",
   ),
 };

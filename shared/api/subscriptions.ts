@@ -140,28 +140,28 @@ export const SubscriptionCreate = z
   });
 
 const prorationBehaviors = ["invoice", "prorate", "next_period", "reset"] as const;
-const proration_behavior = unlessNull(z.enum(prorationBehaviors)).describe(
+const prorationBehavior = unlessNull(z.enum(prorationBehaviors)).describe(
   "What becomes of the rest of the period: charged now, with the next order, changed with the next period, or a new period now.",
 );
 const reasons = {
   customer_cancellation_reason: z.enum(cancellationReasons).nullish().describe("Why the customer goes."),
   customer_cancellation_comment: z.string().max(10_000).nullish().describe("What the customer says about it."),
 };
-const limit_int = 2_147_483_647;
+const limitInt = 2_147_483_647;
 
 /** One change of a subscription, of one of these kinds. */
 export const SubscriptionUpdate = z.union([
   z.strictObject({
     metadata: metadata.optional().describe("Your own keys and values."),
     product_id: unlessNull(id).describe("Another product, or new prices of the same."),
-    proration_behavior,
+    proration_behavior: prorationBehavior,
     discount_id: id.nullish().describe("Another discount, from the next period on; null takes it away."),
     trial_end: unlessNull(z.union([instant, z.literal("now")])).describe("When the trial ends: a time, or now."),
     ...agreement,
   }),
   z.strictObject({
-    seats: z.int().min(-limit_int).max(limit_int).describe("How many seats."),
-    proration_behavior,
+    seats: z.int().min(-limitInt).max(limitInt).describe("How many seats."),
+    proration_behavior: prorationBehavior,
     ...agreement,
   }),
   z.strictObject({ current_billing_period_end: instant.describe("When the period ends that runs."), ...agreement }),

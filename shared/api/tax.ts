@@ -43,7 +43,7 @@ export const TaxRates = z.object({
 });
 export type TaxRates = z.output<typeof TaxRates>;
 
-const rate_max = 100;
+const rateMax = 100;
 /** A percentage as it is sent, kept as decimal text without spare zeros. */
 const rate = z
   .union([z.number(), z.string().max(20)])
@@ -54,11 +54,11 @@ const rate = z
     z
       .string()
       .regex(/^\d{1,3}(\.\d{1,4})?$/, "Must be a percentage with at most 4 decimals, as 8.875.")
-      .refine((text) => Number(text) <= rate_max, `Must be at most ${rate_max}.`),
+      .refine((text) => Number(text) <= rateMax, `Must be at most ${rateMax}.`),
   )
   .nullish()
   .describe("Your own rate in percent, where none is known or another applies to what you sell.");
-const tax_id = z
+const taxId = z
   .string()
   .max(64)
   .transform((text) => text.trim() || null)
@@ -69,7 +69,7 @@ const state = z
   .max(10)
   .nullish()
   .describe("State of the US, or province of Canada with a tax of its own, as NY.");
-const ends_at = instant.nullish().describe("Until when you collect it there.");
+const endsAt = instant.nullish().describe("Until when you collect it there.");
 
 type Fields = {
   country: string;
@@ -114,10 +114,10 @@ export const TaxRegistrationCreate = z
       .describe(
         "domestic; oss: the EU's one-stop-shop, for consumers in all of it; small_seller: domestic and below the EU's threshold; simplified: from abroad, for consumers alone.",
       ),
-    tax_id,
+    tax_id: taxId,
     rate,
     starts_at: instant.nullish().describe("From when you collect it there; now if not given."),
-    ends_at,
+    ends_at: endsAt,
     organization_id: organizationOf,
   })
   .superRefine(checkPlace)
@@ -125,10 +125,10 @@ export const TaxRegistrationCreate = z
 
 export const TaxRegistrationUpdate = z
   .object({
-    tax_id,
+    tax_id: taxId,
     rate,
     starts_at: instant.optional().describe("From when you collect it there."),
-    ends_at,
+    ends_at: endsAt,
   })
   .superRefine(checkDates);
 

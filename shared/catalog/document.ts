@@ -3,7 +3,7 @@ import { findNearest } from "../nearest.ts";
 import { key } from "./key.ts";
 import { catalogKinds, getKind, type Item } from "./kinds/index.ts";
 import { type Fault, type Kind, kinds } from "./kinds/kind.ts";
-import { wrongInPrice } from "./prices.ts";
+import { validatePrice } from "./prices.ts";
 
 /** Without a prototype: a thing may be called `constructor`, and one that is not there must not be found. */
 const keyed = <T extends z.ZodType>(item: T) =>
@@ -48,7 +48,7 @@ export type CatalogInput = z.input<typeof Catalog>;
 /** The amounts that are none in the currency of the organization, which those that name none are in. */
 export const findWrongAmounts = (catalog: Catalog, standard: string): Fault[] =>
   Object.entries(catalog.products ?? {}).flatMap(([name, { prices }]) =>
-    prices.flatMap((price, index) => wrongInPrice(price, ["products", name, "prices", index], standard)),
+    prices.flatMap((price, index) => validatePrice(price, ["products", name, "prices", index], standard)),
   );
 
 /** The fields that a place of a catalogue may have; none where that is not known. */

@@ -15,7 +15,7 @@ const words: Record<string, string> = {
   discount_id: "discount",
 };
 /** Where in the file a field of the API is written: `prices.0.price_amount` is `prices.0.fixed`. */
-export function placeInFile(kind: Kind, [field, ...rest]: Path): Path {
+export function locateInFile(kind: Kind, [field, ...rest]: Path): Path {
   if (field === undefined) return [];
   const place = getKind(kind).placeOf?.([field, ...rest]);
   if (place) return place;

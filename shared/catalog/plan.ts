@@ -238,7 +238,7 @@ function fileIssues(
 }
 
 /** The body of a step, once everything before it is done. */
-export function stepBody(step: Step, row: Rows[Kind] | undefined, ids: Ids): Fields {
+export function buildStepBody(step: Step, row: Rows[Kind] | undefined, ids: Ids): Fields {
   const { bodyOf } = getKind(step.kind);
   const fields = Object.fromEntries(step.changes.map(({ field, to }) => [field, to]));
   // The properties of a benefit or field are replaced as a whole, so what the file does not name goes along.

@@ -4,7 +4,7 @@ import type { Product } from "../api/products.ts";
 import { formatDecimal, writeMoney } from "../money.ts";
 import { formatUnitPrice, readMinor, readMinorUnit } from "./amounts.ts";
 import { type Fields, isSamePrice } from "./compare.ts";
-import { type Ids, type Names, shorten } from "./kinds/kind.ts";
+import { type Ids, type Names, omitDefaults } from "./kinds/kind.ts";
 import type { Path, Price } from "./prices.ts";
 
 /** The canonical form of a price; `standard` is the currency of one that names none. */
@@ -120,7 +120,7 @@ function priceBody(price: Fields, ids: Ids): Fields {
 }
 
 /** With its currency always: the same file may serve an organization whose usual currency is another. */
-export function shortenPrice(price: Fields): Fields | string {
+export function omitPriceDefaults(price: Fields): Fields | string {
   const { fixed, custom, seats, unit_amount, cap, ...rest } = price;
   const code = String(price.currency);
   const written = (amount: unknown) => (typeof amount === "number" ? writeMoney(amount, code) : amount);
@@ -129,17 +129,17 @@ export function shortenPrice(price: Fields): Fields | string {
   // What is said in two words needs no fields.
   if (!price.tax_behavior && fixed !== undefined) return `${written(fixed)} ${code}`;
   if (!price.tax_behavior && price.free) return `free ${code}`;
-  return shorten(
+  return omitDefaults(
     {
       ...(fixed === undefined ? {} : { fixed: written(fixed) }),
-      ...(custom === undefined ? {} : { custom: shorten(each(custom as Fields)) }),
+      ...(custom === undefined ? {} : { custom: omitDefaults(each(custom as Fields)) }),
       ...rest,
       ...(unit_amount === undefined
         ? {}
         : { unit_price: formatUnitPrice(String(unit_amount), code), cap: written(cap) }),
       ...(seats === undefined
         ? {}
-        : { seats: (seats as Fields[]).map((tier) => shorten({ ...tier, price: written(tier.price) })) }),
+        : { seats: (seats as Fields[]).map((tier) => omitDefaults({ ...tier, price: written(tier.price) })) }),
     },
     { tiers: "volume" },
   );
@@ -158,7 +158,7 @@ const ofPrice: Record<string, Path> = {
 const ofTier: Record<string, string> = { min_seats: "from", max_seats: "to", price_per_seat: "price" };
 
 /** Where in the file a field of a price is written, from the list of prices on: `0.price_amount` is `0.fixed`. */
-export function placeInPrices([index, field, ...rest]: Path): Path {
+export function locateInPrices([index, field, ...rest]: Path): Path {
   if (index === undefined) return [];
   if (field === undefined) return [index];
   if (field !== "seat_tiers") return [index, ...(ofPrice[String(field)] ?? [field]), ...rest];

@@ -56,7 +56,7 @@ function amountsOfPrice(price: Price, path: Path): Written[] {
 const usual = "usd";
 
 /** What is wrong with the amounts of a price; `standard` is the currency of one that names none. */
-export const wrongInPrice = (price: Price, path: Path, standard: string): { path: Path; message: string }[] =>
+export const validatePrice = (price: Price, path: Path, standard: string): { path: Path; message: string }[] =>
   amountsOfPrice(price, path).flatMap(({ path: at, text, currency: code = standard, ofUnit }) => {
     const message = findWrongAmount(text, code, ofUnit);
     return message === undefined ? [] : [{ path: at, message }];
@@ -85,7 +85,7 @@ export const SpokenPrice = z
     };
     try {
       const spoken = spokenPrice(String(text), refuse);
-      for (const { message } of wrongInPrice(spoken.price, [], usual)) context.addIssue({ code: "custom", message });
+      for (const { message } of validatePrice(spoken.price, [], usual)) context.addIssue({ code: "custom", message });
       return spoken;
     } catch (error) {
       if (!(error instanceof NoPrice)) throw error;
@@ -97,7 +97,7 @@ export const SpokenPrice = z
 class NoPrice extends Error {}
 
 const PriceFields = Fields.superRefine((price, context) => {
-  for (const wrong of wrongInPrice(price, [], usual)) context.addIssue({ code: "custom", ...wrong });
+  for (const wrong of validatePrice(price, [], usual)) context.addIssue({ code: "custom", ...wrong });
 }).transform((price): Spoken => ({ price, interval: undefined }));
 
 export const Price = z

@@ -10,7 +10,7 @@ export function writeItem(kind: Kind, key: string, row: Rows[Kind], names: Names
 }
 
 /** A key made of a name: `AI tokens` → `ai-tokens`, or `ai-tokens-2` when that is taken. */
-export function proposeKey(name: string, taken: ReadonlySet<string>): string {
+export function suggestKey(name: string, taken: ReadonlySet<string>): string {
   const base =
     name
       .normalize("NFKD")
@@ -31,18 +31,18 @@ function titleOf(kind: Kind, row: Rows[Kind]): string {
   return typeof title === "string" && title !== "" ? title : kind.replace(/s$/, "");
 }
 
-export type Proposed = { kind: Kind; key: string; id: string; name: string };
+export type ProposedEntry = { kind: Kind; key: string; id: string; name: string };
 
 /** The whole catalogue as a file, and the keys that are proposed for what has none. */
-export function writeDocument(catalog: string, current: Current): { document: Fields; proposed: Proposed[] } {
+export function writeDocument(catalog: string, current: Current): { document: Fields; proposed: ProposedEntry[] } {
   const entries = [...current.entries];
-  const proposed: Proposed[] = [];
+  const proposed: ProposedEntry[] = [];
   for (const kind of kinds) {
     const taken = new Set(entries.filter((entry) => entry.kind === kind).map(({ key }) => key));
     for (const row of current.rows[kind] as Rows[Kind][]) {
       if (entries.some((entry) => entry.kind === kind && entry.id === row.id)) continue;
       const name = titleOf(kind, row);
-      const key = proposeKey(name, taken);
+      const key = suggestKey(name, taken);
       taken.add(key);
       entries.push({ kind, key, id: row.id });
       proposed.push({ kind, key, id: row.id, name });

@@ -1,6 +1,6 @@
 import type { CatalogInput } from "./document.ts";
 import { getKind } from "./kinds/index.ts";
-import { type Kind, kinds, type Place } from "./kinds/kind.ts";
+import { type DocumentPlace, type Kind, kinds } from "./kinds/kind.ts";
 
 type Items = Partial<Record<Kind, Record<string, Record<string, unknown>>>>;
 
@@ -10,7 +10,7 @@ export function selectTargets(
   targets: readonly { kind: string; key: string }[],
 ): CatalogInput | undefined {
   const items: Items = JSON.parse(JSON.stringify(catalog));
-  const wanted = new Map<string, Place & { item: Record<string, unknown> }>();
+  const wanted = new Map<string, DocumentPlace & { item: Record<string, unknown> }>();
   const add = (place: { kind: string; key: string }): boolean => {
     const id = `${place.kind}.${place.key}`;
     if (wanted.has(id)) return true;

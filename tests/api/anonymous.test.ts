@@ -2,7 +2,7 @@ import { and, eq, inArray, like } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { checkouts } from "../../server/checkout/checkouts/tables.ts";
 import { customers } from "../../server/customers/customers/tables.ts";
-import { guestCleaning } from "../../server/identity/accounts/sign-in/guests.ts";
+import { guestCleanup } from "../../server/identity/accounts/sign-in/guests.ts";
 import {
   account,
   apikey,
@@ -16,7 +16,7 @@ import {
 } from "../../server/identity/accounts/tables.ts";
 import { organization } from "../../server/identity/organizations/tables.ts";
 import { auditLog } from "../../server/platform/db/tables.ts";
-import { runSweeps } from "../../server/platform/jobs/sweeps.ts";
+import { runWorkers } from "../../server/platform/jobs/workers.ts";
 import { listMails } from "../../server/platform/mail-transport/mail.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
 import type { Seller } from "../support/floe.ts";
@@ -305,10 +305,10 @@ test("a guest whose session ran out, and who has nothing, is forgotten; others a
       .where(inArray(user.id, [idle, owner, keyed, somebody]));
     return rows.map(({ id }) => id).sort();
   };
-  await runSweeps(floe.deps, [guestCleaning]);
+  await runWorkers(floe.deps, [guestCleanup]);
   expect(await left()).toEqual([idle, owner, keyed, somebody].sort());
   const later = { ...floe.deps, clock: { now: () => new Date(clock.now().getTime() + 8 * 24 * 60 * 60 * 1000) } };
-  await runSweeps(later, [guestCleaning]);
+  await runWorkers(later, [guestCleanup]);
   expect(await left()).toEqual([owner, keyed, somebody].sort());
 });
 

@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => floe.close());
 
 type Made = Record<string, unknown> & { id: string; key: string; scopes: string[] };
-const hour_ms = 3_600_000;
+const hourMs = 3_600_000;
 const create = async (body: Record<string, unknown> = {}, as: { session: string } = seller) => {
   const given = { name: "ci", organizationId: seller.organization_id, ...body };
   const answer = await call(as, "POST", "/api-key/create", given);
@@ -49,19 +49,19 @@ describe("how often a key may be used", () => {
   );
 
   test("with a refill it waits for it, says how long, and counts anew from the amount", async () => {
-    const { key } = await create({ refillAmount: 2, refillInterval: hour_ms });
+    const { key } = await create({ refillAmount: 2, refillInterval: hourMs });
     expect(await statuses(key, 2)).toEqual([200, 200]);
-    floe.clock.advance(hour_ms / 2);
+    floe.clock.advance(hourMs / 2);
     const refused = await products(key);
     expect([refused.status, refused.json, refused.headers["retry-after"]]).toEqual([
       429,
       { error: "TooManyRequests", detail: expect.any(String) },
       "1800",
     ]);
-    floe.clock.advance(hour_ms / 2);
+    floe.clock.advance(hourMs / 2);
     expect(await statuses(key, 3)).toEqual([200, 200, 429]);
     // What was not used is not saved up.
-    floe.clock.advance(5 * hour_ms);
+    floe.clock.advance(5 * hourMs);
     expect(await statuses(key, 3)).toEqual([200, 200, 429]);
   });
 
@@ -135,7 +135,7 @@ describe("renewing a key", () => {
 
   test("the new value is shown once; the one before stays good for a day, or as long as is said, and not a moment longer", async () => {
     for (const [body, grace_ms] of [
-      [{}, 24 * hour_ms],
+      [{}, 24 * hourMs],
       [{ expiresPreviousIn: 60 }, 60_000],
     ] as const) {
       const made = await create();

@@ -27,7 +27,7 @@ import { bodyValue } from "../support/samples.ts";
 
 /** A fixed seed, so that a failure is found again; another one looks elsewhere, and more runs look further. */
 const seed = Number(process.env.FLOE_TEST_SEED ?? 4455);
-const runs_per_body = Number(process.env.FLOE_TEST_RUNS ?? 20);
+const runsPerBody = Number(process.env.FLOE_TEST_RUNS ?? 20);
 
 const { paths } = describeContract(api, "") as {
   paths: Record<string, Record<string, { operationId: string; responses: object }>>;
@@ -90,7 +90,7 @@ describe.each(withBody)("$title", (entry) => {
         if (answer.status === 422) expect(now).toBe(events);
         events = now;
       }),
-      { numRuns: runs_per_body, seed },
+      { numRuns: runsPerBody, seed },
     );
     expect(all.faultsLogged()).toEqual([]);
   });

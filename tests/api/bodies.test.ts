@@ -4,8 +4,8 @@ import { connect } from "node:net";
 import Fastify from "fastify";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { limitArrival } from "../../server/platform/http/arrival.ts";
-import { bytes_max, readJson } from "../../server/platform/http/body.ts";
-import { answerError } from "../../server/platform/http/errors.ts";
+import { bytesMax, readJson } from "../../server/platform/http/body.ts";
+import { sendError } from "../../server/platform/http/errors.ts";
 import { parseRequests } from "../../server/platform/http/parsing.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 
@@ -13,7 +13,7 @@ import { type Floe, type Seller, start } from "../support/floe.ts";
 
 let floe: Floe;
 let seller: Seller;
-let client_secret: string;
+let clientSecret: string;
 beforeAll(async () => {
   floe = await start({ development: true });
   seller = await floe.seller();
@@ -21,12 +21,12 @@ beforeAll(async () => {
     body: { name: "Book", prices: [{ amount_type: "fixed", price_amount: 1900 }] },
   });
   const checkout = await seller.client.checkouts.create({ body: { products: [product.id] } });
-  client_secret = checkout.client_secret;
+  clientSecret = checkout.client_secret;
 });
 afterAll(() => floe?.close());
 
-const answer_bytes_max = 200_000;
-const cpu_ms_max = 1000;
+const answerBytesMax = 200_000;
+const cpuMsMax = 1000;
 
 /** Sends a body once and measures its answer. */
 async function measure(method: string, path: string, text: string, token?: string) {
@@ -43,12 +43,12 @@ async function send(method: string, path: string, body: unknown, token?: string)
   const text = typeof body === "string" ? body : JSON.stringify(body);
   let { answer, fair } = await measure(method, path, text, token);
   // A collection of garbage, or a neighbor of the processor, may fall into one measurement, not into three.
-  for (let tries = 1; tries < 3 && fair.cpu_ms >= cpu_ms_max; tries += 1)
+  for (let tries = 1; tries < 3 && fair.cpu_ms >= cpuMsMax; tries += 1)
     ({ answer, fair } = await measure(method, path, text, token));
   expect(fair.status).toBeGreaterThanOrEqual(400);
   expect(fair.status).toBeLessThan(500);
-  expect(fair.bytes).toBeLessThan(answer_bytes_max);
-  expect(fair.cpu_ms).toBeLessThan(cpu_ms_max);
+  expect(fair.bytes).toBeLessThan(answerBytesMax);
+  expect(fair.cpu_ms).toBeLessThan(cpuMsMax);
   return answer;
 }
 
@@ -81,7 +81,7 @@ describe.each(Object.entries(costly))("%s", (_name, body) => {
       ["POST", "/v1/products/"],
       ["POST", "/api/auth/checkout"],
       ["POST", "/demo/checkout"],
-      ["PATCH", `/v1/checkouts/client/${client_secret}`],
+      ["PATCH", `/v1/checkouts/client/${clientSecret}`],
       ["POST", "/v1/payment-processor/test/confirmation-tokens"],
       ["POST", "/api/auth/sign-up/email"],
       ["POST", "/api/auth/device/token"],
@@ -121,7 +121,7 @@ describe("many faults", () => {
 
   test("of a buyer's answers leave their checkout as it is", async () => {
     const answers = Object.fromEntries(ids(200, randomUUID).map((id) => [id, { no: "answer" }]));
-    const answer = await send("PATCH", `/v1/checkouts/client/${client_secret}`, { custom_field_data: answers });
+    const answer = await send("PATCH", `/v1/checkouts/client/${clientSecret}`, { custom_field_data: answers });
     expect(answer.status).toBe(422);
     await send("PATCH", "/v1/checkouts/client/x", {
       custom_field_data: Object.fromEntries(ids(130_000, randomUUID).map((id) => [id, { no: "answer" }])),
@@ -130,7 +130,7 @@ describe("many faults", () => {
 
   test("a long text is not said again", async () => {
     const long = "x".repeat(20_000);
-    const answer = await send("PATCH", `/v1/checkouts/client/${client_secret}`, {
+    const answer = await send("PATCH", `/v1/checkouts/client/${clientSecret}`, {
       locale: long,
       customer_email: long,
       custom_field_data: { [long.slice(0, 9000)]: { no: "answer" } },
@@ -144,8 +144,8 @@ test("a body is read as deep as a hundred, and refused deeper, also where braces
   const lists = (depth: number) => Buffer.from(nested(depth, '"[[{{\\"[["'));
   const maps = (depth: number) => Buffer.from(`${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`);
   for (const made of [lists, maps]) {
-    expect(() => readJson(made(100), bytes_max)).not.toThrow();
-    expect(() => readJson(made(101), bytes_max)).toThrow("nested more than 100 deep");
+    expect(() => readJson(made(100), bytesMax)).not.toThrow();
+    expect(() => readJson(made(101), bytesMax)).toThrow("nested more than 100 deep");
   }
 });
 
@@ -178,7 +178,7 @@ test("who may not ask is refused before the body is read", async () => {
 
 test("a body that does not arrive is answered 408, and its connection closed; one that does is read", async () => {
   const app = Fastify();
-  app.setErrorHandler(answerError(floe.deps.log));
+  app.setErrorHandler(sendError(floe.deps.log));
   app.addHook("preParsing", limitArrival(300));
   parseRequests(app);
   app.post("/", (request) => ({ read: request.body }));

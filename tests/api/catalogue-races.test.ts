@@ -2,8 +2,8 @@ import { and, eq, isNull } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { listCustomers } from "../../server/customers/customers/store.ts";
 import { customers } from "../../server/customers/customers/tables.ts";
-import { tallySweep } from "../../server/platform/db/tallies.ts";
-import { runSweeps } from "../../server/platform/jobs/sweeps.ts";
+import { counterCompactionWorker } from "../../server/platform/db/counters.ts";
+import { runWorkers } from "../../server/platform/jobs/workers.ts";
 import { callsOf } from "../support/calls.ts";
 import type { Floe, Seller } from "../support/floe.ts";
 import { atOnce, startOnPostgres } from "../support/races.ts";
@@ -61,7 +61,7 @@ describe("at the same time", () => {
               (await listCustomers(db, [organization_id], filter)).total,
               await db.$count(customers, living),
             ]);
-            await runSweeps(floe.deps, [tallySweep]);
+            await runWorkers(floe.deps, [counterCompactionWorker]);
           },
           { isolationLevel: "repeatable read" },
         );

@@ -8,8 +8,8 @@ import { newId } from "../support/ids.ts";
 import { countQueries } from "../support/queries.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 
-const minute_ms = 60_000;
-const day_ms = 24 * 60 * minute_ms;
+const minuteMs = 60_000;
+const dayMs = 24 * 60 * minuteMs;
 
 /** Two sellers: the clock of the first is moved, the other's is the server's. */
 let floe: Floe;
@@ -73,21 +73,21 @@ const timeIn = (id: string) => Number.parseInt(id.replaceAll("-", "").slice(0, 1
 describe("what is due is due by the seller's clock", () => {
   test("a checkout expires", async () => {
     const checkouts = await both((seller) => open(seller));
-    await move(2 * day_ms);
+    await move(2 * dayMs);
     await floe.runJobs();
     expect(await statusesOf(checkouts)).toEqual(["expired", "open"]);
     const rows = await floe.deps.db.select().from(events).where(eq(events.organization_id, moved.organization_id));
     const expired = rows.find(({ type }) => type === "checkout.expired");
-    expect(expired?.created_at.getTime()).toBe(floe.clock.now().getTime() + 2 * day_ms);
+    expect(expired?.created_at.getTime()).toBe(floe.clock.now().getTime() + 2 * dayMs);
     expect(timeIn(expired?.id ?? "")).toBe(expired?.created_at.getTime());
   });
 
   test("one that was moved back waits for its own clock", async () => {
-    await move(-2 * day_ms);
+    await move(-2 * dayMs);
     const checkouts = await both((seller) => open(seller));
-    expect(checkouts[0].created_at.getTime()).toBe(floe.clock.now().getTime() - 2 * day_ms);
-    floe.clock.advance(minute_ms);
-    await move(-3 * day_ms);
+    expect(checkouts[0].created_at.getTime()).toBe(floe.clock.now().getTime() - 2 * dayMs);
+    floe.clock.advance(minuteMs);
+    await move(-3 * dayMs);
     await floe.runJobs();
     expect(await statusesOf(checkouts)).toEqual(["open", "open"]);
     await move(0);
@@ -104,7 +104,7 @@ describe("what is due is due by the seller's clock", () => {
     });
     await floe.runJobs();
     expect(receivers.map(({ received }) => received.length)).toEqual([1, 1]);
-    await move(day_ms);
+    await move(dayMs);
     await floe.runJobs();
     expect(receivers.map(({ received }) => received.length)).toEqual([2, 1]);
     const [, again] = receivers[0].received;
@@ -112,11 +112,11 @@ describe("what is due is due by the seller's clock", () => {
   });
 
   test("a payment whose answer was lost is reconciled, and the processor asked by the server's clock", async () => {
-    await move(-day_ms);
+    await move(-dayMs);
     const checkouts = await both((seller) => open(seller));
     charging = false;
     for (const { client_secret } of checkouts) expect((await confirm(client_secret)).status).toBe(200);
-    await move(-day_ms + 3 * minute_ms);
+    await move(-dayMs + 3 * minuteMs);
     await floe.runJobs();
     expect(await statusesOf(checkouts)).toEqual(["succeeded", "confirmed"]);
     const [paid] = await floe.deps.db
@@ -124,24 +124,24 @@ describe("what is due is due by the seller's clock", () => {
       .from(payments)
       .where(eq(payments.organization_id, moved.organization_id));
     expect(paid?.requested_at).toEqual(floe.clock.now());
-    expect(paid?.created_at.getTime()).toBe(floe.clock.now().getTime() - day_ms);
-    expect(await paidAt(moved)).toBe(floe.clock.now().getTime() - day_ms + 3 * minute_ms);
+    expect(paid?.created_at.getTime()).toBe(floe.clock.now().getTime() - dayMs);
+    expect(await paidAt(moved)).toBe(floe.clock.now().getTime() - dayMs + 3 * minuteMs);
   });
 
   test("what settles by itself does so by it", async () => {
-    await move(30 * day_ms);
+    await move(30 * dayMs);
     const checkouts = await both((seller) => open(seller, 0));
     for (const { client_secret } of checkouts) expect((await confirm(client_secret)).status).toBe(200);
     await floe.runJobs();
     expect(await statusesOf(checkouts)).toEqual(["succeeded", "succeeded"]);
     const now = floe.clock.now().getTime();
-    expect(await both(paidAt)).toEqual([now + 30 * day_ms, now]);
+    expect(await both(paidAt)).toEqual([now + 30 * dayMs, now]);
   });
 });
 
 describe("a request", () => {
   test("by a key, a session and a buyer has the seller's time", async () => {
-    await move(day_ms);
+    await move(dayMs);
     const now = floe.clock.now().getTime();
     const create = async (token: string, organization_id?: string) => {
       const body = {
@@ -153,20 +153,20 @@ describe("a request", () => {
       const { id, created_at } = json as { id: string; created_at: string };
       return [timeIn(id), Date.parse(created_at)];
     };
-    expect(await create(moved.key)).toEqual([now + day_ms, now + day_ms]);
-    expect(await create(moved.session, moved.organization_id)).toEqual([now + day_ms, now + day_ms]);
+    expect(await create(moved.key)).toEqual([now + dayMs, now + dayMs]);
+    expect(await create(moved.session, moved.organization_id)).toEqual([now + dayMs, now + dayMs]);
     expect(await create(still.key)).toEqual([now, now]);
     expect(await create(still.session, still.organization_id)).toEqual([now, now]);
     const checkouts = await both((seller) => open(seller));
-    await move(3 * day_ms);
+    await move(3 * dayMs);
     const seen = await Promise.all(
       checkouts.map(({ client_secret }) => floe.request("GET", `/v1/checkouts/client/${client_secret}`)),
     );
     expect(seen.map(({ status }) => status)).toEqual([410, 200]);
-    await move(day_ms);
+    await move(dayMs);
     const body = { customer_name: "Ada" };
     const changed = await floe.request("PATCH", `/v1/checkouts/client/${checkouts[0].client_secret}`, { body });
-    expect((changed.json as { modified_at: string }).modified_at).toBe(new Date(now + day_ms).toISOString());
+    expect((changed.json as { modified_at: string }).modified_at).toBe(new Date(now + dayMs).toISOString());
   });
 
   test("asks the database no more often for it", async () => {
@@ -186,7 +186,7 @@ describe("a request", () => {
     };
     await countAll();
     const before = await countAll();
-    await move(minute_ms);
+    await move(minuteMs);
     expect(await countAll()).toEqual(before);
     expect(before[0]).toEqual(before[1]);
   });
@@ -194,7 +194,7 @@ describe("a request", () => {
 
 describe("by the server's clock goes", () => {
   test("what concerns accounts: sessions, keys and the audit log", async () => {
-    await move(20 * 365 * day_ms);
+    await move(20 * 365 * dayMs);
     const body = { name: "Guide", prices: [{ amount_type: "free" }] };
     const { key, session, organization_id } = moved;
     expect((await floe.request("POST", "/v1/products/", { token: key, body })).status).toBe(201);
@@ -213,7 +213,7 @@ describe("by the server's clock goes", () => {
     const body = { name: "Guide", prices: [{ amount_type: "free" }] };
     const create = () => floe.request("POST", "/v1/products/", { token: moved.key, body, headers });
     const first = await create();
-    await move(30 * day_ms);
+    await move(30 * dayMs);
     const again = await create();
     expect([again.headers["idempotency-replayed"], again.text]).toEqual(["true", first.text]);
   });

@@ -3,8 +3,20 @@ import { eq } from "drizzle-orm";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { transact } from "../../server/platform/db/unit-of-work.ts";
-import { addCredit, type Credit, cycleCredit, resetMeter, takeBackCredit } from "../../server/usage/meters/credits.ts";
-import { closeLots, getWorth, type Lot, spendLots, takeLots } from "../../server/usage/meters/lots.ts";
+import {
+  type CreditGrant,
+  closeLots,
+  consumeCreditGrants,
+  getWorth,
+  revokeCreditGrants,
+} from "../../server/usage/meters/credit-grants.ts";
+import {
+  addCredit,
+  type CreditGrantInput,
+  resetMeter,
+  revokeCredit,
+  rolloverCredit,
+} from "../../server/usage/meters/credits.ts";
 import {
   customerMeterLots,
   customerMeters,
@@ -27,13 +39,13 @@ const nextLotId = (): string => {
   made += 1;
   return String(made).padStart(9, "0");
 };
-const lot = (over: Partial<Lot> & { source_id?: string }) => ({
+const lot = (over: Partial<CreditGrant> & { source_id?: string }) => ({
   ...{ id: nextLotId(), created_at: new Date(made), amount: 0, taken: 0, expired: 0 },
   ...{ rollover: false, expires_at: null, expired_at: null, priority: 0, source_kind: "grant", source_id: "a" },
   ...over,
 });
-const left = (lots: Lot[], used: string, ends_at: Date | null = null) =>
-  Object.fromEntries(spendLots(lots, used, ends_at).map((one) => [one.lot.id, one.left]));
+const left = (lots: CreditGrant[], used: string, ends_at: Date | null = null) =>
+  Object.fromEntries(consumeCreditGrants(lots, used, ends_at).map((one) => [one.lot.id, one.left]));
 
 describe("how lots are spent", () => {
   test.each([
@@ -64,12 +76,12 @@ describe("how lots are spent", () => {
   test("what is taken back is taken from its own source first, and never more than there is", () => {
     const own = lot({ amount: 10, source_id: "own" });
     const alike = lot({ amount: 10 });
-    const taken = takeLots([alike, own], 15, { kind: "grant", id: "own" }, false);
+    const taken = revokeCreditGrants([alike, own], 15, { kind: "grant", id: "own" }, false);
     expect(taken.map((one) => [one.lot.id, one.units])).toEqual([
       [own.id, 10],
       [alike.id, 5],
     ]);
-    expect(takeLots([own], 50, { kind: "grant", id: "own" }, false)).toMatchObject([{ units: 10 }]);
+    expect(revokeCreditGrants([own], 50, { kind: "grant", id: "own" }, false)).toMatchObject([{ units: 10 }]);
   });
 });
 
@@ -87,7 +99,7 @@ async function open() {
   });
   const { organization_id } = seller;
   const key = { organization_id, customer_id: customer.id, meter_id: meter.id };
-  const credit = (units: number, over: Partial<Credit> = {}): Credit => ({
+  const credit = (units: number, over: Partial<CreditGrantInput> = {}): CreditGrantInput => ({
     ...{ ...key, source: { kind: "grant", id: "a" }, units, rollover: false },
     ...over,
   });
@@ -95,11 +107,12 @@ async function open() {
   return {
     key,
     credit,
-    give: (units: number, over: Partial<Credit> = {}) => run((tx) => addCredit(tx, floe.deps, credit(units, over))),
-    take: (units: number, over: Partial<Credit> = {}) =>
-      run((tx) => takeBackCredit(tx, floe.deps, credit(units, over))),
-    cycle: (units: number, last: Date | null, over: Partial<Credit> = {}) =>
-      run((tx) => cycleCredit(tx, floe.deps, credit(units, over), last)),
+    give: (units: number, over: Partial<CreditGrantInput> = {}) =>
+      run((tx) => addCredit(tx, floe.deps, credit(units, over))),
+    take: (units: number, over: Partial<CreditGrantInput> = {}) =>
+      run((tx) => revokeCredit(tx, floe.deps, credit(units, over))),
+    cycle: (units: number, last: Date | null, over: Partial<CreditGrantInput> = {}) =>
+      run((tx) => rolloverCredit(tx, floe.deps, credit(units, over), last)),
     reset: () => run((tx) => resetMeter(tx, floe.deps, key)),
     use: (n: number, over: object = {}) =>
       seller.client.events.ingest({
@@ -234,7 +247,7 @@ test("sum of lots = granted − taken − spent − expired, in any order of eve
           // As it is done there: what is left of each whose time has come.
           for (let tick = 0; tick < one.ticks; tick += 1) {
             now += 1;
-            const rest = new Map(spendLots(lots, String(used), null).map((it) => [it.lot.id, it.left]));
+            const rest = new Map(consumeCreditGrants(lots, String(used), null).map((it) => [it.lot.id, it.left]));
             lots = lots.map((it) => {
               if (it.expires_at === null || it.expires_at.getTime() > now || it.expired_at) return it;
               const lost = rest.get(it.id) ?? 0;
@@ -249,7 +262,7 @@ test("sum of lots = granted − taken − spent − expired, in any order of eve
           lots.push(lot({ amount: one.units, rollover: one.rollover, expires_at, created_at: new Date(now) }));
         } else if (one.kind === "take") {
           const before = lots.reduce((sum, it) => sum + getWorth(it), 0);
-          const taken = takeLots(lots, one.units, { kind: "grant", id: "a" }, one.rollover);
+          const taken = revokeCreditGrants(lots, one.units, { kind: "grant", id: "a" }, one.rollover);
           for (const part of taken) part.lot.taken += part.units;
           const after = lots.reduce((sum, it) => sum + getWorth(it), 0);
           expect(after).toBe(Math.max(0, before - one.units));
@@ -283,7 +296,7 @@ test("sum of lots = granted − taken − spent − expired, in any order of eve
             );
           used = 0;
         }
-        for (const it of spendLots(lots, String(used), null)) expect(it.left).toBeGreaterThanOrEqual(0);
+        for (const it of consumeCreditGrants(lots, String(used), null)) expect(it.left).toBeGreaterThanOrEqual(0);
         const open_sum = lots.reduce((sum, it) => sum + getWorth(it), 0);
         expect(open_sum).toBe(sums.granted - sums.taken - sums.spent - sums.expired);
       }

@@ -1,8 +1,8 @@
 import { getTableColumns, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { orders } from "../../server/billing/orders/tables.ts";
-import { answerMoves, moveAnswersOf } from "../../server/catalog/custom-fields/jobs.ts";
-import { runSweeps } from "../../server/platform/jobs/sweeps.ts";
+import { createAnswerMoveWorker, moveAnswersOf } from "../../server/catalog/custom-fields/jobs.ts";
+import { runWorkers } from "../../server/platform/jobs/workers.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 
 let floe: Floe;
@@ -312,14 +312,14 @@ describe("answering custom fields", () => {
     expect((await send("POST", fields, again, stranger.key)).status).toBe(201);
     // Broken off after the first piece: what was moved stays moved, and the rest is still due.
     let rounds = 0;
-    const breaking = answerMoves([
+    const breaking = createAnswerMoveWorker([
       async (...given) => {
         rounds += 1;
         if (rounds > 1) throw new Error("broken off");
         return moveAnswersOf(orders)(...given);
       },
     ]);
-    await runSweeps(floe.deps, [breaking]);
+    await runWorkers(floe.deps, [breaking]);
     expect([await answersOf("plate"), await answersOf("number-plate")]).toEqual([copies + 1 - 500, 500]);
     expect((await send("POST", fields, again)).msgs).toEqual([expect.stringContaining("Try again in a moment")]);
     floe.clock.advance(10_000);

@@ -10,7 +10,7 @@ import { allowMany } from "../support/portal-rows.ts";
 let floe: Floe;
 let seller: Seller;
 let user: Person;
-let customer_id: string;
+let customerId: string;
 beforeAll(async () => {
   floe = await start();
   seller = await floe.seller();
@@ -18,12 +18,14 @@ beforeAll(async () => {
   await allowMany(seller);
   const { client } = seller;
   const made = await client.customers.create({ body: { email: user.email, external_id: user.user_id } });
-  customer_id = made.id;
+  customerId = made.id;
   const note = await client.benefits.create({ body: { type: "custom", description: "A note", properties: {} } });
   const prices = [{ amount_type: "free" as const }];
   const product = await client.products.create({ body: { name: "News", recurring_interval: "month", prices } });
   await client.products.setBenefits({ params: { id: product.id }, body: { benefits: [note.id] } });
-  await client.subscriptions.create({ body: { product_id: product.id, customer_id, metadata: { my_key: 1 } } });
+  await client.subscriptions.create({
+    body: { product_id: product.id, customer_id: customerId, metadata: { my_key: 1 } },
+  });
   await floe.runJobs();
 });
 afterAll(() => floe?.close());
@@ -34,7 +36,7 @@ const call = (method: "GET" | "POST", path: string, as: Person | null = user, bo
 test("state, lists and portal are of the customer whom the user is, in the account client's names", async () => {
   const state = await call("GET", "/customer/state");
   expect(state.json).toMatchObject({
-    id: customer_id,
+    id: customerId,
     externalId: user.user_id,
     activeSubscriptions: [{ metadata: { my_key: 1 } }],
     grantedBenefits: [{ benefitType: "custom" }],
@@ -47,7 +49,7 @@ test("state, lists and portal are of the customer whom the user is, in the accou
   for (const method of ["GET", "POST"] as const) {
     const { json } = await call(method, "/customer/portal");
     const token = new URL(String(json.url)).searchParams.get("customer_session_token") ?? "";
-    expect((await floe.client(token).customerPortal.getMe({})).id).toBe(customer_id);
+    expect((await floe.client(token).customerPortal.getMe({})).id).toBe(customerId);
   }
 });
 
@@ -58,7 +60,7 @@ test("what they use is counted for them, and for nobody else", async () => {
   const ingest = (body: unknown, as: Person | null = user) => call("POST", "/usage/ingest", as, body);
   await setEventNames(["call"]);
   expect((await ingest({ event: "call", metadata: { tokens: 5 } })).json).toMatchObject({ inserted: 1 });
-  const { items } = await seller.client.events.list({ query: { customer_id: [customer_id] } });
+  const { items } = await seller.client.events.list({ query: { customer_id: [customerId] } });
   expect(items.filter(({ name }) => name === "call")).toMatchObject([{ metadata: { tokens: 5 } }]);
   for (const wrong of [
     {},
@@ -95,12 +97,12 @@ describe("MTR-32: usage that a customer sends", () => {
       client.meters.create({ body: { name, filter, aggregation: { func, property: "n" } } });
     const meters: { id: string }[] = [];
     for (const func of functions) meters.push(await create(func, `Own ${func}`));
-    const events = [{ name: "run", customer_id, metadata: { n: 500 } }];
+    const events = [{ name: "run", customer_id: customerId, metadata: { n: 500 } }];
     await floe.request("POST", "/v1/events/ingest", { token: key, body: { events } });
     await setEventNames(["run"]);
     const read = async () => {
       await floe.runJobs();
-      const { items } = await client.customerMeters.list({ query: { customer_id: [customer_id], limit: 100 } });
+      const { items } = await client.customerMeters.list({ query: { customer_id: [customerId], limit: 100 } });
       return new Map(items.map(({ meter_id, consumed_units }) => [meter_id, consumed_units]));
     };
     const before = await read();
@@ -125,7 +127,7 @@ describe("MTR-32: usage that a customer sends", () => {
         start_timestamp: new Date(Date.now() - 3_600_000).toISOString(),
         end_timestamp: new Date(Date.now() + 3_600_000).toISOString(),
       };
-      const query = { ...stretch, interval: "year" as const, timezone: "UTC", customer_id: [customer_id] };
+      const query = { ...stretch, interval: "year" as const, timezone: "UTC", customer_id: [customerId] };
       expect([func, (await client.meters.quantities({ params: { id: later.id }, query })).total]).toEqual([
         func,
         first,
@@ -157,7 +159,7 @@ test("nobody, who is no customer, and who does not say of which seller are refus
   await other.client.customers.create({ body: { email: user.email, external_id: user.user_id } });
   expect((await call("GET", "/customer/state")).status).toBe(400);
   const named = await call("GET", `/customer/state?organizationId=${seller.organization_id}`);
-  expect(named.json).toMatchObject({ id: customer_id });
-  await floe.deps.db.update(customers).set({ external_id: null }).where(eq(customers.id, customer_id));
+  expect(named.json).toMatchObject({ id: customerId });
+  await floe.deps.db.update(customers).set({ external_id: null }).where(eq(customers.id, customerId));
   expect((await call("GET", `/customer/state?organizationId=${seller.organization_id}`)).status).toBe(404);
 });

@@ -21,7 +21,7 @@ const person = async (by = seller) => {
 };
 const create = (body: object, token = seller.key) => floe.request("POST", "/v1/customer-sessions/", { token, body });
 const me = (token: string) => floe.request("GET", "/v1/customer-portal/customers/me", { token });
-const hour_ms = 60 * 60 * 1000;
+const hourMs = 60 * 60 * 1000;
 
 describe("a session that the seller makes", () => {
   test("CUP-01 to CUP-06: opens its own customer, by our id and by the seller's, and its token is shown once", async () => {
@@ -36,7 +36,7 @@ describe("a session that the seller makes", () => {
     expect(await shown.getMe({})).toMatchObject({ id: customer.id, email: customer.email, name: "Ada" });
     const { id, expires_at } = made;
     expect(await shown.introspect({})).toMatchObject({ id, expires_at, return_url });
-    expect(expires_at.getTime() - made.created_at.getTime()).toBe(hour_ms);
+    expect(expires_at.getTime() - made.created_at.getTime()).toBe(hourMs);
     for (const body of [
       { external_customer_id: customer.external_id },
       { customer_external_id: customer.external_id },
@@ -97,7 +97,7 @@ describe("a session that the seller makes", () => {
     await block(floe.clock.now());
     await refused(lasting.token);
     await block(null);
-    floe.clock.advance(hour_ms - 1000);
+    floe.clock.advance(hourMs - 1000);
     expect((await me(lasting.token)).status).toBe(200);
     floe.clock.advance(2000);
     await refused(lasting.token);

@@ -2,9 +2,9 @@ import { and, eq, isNull, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { customers } from "../../server/customers/customers/tables.ts";
 import { organization } from "../../server/identity/organizations/tables.ts";
+import { counterCompactionWorker } from "../../server/platform/db/counters.ts";
 import { events, listTallies } from "../../server/platform/db/tables.ts";
-import { tallySweep } from "../../server/platform/db/tallies.ts";
-import { runSweeps } from "../../server/platform/jobs/sweeps.ts";
+import { runWorkers } from "../../server/platform/jobs/workers.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 
 let floe: Floe;
@@ -395,15 +395,15 @@ describe("how many customers there are", () => {
     const [one] = many;
     await Promise.all([
       ...many.slice(1, 9).map(({ id }) => seller.client.customers.delete({ params: { id }, query: {} })),
-      runSweeps(floe.deps, [tallySweep]),
-      runSweeps(floe.deps, [tallySweep]),
+      runWorkers(floe.deps, [counterCompactionWorker]),
+      runWorkers(floe.deps, [counterCompactionWorker]),
       create({ email: one?.email }).catch(() => undefined),
     ]);
     expect(await total()).toBe(await counted());
-    await runSweeps(floe.deps, [tallySweep]);
+    await runWorkers(floe.deps, [counterCompactionWorker]);
     expect(await tallies()).toBe(1);
     expect(await total()).toBe(await counted());
-    await runSweeps(floe.deps, [tallySweep]);
+    await runWorkers(floe.deps, [counterCompactionWorker]);
     expect(await tallies()).toBe(1);
   });
 

@@ -1,11 +1,11 @@
 import { eq } from "drizzle-orm";
 import * as oauth from "openid-client";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { accountCleanup } from "../../server/identity/accounts/jobs.ts";
 import { hashSecret } from "../../server/identity/accounts/storage.ts";
-import { accountCleaning } from "../../server/identity/accounts/sweep.ts";
 import { deviceCode, user as users } from "../../server/identity/accounts/tables.ts";
 import { hashToken } from "../../server/platform/crypto/secrets.ts";
-import { runSweeps } from "../../server/platform/jobs/sweeps.ts";
+import { runWorkers } from "../../server/platform/jobs/workers.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
 import type { Seller } from "../support/floe.ts";
 
@@ -45,7 +45,7 @@ const poll = (fields: Record<string, string>) =>
     body: new URLSearchParams(fields).toString(),
     headers: { "content-type": "application/x-www-form-urlencoded" },
   });
-const grant_type = "urn:ietf:params:oauth:grant-type:device_code";
+const grantType = "urn:ietf:params:oauth:grant-type:device_code";
 const code = async (body: Record<string, unknown> = { client_id: "floe-cli" }) =>
   (await floe.request("POST", "/api/auth/device/code", { body })).json as { device_code: string; user_code: string };
 /** The interval is shortened in the row, so that a test need not wait five seconds between two polls. */
@@ -62,7 +62,7 @@ describe("a standard RFC 8628 client (openid-client), unchanged", () => {
       expect(found.issuer.replace(/\/$/, "")).toBe(issuer);
       expect(found.device_authorization_endpoint).toBe(`${floe.url}/api/auth/device/code`);
       expect(found.token_endpoint).toBe(`${floe.url}/api/auth/device/token`);
-      expect(found.grant_types_supported).toContain(grant_type);
+      expect(found.grant_types_supported).toContain(grantType);
     }
   });
 
@@ -121,7 +121,7 @@ describe("a standard RFC 8628 client (openid-client), unchanged", () => {
 
   test("is told slow_down when it asks too often, and still gets its token", async () => {
     const asked = await oauth.initiateDeviceAuthorization(standard, {});
-    const fields = { grant_type, device_code: asked.device_code, client_id: "floe-cli" };
+    const fields = { grant_type: grantType, device_code: asked.device_code, client_id: "floe-cli" };
     expect((await poll(fields)).json).toMatchObject({ error: "authorization_pending" });
     const hasty = await poll(fields);
     expect([hasty.status, hasty.json]).toMatchObject([
@@ -138,11 +138,11 @@ describe("a standard RFC 8628 client (openid-client), unchanged", () => {
 describe("the token endpoint, in the words of RFC 6749", () => {
   test.each([
     ["another grant", { grant_type: "password", device_code: "x", client_id: "floe-cli" }, "unsupported_grant_type"],
-    ["no device code", { grant_type, client_id: "floe-cli" }, "invalid_request"],
-    ["no client", { grant_type, device_code: "x" }, "invalid_request"],
-    ["an unknown client", { grant_type, device_code: "x", client_id: "somebody" }, "invalid_client"],
-    ["an unknown code", { grant_type, device_code: "x", client_id: "floe-cli" }, "invalid_grant"],
-    ["a code with a NUL", { grant_type, device_code: "x\0", client_id: "floe-cli" }, "invalid_request"],
+    ["no device code", { grant_type: grantType, client_id: "floe-cli" }, "invalid_request"],
+    ["no client", { grant_type: grantType, device_code: "x" }, "invalid_request"],
+    ["an unknown client", { grant_type: grantType, device_code: "x", client_id: "somebody" }, "invalid_client"],
+    ["an unknown code", { grant_type: grantType, device_code: "x", client_id: "floe-cli" }, "invalid_grant"],
+    ["a code with a NUL", { grant_type: grantType, device_code: "x\0", client_id: "floe-cli" }, "invalid_request"],
   ])("%s", async (_name, fields, error) => {
     for (const answer of [
       await poll(fields as Record<string, string>),
@@ -165,7 +165,7 @@ describe("the token endpoint, in the words of RFC 6749", () => {
     await hurry(device_code);
     await claim(user_code);
     await approve(user_code);
-    const fields = { grant_type, device_code, client_id: "floe-cli" };
+    const fields = { grant_type: grantType, device_code, client_id: "floe-cli" };
     const answers = await Promise.all([poll(fields), poll(fields), poll(fields)]);
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 400, 400]);
     expect((await poll(fields)).json).toMatchObject({ error: "invalid_grant" });
@@ -251,7 +251,7 @@ test("rows nobody will ask for again are swept", async () => {
     .update(deviceCode)
     .set({ expiresAt: new Date(Date.now() - 25 * 3_600_000) })
     .where(eq(deviceCode.deviceCode, hashSecret(device_code)));
-  expect(await runSweeps(floe.deps, accountCleaning)).toBeGreaterThanOrEqual(1);
+  expect(await runWorkers(floe.deps, accountCleanup)).toBeGreaterThanOrEqual(1);
   const left = (await floe.deps.db.select({ code: deviceCode.deviceCode }).from(deviceCode)).map((row) => row.code);
   expect([left.includes(hashSecret(device_code)), left.includes(hashSecret(fresh.device_code))]).toEqual([false, true]);
   expect((await floe.deps.db.select({ id: users.id }).from(users)).length).toBeGreaterThanOrEqual(2);

@@ -1,8 +1,8 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { refunds } from "../../server/billing/refunds/tables.ts";
-import { redemptionCount } from "../../server/catalog/discounts/jobs.ts";
-import { runSweeps } from "../../server/platform/jobs/sweeps.ts";
+import { redemptionCountWorker } from "../../server/catalog/discounts/jobs.ts";
+import { runWorkers } from "../../server/platform/jobs/workers.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { createPostgresDatabase } from "../support/postgres-database.ts";
 import { atOnce, tally } from "../support/races.ts";
@@ -89,7 +89,7 @@ test("without a limit everybody gets it, and each is counted once", async () => 
   expect(outcomes(answers)).toEqual({ "200": 20 });
   expect([await taken(), paid.length]).toEqual([20, 20]);
   // Counted meanwhile by both servers at once, they stay as many.
-  await Promise.all(floes.map(({ deps }) => runSweeps(deps, [redemptionCount])));
+  await Promise.all(floes.map(({ deps }) => runWorkers(deps, [redemptionCountWorker])));
   expect(await taken()).toBe(20);
 }, 120_000);
 

@@ -1,6 +1,6 @@
 import { and, eq, like } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { dispute_again_ms } from "../../server/billing/disputes/rules.ts";
+import { disputeAgainMs } from "../../server/billing/disputes/rules.ts";
 import { disputes } from "../../server/billing/disputes/tables.ts";
 import { orders } from "../../server/billing/orders/tables.ts";
 import { recordProcessorEvent } from "../../server/billing/payments/notices.ts";
@@ -85,7 +85,7 @@ describe("auto_accept_below_amount", () => {
     failures = [() => Promise.reject(new Error("The line is down."))];
     const id = await disputeOrder(floe, seller, order_id);
     expect((await get(id)).status).toBe("needs_response");
-    floe.clock.advance(dispute_again_ms + 60_000);
+    floe.clock.advance(disputeAgainMs + 60_000);
     await floe.runJobs();
     expect([(await get(id)).status, (await orderOf(order_id)).access]).toEqual(["lost", "withheld"]);
     expect(await subjects()).toEqual(["is disputed", "was lost to a dispute"]);
@@ -307,7 +307,7 @@ describe("accepting one", () => {
     const id = await disputeOrder(floe, seller, order_id);
     failures = [() => Promise.reject(new Error("The line is gone."))];
     expect((await seller.client.disputes.accept({ params: { id } })).status).toBe("needs_response");
-    floe.clock.advance(dispute_again_ms);
+    floe.clock.advance(disputeAgainMs);
     await floe.runJobs();
     expect((await get(id)).status).toBe("lost");
   });

@@ -7,7 +7,7 @@ import { newId } from "../support/ids.ts";
 import { type Visit, type Visitor, visitor } from "../support/visitor.ts";
 
 const runs = 7;
-const ratio_max = 2;
+const ratioMax = 2;
 const password = "correct horse battery";
 let floe: Accounts;
 /** Limits are kept for each account: every run has one of its own. */
@@ -36,7 +36,7 @@ async function timed(question: Ask, run: number) {
 }
 
 /** Where a mail is written for one and not for the other, both wait for so long at least. */
-const floor_ms = 490;
+const floorMs = 490;
 
 /**
  * Ask both questions by turns; every answer must be the same, and neither take twice as long. Which is told by the work
@@ -50,7 +50,7 @@ async function expectAlike(one: Ask, other: Ask): Promise<void> {
     expect(first.said).toEqual(second.said);
     [a, b] = [Math.min(a, first.work), Math.min(b, second.work)];
   }
-  expect(Math.max(a, b) / Math.min(a, b), `${a} µs and ${b} µs`).toBeLessThan(ratio_max);
+  expect(Math.max(a, b) / Math.min(a, b), `${a} µs and ${b} µs`).toBeLessThan(ratioMax);
 }
 
 /** Where both wait until a mail would surely be written, every answer is the same, and comes then. */
@@ -59,8 +59,8 @@ async function expectWait(one: Ask, other: Ask): Promise<void> {
   const pairs = await Promise.all(asked);
   for (const [first, second] of pairs) expect(first.said).toEqual(second.said);
   const [a, b] = [0, 1].map((side) => Math.min(...pairs.map((pair) => pair[side]?.ms ?? 0))) as [number, number];
-  expect(Math.min(a, b)).toBeGreaterThanOrEqual(floor_ms);
-  expect(Math.max(a, b) / Math.min(a, b), `${a.toFixed(0)} ms and ${b.toFixed(0)} ms`).toBeLessThan(ratio_max);
+  expect(Math.min(a, b)).toBeGreaterThanOrEqual(floorMs);
+  expect(Math.max(a, b) / Math.min(a, b), `${a.toFixed(0)} ms and ${b.toFixed(0)} ms`).toBeLessThan(ratioMax);
 }
 
 test("signing in: a wrong password and an unknown address", async () => {

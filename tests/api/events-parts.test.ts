@@ -1,10 +1,10 @@
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { runSweeps } from "../../server/platform/jobs/sweeps.ts";
-import { partKeeping } from "../../server/usage/events/parts.ts";
+import { runWorkers } from "../../server/platform/jobs/workers.ts";
+import { partWorker } from "../../server/usage/events/parts.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 
-const day_ms = 86_400_000;
+const dayMs = 86_400_000;
 let floe: Floe;
 let seller: Seller;
 beforeAll(async () => {
@@ -27,7 +27,7 @@ const partsOf = async (name: string) =>
   (await rowsOf(sql`select tableoid::regclass::text as part from usage_events where name = ${name} order by id`)).map(
     ({ part }) => part?.replace("usage_events_", ""),
   );
-const keep = () => runSweeps(floe.deps, [partKeeping]);
+const keep = () => runWorkers(floe.deps, [partWorker]);
 const send = async (name: string, external_id?: string) => {
   const events = [{ name, external_customer_id: "user", metadata: { n: 1 }, ...(external_id && { external_id }) }];
   return seller.client.events.ingest({ query: {}, body: { events } as never });
@@ -82,7 +82,7 @@ describe("the parts of events", () => {
     floe.clock.time = new Date(Date.UTC(floe.clock.now().getUTCFullYear(), floe.clock.now().getUTCMonth() + 2, 20));
     await keep();
     expect(await parts()).toContain(old);
-    floe.clock.advance(30 * day_ms);
+    floe.clock.advance(30 * dayMs);
     await keep();
     const months = (await parts()).filter((name) => name !== "other");
     expect(months).not.toContain(old);

@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => floe?.close());
 
-const at_once = 20;
+const atOnce = 20;
 const send = async (events: unknown[]) => {
   const { status, json, text } = await floe.request("POST", "/v1/events/ingest", {
     token: seller.key,
@@ -52,7 +52,7 @@ test("the same batch from 20 connections at once, in any order, is counted once"
     metadata: { n },
   }));
   const answers = await Promise.all(
-    Array.from({ length: at_once }, (_, turn) => send(turn % 2 === 0 ? batch : batch.toReversed())),
+    Array.from({ length: atOnce }, (_, turn) => send(turn % 2 === 0 ? batch : batch.toReversed())),
   );
   expect(answers.reduce((sum, { inserted }) => sum + inserted, 0)).toBe(50);
   expect((await used(id)).sort((a, b) => a - b)).toEqual([50, 1225]);
@@ -63,7 +63,7 @@ test("what is written together is answered apart: a batch with a fault refuses n
   const other = await floe.seller("other");
   const stranger = await other.client.customers.create({ body: { email: "stranger@example.com" } });
   const answers = await Promise.all(
-    Array.from({ length: at_once }, (_, n) => {
+    Array.from({ length: atOnce }, (_, n) => {
       const whose = n % 4 === 0 ? stranger.id : id;
       const events = [{ name: "apart", customer_id: whose, external_id: `apart-${n}`, metadata: { n: 1 } }];
       return floe.request("POST", "/v1/events/ingest", { token: seller.key, body: { events } });
@@ -81,7 +81,7 @@ test("whoever becomes a customer while their events come gets each of them once"
   const sent = (n: number) => ({ name: "use", external_customer_id: "newcomer", metadata: { n } });
   const [made] = await Promise.all([
     seller.client.customers.create({ body: { email: "newcomer@example.com", external_id: "newcomer" } }),
-    ...Array.from({ length: at_once }, (_, n) => send([sent(n), sent(n)])),
+    ...Array.from({ length: atOnce }, (_, n) => send([sent(n), sent(n)])),
   ]);
   await floe.runJobs();
   expect((await used(made.id)).sort((a, b) => a - b)).toEqual([20, 380]);
@@ -200,7 +200,7 @@ test("who counts for many customers, in whatever order, and who resets what they
       metadata: { n: turn },
     }));
   await Promise.all([
-    ...Array.from({ length: at_once }, (_, turn) => send(batch(turn))),
+    ...Array.from({ length: atOnce }, (_, turn) => send(batch(turn))),
     ...Array.from({ length: 6 }, (_, turn) =>
       transact(floe.deps, async (tx) => {
         // In the order of renewals: customers, and of each the meters.

@@ -8,7 +8,7 @@ import { linkCard } from "../../server/billing/subscriptions/card-link.ts";
 import { subscriptions } from "../../server/billing/subscriptions/tables.ts";
 import { checkouts } from "../../server/checkout/checkouts/tables.ts";
 import { organization } from "../../server/identity/organizations/tables.ts";
-import { runWithClock } from "../../server/operations/sandbox/walk.ts";
+import { runWithClock } from "../../server/operations/sandbox/time-travel.ts";
 import { describeContract, getOperationId } from "../../server/platform/http/openapi.ts";
 import { api } from "../../shared/api/index.ts";
 import { formatUrl } from "../../shared/client.ts";

@@ -7,10 +7,10 @@ import { text } from "node:stream/consumers";
 import S3rver from "@20minutes/s3rver";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { fileSweeps } from "../../server/catalog/files/jobs.ts";
+import { fileWorkers } from "../../server/catalog/files/jobs.ts";
 import { files } from "../../server/catalog/files/tables.ts";
 import { readSettings } from "../../server/platform/config.ts";
-import { runSweeps } from "../../server/platform/jobs/sweeps.ts";
+import { runWorkers } from "../../server/platform/jobs/workers.ts";
 import { createS3Storage } from "../../server/platform/storage/s3.ts";
 import type { Storage } from "../../server/platform/storage/storage.ts";
 import { begin, finish, put, sha256, upload } from "../support/files.ts";
@@ -23,7 +23,7 @@ let bucket: S3rver;
 let endpoint: string;
 let floe: Floe;
 let seller: Seller;
-const part_size = 5 * 1024 * 1024;
+const partSize = 5 * 1024 * 1024;
 
 beforeAll(async () => {
   const port = await freePort();
@@ -54,8 +54,8 @@ const rowOf = async (id: string) => {
 };
 
 test("a file in parts goes to the bucket past our server, and is downloaded from there under its own name", async () => {
-  const bytes = randomBytes(part_size + 1000);
-  const begun = await begin(seller.client, bytes, { part_size, checksums: true, name: "Manual 1.bin" });
+  const bytes = randomBytes(partSize + 1000);
+  const begun = await begin(seller.client, bytes, { part_size: partSize, checksums: true, name: "Manual 1.bin" });
   for (const { url, headers, checksum_sha256_base64 } of begun.upload.parts) {
     expect(url.startsWith(endpoint)).toBe(true);
     expect(headers).toEqual({ "x-amz-checksum-sha256": checksum_sha256_base64 });
@@ -98,7 +98,7 @@ test("a picture is public under our own address; deleting the file empties the b
   const half = await begin(seller.client, bytes);
   await put(floe, half.upload.parts[0] as never, bytes);
   for (const { id } of [media, half]) await seller.client.files.delete({ params: { id } });
-  expect(await runSweeps(floe.deps, fileSweeps)).toBe(2);
+  expect(await runWorkers(floe.deps, fileWorkers)).toBe(2);
   expect(await floe.deps.storage.read(media.path)).toBeUndefined();
   expect((await floe.app.inject(url)).statusCode).toBe(404);
 });

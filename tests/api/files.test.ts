@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { fileSweeps } from "../../server/catalog/files/jobs.ts";
+import { fileWorkers } from "../../server/catalog/files/jobs.ts";
 import { files } from "../../server/catalog/files/tables.ts";
 import { deleteOrganization } from "../../server/identity/accounts/people/deletion.ts";
-import { runSweeps } from "../../server/platform/jobs/sweeps.ts";
+import { runWorkers } from "../../server/platform/jobs/workers.ts";
 import { fileBytesMax } from "../../shared/api/files.ts";
 import { begin, finish, put, sha256, upload } from "../support/files.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
@@ -15,7 +15,7 @@ import { imageHeaders } from "../support/images.ts";
 
 let floe: Floe;
 let seller: Seller;
-const day_ms = 24 * 60 * 60 * 1000;
+const dayMs = 24 * 60 * 60 * 1000;
 beforeAll(async () => {
   floe = await start();
   seller = await floe.seller();
@@ -129,7 +129,7 @@ describe("an upload", () => {
     await expect(finish(floe, seller.client, whole, bytes)).rejects.toThrow("SHA-256");
 
     const late = await begin(seller.client, bytes);
-    floe.clock.advance(day_ms + 1);
+    floe.clock.advance(dayMs + 1);
     expect((await put(floe, late.upload.parts[0] as never, bytes)).status).toBe(403);
   });
 
@@ -366,15 +366,15 @@ describe("what is swept", () => {
     await floe.deps.db.update(files).set({ upload_id: null }).where(eq(files.id, half.id));
     await seller.client.files.delete({ params: { id: deleted.id } });
     await deleteOrganization(floe.deps, async () => false, gone.organization_id);
-    floe.clock.advance(2 * day_ms - 1);
-    await runSweeps(floe.deps, fileSweeps);
+    floe.clock.advance(2 * dayMs - 1);
+    await runWorkers(floe.deps, fileWorkers);
     expect(uploads()).toContain(half.upload.id);
     floe.clock.advance(2);
-    await runSweeps(floe.deps, fileSweeps);
+    await runWorkers(floe.deps, fileWorkers);
     expect(uploads()).not.toContain(half.upload.id);
     expect([kept, deleted, orphan].map(({ path }) => existsSync(objectOf(path)))).toEqual([true, false, false]);
     expect([await rowOf(orphan.id), (await rowOf(deleted.id))?.purged_at]).toEqual([undefined, expect.any(Date)]);
-    expect(await runSweeps(floe.deps, fileSweeps)).toBe(0);
+    expect(await runWorkers(floe.deps, fileWorkers)).toBe(0);
     expect((await floe.request("DELETE", `/v1/files/${half.id}`, { token: seller.key })).status).toBe(404);
   });
 
@@ -383,14 +383,14 @@ describe("what is swept", () => {
     const begun = await Promise.all(Array.from({ length: 6 }, () => begin(seller.client, bytes)));
     for (const { upload } of begun) await put(floe, upload.parts[0] as never, bytes);
     const bystander = await upload(floe, seller.client, bytes);
-    floe.clock.advance(2 * day_ms + 1);
+    floe.clock.advance(2 * dayMs + 1);
     const parts = [{ number: 1, checksum_etag: createHash("sha256").update(bytes).digest("hex") }];
     const complete = ({ id, upload: { id: upload_id, path } }: (typeof begun)[number]) =>
       floe.request("POST", `/v1/files/${id}/uploaded`, { token: seller.key, body: { id: upload_id, path, parts } });
     const first = begun.slice(0, 3).map(complete);
-    const swept = runSweeps(floe.deps, fileSweeps);
+    const swept = runWorkers(floe.deps, fileWorkers);
     const [outcomes] = await Promise.all([Promise.all([...first, ...begun.slice(3).map(complete)]), swept]);
-    await runSweeps(floe.deps, fileSweeps);
+    await runWorkers(floe.deps, fileWorkers);
     for (const [index, { id, path }] of begun.entries()) {
       const { status } = outcomes[index] ?? {};
       expect([200, 404, 422]).toContain(status);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { anonymous } from "../../server/platform/context.ts";
 import { idempotencyKeys } from "../../server/platform/db/tables.ts";
 import { transact } from "../../server/platform/db/unit-of-work.ts";
-import { answerOnce } from "../../server/platform/http/idempotency.ts";
+import { respondOnce } from "../../server/platform/http/idempotency.ts";
 import { readProfile } from "../../server/platform/http/profiles.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 
@@ -217,11 +217,11 @@ describe("Idempotency-Key", () => {
   test("what asks somebody outside makes its thing once, also when the server dies before it has answered", async () => {
     const keyed = { subject: seller.organization_id, key: "outside", request: "POST /v1/x" };
     const actor = { ...anonymous, organization_id: seller.organization_id };
-    const ctx = { ...floe.deps, actor, client: readProfile({}) as never, ip: "127.0.0.1", alongside: [] };
+    const ctx = { ...floe.deps, actor, client: readProfile({}) as never, ip: "127.0.0.1", extraWrites: [] };
     const outside = (body: unknown) => (typeof body === "string" ? { status: 201, body } : undefined);
     const began = Promise.withResolvers<void>();
     // Its last transaction is committed; that it then never ends is how a crash looks.
-    const dying = answerOnce(ctx, keyed, outside, async (inner) => {
+    const dying = respondOnce(ctx, keyed, outside, async (inner) => {
       await transact(inner, async () => 1);
       await transact(inner, async () => "made");
       began.resolve();
@@ -229,7 +229,7 @@ describe("Idempotency-Key", () => {
     });
     await Promise.race([began.promise, dying]);
     floe.clock.advance(10 * 60_000);
-    const again = await answerOnce(ctx, keyed, outside, () => Promise.reject(new Error("It was made already.")));
+    const again = await respondOnce(ctx, keyed, outside, () => Promise.reject(new Error("It was made already.")));
     expect(again).toEqual({ status: 201, body: "made", replayed: true });
     const custom = { type: "custom", description: "Only once", properties: { note: null } };
     const asked = { token: seller.key, body: custom, headers: { "idempotency-key": "a benefit" } };

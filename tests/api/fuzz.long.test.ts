@@ -10,9 +10,9 @@ import { type Floe, type Seller, start } from "../support/floe.ts";
 
 /** A fixed seed, so that a failure is found again; another one looks elsewhere, and more time looks further. */
 const seed = Number(process.env.FLOE_TEST_SEED ?? 4455);
-const time_ms = Number(process.env.FLOE_TEST_MS ?? 12_000);
-const answer_bytes_max = 200_000;
-const cpu_ms_max = 1000;
+const timeMs = Number(process.env.FLOE_TEST_MS ?? 12_000);
+const answerBytesMax = 200_000;
+const cpuMsMax = 1000;
 
 let floe: Floe;
 let seller: Seller;
@@ -193,15 +193,15 @@ test("whatever is sent to a route, it answers shortly, without a failure, and le
       const { user, system } = process.cpuUsage(began);
       const said = `${route.method} ${url.slice(0, 200)} ${sent.body.slice(0, 100)}: ${answer.body.slice(0, 200)}`;
       expect(answer.statusCode, said).toBeLessThan(500);
-      expect(answer.rawPayload.length, said).toBeLessThan(answer_bytes_max);
-      expect((user + system) / 1000, said).toBeLessThan(cpu_ms_max);
+      expect(answer.rawPayload.length, said).toBeLessThan(answerBytesMax);
+      expect((user + system) / 1000, said).toBeLessThan(cpuMsMax);
       expect(shared(), said).toEqual(before);
     },
   );
   await fc.assert(property, {
     seed,
     numRuns: 100_000,
-    interruptAfterTimeLimit: time_ms,
+    interruptAfterTimeLimit: timeMs,
     markInterruptAsFailure: false,
   });
   expect((await floe.request("GET", "/v1/products/", { token: seller.key })).status).toBe(200);

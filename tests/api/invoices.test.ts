@@ -2,14 +2,14 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { and, eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { exportCollecting } from "../../server/billing/invoices/jobs.ts";
+import { exportWorker } from "../../server/billing/invoices/jobs.ts";
 import { collectDue } from "../../server/billing/invoices/service.ts";
 import { invoices } from "../../server/billing/invoices/tables.ts";
 import { orders } from "../../server/billing/orders/tables.ts";
-import { fileSweeps } from "../../server/catalog/files/jobs.ts";
+import { fileWorkers } from "../../server/catalog/files/jobs.ts";
 import { files } from "../../server/catalog/files/tables.ts";
 import { events, failedWork } from "../../server/platform/db/tables.ts";
-import { runSweeps } from "../../server/platform/jobs/sweeps.ts";
+import { runWorkers } from "../../server/platform/jobs/workers.ts";
 import { computeQuote } from "../../shared/pricing.ts";
 import { upload } from "../support/files.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
@@ -159,7 +159,7 @@ describe("an invoice", () => {
     expect((await call("GET", path)).status).toBe(404);
     await printed(path);
     expect((await rows())[0]?.number).toBe(first?.number);
-    await runSweeps(floe.deps, fileSweeps);
+    await runWorkers(floe.deps, fileWorkers);
     const kept = await floe.deps.db
       .select()
       .from(files)
@@ -335,7 +335,7 @@ describe("what an invoice says of the seller", () => {
 });
 
 describe("the invoices of many orders", () => {
-  const collect = () => runSweeps(floe.deps, [exportCollecting]);
+  const collect = () => runWorkers(floe.deps, [exportWorker]);
 
   test("are printed as one piece of work that says how far it is; what is there is not printed again", async () => {
     const ids = [await sellTo(), await sellTo()];

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => floe?.close());
 
-const day_ms = 24 * 60 * 60 * 1000;
+const dayMs = 24 * 60 * 60 * 1000;
 
 /** A key that was bought once; its benefit has these properties. */
 async function buyKey(at: Floe, seller: Seller, properties: object = {}) {
@@ -56,7 +56,7 @@ test("BEN-30, BEN-31, BEN-32: a key has its prefix, its limits and its end", asy
   expect(key.key).toMatch(/^BOOK-[0-9A-F]{8}(-[0-9A-F]{4}){3}-[0-9A-F]{12}$/);
   expect(key).toMatchObject({
     ...{ display_key: `****-${key.key.slice(-6)}`, status: "granted", usage: 0, validations: 0 },
-    ...{ limit_activations: 2, limit_usage: 10, expires_at: new Date(floe.clock.now().getTime() + 30 * day_ms) },
+    ...{ limit_activations: 2, limit_usage: 10, expires_at: new Date(floe.clock.now().getTime() + 30 * dayMs) },
   });
   // At rest, nobody reads it.
   const [row] = await floe.deps.db.select().from(licenseKeys).where(eq(licenseKeys.id, key.id));

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { accountCleaning } from "../../server/identity/accounts/sweep.ts";
+import { accountCleanup } from "../../server/identity/accounts/jobs.ts";
 import { verification } from "../../server/identity/accounts/tables.ts";
 import { attempts } from "../../server/platform/db/tables.ts";
-import { runSweeps } from "../../server/platform/jobs/sweeps.ts";
+import { runWorkers } from "../../server/platform/jobs/workers.ts";
 import { createLimiter } from "../../server/platform/limits/attempts.ts";
 import { countInMemory } from "../../server/platform/limits/limits.ts";
 import { newAddress } from "../support/accounts.ts";
@@ -40,7 +40,7 @@ describe("a limit", () => {
     expect(JSON.stringify(rows)).not.toContain("somebody");
     expect(rows.some(({ key }) => /^mail:[0-9a-f]{32}$/.test(key))).toBe(true);
     floe.clock.advance(61_000);
-    expect(await runSweeps(floe.deps, accountCleaning)).toBeGreaterThan(0);
+    expect(await runWorkers(floe.deps, accountCleanup)).toBeGreaterThan(0);
     expect(await floe.deps.db.select().from(attempts)).toHaveLength(0);
   });
 });

@@ -5,7 +5,7 @@ import { Webhook } from "standardwebhooks";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { events } from "../../server/platform/db/tables.ts";
 import { openTail } from "../../server/platform/events/tail.ts";
-import { patience_ms } from "../support/eventually.ts";
+import { patienceMs } from "../support/eventually.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 import { startOnPostgres } from "../support/races.ts";
@@ -317,7 +317,7 @@ describe("on a real PostgreSQL", () => {
       }
       return seen;
     };
-    const timer = setTimeout(() => stop.abort(), patience_ms);
+    const timer = setTimeout(() => stop.abort(), patienceMs);
     const [steady, restless] = await Promise.all([follow(false), follow(true), writing]);
     clearTimeout(timer);
     tail.close();

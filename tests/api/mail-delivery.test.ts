@@ -2,11 +2,11 @@ import { eq } from "drizzle-orm";
 import { afterEach, describe, expect, test } from "vitest";
 import { mails } from "../../server/platform/db/tables.ts";
 import { transact } from "../../server/platform/db/unit-of-work.ts";
-import { runSweeps } from "../../server/platform/jobs/sweeps.ts";
+import { runWorkers } from "../../server/platform/jobs/workers.ts";
 import {
   listMails,
   type Mail,
-  mailCleaning,
+  mailCleanup,
   queueMail,
   warnOfUnsentMail,
 } from "../../server/platform/mail-transport/mail.ts";
@@ -125,7 +125,7 @@ describe("a mail server", () => {
     floe.clock.advance(60 * 60 * 1000);
     await floe.runJobs();
     expect(server.received).toEqual([]);
-    expect(await runSweeps(floe.deps, mailCleaning)).toBe(1);
+    expect(await runWorkers(floe.deps, mailCleanup)).toBe(1);
     expect(await rowOf(floe)).toMatchObject({ sent_at: null, next_attempt_at: null, letter: "" });
   });
 

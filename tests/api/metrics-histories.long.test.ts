@@ -50,7 +50,7 @@ type Random = ReturnType<typeof randomOf>;
 let floe: Floe;
 let seller: Seller;
 const sold: { id: string; price_id: string; recurring: boolean }[] = [];
-const customer_ids: string[] = [];
+const customerIds: string[] = [];
 beforeAll(async () => {
   floe = await start();
   seller = await floe.seller();
@@ -66,18 +66,18 @@ beforeAll(async () => {
   }
   for (let count = 0; count < 6; count += 1) {
     const { id } = await seller.client.customers.create({ body: { email: `buyer-${count}@example.com` } });
-    customer_ids.push(id);
+    customerIds.push(id);
   }
 });
 afterAll(() => floe?.close());
 
 const [minute_ms, day_ms] = [60_000, 86_400_000];
-const first_day = Date.parse("2024-09-01");
-const history_days = 500;
+const firstDay = Date.parse("2024-09-01");
+const historyDays = 500;
 
 /** A moment of the history, now and then the very first of a day or an hour. */
 const momentOf = (random: Random): Date => {
-  const at = first_day + random.int(0, history_days) * day_ms + random.int(0, day_ms);
+  const at = firstDay + random.int(0, historyDays) * day_ms + random.int(0, day_ms);
   const round = random.pick([1, 1, 1, minute_ms, 15 * minute_ms, 60 * minute_ms, day_ms]);
   return new Date(at - (at % round));
 };
@@ -97,7 +97,7 @@ async function writeHistory(random: Random): Promise<void> {
     const stop = random.chance(0.5) ? later(random, started_at, 300) : null;
     return {
       ...{ id: newId(), organization_id, created_at: started_at, started_at, product_id: product.id },
-      customer_id: random.pick(customer_ids),
+      customer_id: random.pick(customerIds),
       ...{ status: "active" as const, amount: random.int(0, 9999), currency: "usd", anchor_day: 1 },
       recurring_interval: random.pick(["day", "week", "month", "year"] as const),
       recurring_interval_count: random.int(1, 3),
@@ -129,7 +129,7 @@ async function writeHistory(random: Random): Promise<void> {
       tax_behavior: random.pick(["inclusive", "exclusive"] as const),
       platform_fee_amount: random.int(0, 90),
       ...{ billing_reason: "purchase" as const, description: "Thing", derivation: bare.derivation, terms: "" },
-      customer_id: one?.customer_id ?? random.pick(customer_ids),
+      customer_id: one?.customer_id ?? random.pick(customerIds),
       product_id: one && random.chance(0.9) ? one.product_id : random.pick(sold).id,
       subscription_id: one?.id ?? null,
     };
@@ -163,7 +163,7 @@ async function writeHistory(random: Random): Promise<void> {
     await db.insert(checkouts).values({
       ...{ id, organization_id, created_at, expires_at: created_at, client_secret: id, quote: bare.quote },
       ...{ product_ids: [product_id], product_id, product_price_id: price_id },
-      customer_id: random.chance(0.5) ? random.pick(customer_ids) : null,
+      customer_id: random.chance(0.5) ? random.pick(customerIds) : null,
     });
     if (random.chance(0.5)) await db.update(checkouts).set({ status: "succeeded" }).where(eq(checkouts.id, id));
   }
@@ -187,8 +187,8 @@ const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
 /** Something to ask: a range of any length, in any zone, of everything or of a part. */
 function askedOf(random: Random, interval: Asked["interval"]): Asked {
-  const days = random.int(0, Math.min(metricLimits[interval].max_days, interval === "day" ? 90 : history_days));
-  const from = first_day + random.int(-40, history_days - Math.min(days, 400)) * day_ms;
+  const days = random.int(0, Math.min(metricLimits[interval].max_days, interval === "day" ? 90 : historyDays));
+  const from = firstDay + random.int(-40, historyDays - Math.min(days, 400)) * day_ms;
   const isProduct = random.chance(0.3);
   return {
     ...{ start_date: dayOf(from), end_date: dayOf(from + days * day_ms), interval, timezone: random.pick(zones) },
@@ -196,7 +196,7 @@ function askedOf(random: Random, interval: Asked["interval"]): Asked {
       ? { product_id: random.chance(0.5) ? [random.pick(sold).id] : sold.slice(1).map(({ id }) => id) }
       : {}),
     ...(random.chance(0.2) ? { billing_type: [random.pick(["one_time", "recurring"] as const)] } : {}),
-    ...(random.chance(0.3) ? { customer_id: [random.pick(customer_ids), random.pick(customer_ids)] } : {}),
+    ...(random.chance(0.3) ? { customer_id: [random.pick(customerIds), random.pick(customerIds)] } : {}),
   };
 }
 
@@ -224,7 +224,7 @@ test.each(Array.from({ length: runs }, (_, run) => seed + run))(
         });
       }
     // All of it, so that whatever there is in it is seen.
-    const [start_date, end_date] = [dayOf(first_day), dayOf(first_day + 2 * history_days * day_ms)];
+    const [start_date, end_date] = [dayOf(firstDay), dayOf(firstDay + 2 * historyDays * day_ms)];
     await check({ start_date, end_date, interval: "month" });
   },
 );

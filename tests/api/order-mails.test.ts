@@ -1,11 +1,11 @@
 import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { dueWork } from "../../server/app/worker.ts";
+import { dueWorkers } from "../../server/app/worker.ts";
 import { linkDocument } from "../../server/billing/invoices/links.ts";
 import { orderConfirmations, orders } from "../../server/billing/orders/tables.ts";
 import { buildPortalLink } from "../../server/customers/sessions/portal-link.ts";
 import { customerSessions } from "../../server/customers/sessions/tables.ts";
-import { runSweeps } from "../../server/platform/jobs/sweeps.ts";
+import { runWorkers } from "../../server/platform/jobs/workers.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { readPdf } from "../support/invoices.ts";
 import { mailsTo } from "../support/mails.ts";
@@ -156,7 +156,7 @@ describe("the mail of a paid order", () => {
     const { organization_id, id: order_id } =
       (await floe.deps.db.select().from(orders).where(eq(orders.checkout_id, checkout_id)))[0] ?? expect.fail();
     await floe.deps.db.insert(orderConfirmations).values({ organization_id, order_id, due_at: floe.clock.now() });
-    await Promise.all([runSweeps(floe.deps, dueWork), runSweeps(floe.deps, dueWork)]);
+    await Promise.all([runWorkers(floe.deps, dueWorkers), runWorkers(floe.deps, dueWorkers)]);
     expect(await mailsTo(floe, email)).toHaveLength(2);
   });
 });

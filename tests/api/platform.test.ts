@@ -6,7 +6,7 @@ import { type Floe, start } from "../support/floe.ts";
 import { callsOf, organizationOf, type Person, person } from "../support/people.ts";
 
 /** The id of a configured admin must be known before the server starts. */
-const configured_id = "configured-admin";
+const configuredId = "configured-admin";
 let floe: Floe;
 let call: ReturnType<typeof callsOf>;
 let admin: Person;
@@ -14,7 +14,7 @@ let configured: Person;
 let plain: Person;
 beforeAll(async () => {
   floe = await start({
-    settings: { TRUST_PROXY: "127.0.0.1", FLOE_ADMIN_USER_IDS: `${configured_id},somebody-else` },
+    settings: { TRUST_PROXY: "127.0.0.1", FLOE_ADMIN_USER_IDS: `${configuredId},somebody-else` },
     development: true,
   });
   call = callsOf(floe);
@@ -26,7 +26,7 @@ beforeAll(async () => {
   await floe.deps.db.delete(user).where(eq(user.id, one.user_id));
   const now = new Date();
   await floe.deps.db.insert(user).values({
-    id: configured_id,
+    id: configuredId,
     name: "configured",
     email: one.email,
     emailVerified: true,
@@ -34,12 +34,12 @@ beforeAll(async () => {
     updatedAt: now,
   });
   const made = await call(admin, "POST", "/admin/set-user-password", {
-    userId: configured_id,
+    userId: configuredId,
     newPassword: one.password,
   });
   if (made.status !== 200) throw new Error(made.text);
   const signedIn = await call(null, "POST", "/sign-in/email", { email: one.email, password: one.password });
-  configured = { ...one, user_id: configured_id, session: String(signedIn.json.token) };
+  configured = { ...one, user_id: configuredId, session: String(signedIn.json.token) };
 });
 afterAll(() => floe.close());
 

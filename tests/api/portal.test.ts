@@ -44,7 +44,7 @@ const codesTo = async (to: string) => {
   await floe.runJobs();
   return (await mailsTo(to)).map(({ text }) => /\bis ([A-Z0-9]{6})\./.exec(text)?.[1] ?? "");
 };
-const minute_ms = 60 * 1000;
+const minuteMs = 60 * 1000;
 
 describe("signing in by a code", () => {
   test("CUP-08, CUP-09: the answer is the same for everybody, and only a customer gets a mail, whose code is stored hashed", async () => {
@@ -83,7 +83,7 @@ describe("signing in by a code", () => {
     const late = await person();
     await request(String(late.email));
     const [code = ""] = await codesTo(String(late.email));
-    floe.clock.advance(10 * minute_ms + 1000);
+    floe.clock.advance(10 * minuteMs + 1000);
     expect((await authenticate(code)).status).toBe(401);
     const gone = await person();
     await request(String(gone.email));

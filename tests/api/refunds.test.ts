@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { customerBalances, orders } from "../../server/billing/orders/tables.ts";
 import { recordProcessorEvent } from "../../server/billing/payments/notices.ts";
 import { payments } from "../../server/billing/payments/tables.ts";
-import { refund_again_ms } from "../../server/billing/refunds/rules.ts";
+import { refundAgainMs } from "../../server/billing/refunds/rules.ts";
 import { refunds } from "../../server/billing/refunds/tables.ts";
 import { organization } from "../../server/identity/organizations/tables.ts";
 import { events, failedWork, mails } from "../../server/platform/db/tables.ts";
@@ -334,7 +334,7 @@ describe("a refund", () => {
     const made = await give(id, 1000);
     expect([made.status, await told()]).toEqual(["pending", ["refund.created pending"]]);
     expect((await tryGive(id, 1)).status).toBe(422);
-    floe.clock.advance(refund_again_ms);
+    floe.clock.advance(refundAgainMs);
     await floe.runJobs();
     expect(await standing(id)).toEqual(["refunded", 1000, 250, 0, 0]);
     expect(await given(id)).toEqual([1250]);
@@ -353,7 +353,7 @@ describe("a refund", () => {
     const made = await give(id, 1000);
     later.set(made.id, () => Promise.reject(new ProcessorError("The charge is disputed.", "charge_disputed")));
     expect([made.status, await told()]).toEqual(["pending", ["refund.created pending"]]);
-    floe.clock.advance(refund_again_ms);
+    floe.clock.advance(refundAgainMs);
     await floe.runJobs();
     expect(await told()).toEqual(["refund.created pending", "refund.updated failed"]);
     const [row] = await floe.deps.db.select().from(refunds).where(eq(refunds.id, made.id));
@@ -371,7 +371,7 @@ describe("a refund", () => {
     expect(made.status).toBe("pending");
     later.set(made.id, busy);
     for (let left = 2; left > 0; left -= 1) {
-      floe.clock.advance(refund_again_ms);
+      floe.clock.advance(refundAgainMs);
       await floe.runJobs();
     }
     expect(asked.filter(({ refund_id }) => refund_id === made.id).length).toBeGreaterThan(2);
@@ -390,7 +390,7 @@ describe("a refund", () => {
     await expect.poll(() => asked.length).toBe(1);
     const again = await ask();
     expect([again.status, (again.json as Refund).status]).toEqual([201, "pending"]);
-    floe.clock.advance(refund_again_ms);
+    floe.clock.advance(refundAgainMs);
     await floe.runJobs();
     expect(await given(id)).toEqual([125]);
     expect((await seller.client.refunds.list({ query: { order_id: [id] } })).items).toMatchObject([

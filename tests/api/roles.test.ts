@@ -1,7 +1,7 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { limitMemberships } from "../../server/identity/accounts/identity/memberships.ts";
-import { demand } from "../../server/identity/accounts/identity/permissions-guard.ts";
+import { requirePermissions } from "../../server/identity/accounts/identity/permissions-guard.ts";
 import { session } from "../../server/identity/accounts/tables.ts";
 import { organizationRoles, statements } from "../../shared/permissions.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
@@ -111,9 +111,13 @@ describe("what the built-in roles may do (product.md 6)", () => {
   });
 
   test("a denial has the catalogue's words (product.md 8)", () => {
-    expect(demand(organizationRoles.owner, "apiKey", "create")).toBe(undefined);
-    expect(demand(organizationRoles.member, "apiKey", "create")).toBe('unauthorized to access resource "apiKey"');
-    expect(demand({ orders: ["read"] }, "apiKey", "create")).toBe("You are not allowed to access resource: apiKey");
+    expect(requirePermissions(organizationRoles.owner, "apiKey", "create")).toBe(undefined);
+    expect(requirePermissions(organizationRoles.member, "apiKey", "create")).toBe(
+      'unauthorized to access resource "apiKey"',
+    );
+    expect(requirePermissions({ orders: ["read"] }, "apiKey", "create")).toBe(
+      "You are not allowed to access resource: apiKey",
+    );
   });
 });
 

@@ -1,22 +1,22 @@
 import { and, asc, eq, like } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { walkedWork } from "../../server/app/worker.ts";
-import { advanceSubscriptions } from "../../server/billing/subscriptions/billing.ts";
+import { timeTravelWorkers } from "../../server/app/worker.ts";
+import { processDueSubscriptions } from "../../server/billing/subscriptions/billing.ts";
 import { subscriptions } from "../../server/billing/subscriptions/tables.ts";
 import { organization } from "../../server/identity/organizations/tables.ts";
-import { runWithClock, walk } from "../../server/operations/sandbox/walk.ts";
-import { atClockOf } from "../../server/platform/clock.ts";
+import { advanceClock, runWithClock } from "../../server/operations/sandbox/time-travel.ts";
+import { withSellerClock } from "../../server/platform/clock.ts";
 import { events, mails as kept } from "../../server/platform/db/tables.ts";
-import { moveToTime } from "../../server/platform/jobs/sweeps.ts";
+import { withRowTime } from "../../server/platform/jobs/workers.ts";
 import type { SandboxClock } from "../../shared/api/sandbox.ts";
 import { scopes } from "../../shared/scopes.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 import { startReceiver } from "../support/receiver.ts";
 
-const minute_ms = 60_000;
-const hour_ms = 60 * minute_ms;
-const day_ms = 24 * hour_ms;
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
 
 /** A server with a real processor, which says who was charged; sandboxes have the test processor all the same. */
 let floe: Floe;
@@ -110,7 +110,7 @@ describe("a sandbox", () => {
     const sandbox = await openSandbox();
     const ask = async (token: string) => (await floe.request("GET", "/v1/orders/", { token })).headers["floe-now"];
     expect(await ask(sandbox.key)).toBeUndefined();
-    const to = at(now() + 40 * day_ms);
+    const to = at(now() + 40 * dayMs);
     expect((await advance(sandbox, { to })).status).toBe(200);
     expect([await ask(sandbox.key), await ask(live.key)]).toEqual([to, undefined]);
   });
@@ -140,9 +140,9 @@ describe("its clock", () => {
     const moved = await advance(sandbox, { by: "10minutes" });
     expect([moved.status, moved.json.done, moved.json.to]).toEqual([200, true, null]);
     const second = await open(sandbox);
-    expect(Date.parse(String(second.expires_at)) - Date.parse(String(first.expires_at))).toBe(10 * minute_ms);
+    expect(Date.parse(String(second.expires_at)) - Date.parse(String(first.expires_at))).toBe(10 * minuteMs);
     const { json } = await advance(sandbox, { by: "1day" });
-    expect(json).toMatchObject({ now: at(started + 30 + 10 * minute_ms + day_ms), done: true });
+    expect(json).toMatchObject({ now: at(started + 30 + 10 * minuteMs + dayMs), done: true });
     expect(json.timeline.map((entry) => [entry.at, entry.type, entry.id])).toEqual(
       [first, second].map(({ id, expires_at }) => [String(new Date(expires_at).toISOString()), "checkout.expired", id]),
     );
@@ -167,12 +167,12 @@ describe("its clock", () => {
     const { json } = await advance(sandbox, { by: "1day" });
     await receiver.close();
     const paid = json.timeline.find(({ type }) => type === "order.paid");
-    expect(Date.parse(String(paid?.at)) - asked).toBe(2 * minute_ms);
+    expect(Date.parse(String(paid?.at)) - asked).toBe(2 * minuteMs);
     expect(paid?.text).toContain("Order paid: Guide");
     expect(receiver.received).toHaveLength(2);
     const deliveries = (await sandbox.client.webhooks.listDeliveries({ query: {} })).items;
     const [second, one] = deliveries.map(({ created_at }) => created_at.getTime());
-    expect(one).toBe(asked + 2 * minute_ms);
+    expect(one).toBe(asked + 2 * minuteMs);
     expect((second ?? 0) - (one ?? 0)).toBeGreaterThan(1000);
   });
 
@@ -229,7 +229,7 @@ describe("its clock", () => {
         expect((await confirm(client_secret, `buyer-${buyer}@example.com`)).status).toBe(200);
         await advance(seller, { by: "7minutes" });
       }
-      const to = at(started + 100 * day_ms);
+      const to = at(started + 100 * dayMs);
       for (let isDone = false; !isDone; ) isDone = (await advance(seller, { to })).json.done;
       const rows = await floe.deps.db
         .select({ type: events.type, at: events.created_at, data: events.data })
@@ -275,10 +275,10 @@ describe("its clock", () => {
       .from(subscriptions)
       .where(eq(subscriptions.organization_id, organization_id))
       .orderBy(asc(due), asc(id));
-    const sandbox = atClockOf(floe.deps, { clock_offset_ms: 0, sandbox: true });
+    const sandbox = withSellerClock(floe.deps, { clock_offset_ms: 0, sandbox: true });
     const last = rows.at(-1)?.due ?? undefined;
-    await advanceSubscriptions(
-      rows.map((key) => ({ deps: moveToTime(sandbox, { ...key, ...(last && { at: last }) }), key })),
+    await processDueSubscriptions(
+      rows.map((key) => ({ deps: withRowTime(sandbox, { ...key, ...(last && { at: last }) }), key })),
       2,
     );
     const { items } = await client.orders.list({ query: { limit: 20, sorting: ["invoice_number"] } });
@@ -299,7 +299,7 @@ describe("its clock", () => {
       losing = true;
       await confirm((await open(seller)).client_secret).finally(() => (losing = false));
     }
-    const to = new Date(now() + 3 * day_ms);
+    const to = new Date(now() + 3 * dayMs);
     expect((await advance(one, { to: to.toISOString() })).json.done).toBe(true);
     const { organization_id } = other;
     let [seed, stops] = [7, 0];
@@ -312,7 +312,7 @@ describe("its clock", () => {
       const from = new Date(now() + Number(row?.clock_offset_ms));
       isDone = Boolean(
         await runWithClock(floe.deps, organization_id, (clock) =>
-          walk(floe.deps, walkedWork, organization_id, clock, { now: from, to, isOver }),
+          advanceClock(floe.deps, timeTravelWorkers, organization_id, clock, { now: from, to, isOver }),
         ),
       );
     }
@@ -325,14 +325,14 @@ describe("its clock", () => {
 
   test("on the way, the same request goes on to the same end", async () => {
     const sandbox = await openSandbox();
-    const target = new Date(now() + 10 * day_ms);
+    const target = new Date(now() + 10 * dayMs);
     const { organization_id } = sandbox;
     await floe.deps.db
       .update(organization)
-      .set({ clock_target: target, clock_offset_ms: day_ms })
+      .set({ clock_target: target, clock_offset_ms: dayMs })
       .where(eq(organization.id, organization_id));
     const { json: shown } = await floe.request("GET", "/v1/sandbox/clock", { token: sandbox.key });
-    expect(shown).toMatchObject({ now: at(now() + day_ms), to: target.toISOString(), done: false });
+    expect(shown).toMatchObject({ now: at(now() + dayMs), to: target.toISOString(), done: false });
     expect((await advance(sandbox, { by: "1month" })).json).toMatchObject({ now: target.toISOString(), done: true });
   });
 
@@ -342,7 +342,7 @@ describe("its clock", () => {
     const { organization_id } = sandbox;
     const status = async () => (await sandbox.client.checkouts.get({ params: { id: checkout.id } })).status;
     await runWithClock(floe.deps, organization_id, async (clock) => {
-      await clock.set(new Date(now() + day_ms));
+      await clock.set(new Date(now() + dayMs));
       expect(await advance(sandbox, { by: "1day" })).toMatchObject({ status: 409, json: { error: "SandboxBusy" } });
       await floe.runJobs();
       expect(await status()).toBe("open");

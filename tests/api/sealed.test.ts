@@ -4,7 +4,7 @@ import { and, eq, sql } from "drizzle-orm";
 import fc from "fast-check";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { resealStored } from "../../server/app/reseal.ts";
+import { resealStoredValues } from "../../server/app/reseal.ts";
 import { checkouts } from "../../server/checkout/checkouts/tables.ts";
 import { licenseKeys } from "../../server/entitlements/license-keys/tables.ts";
 import { resealEndpoints } from "../../server/messaging/webhooks/jobs.ts";
@@ -328,7 +328,7 @@ describe("sealed texts that a seller writes into fields of their own, or that an
 
     const upgrade = async () => {
       await db.delete(upgrades);
-      await resealStored(floe.deps);
+      await resealStoredValues(floe.deps);
       return JSON.stringify(
         await Promise.all([...places, ["events", "data"]].map(([table = "", column = ""]) => read(table, column))),
       );

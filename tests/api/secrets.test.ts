@@ -2,7 +2,7 @@ import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { account, apikey, user } from "../../server/identity/accounts/tables.ts";
 import { completeConfig, readSettings } from "../../server/platform/config.ts";
-import { hashToken, openSignedText, resign, seal, tryUnseal, unseal } from "../../server/platform/crypto/secrets.ts";
+import { hashToken, openSignedText, seal, signAgain, tryUnseal, unseal } from "../../server/platform/crypto/secrets.ts";
 import { parseCookies } from "../../server/platform/http/cookies.ts";
 import { listMails } from "../../server/platform/mail-transport/mail.ts";
 import { newAddress } from "../support/accounts.ts";
@@ -53,11 +53,11 @@ describe("a secret", () => {
     expect(() => unseal([current, oldest], "license-key", "row", sealed)).toThrow();
     expect(tryUnseal([old], "webhook-secret", "row", sealed), "for another purpose").toBeNull();
     expect(tryUnseal([old], "license-key", "another row", sealed), "for another row").toBeNull();
-    const signed = resign([old, oldest], `text.${signature(oldest, "text")}`);
+    const signed = signAgain([old, oldest], `text.${signature(oldest, "text")}`);
     expect(openSignedText([current, old], signed)).toBe("text");
     expect(openSignedText([current], signed)).toBeUndefined();
     expect(openSignedText([current, old], signed.replace("text", "tex7"))).toBeUndefined();
-    expect(resign([current, oldest], signed)).toBe(signed);
+    expect(signAgain([current, oldest], signed)).toBe(signed);
   });
 
   const signature = (secret: string, text: string) => Buffer.from(hashToken(secret, text), "hex").toString("base64");

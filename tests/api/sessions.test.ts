@@ -5,11 +5,11 @@ import { session, user } from "../../server/identity/accounts/tables.ts";
 import { type Accounts, type Answer, newAddress, startAccounts } from "../support/accounts.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 
-const minute_ms = 60_000;
-const hour_ms = 60 * minute_ms;
-const day_ms = 24 * hour_ms;
-const cookie_bytes_max = 4093;
-const cookie_age_seconds_max = 34_560_000;
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+const cookieBytesMax = 4093;
+const cookieAgeSecondsMax = 34_560_000;
 
 let floe: Accounts;
 let seller: Seller;
@@ -73,7 +73,7 @@ describe("a browser's copy of its session (product.md 9)", () => {
     });
     const cookies = signed.headers.getSetCookie();
     expect(cookies.filter((one) => one.startsWith("floe.session_data")).length).toBeGreaterThan(1);
-    for (const cookie of cookies) expect(Buffer.byteLength(cookie)).toBeLessThanOrEqual(cookie_bytes_max);
+    for (const cookie of cookies) expect(Buffer.byteLength(cookie)).toBeLessThanOrEqual(cookieBytesMax);
     expect((await call("GET", "/get-session", jar(signed))).json).toMatchObject({ user: { email: seller.email } });
     // What has become short again takes back the pieces of what was long.
     const shorter = await call("POST", "/update-user", jar(signed), { name: "Ada", image: null });
@@ -124,18 +124,16 @@ describe("how long a session lasts (product.md 4)", () => {
     const signed = await signIn();
     const cookies = withoutCopy(jar(signed));
     expect(setBy(signed, "session_token")).toMatch(/Max-Age=604800/);
-    const [first] = (await rowsOf()).filter(
-      ({ expiresAt }) => expiresAt.getTime() > Date.now() + 7 * day_ms - minute_ms,
-    );
-    wait(23 * hour_ms);
+    const [first] = (await rowsOf()).filter(({ expiresAt }) => expiresAt.getTime() > Date.now() + 7 * dayMs - minuteMs);
+    wait(23 * hourMs);
     expect(setBy(await call("GET", "/get-session", cookies), "session_token")).toBeUndefined();
-    wait(2 * hour_ms);
+    wait(2 * hourMs);
     const unchanged = await call("GET", "/get-session?disableRefresh=true", cookies);
     expect(setBy(unchanged, "session_token")).toBeUndefined();
     const used = await call("GET", "/get-session", cookies);
     expect(setBy(used, "session_token")).toMatch(/Max-Age=604800/);
     const until = new Date((used.json as { session: { expiresAt: string } }).session.expiresAt).getTime();
-    expect(Math.abs(until - (Date.now() + 7 * day_ms))).toBeLessThan(minute_ms);
+    expect(Math.abs(until - (Date.now() + 7 * dayMs))).toBeLessThan(minuteMs);
     expect(until).toBeGreaterThan(first?.expiresAt.getTime() ?? Number.POSITIVE_INFINITY);
   });
 
@@ -144,11 +142,11 @@ describe("how long a session lasts (product.md 4)", () => {
     for (const name of ["session_token", "session_data", "dont_remember"])
       expect(setBy(signed, name)).not.toMatch(/Max-Age|Expires/);
     const cookies = withoutCopy(jar(signed));
-    wait(23 * hour_ms);
+    wait(23 * hourMs);
     const used = await call("GET", "/get-session", cookies);
     expect(used.json).toMatchObject({ user: { email: seller.email } });
     expect(setBy(used, "session_token")).toBeUndefined();
-    wait(2 * hour_ms);
+    wait(2 * hourMs);
     expect((await call("GET", "/get-session", cookies)).json).toBeNull();
   });
 
@@ -173,13 +171,13 @@ describe("how long a session lasts (product.md 4)", () => {
   test.each(uses)("renewed by any use: by %s", async (_name, use) => {
     const signed = await signIn();
     const [cookies, token] = [withoutCopy(jar(signed)), tokenOf(signed)];
-    const young = await age(token, 6 * day_ms + hour_ms);
+    const young = await age(token, 6 * dayMs + hourMs);
     const early = await use(cookies, token);
     expect([early.status, await young.ends()]).toEqual([200, young.before]);
-    const old = await age(token, 6 * day_ms - hour_ms);
+    const old = await age(token, 6 * dayMs - hourMs);
     const used = await use(cookies, token);
     expect(used.status).toBe(200);
-    expect(Math.abs((await old.ends()) - (Date.now() + 7 * day_ms))).toBeLessThan(minute_ms);
+    expect(Math.abs((await old.ends()) - (Date.now() + 7 * dayMs))).toBeLessThan(minuteMs);
   });
 
   test.each(uses.filter((_, at) => at > 0 && at !== 5))(
@@ -187,11 +185,11 @@ describe("how long a session lasts (product.md 4)", () => {
     async (_name, use) => {
       const signed = await signIn();
       const token = tokenOf(signed);
-      await age(token, 6 * day_ms - hour_ms);
+      await age(token, 6 * dayMs - hourMs);
       const cookie = setBy(await use(withoutCopy(jar(signed)), token), "session_token") ?? "";
       const [, until = "", seconds = ""] = /(?:Expires=([^;]+)|Max-Age=(\d+))/.exec(cookie) ?? [];
       const kept_ms = until === "" ? Number(seconds) * 1000 : new Date(until).getTime() - Date.now();
-      expect(Math.abs(kept_ms - 7 * day_ms)).toBeLessThan(minute_ms);
+      expect(Math.abs(kept_ms - 7 * dayMs)).toBeLessThan(minuteMs);
       expect(await isAlive(cookie.split(";")[0] ?? "")).toBe(true);
     },
   );
@@ -211,7 +209,7 @@ describe("how long a session lasts (product.md 4)", () => {
     const signed = await signIn({ rememberMe: false });
     const token = tokenOf(signed);
     const alone = `${setBy(signed, "session_token")?.split(";")[0]}`;
-    const { before, ends } = await age(token, 2 * hour_ms);
+    const { before, ends } = await age(token, 2 * hourMs);
     for (const cookies of [withoutCopy(jar(signed)), alone]) {
       const used = await use(cookies, token);
       expect([used.status, await ends()]).toEqual([200, before]);
@@ -224,7 +222,7 @@ describe("how long a session lasts (product.md 4)", () => {
     const signed = await call("POST", "/sign-in/email", undefined, { ...given, rememberMe: false });
     const body = { currentPassword: person.password, newPassword: "quite another horse 77", revokeOtherSessions: true };
     const changed = await floe.request("POST", "/api/auth/change-password", { token: tokenOf(signed), body });
-    const { before, ends } = await age(tokenOf(changed), 2 * hour_ms);
+    const { before, ends } = await age(tokenOf(changed), 2 * hourMs);
     const ended = await floe.deps.db.select().from(session).where(eq(session.userId, person.user_id));
     expect(ended.map(({ remembered }) => remembered)).toEqual([false]);
     await floe.request("GET", "/v1/products/", { token: tokenOf(changed) });
@@ -239,12 +237,12 @@ describe("how long a session lasts (product.md 4)", () => {
       .select()
       .from(session)
       .where(eq(session.token, hashSecret(token)));
-    expect(visiting?.expiresAt.getTime()).toBeLessThan(Date.now() + hour_ms + minute_ms);
+    expect(visiting?.expiresAt.getTime()).toBeLessThan(Date.now() + hourMs + minuteMs);
   });
 
   test("signing in with an old session's cookie gives the new session's", async () => {
     const [first, second] = [await signIn(), await floe.seller("second")];
-    await age(tokenOf(first), 6 * day_ms - hour_ms);
+    await age(tokenOf(first), 6 * dayMs - hourMs);
     const { email, password } = second;
     const then = await call("POST", "/sign-in/email", jar(first), { email, password });
     expect(decodeURIComponent(jar(then))).toContain(`floe.session_token=${tokenOf(then)}.`);
@@ -253,7 +251,7 @@ describe("how long a session lasts (product.md 4)", () => {
   test("one that has run out is deleted when it is next read", async () => {
     const cookies = withoutCopy(jar(await signIn()));
     const before = (await rowsOf()).length;
-    wait(8 * day_ms);
+    wait(8 * dayMs);
     const read = await call("GET", "/get-session", cookies);
     expect(read.json).toBeNull();
     expect(setBy(read, "session_token")).toMatch(/Max-Age=0/);
@@ -267,7 +265,7 @@ describe("how long a session lasts (product.md 4)", () => {
       .flatMap((answer) => answer.headers.getSetCookie())
       .map((one) => Number(/Max-Age=(\d+)/.exec(one)?.[1] ?? 0));
     expect(Math.max(...ages)).toBeGreaterThan(0);
-    expect(Math.max(...ages)).toBeLessThanOrEqual(cookie_age_seconds_max);
+    expect(Math.max(...ages)).toBeLessThanOrEqual(cookieAgeSecondsMax);
   });
 });
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { account_base, accountCalls } from "../../server/identity/accounts/calls.ts";
+import { accountBase, accountCalls } from "../../server/identity/accounts/calls.ts";
 import { api } from "../../shared/api/index.ts";
 import type { Operation } from "../../shared/contract.ts";
 import { newAddress } from "../support/accounts.ts";
@@ -98,7 +98,7 @@ test("every answer says its type is meant, who may frame it, and with https that
     );
     const paths: [string, string][] = [
       ...operations,
-      ...Object.keys(accountCalls).map((path): [string, string] => ["POST", `${account_base}${path}`]),
+      ...Object.keys(accountCalls).map((path): [string, string] => ["POST", `${accountBase}${path}`]),
       ...["/openapi.json", "/healthz", "/readyz", "/", "/account", "/other.txt", "/nowhere", "/%", "/%00", "/v1/%"].map(
         (path): [string, string] => ["GET", path],
       ),

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { cleaning } from "../../server/app/worker.ts";
+import { cleanupWorkers } from "../../server/app/worker.ts";
 import { files } from "../../server/catalog/files/tables.ts";
 import { saveRequest } from "../../server/customers/linked-accounts/store.ts";
 import { openSession } from "../../server/customers/sessions/service.ts";
@@ -12,7 +12,7 @@ import { findTables, leftOut } from "../../server/operations/sandbox/snapshots.t
 import { snapshotFiles } from "../../server/operations/sandbox/tables.ts";
 import { transact } from "../../server/platform/db/unit-of-work.ts";
 import { openTail } from "../../server/platform/events/tail.ts";
-import { runSweeps } from "../../server/platform/jobs/sweeps.ts";
+import { runWorkers } from "../../server/platform/jobs/workers.ts";
 import type { Snapshot, SnapshotDiff } from "../../shared/api/sandbox.ts";
 import { upload } from "../support/files.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
@@ -161,7 +161,7 @@ describe("a snapshot", () => {
     const pathOf = async (id: string) =>
       (await floe.deps.db.select().from(files).where(eq(files.id, id)))[0]?.path ?? "";
     const isThere = (path: string) => existsSync(join(floe.deps.config.FLOE_FILES_DIR ?? "", "objects", path));
-    const tidy = () => runSweeps(floe.deps, cleaning);
+    const tidy = () => runWorkers(floe.deps, cleanupWorkers);
     const kept = (await upload(floe, client, Buffer.from("Kept."))).id;
     const keptPath = await pathOf(kept);
     await save("files");

@@ -1,19 +1,19 @@
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { eq, inArray, sql } from "drizzle-orm";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { dueWork } from "../../server/app/worker.ts";
-import { checkoutExpiry } from "../../server/checkout/checkouts/jobs.ts";
+import { dueWorkers } from "../../server/app/worker.ts";
+import { checkoutExpiryWorker } from "../../server/checkout/checkouts/jobs.ts";
 import { checkouts } from "../../server/checkout/checkouts/tables.ts";
-import { deliveries, dispatches } from "../../server/messaging/webhooks/jobs.ts";
-import { planRetry, reviveDeadLetters } from "../../server/platform/db/due.ts";
+import { deliveryWorker, dispatchWorker } from "../../server/messaging/webhooks/jobs.ts";
+import { planRetry, requeueDeadLetters } from "../../server/platform/db/due.ts";
 import { failedWork } from "../../server/platform/db/tables.ts";
-import { openJobs } from "../../server/platform/jobs/jobs.ts";
-import { openPace } from "../../server/platform/jobs/pace.ts";
-import { type RowSweep, runSweeps, startSweep } from "../../server/platform/jobs/sweeps.ts";
+import { createJobs } from "../../server/platform/jobs/jobs.ts";
+import { createThrottle } from "../../server/platform/jobs/throttle.ts";
+import { type RowWorker, runWorkers, startWorkerLoop } from "../../server/platform/jobs/workers.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { startReceiver } from "../support/receiver.ts";
 
-const hour_ms = 60 * 60 * 1000;
+const hourMs = 60 * 60 * 1000;
 
 let floe: Floe;
 let seller: Seller;
@@ -47,7 +47,7 @@ describe("one row that cannot be handled", () => {
     });
     const [bad, good, theirs] = [await open(seller), await open(seller), await open(other)];
     await spoil(bad.id);
-    floe.clock.advance(2 * hour_ms);
+    floe.clock.advance(2 * hourMs);
     await floe.runJobs();
     expect(await Promise.all([bad, good, theirs].map(({ id }) => statusOf(id)))).toEqual([
       "open",
@@ -64,39 +64,39 @@ describe("one row that cannot be handled", () => {
   test("is put off for longer and longer, is a dead letter after a day, and is tried once more when revived", async () => {
     const { id } = await open(seller);
     await spoil(id);
-    floe.clock.advance(2 * hour_ms);
+    floe.clock.advance(2 * hourMs);
     await floe.runJobs();
     await floe.runJobs();
     const row = async () => (await floe.deps.db.select().from(failedWork))[0];
     expect((await row())?.attempts).toBe(1);
     for (let hours = 0; hours <= 26; hours += 1) {
       await floe.runJobs();
-      floe.clock.advance(hour_ms);
+      floe.clock.advance(hourMs);
     }
     const given_up = await row();
     expect([given_up?.retry_at, await deadLetters(), loggedAs("is a dead letter")]).toEqual([null, 1, 1]);
-    floe.clock.advance(100 * hour_ms);
+    floe.clock.advance(100 * hourMs);
     await floe.runJobs();
     expect((await row())?.attempts).toBe(given_up?.attempts);
     // Tried again while its cause stands, it is one again at once.
-    await reviveDeadLetters(floe.deps);
+    await requeueDeadLetters(floe.deps);
     await floe.runJobs();
     expect([(await row())?.attempts, await deadLetters()]).toEqual([(given_up?.attempts ?? 0) + 1, 1]);
     await floe.deps.db.update(checkouts).set({ custom_field_data: {} }).where(eq(checkouts.id, id));
-    await reviveDeadLetters(floe.deps);
+    await requeueDeadLetters(floe.deps);
     await floe.runJobs();
     expect([await statusOf(id), await row(), await deadLetters()]).toEqual(["expired", undefined, 0]);
   });
 
   test("is tried after five seconds, a quarter of the time it fails, an hour at most, and for a day", () => {
-    expect([0, 10_000, 40_000, 2 * hour_ms, 10 * hour_ms].map(planRetry)).toEqual([
+    expect([0, 10_000, 40_000, 2 * hourMs, 10 * hourMs].map(planRetry)).toEqual([
       5000,
       5000,
       10_000,
-      hour_ms / 2,
-      hour_ms,
+      hourMs / 2,
+      hourMs,
     ]);
-    expect([planRetry(24 * hour_ms - 1), planRetry(24 * hour_ms)]).toEqual([hour_ms, null]);
+    expect([planRetry(24 * hourMs - 1), planRetry(24 * hourMs)]).toEqual([hourMs, null]);
   });
 });
 
@@ -108,8 +108,8 @@ describe("one kind of work that cannot be looked for", () => {
     });
     const { id } = await open(seller);
     await floe.deps.db.execute(sql`alter table payments rename to payments_away`);
-    floe.clock.advance(2 * hour_ms);
-    const loops = dueWork.map((sweep) => startSweep(floe.deps, sweep));
+    floe.clock.advance(2 * hourMs);
+    const loops = dueWorkers.map((sweep) => startWorkerLoop(floe.deps, sweep));
     try {
       await expect.poll(() => receiver.received.length).toBe(1);
       expect(await statusOf(id)).toBe("expired");
@@ -129,21 +129,21 @@ describe("work that gives way to requests", () => {
   async function expireAll(whileIt: () => void, pause_ms = 0) {
     const crowded = await Promise.all(Array.from({ length: many }, () => open(seller)));
     const single = await open(other);
-    floe.clock.advance(2 * hour_ms);
+    floe.clock.advance(2 * hourMs);
     await sleep(pause_ms);
     const pieces: number[] = [];
     const order: string[] = [];
     let running = 0;
     // By how many pieces were done.
     const most: number[] = [];
-    const loop = startSweep(floe.deps, {
-      ...(checkoutExpiry as RowSweep),
-      every_ms: 10,
-      together: 8,
-      parallel: 4,
-      share: 2,
-      yields: 2,
-      async work({ db }, rows) {
+    const loop = startWorkerLoop(floe.deps, {
+      ...(checkoutExpiryWorker as RowWorker),
+      pollIntervalMs: 10,
+      batchSize: 8,
+      concurrency: 4,
+      maxPerTenant: 2,
+      yieldBatchSize: 2,
+      async run({ db }, rows) {
         const isCrowded = rows[0].organization_id === seller.organization_id;
         running += Number(isCrowded);
         if (isCrowded) most[pieces.length] = running;
@@ -167,9 +167,9 @@ describe("work that gives way to requests", () => {
   }
 
   test("is done a few rows at a time, one after the other, of who has much due; of others at once", async () => {
-    const { pace } = floe.deps.jobs;
-    pace.ask();
-    const { pieces, most, before } = await expireAll(() => pace.ask());
+    const { throttle: pace } = floe.deps.jobs;
+    pace.recordRequest();
+    const { pieces, most, before } = await expireAll(() => pace.recordRequest());
     // What is left of it is less than a share, and is done like anybody's.
     expect(pieces.slice(0, 4)).toEqual([2, 2, 2, 2]);
     expect(most.slice(0, 4)).toEqual([1, 1, 1, 1]);
@@ -183,20 +183,20 @@ describe("work that gives way to requests", () => {
   });
 
   test("takes turns, each followed by a pause, and none waits for one that hangs", async () => {
-    const pace = openPace();
-    const others = await Promise.all([pace.takeTurn(), pace.takeTurn()]);
+    const pace = createThrottle();
+    const others = await Promise.all([pace.acquireSlot(), pace.acquireSlot()]);
     for (const end of others) end();
-    pace.ask();
-    const asking = setInterval(() => pace.ask(), 50);
+    pace.recordRequest();
+    const asking = setInterval(() => pace.recordRequest(), 50);
     const began = performance.now();
-    const end = await pace.takeTurn();
-    const second = pace.takeTurn();
+    const end = await pace.acquireSlot();
+    const second = pace.acquireSlot();
     await sleep(100);
     end();
     await second;
     expect(performance.now() - began).toBeGreaterThan(290);
     const hung = performance.now();
-    (await pace.takeTurn())();
+    (await pace.acquireSlot())();
     clearInterval(asking);
     const waited = performance.now() - hung;
     expect(waited).toBeGreaterThan(900);
@@ -205,9 +205,9 @@ describe("work that gives way to requests", () => {
 
   test("hears of each request", async () => {
     await sleep(400);
-    expect(floe.deps.jobs.pace.isAsked()).toBe(false);
+    expect(floe.deps.jobs.throttle.hasRecentRequests()).toBe(false);
     await floe.request("GET", "/v1/products/", { token: seller.key });
-    expect(floe.deps.jobs.pace.isAsked()).toBe(true);
+    expect(floe.deps.jobs.throttle.hasRecentRequests()).toBe(true);
   });
 });
 
@@ -215,13 +215,13 @@ describe("a server at rest", () => {
   test("looks for work each five seconds, and as often as before once somebody writes or something falls due", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
     try {
-      const own = openJobs();
+      const own = createJobs();
       const heard = new Set<() => void>();
       const jobs = {
         ...own,
         onStir(look: () => void) {
           heard.add(look);
-          const off = own.onStir(look);
+          const off = own.onActivity(look);
           return () => void (heard.delete(look) && off());
         },
       };
@@ -231,12 +231,12 @@ describe("a server at rest", () => {
         await vi.advanceTimersByTimeAsync(ms);
         return looks;
       };
-      const sweep = { name: "tests.look", every_ms: 1000, limit: 1, sweep: async () => Number(++looks < 0) };
-      const loop = startSweep({ ...floe.deps, jobs }, sweep);
+      const sweep = { name: "tests.look", pollIntervalMs: 1000, limit: 1, runBatch: async () => Number(++looks < 0) };
+      const loop = startWorkerLoop({ ...floe.deps, jobs }, sweep);
       expect(await looksWithin(10_000)).toBe(10);
       // The eleventh look is the first after which it rests.
       expect(await looksWithin(1000 + 20_000)).toBe(5);
-      jobs.stir();
+      jobs.notifyActivity();
       expect(await looksWithin(999)).toBe(0);
       expect(await looksWithin(1)).toBe(1);
       expect(await looksWithin(5000)).toBe(5);
@@ -263,29 +263,30 @@ describe("a server at rest", () => {
     ["POST", "/api/auth/sign-out", true],
     ["GET", "/v1/products/", false],
   ] as const)("%s %s: somebody has written: %s", async (method, path, is) => {
-    const before = floe.deps.jobs.stirredAt();
+    const before = floe.deps.jobs.lastActivityAt();
     await floe.request(method, path, {});
     await setImmediate();
-    expect(floe.deps.jobs.stirredAt() > before).toBe(is);
+    expect(floe.deps.jobs.lastActivityAt() > before).toBe(is);
   });
 });
 
 describe("work that hangs", () => {
-  const due = typeof checkoutExpiry === "object" && "due" in checkoutExpiry ? checkoutExpiry.due : undefined;
-  const named = { name: "tests.hang", every_ms: 20, due: due as never };
+  const due =
+    typeof checkoutExpiryWorker === "object" && "due" in checkoutExpiryWorker ? checkoutExpiryWorker.due : undefined;
+  const named = { name: "tests.hang", pollIntervalMs: 20, due: due as never };
 
   test("is given up for now after its time, and takes of one seller no more than its share", async () => {
     const mine = [await open(seller), await open(seller), await open(seller)];
     const theirs = await open(other);
-    floe.clock.advance(2 * hour_ms);
+    floe.clock.advance(2 * hourMs);
     const seen: string[] = [];
     const [began, never] = [Promise.withResolvers<void>(), new Promise<void>(() => undefined)];
-    const loop = startSweep(floe.deps, {
+    const loop = startWorkerLoop(floe.deps, {
       ...named,
-      parallel: 3,
-      share: 2,
-      limit_ms: 60_000,
-      async work(_, [{ id, organization_id }]) {
+      concurrency: 3,
+      maxPerTenant: 2,
+      timeoutMs: 60_000,
+      async run(_, [{ id, organization_id }]) {
         seen.push(organization_id);
         if (id === theirs.id) began.resolve();
         if (organization_id === seller.organization_id) await never;
@@ -297,19 +298,19 @@ describe("work that hangs", () => {
     await loop.stop();
     // What hangs does not keep the server from stopping: it would go on for a minute.
     expect(performance.now() - stopping).toBeLessThan(40_000);
-    await runSweeps(floe.deps, [{ ...named, parallel: 3, limit_ms: 50, work: () => never }]);
+    await runWorkers(floe.deps, [{ ...named, concurrency: 3, timeoutMs: 50, run: () => never }]);
     const failed = await floe.deps.db.select().from(failedWork).where(eq(failedWork.kind, "tests.hang"));
     expect(failed.map(({ row_id }) => row_id).sort()).toEqual([...mine, theirs].map(({ id }) => id).sort());
   });
 
   test("is waited for by a stop, when it ends in time", async () => {
     await open(seller);
-    floe.clock.advance(2 * hour_ms);
+    floe.clock.advance(2 * hourMs);
     const began = Promise.withResolvers<void>();
     let done = false;
-    const loop = startSweep(floe.deps, {
+    const loop = startWorkerLoop(floe.deps, {
       ...named,
-      async work() {
+      async run() {
         began.resolve();
         await new Promise((resolve) => setTimeout(resolve, 300));
         done = true;
@@ -322,14 +323,14 @@ describe("work that hangs", () => {
 
   test("of several rows together fails for those alone that cannot be handled", async () => {
     const rows = [await open(seller), await open(seller), await open(seller)];
-    floe.clock.advance(2 * hour_ms);
+    floe.clock.advance(2 * hourMs);
     const [, bad] = rows;
     const done: string[] = [];
-    await runSweeps(floe.deps, [
+    await runWorkers(floe.deps, [
       {
         ...named,
-        together: 10,
-        async work({ db }, some) {
+        batchSize: 10,
+        async run({ db }, some) {
           if (some.some(({ id }) => id === bad?.id)) throw new Error("It does not fit.");
           for (const { id } of some) {
             done.push(id);
@@ -354,7 +355,9 @@ test("what is committed wakes its sweep, so that an event leaves without a pause
     body: { url: receiver.url, format: "raw", events: ["product.created"] },
   });
   await floe.runJobs();
-  const slow = [dispatches, deliveries].map((sweep) => startSweep(floe.deps, { ...sweep, every_ms: 600_000 }));
+  const slow = [dispatchWorker, deliveryWorker].map((sweep) =>
+    startWorkerLoop(floe.deps, { ...sweep, pollIntervalMs: 600_000 }),
+  );
   try {
     await seller.client.products.create({ body: { name: "Guide", prices: [{ amount_type: "free" }] } });
     await expect.poll(() => receiver.received.length).toBe(1);

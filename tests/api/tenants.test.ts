@@ -278,7 +278,7 @@ const refusal = (work: Promise<unknown>): Promise<string | undefined> =>
     (error: { cause?: { code?: string } }) => error.cause?.code ?? String(error),
   );
 
-const foreign_key_violation = "23503";
+const foreignKeyViolation = "23503";
 
 describe.each([
   ["embedded", () => start()],
@@ -307,9 +307,9 @@ describe.each([
           ];
           expect([held.name, ...outcomes]).toEqual([
             held.name,
-            foreign_key_violation,
-            foreign_key_violation,
-            foreign_key_violation,
+            foreignKeyViolation,
+            foreignKeyViolation,
+            foreignKeyViolation,
             undefined,
           ]);
           tried += 1;

@@ -8,7 +8,7 @@ import { joinTransaction, runAfterCommit, runAtEnd, transact } from "../../serve
 import { record } from "../../server/platform/events/audit.ts";
 import { emit } from "../../server/platform/events/events.ts";
 import { runWithEntry } from "../../server/platform/http/audit.ts";
-import { type Answer, answerOnce } from "../../server/platform/http/idempotency.ts";
+import { type IdempotentAnswer, respondOnce } from "../../server/platform/http/idempotency.ts";
 import { readProfile } from "../../server/platform/http/profiles.ts";
 import { api } from "../../shared/api/index.ts";
 import type { Product } from "../../shared/api/products.ts";
@@ -29,7 +29,7 @@ beforeAll(async () => {
     organization_id: seller.organization_id,
     scopes: new Set<never>(),
   } as const;
-  ctx = { ...floe.deps, actor, client: readProfile({}) as never, ip: "127.0.0.1", alongside: [] };
+  ctx = { ...floe.deps, actor, client: readProfile({}) as never, ip: "127.0.0.1", extraWrites: [] };
   await floe.deps.db.execute(sql`create table statements (at text)`);
   await floe.deps.db.execute(sql`create function count_statement() returns trigger language plpgsql as $$
     begin insert into statements values (tg_table_name); return null; end $$`);
@@ -273,7 +273,7 @@ const shapes: Record<string, Shape> = {
   },
   "one that fails at its very end, and is tried again": {
     async work(ctx) {
-      const refused = { ...ctx, alongside: [...ctx.alongside, () => Promise.reject(failure)] };
+      const refused = { ...ctx, alongside: [...ctx.extraWrites, () => Promise.reject(failure)] };
       await orNot(change(refused, "a"));
       return change(ctx, "b");
     },
@@ -296,7 +296,7 @@ const shapes: Record<string, Shape> = {
 };
 type Keying = "without a key" | "with a key" | "with a key, somebody outside being asked";
 const keyings: Keying[] = ["without a key", "with a key", "with a key, somebody outside being asked"];
-const answerOf = (result: unknown): Answer | undefined =>
+const answerOf = (result: unknown): IdempotentAnswer | undefined =>
   typeof result === "object" && result !== null && "id" in result ? { status: 201, body: result } : undefined;
 
 describe("an operation's entry and the answer to its key are written with its change, once", () => {
@@ -315,7 +315,7 @@ describe("an operation's entry and the answer to its key are written with its ch
     const run = async (): Promise<unknown> => {
       if (keying === "without a key") return operation(ctx);
       const outside = keying === "with a key" ? undefined : answerOf;
-      return answerOnce(ctx, keyed, outside, async (inner) => answerOf(await operation(inner)) as Answer);
+      return respondOnce(ctx, keyed, outside, async (inner) => answerOf(await operation(inner)) as IdempotentAnswer);
     };
     const before = (await entries("product.created")).length;
     const first = await run().catch((error: unknown) => error);
@@ -351,7 +351,7 @@ describe("a change that cannot be committed", () => {
           return made("a");
         });
       const run = (end: () => Promise<void>) =>
-        answerOnce(ctx, keyed, outside, async (inner) => answerOf(await operation(inner, end)) as Answer);
+        respondOnce(ctx, keyed, outside, async (inner) => answerOf(await operation(inner, end)) as IdempotentAnswer);
       await expect(run(() => Promise.reject(full))).rejects.toBe(full);
       expect([await floe.deps.db.$count(mails), await floe.deps.db.$count(idempotencyKeys)]).toEqual([0, 0]);
       await run(() => Promise.resolve());

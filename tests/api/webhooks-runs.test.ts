@@ -2,10 +2,10 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { deliveries, dispatches } from "../../server/messaging/webhooks/jobs.ts";
+import { deliveryWorker, dispatchWorker } from "../../server/messaging/webhooks/jobs.ts";
 import { webhookDeliveries, webhookEvents } from "../../server/messaging/webhooks/tables.ts";
 import { events } from "../../server/platform/db/tables.ts";
-import { runSweeps, startSweep } from "../../server/platform/jobs/sweeps.ts";
+import { runWorkers, startWorkerLoop } from "../../server/platform/jobs/workers.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
@@ -36,9 +36,9 @@ async function happen(count: number, from = 1): Promise<void> {
     ...{ data: { id: newId(), number: from + at }, created_at: floe.clock.now() },
   }));
   await floe.deps.db.insert(events).values(rows);
-  await runSweeps(floe.deps, [dispatches]);
+  await runWorkers(floe.deps, [dispatchWorker]);
 }
-const deliver = () => runSweeps(floe.deps, [deliveries]);
+const deliver = () => runWorkers(floe.deps, [deliveryWorker]);
 const numbers = (of = receiver) => of.received.map(({ json }) => json.data.number);
 const upTo = (last: number, from = 1) => Array.from({ length: last - from + 1 }, (_, at) => from + at);
 const copies = (endpoint_id: string) =>
@@ -109,7 +109,7 @@ test.each([
     dying.mockImplementationOnce(die);
     const [first] = await copies(id);
     await expect(
-      deliveries.work(floe.deps, [{ organization_id: seller.organization_id, id: first?.id ?? "" }]),
+      deliveryWorker.run(floe.deps, [{ organization_id: seller.organization_id, id: first?.id ?? "" }]),
     ).rejects.toThrow("dies");
     dying.mockRestore();
     expect(numbers()).toEqual(heard);
@@ -207,7 +207,7 @@ test("an endpoint that does not answer holds up none of its seller's others, how
   isDead = true;
   floe.clock.advance(10_000);
   await listen();
-  const sweep = startSweep(floe.deps, deliveries);
+  const sweep = startWorkerLoop(floe.deps, deliveryWorker);
   await expect.poll(() => hanging.size, { timeout: 5000 }).toBe(1);
   await happen(5, 16);
   await expect.poll(numbers, { timeout: 5000 }).toEqual(upTo(20, 16));

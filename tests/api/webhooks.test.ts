@@ -1,11 +1,11 @@
 import { eq } from "drizzle-orm";
 import { Webhook } from "standardwebhooks";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { deliveries, dispatches } from "../../server/messaging/webhooks/jobs.ts";
+import { deliveryWorker, dispatchWorker } from "../../server/messaging/webhooks/jobs.ts";
 import { webhookEvents } from "../../server/messaging/webhooks/tables.ts";
 import { events } from "../../server/platform/db/tables.ts";
 import { transact } from "../../server/platform/db/unit-of-work.ts";
-import { runSweeps } from "../../server/platform/jobs/sweeps.ts";
+import { runWorkers } from "../../server/platform/jobs/workers.ts";
 import type { WebhookEndpoint } from "../../shared/api/webhooks.ts";
 import type { CatalogInput } from "../../shared/catalog/document.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
@@ -17,7 +17,7 @@ const sdk38 = { "user-agent": "speakeasy-sdk/typescript 0.38.1 2.727.9 0.1.0 @po
 const sdk49 = { "user-agent": "speakeasy-sdk/typescript 0.49.0 2.918.3 2026-04 @polar-sh/sdk" };
 const sdk1 = { "polar-version": "2026-10" };
 
-const hour_ms = 60 * 60 * 1000;
+const hourMs = 60 * 60 * 1000;
 
 let floe: Floe;
 let seller: Seller;
@@ -39,7 +39,7 @@ beforeEach(() => {
 afterEach(async () => {
   await receiver.close();
   // A test that moves months must not outlive the sessions of the next one's seller.
-  if (floe.clock.now().getTime() - began.getTime() > 24 * hour_ms) floe.clock.time = began;
+  if (floe.clock.now().getTime() - began.getTime() > 24 * hourMs) floe.clock.time = began;
 });
 
 /** Something happens. */
@@ -52,8 +52,8 @@ async function happen(type: string, data: object = { id: newId() }, of = seller)
   });
   return id;
 }
-const dispatch = () => runSweeps(floe.deps, [dispatches]);
-const deliver = (id = "") => deliveries.work(floe.deps, [{ organization_id: seller.organization_id, id }]);
+const dispatch = () => runWorkers(floe.deps, [dispatchWorker]);
+const deliver = (id = "") => deliveryWorker.run(floe.deps, [{ organization_id: seller.organization_id, id }]);
 const endpoint = (body: object = {}, headers: Record<string, string> = sdk1, of = seller): Promise<WebhookEndpoint> =>
   floe.client(of.key, headers).webhooks.createEndpoint({
     body: { url: receiver.url, format: "raw", events: ["product.created", "product.updated"], ...body },
@@ -176,7 +176,7 @@ describe("an event", () => {
     await dispatch();
     const [first, second] = await copies(made.id);
     // As if the first one's sender hung: taken, not reported.
-    const far = new Date(floe.clock.now().getTime() + 24 * hour_ms);
+    const far = new Date(floe.clock.now().getTime() + 24 * hourMs);
     await floe.deps.db
       .update(webhookEvents)
       .set({ next_attempt_at: far })
@@ -207,7 +207,7 @@ describe("an event", () => {
       await floe.runJobs();
       expect(receiver.received).toHaveLength(attempt);
     }
-    floe.clock.advance(24 * hour_ms);
+    floe.clock.advance(24 * hourMs);
     await floe.runJobs();
     expect(receiver.received).toHaveLength(10);
     expect(only(await copies(made.id))).toMatchObject({ succeeded: false, attempts: 10, next_attempt_at: null });
@@ -265,7 +265,7 @@ describe("an event", () => {
     await floe.runJobs();
     expect(receiver.received.map(({ headers }) => headers["webhook-id"])).toEqual([id, id]);
     expect(only(await copies(made.id))).toMatchObject({ succeeded: true, attempts: 1 });
-    floe.clock.advance(hour_ms);
+    floe.clock.advance(hourMs);
     await floe.runJobs();
     expect(receiver.received).toHaveLength(2);
   });
@@ -348,7 +348,7 @@ describe("an endpoint", () => {
     const params = { id: made.id };
     await seller.client.webhooks.updateEndpoint({ params, body: { enabled: false } });
     await happen("product.updated");
-    floe.clock.advance(hour_ms);
+    floe.clock.advance(hourMs);
     await floe.runJobs();
     expect(receiver.received).toHaveLength(1);
     const event = only(await copies(made.id));
@@ -480,7 +480,7 @@ describe("deliveries", () => {
     const one = await endpoint();
     await happen("product.created", { id: "p1", name: "100% wool" });
     await floe.runJobs();
-    floe.clock.advance(hour_ms);
+    floe.clock.advance(hourMs);
     const two = await endpoint({ events: ["order.paid"] });
     receiver.answer(404);
     await happen("order.paid", { id: "o1" });
@@ -497,7 +497,7 @@ describe("deliveries", () => {
     expect(await types({ event_type: ["order.paid"] })).toEqual(["order.paid"]);
     expect(await types({ query: "100% WOOL" })).toEqual(["product.created"]);
     expect(await types({ query: "100_ wool" })).toEqual([]);
-    const between = new Date(floe.clock.now().getTime() - hour_ms / 2).toISOString();
+    const between = new Date(floe.clock.now().getTime() - hourMs / 2).toISOString();
     expect(await types({ start_timestamp: between })).toEqual(["order.paid"]);
     expect(await types({ end_timestamp: between })).toEqual(["product.created"]);
     expect(await types({ page: 2, limit: 1 })).toEqual(["product.created"]);
@@ -510,18 +510,18 @@ describe("deliveries", () => {
     receiver.answer(500);
     await happen("product.created");
     await floe.runJobs();
-    const far = new Date(floe.clock.now().getTime() + 91 * 24 * hour_ms);
+    const far = new Date(floe.clock.now().getTime() + 91 * 24 * hourMs);
     await floe.deps.db
       .update(webhookEvents)
       .set({ next_attempt_at: far })
       .where(eq(webhookEvents.endpoint_id, made.id));
-    floe.clock.advance(90 * 24 * hour_ms - 1000);
+    floe.clock.advance(90 * 24 * hourMs - 1000);
     await floe.runJobs();
     expect(only(await copies(made.id)).is_archived).toBe(false);
     floe.clock.advance(2000);
     await floe.runJobs();
     expect(only(await copies(made.id))).toMatchObject({ is_archived: true, payload: null, next_attempt_at: null });
-    floe.clock.advance(7 * 24 * hour_ms);
+    floe.clock.advance(7 * 24 * hourMs);
     await floe.runJobs();
     expect(receiver.received).toHaveLength(1);
     const delivery = only((await seller.client.webhooks.listDeliveries({ query: {} })).items);

@@ -1,6 +1,6 @@
 /** What a person is told to do next can be done as it is told. */
 import { describe, expect, test } from "vitest";
-import { completeNamedCommand } from "../../cli/hints.ts";
+import { completeNamedCommand } from "../../cli/suggestions.ts";
 import { freePort } from "../support/free-port.ts";
 import { floe, standIn } from "./support.ts";
 

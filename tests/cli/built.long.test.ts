@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { buildManifest, writeManifest } from "../../cli/build-manifest.ts";
 import { bundleCli } from "../../cli/bundle.ts";
 import { findBundledPackages, findInstalledPackages, writeNotices } from "../../cli/notices.ts";
-import { looks } from "../../cli/resources.ts";
+import { resourceViews } from "../../cli/resources.ts";
 import { api } from "../../shared/api/index.ts";
 import { folder, manifest, standIn, until } from "./support.ts";
 
@@ -233,7 +233,7 @@ describe("the built command line", () => {
 
 describe("the commands of the contract", () => {
   test("there is one for every operation that is not left out on purpose", () => {
-    const left = Object.keys(api).filter((key) => looks[key] === false);
+    const left = Object.keys(api).filter((key) => resourceViews[key] === false);
     // The catalogue and the documents have commands of their own: plan and apply, floe orders invoice and more.
     const portal = [
       "customerPortal",
@@ -262,7 +262,7 @@ describe("the commands of the contract", () => {
       entry.operations.map(({ method, path }) => `${method} ${path}`),
     );
     const missing = Object.entries(api).flatMap(([key, resource]) =>
-      looks[key] === false
+      resourceViews[key] === false
         ? []
         : Object.entries(resource).flatMap(([name, { method, path }]) =>
             paths.includes(`${method} ${path}`) ? [] : [`${key}.${name}`],
@@ -292,7 +292,8 @@ describe("the commands of the contract", () => {
         for (const column of entry.columns) expect(known, name).toContain(column.split(":")[0]);
       for (const [command, columns] of Object.entries(entry.columnsOf ?? {}))
         for (const column of columns) expect(fields[command]).toContain(column.split(":")[0]);
-      for (const command of Object.keys((looks[name] || undefined)?.examples ?? {})) expect(names).toContain(command);
+      for (const command of Object.keys((resourceViews[name] || undefined)?.examples ?? {}))
+        expect(names).toContain(command);
     }
   });
 

@@ -11,21 +11,23 @@ import { floe, folder, whileWorking } from "./support.ts";
 let server: Floe;
 let seller: Seller;
 let env: Record<string, string>;
-let order_id: string;
+let orderId: string;
 beforeAll(async () => {
   server = await start({ listen: true });
   seller = await server.seller();
   env = { FLOE_SERVER: server.url, FLOE_API_KEY: seller.key };
-  order_id = await sellOrder(server, seller);
+  orderId = await sellOrder(server, seller);
 });
 afterAll(() => server.close());
 
 test("documents are asked for, waited for and saved whole, with nothing beside them", async () => {
   const place = folder();
-  const refund = await seller.client.refunds.create({ body: { order_id, amount: 500, reason: "customer_request" } });
+  const refund = await seller.client.refunds.create({
+    body: { order_id: orderId, amount: 500, reason: "customer_request" },
+  });
   for (const [argv, name] of [
-    [["orders", "invoice", order_id], "invoice.pdf"],
-    [["orders", "receipt", order_id], "receipt.pdf"],
+    [["orders", "invoice", orderId], "invoice.pdf"],
+    [["orders", "receipt", orderId], "receipt.pdf"],
     [["refunds", "credit-note", refund.id], "credit-note.pdf"],
   ] as const) {
     const path = join(place, name);
@@ -37,22 +39,22 @@ test("documents are asked for, waited for and saved whole, with nothing beside t
 });
 
 test("an order is also found by the number that is printed on its invoice", async () => {
-  const { invoice_number } = await seller.client.orders.get({ params: { id: order_id } });
+  const { invoice_number } = await seller.client.orders.get({ params: { id: orderId } });
   const explained = await floe(["orders", "explain", String(invoice_number).toLowerCase(), "--json"], { env });
   expect([explained.code, explained.out]).toEqual([6, ""]);
   const exact = await floe(["orders", "get", String(invoice_number), "--json"], { env });
-  expect([exact.code, JSON.parse(exact.out).id]).toEqual([0, order_id]);
+  expect([exact.code, JSON.parse(exact.out).id]).toEqual([0, orderId]);
   const printed = await whileWorking(server, floe(["orders", "invoice", String(invoice_number), "-o", "-"], { env }));
   expect([printed.code, printed.out.slice(0, 8)]).toEqual([0, "%PDF-1.7"]);
   const listed = await seller.client.orders.list({ query: { invoice_number: [String(invoice_number), "NONE-1"] } });
-  expect(listed.items.map(({ id }) => id)).toEqual([order_id]);
+  expect(listed.items.map(({ id }) => id)).toEqual([orderId]);
 });
 
 test("- is the standard output; what cannot be written or is not there is said", async () => {
-  const { code, out } = await whileWorking(server, floe(["orders", "invoice", order_id, "-o", "-"], { env }));
+  const { code, out } = await whileWorking(server, floe(["orders", "invoice", orderId, "-o", "-"], { env }));
   expect([code, out.slice(0, 8)]).toEqual([0, "%PDF-1.7"]);
   const path = join(folder(), "no-such-folder", "x.pdf");
-  const refused = await whileWorking(server, floe(["orders", "invoice", order_id, "-o", path], { env }));
+  const refused = await whileWorking(server, floe(["orders", "invoice", orderId, "-o", path], { env }));
   expect([refused.code, refused.err, existsSync(path)]).toEqual([
     64,
     expect.stringContaining("cannot be written"),

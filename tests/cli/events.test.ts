@@ -21,7 +21,7 @@ let listed: unknown[] = [];
 let total: number | undefined;
 let recounted: object[] = [];
 /** How far ahead the clock of a sandbox is; without it the key may not ask. */
-let ahead_ms: number | undefined;
+let aheadMs: number | undefined;
 const server = await standIn(({ path, body }) => {
   if (path === "/v1/organizations/") return { json: { items: [{ id: organization, slug: "o", name: "o" }] } };
   if (path === "/v1/events/")
@@ -35,7 +35,7 @@ const server = await standIn(({ path, body }) => {
     };
   if (path === `/v1/meters/${meter}`) return { json: { id: meter, name: "Tokens" } };
   if (path === "/v1/sandbox/clock")
-    return ahead_ms === undefined ? { status: 403 } : { json: { now: new Date(Date.now() + ahead_ms).toISOString() } };
+    return aheadMs === undefined ? { status: 403 } : { json: { now: new Date(Date.now() + aheadMs).toISOString() } };
   if (path === "/v1/customer-meters/verify") return { json: recounted.shift() };
   const { events } = body as { events: Sent[] };
   asked += 1;
@@ -53,7 +53,7 @@ beforeEach(() => {
   taken.clear();
   refuse = () => undefined;
   asked = 0;
-  ahead_ms = undefined;
+  aheadMs = undefined;
 });
 
 /** What a server says of an event; of some, that they are late. */
@@ -307,7 +307,7 @@ describe("a meter", () => {
     ["now", undefined],
     ["a sandbox's time", 90 * 86_400_000],
   ])("is watched, and events are tailed, by %s", async (_, ahead) => {
-    ahead_ms = ahead;
+    aheadMs = ahead;
     const asked_at = async (argv: string[], path: string) => {
       server.received.length = 0;
       const ending = new AbortController();

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createEventReader } from "../../cli/listen/events.ts";
 import { parseTarget } from "../../cli/listen/forward.ts";
-import { patience } from "../../cli/listen/stream.ts";
+import { streamTimeouts } from "../../cli/listen/stream.ts";
 import { begin, floe, folder, type Received, standIn, until } from "./support.ts";
 
 type Occurrence = { id: string; type: string; body: string };
@@ -58,7 +58,7 @@ const target = `${local.url}/hooks`;
 
 let env: Record<string, string>;
 let stop: AbortController;
-const usual = { ...patience };
+const usual = { ...streamTimeouts };
 beforeEach(() => {
   log = [];
   open = [];
@@ -68,12 +68,12 @@ beforeEach(() => {
   local.received.length = 0;
   stop = new AbortController();
   env = { FLOE_SERVER: server.url, FLOE_API_KEY: "k", FLOE_CONFIG_DIR: join(folder(), "floe") };
-  Object.assign(patience, usual, { backoffMs: 10, backoffMsMax: 40 });
+  Object.assign(streamTimeouts, usual, { backoffMs: 10, backoffMsMax: 40 });
 });
 afterEach(() => {
   stop.abort();
   drop();
-  Object.assign(patience, usual);
+  Object.assign(streamTimeouts, usual);
 });
 
 const listen = (...more: string[]) => {
@@ -197,7 +197,7 @@ describe("floe listen", () => {
   });
 
   test("takes a silent connection for a dead one", async () => {
-    Object.assign(patience, { silenceMs: 50 });
+    Object.assign(streamTimeouts, { silenceMs: 50 });
     const { ready } = listen();
     await ready();
     await until(() => server.received.length >= 2);
@@ -227,7 +227,7 @@ describe("floe listen", () => {
   });
 
   test("gives up with exit 9 when it cannot connect again for too long", async () => {
-    Object.assign(patience, { giveUpMs: 100 });
+    Object.assign(streamTimeouts, { giveUpMs: 100 });
     const { ended, ready } = listen();
     await ready();
     refuse = { status: 503, json: {} };

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { isFault } from "../../cli/fault.ts";
-import { Named } from "../../cli/resource/shorthand.ts";
+import { NamedReference } from "../../cli/resource/shorthand.ts";
 import { shorthands } from "../../cli/resource/shorthands.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { floe, standIn } from "./support.ts";
@@ -194,7 +194,9 @@ describe("a short flag is the fields of the wire that a person means", () => {
   });
 
   test("a name may have a colon in it", () =>
-    expect(read("price", "metered:a:b:0.002")).toMatchObject({ prices: [{ meter_id: new Named("meters", "a:b") }] }));
+    expect(read("price", "metered:a:b:0.002")).toMatchObject({
+      prices: [{ meter_id: new NamedReference("meters", "a:b") }],
+    }));
 });
 
 /** The bodies that flags make, with nothing but lists to look names up in. */

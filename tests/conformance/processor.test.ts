@@ -32,8 +32,8 @@ type Kind = {
   /** The buyer goes to their bank. */
   dispute(intent_processor_id: string): Promise<string>;
 };
-const webhook_secret = "whsec_of_these_tests";
-const keys = { secret_key: "sk_test_1", publishable_key: "pk_test_1", webhook_secret };
+const webhookSecret = "whsec_of_these_tests";
+const keys = { secret_key: "sk_test_1", publishable_key: "pk_test_1", webhook_secret: webhookSecret };
 const kinds: Record<string, Kind> = {
   test: {
     open: () => createTestProcessor(floe.deps.db, floe.clock),
@@ -494,7 +494,7 @@ describe("Stripe alone", () => {
     if (!readEvent) throw new Error("It reads no events.");
     const metadata = { organization_id: newId(), payment_id: newId() };
     const intent = { id: "pi_1", object: "payment_intent", metadata };
-    const { body, signature } = standIn.notice("payment_intent.succeeded", intent, webhook_secret);
+    const { body, signature } = standIn.notice("payment_intent.succeeded", intent, webhookSecret);
     expect(await readEvent(Buffer.from(body), signature)).toEqual({
       id: "evt_1",
       account: "stripe_test",
@@ -512,10 +512,10 @@ describe("Stripe alone", () => {
       { payment_id: metadata.payment_id },
       { payment_id: "theirs", organization_id: "theirs" },
     ]) {
-      const foreign = standIn.notice("payment_intent.succeeded", { ...intent, metadata: theirs }, webhook_secret);
+      const foreign = standIn.notice("payment_intent.succeeded", { ...intent, metadata: theirs }, webhookSecret);
       expect(await readEvent(Buffer.from(foreign.body), foreign.signature)).toBeUndefined();
     }
-    const other = standIn.notice("charge.updated", { id: "ch_1" }, webhook_secret);
+    const other = standIn.notice("charge.updated", { id: "ch_1" }, webhookSecret);
     expect(await readEvent(Buffer.from(other.body), other.signature)).toBeUndefined();
   });
 

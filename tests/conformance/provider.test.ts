@@ -182,7 +182,7 @@ describe("hosted Polar behind the same API", () => {
       actor,
       client: legacyProfile,
       ip: "",
-      alongside: [],
+      extraWrites: [],
     } as const;
     await expect(broken.products.get(ctx, { params: { id: crypto.randomUUID() } })).rejects.toMatchObject({
       status: 503,

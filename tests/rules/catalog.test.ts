@@ -1,18 +1,18 @@
 import { describe, expect, test } from "vitest";
 import { comparePrices, isSame, isSameField, isSamePrice } from "../../shared/catalog/compare.ts";
 import { Catalog, findLostReferences, findWrongAmounts, listFields } from "../../shared/catalog/document.ts";
-import { type Kind, listPlaces, readMark, shorten, writeTrial } from "../../shared/catalog/kinds/kind.ts";
-import { placeInFile } from "../../shared/catalog/places.ts";
-import { type Current, type Plan, planCatalog, readNames, stepBody } from "../../shared/catalog/plan.ts";
+import { type Kind, listPlaces, omitDefaults, readMark, writeTrial } from "../../shared/catalog/kinds/kind.ts";
+import { locateInFile } from "../../shared/catalog/places.ts";
+import { buildStepBody, type Current, type Plan, planCatalog, readNames } from "../../shared/catalog/plan.ts";
 import {
-  placeInPrices,
+  locateInPrices,
+  omitPriceDefaults,
   readFoundPrice,
   readWantedPrice,
-  shortenPrice,
   writePrices,
 } from "../../shared/catalog/price-forms.ts";
-import { getPriceSlot, wrongInPrice } from "../../shared/catalog/prices.ts";
-import { proposeKey, writeDocument } from "../../shared/catalog/pull.ts";
+import { getPriceSlot, validatePrice } from "../../shared/catalog/prices.ts";
+import { suggestKey, writeDocument } from "../../shared/catalog/pull.ts";
 import { selectTargets } from "../../shared/catalog/target.ts";
 
 const usd = { currency: "usd", tax_behavior: null };
@@ -144,7 +144,7 @@ describe("a price of a catalogue", () => {
       { seats: [{ from: 1, price: "5.00" }], currency: "usd" },
     ],
   ])("%s is written in the fewest words", (_, price, written) => {
-    expect(shortenPrice(price)).toEqual(written);
+    expect(omitPriceDefaults(price)).toEqual(written);
   });
   test("what is sold already is kept, once each, and everything else is made", () => {
     const sold = (id: string, price_amount: number) => ({ ...row, id, amount_type: "fixed", price_amount });
@@ -196,7 +196,7 @@ describe("a price of a catalogue", () => {
     [{ fixed: "1", currency: "jpy" }, []],
     [{ free: true }, []],
   ])("%j has wrong amounts at %j", (price, places) => {
-    expect(wrongInPrice(price as never, ["prices"], "usd").map(({ path }) => path.join("."))).toEqual(places);
+    expect(validatePrice(price as never, ["prices"], "usd").map(({ path }) => path.join("."))).toEqual(places);
   });
   test.each([
     [[], []],
@@ -222,7 +222,7 @@ describe("a price of a catalogue", () => {
       [0, "unknown", 1],
     ],
   ])("%j of the API is written at %j", (path, place) => {
-    expect(placeInPrices(path)).toEqual(place);
+    expect(locateInPrices(path)).toEqual(place);
   });
 });
 
@@ -237,7 +237,7 @@ describe("words of the file", () => {
     ["meters", ["filter", "clauses", 0], ["filter", "clauses", 0]],
     ["meters", [], []],
   ] as [Kind, string[], string[]][])("of %s stand for %j at %j", (kind, path, place) => {
-    expect(placeInFile(kind, path)).toEqual(place);
+    expect(locateInFile(kind, path)).toEqual(place);
   });
   test("marks are small letters, places are names, and nothing says nothing", () => {
     expect([readMark("Pro Plan"), readMark(""), readMark(5)]).toEqual([["pro plan"], [], []]);
@@ -246,10 +246,12 @@ describe("words of the file", () => {
       { kind: "meters", key: "b" },
     ]);
     expect(listPlaces("meters", undefined)).toEqual([]);
-    expect(shorten({ a: null, b: [], c: {}, d: undefined, e: 0, f: false, g: "public" }, { g: "public" })).toEqual({
-      e: 0,
-      f: false,
-    });
+    expect(omitDefaults({ a: null, b: [], c: {}, d: undefined, e: 0, f: false, g: "public" }, { g: "public" })).toEqual(
+      {
+        e: 0,
+        f: false,
+      },
+    );
   });
   test.each([
     [undefined, {}],
@@ -425,7 +427,7 @@ describe("a plan", () => {
   });
   test("sends a step with ids for keys, and of properties also those that the file does not name", () => {
     const made = plan({ products: { book } }, current()).steps[0];
-    expect(made && stepBody(made, undefined, ids)).toMatchObject({
+    expect(made && buildStepBody(made, undefined, ids)).toMatchObject({
       name: "Book",
       prices: [{ amount_type: "fixed", price_amount: 1000 }],
     });
@@ -435,7 +437,7 @@ describe("a plan", () => {
       action: "update",
       changes: [{ field: "properties", from: {}, to: { meter: "calls" } }],
     };
-    expect(stepBody(step as never, { properties: { units: 5, meter_id: "old" } } as never, ids)).toEqual({
+    expect(buildStepBody(step as never, { properties: { units: 5, meter_id: "old" } } as never, ids)).toEqual({
       properties: { units: 5, meter_id: "meters:calls" },
     });
   });
@@ -449,7 +451,7 @@ describe("a file of what there is", () => {
     ["日本", [], "item"],
     ["x".repeat(60), [], "x".repeat(50)],
   ])("calls %j beside %j %s", (name, taken, key) => {
-    expect(proposeKey(name, new Set(taken))).toBe(key);
+    expect(suggestKey(name, new Set(taken))).toBe(key);
   });
   test("names everything once, and proposes keys for what has none", () => {
     const state = current({ rows: { products: [row("1", "Book"), row("2", "Book")] }, entries: [entry("book", "1")] });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { LimitedDiscount } from "../../server/catalog/discounts/rules.ts";
-import { planChange, type Sent } from "../../server/checkout/checkouts/plan-update.ts";
+import { planChange, type SentUpdate } from "../../server/checkout/checkouts/plan-update.ts";
 import type * as rules from "../../server/checkout/checkouts/rules.ts";
 import { ApiError, type Fault } from "../../shared/errors.ts";
 import { untaxed } from "../../shared/pricing.ts";
@@ -19,7 +19,12 @@ describe("updates", () => {
   const now = new Date("2026-01-01T00:00:00Z");
   const taxation = () => untaxed;
   type Change = { patch: Partial<Row>; faults: Fault[] };
-  const change = (whole: rules.CheckoutAggregate, body: Sent, seller = false, found?: LimitedDiscount): Change => {
+  const change = (
+    whole: rules.CheckoutAggregate,
+    body: SentUpdate,
+    seller = false,
+    found?: LimitedDiscount,
+  ): Change => {
     try {
       const { patch } = planChange(whole, body, seller ? "seller" : "buyer", {
         now,
@@ -32,7 +37,7 @@ describe("updates", () => {
       return { patch: {}, faults: error.detail };
     }
   };
-  const plan = (fields: Partial<Row>, body: Sent, seller = false, found?: LimitedDiscount) =>
+  const plan = (fields: Partial<Row>, body: SentUpdate, seller = false, found?: LimitedDiscount) =>
     change(aggregate(fields), body, seller, found);
 
   test("CHK-29: another product takes its price and amount along", () => {

@@ -4,7 +4,7 @@ import type { OrderRow } from "../../server/billing/orders/rules.ts";
 import {
   assertSame,
   type PaymentRow,
-  moves as paymentMoves,
+  paymentTransitions as paymentMoves,
   planOutcome,
 } from "../../server/billing/payments/rules.ts";
 import type { PriceRow } from "../../server/catalog/products/rules.ts";
@@ -16,10 +16,10 @@ import {
   computeFlags,
   computeSeatBounds,
   computeTrial,
+  computeTrialQuote,
   findPricesWith,
   isDiscountable,
   pickPrice,
-  quoteTrial,
 } from "../../server/checkout/checkouts/quote.ts";
 import * as rules from "../../server/checkout/checkouts/rules.ts";
 import { isSignedQuote, signQuote } from "../../server/checkout/checkouts/signed-quote.ts";
@@ -241,7 +241,7 @@ describe("the billing address (CHK-44, CHK-13)", () => {
     [address("FR", { postal_code: "44000" }), true],
     [address("FR", { line2: "B" }), true],
   ])("%j asks for the rest: %s", (given, asks) => {
-    expect(rules.asksForAddress(given)).toBe(asks);
+    expect(rules.requiresAddress(given)).toBe(asks);
   });
 });
 
@@ -501,7 +501,7 @@ describe("discounts and trials", () => {
     expect(isDiscountable(prices)).toBe(discountable);
   });
   test("the order of a trial asks for nothing, and says from when to when (ORD-07)", () => {
-    const trial = quoteTrial(
+    const trial = computeTrialQuote(
       { ...quote([price()]), currency: "eur", seats: 3 },
       { name: "Guide" },
       new Date("2026-01-31T23:00:00Z"),

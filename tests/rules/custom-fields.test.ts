@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { type Asked, checkAnswers, keepFitting } from "../../server/catalog/custom-fields/rules.ts";
+import { checkAnswers, type FieldRequest, pickValidAnswers } from "../../server/catalog/custom-fields/rules.ts";
 
-type Type = Asked["field"]["type"];
-const ask = (type: Type, properties: object = {}, required = false): Asked => ({
-  field: { type, slug: "it", properties: properties as Asked["field"]["properties"] },
+type Type = FieldRequest["field"]["type"];
+const ask = (type: Type, properties: object = {}, required = false): FieldRequest => ({
+  field: { type, slug: "it", properties: properties as FieldRequest["field"]["properties"] },
   required,
 });
 const sizes = {
@@ -100,8 +100,8 @@ describe("answers to custom fields", () => {
   test("CUF-06: what nobody asks for is dropped, whatever its name; every fault is told at once", () => {
     const asked = ["a", "b", "c"].map((slug) => ({ field: { ...ask("number").field, slug }, required: true }));
     const sent = JSON.parse('{"a":"x","b":"y","zzz":1,"__proto__":2,"constructor":3}');
-    expect(keepFitting(asked, sent)).toEqual({});
-    expect(Object.keys(keepFitting(asked, { a: 1, zzz: 2 }))).toEqual(["a"]);
+    expect(pickValidAnswers(asked, sent)).toEqual({});
+    expect(Object.keys(pickValidAnswers(asked, { a: 1, zzz: 2 }))).toEqual(["a"]);
     expect(checkAnswers(asked, sent, { complete: true }).faults.map(({ loc, type }) => [loc.at(-1), type])).toEqual([
       ["a", "int_type"],
       ["b", "int_type"],

@@ -15,7 +15,7 @@ import {
   serializeCustomer,
 } from "../../server/customers/customers/rules.ts";
 import { readTaxId } from "../../server/customers/customers/tax-ids.ts";
-import { createTextScrubber, describeErased, getWords, scrub } from "../../server/operations/privacy/rules.ts";
+import { createTextScrubber, describeErased, getWords, redactWords } from "../../server/operations/privacy/rules.ts";
 import { CheckoutConfirm } from "../../shared/api/checkout-client.ts";
 import { CheckoutCreate } from "../../shared/api/checkouts.ts";
 import { CustomerCreate, CustomerUpdate } from "../../shared/api/customers.ts";
@@ -317,7 +317,7 @@ describe("somebody is forgotten (CUS-20)", () => {
       account_id: "account",
       product: { name: "Guide", metadata: { b: 2 } },
     };
-    expect(scrub([told, { customer_id: "another", customer_name: "Bob" }], left, words)).toEqual([
+    expect(redactWords([told, { customer_id: "another", customer_name: "Bob" }], left, words)).toEqual([
       {
         customer_id: left.id,
         customer: { id: left.id, email: left.email, name: "masked", metadata: {} },

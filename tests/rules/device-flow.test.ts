@@ -11,8 +11,8 @@ import {
 import { findDenial, listMissing } from "../../server/identity/accounts/identity/permissions-guard.ts";
 import { getPermissions, getScopes, readRoles } from "../../shared/permissions.ts";
 
-const grant_type = "urn:ietf:params:oauth:grant-type:device_code";
-const token = { grant_type, device_code: "x", client_id: "floe-cli" };
+const grantType = "urn:ietf:params:oauth:grant-type:device_code";
+const token = { grant_type: grantType, device_code: "x", client_id: "floe-cli" };
 
 test.each<[string, object, string | undefined]>([
   ["all of it", {}, undefined],

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
   checkProducts,
-  covers,
+  coversProduct,
   type DiscountRow,
   findDiscountTerms,
   isLimited,
@@ -230,7 +230,7 @@ describe("what a discount is for (DSC-05)", () => {
     ["this product among others", ["other", "this"], true],
     ["another product", ["other"], false],
   ])("%s", (_, ids, covered) => {
-    expect(covers({ ...percentage(), products: ids.map((id) => ({ id })) as never }, "this")).toBe(covered);
+    expect(coversProduct({ ...percentage(), products: ids.map((id) => ({ id })) as never }, "this")).toBe(covered);
   });
   test("each product that is not the organization's is a fault in its place", () => {
     const faults = checkProducts(["a", "b", "c", "b"], [{ id: "a" }, { id: "c" }]);

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import {
   decideAccess,
+  evaluateDisputes,
   isAcceptable,
   isTooSmall,
   moveDispute,
-  weighDisputes,
   writeDisputeMail,
 } from "../../server/billing/disputes/rules.ts";
 import type { DisputePolicy } from "../../server/identity/organizations/rules.ts";
@@ -16,10 +16,10 @@ describe("what an order shows of its disputes", () => {
   const order: DisputeStatus[] = ["lost", "needs_response", "under_review", "early_warning", "prevented", "won"];
   const pairs = order.flatMap((more, index) => order.slice(index).map((less) => [more, less] as const));
   test.each(pairs)("%s counts before %s, whichever came first", (more, less) => {
-    expect(weighDisputes([more, less])).toBe(more);
-    expect(weighDisputes([less, more])).toBe(more);
+    expect(evaluateDisputes([more, less])).toBe(more);
+    expect(evaluateDisputes([less, more])).toBe(more);
   });
-  test("none shows nothing", () => expect(weighDisputes([])).toBeNull());
+  test("none shows nothing", () => expect(evaluateDisputes([])).toBeNull());
 });
 
 describe("the access to what was bought", () => {

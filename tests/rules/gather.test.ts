@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { doTogether, gatherCalls } from "../../server/platform/db/gather.ts";
+import { defineLoader, runWithLoaders } from "../../server/platform/db/loaders.ts";
 import type { Database } from "../../server/platform/db/transaction.ts";
-import { askOnce, endOfTick } from "../../server/platform/jobs/ticks.ts";
-import { openWay, type Way } from "../../server/platform/jobs/way.ts";
+import { coalesceCalls, waitForTick } from "../../server/platform/jobs/coalesce.ts";
+import { createPriorityGate, type PriorityGate } from "../../server/platform/jobs/priority.ts";
 
 /** What is asked side by side is asked once, in the order of who asks; what is last is asked when nobody asks anything else. */
 
@@ -10,7 +10,7 @@ const db = {} as Database;
 function openBooks() {
   const asked: string[] = [];
   const question = (name: string, isLast = false) =>
-    gatherCalls(async (_: Database, items: number[]) => {
+    defineLoader(async (_: Database, items: number[]) => {
       asked.push(`${name} ${items.join()}`);
       await Promise.resolve();
       return items.map((item) => `${name} ${item}`);
@@ -26,7 +26,7 @@ test("alone, a question is asked at once", async () => {
 
 test("side by side it is asked once, in order, also where some take longer, ask twice or not at all", async () => {
   const { asked, find, write, number } = openBooks();
-  const made = await doTogether(
+  const made = await runWithLoaders(
     [0, 1, 2, 3].map((item) => async () => {
       if (item === 0) await new Promise((done) => setTimeout(done, 5));
       if (item === 3) return "nothing";
@@ -42,7 +42,7 @@ test("side by side it is asked once, in order, also where some take longer, ask 
 test("where one fails the others come to their end first, and its error is told", async () => {
   const { find } = openBooks();
   const ended: number[] = [];
-  const fail = gatherCalls(async (_: Database, __: number[]): Promise<string[]> => {
+  const fail = defineLoader(async (_: Database, __: number[]): Promise<string[]> => {
     throw new Error("refused");
   });
   const work = [1, 2, 3].map((item) => async () => {
@@ -50,13 +50,13 @@ test("where one fails the others come to their end first, and its error is told"
     await find(db, item);
     ended.push(item);
   });
-  await expect(doTogether(work)).rejects.toThrow("refused");
+  await expect(runWithLoaders(work)).rejects.toThrow("refused");
   expect(ended).toEqual([1, 3]);
 });
 
 test("what several ask in the same moment is asked once, and anew in the next, also after it has failed", async () => {
   const asked: string[] = [];
-  const ask = askOnce(async (key: string) => {
+  const ask = coalesceCalls(async (key: string) => {
     asked.push(key);
     if (asked.length === 2) throw new Error("away");
     return `${key} ${asked.length}`;
@@ -70,31 +70,31 @@ test("what several ask in the same moment is asked once, and anew in the next, a
   ]);
   // What has been sent may be older than who comes now.
   const first = ask("b");
-  await endOfTick();
+  await waitForTick();
   expect(await Promise.all([first, ask("b")])).toEqual(["b 3", "b 4"]);
 });
 
 describe("heavy work", () => {
   // One of its own: on the one of the process others may have been left behind by a server that was cut off.
-  let { goAhead, isAlone, giveWay }: Way = openWay();
+  let { runForeground, isIdle, yieldToForeground }: PriorityGate = createPriorityGate();
   beforeEach(() => {
-    ({ goAhead, isAlone, giveWay } = openWay());
+    ({ runForeground: runForeground, isIdle: isIdle, yieldToForeground: yieldToForeground } = createPriorityGate());
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
   });
   afterEach(() => {
     vi.useRealTimers();
   });
   const some = async () => {
-    for (let left = 10; left > 0; left -= 1) await endOfTick();
+    for (let left = 10; left > 0; left -= 1) await waitForTick();
   };
 
   test("comes one piece at a time, and what else is at hand between them", async () => {
     const said: string[] = [];
-    const first = giveWay().then(() => {
+    const first = yieldToForeground().then(() => {
       said.push("first");
       setImmediate(() => said.push("else"));
     });
-    const second = giveWay().then(() => said.push("second"));
+    const second = yieldToForeground().then(() => said.push("second"));
     await Promise.all([first, second]);
     expect(said).toEqual(["first", "else", "second"]);
   });
@@ -102,9 +102,9 @@ describe("heavy work", () => {
   test("waits for all that somebody waits for, but not for ever", async () => {
     const said: string[] = [];
     const asked = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
-    const answered = asked.map(({ promise }) => goAhead(() => promise));
-    void giveWay().then(() => said.push("first"));
-    void giveWay().then(() => said.push("second"));
+    const answered = asked.map(({ promise }) => runForeground(() => promise));
+    void yieldToForeground().then(() => said.push("first"));
+    void yieldToForeground().then(() => said.push("second"));
     asked[0].resolve();
     await some();
     expect(said).toEqual([]);
@@ -119,15 +119,15 @@ describe("heavy work", () => {
 
   test("has the process for itself again when nobody has asked for a while, also where what was asked for has failed", async () => {
     vi.advanceTimersByTime(1000);
-    expect(isAlone()).toBe(true);
-    const failing = goAhead(async () => {
+    expect(isIdle()).toBe(true);
+    const failing = runForeground(async () => {
       await Promise.resolve();
       throw new Error("refused");
     });
-    expect(isAlone()).toBe(false);
+    expect(isIdle()).toBe(false);
     await expect(failing).rejects.toThrow("refused");
-    expect(isAlone()).toBe(false);
+    expect(isIdle()).toBe(false);
     vi.advanceTimersByTime(101);
-    expect(isAlone()).toBe(true);
+    expect(isIdle()).toBe(true);
   });
 });

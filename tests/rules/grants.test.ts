@@ -1,16 +1,16 @@
 import { describe, expect, test } from "vitest";
 import type { OrderRow } from "../../server/billing/orders/rules.ts";
 import {
-  digestTerms,
   findGraceEnd,
   type Grant,
   type GrantContext,
   getSource,
+  hashGrantTerms,
   isGiving,
   planGrants,
 } from "../../server/entitlements/grants/rules.ts";
 
-const day_ms = 24 * 60 * 60 * 1000;
+const dayMs = 24 * 60 * 60 * 1000;
 const since = new Date("2026-03-28T12:00:00Z");
 const later = (ms: number) => new Date(since.getTime() + ms);
 
@@ -51,14 +51,14 @@ describe("whether a source gives", () => {
     ["unpaid", subscribed("unpaid"), 0, false],
     ["neither order nor subscription", context({ order: null }), 0, false],
     ["SUB-49: past due without days of grace, at once", pastDue(0), 0, false],
-    ["SUB-49: one millisecond before the last day of grace is over", pastDue(3), 3 * day_ms - 1, true],
-    ["SUB-49: as it is over", pastDue(3), 3 * day_ms, false],
+    ["SUB-49: one millisecond before the last day of grace is over", pastDue(3), 3 * dayMs - 1, true],
+    ["SUB-49: as it is over", pastDue(3), 3 * dayMs, false],
     ["SUB-49: in its grace, and withheld", pastDue(3, { is_withheld: true }), 0, false],
     ["SUB-49: past due since nobody knows when", subscribed("past_due", { grace_days: 3 }), 0, false],
   ])("%s", (_, ground, ms, gives) => expect(isGiving(ground, later(ms))).toBe(gives));
 
   test("SUB-49: grace is days of 24 hours, also over a change of clocks, and matters to what is past due alone", () => {
-    expect(findGraceEnd(pastDue(2))).toEqual(later(2 * day_ms));
+    expect(findGraceEnd(pastDue(2))).toEqual(later(2 * dayMs));
     expect(findGraceEnd(context({ order: null, subscription: { status: "active", past_due_at: since } }))).toBeNull();
     expect(findGraceEnd(context({}))).toBeNull();
   });
@@ -178,8 +178,8 @@ describe("what is to be done", () => {
   ])("%s", (_, ground, cycles, steps) => expect(plan(ground, cycles)).toEqual(steps));
 
   test("terms that nothing depends on are none; others are told apart", () => {
-    expect(digestTerms(null)).toBeNull();
-    expect(digestTerms({ files: ["1"] })).toBe(digestTerms({ files: ["1"] }));
-    expect(digestTerms({ files: ["1"] })).not.toBe(digestTerms({ files: ["1", "2"] }));
+    expect(hashGrantTerms(null)).toBeNull();
+    expect(hashGrantTerms({ files: ["1"] })).toBe(hashGrantTerms({ files: ["1"] }));
+    expect(hashGrantTerms({ files: ["1"] })).not.toBe(hashGrantTerms({ files: ["1", "2"] }));
   });
 });

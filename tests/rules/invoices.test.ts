@@ -2,18 +2,12 @@ import core from "@e-invoice-eu/core";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { cleanText, formatAddress, type InvoiceDocument } from "../../server/billing/invoices/document.ts";
-import { computeNetLines, describeInvoice, shareTax, writeXml } from "../../server/billing/invoices/electronic.ts";
+import { allocateTax, computeNetLines, describeInvoice, writeXml } from "../../server/billing/invoices/electronic.ts";
 import { linkDocument, readLink } from "../../server/billing/invoices/links.ts";
+import { resolveLanguage } from "../../server/billing/invoices/messages.ts";
 import { makePdf } from "../../server/billing/invoices/pdf.ts";
 import { printDocument } from "../../server/billing/invoices/printer.ts";
-import {
-  checkQueue,
-  digestDocument,
-  getFormat,
-  getMediaPath,
-  hasInvoice,
-} from "../../server/billing/invoices/rules.ts";
-import { chooseLanguage } from "../../server/billing/invoices/words.ts";
+import { checkQueue, getFormat, getMediaPath, hashDocument, hasInvoice } from "../../server/billing/invoices/rules.ts";
 import { computeFraction } from "../../shared/money.ts";
 import { areMetadata, isDrawn, readPage, readPdf, readXml, sampleDocument, schemaFaults } from "../support/invoices.ts";
 
@@ -188,7 +182,7 @@ describe("an electronic invoice", () => {
   });
 
   test("taxes on the same amount are one rate, different amounts of two rates stay two", () => {
-    expect(shareTax(stacked)).toEqual([{ category: "S", rate: "14.975", taxable_amount: 132000, amount: 19767 }]);
+    expect(allocateTax(stacked)).toEqual([{ category: "S", rate: "14.975", taxable_amount: 132000, amount: 19767 }]);
     const two = sampleDocument({
       tax: [
         { name: "VAT", country: "DE", state: null, rate: "19", taxable_amount: 100000, amount: 19000 },
@@ -197,7 +191,7 @@ describe("an electronic invoice", () => {
       tax_amount: 21240,
       total_amount: 153240,
     });
-    expect(shareTax(two).map(({ rate }) => rate)).toEqual(["19", "7"]);
+    expect(allocateTax(two).map(({ rate }) => rate)).toEqual(["19", "7"]);
     expect(describeInvoice(two)["ubl:Invoice"]["cac:InvoiceLine"]).toHaveLength(2);
   });
 
@@ -275,12 +269,12 @@ describe("the PDF", () => {
 });
 
 test("the language is the buyer's own, their country's where all read it, and English otherwise", () => {
-  expect([chooseLanguage("de-AT", "FR"), chooseLanguage("fr", null), chooseLanguage("ja", "DE")]).toEqual([
+  expect([resolveLanguage("de-AT", "FR"), resolveLanguage("fr", null), resolveLanguage("ja", "DE")]).toEqual([
     "de",
     "fr",
     "en",
   ]);
-  expect([chooseLanguage(null, "AT"), chooseLanguage(null, "FR"), chooseLanguage(null, "CH")]).toEqual([
+  expect([resolveLanguage(null, "AT"), resolveLanguage(null, "FR"), resolveLanguage(null, "CH")]).toEqual([
     "de",
     "fr",
     "en",
@@ -355,9 +349,9 @@ describe("the address of a document", () => {
 });
 
 test("a file is printed again for another document or picture, and for nothing else", () => {
-  const all = [digestDocument(untaxed, null), digestDocument(untaxed, "logo"), digestDocument(empty, null)];
+  const all = [hashDocument(untaxed, null), hashDocument(untaxed, "logo"), hashDocument(empty, null)];
   expect(new Set(all).size).toBe(3);
-  expect(digestDocument(structuredClone(untaxed), null)).toBe(all[0]);
+  expect(hashDocument(structuredClone(untaxed), null)).toBe(all[0]);
 });
 
 test.each([

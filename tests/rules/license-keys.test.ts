@@ -8,13 +8,13 @@ import {
   computeExpiry,
   getPrefix,
   hashKeyWithEach,
-  judgeKey,
   type KeyRow,
   type KeyTerms,
   type LeaseClaims,
   makeKey,
   openSeed,
   signLease,
+  validateKey,
 } from "../../server/entitlements/license-keys/rules.ts";
 
 const now = new Date("2028-02-29T12:00:00Z");
@@ -40,7 +40,7 @@ const refusalOf = (act: () => void): string | undefined => {
   return undefined;
 };
 
-test.each<[string, object, ReturnType<typeof judgeKey>]>([
+test.each<[string, object, ReturnType<typeof validateKey>]>([
   ["without an end", {}, "usable"],
   ["a millisecond before its end", { expires_at: after }, "usable"],
   ["at its end", { expires_at: now }, "expired"],
@@ -48,7 +48,7 @@ test.each<[string, object, ReturnType<typeof judgeKey>]>([
   ["revoked", { status: "revoked" }, "not_granted"],
   ["disabled", { status: "disabled" }, "not_granted"],
   ["BEN-35: disabled and expired: the first reason", { status: "disabled", expires_at: before }, "not_granted"],
-])("a key %s", (_, over, judged) => expect(judgeKey(key(over), now)).toBe(judged));
+])("a key %s", (_, over, judged) => expect(validateKey(key(over), now)).toBe(judged));
 
 describe("BEN-37: activating", () => {
   test.each<[string, object, number, RegExp | undefined]>([

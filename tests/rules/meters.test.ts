@@ -1,6 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { closeLots, type Lot, orderLots, spendLots, takeLots } from "../../server/usage/meters/lots.ts";
+import {
+  type CreditGrant,
+  closeLots,
+  consumeCreditGrants,
+  orderLots,
+  revokeCreditGrants,
+} from "../../server/usage/meters/credit-grants.ts";
 import { checkUpdate, type MeterRow, planUpdate } from "../../server/usage/meters/rules.ts";
 import { type Filter, MeterCreate, MeterUpdate } from "../../shared/api/meters.ts";
 import { parseFilter, printFilter } from "../../shared/meter-filter.ts";
@@ -154,7 +160,7 @@ describe("credit", () => {
     ...{ expires_at: null, expired_at: null, source_kind: "benefit", source_id: "b" },
     ...over,
   });
-  const ids = (lots: readonly Pick<Lot, "id">[]) => lots.map(({ id }) => id).join(" ");
+  const ids = (lots: readonly Pick<CreditGrant, "id">[]) => lots.map(({ id }) => id).join(" ");
 
   test.each<[string, ReturnType<typeof lot>[], Date | null, string]>([
     ["none", [], null, ""],
@@ -213,7 +219,7 @@ describe("credit", () => {
     ["more than there is", "16", [0, 0]],
   ])("BEN-53: spending %s", (_, consumed, left) => {
     const lots = [lot("a"), lot("b", { amount: 9, taken: 3, expired: 1, rollover: true })];
-    expect(spendLots(lots, consumed, null).map((one) => one.left)).toEqual(left);
+    expect(consumeCreditGrants(lots, consumed, null).map((one) => one.left)).toEqual(left);
   });
 
   test("BEN-53: at a reset only what rolls over goes on; where no period is over, all does; of what expired nothing", () => {
@@ -268,6 +274,6 @@ describe("credit", () => {
     ],
     ["what is left of it", [lot("a", { taken: 4, expired: 3 })], 9, false, [["a", 3]]],
   ])("BEN-54: taking back %s", (_, lots, units, rollover, taken) =>
-    expect(takeLots(lots, units, source, rollover).map((one) => [one.lot.id, one.units])).toEqual(taken),
+    expect(revokeCreditGrants(lots, units, source, rollover).map((one) => [one.lot.id, one.units])).toEqual(taken),
   );
 });

@@ -3,7 +3,7 @@ import { findCover, planRange } from "../../server/operations/metrics/periods.ts
 import { computeMetrics, listMeasures } from "../../server/operations/metrics/rules.ts";
 import type { MetricSlug } from "../../shared/api/metrics.ts";
 import type { metricIntervals } from "../../shared/calendar.ts";
-import { describeRefunded, describeTold, describeUpdated, describeVoided } from "../../shared/system-events.ts";
+import { buildSystemEvent, describeRefunded, describeUpdated, describeVoided } from "../../shared/system-events.ts";
 
 const now = new Date("2026-11-15T12:00:00Z");
 const range = (start_date: string, end_date: string, interval: (typeof metricIntervals)[number], timezone = "UTC") =>
@@ -158,15 +158,15 @@ describe("what floe itself puts into the list of events (MTR-05)", () => {
     ]);
   });
   test("what is told in another way is not there, and nothing is said of what is not known", () => {
-    expect(describeTold("product.created", {} as never)).toBeUndefined();
+    expect(buildSystemEvent("product.created", {} as never)).toBeUndefined();
     const sent = { id: "s", customer_id: "c", product_id: "p", amount: 0, started_at: null, created_at: "2026-11-01" };
-    expect(describeTold("subscription.created", sent as never)).toEqual({
+    expect(buildSystemEvent("subscription.created", sent as never)).toEqual({
       name: "subscription.created",
       customer_id: "c",
       metadata: { subscription_id: "s", product_id: "p", amount: 0, started_at: "2026-11-01" },
     });
     const grant = { id: "g", customer_id: "c", member_id: null, benefit_id: "b", benefit: { type: "custom" } };
-    expect(describeTold("benefit_grant.revoked", grant as never)).toMatchObject({
+    expect(buildSystemEvent("benefit_grant.revoked", grant as never)).toMatchObject({
       name: "benefit.revoked",
       metadata: { benefit_id: "b", benefit_grant_id: "g", benefit_type: "custom" },
     });

@@ -8,7 +8,6 @@ import {
   computeMonthlyAmount,
   computePercent,
   computeRate,
-  cutToWhole,
   divideHalfAway,
   formatDecimal,
   formatMoney,
@@ -19,6 +18,7 @@ import {
   parseMoney,
   roundAverageUp,
   truncateFraction,
+  truncateToWhole,
   writeMoney,
 } from "../../shared/money.ts";
 
@@ -209,7 +209,7 @@ describe("named roundings", () => {
     [-1.9, -1],
     [0.5, 0],
   ])("%d is cut to %i", (amount, whole) => {
-    expect(cutToWhole(amount)).toBe(whole);
+    expect(truncateToWhole(amount)).toBe(whole);
   });
   test.each([
     [1000, "month", 1, 1000],

@@ -2,15 +2,15 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
   assertQuote,
-  balanceChange,
   checkAddress,
+  computeBalanceChange,
+  computeBalanceUse,
   computeTotals,
-  digestReduced,
-  digestTerms,
   exportCells,
+  hashReducedTerms,
+  hashTerms,
   isPaid,
   isPayable,
-  meetBalance,
   moveOrder,
   type OrderRow,
   serializeOrder,
@@ -146,7 +146,7 @@ describe("the terms of a sale", () => {
     tax: untaxed,
   });
   const parties = { customer_id: "customer-1", product_id: "product-1", begins: null };
-  const terms = digestTerms(parties, quote);
+  const terms = hashTerms(parties, quote);
   const line = (fields: object): Quote => ({ ...quote, lines: quote.lines.map((one) => ({ ...one, ...fields })) });
   const tax = { name: "VAT", country: "FR", state: null, rate: "20", taxable_amount: 0, amount: 0 };
   const begins = { quote, price_ids: ["price-1"], trial_end: null, upgrades: null };
@@ -164,23 +164,23 @@ describe("the terms of a sale", () => {
     ["one line more", parties, { ...quote, lines: [...quote.lines, ...quote.lines] }],
     ["what begins with it", { ...parties, begins }, quote],
   ])("are others with another value of %s", (_, others, other) => {
-    expect(digestTerms(others, other)).not.toBe(terms);
+    expect(hashTerms(others, other)).not.toBe(terms);
   });
   test("of a subscription are others with another trial, price or predecessor", () => {
-    const own = digestTerms({ ...parties, begins }, quote);
+    const own = hashTerms({ ...parties, begins }, quote);
     for (const other of [
       { ...begins, trial_end: "2026-01-08T00:00:00.000Z" },
       { ...begins, price_ids: ["price-2"] },
       { ...begins, upgrades: "subscription-1" },
       { ...begins, quote: { ...quote, subtotal_amount: 1 } },
     ])
-      expect(digestTerms({ ...parties, begins: other }, quote)).not.toBe(own);
+      expect(hashTerms({ ...parties, begins: other }, quote)).not.toBe(own);
   });
   test("stay with another name of the product, and are the same read back from the database", () => {
-    expect(digestTerms(parties, line({ label: "Atlas" }))).toBe(terms);
+    expect(hashTerms(parties, line({ label: "Atlas" }))).toBe(terms);
     // The database keeps the keys of an object in an order of its own.
     const reordered = Object.fromEntries(Object.entries(quote).reverse()) as Quote;
-    expect(digestTerms(parties, reordered)).toBe(terms);
+    expect(hashTerms(parties, reordered)).toBe(terms);
   });
 });
 
@@ -269,7 +269,7 @@ describe("a total meets the balance of its customer (ORD-02 to ORD-04)", () => {
     ],
     ["nothing costs nothing", quoteOf(0), 500, { applied_balance_amount: 0, due_amount: 0, is_paid: true }],
   ])("%s", (_, quote, balance, met) => {
-    expect(meetBalance(quote, balance)).toEqual(met);
+    expect(computeBalanceUse(quote, balance)).toEqual(met);
   });
   test.each([
     ["what was asked", 1000, -300, -300],
@@ -277,20 +277,20 @@ describe("a total meets the balance of its customer (ORD-02 to ORD-04)", () => {
     ["nothing", 0, 0, 0],
   ])("of an order over %s the balance changes", (_, subtotal_amount, applied_balance_amount, change) => {
     const order = { subtotal_amount, discount_amount: 0, tax_amount: 0, applied_balance_amount } as OrderRow;
-    expect(balanceChange(order)).toBe(change);
+    expect(computeBalanceChange(order)).toBe(change);
   });
 });
 
 test("the terms of an order change with each amount that is not asked for any more", () => {
   const terms = { terms: "terms" };
   const all = [
-    digestReduced(terms, { reduced_amount: 0, reduced_tax_amount: 0 }),
-    digestReduced(terms, { reduced_amount: 1, reduced_tax_amount: 0 }),
-    digestReduced(terms, { reduced_amount: 0, reduced_tax_amount: 1 }),
-    digestReduced({ terms: "others" }, { reduced_amount: 0, reduced_tax_amount: 0 }),
+    hashReducedTerms(terms, { reduced_amount: 0, reduced_tax_amount: 0 }),
+    hashReducedTerms(terms, { reduced_amount: 1, reduced_tax_amount: 0 }),
+    hashReducedTerms(terms, { reduced_amount: 0, reduced_tax_amount: 1 }),
+    hashReducedTerms({ terms: "others" }, { reduced_amount: 0, reduced_tax_amount: 0 }),
   ];
   expect(new Set(all).size).toBe(all.length);
-  expect(digestReduced(terms, { reduced_amount: 1, reduced_tax_amount: 0 })).toBe(all[1]);
+  expect(hashReducedTerms(terms, { reduced_amount: 1, reduced_tax_amount: 0 })).toBe(all[1]);
 });
 
 describe("a line of an export", () => {

@@ -14,7 +14,7 @@ import type { Method, SetupOutcome } from "../../server/platform/processors/proc
 import { outcomes, testMethods, testNumbers } from "../../server/platform/processors/test-cards.ts";
 
 const now = new Date("2027-01-01T00:00:00Z");
-const in_two_minutes = new Date(now.getTime() + 120_000);
+const inTwoMinutes = new Date(now.getTime() + 120_000);
 const method: Method = {
   processor_id: "pm_1",
   customer_processor_id: "cus_1",
@@ -45,8 +45,8 @@ describe("what the processor's word makes of a set-up", () => {
   test.each([
     ["pending", "succeeded", { status: "succeeded", reconcile_due_at: null, decline_reason: null }],
     ["pending", "failed", { status: "failed", decline_reason: "card_declined", decline_message: "No." }],
-    ["pending", "requires_action", { intent_status: "requires_action", reconcile_due_at: in_two_minutes }],
-    ["pending", "processing", { intent_status: "processing", reconcile_due_at: in_two_minutes }],
+    ["pending", "requires_action", { intent_status: "requires_action", reconcile_due_at: inTwoMinutes }],
+    ["pending", "processing", { intent_status: "processing", reconcile_due_at: inTwoMinutes }],
     ["failed", "succeeded", { status: "succeeded" }],
     ["failed", "failed", { reconcile_due_at: null }],
     ["succeeded", "failed", { reconcile_due_at: null }],

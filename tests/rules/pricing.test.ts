@@ -4,6 +4,7 @@ import { addInterval } from "../../shared/calendar.ts";
 import { explainQuote } from "../../shared/explain.ts";
 import {
   type AmountSource,
+  allocateDiscount,
   computeAmount,
   computeQuote,
   computeTaxes,
@@ -11,7 +12,6 @@ import {
   type PurchaseTerms,
   type SeatTier,
   splitSeats,
-  spreadDiscount,
 } from "../../shared/pricing.ts";
 import type { TaxRate, TaxTreatment } from "../../shared/tax.ts";
 
@@ -82,7 +82,7 @@ describe("discounts (DSC-16, DSC-18)", () => {
     ["something off nothing", [0, 0], off(100), [0, 0]],
     ["none", [100, 200], null, [0, 0]],
   ])("%s", (_, amounts, discount, shares) => {
-    expect(spreadDiscount(amounts, discount)).toEqual(shares);
+    expect(allocateDiscount(amounts, discount)).toEqual(shares);
   });
 });
 

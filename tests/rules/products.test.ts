@@ -4,8 +4,8 @@ import { planLines } from "../../server/catalog/products/lines.ts";
 import {
   checkPrices,
   checkReturn,
-  type PriceWanted,
   type PricingContext,
+  type RequestedPrice,
 } from "../../server/catalog/products/price-rules.ts";
 import {
   checkBenefits,
@@ -29,7 +29,7 @@ const ground: PricingContext = {
   meter_ids: new Set([meter]),
   active: [],
 };
-const price = (body: object): PriceWanted => ProductPriceCreate.parse(body);
+const price = (body: object): RequestedPrice => ProductPriceCreate.parse(body);
 const fixed = (price_amount: number, more: object = {}) => price({ amount_type: "fixed", price_amount, ...more });
 const custom = (more: object = {}) => price({ amount_type: "custom", ...more });
 const free = (more: object = {}) => price({ amount_type: "free", ...more });
@@ -38,9 +38,9 @@ const metered = (more: object = {}) =>
 const seats = (tiers: object[], more: object = {}) =>
   price({ amount_type: "seat_based", seat_tiers: { tiers }, ...more });
 const openTier = { min_seats: 1, max_seats: null, price_per_seat: 1000 };
-const check = (prices: PriceWanted[], more: Partial<PricingContext> = {}) =>
+const check = (prices: RequestedPrice[], more: Partial<PricingContext> = {}) =>
   checkPrices(prices, { ...ground, ...more }).map(({ loc, type, msg }) => ({ at: loc.slice(1).join("."), type, msg }));
-const places = (prices: PriceWanted[], more: Partial<PricingContext> = {}) =>
+const places = (prices: RequestedPrice[], more: Partial<PricingContext> = {}) =>
   check(prices, more).map(({ at, type }) => `${at} ${type}`);
 
 const row = (values: Partial<PriceRow>): PriceRow => ({
@@ -164,7 +164,7 @@ describe("seat tiers", () => {
 });
 
 describe("prices together", () => {
-  test.each<[string, PriceWanted[], number]>([
+  test.each<[string, RequestedPrice[], number]>([
     ["fixed alone", [fixed(1000)], 0],
     ["two fixed", [fixed(1000), fixed(2000)], 1],
     ["free counts as fixed (PRD-09)", [fixed(1000), free()], 1],

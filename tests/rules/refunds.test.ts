@@ -12,17 +12,17 @@ import {
   checkRefund,
   computeTaxShare,
   computeTaxWithin,
-  fitShare,
   getCounts,
   getProcessorReason,
-  moves,
+  limitShare,
   planHeard,
   planOutcome,
   type RefundRow,
-  refund_again_ms,
+  refundAgainMs,
+  refundTransitions,
   serializePreventedDispute,
   splitTotal,
-  takeOff,
+  subtractShare,
 } from "../../server/billing/refunds/rules.ts";
 import { disputeStatuses } from "../../shared/api/disputes.ts";
 import { type Refund, refundReasons, refundStatuses } from "../../shared/api/refunds.ts";
@@ -159,7 +159,7 @@ describe("what was given back at the processor (RFD-07)", () => {
     ["what is over without tax, as tax", [400, 200], [401, 100], [400, 101]],
     ["nothing of nothing", [0, 0], [5, 1], [0, 0]],
   ] as const)("fits %s", (_, [refundable_amount, refundable_tax_amount], [amount, tax_amount], [net, tax]) =>
-    expect(fitShare({ refundable_amount, refundable_tax_amount }, { amount, tax_amount })).toEqual({
+    expect(limitShare({ refundable_amount, refundable_tax_amount }, { amount, tax_amount })).toEqual({
       amount: net,
       tax_amount: tax,
     }),
@@ -199,7 +199,7 @@ function play(start: OrderRow, steps: readonly Step[]) {
     const before = getCounts(row);
     let share = getCounts(planned);
     if (planned.status !== row.status && share.amount + share.tax_amount > 0) {
-      share = fitShare(computeRefundable(order), share);
+      share = limitShare(computeRefundable(order), share);
       Object.assign(planned, share);
     }
     const change = { amount: share.amount - before.amount, tax_amount: share.tax_amount - before.tax_amount };
@@ -209,7 +209,7 @@ function play(start: OrderRow, steps: readonly Step[]) {
   const left = () =>
     all
       .filter(({ status }) => status === "pending")
-      .reduce((rest, one) => takeOff(rest, one), computeRefundable(order));
+      .reduce((rest, one) => subtractShare(rest, one), computeRefundable(order));
   for (const step of steps) {
     if (step.kind === "ask") {
       const { refundable_amount } = left();
@@ -283,7 +283,7 @@ test("refunded by parts, whatever they are, the tax parts add up to the order's 
 
 describe("states (RFD-08, RFD-09)", () => {
   test("of all pairs of states, these may follow each other", () => {
-    const legal = refundStatuses.flatMap((from) => moves[from].map((to) => `${from} → ${to}`));
+    const legal = refundStatuses.flatMap((from) => refundTransitions[from].map((to) => `${from} → ${to}`));
     expect(legal).toEqual([
       "pending → succeeded",
       "pending → failed",
@@ -298,7 +298,7 @@ describe("states (RFD-08, RFD-09)", () => {
     const word = (status: Refund["status"]) => ({ status, processor_id: "re_1", failure_reason: "lost" });
     const plan = (from: Refund["status"], to: Refund["status"]) =>
       planOutcome(refundOf({ status: from }), word(to), now);
-    const again = new Date(now.getTime() + refund_again_ms);
+    const again = new Date(now.getTime() + refundAgainMs);
     expect(plan("pending", "pending")).toEqual({ status: "pending", processor_id: "re_1", due_at: again });
     expect(plan("pending", "succeeded")).toMatchObject({ status: "succeeded", due_at: null });
     expect(plan("succeeded", "failed")).toMatchObject({ status: "failed", failure_reason: "lost", due_at: null });

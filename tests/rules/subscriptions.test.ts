@@ -10,9 +10,9 @@ import { computeDeadline, isUnasked, planFailure } from "../../server/billing/su
 import { computeNextMeterPeriod, getMeterPeriod } from "../../server/billing/subscriptions/meter-clock.ts";
 import {
   computePlanAmount,
-  fitSeats,
   isCosting,
-  type PlanContext,
+  limitSeats,
+  type PlanInput,
   planCycle,
   planEnd,
   planMeterCycle,
@@ -36,7 +36,7 @@ import { computeAmount, type LineTerms, untaxed } from "../../shared/pricing.ts"
 
 const at = (text: string) => new Date(`${text}${text.length === 10 ? "T00:00:00.000" : ""}Z`);
 const later = (date: Date, ms: number) => new Date(date.getTime() + ms);
-const day_ms = 24 * 3600 * 1000;
+const dayMs = 24 * 3600 * 1000;
 const [start, end] = [at("2026-01-31"), at("2026-02-28")];
 const row = (more: Partial<SubscriptionRow> = {}) =>
   ({
@@ -84,14 +84,14 @@ const ground = (
     prices = [price(1000)],
     meter = null,
     ...rest
-  }: Partial<PlanContext> & { prices?: PaidPrice[]; meter?: string | null } = {},
+  }: Partial<PlanInput> & { prices?: PaidPrice[]; meter?: string | null } = {},
 ) =>
   ({
     aggregate: { row: row(more), product: { ...product, meter_interval: meter }, prices, discount: null },
     entries: [],
     pending: null,
     ...rest,
-  }) as unknown as PlanContext;
+  }) as unknown as PlanInput;
 const line = (amount: number, more: Partial<LineTerms> = {}): LineTerms => ({
   label: "Change",
   product_price_id: "price",
@@ -290,11 +290,11 @@ describe("when a subscription is looked at, and a customer reminded", () => {
     ["never, once it has ended", { status: "canceled" }, [], null],
   ])("%s", (_, more, tries, time) => expect(findDueTime(row(more), tries.map(retry))).toEqual(time));
 
-  const long = { current_period_end: later(start, 31 * day_ms + 1) };
-  const told = later(long.current_period_end, -7 * day_ms);
-  const trial = { status: "trialing", current_period_end: later(start, 3 * day_ms + 1) } as const;
+  const long = { current_period_end: later(start, 31 * dayMs + 1) };
+  const told = later(long.current_period_end, -7 * dayMs);
+  const trial = { status: "trialing", current_period_end: later(start, 3 * dayMs + 1) } as const;
   test.each<[string, Partial<SubscriptionRow>, Date, Date | null]>([
-    ["a period of 31 days is not announced", { current_period_end: later(start, 31 * day_ms) }, start, null],
+    ["a period of 31 days is not announced", { current_period_end: later(start, 31 * dayMs) }, start, null],
     ["a longer one is, 7 days before its end", long, start, told],
     ["one whose charge is nothing is not", { ...long, amount: 0 }, start, null],
     ["one that ends is not", { ...long, cancel_at_period_end: true }, start, null],
@@ -304,7 +304,7 @@ describe("when a subscription is looked at, and a customer reminded", () => {
     ["it is just before", long, later(told, -1), told],
     ["what is due stays due", { ...long, reminder_due_at: told }, later(told, 1), told],
     ["a trial is announced 3 days before its end", trial, start, later(start, 1)],
-    ["a trial of 3 days is not", { ...trial, current_period_end: later(start, 3 * day_ms) }, later(start, -1), null],
+    ["a trial of 3 days is not", { ...trial, current_period_end: later(start, 3 * dayMs) }, later(start, -1), null],
   ])("%s", (_, more, now, time) => expect(findReminderTime(row(more), now)).toEqual(time));
 });
 
@@ -364,9 +364,9 @@ describe("what a period costs, and for how long less", () => {
     [6, 5],
   ])("of %j seats there are %d where 2 to 5 can be bought", (seats, fits) => {
     const tiered = { amount_type: "seat_based", seat_tiers: { minimum_seats: 2, maximum_seats: 5 } } as PriceRow;
-    expect(fitSeats([price(1), tiered], seats)).toBe(fits);
-    expect(fitSeats([price(1)], seats)).toBeNull();
-    expect(fitSeats([], seats)).toBeNull();
+    expect(limitSeats([price(1), tiered], seats)).toBe(fits);
+    expect(limitSeats([price(1)], seats)).toBeNull();
+    expect(limitSeats([], seats)).toBeNull();
   });
 });
 
@@ -380,10 +380,10 @@ describe("a payment that failed", () => {
     return failure.is_over ? "over" : failure.next_payment_attempt_at;
   };
   test("SUB-51: the deadline is 21 days and a minute after the first one", () =>
-    expect(deadline).toEqual(later(start, 21 * day_ms + 60_000)));
+    expect(deadline).toEqual(later(start, 21 * dayMs + 60_000)));
   test.each([
-    ["SUB-50: the first", start, 0, later(start, 2 * day_ms)],
-    ["SUB-50: the fourth", start, 3, later(start, 7 * day_ms)],
+    ["SUB-50: the first", start, 0, later(start, 2 * dayMs)],
+    ["SUB-50: the fourth", start, 3, later(start, 7 * dayMs)],
     ["SUB-51: the fifth", start, 4, "over"],
     ["SUB-51: one just before the deadline", later(deadline, -1), 0, deadline],
     ["SUB-51: one at the deadline", deadline, 0, "over"],

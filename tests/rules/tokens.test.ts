@@ -6,7 +6,7 @@ import {
   openLink,
   sealLink,
 } from "../../server/entitlements/downloads/rules.ts";
-import { getServerClock, shiftClock } from "../../server/platform/clock.ts";
+import { createShiftedClock, getServerClock } from "../../server/platform/clock.ts";
 import {
   isSameText,
   openTokens,
@@ -126,12 +126,12 @@ describe("what is sealed", () => {
 describe("clocks and ids", () => {
   const clock = { now: () => now };
   test("a seller's clock is the server's moved, and moved again it is the server's moved once", () => {
-    const ahead = shiftClock(clock, 1000);
+    const ahead = createShiftedClock(clock, 1000);
     expect(ahead.now()).toEqual(at(1000));
     expect(getServerClock(ahead)).toBe(clock);
-    expect(shiftClock(ahead, 500).now()).toEqual(at(500));
-    expect(shiftClock(ahead, 0)).toBe(clock);
-    expect(shiftClock(clock, -1).now()).toEqual(at(-1));
+    expect(createShiftedClock(ahead, 500).now()).toEqual(at(500));
+    expect(createShiftedClock(ahead, 0)).toBe(clock);
+    expect(createShiftedClock(clock, -1).now()).toEqual(at(-1));
   });
   test.each([0, 1, 0xffffffff, now.getTime()])("the first id of %i has that time", (ms) =>
     expect(getTimeOfId(getFirstId(new Date(ms)))).toBe(ms),

@@ -1,11 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { formatMoney, formatUnitMoney } from "../../shared/money.ts";
-import { computeBilledUnits, computeUseAmount, describeUse, priceUnits, type Use } from "../../shared/usage.ts";
+import {
+  computeBilledUnits,
+  computeUnitsAmount,
+  computeUsageAmount,
+  describeUse,
+  type UsageTotals,
+} from "../../shared/usage.ts";
 
 /** The words and the arithmetic of a line of usage. */
 
-const use = (more: Partial<Use>): Use => ({
+const use = (more: Partial<UsageTotals>): UsageTotals => ({
   rule: "metered",
   meter: { id: "meter", name: "API calls" },
   unit_amount: "0.2",
@@ -22,7 +28,7 @@ const speech = {
 };
 
 describe("a line of usage says what it is made of, and computes", () => {
-  test.each<[Partial<Use>, string]>([
+  test.each<[Partial<UsageTotals>, string]>([
     [{}, "2,600 API calls × $0.002"],
     [{ credited_units: 1000 }, "2,600 API calls, 1,000 included, 1,600 × $0.002"],
     [{ credited_units: 5000 }, "2,600 API calls, 2,600 included, 0 × $0.002"],
@@ -60,8 +66,8 @@ test("billed units × unit price is the amount, but for the cap", () => {
   fc.assert(
     fc.property(terms, units, ({ unit_amount, cap_amount, credited_units }, consumed) => {
       const line = use({ unit_amount, cap_amount, credited_units, consumed_units: String(consumed) });
-      const whole = priceUnits(unit_amount, computeBilledUnits(line));
-      expect(computeUseAmount(line)).toBe(Math.min(whole, cap_amount ?? whole));
+      const whole = computeUnitsAmount(unit_amount, computeBilledUnits(line));
+      expect(computeUsageAmount(line)).toBe(Math.min(whole, cap_amount ?? whole));
     }),
   );
 });
@@ -78,12 +84,12 @@ test("usage is billed once: whatever comes late in whatever pieces, a period cos
           const before_units = amounts.length === 0 ? null : String(sum);
           sum += piece;
           amounts.push(
-            computeUseAmount(
+            computeUsageAmount(
               use({ unit_amount, cap_amount, credited_units, consumed_units: String(sum), before_units }),
             ),
           );
         }
-        const whole = computeUseAmount(use({ unit_amount, cap_amount, credited_units, consumed_units: String(sum) }));
+        const whole = computeUsageAmount(use({ unit_amount, cap_amount, credited_units, consumed_units: String(sum) }));
         expect(amounts.reduce((total, amount) => total + amount, 0)).toBe(whole);
       },
     ),

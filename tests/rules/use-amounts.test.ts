@@ -1,17 +1,17 @@
 import { describe, expect, test } from "vitest";
 import {
   addDecimals,
+  aggregateUse,
   computeBalance,
   computeBillableUnits,
   computeBilledUnits,
   computeDifference,
-  computeUseAmount,
+  computeUnitsAmount,
+  computeUsageAmount,
   countUnits,
   groupByPeriod,
   isCapped,
-  type PartOfUse,
-  poolUse,
-  priceUnits,
+  type PartialUsage,
   roundUnitsUp,
 } from "../../shared/usage.ts";
 
@@ -54,7 +54,9 @@ describe("what use costs (PRD-40)", () => {
     ["0.5", "2.999", 1],
     ["1", "999999999", 999_999_999],
     ["1", "1000000000", 999_999_999],
-  ])("at %s, %s units are %d: halves go up", (unit, units, amount) => expect(priceUnits(unit, units)).toBe(amount));
+  ])("at %s, %s units are %d: halves go up", (unit, units, amount) =>
+    expect(computeUnitsAmount(unit, units)).toBe(amount),
+  );
 
   const use = {
     unit_amount: "10",
@@ -82,7 +84,7 @@ describe("what use costs (PRD-40)", () => {
     ["late use up to the cap", { before_units: "9", cap_amount: 95 }, 5, "1", true],
     ["late use beyond the cap", { before_units: "9", cap_amount: 90 }, 0, "1", true],
   ])("%s", (_, more, amount, units, capped) => {
-    expect(computeUseAmount({ ...use, ...more })).toBe(amount);
+    expect(computeUsageAmount({ ...use, ...more })).toBe(amount);
     expect(computeBilledUnits({ ...use, ...more })).toBe(units);
     expect(isCapped({ ...use, ...more })).toBe(capped);
   });
@@ -91,7 +93,7 @@ describe("what use costs (PRD-40)", () => {
 });
 
 describe("what several people use together (SEAT-17)", () => {
-  const part = (consumed_units: string, more: Partial<PartOfUse> = {}): PartOfUse => ({
+  const part = (consumed_units: string, more: Partial<PartialUsage> = {}): PartialUsage => ({
     ...{ consumed_units, counted: 1, total: consumed_units, credited_units: 0, rollover_units: 0, free_units: "0" },
     ...more,
   });
@@ -103,10 +105,10 @@ describe("what several people use together (SEAT-17)", () => {
     ["unique", "7"],
   ])("%s is %s", (func, units) => {
     const unseen = part("100", { counted: 0, total: "0", consumed_units: func === "sum" ? "0" : "100" });
-    expect(poolUse(func, [part("3"), part("-6"), part("0.75"), unseen], 7).consumed_units).toBe(units);
+    expect(aggregateUse(func, [part("3"), part("-6"), part("0.75"), unseen], 7).consumed_units).toBe(units);
   });
   test.each([["sum"], ["max"], ["min"], ["avg"]])("of nobody, %s is nothing", (func) =>
-    expect(poolUse(func, [], 0)).toEqual({ consumed_units: "0", credited_units: 0, free_units: "0" }),
+    expect(aggregateUse(func, [], 0)).toEqual({ consumed_units: "0", credited_units: 0, free_units: "0" }),
   );
   test.each([
     ["5", 10, 4, 6],
@@ -118,7 +120,7 @@ describe("what several people use together (SEAT-17)", () => {
   ])(
     "with %s used, of %d credited of which %d go on, %d are for all",
     (units, credited_units, rollover_units, shared) =>
-      expect(poolUse("sum", [part(units, { credited_units, rollover_units })], 0).credited_units).toBe(shared),
+      expect(aggregateUse("sum", [part(units, { credited_units, rollover_units })], 0).credited_units).toBe(shared),
   );
   test("who left is billed with the first period that ends with or after them, else with the one that runs", () => {
     const one = (ended_at: number | null, is_part: boolean) => ({

@@ -13,10 +13,10 @@ import {
   findReach,
   findRefusal,
   isPublicAddress,
+  type OutboundPolicy,
+  type OutboundReply,
   openLine,
-  type Reach,
-  type Reply,
-  reply_length_max,
+  replyLengthMax,
 } from "../../server/platform/external/outbound.ts";
 import { getVersionedProfile, legacyProfile } from "../../server/platform/http/profiles.ts";
 import { eventTypes } from "../../shared/event-types.ts";
@@ -42,7 +42,12 @@ const answering =
     else callback(null, found[0]?.address ?? "", found[0]?.family);
   };
 /** One call, on a connection of its own. */
-async function post(url: string, headers: Record<string, string>, body: string, reach: Reach): Promise<Reply> {
+async function post(
+  url: string,
+  headers: Record<string, string>,
+  body: string,
+  reach: OutboundPolicy,
+): Promise<OutboundReply> {
   const line = openLine(url, reach);
   try {
     return await line.post(headers, body);
@@ -244,7 +249,7 @@ describe("one call (WHK-09, WHK-11)", () => {
     });
     const reply = await post(url, {}, "{}", home);
     expect(reply.http_code).toBe(500);
-    expect(reply.text).toBe("x".repeat(reply_length_max));
+    expect(reply.text).toBe("x".repeat(replyLengthMax));
   });
   test("a receiver that is not there has no code", async () => {
     const url = await receiver(() => {});
@@ -369,10 +374,10 @@ describe("attempts", () => {
       { waits: false, next_attempt_at: now },
       { waits: true, next_attempt_at: late },
     ];
-    expect(rules.planTurns(0, undefined, now)).toEqual([]);
-    expect(rules.planTurns(3, undefined, now)).toEqual([first, next, next]);
+    expect(rules.planOrder(0, undefined, now)).toEqual([]);
+    expect(rules.planOrder(3, undefined, now)).toEqual([first, next, next]);
     const queued_since = new Date("2026-06-01T11:59:20Z");
-    expect(rules.planTurns(2, queued_since, now)).toEqual([{ waits: true, next_attempt_at: soon }, next]);
+    expect(rules.planOrder(2, queued_since, now)).toEqual([{ waits: true, next_attempt_at: soon }, next]);
   });
   test.each<[string, (number | object)[], number[]]>([
     ["nothing of none", [], []],
@@ -389,7 +394,7 @@ describe("attempts", () => {
       ...(typeof over === "object" ? over : {}),
       seq,
     }));
-    expect(rules.planRun(events, now)).toEqual(
+    expect(rules.planBatch(events, now)).toEqual(
       taken.map((seq, index) => ({
         event: events[seq],
         next_attempt_at: index === 0 ? lease : last,
@@ -398,7 +403,7 @@ describe("attempts", () => {
     );
   });
   test("wait a minute where an endpoint gave no answer (WHK-13)", () =>
-    expect(rules.planSilence(new Date("2026-06-01T12:00:00Z"))).toEqual(new Date("2026-06-01T12:01:00Z")));
+    expect(rules.computeSilenceEnd(new Date("2026-06-01T12:00:00Z"))).toEqual(new Date("2026-06-01T12:01:00Z")));
   test.each<[number | null, boolean]>([
     [null, false],
     [199, false],
@@ -410,10 +415,10 @@ describe("attempts", () => {
   );
   test("of ten events in a row that failed for good switch an endpoint off; nine and one success do not (WHK-14)", () => {
     const failed = Array<boolean | null>(10).fill(false);
-    expect(rules.isDead(failed)).toBe(true);
-    expect(rules.isDead(failed.slice(1))).toBe(false);
-    expect(rules.isDead([...failed.slice(1), true])).toBe(false);
-    expect(rules.isDead([...failed, true])).toBe(true);
+    expect(rules.isExhausted(failed)).toBe(true);
+    expect(rules.isExhausted(failed.slice(1))).toBe(false);
+    expect(rules.isExhausted([...failed.slice(1), true])).toBe(false);
+    expect(rules.isExhausted([...failed, true])).toBe(true);
   });
 });
 
@@ -423,9 +428,9 @@ describe("what an endpoint is sent", () => {
     expect(rules.selectKnown({ generation: "legacy" }, eventTypes)).toHaveLength(27);
     expect(rules.selectKnown({ generation: "open" }, eventTypes)).toHaveLength(35);
     expect(rules.selectKnown({ generation: "versioned" }, eventTypes)).toHaveLength(42);
-    expect(rules.knows({ generation: "legacy" }, "checkout.expired")).toBe(false);
-    expect(rules.knows({ generation: "open" }, "subscription.cycled")).toBe(false);
-    expect(rules.knows({ generation: "versioned" }, "made.up")).toBe(false);
+    expect(rules.supportsEvent({ generation: "legacy" }, "checkout.expired")).toBe(false);
+    expect(rules.supportsEvent({ generation: "open" }, "subscription.cycled")).toBe(false);
+    expect(rules.supportsEvent({ generation: "versioned" }, "made.up")).toBe(false);
   });
   test("is type, time and the object in the client's own words (WHK-06, WHK-23)", () => {
     const created_at = new Date("2026-06-01T12:00:00.123Z");

@@ -3,7 +3,7 @@ import { connect, createServer, type Server } from "node:net";
 import { sql } from "drizzle-orm";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type OpenDatabase, openPostgres } from "../../server/platform/db/database.ts";
-import { askTogether } from "../../server/platform/db/pool.ts";
+import { queryTogether } from "../../server/platform/db/pool.ts";
 import { createPostgresDatabase } from "../support/postgres-database.ts";
 
 let url: string;
@@ -21,12 +21,12 @@ const ask = async (statement: ReturnType<typeof sql>): Promise<Rows> => [
 const own = () => ask(sql`select pg_backend_pid() as pid`);
 
 test("over one connection, which is free again once all are answered", async () => {
-  const [[one], [other]] = await askTogether(() => [own(), own()]);
+  const [[one], [other]] = await queryTogether(() => [own(), own()]);
   expect(one).toEqual(other);
   const apart = await Promise.all([own(), own()]);
   expect(new Set(apart.map(([row]) => row?.pid)).size).toBe(2);
   // As many as there is room for at the same time: none was kept.
-  const rounds = await Promise.all(Array.from({ length: 5 }, () => askTogether(() => [own(), own()])));
+  const rounds = await Promise.all(Array.from({ length: 5 }, () => queryTogether(() => [own(), own()])));
   for (const [[first], [second]] of rounds) expect(first).toEqual(second);
 });
 
@@ -72,7 +72,7 @@ test("the second is sent before the first is answered", async () => {
   const proxy = await holdAnswers(2);
   database = await openPostgres(proxy.url, { connections: 1 });
   proxy.hold();
-  const [first, second] = await askTogether(() => [
+  const [first, second] = await queryTogether(() => [
     ask(sql`select 'the same statement' as said, 1 as number`),
     ask(sql`select 'the same statement' as said, 2 as number`),
   ]);
@@ -82,20 +82,23 @@ test("the second is sent before the first is answered", async () => {
 
 test("one that fails undoes nothing of the other, and the connection is good", async () => {
   await ask(sql`create table noted (number integer)`);
-  const outcomes = await askTogether(() => [
+  const outcomes = await queryTogether(() => [
     Promise.allSettled([ask(sql`select 1 / ${0}::int`)]),
     ask(sql`insert into noted values (1)`),
   ]);
   expect(outcomes[0]).toMatchObject([{ status: "rejected" }]);
   expect(await ask(sql`select number from noted`)).toEqual([{ number: 1 }]);
-  await expect(askTogether(() => [own(), ask(sql`select 1 / ${0}::int`)])).rejects.toThrow();
-  expect(await askTogether(() => [ask(sql`select 1 as a`), ask(sql`select 2 as a`)])).toEqual([[{ a: 1 }], [{ a: 2 }]]);
+  await expect(queryTogether(() => [own(), ask(sql`select 1 / ${0}::int`)])).rejects.toThrow();
+  expect(await queryTogether(() => [ask(sql`select 1 as a`), ask(sql`select 2 as a`)])).toEqual([
+    [{ a: 1 }],
+    [{ a: 2 }],
+  ]);
 });
 
 test("where the connection ends under both, both fail, and the next is asked over another, however often", async () => {
   // More of them than there is room for.
   for (let count = 0; count < 3; count += 1) {
-    const together = askTogether(() => [
+    const together = queryTogether(() => [
       ask(sql`select pg_terminate_backend(pg_backend_pid())`).catch(() => "gone"),
       own().catch(() => "gone"),
     ]);

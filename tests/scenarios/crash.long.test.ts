@@ -25,14 +25,14 @@ const stopping = (processor: Processor): Processor => ({
 
 let floe: Floe;
 let seller: Seller;
-let product_id: string;
+let productId: string;
 beforeAll(async () => {
   floe = await start({ replace: ({ processor }) => ({ processor: stopping(processor) }) });
   seller = await floe.seller();
   const product = await seller.client.products.create({
     body: { name: "Field guide", prices: [{ amount_type: "fixed", price_amount: 1900 }] },
   });
-  product_id = product.id;
+  productId = product.id;
 });
 afterAll(() => floe.close());
 
@@ -43,7 +43,7 @@ const buyer = {
 };
 const confirm = (at: Floe, secret: string, body: object = {}) =>
   at.request("POST", `/v1/checkouts/client/${secret}/confirm`, { body: { ...buyer, ...body } });
-const create = () => seller.client.checkouts.create({ body: { products: [product_id] } });
+const create = () => seller.client.checkouts.create({ body: { products: [productId] } });
 const outcome = async (id: string) => ({
   status: (await seller.client.checkouts.get({ params: { id } })).status,
   orders: (await seller.client.orders.list({ query: { checkout_id: id } })).items.length,

@@ -23,9 +23,9 @@ import { rowOf } from "../support/rows.ts";
  * seller's calendar decides (checkouts, discounts, license keys) lasts by the organization's.
  */
 
-const minute_ms = 60_000;
-const hour_ms = 60 * minute_ms;
-const day_ms = 24 * hour_ms;
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
 
 type Given = { isAlive(): Promise<boolean> };
 type Row = {
@@ -44,7 +44,7 @@ const rows: Row[] = [
   {
     what: "a customer session",
     clock: "server",
-    lasts_ms: hour_ms,
+    lasts_ms: hourMs,
     async give(floe, seller) {
       const token = await tokenOf(seller);
       return {
@@ -55,7 +55,7 @@ const rows: Row[] = [
   {
     what: "a mailed code of the portal",
     clock: "server",
-    lasts_ms: 10 * minute_ms,
+    lasts_ms: 10 * minuteMs,
     once: true,
     async give(floe, seller) {
       const body = { code: await mailedCode(floe, seller) };
@@ -68,7 +68,7 @@ const rows: Row[] = [
   {
     what: "a link to another address of a customer",
     clock: "server",
-    lasts_ms: day_ms,
+    lasts_ms: dayMs,
     async give(floe, seller) {
       const token = await mailedLink(floe, seller);
       const path = `/v1/customer-portal/customers/me/email-update/check?token=${token}`;
@@ -78,7 +78,7 @@ const rows: Row[] = [
   {
     what: "the link to the portal in a mail",
     clock: "server",
-    lasts_ms: 30 * day_ms,
+    lasts_ms: 30 * dayMs,
     async give(floe, seller) {
       const body = { token: await mailedPortalLink(floe, seller) };
       return {
@@ -90,7 +90,7 @@ const rows: Row[] = [
   {
     what: "the link to another card in a mail",
     clock: "server",
-    lasts_ms: 30 * day_ms,
+    lasts_ms: 30 * dayMs,
     async give(floe, seller) {
       const { organization_id, client } = seller;
       const order = await sellUnpaid(floe, seller, await buyerOf(seller));
@@ -103,7 +103,7 @@ const rows: Row[] = [
   {
     what: "an invitation to a seat",
     clock: "server",
-    lasts_ms: day_ms,
+    lasts_ms: dayMs,
     async give(floe, seller) {
       const { subscription_id } = await sellSeats(floe, seller);
       const { token } = await inviteTo(floe, seller, subscription_id);
@@ -113,7 +113,7 @@ const rows: Row[] = [
   {
     what: "a kept answer of an idempotency key",
     clock: "server",
-    lasts_ms: day_ms,
+    lasts_ms: dayMs,
     once: true,
     async give(floe, { key }) {
       const headers = { "idempotency-key": newId() };
@@ -126,7 +126,7 @@ const rows: Row[] = [
   {
     what: "a link to a metrics page",
     clock: "server",
-    lasts_ms: 10 * minute_ms,
+    lasts_ms: 10 * minuteMs,
     async give(floe, { client }) {
       const { url } = await client.metrics.link({ body: {} });
       const token = new URLSearchParams(url.split("#")[1]).get("token") ?? "";
@@ -136,7 +136,7 @@ const rows: Row[] = [
   {
     what: "the address of a downloadable file",
     clock: "server",
-    lasts_ms: hour_ms,
+    lasts_ms: hourMs,
     async give(floe, seller) {
       await rowOf.portalDownloads(floe, seller);
       const token = await tokenOf(seller);
@@ -151,7 +151,7 @@ const rows: Row[] = [
   {
     what: "an open checkout",
     clock: "organization",
-    lasts_ms: hour_ms,
+    lasts_ms: hourMs,
     async give(floe, seller) {
       const { client_secret = "" } = (await rowOf.checkoutClient(floe, seller)).params;
       return { isAlive: async () => isOk((await floe.request("GET", `/v1/checkouts/client/${client_secret}`)).status) };
@@ -160,7 +160,7 @@ const rows: Row[] = [
   {
     what: "a discount with an end",
     clock: "organization",
-    lasts_ms: day_ms,
+    lasts_ms: dayMs,
     async give(floe, seller) {
       const { client, organization_id } = seller;
       const { clock } = floe;
@@ -169,7 +169,7 @@ const rows: Row[] = [
           sql`select clock_offset_ms::float8 as ms from organization where id = ${organization_id}`,
         )) as Iterable<{ ms: number }>,
       );
-      const ends_at = new Date(clock.now().getTime() + (moved?.ms ?? 0) + day_ms).toISOString();
+      const ends_at = new Date(clock.now().getTime() + (moved?.ms ?? 0) + dayMs).toISOString();
       const { id } = await client.discounts.create({
         body: { name: "Ends", duration: "once", basis_points: 1000, ends_at },
       });
@@ -185,14 +185,14 @@ const rows: Row[] = [
   {
     what: "a license key with an end",
     clock: "organization",
-    lasts_ms: day_ms,
+    lasts_ms: dayMs,
     async give(floe, seller) {
       const { body } = await keyBody(floe, seller);
       const { items } = await seller.client.licenseKeys.list({ query: {} });
       const sold = items.find(({ key }) => key === body.key);
       const { json } = await floe.request("GET", `/v1/license-keys/${sold?.id}`, { token: seller.key });
       const from = Date.parse((json as { created_at: string }).created_at);
-      const expires_at = new Date(from + day_ms).toISOString();
+      const expires_at = new Date(from + dayMs).toISOString();
       await seller.client.licenseKeys.update({ params: { id: sold?.id ?? "" }, body: { expires_at } });
       return {
         isAlive: async () =>
@@ -234,7 +234,7 @@ describe.each(rows)("$what", ({ clock, lasts_ms, give, once }) => {
 
   test(`and not by another`, async () => {
     // The clock of an organization goes with the server's, so what it decides ends with either.
-    const other = clock === "server" ? { organization: 400 * day_ms } : { server: 0 };
+    const other = clock === "server" ? { organization: 400 * dayMs } : { server: 0 };
     expect(await isGoodAfter(other)).toBe(true);
   });
 });

@@ -14,7 +14,7 @@ import { sellOrder } from "../support/rows.ts";
 /** A server is killed while it prints the invoices that `floe orders invoices` waits for. */
 
 const sold = 4;
-const printed_before = 2;
+const printedBefore = 2;
 const lock = 811;
 
 let floe: Floe;
@@ -41,7 +41,7 @@ test("killed half-way the command says that the server is away, and given again 
     create sequence printed_for_test;
     create function wait_for_test() returns trigger language plpgsql as $$
       begin
-        if nextval('printed_for_test') > ${printed_before}
+        if nextval('printed_for_test') > ${printedBefore}
           then perform pg_advisory_xact_lock(${lock}); end if;
         return new;
       end $$;
@@ -56,14 +56,14 @@ test("killed half-way the command says that the server is away, and given again 
     command(["orders", "invoices", "-o", place], { env: { FLOE_SERVER, FLOE_API_KEY: seller.key } });
   const first = give(url);
   await awaitLock(DATABASE_URL);
-  await expect.poll(async () => (await printed()).length).toBe(printed_before);
+  await expect.poll(async () => (await printed()).length).toBe(printedBefore);
   const before = await printed();
   server.kill("SIGKILL");
   await once(server, "exit");
   const { code, out, err } = await first;
   expect([code, out]).toEqual([9, ""]);
   expect(err).toContain("nothing answers at");
-  expect([before.length, readdirSync(place)]).toEqual([printed_before, []]);
+  expect([before.length, readdirSync(place)]).toEqual([printedBefore, []]);
   await holder.end();
 
   // What was under way is due again.

@@ -12,7 +12,7 @@ import { countQueries } from "../support/queries.ts";
  * RFD-12, SEAT-13, SEAT-14, SUB-49 to SUB-52, CUS-17), and what was told of each grant is what has become of it (BEN-10, BEN-11).
  */
 
-const first_seed = Number(process.env.FLOE_TEST_SEED ?? 4455);
+const firstSeed = Number(process.env.FLOE_TEST_SEED ?? 4455);
 const runs = Number(process.env.FLOE_TEST_RUNS ?? 2);
 const steps = 26;
 
@@ -53,9 +53,9 @@ type Bought = {
   seats: Map<string, string>;
 };
 
-const day_ms = 24 * 60 * 60 * 1000;
+const dayMs = 24 * 60 * 60 * 1000;
 /** When a card that was refused is charged again, in days after the first refusal; after the last one all is over (SUB-50). */
-const charged_again = [2, 7, 14, 21];
+const chargedAgain = [2, 7, 14, 21];
 
 /** The end of the period that a subscription is in: so many months after it began, on that day or the last one of the month. */
 function periodEnd({ begun_at, periods }: Bought): number {
@@ -63,7 +63,7 @@ function periodEnd({ begun_at, periods }: Bought): number {
   const month = begun.getUTCMonth() + periods + 1;
   const last = new Date(Date.UTC(begun.getUTCFullYear(), month + 1, 0)).getUTCDate();
   const day = Date.UTC(begun.getUTCFullYear(), month, Math.min(begun.getUTCDate(), last));
-  return day + (begun_at % day_ms);
+  return day + (begun_at % dayMs);
 }
 
 const gives = ({ is_over, unpaid_since }: Bought): boolean => !is_over && unpaid_since === null;
@@ -170,8 +170,8 @@ function movesOf(world: World, bought: Bought[], living: Set<string>, { next, pi
   /** What a moment brings to what was bought, after the server has done what falls due then. */
   const pass = (one: Bought): void => {
     const { unpaid_since } = one;
-    const last = charged_again.at(-1) ?? 0;
-    if (unpaid_since !== null && time.now >= unpaid_since + last * day_ms) end(one);
+    const last = chargedAgain.at(-1) ?? 0;
+    if (unpaid_since !== null && time.now >= unpaid_since + last * dayMs) end(one);
     if (one.is_over || unpaid_since !== null || time.now < periodEnd(one)) return;
     one.periods += 1;
     if (!one.has_good_card) one.unpaid_since = time.now;
@@ -183,7 +183,7 @@ function movesOf(world: World, bought: Bought[], living: Set<string>, { next, pi
       .flatMap((one) => {
         const { unpaid_since } = one;
         if (unpaid_since === null) return [periodEnd(one)];
-        return charged_again.map((days) => unpaid_since + days * day_ms);
+        return chargedAgain.map((days) => unpaid_since + days * dayMs);
       });
     return Math.min(until, ...moments.filter((moment) => moment > time.now));
   };
@@ -218,7 +218,7 @@ function movesOf(world: World, bought: Bought[], living: Set<string>, { next, pi
       end(one);
     },
     async timePasses(days = 15 + Math.floor(next() * 20)) {
-      const until = time.now + days * day_ms;
+      const until = time.now + days * dayMs;
       while (time.now < until) {
         await goTo(nextMoment(until));
         for (const one of bought) if (one.kind !== "order") pass(one);
@@ -331,7 +331,7 @@ async function checkTold({ client }: World, { organization_id }: Seller): Promis
   expect([...granted.keys()].sort()).toEqual([...stories.keys()].sort());
 }
 
-test.each(Array.from({ length: runs }, (_, run) => first_seed + run))(
+test.each(Array.from({ length: runs }, (_, run) => firstSeed + run))(
   "everybody holds what the rules give them after each step (FLOE_TEST_SEED=%i FLOE_TEST_RUNS=1)",
   async (seed) => {
     const seller = await floe.seller(`histories-${seed}`);

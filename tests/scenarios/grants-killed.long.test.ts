@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { sql } from "drizzle-orm";
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { settleAccess } from "../../server/entitlements/grants/outside.ts";
+import { settleAccess } from "../../server/entitlements/grants/provisioning.ts";
 import { grantAccesses } from "../../server/entitlements/grants/tables.ts";
 import type { Platform } from "../../shared/api/portal-accounts.ts";
 import { eventually } from "../support/eventually.ts";
@@ -133,7 +133,7 @@ async function die(how: "killed" | "cut off", platform: Platform, call: string, 
   floe.clock.time = new Date();
 }
 
-const before_it = {
+const beforeIt = {
   "is heard of": null,
   "is written down":
     "update on grant_accesses for each row when (old.leased_until is not null and new.leased_until is null)",
@@ -142,7 +142,7 @@ const before_it = {
 };
 const asks = (method: string) => platforms.calls.filter((call) => call.startsWith(method)).length;
 /** Until when a server that says nothing any more is waited for. */
-const lease_ms = 2 * 60_000;
+const leaseMs = 2 * 60_000;
 const later = async (ms: number): Promise<void> => {
   floe.clock.advance(ms);
   await floe.runJobs();
@@ -167,14 +167,14 @@ test.each([
   async (how, on, moment, puts) => {
     const buyer = await comes(on);
     await buys(buyer.id, on);
-    await die(how, on, "PUT", before_it[moment]);
+    await die(how, on, "PUT", beforeIt[moment]);
     expect(has(on, buyer.account)).toEqual(given[on]);
     expect(await standing(buyer.id)).toEqual({ grant: "waits", state: 0, told: [] });
     platforms.calls.length = 0;
     // Nobody else asks while it could be asking still.
-    await later(lease_ms / 2);
+    await later(leaseMs / 2);
     expect(asks("PUT")).toBe(0);
-    await later(lease_ms);
+    await later(leaseMs);
     expect(has(on, buyer.account)).toEqual(given[on]);
     expect(await standing(buyer.id)).toEqual({ grant: "granted", state: 1, told: ["created"] });
     expect(asks("PUT")).toBe(puts);
@@ -192,11 +192,11 @@ test.each([
   const order = await buys(buyer.id, on);
   await floe.runJobs();
   await givesBack(order);
-  await die(how, on, "DELETE", before_it[moment]);
+  await die(how, on, "DELETE", beforeIt[moment]);
   const revoked = { grant: "revoked", state: 0, told: ["created", "revoked"] };
   expect(has(on, buyer.account)).toEqual([]);
   expect(await standing(buyer.id)).toEqual(revoked);
-  await later(2 * lease_ms);
+  await later(2 * leaseMs);
   expect(has(on, buyer.account)).toEqual([]);
   expect(await standing(buyer.id)).toEqual(revoked);
   expect(await accesses()).not.toContainEqual(expect.objectContaining({ account_number: buyer.account }));
@@ -207,10 +207,10 @@ test("cut off once it was given, and revoked before anybody knows: it is taken b
   for (const on of ["discord", "github"] as const) {
     const buyer = await comes(on);
     const order = await buys(buyer.id, on);
-    await die("cut off", on, "PUT", before_it["is heard of"]);
+    await die("cut off", on, "PUT", beforeIt["is heard of"]);
     await givesBack(order);
     expect([has(on, buyer.account), (await standing(buyer.id)).grant]).toEqual([given[on], "revoked"]);
-    await later(2 * lease_ms);
+    await later(2 * leaseMs);
     expect([on, has(on, buyer.account)]).toEqual([on, []]);
     const { told, ...end } = await standing(buyer.id);
     expect(end).toEqual({ grant: "revoked", state: 0 });

@@ -1,10 +1,10 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { invoicePrinting } from "../../server/billing/invoices/jobs.ts";
+import { invoiceWorker } from "../../server/billing/invoices/jobs.ts";
 import { invoices } from "../../server/billing/invoices/tables.ts";
 import { files } from "../../server/catalog/files/tables.ts";
 import { events } from "../../server/platform/db/tables.ts";
-import { runSweeps } from "../../server/platform/jobs/sweeps.ts";
+import { runWorkers } from "../../server/platform/jobs/workers.ts";
 import type { StoredFile } from "../../server/platform/storage/storage.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { sellOrder } from "../support/rows.ts";
@@ -55,7 +55,7 @@ test("killed before any statement of printing an invoice, it is printed once, an
       ).length;
     const before = await told();
     left = at;
-    await runSweeps(floe.deps, [invoicePrinting]).catch(() => undefined);
+    await runWorkers(floe.deps, [invoiceWorker]).catch(() => undefined);
     killed = left === 0;
     left = null;
     // The process is started anew, and what was under way is due again.

@@ -36,7 +36,7 @@ async function countPlans(...texts: string[]): Promise<{ anew: number; kept: num
 }
 
 /** PostgreSQL looks at so many plans for values before it may keep one. */
-const looked_at = 5;
+const lookedAt = 5;
 const times = 12;
 
 test.each([
@@ -68,7 +68,7 @@ test.each([
   // What goes on beside may have taken the connection meanwhile, so that some were asked over another.
   for (let tries = 0; tries < 4 && made.anew + made.kept !== times; tries += 1) made = await measure();
   expect(made.anew + made.kept).toBe(times);
-  expect(made.kept).toBeGreaterThanOrEqual(times - looked_at);
+  expect(made.kept).toBeGreaterThanOrEqual(times - lookedAt);
 });
 
 test("what a sale writes of its events", async () => {

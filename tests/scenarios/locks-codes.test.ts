@@ -13,7 +13,7 @@ import { openShop } from "../support/story.ts";
 /**
  * The locks that protect subscriptions, codes, seats, keys and limits, as those of money are held to by `locks.test.ts`.
  * Tests of several at once see these: `orders/lockBalance` money-races, `discounts/lockDiscounts` discount-races, and
- * `seats/holdContainer` the seats of the API.
+ * `seats/loadLockedContainer` the seats of the API.
  *
  * Unique keys that do the same without a lock: one payment or set-up of an order under way and one that pays it
  * (payments_under_way, payments_succeeded, payment_setups_under_way), one refund of a surplus and of the processor's id

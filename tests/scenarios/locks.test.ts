@@ -4,7 +4,7 @@ import { chargePayment, settlePayment } from "../../server/billing/payments/sett
 import { executeSetup, startFreeSetup } from "../../server/billing/payments/setups.ts";
 import type { RefundRow } from "../../server/billing/refunds/rules.ts";
 import { executeRefund } from "../../server/billing/refunds/service.ts";
-import { checkoutExpiry } from "../../server/checkout/checkouts/jobs.ts";
+import { checkoutExpiryWorker } from "../../server/checkout/checkouts/jobs.ts";
 import type { CustomerRow } from "../../server/customers/customers/rules.ts";
 import { mergeCustomers } from "../../server/customers/customers/service.ts";
 import { transact } from "../../server/platform/db/unit-of-work.ts";
@@ -338,8 +338,8 @@ const table: LockRow[] = [
 async function expireLater({ floe, seller, sql }: LockShop, id: string, change: LockRace["change"]): Promise<LockRace> {
   await sql`update checkouts set expires_at = created_at where id = ${id}`;
   const close = async () => {
-    if (!("work" in checkoutExpiry)) throw new Error("Checkouts are closed one by one.");
-    await checkoutExpiry.work(floe.deps, [{ organization_id: seller.organization_id, id }]);
+    if (!("run" in checkoutExpiryWorker)) throw new Error("Checkouts are closed one by one.");
+    await checkoutExpiryWorker.run(floe.deps, [{ organization_id: seller.organization_id, id }]);
     const [row] = await sql`select c.status, coalesce(o.status, '') as sold from checkouts c
       left join orders o on o.id = c.order_id where c.id = ${id}`;
     return `${row?.status} ${row?.sold}`;

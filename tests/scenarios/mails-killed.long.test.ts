@@ -37,14 +37,14 @@ async function work(SMTP_URL: string) {
     },
   };
 }
-const long_ago = sql`now() - interval '1 day'`;
+const longAgo = sql`now() - interval '1 day'`;
 /** An order whose buyer is to be told now, by the clock of the worker, and no mail yet. */
 async function sellUntold(): Promise<void> {
   const id = await sellOrder(floe, seller);
   await floe.runJobs();
   await floe.deps.db.execute(sql`delete from mails`);
   await floe.deps.db.execute(
-    sql`insert into order_confirmations select organization_id, id, ${long_ago} from orders where id = ${id}`,
+    sql`insert into order_confirmations select organization_id, id, ${longAgo} from orders where id = ${id}`,
   );
 }
 const count = async (what: ReturnType<typeof sql>) =>
@@ -100,7 +100,7 @@ test("killed between handing a mail over and noting it, it is sent again under t
   await first.kill();
   expect([await waiting(), await written()]).toEqual([0, 1]);
   // By the time at which a sender that says nothing is given up.
-  await floe.deps.db.execute(sql`update mails set next_attempt_at = ${long_ago} where next_attempt_at is not null`);
+  await floe.deps.db.execute(sql`update mails set next_attempt_at = ${longAgo} where next_attempt_at is not null`);
   const second = await work(url);
   await sentOnce();
   await second.kill();

@@ -1,9 +1,9 @@
 import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { customerBalances, orders } from "../../server/billing/orders/tables.ts";
-import { advanceSubscription } from "../../server/billing/subscriptions/billing.ts";
+import { processDueSubscription } from "../../server/billing/subscriptions/billing.ts";
 import { organization } from "../../server/identity/organizations/tables.ts";
-import { atClockOf } from "../../server/platform/clock.ts";
+import { withSellerClock } from "../../server/platform/clock.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { inviteTo, mailedCode, sellSeats } from "../support/portal-rows.ts";
 import { createPostgresDatabase } from "../support/postgres-database.ts";
@@ -40,7 +40,7 @@ test("ORD-03: eight renewals of one customer at once spend a balance once, and c
   await Promise.all(
     ids.map((id, index) => {
       const { deps } = index % 2 === 0 ? floe : other;
-      return advanceSubscription(atClockOf({ ...deps, clock: floe.clock }, seller), { organization_id, id });
+      return processDueSubscription(withSellerClock({ ...deps, clock: floe.clock }, seller), { organization_id, id });
     }),
   );
   await floe.runJobs();

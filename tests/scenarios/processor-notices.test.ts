@@ -1,11 +1,11 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { OrderRow } from "../../server/billing/orders/rules.ts";
-import { disputeTold, recordProcessorEvent, refundTold } from "../../server/billing/payments/notices.ts";
+import { disputeNotified, recordProcessorEvent, refundNotified } from "../../server/billing/payments/notices.ts";
 import { chargePayment, chargeSavedMethod } from "../../server/billing/payments/settlement.ts";
 import { executeSetup } from "../../server/billing/payments/setups.ts";
 import { paymentMethods, paymentSetups, payments, processorEvents } from "../../server/billing/payments/tables.ts";
-import { answer } from "../../server/platform/events/reactions.ts";
+import { bindReactions } from "../../server/platform/events/signals.ts";
 import { type Processor, ProcessorError } from "../../server/platform/processors/processor.ts";
 import { testIntents } from "../../server/platform/processors/tables.ts";
 import { beginPayment, beginSetup, newOrder } from "../support/attempts.ts";
@@ -40,11 +40,11 @@ beforeAll(async () => {
       processor: unusual(processor),
       reactions: new Map([
         ...reactions,
-        answer(refundTold, async (_tx, _ctx, { event, payment }) => {
+        bindReactions(refundNotified, async (_tx, _ctx, { event, payment }) => {
           const { kind, refund_id, processor_id } = event;
           heard.push({ kind, payment_id: payment.id, refund_id, processor_id });
         }),
-        answer(disputeTold, async (_tx, _ctx, { event, payment }) => {
+        bindReactions(disputeNotified, async (_tx, _ctx, { event, payment }) => {
           heard.push({ kind: event.kind, payment_id: payment.id, processor_id: event.processor_id });
         }),
       ]),

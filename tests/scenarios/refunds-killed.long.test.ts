@@ -1,6 +1,6 @@
 import { and, asc, eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { refund_again_ms } from "../../server/billing/refunds/rules.ts";
+import { refundAgainMs } from "../../server/billing/refunds/rules.ts";
 import { events } from "../../server/platform/db/tables.ts";
 import { testRefunds } from "../../server/platform/processors/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
@@ -93,7 +93,7 @@ test.each([
   expect((await refund(floe.request, id, 1900, headers)).status).toBe(201);
   expect((await refund(floe.request, id, 1900)).status).toBe(422);
   // The other server had a clock of its own.
-  floe.clock.advance(2 * refund_again_ms);
+  floe.clock.advance(2 * refundAgainMs);
   await floe.runJobs();
   expect(await orderOf(id)).toMatchObject({ status: "refunded", refunded_amount: 1900 });
   expect((await given()).slice(before)).toEqual([1900]);

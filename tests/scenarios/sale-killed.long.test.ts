@@ -11,12 +11,12 @@ import { startOnPostgres } from "../support/races.ts";
 
 let floe: Floe;
 let seller: Seller;
-let product_id: string;
+let productId: string;
 beforeAll(async () => {
   floe = await startOnPostgres();
   seller = await floe.seller();
   const body = { name: "Guide", prices: [{ amount_type: "fixed" as const, price_amount: 1900 }] };
-  product_id = (await seller.client.products.create({ body })).id;
+  productId = (await seller.client.products.create({ body })).id;
 });
 afterAll(() => floe?.close());
 
@@ -75,7 +75,7 @@ test.each([
   ["cut off", "before the order is committed", 1, sold],
 ] as const)("%s %s", async (how, step, charges, expected) => {
   const before = (await floe.deps.db.select().from(testIntents)).length;
-  const { id, client_secret } = await seller.client.checkouts.create({ body: { products: [product_id] } });
+  const { id, client_secret } = await seller.client.checkouts.create({ body: { products: [productId] } });
   const customer_email = `${`${how} ${step}`.replaceAll(" ", "-")}@example.com`;
   await die(how, step, client_secret, customer_email);
   expect((await states(id)).orders).toEqual([]);

@@ -14,17 +14,17 @@ import { watchStatements } from "../support/statements.ts";
 
 let floe: Floe;
 let seller: Seller;
-let product_id: string;
-let free_id: string;
+let productId: string;
+let freeId: string;
 beforeAll(async () => {
   floe = await start({ embedded: true });
   seller = await floe.seller();
-  product_id = (
+  productId = (
     await seller.client.products.create({
       body: { name: "Guide", prices: [{ amount_type: "fixed", price_amount: 1900 }] },
     })
   ).id;
-  free_id = (await seller.client.products.create({ body: { name: "Sample", prices: [{ amount_type: "free" }] } })).id;
+  freeId = (await seller.client.products.create({ body: { name: "Sample", prices: [{ amount_type: "free" }] } })).id;
 });
 afterAll(() => floe?.close());
 
@@ -58,7 +58,7 @@ const eventsOf = async (checkout_id: string) => {
 
 let buyers = 0;
 /** Confirm a new checkout of a new buyer, with the statement of this number failing; 0 lets all of them pass. */
-async function attempt(at: number, { product = product_id, token = "pm_card_visa" } = {}) {
+async function attempt(at: number, { product = productId, token = "pm_card_visa" } = {}) {
   const checkout = await seller.client.checkouts.create({ body: { products: [product] } });
   buyers += 1;
   const body = {
@@ -147,9 +147,9 @@ describe("broken off at any statement", () => {
   });
 
   test("a free sale never stays in between", async () => {
-    const { statements } = await attempt(0, { product: free_id });
+    const { statements } = await attempt(0, { product: freeId });
     for (let at = 1; at <= statements.length; at += 1) {
-      const { checkout, confirm } = await attempt(at, { product: free_id });
+      const { checkout, confirm } = await attempt(at, { product: freeId });
       expect([at, (await states(checkout.id)).checkout]).toEqual([at, "open"]);
       expect((await confirm()).status).toBe(200);
       await floe.runJobs();

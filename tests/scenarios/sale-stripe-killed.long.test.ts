@@ -16,7 +16,7 @@ let floe: Floe;
 let seller: Seller;
 let standIn: StripeStandIn;
 let settings: Record<string, string>;
-let product_id: string;
+let productId: string;
 beforeAll(async () => {
   standIn = await startStripe();
   settings = {
@@ -29,7 +29,7 @@ beforeAll(async () => {
   standIn.follow(floe.clock);
   seller = await floe.seller();
   const prices = [{ amount_type: "fixed" as const, price_amount: 1900 }];
-  product_id = (await seller.client.products.create({ body: { name: "Guide", prices } })).id;
+  productId = (await seller.client.products.create({ body: { name: "Guide", prices } })).id;
 });
 afterAll(async () => {
   await floe?.close();
@@ -59,7 +59,7 @@ type Ending = {
   request(method: string, path: string, sent: { body: object }): Promise<unknown>;
   ended(): Promise<void>;
 };
-const create = () => seller.client.checkouts.create({ body: { products: [product_id] } });
+const create = () => seller.client.checkouts.create({ body: { products: [productId] } });
 const pay = (confirmation_token_id = "ctoken_visa") => ({
   customer_email: "buyer@example.com",
   customer_billing_address: { country: "FR" },

@@ -9,22 +9,22 @@ import { type StripeStandIn, startStripe } from "../support/stripe-stand-in.ts";
 
 /** A sale through Stripe's API, as a local server speaks it: calls that go wrong, and late successes. Its notices: `stripe-notices`. */
 
-const webhook_secret = "whsec_of_these_tests";
+const webhookSecret = "whsec_of_these_tests";
 const settings = {
   STRIPE_SECRET_KEY: "sk_test_1",
   STRIPE_PUBLISHABLE_KEY: "pk_test_1",
-  STRIPE_WEBHOOK_SECRET: webhook_secret,
+  STRIPE_WEBHOOK_SECRET: webhookSecret,
 };
 let floe: Floe;
 let seller: Seller;
 let standIn: StripeStandIn;
-let product_id: string;
+let productId: string;
 beforeAll(async () => {
   standIn = await startStripe();
   floe = await start({ settings: { ...settings, STRIPE_API_URL: standIn.url } });
   standIn.follow(floe.clock);
   seller = await floe.seller();
-  product_id = (
+  productId = (
     await seller.client.products.create({
       body: { name: "Field guide", prices: [{ amount_type: "fixed", price_amount: 1900 }] },
     })
@@ -38,7 +38,7 @@ afterAll(async () => {
 afterEach(() => standIn.calm());
 
 const buyer = { customer_email: "buyer@example.com", customer_billing_address: { country: "FR" } };
-const create = () => seller.client.checkouts.create({ body: { products: [product_id] } });
+const create = () => seller.client.checkouts.create({ body: { products: [productId] } });
 const confirm = (secret: string, confirmation_token_id = "ctoken_visa") =>
   floe.request("POST", `/v1/checkouts/client/${secret}/confirm`, { body: { ...buyer, confirmation_token_id } });
 const outcome = async (id: string) => ({
@@ -60,7 +60,7 @@ const intentOf = async (checkout_id: string) => {
   return intent;
 };
 const notify = (type: string, intent: object) => {
-  const { body, signature } = standIn.notice(type, intent, webhook_secret, `evt_${newId()}`);
+  const { body, signature } = standIn.notice(type, intent, webhookSecret, `evt_${newId()}`);
   return floe.request("POST", "/v1/integrations/stripe/webhook", { body, headers: { "stripe-signature": signature } });
 };
 
@@ -129,7 +129,7 @@ describe("a card that is kept", () => {
     expect((await outcome(id)).status).toBe("confirmed");
     standIn.authenticate(setup?.client_secret ?? "", true);
     const told = standIn.eventsOf(/^setup_intent.succeeded$/).at(-1);
-    const { body, signature } = standIn.sign(told ?? {}, webhook_secret);
+    const { body, signature } = standIn.sign(told ?? {}, webhookSecret);
     const headers = { "stripe-signature": signature };
     expect((await floe.request("POST", "/v1/integrations/stripe/webhook", { body, headers })).status).toBe(200);
     await floe.runJobs();

@@ -2,7 +2,7 @@ import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { OrderRow } from "../../server/billing/orders/rules.ts";
 import { orders } from "../../server/billing/orders/tables.ts";
-import { chargePayment, type Settled } from "../../server/billing/payments/settlement.ts";
+import { chargePayment, type SettledPayment } from "../../server/billing/payments/settlement.ts";
 import { executeSetup } from "../../server/billing/payments/setups.ts";
 import { paymentMethods, paymentSetups, payments } from "../../server/billing/payments/tables.ts";
 import { events } from "../../server/platform/db/tables.ts";
@@ -26,7 +26,7 @@ afterAll(() => floe?.close());
 
 type Kind = {
   amount: number;
-  run(order: OrderRow, token: string): Promise<Settled>;
+  run(order: OrderRow, token: string): Promise<SettledPayment>;
   /** What the processor has of an order. */
   there(order: OrderRow): Promise<string[]>;
   /** The attempts that are written down. */

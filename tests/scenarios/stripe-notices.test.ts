@@ -9,25 +9,25 @@ import { type StripeStandIn, startStripe } from "../support/stripe-stand-in.ts";
 
 /** What Stripe tells, and what others tell in its name: believed only where it is Stripe's own and about a payment as it is. */
 
-const webhook_secret = "whsec_of_these_tests";
+const webhookSecret = "whsec_of_these_tests";
 let floe: Floe;
 let seller: Seller;
 let standIn: StripeStandIn;
-let product_id: string;
+let productId: string;
 beforeAll(async () => {
   standIn = await startStripe();
   floe = await start({
     settings: {
       STRIPE_SECRET_KEY: "sk_test_1",
       STRIPE_PUBLISHABLE_KEY: "pk_test_1",
-      STRIPE_WEBHOOK_SECRET: webhook_secret,
+      STRIPE_WEBHOOK_SECRET: webhookSecret,
       STRIPE_API_URL: standIn.url,
     },
   });
   standIn.follow(floe.clock);
   seller = await floe.seller();
   const prices = [{ amount_type: "fixed" as const, price_amount: 1900 }];
-  product_id = (await seller.client.products.create({ body: { name: "Field guide", prices } })).id;
+  productId = (await seller.client.products.create({ body: { name: "Field guide", prices } })).id;
 });
 afterAll(async () => {
   await floe?.close();
@@ -40,11 +40,11 @@ const post = (body: string, signature?: string) =>
     headers: signature === undefined ? {} : { "stripe-signature": signature },
   });
 const send = (event: object) => {
-  const { body, signature } = standIn.sign(event, webhook_secret);
+  const { body, signature } = standIn.sign(event, webhookSecret);
   return post(body, signature);
 };
 const notify = (type: string, intent: object, more: Record<string, unknown> = {}) => {
-  const { body, signature } = standIn.notice(type, intent, webhook_secret, `evt_${newId()}`, more);
+  const { body, signature } = standIn.notice(type, intent, webhookSecret, `evt_${newId()}`, more);
   return post(body, signature);
 };
 const outcome = async (checkout_id: string) => ({
@@ -57,7 +57,7 @@ const waiting = { status: "confirmed", orders: 0, payments: ["pending"] };
 
 /** A checkout whose buyer is asked by the bank, and its intent at Stripe. */
 async function ask() {
-  const checkout = await seller.client.checkouts.create({ body: { products: [product_id] } });
+  const checkout = await seller.client.checkouts.create({ body: { products: [productId] } });
   const body = {
     customer_email: "buyer@example.com",
     customer_billing_address: { country: "FR" },
@@ -144,7 +144,7 @@ describe("what Stripe tells", () => {
     const { id, intent, events } = await ask();
     standIn.authenticate(intent.client_secret, true);
     const refunded = { id: "re_1", object: "refund", payment_intent: intent.id, metadata: {} };
-    const notice = standIn.notice("refund.created", refunded, webhook_secret, `evt_${newId()}`);
+    const notice = standIn.notice("refund.created", refunded, webhookSecret, `evt_${newId()}`);
     standIn.trouble("unreached", { of: /^GET .*payment_intents/, times: 3 });
     expect((await post(notice.body, notice.signature)).status).toBeGreaterThanOrEqual(500);
     expect((await post(notice.body, notice.signature)).status).toBe(200);
@@ -177,9 +177,9 @@ describe("what is not Stripe's word about this payment", () => {
   test("unsigned, signed by another, changed on its way, or older than five minutes: refused, and logged", async () => {
     const { id, events } = await succeed();
     const event = events().at(-1) as object;
-    const { body, signature } = standIn.sign(event, webhook_secret);
+    const { body, signature } = standIn.sign(event, webhookSecret);
     const minutes_ago = (minutes: number) => Math.floor(Date.now() / 1000) - minutes * 60;
-    const old = standIn.sign(event, webhook_secret, minutes_ago(6)).signature;
+    const old = standIn.sign(event, webhookSecret, minutes_ago(6)).signature;
     const log = await logOf(async () => {
       for (const wrong of [
         undefined,
@@ -198,7 +198,7 @@ describe("what is not Stripe's word about this payment", () => {
     expect(log).toContain("signature");
     expect(await outcome(id)).toEqual(waiting);
     // Up to five minutes may lie between Stripe's clock and ours; while the secret is changed, Stripe signs by both.
-    const late = standIn.sign(event, webhook_secret, minutes_ago(4)).signature;
+    const late = standIn.sign(event, webhookSecret, minutes_ago(4)).signature;
     const other = standIn.sign(event, "whsec_earlier").signature.replace(/^.*,/, "");
     expect((await post(body, `${late},${other}`)).status).toBe(200);
     await floe.runJobs();
@@ -262,9 +262,9 @@ describe("what is not Stripe's word about this payment", () => {
       '{"type":"payment_intent.succeeded"}',
       '{"__proto__":{"type":"x"}}',
     ]) {
-      const header = standIn.sign({}, webhook_secret).signature;
+      const header = standIn.sign({}, webhookSecret).signature;
       expect((await post(body, header)).status, body).toBeLessThan(500);
-      const { signature } = standIn.signText(body, webhook_secret);
+      const { signature } = standIn.signText(body, webhookSecret);
       expect((await post(body, signature)).status, body).toBeLessThan(500);
     }
   });

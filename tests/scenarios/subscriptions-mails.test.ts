@@ -1,11 +1,11 @@
 import { eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { dueWork } from "../../server/app/worker.ts";
+import { dueWorkers } from "../../server/app/worker.ts";
 import { subscriptionLetters } from "../../server/billing/subscriptions/tables.ts";
 import { organization } from "../../server/identity/organizations/tables.ts";
 import { findZone } from "../../server/messaging/email/rules.ts";
 import { mails } from "../../server/platform/db/tables.ts";
-import { runSweeps } from "../../server/platform/jobs/sweeps.ts";
+import { runWorkers } from "../../server/platform/jobs/workers.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { mailsTo } from "../support/mails.ts";
 import { cards, openShop } from "../support/story.ts";
@@ -207,9 +207,9 @@ describe("payments that fail", () => {
   test("who is leaving is told until when it runs, and of no further try", async () => {
     const { shop, id, letters } = await failing();
     await letters();
-    const silent = dueWork.filter(({ name }) => !["subscriptions.tell", "mails.send"].includes(name));
+    const silent = dueWorkers.filter(({ name }) => !["subscriptions.tell", "mails.send"].includes(name));
     await shop.set("2027-01-06");
-    while ((await runSweeps(floe.deps, silent)) > 0);
+    while ((await runWorkers(floe.deps, silent)) > 0);
     expect(await shop.changes(id, { cancel_at_period_end: true })).toBe("done");
     await floe.runJobs();
     const mail = (await letters()).find(({ subject }) => subject.includes("did not go through"));
@@ -223,9 +223,9 @@ describe("payments that fail", () => {
     await floe.runJobs();
     await subjects();
     // Charged, refused, and paid by another card, before anybody is told.
-    const silent = dueWork.filter(({ name }) => !["subscriptions.tell", "mails.send"].includes(name));
+    const silent = dueWorkers.filter(({ name }) => !["subscriptions.tell", "mails.send"].includes(name));
     await shop.set("2027-01-06");
-    while ((await runSweeps(floe.deps, silent)) > 0);
+    while ((await runWorkers(floe.deps, silent)) > 0);
     expect(await floe.deps.db.$count(subscriptionLetters, eq(subscriptionLetters.subscription_id, id))).toBe(1);
     expect(await shop.changes(id, { payment_method_id })).toBe("done");
     await floe.runJobs();
@@ -294,7 +294,7 @@ describe("who is told, and how", () => {
     const { shop, id, customer, subjects } = await subscribed();
     await subjects();
     expect(await shop.changes(id, { cancel_at_period_end: true })).toBe("done");
-    await Promise.all([runSweeps(floe.deps, dueWork), runSweeps(floe.deps, dueWork)]);
+    await Promise.all([runWorkers(floe.deps, dueWorkers), runWorkers(floe.deps, dueWorkers)]);
     expect(await subjects()).toEqual(["Your subscription to News is cancelled"]);
     expect(await shop.changes(id, { cancel_at_period_end: false })).toBe("done");
     await shop.accepted("DELETE", `/v1/customers/${customer.id}?anonymize=true`);

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { sayLine } from "../../cli/resource/charges.ts";
+import { formatChargeLine } from "../../cli/resource/charges.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { mailsTo } from "../support/mails.ts";
 import { meterShops } from "../support/metered.ts";
@@ -216,7 +216,7 @@ test("SUB-21: an invoice, its mail and a preview have the line in words that com
   const words = "2,600 Tokens, 1,000 included, 1,600 × $0.002, capped at $3.00";
   const product_id = await shop.sells("API 2", [fixed(1000), metered("1")]);
   const { later } = await shop.previews(id, { product_id });
-  expect(later.map((line) => sayLine(line as never, "usd")).at(-1)).toBe(`${words} — 2027-01-01`);
+  expect(later.map((line) => formatChargeLine(line as never, "usd")).at(-1)).toBe(`${words} — 2027-01-01`);
   await shop.on("2027-02-01");
   const { items } = await shop.seller.client.orders.list({ query: { subscription_id: [id], limit: 1 } as never });
   const { lines } = await readInvoice(floe, shop.seller.organization_id, items[0]?.id);

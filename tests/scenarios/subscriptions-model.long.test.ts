@@ -453,11 +453,11 @@ async function play(told: Sequence): Promise<{ steps: number; story: string } | 
 
 const seed = Number(process.env.FLOE_TEST_SEED ?? 4455);
 const runs = Number(process.env.FLOE_TEST_RUNS ?? 5);
-const shortening_ms = 30_000;
+const shorteningMs = 30_000;
 
 /** The same difference with fewer steps, as far as there is time. */
 async function shorten(told: Sequence, found: { steps: number; story: string }): Promise<string> {
-  const until = performance.now() + shortening_ms;
+  const until = performance.now() + shorteningMs;
   let commands = told.commands.slice(0, found.steps);
   let { story } = found;
   for (let at = commands.length - 2; at >= 0 && performance.now() < until; at -= 1) {

@@ -83,8 +83,8 @@ function priced(units: Ratio, { unit, cap }: Price): number {
   return Math.min(Number((2n * over + under) / (2n * under)), cap ?? Number.MAX_SAFE_INTEGER);
 }
 
-const start_at = new Date("2027-01-01T00:00:00Z");
-const day_ms = 24 * 60 * 60 * 1000;
+const startAt = new Date("2027-01-01T00:00:00Z");
+const dayMs = 24 * 60 * 60 * 1000;
 const monthsLater = (months: number): Date => new Date(Date.UTC(2027, months, 1));
 
 type Lot = { units: number; rolls: boolean; given: Date };
@@ -113,7 +113,7 @@ function spend(lots: Lot[], units: Ratio): { lot: Lot; left: number }[] {
  */
 function reference(func: Func, filter: keyof typeof filters, first: Price, seated: boolean) {
   const people = [0, 1, 2].map(
-    (index): Person => ({ events: [], lots: [], since: index === 0 ? start_at : null, isSeated: index === 0 }),
+    (index): Person => ({ events: [], lots: [], since: index === 0 ? startAt : null, isSeated: index === 0 }),
   );
   const groups: Group[] = [];
   let [price, month, billed, pending, left] = [first, 1, 0, 0, [] as Window[]];
@@ -309,11 +309,11 @@ test("what is billed, and every balance, is what a recount of the raw events by 
           }
           expect(await lines()).toBe(rules.billed());
         };
-        let now = start_at;
+        let now = startAt;
         for (const one of steps) {
           if (one.kind === "send") {
             const sent = one.events.map(
-              ({ ago, ...rest }): Sent => ({ ...rest, timestamp: new Date(now.getTime() - ago * day_ms) }),
+              ({ ago, ...rest }): Sent => ({ ...rest, timestamp: new Date(now.getTime() - ago * dayMs) }),
             );
             const events = sent.map(({ timestamp, ...metadata }) => ({
               name,
@@ -343,7 +343,7 @@ test("what is billed, and every balance, is what a recount of the raw events by 
             expect(await shop.changes(id, { product_id, proration_behavior: "prorate" })).toBe("done");
             rules.change(one.price, now);
           } else {
-            now = new Date(now.getTime() + one.days * day_ms);
+            now = new Date(now.getTime() + one.days * dayMs);
             await shop.on(now.toISOString().slice(0, 10));
             rules.at(now);
             await compare();

@@ -1,13 +1,13 @@
 import { and, count, eq, isNotNull, sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { orders } from "../../server/billing/orders/tables.ts";
-import { paymentReconciliation } from "../../server/billing/payments/jobs.ts";
+import { paymentReconciliationWorker } from "../../server/billing/payments/jobs.ts";
 import { payments } from "../../server/billing/payments/tables.ts";
-import { advanceSubscription } from "../../server/billing/subscriptions/billing.ts";
-import { subscriptionAdvance } from "../../server/billing/subscriptions/jobs.ts";
+import { processDueSubscription } from "../../server/billing/subscriptions/billing.ts";
+import { subscriptionWorker } from "../../server/billing/subscriptions/jobs.ts";
 import { organization } from "../../server/identity/organizations/tables.ts";
-import { atClockOf } from "../../server/platform/clock.ts";
-import { runSweeps } from "../../server/platform/jobs/sweeps.ts";
+import { withSellerClock } from "../../server/platform/clock.ts";
+import { runWorkers } from "../../server/platform/jobs/workers.ts";
 import { testIntents } from "../../server/platform/processors/tables.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { startOnPostgres } from "../support/races.ts";
@@ -63,13 +63,13 @@ test("broken off at any statement, a renewal is done once in the end, and says e
     const watch = watchStatements(floe, (_, number) => {
       if (number === at) throw new Error(`broken off at ${number}`);
     });
-    await advanceSubscription(atClockOf(floe.deps, seller), key).catch(() => undefined);
+    await processDueSubscription(withSellerClock(floe.deps, seller), key).catch(() => undefined);
     watch.stop();
     if (at === 0) statements = watch.count();
     // Everything works again, and time passes: what became of a charge is asked for, and it is made again if need be.
     for (const minutes of at === 0 ? [] : [5, 20]) {
       await shop.set(new Date(end.getTime() + minutes * 60_000).toISOString());
-      await runSweeps(floe.deps, [paymentReconciliation, subscriptionAdvance]);
+      await runWorkers(floe.deps, [paymentReconciliationWorker, subscriptionWorker]);
     }
     const once = { billed: at + 1, paid: at + 1, charged: at + 1, times: 1 };
     expect([at, await books(floe, id)]).toEqual([at, once]);
@@ -93,10 +93,12 @@ test("many servers that look at the same subscriptions at the same time bill eac
       .from(organization)
       .where(eq(organization.id, shop.seller.organization_id));
     if (!seller) throw new Error("The seller is gone.");
-    const deps = atClockOf(real.deps, seller);
+    const deps = withSellerClock(real.deps, seller);
     const { organization_id } = shop.seller;
     // Whoever finds another at it leaves it alone: none fails.
-    await Promise.all([0, 1, 2, 3].flatMap(() => ids.map((id) => advanceSubscription(deps, { organization_id, id }))));
+    await Promise.all(
+      [0, 1, 2, 3].flatMap(() => ids.map((id) => processDueSubscription(deps, { organization_id, id }))),
+    );
     await real.runJobs();
     for (const id of ids) expect(await books(real, id)).toEqual({ billed: 3, paid: 3, charged: 3, times: 1 });
     const [numbers] = await real.deps.db

@@ -1,7 +1,7 @@
 /** A listening floe for tests of accounts: really fetched from, with cookies, its queries counted. */
 import type { Deps } from "../../server/platform/context.ts";
-import { runSweeps } from "../../server/platform/jobs/sweeps.ts";
-import { mailDelivery, sendMail } from "../../server/platform/mail-transport/mail.ts";
+import { runWorkers } from "../../server/platform/jobs/workers.ts";
+import { mailWorker, sendMail } from "../../server/platform/mail-transport/mail.ts";
 import { type FloeOptions, type Seller, start } from "./floe.ts";
 import { checkRefusal } from "./refusals.ts";
 import { logStatements } from "./statements.ts";
@@ -88,7 +88,7 @@ export async function startAccounts(
       return cookiesOf(answer);
     },
     /** Send what waits to be sent. */
-    sendMails: () => runSweeps(deps, [mailDelivery]),
+    sendMails: () => runWorkers(deps, [mailWorker]),
     deliver: (mail_id: string) => sendMail(deps, mail_id),
   };
 }

@@ -1,15 +1,15 @@
 import type { LimitedDiscount } from "../../server/catalog/discounts/rules.ts";
 import type { PricedProduct, PriceRow } from "../../server/catalog/products/rules.ts";
-import { quoteBasket } from "../../server/checkout/checkouts/quote.ts";
+import { computeBasketQuote } from "../../server/checkout/checkouts/quote.ts";
 import type { CheckoutRow } from "../../server/checkout/checkouts/rules.ts";
 import type { Address } from "../../shared/addresses.ts";
 import { untaxed } from "../../shared/pricing.ts";
 
 /** Rows as the rules of a checkout take them. */
 export type Row = CheckoutRow;
-export type Basket = Parameters<typeof quoteBasket>[0];
+export type Basket = Parameters<typeof computeBasketQuote>[0];
 export const quote = (prices: PriceRow[], fields: Partial<Basket> = {}) =>
-  quoteBasket({
+  computeBasketQuote({
     product: { name: "Guide" },
     prices,
     seats: null,

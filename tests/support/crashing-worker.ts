@@ -1,7 +1,7 @@
-import { answerJobs } from "../../server/platform/jobs/limited-process.ts";
+import { serveJobs } from "../../server/platform/jobs/limited-process.ts";
 
 /** A program of a limited process that does what it is told. */
-answerJobs(async (input: string) => {
+serveJobs(async (input: string) => {
   if (input === "throw") throw new Error("thrown");
   if (input === "exit") process.exit(3);
   if (input === "hang") for (;;);

@@ -2,7 +2,7 @@
 import { newAddress } from "./accounts.ts";
 import type { Floe, Seller } from "./floe.ts";
 
-export const device_grant = "urn:ietf:params:oauth:grant-type:device_code";
+export const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
 export type Asked = { device_code: string; user_code: string; confirmation_number?: string };
 /** Someone at a browser: a session, and the address it is used from. */
 export type Browser = { token: string; address: string };
@@ -44,7 +44,7 @@ export function devicesOf(floe: Floe) {
     deny: (who: Browser, userCode: string) => devices.request("POST", "/device/deny", who, { userCode }),
     poll: (device_code: string): Promise<Answer> =>
       floe.request("POST", "/api/auth/device/token", {
-        body: { grant_type: device_grant, device_code, client_id: "floe-cli" },
+        body: { grant_type: deviceGrant, device_code, client_id: "floe-cli" },
         headers: { "x-forwarded-for": newAddress(), "user-agent": "floe-cli/0.1.0 (Linux)" },
       }),
     /** The whole way; answers the device's token. */

@@ -1,11 +1,11 @@
 import { sql } from "drizzle-orm";
-import { dueWork } from "../../server/app/worker.ts";
+import { dueWorkers } from "../../server/app/worker.ts";
 import type { Deps } from "../../server/platform/context.ts";
-import { runSweeps } from "../../server/platform/jobs/sweeps.ts";
+import { runWorkers } from "../../server/platform/jobs/workers.ts";
 
 /** Asks for the names of the work that has a row waiting at all, now or later. Built once for each database, as it is long. */
 function buildWaitingQuery(deps: Deps) {
-  const parts = dueWork.flatMap(({ name, ...sweep }) => {
+  const parts = dueWorkers.flatMap(({ name, ...sweep }) => {
     if (!("due" in sweep)) return [];
     // What depends on the time is part of the condition where a function makes it: any row may be due.
     const { table, where = sql`true` } = typeof sweep.due === "function" ? { table: sweep.due(deps).table } : sweep.due;
@@ -37,9 +37,9 @@ async function findWaiting(deps: Deps): Promise<Set<string>> {
 export async function doDueWork(deps: Deps): Promise<number> {
   let total = 0;
   let waiting = await findWaiting(deps);
-  for (const sweep of dueWork) {
+  for (const sweep of dueWorkers) {
     if ("due" in sweep && !waiting.has(sweep.name)) continue;
-    const count = await runSweeps(deps, [sweep]);
+    const count = await runWorkers(deps, [sweep]);
     total += count;
     if (count > 0) waiting = await findWaiting(deps);
   }

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** How long a test waits for one thing to happen. Machines of others are slower, and run several tests at once. */
-export const patience_ms = 60_000;
+export const patienceMs = 60_000;
 
 /** What a look finds, once it finds something. */
 export async function eventually<T>(look: () => Promise<T | undefined>, what: string): Promise<T> {
-  const ends = Date.now() + patience_ms;
+  const ends = Date.now() + patienceMs;
   for (;;) {
     const found = await look();
     if (found !== undefined) return found;

@@ -20,7 +20,7 @@ import { session as sessions } from "../../server/identity/accounts/tables.ts";
 import { type Config, completeConfig, getPoolLimits, readSettings } from "../../server/platform/config.ts";
 import type { Deps, Identity } from "../../server/platform/context.ts";
 import { openPostgres } from "../../server/platform/db/database.ts";
-import { openJobs } from "../../server/platform/jobs/jobs.ts";
+import { createJobs } from "../../server/platform/jobs/jobs.ts";
 import { openProcessors } from "../../server/platform/processors/open.ts";
 import type { Provider } from "../../server/platform/provider.ts";
 import { openStorage } from "../../server/platform/storage/open.ts";
@@ -117,7 +117,7 @@ async function recomputeOrders(db: Deps["db"]): Promise<void> {
 }
 
 /** The counted lists that show every row of their table. */
-const counted_whole = [
+const countedWhole = [
   ...["benefit_grants", "checkouts", "license_keys", "payments", "products", "subscriptions", "webhook_deliveries"],
 ];
 
@@ -133,7 +133,7 @@ async function recountLists(db: Deps["db"]): Promise<void> {
           list("orders", "invoice_number is not null"),
           list("discounts", "deleted_at is null"),
           list("refunds", "is_announced"),
-          ...counted_whole.map((name) => list(name)),
+          ...countedWhole.map((name) => list(name)),
           "select organization_id, list, -change from list_tallies",
         ].join(" union all "),
       )}) rows group by organization_id, list having sum(change) <> 0`);
@@ -174,7 +174,7 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
     if (level === "error" && process.env.FLOE_TEST_LOG) console.error(logged.at(-1));
   };
   const log = { info: write("info"), warn: write("warn"), error: write("error") };
-  const jobs = openJobs();
+  const jobs = createJobs();
   const clock = new TestClock(new Date());
   const time = options.realTime || options.worker ? { now: () => new Date() } : clock;
   const processors = await openProcessors(config, database.db, time);

@@ -13,7 +13,7 @@ import { type Ask, fingerprintOf, writeRestore } from "./emptying.ts";
 export const migrations = "server/migrations";
 const cache = "node_modules/.cache/floe-tests";
 /** Each takes more than a hundred megabytes. */
-const kept_max = 2;
+const keptMax = 2;
 
 type Kept = {
   pglite: PGlite;
@@ -57,7 +57,7 @@ async function keep(database: Kept): Promise<void> {
   if (pglite.closed) return;
   await pglite.exec("rollback");
   const isAsMade = (await fingerprintOf(askOf(pglite))) === schema;
-  if (!isAsMade || kept.length >= kept_max) return pglite.close();
+  if (!isAsMade || kept.length >= keptMax) return pglite.close();
   await pglite.exec("discard all");
   await pglite.exec(restore);
   kept.push(database);

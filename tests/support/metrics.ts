@@ -17,7 +17,7 @@ export type Asked = {
 };
 type Numbers = Record<string, number>;
 
-const hour_ms = 3_600_000;
+const hourMs = 3_600_000;
 const formats = new Map<string, Intl.DateTimeFormat>();
 const walls = new Map<string, string>();
 /** What clocks of the zone show, as ISO text without an offset. */
@@ -37,13 +37,13 @@ function findWall(at: Date, timeZone: string): string {
 }
 const dateOf = (at: Date, zone: string): string => wallOf(at, zone).slice(0, 10);
 const moveDay = (date: string, days: number): string =>
-  new Date(Date.parse(date) + days * 24 * hour_ms).toISOString().slice(0, 10);
+  new Date(Date.parse(date) + days * 24 * hourMs).toISOString().slice(0, 10);
 
 /** What tells the stretch of time that a moment is in; the later one is greater. */
 function keyOf(at: Date, { interval, timezone = "UTC" }: Asked): string {
   const wall = wallOf(at, timezone);
   if (interval === "hour") {
-    const past = Date.parse(`${wall}Z`) % hour_ms;
+    const past = Date.parse(`${wall}Z`) % hourMs;
     return new Date(at.getTime() - at.getUTCMilliseconds() - past).toISOString();
   }
   const date = wall.slice(0, 10);
@@ -56,8 +56,8 @@ const firsts = new Map<string, Date>();
 function firstOf(date: string, zone: string): Date {
   const known = firsts.get(date + zone);
   if (known) return known;
-  let at = Date.parse(date) - 15 * hour_ms;
-  while (dateOf(new Date(at), zone) < date) at += hour_ms / 4;
+  let at = Date.parse(date) - 15 * hourMs;
+  while (dateOf(new Date(at), zone) < date) at += hourMs / 4;
   firsts.set(date + zone, new Date(at));
   return new Date(at);
 }
@@ -68,7 +68,7 @@ function stretchesOf(asked: Asked): { key: string; begins: Date }[] {
   const found = new Map<string, Date>();
   if (asked.interval === "hour") {
     const end = firstOf(moveDay(end_date, 1), timezone).getTime();
-    for (let at = firstOf(start_date, timezone).getTime(); at < end; at += hour_ms / 4) {
+    for (let at = firstOf(start_date, timezone).getTime(); at < end; at += hourMs / 4) {
       const key = keyOf(new Date(at), asked);
       if (!found.has(key)) found.set(key, new Date(at));
     }

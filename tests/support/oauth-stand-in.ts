@@ -8,7 +8,7 @@ import { newId } from "./ids.ts";
 /** What a service is asked to exchange a code for tokens with. */
 export type Exchange = Record<string, string>;
 export const bot = { id: "9001", token: "the token of the bot" };
-const app_id = "4455";
+const appId = "4455";
 export const client = { id: "the-client", secret: "the secret of the client" };
 
 export type GitHubPerson = {
@@ -150,7 +150,7 @@ export async function startServices() {
       app.publicKey,
       Buffer.from(signature, "base64url"),
     );
-    return signed && read(head).alg === "RS256" && iss === app_id && iat <= now && exp > now && exp - iat <= 600;
+    return signed && read(head).alg === "RS256" && iss === appId && iat <= now && exp > now && exp - iat <= 600;
   };
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const { pathname, searchParams } = new URL(request.url ?? "/", "http://localhost");
@@ -233,7 +233,7 @@ export async function startServices() {
     exchanges,
     /** What a server needs to speak as the app. */
     app: {
-      GITHUB_APP_ID: app_id,
+      GITHUB_APP_ID: appId,
       GITHUB_APP_PRIVATE_KEY: String(app.privateKey.export({ type: "pkcs1", format: "pem" })),
     },
     settings: {

@@ -25,7 +25,7 @@ type Answer = { status: number; json?: unknown; headers?: Record<string, string>
 export type Platforms = Awaited<ReturnType<typeof startPlatforms>>;
 
 const client = { id: "44551", secret: "the secret of the client" };
-const bot_token = "the token of the bot";
+const botToken = "the token of the bot";
 const [app_id, installation_id, bot_id] = ["4455", 77, "9001"];
 
 /** Start them on a free port of this machine. */
@@ -107,7 +107,7 @@ export async function startPlatforms() {
       if (!id) return discordError(401, 0, "401: Unauthorized");
       return { status: 200, json: ofDiscord("UserPIIResponse", { id, username: loginOf(id) }) };
     }
-    if (auth !== `Bot ${bot_token}`) return discordError(401, 0, "401: Unauthorized");
+    if (auth !== `Bot ${botToken}`) return discordError(401, 0, "401: Unauthorized");
     if (operation === "GET /users/@me")
       return { status: 200, json: ofDiscord("UserPIIResponse", { id: bot_id, username: "floe" }) };
     const { id, roles, isBotIn, members } = state.guild;
@@ -339,7 +339,7 @@ export async function startPlatforms() {
       GITHUB_API_URL: `${url}/github-api`,
       DISCORD_CLIENT_ID: client.id,
       DISCORD_CLIENT_SECRET: client.secret,
-      DISCORD_BOT_TOKEN: bot_token,
+      DISCORD_BOT_TOKEN: botToken,
       DISCORD_URL: `${url}/discord/`,
     },
     /** The tokens that were given, of which nobody else may read any. */

@@ -5,7 +5,7 @@ import { drizzle } from "drizzle-orm/postgres-js";
 import postgres, { type Sql } from "postgres";
 import { type OpenDatabase, openPostgres, standardLimits } from "../../server/platform/db/database.ts";
 import { openPool } from "../../server/platform/db/pool.ts";
-import { Unconnected } from "../../server/platform/db/unreachable.ts";
+import { ConnectionLostError } from "../../server/platform/db/unreachable.ts";
 import { type Ask, fingerprintOf, writeRestore } from "./emptying.ts";
 import { newId } from "./ids.ts";
 import { migrations } from "./memory-database.ts";
@@ -92,7 +92,7 @@ function lendClient(pool: Sql, lease: { isClosed: boolean }): Sql {
   const asking = new AsyncLocalStorage<{ isOpen: boolean }>();
   const check = (): void => {
     // Another test may use the connection by then.
-    if (lease.isClosed) throw new Unconnected("The connections to the database are closed.");
+    if (lease.isClosed) throw new ConnectionLostError("The connections to the database are closed.");
     if (asking.getStore()?.isOpen) throw new Error("The database was asked beside the transaction that is open.");
   };
   const { begin, unsafe: ask } = pool as unknown as Client;
@@ -120,7 +120,7 @@ function lendClient(pool: Sql, lease: { isClosed: boolean }): Sql {
 type Kept = { url: string; pool: Sql; uses: number };
 const kept: Kept[] = [];
 /** What was deleted still lies in its tables. */
-const uses_max = 20;
+const usesMax = 20;
 /** How long the work that a test left behind may keep the connection. */
 const leftWorkMaxMs = 5_000;
 let asMade: Promise<{ restore: string; schema: string }> | undefined;
@@ -163,7 +163,7 @@ export async function openShared(): Promise<OpenDatabase> {
     async close() {
       if (lease.isClosed) return;
       lease.isClosed = true;
-      if ((await empty(pool)) && uses < uses_max) return void kept.push({ ...taken, uses: uses + 1 });
+      if ((await empty(pool)) && uses < usesMax) return void kept.push({ ...taken, uses: uses + 1 });
       await pool.end();
       const { sql } = await connect();
       await sql`drop database ${sql(new URL(url).pathname.slice(1))} with (force)`;

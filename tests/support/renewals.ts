@@ -9,19 +9,19 @@ import { tmpdir } from "node:os";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { eq, sql } from "drizzle-orm";
-import { walkedWork } from "../../server/app/worker.ts";
+import { timeTravelWorkers } from "../../server/app/worker.ts";
 import { organization } from "../../server/identity/organizations/tables.ts";
 import { findNext } from "../../server/platform/db/due.ts";
 import { type Floe, start } from "./floe.ts";
 import { bundlePrograms, makeProgramsFolder, type Program, startProgram } from "./programs.ts";
 import { cards } from "./story.ts";
 
-const hour_ms = 60 * 60 * 1000;
+const hourMs = 60 * 60 * 1000;
 const price = 1999;
 /** A third off, of the first three months: the first is bought, so the first two renewals are cheaper. */
-const off_basis_points = 3333;
-const off_renewals = 2;
-const reduced = price - Math.round((price * off_basis_points) / 10_000);
+const offBasisPoints = 3333;
+const offRenewals = 2;
+const reduced = price - Math.round((price * offBasisPoints) / 10_000);
 
 type Worker = { child: Program; ready: Promise<unknown>; killed: boolean };
 
@@ -86,9 +86,9 @@ async function openShop(floe: Floe, count: number): Promise<string> {
     body: {
       name: "Start",
       type: "percentage",
-      basis_points: off_basis_points,
+      basis_points: offBasisPoints,
       duration: "repeating",
-      duration_in_months: off_renewals + 1,
+      duration_in_months: offRenewals + 1,
     } as never,
   });
   const subscribe = async (customer_email: string, discount_id: string | null) => {
@@ -148,7 +148,7 @@ async function findFaults(floe: Floe, organization_id: string, count: number, mo
     if (text !== expected) faults.push(`${what}: ${text} instead of ${expected}`);
   };
   const mine = sql`organization_id = ${organization_id}`;
-  const cheap = Math.min(months, off_renewals) * reduced + Math.max(0, months - off_renewals) * price;
+  const cheap = Math.min(months, offRenewals) * reduced + Math.max(0, months - offRenewals) * price;
   await expectEqual("subscriptions", sql`select count(*) from subscriptions where ${mine}`, String(count));
   await expectNone(
     "subscriptions whose renewals are not one paid order a month, of the right sum",
@@ -254,7 +254,7 @@ export async function renewWhileKilled({
     const until = Date.now() + patience_ms;
     for (;;) {
       const here = new Date(Date.now() + clock_offset_ms);
-      const next = await findNext(db, new Date(), organization_id, walkedWork as never);
+      const next = await findNext(db, new Date(), organization_id, timeTravelWorkers as never);
       const due = next.filter(({ at }) => at <= here);
       if (due.length === 0) return;
       if (Date.now() > until) throw new Error(`Not done in time: ${due.map(({ name }) => name).join(", ")}.`);
@@ -276,7 +276,7 @@ export async function renewWhileKilled({
       at.setUTCMonth(at.getUTCMonth() + month);
       await reach(new Date(at.getTime() + 1000));
       // What was broken off in between is found again some minutes later.
-      await reach(new Date(at.getTime() + 3 * hour_ms));
+      await reach(new Date(at.getTime() + 3 * hourMs));
       say(`month ${month + 1} of ${months}: ${((Date.now() - began) / 1000).toFixed(0)} s, ${workers.kills()} killed`);
     }
     isOver = true;
@@ -285,7 +285,7 @@ export async function renewWhileKilled({
     for (const hours of [6, 9, 12]) {
       const end = new Date(start);
       end.setUTCMonth(end.getUTCMonth() + months - 1);
-      await reach(new Date(end.getTime() + hours * hour_ms));
+      await reach(new Date(end.getTime() + hours * hourMs));
       await settle();
     }
     const seconds = (Date.now() - began) / 1000;

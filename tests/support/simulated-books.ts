@@ -1,9 +1,9 @@
 /** What must hold of a simulated shop whenever it has come to rest: its books, its events, and what others know of it. */
 import { sql } from "drizzle-orm";
 import { findDifferences } from "../../bench/recompute.ts";
-import { walkedWork } from "../../server/app/worker.ts";
+import { timeTravelWorkers } from "../../server/app/worker.ts";
 import { findLedgerFaults, loadLedger } from "../../server/billing/ledger.ts";
-import { balanceChange, computeTotals, isPaid, type OrderRow } from "../../server/billing/orders/rules.ts";
+import { computeBalanceChange, computeTotals, isPaid, type OrderRow } from "../../server/billing/orders/rules.ts";
 import { orders } from "../../server/billing/orders/tables.ts";
 import type { PaymentRow } from "../../server/billing/payments/rules.ts";
 import { payments } from "../../server/billing/payments/tables.ts";
@@ -13,7 +13,7 @@ import type { SubscriptionRow } from "../../server/billing/subscriptions/rules.t
 import { subscriptions } from "../../server/billing/subscriptions/tables.ts";
 import { findNext } from "../../server/platform/db/due.ts";
 import type { Database } from "../../server/platform/db/transaction.ts";
-import { verifyMeters } from "../../server/usage/meters/verifying.ts";
+import { verifyMeters } from "../../server/usage/meters/verification.ts";
 import { traceNamed } from "./simulated-trace.ts";
 import { findUsageFaults } from "./simulated-usage.ts";
 import type { FarProcessor, SimulatedReceiver } from "./simulated-world.ts";
@@ -30,11 +30,11 @@ type Life = {
   anew: number;
 };
 
-const hour_ms = 3_600_000;
+const hourMs = 3_600_000;
 /** So many faults are shown of a day; one thing that is wrong is mostly seen by several. */
-const shown_max = 8;
+const shownMax = 8;
 /** So often at least, what a receiver does not take is sent. */
-const attempts_least = 10;
+const attemptsLeast = 10;
 const ageless = (time: string | null | undefined): number => (time ? new Date(time).getTime() : Number.NaN);
 
 /** Looks at a shop, from one time to the next. */
@@ -174,7 +174,7 @@ export function openBooks(
     // What reduces another order changes that, and no balance.
     for (const order of all)
       if (order.invoice_number !== null && order.status !== "void" && order.reduces_order_id === null)
-        add(order.customer_id, order.currency, balanceChange(order));
+        add(order.customer_id, order.currency, computeBalanceChange(order));
     for (const one of given)
       if (one.status === "succeeded" && !one.is_surplus) add(one.customer_id, one.currency, -one.balance_amount);
     for (const row of balances) {
@@ -360,9 +360,9 @@ export function openBooks(
 
   /** Nothing waits that should be done, and nothing hangs. */
   async function checkRest(all: OrderRow[], living: SubscriptionRow[], now: Date): Promise<void> {
-    for (const { name, at } of await findNext(db, now, organization_id, walkedWork as never))
+    for (const { name, at } of await findNext(db, now, organization_id, timeTravelWorkers as never))
       note(at > now, () => `${name} is due since ${at.toISOString()}.`);
-    const late = new Date(now.getTime() - 3 * hour_ms).toISOString();
+    const late = new Date(now.getTime() - 3 * hourMs).toISOString();
     for (const { id, ended_at, status, resumes_at, current_period_end } of living) {
       // By what it says itself, whatever is written down as due.
       const next = status === "paused" ? resumes_at : current_period_end;
@@ -377,7 +377,7 @@ export function openBooks(
       ))
         note(false, () => `The attempt ${row.id} is under way since ${row.created_at}.`);
     // On a day on which half of all answers are lost, eight in a row may be: what is tried again and again is given longer.
-    const failing = new Date(now.getTime() - 12 * hour_ms).toISOString();
+    const failing = new Date(now.getTime() - 12 * hourMs).toISOString();
     for (const row of await ask(
       sql`select kind, row_id, error, attempts from failed_work where (${mine} or organization_id is null) and (retry_at is null or first_failed_at < ${failing}::timestamptz)`,
     ))
@@ -387,7 +387,7 @@ export function openBooks(
     ))
       note(false, () => `The checkout ${row.id} is ${row.status} since long ago.`);
     for (const row of await ask(
-      sql`select id, created_at from refunds where ${mine} and status = 'pending' and created_at < ${new Date(now.getTime() - 24 * hour_ms).toISOString()}::timestamptz`,
+      sql`select id, created_at from refunds where ${mine} and status = 'pending' and created_at < ${new Date(now.getTime() - 24 * hourMs).toISOString()}::timestamptz`,
     ))
       note(false, () => `The refund ${row.id} is under way since ${row.created_at}.`);
     const tried = new Set(
@@ -418,7 +418,7 @@ export function openBooks(
         () => `The order ${order.id} waits for money, and its subscription has ended.`,
       );
       note(
-        now.getTime() - order.created_at.getTime() < 24 * 23 * hour_ms ||
+        now.getTime() - order.created_at.getTime() < 24 * 23 * hourMs ||
           row?.status === "paused" ||
           isLast ||
           // Who is leaving is not charged again, and ends with the period.
@@ -431,7 +431,7 @@ export function openBooks(
       if (row.change_order_id !== null)
         note(
           all.some(
-            (order) => order.id === row.change_order_id && now.getTime() - order.created_at.getTime() < 3 * hour_ms,
+            (order) => order.id === row.change_order_id && now.getTime() - order.created_at.getTime() < 3 * hourMs,
           ),
           () => `A change of the subscription ${row.id} is under way for ever.`,
         );
@@ -473,7 +473,7 @@ export function openBooks(
       }
       for (const row of sent)
         note(
-          String(row.succeeded) !== "false" || Number(row.attempts) >= attempts_least,
+          String(row.succeeded) !== "false" || Number(row.attempts) >= attemptsLeast,
           () => `The event ${row.id} was given up after ${row.attempts} attempts.`,
         );
       const known = new Set(sent.map((row) => String(row.id)));
@@ -519,7 +519,7 @@ export function openBooks(
       await checkRest(all, living, now);
       await checkReceivers(all, living);
       if (faults.length === 0) return [];
-      return [...faults.slice(0, shown_max), (await traceNamed(db, organization_id, faults)).join("\n")];
+      return [...faults.slice(0, shownMax), (await traceNamed(db, organization_id, faults)).join("\n")];
     },
     /** How much there is by now, for the log. */
     async count(): Promise<string> {

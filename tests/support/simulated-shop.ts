@@ -83,7 +83,7 @@ export const changes = {
   /** Of one whose card will be refused: what it is given back for less pays a part of what then is not paid. */
   frail: { product: 3, seats: 4, discount: 1, period: 1 },
 } satisfies Record<string, Record<string, number>>;
-export const frail_card = "pm_card_chargeCustomerFail";
+export const frailCard = "pm_card_chargeCustomerFail";
 
 /** What somebody does next, and how often. */
 export const deeds = { buy: 8, payAgain: 2, approve: 2, change: 8, refund: 3, decide: 1, look: 1, use: 6, press: 10 };

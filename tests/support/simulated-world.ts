@@ -14,8 +14,8 @@ import { sql } from "drizzle-orm";
 import postgres from "postgres";
 import { recordProcessorEvent } from "../../server/billing/payments/notices.ts";
 import type { Deps } from "../../server/platform/context.ts";
-import type { Due } from "../../server/platform/db/due.ts";
-import type { Sweep } from "../../server/platform/jobs/sweeps.ts";
+import type { DueQuery } from "../../server/platform/db/due.ts";
+import type { Worker } from "../../server/platform/jobs/workers.ts";
 import type { Intent, Processor, ProcessorEvent } from "../../server/platform/processors/processor.ts";
 import { type Floe, start, type TestClock } from "./floe.ts";
 import { newId } from "./ids.ts";
@@ -89,12 +89,12 @@ const isOpen = ({ parked, sent, isOver, isCut }: Task): boolean => !isCut && (!i
 const never = new Promise<never>(() => undefined);
 /** What the server does by itself every few seconds of real time. */
 const byItself = /^update "apikey" set "lastRequest"/;
-const look_ms = 3;
+const lookMs = 3;
 /** Looks in a row at which nothing had moved; on a busy machine each of them takes longer, as all else does. */
-const blocked_after = 1;
-const idle_after = 330;
+const blockedAfter = 1;
+const idleAfter = 330;
 /** Far longer than anything takes: what has not moved since waits for what does not come. */
-const stuck_after_ms = 120_000;
+const stuckAfterMs = 120_000;
 
 /** Lets statements of all servers through, one at a time; which one, the seed says. */
 export function openSchedule(chance: Chance, databaseUrl: string) {
@@ -217,14 +217,14 @@ export function openSchedule(chance: Chance, databaseUrl: string) {
       const open = tasks.filter(isOpen);
       if (open.every(({ parked, sent }) => parked > 0 && sent === 0)) return;
       // What waits for what another is at in the same process, as events of use do, asks nothing of the database meanwhile.
-      if (looks >= (open.every(({ parked, sent }) => parked + sent > 0) ? blocked_after : idle_after)) {
+      if (looks >= (open.every(({ parked, sent }) => parked + sent > 0) ? blockedAfter : idleAfter)) {
         const lines = countLines();
         if ((await countBlocked()) === lines && open.some(({ parked }) => parked > 0)) {
           await turn();
           if (lines === countLines()) return;
         }
       }
-      if (performance.now() - since > stuck_after_ms) {
+      if (performance.now() - since > stuckAfterMs) {
         const states = open.map(({ server, parked, sent }) => `${server.name}: ${parked} wait, ${sent} are asked`);
         const connections = await describeConnections();
         throw new Error(
@@ -232,7 +232,7 @@ export function openSchedule(chance: Chance, databaseUrl: string) {
         );
       }
       const timer = new AbortController();
-      const look = sleep(look_ms, null, { signal: timer.signal }).catch(() => null);
+      const look = sleep(lookMs, null, { signal: timer.signal }).catch(() => null);
       await Promise.race([stirred.promise, look]);
       looks += 1;
       timer.abort();
@@ -441,10 +441,10 @@ export async function openServer(
  * A sweep that does one piece at a time: what comes between its statements is for the seed to say. So is which row comes first
  * of those that fall due at the same instant, which is the database's to choose otherwise.
  */
-export function doSingly<S extends Sweep>(sweep: S): S {
+export function doSingly<S extends Worker>(sweep: S): S {
   if (!("due" in sweep)) return sweep;
   const { due } = sweep;
-  const inOrder = (one: Due): Due => {
+  const inOrder = (one: DueQuery): DueQuery => {
     const first = one.order ?? one.at;
     return { ...one, order: first ? sql`${first}, ${one.id}` : one.id };
   };

@@ -5,15 +5,15 @@
  */
 
 import { sql } from "drizzle-orm";
-import { cleaning, dueWork, walkedWork } from "../../server/app/worker.ts";
+import { cleanupWorkers, dueWorkers, timeTravelWorkers } from "../../server/app/worker.ts";
 import { type OpenDatabase, openPostgres } from "../../server/platform/db/database.ts";
 import { findNext } from "../../server/platform/db/due.ts";
 import { failedWork } from "../../server/platform/db/tables.ts";
-import { runSweeps } from "../../server/platform/jobs/sweeps.ts";
+import { runWorkers } from "../../server/platform/jobs/workers.ts";
 import type { Seller } from "./floe.ts";
 import { openBooks } from "./simulated-books.ts";
 import { openings, planStep, type Stage, type Step } from "./simulated-openings.ts";
-import { cards, changes, deeds, frail_card, kinds } from "./simulated-shop.ts";
+import { cards, changes, deeds, frailCard, kinds } from "./simulated-shop.ts";
 import {
   doSingly,
   type Mortal,
@@ -25,9 +25,9 @@ import {
   seedServer,
 } from "./simulated-world.ts";
 
-const hour_ms = 3_600_000;
-const day_ms = 24 * hour_ms;
-const late_ms = 5 * 60_000;
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+const lateMs = 5 * 60_000;
 /** Later than whenever it is run: accounts, which go by the system's clock, are made before. */
 const began = new Date("2032-01-29T00:00:00Z");
 
@@ -51,7 +51,7 @@ type Buyer = { email: string; customer_id: string | null };
 /** Errors that are a person's to look at, and are no fault here: the processor was out of reach, or takes a refund back. */
 const isExpected = /The answer was lost|The processor was away|The processor did not give money back/;
 
-const sweeps = new Map(dueWork.map((sweep) => [sweep.name, doSingly(sweep)]));
+const sweeps = new Map(dueWorkers.map((sweep) => [sweep.name, doSingly(sweep)]));
 
 export type Simulation = {
   seed: number;
@@ -186,7 +186,7 @@ export async function simulate({
         : chance.pick(buyers);
       if (isNew) buyers.push(buyer);
       const card = wish?.card ?? chance.weigh(cards);
-      if (card === frail_card) frail.add(buyer.email);
+      if (card === frailCard) frail.add(buyer.email);
       const isReduced = discounts.length > 0 && chance.happens(0.4);
       const code = wish ? wish.code : isReduced ? chance.pick(discounts).code : null;
       const seats = product.kind === "seats" ? { seats: 1 + chance.below(8) } : {};
@@ -267,7 +267,7 @@ export async function simulate({
           return {
             pause_at_period_end: true,
             resumes_at: chance.happens(0.5)
-              ? new Date(now.getTime() + (32 + chance.below(40)) * day_ms).toISOString()
+              ? new Date(now.getTime() + (32 + chance.below(40)) * dayMs).toISOString()
               : null,
           };
         if (kind === "resume") return { resume: true };
@@ -277,7 +277,7 @@ export async function simulate({
         if (kind === "withdraw") return { pending_update: null };
         if (kind === "period")
           return {
-            current_billing_period_end: new Date(now.getTime() + (1 + chance.below(20)) * day_ms).toISOString(),
+            current_billing_period_end: new Date(now.getTime() + (1 + chance.below(20)) * dayMs).toISOString(),
           };
         return { payment_method_id: methods.length > 0 ? chance.pick(methods).id : one.id };
       };
@@ -347,7 +347,7 @@ export async function simulate({
       const again = sent.length > 0 && chance.happens(0.3);
       if (!again) {
         const number = sent.length;
-        const ago = chance.happens(0.2) ? (1 + chance.below(40)) * day_ms : 0;
+        const ago = chance.happens(0.2) ? (1 + chance.below(40)) * dayMs : 0;
         sent.push(
           Array.from({ length: 1 + chance.below(6) }, (_, n) => ({
             ...{ name: "use", external_id: `use-${number}-${n}`, customer_id: chance.pick(living).customer_id },
@@ -383,7 +383,7 @@ export async function simulate({
       if (pressed.step === 1) return take(of(chance.weigh({ weekly: 4, monthly: 1, yearly: 1 })), "pm_card_visa", null);
       // A card has one trial; after that, the first period is for nothing.
       const isFirst = frail.size === 0;
-      if (pressed.step === 2) return take(of(isFirst ? "trial" : "daily"), frail_card, isFirst ? null : "FIRST");
+      if (pressed.step === 2) return take(of(isFirst ? "trial" : "daily"), frailCard, isFirst ? null : "FIRST");
       const body = async (): Promise<Body | null> => {
         if (unpaid) {
           const kind = chance.weigh({ revoke: 3, cancel: 1, card: 1, wait: 1 });
@@ -456,7 +456,7 @@ export async function simulate({
     const sweep = (server: Mortal, names: readonly string[]) => ({
       server,
       work: async () => {
-        const rows = await runSweeps(
+        const rows = await runWorkers(
           server.floe.deps,
           names.flatMap((name) => sweeps.get(name) ?? []),
         );
@@ -467,7 +467,7 @@ export async function simulate({
     /** Do what falls due until then, at the times at which it does. */
     async function reach(until: Date): Promise<void> {
       for (let rounds = 0; ; rounds += 1) {
-        const next = await findNext(observer.db, now, organization_id, walkedWork as never);
+        const next = await findNext(observer.db, now, organization_id, timeTravelWorkers as never);
         const failed = await observer.db
           .select({ at: failedWork.retry_at, kind: failedWork.kind, error: failedWork.error })
           .from(failedWork);
@@ -485,7 +485,7 @@ export async function simulate({
             `It does not come to rest: ${[...next.map((one) => `${one.name} ${one.at.toISOString()}`), ...failed.map((one) => `${one.kind} put off to ${one.at?.toISOString()}: ${one.error}`), `far ${far.next()?.toISOString()}`].join(", ")}`,
           );
         // A server comes to what is due some minutes late, and so to more of it at once.
-        const late = new Date(Math.ceil(soonest.getTime() / late_ms) * late_ms);
+        const late = new Date(Math.ceil(soonest.getTime() / lateMs) * lateMs);
         if (soonest > now) set(late < until ? late : until);
         if (far.next() && (far.next() as Date) <= now)
           say(`${await far.surface((servers[0] as Mortal).floe.deps, now)} charges come to light`);
@@ -535,7 +535,7 @@ export async function simulate({
       });
 
     for (day = 1; day <= days; day += 1) {
-      const start = new Date(began.getTime() + (day - 1) * day_ms);
+      const start = new Date(began.getTime() + (day - 1) * dayMs);
       const before = log.length;
       if (chance.happens(0.04)) await offer(chance.pick(Object.keys(kinds)));
       if (chance.happens(0.04)) await give();
@@ -543,9 +543,9 @@ export async function simulate({
       far.trouble(isCalm && begins.length > 0 ? 0 : share);
       for (const receiver of receivers) receiver.trouble(chance.happens(0.1) ? 0.8 : 0.05);
       for (let left = Math.max(chance.below(4), begins.length); left > 0; left -= 1) {
-        const next = new Date(start.getTime() + chance.below(23) * hour_ms);
+        const next = new Date(start.getTime() + chance.below(23) * hourMs);
         // A checkout that is paid in vain does not stay open for long.
-        await reach(begins.length > 0 ? new Date(now.getTime() + 2 * late_ms) : next > now ? next : now);
+        await reach(begins.length > 0 ? new Date(now.getTime() + 2 * lateMs) : next > now ? next : now);
         const planned: Deed[] = [];
         const first = begins.shift();
         const opened = first && (await planStep(stage, first, begins.length));
@@ -572,8 +572,8 @@ export async function simulate({
           if (results[index] === null && deed.name.startsWith("refund"))
             say(`asked again, ${deed.name}: ${await deed.work(servers[0] as Mortal)}`);
       }
-      await reach(new Date(start.getTime() + day_ms));
-      if (day % 30 === 0) await runSweeps((servers[0] as Mortal).floe.deps, cleaning);
+      await reach(new Date(start.getTime() + dayMs));
+      if (day % 30 === 0) await runWorkers((servers[0] as Mortal).floe.deps, cleanupWorkers);
       if (log.length === before) continue;
       const faults = await books.check(now);
       const errors = servers.flatMap(({ floe }) =>

@@ -1,6 +1,6 @@
 /** A reader of server-sent events, for tests. */
 import { get, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
-import { patience_ms } from "./eventually.ts";
+import { patienceMs } from "./eventually.ts";
 
 export type Message = { id?: string; event?: string; data: never };
 
@@ -61,12 +61,12 @@ export async function openStream(url: string, headers: Record<string, string> = 
       };
     });
   async function next(): Promise<Message> {
-    const until = Date.now() + patience_ms;
+    const until = Date.now() + patienceMs;
     for (;;) {
       const message = waiting.shift();
       if (message) return message;
       if (over) throw new Error("The stream has ended.");
-      if (!(await more(until - Date.now()))) throw new Error(`Nothing came within ${patience_ms} ms.`);
+      if (!(await more(until - Date.now()))) throw new Error(`Nothing came within ${patienceMs} ms.`);
     }
   }
   return {

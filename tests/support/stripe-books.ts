@@ -45,15 +45,15 @@ const missing = (kind: string, id: string, param = "id") =>
     param,
   });
 /** How much later than it was made something is found by a search. */
-const index_s = 60;
-const least_amount = 50;
+const indexS = 60;
+const leastAmount = 50;
 const statuses = {
   succeeded: "succeeded",
   processing: "processing",
   requires_action: "requires_action",
   failed: "requires_payment_method",
 };
-const authentication_failed = {
+const authenticationFailed = {
   type: "card_error",
   code: "payment_intent_authentication_failure",
   message: "Your bank did not approve the payment.",
@@ -193,7 +193,7 @@ export function openBooks(now: () => number, told: (event: Happened) => void) {
 
   function charge(body: Stripe.PaymentIntentCreateParams): Intent {
     const { amount, currency, off_session, setup_future_usage = null, description = null, receipt_email = null } = body;
-    if (amount < least_amount) throw invalid("Amount must convert to at least 50 cents.", "amount_too_small", "amount");
+    if (amount < leastAmount) throw invalid("Amount must convert to at least 50 cents.", "amount_too_small", "amount");
     if (off_session && !body.customer) throw invalid("You must provide a customer when charging off session.");
     const { id, card } = methodOf(body as Terms, setup_future_usage);
     const outcome = (off_session ? findSavedOutcome(card.scenario) : outcomes[card.scenario]) ?? outcomes.success;
@@ -370,7 +370,7 @@ export function openBooks(now: () => number, told: (event: Happened) => void) {
     const [, name = "", value] = /^metadata\['(\w+)'\]:'([^']*)'$/.exec(query) ?? [];
     if (value === undefined) throw invalid("We were unable to parse your search query.", "parameter_invalid", "query");
     const found = [...customers.values()].filter(
-      (one) => one.metadata[name] === value && one.created <= now() - index_s,
+      (one) => one.metadata[name] === value && one.created <= now() - indexS,
     );
     return { ...list("/v1/customers/search", found), object: "search_result", next_page: null };
   }
@@ -507,13 +507,13 @@ export function openBooks(now: () => number, told: (event: Happened) => void) {
       if (setup) {
         Object.assign(setup, { status: approved ? "succeeded" : "requires_payment_method", next_action: null });
         if (approved) attach(setup);
-        else setup.last_setup_error = { ...authentication_failed, code: "setup_intent_authentication_failure" };
+        else setup.last_setup_error = { ...authenticationFailed, code: "setup_intent_authentication_failure" };
         happen(`setup_intent.${approved ? "succeeded" : "setup_failed"}`, setup);
       }
       const intent = [...intents.values()].find(waits);
       if (intent && approved) take(intent);
       if (!intent || approved) return;
-      const last_payment_error = authentication_failed;
+      const last_payment_error = authenticationFailed;
       Object.assign(intent, { status: "requires_payment_method", last_payment_error, next_action: null });
       happen("payment_intent.payment_failed", intent);
     },

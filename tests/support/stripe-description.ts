@@ -50,7 +50,7 @@ function read(): Description {
 
 const description = read();
 /** The version of the API that is described. */
-export const api_version = description.info.version;
+export const apiVersion = description.info.version;
 
 const settings = { strict: false, validateFormats: false } as const;
 // Texts of forms, queries and paths are read as the types they are declared with; answers have to have them.
@@ -108,8 +108,8 @@ export function readRequest({ method, path, query, headers, body }: Asked): Know
   const { template, operation, params } = found;
   const name = `${method} ${template}`;
   if (!String(headers.authorization).startsWith("Bearer ")) return `${name}: no key`;
-  if (headers["stripe-version"] !== api_version)
-    return `${name}: version ${headers["stripe-version"]}, but ${api_version} is described`;
+  if (headers["stripe-version"] !== apiVersion)
+    return `${name}: version ${headers["stripe-version"]}, but ${apiVersion} is described`;
   const parsed = {
     query: qs.parse(query, options) as Record<string, unknown>,
     body: qs.parse(body, options) as Record<string, unknown>,

@@ -1,6 +1,6 @@
 import Stripe from "stripe";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { api_version } from "./stripe-description.ts";
+import { apiVersion } from "./stripe-description.ts";
 import { type StripeStandIn, startStripe } from "./stripe-stand-in.ts";
 
 /** The stand-in itself: it knows what Stripe knows and refuses what Stripe refuses, so that a test with it says something. */
@@ -10,12 +10,11 @@ let stripe: Stripe;
 beforeEach(async () => {
   standIn = await startStripe();
   const { hostname: host, port } = new URL(standIn.url);
-  const apiVersion = api_version as Stripe.LatestApiVersion;
   stripe = new Stripe("sk_test_1", {
     host,
     port,
     protocol: "http",
-    apiVersion,
+    apiVersion: apiVersion as Stripe.LatestApiVersion,
     maxNetworkRetries: 0,
     telemetry: false,
   });
@@ -27,7 +26,7 @@ afterEach(async () => {
 const good = { amount: 1900, currency: "usd", confirm: true, payment_method: "pm_card_visa" };
 const headers = {
   authorization: "Bearer sk_test_1",
-  "stripe-version": api_version,
+  "stripe-version": apiVersion,
   "content-type": "application/x-www-form-urlencoded",
 };
 const ask = (method: string, path: string, body?: string, more: Record<string, string> = {}) =>

@@ -20,7 +20,7 @@ type Answer = { status: number; json: Fields };
 type Remembered = { asked: string; answer: Answer | undefined; at: number };
 export type StripeStandIn = Awaited<ReturnType<typeof startStripe>>;
 
-const day_s = 86_400;
+const dayS = 86_400;
 const stripe = new Stripe("sk_test_stand_in");
 // What Stripe's package repeats it repeats after half a second and more, for which no test needs to wait.
 Object.assign(Stripe.prototype, { getInitialNetworkRetryDelay: () => 0.01 });
@@ -118,7 +118,7 @@ export async function startStripe() {
     if (trouble === "rate_limit") return refusals.rate_limit;
     const asked = `${method} ${url.pathname} ${body}`;
     const before = key === undefined ? undefined : keys.get(key);
-    const isKnown = before !== undefined && before.at > now() - day_s;
+    const isKnown = before !== undefined && before.at > now() - dayS;
     if (isKnown && before.asked !== asked) {
       faults.push(`${read.operation}: the idempotency key ${key} was used for something else`);
       return refusals.other;

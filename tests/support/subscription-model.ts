@@ -9,7 +9,7 @@ import {
   addMonths,
   after,
   type Discount,
-  day_ms,
+  dayMs,
   type Plan,
   priceOf,
   share,
@@ -42,10 +42,10 @@ type Scheduled = { plan: Plan | null; seats: number | null };
 type Status = "trialing" | "active" | "past_due" | "paused" | "canceled";
 
 /** The least that a card can be charged with in each currency. */
-const least_charges = { usd: 50, jpy: 80 };
-export type Currency = keyof typeof least_charges;
-const retry_days = [2, 5, 7, 7];
-const deadline_ms = 21 * day_ms + 60_000;
+const leastCharges = { usd: 50, jpy: 80 };
+export type Currency = keyof typeof leastCharges;
+const retryDays = [2, 5, 7, 7];
+const deadlineMs = 21 * dayMs + 60_000;
 
 const seconds = (from: Date, to: Date) => Math.floor((to.getTime() - from.getTime()) / 1000);
 
@@ -132,7 +132,7 @@ export function beginModel({
       it.balance += total >= 0 ? applied : -total;
     }
     let due = Math.max(0, total + applied);
-    if (due > 0 && due < least_charges[currency]) {
+    if (due > 0 && due < leastCharges[currency]) {
       it.balance -= due;
       applied -= due;
       due = 0;
@@ -200,13 +200,13 @@ export function beginModel({
     if (it.status === "canceled" || !counts) return;
     order.failed += 1;
     it.past_due_at ??= it.now;
-    const deadline = after(it.past_due_at, deadline_ms);
-    const days = retry_days[order.failed - 1];
+    const deadline = after(it.past_due_at, deadlineMs);
+    const days = retryDays[order.failed - 1];
     if (it.now >= deadline || days === undefined) {
       end();
       return;
     }
-    const next = after(it.now, days * day_ms);
+    const next = after(it.now, days * dayMs);
     order.next = it.card === "lost" || next > deadline ? deadline : next;
     if (it.card === null) told.push("order.updated pending");
     if (it.status === "active") {

@@ -23,7 +23,7 @@ export function sure<T>(value: T | null | undefined): T {
   return value;
 }
 
-export const day_ms = 86_400_000;
+export const dayMs = 86_400_000;
 export const after = (from: Date, ms: number) => new Date(from.getTime() + ms);
 
 /** n / d, rounded half away from zero (POL-01). */
@@ -41,7 +41,7 @@ export function addMonths(from: Date, months: number, day: number): Date {
   const first = new Date(from);
   first.setUTCDate(1);
   first.setUTCMonth(month);
-  return after(first, (Math.min(day, last) - 1) * day_ms);
+  return after(first, (Math.min(day, last) - 1) * dayMs);
 }
 
 /** When what begins at a time is over (POL-05, POL-06). */
@@ -50,8 +50,8 @@ export function addInterval(
   { interval, count }: { interval: Interval; count: number },
   anchor: number,
 ): Date {
-  if (interval === "day") return after(from, count * day_ms);
-  if (interval === "week") return after(from, 7 * count * day_ms);
+  if (interval === "day") return after(from, count * dayMs);
+  if (interval === "week") return after(from, 7 * count * dayMs);
   return addMonths(from, interval === "month" ? count : 12 * count, anchor);
 }
 

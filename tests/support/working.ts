@@ -10,7 +10,7 @@ import { systemClock } from "../../server/platform/clock.ts";
 import { completeConfig, readSettings } from "../../server/platform/config.ts";
 import type { Deps } from "../../server/platform/context.ts";
 import { openPostgres } from "../../server/platform/db/database.ts";
-import { openJobs } from "../../server/platform/jobs/jobs.ts";
+import { createJobs } from "../../server/platform/jobs/jobs.ts";
 import { openProcessors } from "../../server/platform/processors/open.ts";
 import { openStorage } from "../../server/platform/storage/open.ts";
 
@@ -30,7 +30,7 @@ const deps: Deps = {
   db,
   clock: systemClock,
   config,
-  jobs: openJobs(),
+  jobs: createJobs(),
   processor: processors.own,
   processors,
   taxCalculator: processors.tax,

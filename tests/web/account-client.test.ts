@@ -43,7 +43,7 @@ async function refetchedAfter(call: string): Promise<Name[]> {
   await vi.advanceTimersByTimeAsync(0);
   expect(asked.sort()).toEqual(Object.values(path).sort());
   asked = [];
-  await client.ask("POST", call, {});
+  await client.requestAuth("POST", call, {});
   expect(asked).toEqual([`POST /api/auth${call}`]);
   await vi.advanceTimersByTimeAsync(9);
   expect(asked).toHaveLength(1);
@@ -78,7 +78,7 @@ describe("refetching after calls, 10 ms later (sections 4 and 9)", () => {
     client.session.subscribe(() => undefined);
     await vi.advanceTimersByTimeAsync(0);
     asked = [];
-    await client.ask("GET", "/verify-email?token=t");
+    await client.requestAuth("GET", "/verify-email?token=t");
     await vi.advanceTimersByTimeAsync(10);
     expect(asked).toEqual(["GET /api/auth/verify-email?token=t", path.session]);
   });
@@ -88,7 +88,7 @@ describe("refetching after calls, 10 ms later (sections 4 and 9)", () => {
     client.session.subscribe(() => undefined);
     await vi.advanceTimersByTimeAsync(0);
     asked = [];
-    await client.ask("POST", "/sign-in/email", {});
+    await client.requestAuth("POST", "/sign-in/email", {});
     await vi.advanceTimersByTimeAsync(1000);
     expect(asked).toEqual(["POST /api/auth/sign-in/email"]);
   });
@@ -97,7 +97,7 @@ describe("refetching after calls, 10 ms later (sections 4 and 9)", () => {
     const leave = client.session.subscribe(() => undefined);
     await vi.advanceTimersByTimeAsync(0);
     leave();
-    await client.ask("POST", "/sign-out", {});
+    await client.requestAuth("POST", "/sign-out", {});
     await vi.advanceTimersByTimeAsync(10);
     expect(asked).toEqual([path.session, "POST /api/auth/sign-out"]);
     client.session.subscribe(() => undefined);
@@ -146,25 +146,25 @@ describe("what is known", () => {
 describe("results", () => {
   test("are an ok value, which unwraps to the value", async () => {
     answers["/api/auth/sign-out"] = { json: { success: true } };
-    const result = await client.ask("POST", "/sign-out", {});
+    const result = await client.requestAuth("POST", "/sign-out", {});
     expect(result).toEqual({ ok: true, value: { success: true } });
-    expect(client.unwrap(result)).toEqual({ success: true });
+    expect(client.unwrapResult(result)).toEqual({ success: true });
   });
 
   test("or an error value with the server's message, code and time to wait, which unwrapping raises", async () => {
     const json = { code: "TOO_MANY_REQUESTS", message: "Too many requests" };
     answers["/api/auth/sign-in/email"] = { status: 429, json, headers: { "retry-after": "42" } };
-    const result = await client.ask("POST", "/sign-in/email", {});
+    const result = await client.requestAuth("POST", "/sign-in/email", {});
     const failure = { status: 429, error: json.code, detail: json.message, faults: [], retry_after: 42 };
     expect(result).toEqual({ ok: false, failure });
-    expect(() => client.unwrap(result)).toThrow(
+    expect(() => client.unwrapResult(result)).toThrow(
       expect.objectContaining({ name: "AuthError", message: json.message, failure }),
     );
   });
 
   test("an unreachable server is an error value too", async () => {
     vi.stubGlobal("fetch", () => Promise.reject(new TypeError("fetch failed")));
-    expect(await client.ask("POST", "/sign-out", {})).toMatchObject({ ok: false, failure: { status: 0 } });
+    expect(await client.requestAuth("POST", "/sign-out", {})).toMatchObject({ ok: false, failure: { status: 0 } });
   });
 });
 

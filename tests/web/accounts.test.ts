@@ -29,7 +29,7 @@ afterEach(async () => {
   expect(complaints).toEqual([]);
 });
 
-const grant_type = "urn:ietf:params:oauth:grant-type:device_code";
+const grantType = "urn:ietf:params:oauth:grant-type:device_code";
 type Device = { device_code: string; user_code: string; verification_uri_complete: string };
 const askForCode = async (): Promise<Device> => {
   const asked = await floe.request("POST", "/api/auth/device/code", {
@@ -39,7 +39,9 @@ const askForCode = async (): Promise<Device> => {
   return asked.json;
 };
 const askForToken = ({ device_code }: Device) =>
-  floe.request("POST", "/api/auth/device/token", { body: { grant_type, device_code, client_id: "floe-cli" } });
+  floe.request("POST", "/api/auth/device/token", {
+    body: { grant_type: grantType, device_code, client_id: "floe-cli" },
+  });
 
 async function signIn(email: string, password: string): Promise<void> {
   await page.getByLabel("E-mail").fill(email);

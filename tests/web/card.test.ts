@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { chooseSafePath } from "../../web/account/onward.ts";
+import { resolveSafePath } from "../../web/account/safe-path.ts";
 import { findBrand, findCardFaults, formatExpiry, formatNumber, readExpiry } from "../../web/card.ts";
 import { match } from "../../web/router.tsx";
 import { words } from "../../web/words/en.ts";
@@ -79,6 +79,6 @@ describe("the router", () => {
     ["javascript:alert(1)", "/"],
     [null, "/"],
   ])("after signing in, %s leads to %s", (next, path) => {
-    expect(chooseSafePath(next, "/", "https://floe.example")).toBe(path);
+    expect(resolveSafePath(next, "/", "https://floe.example")).toBe(path);
   });
 });

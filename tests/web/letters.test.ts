@@ -9,13 +9,13 @@ import {
   writeVerificationMail,
 } from "../../server/identity/accounts/mails.ts";
 import { writeDisabledMail } from "../../server/messaging/webhooks/messages.ts";
-import { type Letter, renderLetter } from "../../server/platform/mail-transport/letter.ts";
+import { type EmailContent, renderLetter } from "../../server/platform/mail-transport/email-layout.ts";
 import { closePages, openChromium, openPage, seriousFaults } from "./support/chromium.ts";
 
 const to = "ada@example.com";
 const url = `https://pay.example.com/api/auth/verify-email?token=${"a.b-c".repeat(60)}&callbackURL=%2F`;
 const from = "https://pay.example.com";
-const letters: Record<string, Letter & { to: string }> = {
+const letters: Record<string, EmailContent & { to: string }> = {
   verification: writeVerificationMail(to, url),
   reset: writeResetMail(to, url),
   change: writeChangeMail(to, "new@example.com", url),

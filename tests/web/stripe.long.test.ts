@@ -10,12 +10,12 @@ import { serveStripeJs } from "./support/stripe-js.ts";
 
 /** The checkout where cards are Stripe's: its fields in its own frame, under the page's real content security policy. */
 
-const webhook_secret = "whsec_of_these_tests";
+const webhookSecret = "whsec_of_these_tests";
 let browser: Browser;
 let floe: Floe;
 let seller: Seller;
 let standIn: StripeStandIn;
-let product_id: string;
+let productId: string;
 let page: Page;
 let stripe: Awaited<ReturnType<typeof serveStripeJs>>;
 let complaints: string[];
@@ -28,14 +28,14 @@ beforeAll(async () => {
   const settings = {
     STRIPE_SECRET_KEY: "sk_test_1",
     STRIPE_PUBLISHABLE_KEY: "pk_test_1",
-    STRIPE_WEBHOOK_SECRET: webhook_secret,
+    STRIPE_WEBHOOK_SECRET: webhookSecret,
     STRIPE_API_URL: standIn.url,
   };
   floe = await start({ listen: true, worker: true, web, settings });
-  standIn.postTo(`${floe.url}/v1/integrations/stripe/webhook`, webhook_secret);
+  standIn.postTo(`${floe.url}/v1/integrations/stripe/webhook`, webhookSecret);
   seller = await floe.seller();
   const prices = [{ amount_type: "fixed" as const, price_amount: 1900 }];
-  product_id = (await seller.client.products.create({ body: { name: "Field Guide to Ice", prices } })).id;
+  productId = (await seller.client.products.create({ body: { name: "Field Guide to Ice", prices } })).id;
 });
 afterAll(async () => {
   await closePages(browser);
@@ -57,7 +57,7 @@ afterEach(async () => {
 });
 
 const open = async (): Promise<string> => {
-  const { id, url } = await seller.client.checkouts.create({ body: { products: [product_id] } });
+  const { id, url } = await seller.client.checkouts.create({ body: { products: [productId] } });
   await page.goto(url);
   return id;
 };
@@ -128,7 +128,7 @@ describe("a wallet", () => {
   const wallet = () => page.getByRole("button", { name: "Test wallet" });
   const open = async (payer: object | null, fields: object = {}): Promise<string> => {
     if (payer) await page.addInitScript((known) => Object.assign(window, { stripeWallet: known }), payer);
-    const body = { products: [product_id], ...fields };
+    const body = { products: [productId], ...fields };
     const { id, url } = await seller.client.checkouts.create({ body: body as never });
     await page.goto(url);
     return id;
@@ -205,7 +205,7 @@ describe("a wallet", () => {
   test("is told that nothing was paid where the sum is another than was shown, which is shown then", async () => {
     const checkout = await open(own);
     await wallet().waitFor();
-    const body = { type: "fixed", name: "Thaw", amount: 400, duration: "once", products: [product_id] };
+    const body = { type: "fixed", name: "Thaw", amount: 400, duration: "once", products: [productId] };
     const discount = await seller.client.discounts.create({ body: body as never });
     await seller.client.checkouts.update({ params: { id: checkout }, body: { discount_id: discount.id } });
     await wallet().click();

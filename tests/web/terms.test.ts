@@ -1,11 +1,11 @@
 /** What the checkout says of its figures: when what is charged, in the words of each language. */
 import { describe, expect, test } from "vitest";
 import { computeAccent } from "../../web/accent.ts";
+import { loadSpeech } from "../../web/i18n.tsx";
 import { computeLevels, getLimits } from "../../web/portal/levels.ts";
 import { words as german_portal } from "../../web/portal/words/de.ts";
 import { words as english_portal } from "../../web/portal/words/en.ts";
 import { words as french_portal } from "../../web/portal/words/fr.ts";
-import { loadSpeech } from "../../web/speech.tsx";
 import {
   describeButton,
   describeOffer,

@@ -1,7 +1,7 @@
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { Button } from "../parts/Button.tsx";
 import { Notice } from "../parts/Notice.tsx";
-import { catchFocus } from "../router.tsx";
+import { focusHeading } from "../router.tsx";
 
 type Props = {
   title: string;
@@ -29,7 +29,7 @@ export function Confirm({ title, action, confirmed, left, children }: Props) {
     dialog.current?.close();
     left();
     // Once what it ended is gone too: until then that may still hold the focus.
-    requestAnimationFrame(() => setTimeout(catchFocus));
+    requestAnimationFrame(() => setTimeout(focusHeading));
   };
   const go = async (): Promise<void> => {
     setBusy(true);

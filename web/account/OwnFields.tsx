@@ -1,5 +1,5 @@
 import type { Failure } from "../api.ts";
-import type { Given, OwnField, User } from "../auth-client.ts";
+import type { OwnField, ServerData, User } from "../auth-client.ts";
 import { Field, TickField } from "../parts/Field.tsx";
 import { getSentence } from "./form.ts";
 
@@ -38,8 +38,8 @@ export function findOwnFaults(fields: OwnField[], values: Values): Values {
 }
 
 /** What is sent. What was left blank is not said at sign-up, and emptied later. */
-export function readOwn(fields: OwnField[], values: Values, { isNew }: { isNew: boolean }): Given {
-  const given: Given = {};
+export function readOwn(fields: OwnField[], values: Values, { isNew }: { isNew: boolean }): ServerData {
+  const given: ServerData = {};
   for (const { name, type, required, default: usual } of fields) {
     const text = (values[key(name)] ?? "").trim();
     if (type === "boolean") given[name] = text !== "";

@@ -1,27 +1,31 @@
 import type { Result } from "../api.ts";
-import { ask, type Given } from "../auth-client.ts";
+import { requestAuth, type ServerData } from "../auth-client.ts";
 
 /** Who one is. */
 export const profile = {
-  update: (body: { name?: string; image?: string | null; username?: string } | Given) =>
-    ask<unknown>("POST", "/update-user", body),
+  update: (body: { name?: string; image?: string | null; username?: string } | ServerData) =>
+    requestAuth<unknown>("POST", "/update-user", body),
   changeEmail: (newEmail: string, callbackURL: string) =>
-    ask<unknown>("POST", "/change-email", { newEmail, callbackURL }),
+    requestAuth<unknown>("POST", "/change-email", { newEmail, callbackURL }),
   remove: (body: { password?: string; callbackURL: string }) =>
-    ask<{ success: boolean; message: string }>("POST", "/delete-user", body),
-  removeByLink: (token: string) => ask<{ success: boolean }>("POST", "/delete-user", { token }),
+    requestAuth<{ success: boolean; message: string }>("POST", "/delete-user", body),
+  removeByLink: (token: string) => requestAuth<{ success: boolean }>("POST", "/delete-user", { token }),
 };
 
 export type Account = { id: string; providerId: string; accountId: string; createdAt: string };
 
 /** How one signs in. */
 export const logins = {
-  list: () => ask<Account[]>("GET", "/list-accounts"),
+  list: () => requestAuth<Account[]>("GET", "/list-accounts"),
   changePassword: (body: { currentPassword: string; newPassword: string; revokeOtherSessions: boolean }) =>
-    ask<unknown>("POST", "/change-password", body),
+    requestAuth<unknown>("POST", "/change-password", body),
   link: (provider: string) =>
-    ask<{ url: string; redirect: boolean }>("POST", "/link-social", { provider, callbackURL: "/account/sign-in" }),
-  unlink: ({ providerId, accountId }: Account) => ask<unknown>("POST", "/unlink-account", { providerId, accountId }),
+    requestAuth<{ url: string; redirect: boolean }>("POST", "/link-social", {
+      provider,
+      callbackURL: "/account/sign-in",
+    }),
+  unlink: ({ providerId, accountId }: Account) =>
+    requestAuth<unknown>("POST", "/unlink-account", { providerId, accountId }),
 };
 
 export type SignedInPlace = {
@@ -37,10 +41,10 @@ export type SignedInPlace = {
 
 /** Where one is signed in. */
 export const sessions = {
-  list: () => ask<SignedInPlace[]>("GET", "/list-sessions"),
-  revoke: (token: string) => ask<unknown>("POST", "/revoke-session", { token }),
-  revokeOthers: () => ask<unknown>("POST", "/revoke-other-sessions", {}),
-  revokeAll: () => ask<unknown>("POST", "/revoke-sessions", {}),
+  list: () => requestAuth<SignedInPlace[]>("GET", "/list-sessions"),
+  revoke: (token: string) => requestAuth<unknown>("POST", "/revoke-session", { token }),
+  revokeOthers: () => requestAuth<unknown>("POST", "/revoke-other-sessions", {}),
+  revokeAll: () => requestAuth<unknown>("POST", "/revoke-sessions", {}),
 };
 
 export type Device = {
@@ -54,8 +58,8 @@ export type Device = {
 
 /** Devices that were approved. */
 export const devices = {
-  list: () => ask<Device[]>("GET", "/device/list"),
-  revoke: (id: string) => ask<unknown>("POST", "/device/revoke", { id }),
+  list: () => requestAuth<Device[]>("GET", "/device/list"),
+  revoke: (id: string) => requestAuth<unknown>("POST", "/device/revoke", { id }),
 };
 
 export type Key = {
@@ -73,12 +77,12 @@ export type KeyOwner = { configId: "default" } | { configId: "organization"; org
 
 /** Keys for programs. */
 export const keys = {
-  list: (owner: KeyOwner) => ask<{ apiKeys: Key[] }>("GET", `/api-key/list?${new URLSearchParams(owner)}`),
+  list: (owner: KeyOwner) => requestAuth<{ apiKeys: Key[] }>("GET", `/api-key/list?${new URLSearchParams(owner)}`),
   create: (
     body: KeyOwner & { name: string; expiresIn?: number; scopes?: string[] },
-  ): Promise<Result<Key & { key: string }>> => ask("POST", "/api-key/create", body),
-  rotate: (keyId: string): Promise<Result<Key & { key: string }>> => ask("POST", "/api-key/rotate", { keyId }),
-  revoke: (keyId: string) => ask<unknown>("POST", "/api-key/delete", { keyId }),
+  ): Promise<Result<Key & { key: string }>> => requestAuth("POST", "/api-key/create", body),
+  rotate: (keyId: string): Promise<Result<Key & { key: string }>> => requestAuth("POST", "/api-key/rotate", { keyId }),
+  revoke: (keyId: string) => requestAuth<unknown>("POST", "/api-key/delete", { keyId }),
 };
 
 export type Invitation = {
@@ -93,7 +97,7 @@ export type Invitation = {
 
 /** An invitation to an organization. */
 export const invitations = {
-  get: (id: string) => ask<Invitation>("GET", `/organization/get-invitation?id=${encodeURIComponent(id)}`),
-  accept: (invitationId: string) => ask<unknown>("POST", "/organization/accept-invitation", { invitationId }),
-  reject: (invitationId: string) => ask<unknown>("POST", "/organization/reject-invitation", { invitationId }),
+  get: (id: string) => requestAuth<Invitation>("GET", `/organization/get-invitation?id=${encodeURIComponent(id)}`),
+  accept: (invitationId: string) => requestAuth<unknown>("POST", "/organization/accept-invitation", { invitationId }),
+  reject: (invitationId: string) => requestAuth<unknown>("POST", "/organization/reject-invitation", { invitationId }),
 };

@@ -1,4 +1,4 @@
-import { call } from "../api.ts";
+import { requestApi } from "../api.ts";
 
 export type DeviceRequest = {
   user_code: string;
@@ -18,8 +18,8 @@ export type DeviceRequest = {
 /** The approval of a device that asks to be signed in. */
 export const devices = {
   find: (user_code: string) =>
-    call<DeviceRequest>("GET", `/api/auth/device?user_code=${encodeURIComponent(user_code)}`),
+    requestApi<DeviceRequest>("GET", `/api/auth/device?user_code=${encodeURIComponent(user_code)}`),
   approve: (userCode: string, confirmationNumber?: string) =>
-    call<unknown>("POST", "/api/auth/device/approve", { userCode, confirmationNumber }),
-  deny: (userCode: string) => call<unknown>("POST", "/api/auth/device/deny", { userCode }),
+    requestApi<unknown>("POST", "/api/auth/device/approve", { userCode, confirmationNumber }),
+  deny: (userCode: string) => requestApi<unknown>("POST", "/api/auth/device/deny", { userCode }),
 };

@@ -55,10 +55,10 @@ export function useForm<Values extends Record<string, string>>(initial: Values) 
 export const findAddressFault = (text: string): string | undefined =>
   /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(text.trim()) ? undefined : "Write it like name@example.com.";
 
-const password_length_min = 8;
+const passwordLengthMin = 8;
 /** What is wrong with a password that is being chosen, as far as a page can tell. */
 export const findPasswordFault = (text: string): string | undefined =>
-  text.length < password_length_min ? `Use at least ${password_length_min} characters.` : undefined;
+  text.length < passwordLengthMin ? `Use at least ${passwordLengthMin} characters.` : undefined;
 
 /** A refusal as a sentence for people. */
 export function getSentence({ status, detail, retry_after }: Failure): string {

@@ -1,8 +1,8 @@
 import { useEffect, useSyncExternalStore } from "react";
-import { type Known, type Session, type Store, session } from "../auth-client.ts";
+import { type KnownError, type Session, type Store, session } from "../auth-client.ts";
 
 /** What is known of a store, kept up to date. */
-export const useStore = <T>(store: Store<T>): Known<T> => useSyncExternalStore(store.subscribe, store.get);
+export const useStore = <T>(store: Store<T>): KnownError<T> => useSyncExternalStore(store.subscribe, store.get);
 
 /** Whoever is signed in; undefined while that is not known, and for the moment until the sign-in page has come. */
 export function useSignedIn(): Session | undefined {

@@ -1,11 +1,11 @@
 import { Bar, CartesianGrid, ComposedChart, Line, ResponsiveContainer, Tooltip, XAxis, YAxis } from "recharts";
-import type { Writing } from "./numbers.ts";
+import type { NumberFormatters } from "./numbers.ts";
 
 export type Point = { begins: string; value: number; before: number | undefined };
 type Props = {
   points: Point[];
   isStanding: boolean;
-  writing: Writing;
+  writing: NumberFormatters;
   description: string;
   /** What the period before is called. */
   earlier: string;

@@ -1,16 +1,21 @@
 import { lazy, Suspense, useId, useState } from "react";
+import { useSpeech } from "../i18n.tsx";
 import { GhostLine } from "../parts/Ghost.tsx";
-import { useSpeech } from "../speech.tsx";
 import type { Point } from "./Chart.tsx";
-import type { Measured, Question, Slug } from "./calls.ts";
+import type { MeasuredSeries, Question, Slug } from "./calls.ts";
 import { isStanding } from "./groups.ts";
+import { useMetricsWords } from "./i18n.tsx";
 import { computeChange, createPeriodFormat, getWriting } from "./numbers.ts";
-import { useMetricsWords } from "./speech.tsx";
 
 const Chart = lazy(() => import("./Chart.tsx"));
 
 /** What was asked, what was answered, and what it was before, where that is known. */
-export type Drawn = { question: Question; measured: Measured; before: Measured | undefined; currency: string };
+export type FigureChart = {
+  question: Question;
+  measured: MeasuredSeries;
+  before: MeasuredSeries | undefined;
+  currency: string;
+};
 
 /** The same numbers as a chart has, in rows; made when somebody wants them. */
 function Numbers({ name, points, write }: { name: string; points: Point[]; write: (value: number) => string }) {
@@ -50,7 +55,7 @@ function Numbers({ name, points, write }: { name: string; points: Point[]; write
 }
 
 /** One metric: what it comes to, how that is against the period before, its course, and its numbers. */
-export function Figure({ slug, drawn }: { slug: Slug; drawn: Drawn }) {
+export function Figure({ slug, drawn }: { slug: Slug; drawn: FigureChart }) {
   const { locale } = useSpeech();
   const words = useMetricsWords();
   const id = useId();

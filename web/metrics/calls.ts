@@ -1,11 +1,11 @@
 import type { Api } from "../../shared/api/index.ts";
 import type { Output } from "../../shared/contract.ts";
-import { call, type Wire } from "../api.ts";
+import { requestApi, type Wire } from "../api.ts";
 
-export type About = Wire<Output<Api["metrics"]["about"]>>;
+export type MetricsAboutState = Wire<Output<Api["metrics"]["about"]>>;
 export type Limits = Wire<Output<Api["metrics"]["limits"]>>;
-export type Measured = Wire<Output<Api["metrics"]["get"]>>;
-export type Slug = keyof Measured["metrics"];
+export type MeasuredSeries = Wire<Output<Api["metrics"]["get"]>>;
+export type Slug = keyof MeasuredSeries["metrics"];
 export type Interval = keyof Limits["intervals"];
 /** What is asked for: days from the first to the last, which is counted, in a time zone. */
 export type Question = {
@@ -16,28 +16,28 @@ export type Question = {
   product_id: string;
 };
 
-const kept_as = "metrics";
+const keptAs = "metrics";
 
 /** What the address brings behind its #: by which metrics are read, and of what. */
 export function readAddress(): { token: string | null; asked: URLSearchParams } {
   const asked = new URLSearchParams(location.hash.slice(1));
   const given = asked.get("token");
   // Out of the address, where it would be shown, kept in the history and sent to others; this tab knows it.
-  if (given) sessionStorage.setItem(kept_as, given);
+  if (given) sessionStorage.setItem(keptAs, given);
   asked.delete("token");
   if (given)
     history.replaceState(null, "", `${location.pathname}${location.search}${asked.size > 0 ? `#${asked}` : ""}`);
-  return { token: sessionStorage.getItem(kept_as), asked };
+  return { token: sessionStorage.getItem(keptAs), asked };
 }
 
 /** Everything that the page asks. */
 export const openMetrics = (token: string) => ({
-  about: () => call<About>("GET", "/v1/metrics/about", undefined, token),
-  limits: () => call<Limits>("GET", "/v1/metrics/limits", undefined, token),
+  about: () => requestApi<MetricsAboutState>("GET", "/v1/metrics/about", undefined, token),
+  limits: () => requestApi<Limits>("GET", "/v1/metrics/limits", undefined, token),
   measure({ product_id, ...question }: Question, slugs: readonly Slug[]) {
     const query = new URLSearchParams(question);
     if (product_id !== "") query.set("product_id", product_id);
     for (const slug of slugs) query.append("metrics", slug);
-    return call<Measured>("GET", `/v1/metrics/?${query}`, undefined, token);
+    return requestApi<MeasuredSeries>("GET", `/v1/metrics/?${query}`, undefined, token);
   },
 });

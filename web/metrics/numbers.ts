@@ -2,10 +2,10 @@ import { formatMoney, formatUnitMoney, getCurrencyDigits } from "../../shared/mo
 import type { Interval } from "./calls.ts";
 
 /** How numbers of a metric are written: in full, and as short as an axis wants them. */
-export type Writing = { full: (value: number) => string; short: (value: number) => string };
+export type NumberFormatters = { full: (value: number) => string; short: (value: number) => string };
 
 /** Numbers of a type that metrics have, in a currency, as a locale writes them. */
-export function getWriting(type: string, currency: string, locale: string): Writing {
+export function getWriting(type: string, currency: string, locale: string): NumberFormatters {
   const by = (options: Intl.NumberFormatOptions) => {
     const format = new Intl.NumberFormat(locale, options);
     return (value: number): string => format.format(value);

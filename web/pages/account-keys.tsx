@@ -12,13 +12,13 @@ import { organizations } from "../auth-client.ts";
 import { Button } from "../parts/Button.tsx";
 import { Field, SelectField } from "../parts/Field.tsx";
 import { Notice } from "../parts/Notice.tsx";
-import { catchFocus } from "../router.tsx";
+import { focusHeading } from "../router.tsx";
 
-const day_seconds = 24 * 60 * 60;
+const daySeconds = 24 * 60 * 60;
 const lifetimes = [
-  { text: "30 days", seconds: 30 * day_seconds },
-  { text: "90 days", seconds: 90 * day_seconds },
-  { text: "1 year", seconds: 365 * day_seconds },
+  { text: "30 days", seconds: 30 * daySeconds },
+  { text: "90 days", seconds: 90 * daySeconds },
+  { text: "1 year", seconds: 365 * daySeconds },
   { text: "It does not expire", seconds: 0 },
 ];
 
@@ -28,7 +28,7 @@ function Shown({ name, value, done }: { name: string; value: string; done: () =>
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     heading.current?.focus();
-    return catchFocus;
+    return focusHeading;
   }, []);
   const copy = async (): Promise<void> => {
     // A page that is not served over TLS may not write to the clipboard.
@@ -72,7 +72,7 @@ function NewKey({
   const [access, setAccess] = useState<Access>({});
   useEffect(() => {
     form.ref.current?.querySelector("input")?.focus();
-    return catchFocus;
+    return focusHeading;
   }, [form.ref]);
   const submit = form.submit(
     ({ name, reach }) => ({

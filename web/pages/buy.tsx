@@ -1,5 +1,5 @@
+import { Speaking, useSpeech } from "../i18n.tsx";
 import { Frame, Shell } from "../parts/Shell.tsx";
-import { Speaking, useSpeech } from "../speech.tsx";
 
 function DeadLink() {
   const [title, text] = useSpeech().words.dead_link;

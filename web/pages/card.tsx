@@ -2,7 +2,8 @@ import { type FormEvent, lazy, Suspense, useCallback, useEffect, useRef, useStat
 import { computeAccent } from "../accent.ts";
 import { checkouts, type Failure } from "../api.ts";
 import { findCardFaults, formatCard, readDigits, readExpiry } from "../card.ts";
-import { type Faults, readFaults, sayFailure } from "../checkout-form.ts";
+import { describeFailure, type Faults, readFaults } from "../checkout-form.ts";
+import { Speaking, useSpeech } from "../i18n.tsx";
 import { Button } from "../parts/Button.tsx";
 import { Field } from "../parts/Field.tsx";
 import { GhostLine } from "../parts/Ghost.tsx";
@@ -13,14 +14,13 @@ import type { StripeHandle } from "../parts/StripeCard.tsx";
 import { Sides, SidesGhost } from "../parts/Summary.tsx";
 import { type CardLink, cardLinks } from "../recovery.ts";
 import { getCardWords } from "../recovery-words.ts";
-import { Speaking, useSpeech } from "../speech.tsx";
 import "../checkout.css";
 
 const CardForm = lazy(() => import("../parts/CardForm.tsx"));
 const Challenge = lazy(() => import("../parts/Challenge.tsx"));
 const StripeCard = lazy(() => import("../parts/StripeCard.tsx"));
 
-const poll_ms = 2000;
+const pollMs = 2000;
 
 const useWords = () => getCardWords(useSpeech().locale);
 type Words = ReturnType<typeof getCardWords>;
@@ -269,7 +269,7 @@ function Page({ link, token, take }: { link: CardLink; token: string; take: (lin
       take(now.value);
     };
     void look();
-    const timer = setInterval(() => void look(), poll_ms);
+    const timer = setInterval(() => void look(), pollMs);
     return () => clearInterval(timer);
   }, [status, asked, token, take]);
 
@@ -290,7 +290,7 @@ function Nowhere({ failure, retry }: { failure: Failure; retry: () => void }) {
   const speech = useSpeech();
   const words = useWords();
   const known = { 404: words.unknown, 410: words.expired }[failure.status];
-  const [title = "", text] = known ?? [speech.words.not_loaded, sayFailure(failure, speech.words)];
+  const [title = "", text] = known ?? [speech.words.not_loaded, describeFailure(failure, speech.words)];
   return (
     <Shell title={title}>
       <div className="card stack">

@@ -4,17 +4,17 @@ import { getMinimumAmount, parseMoney, writeMoney } from "../../shared/money.ts"
 import { computeAccent } from "../accent.ts";
 import type { Checkout } from "../api.ts";
 import {
-  asksForAddress,
   check,
   type Faults,
   findOpenPrice,
   readAnswers,
   readBusiness,
   readFaults,
+  requiresAddress,
   type Values,
 } from "../checkout-form.ts";
-import { announce, isEmbedded, tellParent } from "../embed-messages.ts";
-import { given } from "../given.ts";
+import { isEmbedded, notifyParent, postMessage } from "../embed-messages.ts";
+import { Speaking, useSpeech } from "../i18n.tsx";
 import { Address } from "../parts/Address.tsx";
 import { Business } from "../parts/Business.tsx";
 import { Button } from "../parts/Button.tsx";
@@ -29,7 +29,7 @@ import { Sides, SidesGhost, SkipTrial, Summary } from "../parts/Summary.tsx";
 import { Trust } from "../parts/Trust.tsx";
 import { expired, Unavailable } from "../parts/Unavailable.tsx";
 import { navigate } from "../router.tsx";
-import { Speaking, useSpeech } from "../speech.tsx";
+import { given } from "../server-data.ts";
 import { describeButton, getLines } from "../terms.ts";
 import { type Order, useCheckout } from "../use-checkout.ts";
 import { getStripeKey, usePurchase } from "../use-purchase.ts";
@@ -69,7 +69,7 @@ const valuesOf = (checkout: Checkout): Values => {
 };
 
 /** Long enough for the form to be there first, and shorter than anybody takes to fill it in. */
-const confirmation_delay_ms = 1000;
+const confirmationDelayMs = 1000;
 const checkedOnLeaving = ["email", "card_number", "card_expiry", "card_cvc"];
 
 function Form({ order }: { order: Order }) {
@@ -114,7 +114,7 @@ function Form({ order }: { order: Order }) {
   }, [attempt]);
 
   // The country that is proposed counts for the tax, as one that is chosen.
-  const proposed = checkout.status === "open" && asksForAddress(checkout) && !checkout.customer_billing_address;
+  const proposed = checkout.status === "open" && requiresAddress(checkout) && !checkout.customer_billing_address;
   const country = proposed ? countryHere() : undefined;
   useEffect(() => {
     if (country) void update({ customer_billing_address: { country } });
@@ -204,7 +204,7 @@ function Form({ order }: { order: Order }) {
             error={faults.name}
             onChange={({ target }) => change({ name: target.value })}
           />
-          {asksForAddress(checkout) && (
+          {requiresAddress(checkout) && (
             <>
               <Address
                 modes={checkout.billing_address_fields}
@@ -283,7 +283,7 @@ function Page({ order }: { order: Order }) {
   useTitle(`${checkout.product.name} · ${checkout.organization.name}`);
   // The page after a purchase comes before the purchase, so that showing it cannot fail once the money is taken.
   useEffect(() => {
-    const timer = setTimeout(() => void import("./confirmation.tsx").catch(() => undefined), confirmation_delay_ms);
+    const timer = setTimeout(() => void import("./confirmation.tsx").catch(() => undefined), confirmationDelayMs);
     return () => clearTimeout(timer);
   }, []);
   return (
@@ -291,7 +291,7 @@ function Page({ order }: { order: Order }) {
       summary={<Summary checkout={checkout} order={order} />}
       close={
         isEmbedded() && checkout.embed_origin && checkout.status !== "confirmed"
-          ? () => tellParent(checkout, { event: "close" })
+          ? () => notifyParent(checkout, { event: "close" })
           : undefined
       }
     >
@@ -307,7 +307,7 @@ export default function CheckoutPage({ params }: { params: Record<string, string
   const status = checkout?.status;
 
   useEffect(() => {
-    if (checkout) announce(checkout);
+    if (checkout) postMessage(checkout);
   }, [checkout]);
 
   const over = status === "expired" || status === "failed";

@@ -1,15 +1,15 @@
 import { lazy, Suspense, useEffect, useRef, useState } from "react";
 import { findWebPage } from "../../shared/destinations.ts";
 import { type Checkout, type CheckoutOrder, checkouts } from "../api.ts";
-import { announce, isEmbedded, tellParent } from "../embed-messages.ts";
+import { isEmbedded, notifyParent, postMessage } from "../embed-messages.ts";
 import { awaitEnd, buildPortalHref, findPurchaseSession, findSellerPage } from "../follow-checkout.ts";
+import { Speaking, useSpeech } from "../i18n.tsx";
 import { Documents } from "../parts/Documents.tsx";
 import { GhostLine } from "../parts/Ghost.tsx";
 import { useTitle } from "../parts/Shell.tsx";
 import { Sides, SidesGhost, Summary } from "../parts/Summary.tsx";
 import { Unavailable } from "../parts/Unavailable.tsx";
 import { navigate } from "../router.tsx";
-import { Speaking, useSpeech } from "../speech.tsx";
 import { getDueToday, getSchedule } from "../terms.ts";
 import { useCheckout } from "../use-checkout.ts";
 import "../checkout.css";
@@ -68,7 +68,9 @@ function Outcome({ checkout }: { checkout: Checkout }) {
   return (
     <Sides
       summary={<Summary checkout={checkout} />}
-      close={isEmbedded() && checkout.embed_origin && done ? () => tellParent(checkout, { event: "close" }) : undefined}
+      close={
+        isEmbedded() && checkout.embed_origin && done ? () => notifyParent(checkout, { event: "close" }) : undefined
+      }
     >
       <div className="sail">
         <span className={done ? "sign" : "sign waiting"} aria-hidden="true">
@@ -150,7 +152,7 @@ export default function ConfirmationPage({ params }: { params: Record<string, st
       return awaitEnd(secret, (ended) => {
         take(ended);
         const { success_url: successURL } = ended;
-        if (ended.status === "succeeded") tellParent(ended, { event: "success", successURL, redirect: false });
+        if (ended.status === "succeeded") notifyParent(ended, { event: "success", successURL, redirect: false });
       });
     }
     if (status === "open") navigate(`/checkout/${secret}`, { replace: true });
@@ -158,7 +160,7 @@ export default function ConfirmationPage({ params }: { params: Record<string, st
   }, [status, secret, take]);
 
   useEffect(() => {
-    if (checkout) announce(checkout);
+    if (checkout) postMessage(checkout);
   }, [checkout]);
 
   return (

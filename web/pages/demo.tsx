@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "react";
 import { useStore } from "../account/use-store.ts";
-import { call, type Failure } from "../api.ts";
-import { session, startCheckout, unwrap } from "../auth-client.ts";
+import { type Failure, requestApi } from "../api.ts";
+import { session, startCheckout, unwrapResult } from "../auth-client.ts";
 import { loadSellerScript, openOverlay } from "../overlay.ts";
 import { PageLinks } from "../page-links.tsx";
 import { Button } from "../parts/Button.tsx";
@@ -31,7 +31,7 @@ export default function DemoPage() {
   const count = useRef(0);
 
   useEffect(() => {
-    void call<Product[]>("GET", "/demo/products.json").then((answer) => {
+    void requestApi<Product[]>("GET", "/demo/products.json").then((answer) => {
       if (answer.ok) setProducts(answer.value);
       else setFailure(answer.failure);
     });
@@ -47,8 +47,11 @@ export default function DemoPage() {
   /** As a site with accounts does it for who is signed in, or by the site's own server for anyone. */
   const open = async (product: Product) => {
     if (signed) return startCheckout({ products: product.id }, { theme });
-    const made = unwrap(
-      await call<{ url: string }>("POST", "/demo/checkout", { product_id: product.id, embed_origin: location.origin }),
+    const made = unwrapResult(
+      await requestApi<{ url: string }>("POST", "/demo/checkout", {
+        product_id: product.id,
+        embed_origin: location.origin,
+      }),
     );
     return openOverlay(made.url, { theme });
   };

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useState } from "react";
-import { call, type Failure } from "../api.ts";
+import { type Failure, requestApi } from "../api.ts";
 import { PageLinks } from "../page-links.tsx";
 import { Button } from "../parts/Button.tsx";
 import { Notice } from "../parts/Notice.tsx";
@@ -45,7 +45,7 @@ export default function MailPage() {
 
   const load = useCallback(async (): Promise<void> => {
     setBusy(true);
-    const answer = await call<Mail[]>("GET", "/mail/messages.json");
+    const answer = await requestApi<Mail[]>("GET", "/mail/messages.json");
     setBusy(false);
     if (answer.ok) {
       setMails(answer.value);

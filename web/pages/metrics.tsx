@@ -1,20 +1,27 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { Failure } from "../api.ts";
-import { sayFailure } from "../checkout-form.ts";
+import { describeFailure } from "../checkout-form.ts";
+import { Speaking, useSpeech } from "../i18n.tsx";
 import { language } from "../language.ts";
-import { type About, type Interval, type Limits, openMetrics, type Question, readAddress } from "../metrics/calls.ts";
-import { type Drawn, Figure, FigureGhost } from "../metrics/Figure.tsx";
+import {
+  type Interval,
+  type Limits,
+  type MetricsAboutState,
+  openMetrics,
+  type Question,
+  readAddress,
+} from "../metrics/calls.ts";
+import { Figure, type FigureChart, FigureGhost } from "../metrics/Figure.tsx";
 import { type Group, groupNames, groups } from "../metrics/groups.ts";
+import { MetricsSpeaking, useMetricsWords } from "../metrics/i18n.tsx";
 import { countDays, findDay, findFirstDay, intervals, moveRangeBefore } from "../metrics/ranges.ts";
-import { MetricsSpeaking, useMetricsWords } from "../metrics/speech.tsx";
 import { Button } from "../parts/Button.tsx";
 import { Field, SelectField } from "../parts/Field.tsx";
 import { Notice } from "../parts/Notice.tsx";
 import { Frame, Shell } from "../parts/Shell.tsx";
-import { Speaking, useSpeech } from "../speech.tsx";
 import "../metrics.css";
 
-type Known = { about: About; limits: Limits };
+type Known = { about: MetricsAboutState; limits: Limits };
 type Metrics = ReturnType<typeof openMetrics>;
 
 const command = <code>floe metrics --open</code>;
@@ -124,7 +131,7 @@ function Controls({ question, change, faults, known: { about } }: ControlsProps)
 
 /** What is asked is answered here; what was drawn stays until then, and where nothing new can be had. */
 function useDrawn(metrics: Metrics, question: Question, group: Group, { about }: Known, isAskable: boolean) {
-  const [drawn, setDrawn] = useState<Drawn & { group: Group }>();
+  const [drawn, setDrawn] = useState<FigureChart & { group: Group }>();
   const [failure, setFailure] = useState<Failure>();
   const latest = useRef(0);
   const ask = useCallback(async (): Promise<void> => {
@@ -191,7 +198,7 @@ function Inside({ metrics, known, asked }: { metrics: Metrics; known: Known; ask
                   {words.over} {command}.
                 </>
               ) : (
-                sayFailure(failure, common)
+                describeFailure(failure, common)
               )}
             </p>
             {failure.status !== 401 && <Button onClick={() => void ask()}>{common.try_again}</Button>}
@@ -223,7 +230,7 @@ function Nothing({ failure, retry }: { failure: Failure | undefined; retry: () =
         <h1>{title}</h1>
         {isRefused ? (
           <>
-            <p className="soft">{sayFailure(failure, common)}</p>
+            <p className="soft">{describeFailure(failure, common)}</p>
             <Button onClick={retry}>{common.try_again}</Button>
           </>
         ) : (

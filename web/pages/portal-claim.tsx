@@ -1,12 +1,12 @@
 import { useCallback, useState } from "react";
-import { sayFailure } from "../checkout-form.ts";
+import { describeFailure } from "../checkout-form.ts";
+import { useSpeech } from "../i18n.tsx";
 import { Button } from "../parts/Button.tsx";
 import { Notice } from "../parts/Notice.tsx";
 import { Arrival, ArrivalPage } from "../portal/Arrival.tsx";
-import { entrance, type Failure, keepSession } from "../portal/calls.ts";
-import { usePortalWords } from "../portal/speech.tsx";
+import { entrance, type Failure, storeSession } from "../portal/calls.ts";
+import { usePortalWords } from "../portal/i18n.tsx";
 import { navigate } from "../router.tsx";
-import { useSpeech } from "../speech.tsx";
 import { useQuery } from "../use-query.ts";
 
 function Claim({ slug, token }: { slug: string; token: string }) {
@@ -21,14 +21,14 @@ function Claim({ slug, token }: { slug: string; token: string }) {
     const answer = await entrance.claimSeat(token);
     setBusy(false);
     if (!answer.ok) return setRefused(answer.failure);
-    keepSession(slug, answer.value.customer_session_token);
+    storeSession(slug, answer.value.customer_session_token);
     navigate(`/${slug}/portal`, { replace: true });
   };
   if (failure?.status === 404 || info?.can_claim === false) return <Arrival said={words.seat_gone} />;
-  if (!info) return <Arrival said={[words.seats, failure ? sayFailure(failure, common) : undefined]} />;
+  if (!info) return <Arrival said={[words.seats, failure ? describeFailure(failure, common) : undefined]} />;
   return (
     <Arrival said={[words.seat_title(info.product_name), words.seat_from(info.organization_name, info.customer_email)]}>
-      {refused && <Notice tone="fault">{sayFailure(refused, common)}</Notice>}
+      {refused && <Notice tone="fault">{describeFailure(refused, common)}</Notice>}
       <Button full busy={busy} onClick={() => void claim()}>
         {words.seat_take}
       </Button>

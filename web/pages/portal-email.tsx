@@ -1,12 +1,12 @@
 import { useState } from "react";
-import { sayFailure } from "../checkout-form.ts";
+import { describeFailure } from "../checkout-form.ts";
+import { useSpeech } from "../i18n.tsx";
 import { Button } from "../parts/Button.tsx";
 import { Notice } from "../parts/Notice.tsx";
 import { Arrival, ArrivalPage } from "../portal/Arrival.tsx";
-import { entrance, type Failure, keepSession } from "../portal/calls.ts";
-import { usePortalWords } from "../portal/speech.tsx";
+import { entrance, type Failure, storeSession } from "../portal/calls.ts";
+import { usePortalWords } from "../portal/i18n.tsx";
 import { navigate } from "../router.tsx";
-import { useSpeech } from "../speech.tsx";
 
 function Confirm({ slug, token }: { slug: string; token: string }) {
   const { words: common } = useSpeech();
@@ -18,13 +18,13 @@ function Confirm({ slug, token }: { slug: string; token: string }) {
     const answer = await entrance.takeEmail(token);
     setBusy(false);
     if (!answer.ok) return setRefused(answer.failure);
-    keepSession(slug, answer.value.token);
+    storeSession(slug, answer.value.token);
     navigate(`/${slug}/portal`, { replace: true });
   };
   if (refused?.status === 401) return <Arrival said={words.email_gone} />;
   return (
     <Arrival said={[words.email_change, words.email_take_how]}>
-      {refused && <Notice tone="fault">{sayFailure(refused, common)}</Notice>}
+      {refused && <Notice tone="fault">{describeFailure(refused, common)}</Notice>}
       <Button full busy={busy} onClick={() => void take()}>
         {words.email_take}
       </Button>

@@ -1,23 +1,23 @@
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { computeAccent } from "../accent.ts";
-import { sayFailure } from "../checkout-form.ts";
-import { given_seller } from "../given.ts";
+import { describeFailure } from "../checkout-form.ts";
+import { Speaking, useSpeech } from "../i18n.tsx";
 import { Button } from "../parts/Button.tsx";
 import { GhostLine } from "../parts/Ghost.tsx";
 import { Frame, useTitle } from "../parts/Shell.tsx";
 import {
-  dropSession,
+  deleteSession,
   entrance,
   type Failure,
   findSession,
-  keepSession,
   openPortal,
   type Seller,
+  storeSession,
 } from "../portal/calls.ts";
 import { Home } from "../portal/Home.tsx";
+import { PortalSpeaking, usePortalWords } from "../portal/i18n.tsx";
 import { SignIn } from "../portal/SignIn.tsx";
-import { PortalSpeaking, usePortalWords } from "../portal/speech.tsx";
-import { Speaking, useSpeech } from "../speech.tsx";
+import { given_seller } from "../server-data.ts";
 import "../portal.css";
 
 const secretParams = ["customer_session_token", "email", "link"];
@@ -34,7 +34,7 @@ function takeSession(slug: string): { token: string | null; email: string; link:
   const given = get("customer_session_token");
   const email = get("email") ?? "";
   const link = fragment.get("link");
-  if (given) keepSession(slug, given);
+  if (given) storeSession(slug, given);
   if (secretParams.some((name) => fragment.has(name))) url.hash = "";
   for (const name of secretParams) url.searchParams.delete(name);
   if (url.href !== location.href) history.replaceState(null, "", url);
@@ -83,7 +83,7 @@ function Inside({ seller, slug, session }: { seller: Seller; slug: string; sessi
   useTitle(words.title(name));
 
   const leave = useCallback((): void => {
-    dropSession(slug);
+    deleteSession(slug);
     setToken(null);
   }, [slug]);
   const ended = useCallback((): void => {
@@ -92,7 +92,7 @@ function Inside({ seller, slug, session }: { seller: Seller; slug: string; sessi
   }, [leave]);
   const signIn = useCallback(
     (given: string): void => {
-      keepSession(slug, given);
+      storeSession(slug, given);
       setIsOver(false);
       setLink(null);
       setToken(given);
@@ -137,7 +137,7 @@ function Inside({ seller, slug, session }: { seller: Seller; slug: string; sessi
 function Nowhere({ failure, retry }: { failure: Failure; retry: () => void }) {
   const { words: common } = useSpeech();
   const words = usePortalWords();
-  const [title, text] = failure.status === 404 ? words.unknown : [common.not_loaded, sayFailure(failure, common)];
+  const [title, text] = failure.status === 404 ? words.unknown : [common.not_loaded, describeFailure(failure, common)];
   useTitle(title);
   return (
     <div className="shell">

@@ -1,8 +1,8 @@
 import { useEffect, useState } from "react";
 import { addNext, type Faults, findAddressFault, getSentence, useForm } from "../account/form.ts";
 import { Link } from "../account/Link.tsx";
-import { chooseSafePath, isForDevice } from "../account/onward.ts";
 import { SocialButtons } from "../account/SocialButtons.tsx";
+import { isForDevice, resolveSafePath } from "../account/safe-path.ts";
 import { useMethods } from "../account/use-methods.ts";
 import { useStore } from "../account/use-store.ts";
 import { type Methods, type Session, session, signing } from "../auth-client.ts";
@@ -71,7 +71,7 @@ function SignInForm({ next, methods, left }: FormProps) {
   const form = useForm({ email: "", password: "" });
   const [remember, setRemember] = useState(true);
   const [unconfirmed, setUnconfirmed] = useState<string>();
-  const target = chooseSafePath(next, "/account");
+  const target = resolveSafePath(next, "/account");
 
   const check = ({ email, password }: typeof form.values): Faults<typeof form.values> => {
     const isUsername = methods.username && !email.includes("@") && email.trim() !== "";
@@ -163,7 +163,7 @@ export default function SignInPage() {
   const onward = known && next !== null && !leaving;
 
   useEffect(() => {
-    if (onward) location.replace(chooseSafePath(next, "/account"));
+    if (onward) location.replace(resolveSafePath(next, "/account"));
   }, [onward, next]);
 
   if (pending || !methods || onward) return <Frame />;

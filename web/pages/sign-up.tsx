@@ -2,8 +2,8 @@ import { useState } from "react";
 import { addNext, findAddressFault, findPasswordFault, useForm } from "../account/form.ts";
 import { Link } from "../account/Link.tsx";
 import { findOwnFaults, findOwnRefusal, OwnFields, readOwn, startOwn } from "../account/OwnFields.tsx";
-import { chooseSafePath } from "../account/onward.ts";
 import { SocialButtons } from "../account/SocialButtons.tsx";
+import { resolveSafePath } from "../account/safe-path.ts";
 import { useMethods } from "../account/use-methods.ts";
 import { type Methods, signing } from "../auth-client.ts";
 import { Button } from "../parts/Button.tsx";
@@ -20,7 +20,7 @@ export default function SignUpPage() {
 
 function SignUp({ methods }: { methods: Methods }) {
   const next = new URLSearchParams(location.search).get("next");
-  const target = chooseSafePath(next, "/account");
+  const target = resolveSafePath(next, "/account");
   const { fields } = methods;
   const form = useForm<{ name: string; email: string; password: string } & Record<string, string>>({
     name: "",

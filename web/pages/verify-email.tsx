@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "react";
 import { addNext, findAddressFault, getSentence, useForm } from "../account/form.ts";
 import { Link } from "../account/Link.tsx";
-import { chooseSafePath } from "../account/onward.ts";
+import { resolveSafePath } from "../account/safe-path.ts";
 import { useStore } from "../account/use-store.ts";
 import { session, signing } from "../auth-client.ts";
 import { Button } from "../parts/Button.tsx";
@@ -71,7 +71,7 @@ function Changed({ address, next }: { address: string; next: string | null }) {
             ? `Your account has the address ${address}.`
             : `We sent a link to ${address}. Follow it too, to confirm that the address is yours.`}
         </p>
-        <a className="button" href={chooseSafePath(next, "/account")}>
+        <a className="button" href={resolveSafePath(next, "/account")}>
           Continue
         </a>
       </div>
@@ -158,7 +158,7 @@ function Verification({ query }: { query: URLSearchParams }) {
     setBusy(false);
     const callback = query.get("callbackURL");
     if (answer.ok && answer.value.resetToken !== undefined) setResetToken(answer.value.resetToken);
-    else if (answer.ok && callback !== null) return location.assign(chooseSafePath(callback, "/account"));
+    else if (answer.ok && callback !== null) return location.assign(resolveSafePath(callback, "/account"));
     if (answer.ok) setDone(true);
     else if (Object.hasOwn(endings, answer.failure.error.toLowerCase())) setError(answer.failure.error.toLowerCase());
     else setFault(getSentence(answer.failure));
@@ -181,7 +181,7 @@ function Verification({ query }: { query: URLSearchParams }) {
         {resetToken !== undefined ? (
           <RevokedAccess resetToken={resetToken} />
         ) : done ? (
-          <a className="button" href={chooseSafePath(next, "/account")}>
+          <a className="button" href={resolveSafePath(next, "/account")}>
             Continue
           </a>
         ) : token ? (

@@ -1,7 +1,7 @@
 import { lazy, Suspense, useMemo } from "react";
 import { hasStates, sellableCountries } from "../../shared/countries.ts";
 import type { AddressField } from "../checkout-form.ts";
-import { useSpeech } from "../speech.tsx";
+import { useSpeech } from "../i18n.tsx";
 import { Field, SelectField } from "./Field.tsx";
 import { GhostLine } from "./Ghost.tsx";
 

@@ -1,4 +1,4 @@
-import { useSpeech } from "../speech.tsx";
+import { useSpeech } from "../i18n.tsx";
 import { Field, TickField } from "./Field.tsx";
 
 type BusinessValues = { business: string; company: string; tax_id: string };

@@ -1,6 +1,6 @@
 import { type InputHTMLAttributes, type ReactNode, useId, useLayoutEffect, useRef } from "react";
 import { findBrand, formatExpiry, formatNumber, readDigits } from "../card.ts";
-import { useSpeech } from "../speech.tsx";
+import { useSpeech } from "../i18n.tsx";
 import { Brands } from "./Brands.tsx";
 
 type CardValues = { card_number: string; card_expiry: string; card_cvc: string };

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "react";
 import { checkouts, type Failure } from "../api.ts";
-import { sayFailure } from "../checkout-form.ts";
-import { useSpeech } from "../speech.tsx";
+import { describeFailure } from "../checkout-form.ts";
+import { useSpeech } from "../i18n.tsx";
 import { Button } from "./Button.tsx";
 import { Notice } from "./Notice.tsx";
 
@@ -43,7 +43,7 @@ export default function Challenge({
       <div className="stack">
         <h2 id="challenge-title">{words.bank_asks}</h2>
         <p className="soft">{words.bank_test}</p>
-        {failure && <Notice tone="fault">{sayFailure(failure, words)}</Notice>}
+        {failure && <Notice tone="fault">{describeFailure(failure, words)}</Notice>}
         <div className="row">
           <Button busy={busy === "approve"} onClick={() => void answer(true)}>
             {words.approve}

@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { useSpeech } from "../speech.tsx";
+import { useSpeech } from "../i18n.tsx";
 import { describeOffer } from "../terms.ts";
 import type { Order } from "../use-checkout.ts";
 

@@ -1,6 +1,6 @@
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { readFaults } from "../checkout-form.ts";
-import { useSpeech } from "../speech.tsx";
+import { useSpeech } from "../i18n.tsx";
 import type { Order } from "../use-checkout.ts";
 import { Button } from "./Button.tsx";
 import { Field } from "./Field.tsx";

@@ -1,21 +1,21 @@
 import { useEffect, useRef, useState } from "react";
 import { type CheckoutOrder, checkouts, type Failure } from "../api.ts";
-import { sayFailure } from "../checkout-form.ts";
+import { describeFailure } from "../checkout-form.ts";
 import { isEmbedded } from "../embed-messages.ts";
-import { useSpeech } from "../speech.tsx";
+import { useSpeech } from "../i18n.tsx";
 import { Button } from "./Button.tsx";
 import { Notice } from "./Notice.tsx";
 
-const again_ms = 1000;
-const tries_max = 60;
+const againMs = 1000;
+const triesMax = 60;
 type Kind = "receipt" | "invoice";
 
 /** Where a document is, once it is printed. */
 async function waitFor(secret: string, kind: Kind, isWanted: () => boolean) {
   for (let tries = 1; ; tries += 1) {
     const answer = await checkouts.document(secret, kind);
-    if (!answer.ok || answer.value !== null || tries === tries_max || !isWanted()) return answer;
-    await new Promise((resolve) => setTimeout(resolve, again_ms));
+    if (!answer.ok || answer.value !== null || tries === triesMax || !isWanted()) return answer;
+    await new Promise((resolve) => setTimeout(resolve, againMs));
   }
 }
 
@@ -61,7 +61,7 @@ export function Documents({ secret, order }: { secret: string; order: CheckoutOr
           </Button>
         ))}
       </div>
-      {failure && <Notice tone="fault">{sayFailure(failure, words)}</Notice>}
+      {failure && <Notice tone="fault">{describeFailure(failure, words)}</Notice>}
     </>
   );
 }

@@ -1,4 +1,4 @@
-import { useSpeech } from "../speech.tsx";
+import { useSpeech } from "../i18n.tsx";
 
 /** An amount in minor units, in the reader's own way of writing it. */
 export function Money({ amount, currency }: { amount: number; currency: string }) {

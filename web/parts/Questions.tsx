@@ -1,14 +1,14 @@
 import type { Checkout } from "../api.ts";
-import { type Answers, getAnswerKey } from "../checkout-form.ts";
-import { useSpeech } from "../speech.tsx";
+import { type FormAnswers, getAnswerKey } from "../checkout-form.ts";
+import { useSpeech } from "../i18n.tsx";
 import { Field, SelectField, TextField, TickField } from "./Field.tsx";
 
 type Asked = Checkout["attached_custom_fields"][number];
 type Props = {
   asked: Asked[];
-  values: Answers;
-  errors: { [key in keyof Answers]?: string | undefined };
-  change: (patch: Answers) => void;
+  values: FormAnswers;
+  errors: { [key in keyof FormAnswers]?: string | undefined };
+  change: (patch: FormAnswers) => void;
 };
 
 /** The date of a bound, which is in seconds since 1970. */

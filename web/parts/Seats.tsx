@@ -1,6 +1,6 @@
 import { useEffect, useId, useState } from "react";
 import { readFaults } from "../checkout-form.ts";
-import { useSpeech } from "../speech.tsx";
+import { useSpeech } from "../i18n.tsx";
 import { getDueToday, getSeatRange } from "../terms.ts";
 import type { Order } from "../use-checkout.ts";
 

@@ -1,6 +1,6 @@
 import type { ComponentProps } from "react";
 import { statesOf } from "../../shared/states.ts";
-import { useSpeech } from "../speech.tsx";
+import { useSpeech } from "../i18n.tsx";
 import { SelectField } from "./Field.tsx";
 
 type Props = Omit<ComponentProps<typeof SelectField>, "label" | "children"> & { country: keyof typeof statesOf };

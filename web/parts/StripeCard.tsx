@@ -1,10 +1,10 @@
 import type { StripeElements, StripePaymentElement } from "@stripe/stripe-js";
 import { type RefObject, useEffect, useRef, useState } from "react";
-import { useSpeech } from "../speech.tsx";
+import { useSpeech } from "../i18n.tsx";
 import {
   allowedMethods,
   buildElementsOptions,
-  type Collected,
+  type CollectedMethod,
   getLocale,
   openStripe,
   readAppearance,
@@ -19,7 +19,7 @@ export type StripeHandle = {
 };
 type Props = {
   publishable_key: string;
-  checkout: Collected & { organization: { name: string } };
+  checkout: CollectedMethod & { organization: { name: string } };
   /** Whether who pays is asked for here, and not by the page. */
   asks?: boolean;
   handle: RefObject<StripeHandle | null>;

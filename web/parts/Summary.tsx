@@ -2,8 +2,8 @@ import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { findWebPage } from "../../shared/destinations.ts";
 import type { Checkout } from "../api.ts";
 import { isEmbedded } from "../embed-messages.ts";
-import { catchFocus } from "../router.tsx";
-import { useSpeech } from "../speech.tsx";
+import { useSpeech } from "../i18n.tsx";
+import { focusHeading } from "../router.tsx";
 import {
   describeSchedule,
   describeUse,
@@ -127,7 +127,7 @@ export function SkipTrial({ order: { update }, className }: { order: Order; clas
   const pressed = useRef(false);
   useEffect(
     () => () => {
-      if (pressed.current) catchFocus();
+      if (pressed.current) focusHeading();
     },
     [],
   );

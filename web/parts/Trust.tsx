@@ -1,6 +1,6 @@
 import { findWebPage } from "../../shared/destinations.ts";
 import type { Checkout } from "../api.ts";
-import { useSpeech } from "../speech.tsx";
+import { useSpeech } from "../i18n.tsx";
 import { isTestMode } from "./Summary.tsx";
 
 /** Who sells, who takes the money, and where to ask. */

@@ -1,6 +1,6 @@
 import type { Failure } from "../api.ts";
-import { sayFailure } from "../checkout-form.ts";
-import { useSpeech } from "../speech.tsx";
+import { describeFailure } from "../checkout-form.ts";
+import { useSpeech } from "../i18n.tsx";
 import { Button } from "./Button.tsx";
 import { Shell } from "./Shell.tsx";
 
@@ -11,7 +11,7 @@ export const expired: Failure = { status: 410, error: "ExpiredCheckoutError", de
 export function Unavailable({ failure, retry }: { failure: Failure; retry: () => void }) {
   const { words } = useSpeech();
   const known = { 410: words.expired, 404: words.unknown }[failure.status];
-  const [title, text] = known ?? [words.not_loaded, sayFailure(failure, words)];
+  const [title, text] = known ?? [words.not_loaded, describeFailure(failure, words)];
   return (
     <Shell title={title}>
       <div className="card stack">

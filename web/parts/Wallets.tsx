@@ -1,7 +1,7 @@
 import type { StripeElements } from "@stripe/stripe-js";
 import { useEffect, useRef, useState } from "react";
 import type { Checkout } from "../api.ts";
-import { useSpeech } from "../speech.tsx";
+import { useSpeech } from "../i18n.tsx";
 import { allowedMethods, buildElementsOptions, getLocale, openStripe, readAppearance } from "../stripe.ts";
 import { GhostLine } from "./Ghost.tsx";
 

@@ -2,9 +2,9 @@ import { useEffect, useState } from "react";
 import { Button } from "../parts/Button.tsx";
 import { Notice } from "../parts/Notice.tsx";
 import type { Failure, Grant } from "./calls.ts";
+import { usePortalWords } from "./i18n.tsx";
 import { Dialog, Refused } from "./Part.tsx";
-import { usePlace } from "./place.ts";
-import { usePortalWords } from "./speech.tsx";
+import { usePlace } from "./portal-context.ts";
 
 const platforms = { discord: "Discord", github: "GitHub" } as const;
 type Platform = keyof typeof platforms;

@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from "react";
+import { Speaking } from "../i18n.tsx";
 import { Frame, useTitle } from "../parts/Shell.tsx";
-import { Speaking } from "../speech.tsx";
-import { PortalSpeaking } from "./speech.tsx";
+import { PortalSpeaking } from "./i18n.tsx";
 import "../portal.css";
 
 /** The secret that a link of a mail brings along, taken out of the address, where it would be shown and sent to others. */

@@ -1,5 +1,5 @@
 import { lazy, Suspense, useEffect } from "react";
-import { usePlace } from "./place.ts";
+import { usePlace } from "./portal-context.ts";
 
 const Challenge = lazy(() => import("../parts/Challenge.tsx"));
 

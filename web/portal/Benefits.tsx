@@ -1,15 +1,15 @@
 import { useCallback, useState } from "react";
 import { formatBytes } from "../../shared/bytes.ts";
+import { useSpeech } from "../i18n.tsx";
 import { Button } from "../parts/Button.tsx";
 import { Markdown } from "../parts/Markdown.tsx";
 import { Notice } from "../parts/Notice.tsx";
-import { useSpeech } from "../speech.tsx";
-import { type Asked, useQuery } from "../use-query.ts";
+import { type QueryState, useQuery } from "../use-query.ts";
 import { Account, getPlatform, Returned } from "./Account.tsx";
 import type { Failure, Grant, LicenseKey } from "./calls.ts";
+import { usePortalWords } from "./i18n.tsx";
 import { Dialog, Part, Refused } from "./Part.tsx";
-import { usePlace } from "./place.ts";
-import { usePortalWords } from "./speech.tsx";
+import { usePlace } from "./portal-context.ts";
 
 /** The files that came with a purchase, each by an address that is good for an hour. */
 function Files({ benefit_id }: { benefit_id: string }) {
@@ -227,7 +227,7 @@ const getVersion = (grants: readonly Grant[], benefit_id: string): string =>
   );
 
 /** What was given with what a customer bought; once each, however often it was bought. */
-export function Benefits({ asked }: { asked: Asked<Grant[]> }) {
+export function Benefits({ asked }: { asked: QueryState<Grant[]> }) {
   const words = usePortalWords();
   return (
     <Part id="benefits" title={words.benefits} asked={asked}>

@@ -1,12 +1,12 @@
 import { type FormEvent, useState } from "react";
-import { type AddressField, type Faults, readFaults, sayFailure } from "../checkout-form.ts";
+import { type AddressField, describeFailure, type Faults, readFaults } from "../checkout-form.ts";
+import { useSpeech } from "../i18n.tsx";
 import { Address } from "../parts/Address.tsx";
 import { Button } from "../parts/Button.tsx";
 import { Field } from "../parts/Field.tsx";
 import { Notice } from "../parts/Notice.tsx";
-import { useSpeech } from "../speech.tsx";
-import { useMe, usePlace } from "./place.ts";
-import { usePortalWords } from "./speech.tsx";
+import { usePortalWords } from "./i18n.tsx";
+import { useMe, usePlace } from "./portal-context.ts";
 
 const modes = {
   country: "required",
@@ -30,7 +30,9 @@ function EmailChange({ email }: { email: string }) {
   const send = async (): Promise<void> => {
     setSent(undefined);
     const answer = await portal.requestEmail(wanted.trim());
-    setFault(answer.ok ? undefined : (readFaults(answer.failure, common).email ?? sayFailure(answer.failure, common)));
+    setFault(
+      answer.ok ? undefined : (readFaults(answer.failure, common).email ?? describeFailure(answer.failure, common)),
+    );
     if (answer.ok) setSent(wanted.trim());
   };
   return (

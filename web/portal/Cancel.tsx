@@ -1,13 +1,13 @@
 import { type FormEvent, useState } from "react";
-import { sayFailure } from "../checkout-form.ts";
+import { describeFailure } from "../checkout-form.ts";
+import { useSpeech } from "../i18n.tsx";
 import { Button } from "../parts/Button.tsx";
 import { SelectField, TextField } from "../parts/Field.tsx";
 import { Notice } from "../parts/Notice.tsx";
-import { useSpeech } from "../speech.tsx";
 import type { Subscription } from "./calls.ts";
+import { usePortalWords } from "./i18n.tsx";
 import { Dialog } from "./Part.tsx";
-import { usePlace } from "./place.ts";
-import { usePortalWords } from "./speech.tsx";
+import { usePlace } from "./portal-context.ts";
 
 /** Ends a subscription with its period, once its customer has read what that means. */
 export function Cancel({ subscription, left }: { subscription: Subscription; left: () => void }) {
@@ -26,7 +26,7 @@ export function Cancel({ subscription, left }: { subscription: Subscription; lef
       ...(reason && { cancellation_reason: reason }),
       ...(comment.trim() && { cancellation_comment: comment.trim() }),
     });
-    if (!answer.ok) return setFault(sayFailure(answer.failure, speech.words));
+    if (!answer.ok) return setFault(describeFailure(answer.failure, speech.words));
     await reload();
     left();
   };

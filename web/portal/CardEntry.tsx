@@ -2,12 +2,12 @@ import { lazy, type RefObject, Suspense, useImperativeHandle, useRef, useState }
 import { checkouts } from "../api.ts";
 import { findCardFaults, readDigits, readExpiry } from "../card.ts";
 import { type Faults, readFaults } from "../checkout-form.ts";
+import { useSpeech } from "../i18n.tsx";
 import { Field } from "../parts/Field.tsx";
 import { GhostLine } from "../parts/Ghost.tsx";
 import { Notice } from "../parts/Notice.tsx";
 import type { StripeHandle } from "../parts/StripeCard.tsx";
-import { useSpeech } from "../speech.tsx";
-import { useMe, usePlace } from "./place.ts";
+import { useMe, usePlace } from "./portal-context.ts";
 
 const CardForm = lazy(() => import("../parts/CardForm.tsx"));
 const StripeCard = lazy(() => import("../parts/StripeCard.tsx"));

@@ -1,17 +1,17 @@
 import { type FormEvent, useCallback, useRef, useState } from "react";
 import { formatCard } from "../card.ts";
-import { sayFailure } from "../checkout-form.ts";
+import { describeFailure } from "../checkout-form.ts";
+import { useSpeech } from "../i18n.tsx";
 import { Button } from "../parts/Button.tsx";
 import { TickField } from "../parts/Field.tsx";
 import { Notice } from "../parts/Notice.tsx";
-import { useSpeech } from "../speech.tsx";
-import type { Asked } from "../use-query.ts";
+import type { QueryState } from "../use-query.ts";
 import { Bank } from "./Bank.tsx";
 import { CardEntry, type CardHandle } from "./CardEntry.tsx";
 import type { Card, Failure } from "./calls.ts";
+import { usePortalWords } from "./i18n.tsx";
 import { Dialog, Part, Refused } from "./Part.tsx";
-import { usePlace } from "./place.ts";
-import { usePortalWords } from "./speech.tsx";
+import { usePlace } from "./portal-context.ts";
 
 /** Leaves a card for later charges; the bank may have to be asked first. */
 function AddCard({ left, added }: { left: () => void; added: () => void }) {
@@ -25,7 +25,7 @@ function AddCard({ left, added }: { left: () => void; added: () => void }) {
 
   const take = useCallback(
     async (answer: Awaited<ReturnType<typeof portal.addCard>>): Promise<void> => {
-      if (!answer.ok) return card.current?.refuse(sayFailure(answer.failure, common));
+      if (!answer.ok) return card.current?.refuse(describeFailure(answer.failure, common));
       if (answer.value.status === "requires_action") return setSecret(answer.value.client_secret);
       await reload();
       added();
@@ -73,7 +73,7 @@ function AddCard({ left, added }: { left: () => void; added: () => void }) {
 }
 
 /** The cards that are kept. */
-export function Cards({ asked }: { asked: Asked<Card[]> }) {
+export function Cards({ asked }: { asked: QueryState<Card[]> }) {
   const { locale } = useSpeech();
   const words = usePortalWords();
   const { portal, reload } = usePlace();

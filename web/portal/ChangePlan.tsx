@@ -1,17 +1,17 @@
 import { type FormEvent, useEffect, useState } from "react";
 import { formatUnitMoney } from "../../shared/money.ts";
 import { describeLine } from "../../shared/usage.ts";
-import { sayFailure } from "../checkout-form.ts";
+import { describeFailure } from "../checkout-form.ts";
+import { useSpeech } from "../i18n.tsx";
 import { Button } from "../parts/Button.tsx";
 import { GhostLine } from "../parts/Ghost.tsx";
 import { Money } from "../parts/Money.tsx";
 import { Notice } from "../parts/Notice.tsx";
-import { useSpeech } from "../speech.tsx";
 import { describeOffer } from "../terms.ts";
 import type { Preview, Subscription } from "./calls.ts";
+import { usePortalWords } from "./i18n.tsx";
 import { Dialog } from "./Part.tsx";
-import { usePlace } from "./place.ts";
-import { usePortalWords } from "./speech.tsx";
+import { usePlace } from "./portal-context.ts";
 
 function Line({ label, amount, currency }: { label: string; amount: number; currency: string }) {
   return (
@@ -106,7 +106,7 @@ export function ChangePlan({ subscription, left }: { subscription: Subscription;
     void portal.preview(subscription.id, { product_id: chosen }).then((answer) => {
       if (gone) return;
       if (answer.ok) setPreview(answer.value);
-      else setFault(sayFailure(answer.failure, speech.words));
+      else setFault(describeFailure(answer.failure, speech.words));
     });
     return () => {
       gone = true;
@@ -120,7 +120,7 @@ export function ChangePlan({ subscription, left }: { subscription: Subscription;
       return left();
     }
     const isStale = answer.failure.error === "QuoteChanged";
-    setFault(isStale ? words.terms_changed : sayFailure(answer.failure, speech.words));
+    setFault(isStale ? words.terms_changed : describeFailure(answer.failure, speech.words));
     if (isStale) setAttempt((count) => count + 1);
   };
   const submit = (event: FormEvent): void => {

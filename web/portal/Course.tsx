@@ -1,10 +1,10 @@
 import { useCallback } from "react";
-import { useSpeech } from "../speech.tsx";
+import { useSpeech } from "../i18n.tsx";
 import { useQuery } from "../use-query.ts";
 import type { Meter } from "./calls.ts";
+import { usePortalWords } from "./i18n.tsx";
 import { computeLevels, type Limit } from "./levels.ts";
-import { usePlace } from "./place.ts";
-import { usePortalWords } from "./speech.tsx";
+import { usePlace } from "./portal-context.ts";
 
 const [shown_days, day_ms] = [30, 86_400_000];
 const [width, height, gap] = [300, 48, 2];

@@ -5,15 +5,15 @@ import { Benefits } from "./Benefits.tsx";
 import { Billing } from "./Billing.tsx";
 import { Cards } from "./Cards.tsx";
 import type { Failure, Portal, Seller } from "./calls.ts";
-import { follow } from "./follow.ts";
+import { usePortalWords } from "./i18n.tsx";
 import { Orders } from "./Orders.tsx";
 import { Refused } from "./Part.tsx";
-import { PlaceContext } from "./place.ts";
+import { PortalContext } from "./portal-context.ts";
 import { Subscriptions } from "./Subscriptions.tsx";
-import { usePortalWords } from "./speech.tsx";
+import { streamChanges } from "./stream-changes.ts";
 import { Usage } from "./Usage.tsx";
 
-const orders_step = 10;
+const ordersStep = 10;
 
 const itemsOf = <T,>({ value, failure }: { value: { items: T[] } | undefined; failure: unknown }) => ({
   value: value?.items,
@@ -25,7 +25,7 @@ type Shown = { portal: Portal; seller: Seller };
 /** Calls back when something has happened to what is shown. */
 const useNews = ({ token, ended }: Portal, reload: () => Promise<unknown>): void =>
   // What happens elsewhere, such as a payment that goes through, is seen here at once.
-  useEffect(() => follow({ token, ended }, () => void reload()), [token, ended, reload]);
+  useEffect(() => streamChanges({ token, ended }, () => void reload()), [token, ended, reload]);
 
 function Waiting({ failure }: { failure: Failure | undefined }) {
   if (failure) return <Refused failure={failure} />;
@@ -45,9 +45,9 @@ function Own({ portal, seller }: Shown) {
   useNews(portal, reload);
   const place = useMemo(() => ({ portal, seller, me: null, reload }), [portal, seller, reload]);
   return (
-    <PlaceContext value={place}>
+    <PortalContext value={place}>
       <Benefits asked={itemsOf(grants)} />
-    </PlaceContext>
+    </PortalContext>
   );
 }
 
@@ -58,17 +58,17 @@ function OfTeam(shown: Shown) {
 }
 
 /** With what the sessions of people of a team begin. */
-const member_token = "polar_mst_";
+const memberToken = "polar_mst_";
 
 /** What whoever is signed in has and may do. */
 export function Home(shown: Shown) {
-  return shown.portal.token.startsWith(member_token) ? <OfTeam {...shown} /> : <Everything {...shown} />;
+  return shown.portal.token.startsWith(memberToken) ? <OfTeam {...shown} /> : <Everything {...shown} />;
 }
 
 /** All that a customer has, is billed for, and can do. Each part is shown as soon as it is known. */
 function Everything({ portal, seller }: Shown) {
   const words = usePortalWords();
-  const [limit, setLimit] = useState(orders_step);
+  const [limit, setLimit] = useState(ordersStep);
   const me = useQuery(portal.me);
   const subscriptions = useQuery(portal.subscriptions);
   const orders = useQuery(useCallback(() => portal.orders(limit), [portal, limit]));
@@ -101,7 +101,7 @@ function Everything({ portal, seller }: Shown) {
     ["billing", words.billing],
   ];
   return (
-    <PlaceContext value={place}>
+    <PortalContext value={place}>
       <div className="portal">
         <nav aria-label={words.parts}>
           <ul>
@@ -123,12 +123,12 @@ function Everything({ portal, seller }: Shown) {
           <Orders
             asked={orders}
             cards={cards.value?.items ?? []}
-            more={async () => setLimit((shown) => Math.min(shown + orders_step, 100))}
+            more={async () => setLimit((shown) => Math.min(shown + ordersStep, 100))}
           />
           <Cards asked={itemsOf(cards)} />
           <Billing />
         </div>
       </div>
-    </PlaceContext>
+    </PortalContext>
   );
 }

@@ -1,18 +1,18 @@
 import { useEffect, useRef, useState } from "react";
-import { sayFailure } from "../checkout-form.ts";
+import { describeFailure } from "../checkout-form.ts";
+import { useSpeech } from "../i18n.tsx";
 import { Button } from "../parts/Button.tsx";
 import { Money } from "../parts/Money.tsx";
 import { Notice } from "../parts/Notice.tsx";
-import { useSpeech } from "../speech.tsx";
-import type { Asked } from "../use-query.ts";
+import type { QueryState } from "../use-query.ts";
 import type { Card, Order } from "./calls.ts";
+import { usePortalWords } from "./i18n.tsx";
 import { Part } from "./Part.tsx";
 import { Pay } from "./Pay.tsx";
-import { usePlace } from "./place.ts";
-import { usePortalWords } from "./speech.tsx";
+import { usePlace } from "./portal-context.ts";
 
-const again_ms = 1000;
-const tries_max = 60;
+const againMs = 1000;
+const triesMax = 60;
 type Kind = "invoice" | "receipt";
 
 /** Whether its customer can pay it by themselves: a card was charged with it in vain. */
@@ -41,7 +41,7 @@ function Documents({ order }: { order: Order }) {
         return setFault(
           asked.failure.error === "MissingInvoiceBillingDetails"
             ? words.needs_details
-            : sayFailure(asked.failure, common),
+            : describeFailure(asked.failure, common),
         );
     }
     // It is printed in the background, and not found until then.
@@ -53,9 +53,9 @@ function Documents({ order }: { order: Order }) {
         link.rel = "noreferrer";
         return link.click();
       }
-      if (!answer.ok && (answer.failure.status !== 404 || tries >= tries_max))
-        return setFault(sayFailure(answer.failure, common));
-      await new Promise((resolve) => setTimeout(resolve, again_ms));
+      if (!answer.ok && (answer.failure.status !== 404 || tries >= triesMax))
+        return setFault(describeFailure(answer.failure, common));
+      await new Promise((resolve) => setTimeout(resolve, againMs));
     }
   };
   const fetchOne = (kind: Kind): void => {
@@ -98,7 +98,7 @@ export function Orders({
   cards,
   more,
 }: {
-  asked: Asked<{ items: Order[]; pagination: { total_count: number } }>;
+  asked: QueryState<{ items: Order[]; pagination: { total_count: number } }>;
   cards: Card[];
   more: () => Promise<unknown>;
 }) {

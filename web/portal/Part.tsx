@@ -1,10 +1,10 @@
 import { type ReactNode, useEffect, useId, useRef } from "react";
-import { sayFailure } from "../checkout-form.ts";
+import { describeFailure } from "../checkout-form.ts";
+import { useSpeech } from "../i18n.tsx";
 import { GhostLine } from "../parts/Ghost.tsx";
 import { Notice } from "../parts/Notice.tsx";
-import { catchFocus } from "../router.tsx";
-import { useSpeech } from "../speech.tsx";
-import type { Asked } from "../use-query.ts";
+import { focusHeading } from "../router.tsx";
+import type { QueryState } from "../use-query.ts";
 import type { Failure } from "./calls.ts";
 
 /** One part of the page under its heading; grey bars where its content will be. */
@@ -16,7 +16,7 @@ export function Part<T>({
 }: {
   id: string;
   title: string;
-  asked: Asked<T>;
+  asked: QueryState<T>;
   children: (value: T) => ReactNode;
 }) {
   const { value, failure } = asked;
@@ -40,7 +40,7 @@ export function Part<T>({
 /** Why something was refused, where it was. */
 export function Refused({ failure }: { failure: Failure | undefined }) {
   const { words } = useSpeech();
-  return failure ? <Notice tone="fault">{sayFailure(failure, words)}</Notice> : null;
+  return failure ? <Notice tone="fault">{describeFailure(failure, words)}</Notice> : null;
 }
 
 /** A question over the page. A native dialog keeps the keyboard inside and gives the focus back. */
@@ -53,7 +53,7 @@ export function Dialog({ title, left, children }: { title: string; left: () => v
     return () => {
       element?.close();
       // What had the focus before may be gone with what was changed.
-      requestAnimationFrame(() => setTimeout(catchFocus));
+      requestAnimationFrame(() => setTimeout(focusHeading));
     };
   }, []);
   return (

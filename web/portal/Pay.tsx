@@ -1,19 +1,19 @@
 import { type FormEvent, useCallback, useEffect, useRef, useState } from "react";
 import { computeAccent } from "../accent.ts";
 import { formatCard } from "../card.ts";
-import { sayFailure } from "../checkout-form.ts";
+import { describeFailure } from "../checkout-form.ts";
+import { useSpeech } from "../i18n.tsx";
 import { Button } from "../parts/Button.tsx";
 import { SelectField } from "../parts/Field.tsx";
 import { Notice } from "../parts/Notice.tsx";
-import { useSpeech } from "../speech.tsx";
 import { Bank } from "./Bank.tsx";
 import { CardEntry, type CardHandle } from "./CardEntry.tsx";
 import type { Card, Order } from "./calls.ts";
+import { usePortalWords } from "./i18n.tsx";
 import { Dialog } from "./Part.tsx";
-import { usePlace } from "./place.ts";
-import { usePortalWords } from "./speech.tsx";
+import { usePlace } from "./portal-context.ts";
 
-const poll_ms = 2000;
+const pollMs = 2000;
 type Standing = "entering" | "bank" | "paying" | "paid";
 
 /** Pays what a card was charged with in vain: by one that is kept, or by another one. */
@@ -41,7 +41,7 @@ export function Pay({ order, cards, left }: { order: Order; cards: Card[]; left:
     const token = by === "" ? await entry.current?.read() : undefined;
     if (by === "" && !token) return;
     const answer = await portal.pay(order.id, by === "" ? { confirmation_token_id: token } : { payment_method_id: by });
-    if (!answer.ok) return refused(sayFailure(answer.failure, speech.words));
+    if (!answer.ok) return refused(describeFailure(answer.failure, speech.words));
     const { status, client_secret } = answer.value;
     if (status === "succeeded") paid();
     else if (status === "failed") refused(words.payment_failed);
@@ -61,7 +61,7 @@ export function Pay({ order, cards, left }: { order: Order; cards: Card[]; left:
       else if (now.value.status === "failed" || now.value.status === "pending") refused(words.payment_failed);
     };
     void look();
-    const timer = setInterval(() => void look(), poll_ms);
+    const timer = setInterval(() => void look(), pollMs);
     return () => clearInterval(timer);
   }, [standing, portal, order.id, paid, refused, words]);
 

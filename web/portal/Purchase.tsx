@@ -6,16 +6,16 @@ import { useQuery } from "../use-query.ts";
 import { getPlatform } from "./Account.tsx";
 import { Benefits } from "./Benefits.tsx";
 import { entrance, openPortal, type Portal, type Seller } from "./calls.ts";
-import { follow } from "./follow.ts";
-import { PlaceContext } from "./place.ts";
-import { PortalSpeaking, usePortalWords } from "./speech.tsx";
+import { PortalSpeaking, usePortalWords } from "./i18n.tsx";
+import { PortalContext } from "./portal-context.ts";
+import { streamChanges } from "./stream-changes.ts";
 import "../portal.css";
 
 type Benefit = Checkout["products"][number]["benefits"][number];
 
 /** How often grants are asked for while some are missing, and for how long. News may come before the stream is open. */
-const again_ms = 1000;
-const tries_max = 60;
+const againMs = 1000;
+const triesMax = 60;
 
 /** Grey bars as high as what comes. */
 const Ghost = ({ benefits }: { benefits: readonly Benefit[] }) => (
@@ -35,7 +35,7 @@ function Granted({ portal, seller, benefits }: { portal: Portal; seller: Seller;
   const ids = benefits.map(({ id }) => id).join(" ");
   const { value, failure, reload } = useQuery(useCallback(() => portal.grantsOf(ids.split(" ")), [portal, ids]));
   const { token, ended } = portal;
-  useEffect(() => follow({ token, ended }, () => void reload()), [token, ended, reload]);
+  useEffect(() => streamChanges({ token, ended }, () => void reload()), [token, ended, reload]);
 
   const granted = value?.items.filter(({ is_revoked }) => !is_revoked);
   const missing = benefits.filter(({ id }) => !granted?.some(({ benefit_id }) => benefit_id === id));
@@ -45,16 +45,16 @@ function Granted({ portal, seller, benefits }: { portal: Portal; seller: Seller;
     let tries = 0;
     const timer = setInterval(() => {
       tries += 1;
-      if (tries >= tries_max) clearInterval(timer);
+      if (tries >= triesMax) clearInterval(timer);
       void reload();
-    }, again_ms);
+    }, againMs);
     return () => clearInterval(timer);
   }, [isMissing, reload]);
 
   // Whoever has just bought replaces no key: that is for the portal.
   const place = useMemo(() => ({ portal, seller, me: null, reload }), [portal, seller, reload]);
   return (
-    <PlaceContext value={place}>
+    <PortalContext value={place}>
       <div className="portal purchase">
         <Benefits asked={{ value: granted, failure }} />
         {isMissing && (
@@ -68,7 +68,7 @@ function Granted({ portal, seller, benefits }: { portal: Portal; seller: Seller;
           </ul>
         )}
       </div>
-    </PlaceContext>
+    </PortalContext>
   );
 }
 

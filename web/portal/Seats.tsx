@@ -1,14 +1,14 @@
 import { type FormEvent, useCallback, useState } from "react";
-import { readFaults, sayFailure } from "../checkout-form.ts";
+import { describeFailure, readFaults } from "../checkout-form.ts";
+import { useSpeech } from "../i18n.tsx";
 import { Button } from "../parts/Button.tsx";
 import { Field } from "../parts/Field.tsx";
 import { Notice } from "../parts/Notice.tsx";
-import { useSpeech } from "../speech.tsx";
 import { useQuery } from "../use-query.ts";
 import type { Failure } from "./calls.ts";
+import { usePortalWords } from "./i18n.tsx";
 import { Refused } from "./Part.tsx";
-import { usePlace } from "./place.ts";
-import { usePortalWords } from "./speech.tsx";
+import { usePlace } from "./portal-context.ts";
 
 /** The seats of a subscription: who has one, and an invitation for who is to have one. */
 export function Seats({ subscription_id }: { subscription_id: string }) {
@@ -37,7 +37,8 @@ export function Seats({ subscription_id }: { subscription_id: string }) {
   };
   const give = async (): Promise<void> => {
     const answer = await portal.giveSeat({ subscription_id, email: email.trim() });
-    if (!answer.ok) return setFault(readFaults(answer.failure, common).email ?? sayFailure(answer.failure, common));
+    if (!answer.ok)
+      return setFault(readFaults(answer.failure, common).email ?? describeFailure(answer.failure, common));
     setFault(undefined);
     setEmail("");
     await reload();

@@ -1,12 +1,12 @@
 import { type FormEvent, useState } from "react";
 import { computeAccent } from "../accent.ts";
-import { sayFailure } from "../checkout-form.ts";
+import { describeFailure } from "../checkout-form.ts";
+import { useSpeech } from "../i18n.tsx";
 import { Button } from "../parts/Button.tsx";
 import { Field } from "../parts/Field.tsx";
 import { Notice } from "../parts/Notice.tsx";
-import { useSpeech } from "../speech.tsx";
 import { entrance, type Seller } from "./calls.ts";
-import { usePortalWords } from "./speech.tsx";
+import { usePortalWords } from "./i18n.tsx";
 
 const createRequestId = (): string =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -38,13 +38,13 @@ export function SignIn({
     if (!/^[^\s@]+@[^\s@]+$/.test(email.trim())) return setFault(common.missing.email);
     const answer = await entrance.requestCode({ organization_id: organization.id, email: email.trim(), request_id });
     if (answer.ok) setSent(true);
-    else setFault(sayFailure(answer.failure, common));
+    else setFault(describeFailure(answer.failure, common));
   };
   const enter = async (): Promise<void> => {
     if (code.trim() === "") return setFault(words.code_missing);
     const answer = await entrance.authenticate({ code: code.trim(), request_id });
     if (answer.ok) signedIn(answer.value.token);
-    else setFault(sayFailure(answer.failure, common));
+    else setFault(describeFailure(answer.failure, common));
   };
   const submit = (event: FormEvent): void => {
     event.preventDefault();

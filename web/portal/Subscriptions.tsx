@@ -1,18 +1,18 @@
 import { useCallback, useState } from "react";
+import { useSpeech } from "../i18n.tsx";
 import { Button } from "../parts/Button.tsx";
 import { Money } from "../parts/Money.tsx";
 import { Notice } from "../parts/Notice.tsx";
-import { useSpeech } from "../speech.tsx";
-import { type Asked, useQuery } from "../use-query.ts";
+import { type QueryState, useQuery } from "../use-query.ts";
 import { Cancel } from "./Cancel.tsx";
 import { ChangePlan } from "./ChangePlan.tsx";
 import type { Card, Failure, Order, Subscription } from "./calls.ts";
+import { usePortalWords } from "./i18n.tsx";
 import { isUnpaid } from "./Orders.tsx";
 import { Part, Refused } from "./Part.tsx";
 import { Pay } from "./Pay.tsx";
-import { usePlace } from "./place.ts";
+import { usePlace } from "./portal-context.ts";
 import { Seats } from "./Seats.tsx";
-import { usePortalWords } from "./speech.tsx";
 
 /** What will be charged in a year, asked for once it is opened. */
 function Forecast({ subscription: { id, currency } }: { subscription: Subscription }) {
@@ -193,7 +193,7 @@ export function Subscriptions({
   orders,
   cards,
 }: {
-  asked: Asked<Subscription[]>;
+  asked: QueryState<Subscription[]>;
   orders: Order[];
   cards: Card[];
 }) {

@@ -1,11 +1,11 @@
 import { useId } from "react";
-import { useSpeech } from "../speech.tsx";
-import type { Asked } from "../use-query.ts";
+import { useSpeech } from "../i18n.tsx";
+import type { QueryState } from "../use-query.ts";
 import { Course } from "./Course.tsx";
 import type { Meter, Subscription } from "./calls.ts";
+import { usePortalWords } from "./i18n.tsx";
 import { getLimits } from "./levels.ts";
 import { Part } from "./Part.tsx";
-import { usePortalWords } from "./speech.tsx";
 
 /** How much of what a meter counts is used, against what is included. */
 function Gauge({ meter: whole, subscriptions }: { meter: Meter; subscriptions: Subscription[] }) {
@@ -42,7 +42,7 @@ function Gauge({ meter: whole, subscriptions }: { meter: Meter; subscriptions: S
 }
 
 /** What was used, meter by meter. */
-export function Usage({ asked, subscriptions }: { asked: Asked<Meter[]>; subscriptions: Subscription[] }) {
+export function Usage({ asked, subscriptions }: { asked: QueryState<Meter[]>; subscriptions: Subscription[] }) {
   const words = usePortalWords();
   return (
     <Part id="usage" title={words.usage} asked={asked}>

@@ -1,6 +1,6 @@
 import type { Api } from "../../shared/api/index.ts";
 import type { Operation, Output } from "../../shared/contract.ts";
-import { call, type Failure, type Result, type Wire } from "../api.ts";
+import { type Failure, type Result, requestApi, type Wire } from "../api.ts";
 
 type Answer<R extends keyof Api, O extends keyof Api[R]> = Api[R][O] extends Operation
   ? Wire<Output<Api[R][O]>>
@@ -32,30 +32,32 @@ const root = "/v1/customer-portal";
 
 /** What needs nobody to be signed in. */
 export const entrance = {
-  seller: (slug: string) => call<Seller>("GET", `${root}/organizations/${encodeURIComponent(slug)}`),
+  seller: (slug: string) => requestApi<Seller>("GET", `${root}/organizations/${encodeURIComponent(slug)}`),
   requestCode: (body: { organization_id: string; email: string; request_id: string }) =>
-    call<null>("POST", `${root}/customer-session/request`, body),
-  seat: (token: string) => call<SeatClaim>("GET", `/v1/customer-seats/claim/${encodeURIComponent(token)}`),
-  claimSeat: (invitation_token: string) => call<SeatClaimed>("POST", "/v1/customer-seats/claim", { invitation_token }),
-  takeEmail: (token: string) => call<{ token: string }>("POST", `${root}/customers/me/email-update/verify`, { token }),
-  openLink: (token: string) => call<{ token: string }>("POST", `${root}/customer-session/link`, { token }),
+    requestApi<null>("POST", `${root}/customer-session/request`, body),
+  seat: (token: string) => requestApi<SeatClaim>("GET", `/v1/customer-seats/claim/${encodeURIComponent(token)}`),
+  claimSeat: (invitation_token: string) =>
+    requestApi<SeatClaimed>("POST", "/v1/customer-seats/claim", { invitation_token }),
+  takeEmail: (token: string) =>
+    requestApi<{ token: string }>("POST", `${root}/customers/me/email-update/verify`, { token }),
+  openLink: (token: string) => requestApi<{ token: string }>("POST", `${root}/customer-session/link`, { token }),
   authenticate: (body: { code: string; request_id: string }) =>
-    call<{ token: string }>("POST", `${root}/customer-session/authenticate`, body),
+    requestApi<{ token: string }>("POST", `${root}/customer-session/authenticate`, body),
 };
 
 const keyOf = (slug: string): string => `portal:${slug}`;
 
 /** The session with a seller, for as long as this tab is open. */
 export const findSession = (slug: string): string | null => sessionStorage.getItem(keyOf(slug));
-export const keepSession = (slug: string, token: string): void => sessionStorage.setItem(keyOf(slug), token);
-export const dropSession = (slug: string): void => sessionStorage.removeItem(keyOf(slug));
+export const storeSession = (slug: string, token: string): void => sessionStorage.setItem(keyOf(slug), token);
+export const deleteSession = (slug: string): void => sessionStorage.removeItem(keyOf(slug));
 
 const most = 100;
 
 /** Everything that a customer's own page asks, with their session; `ended` hears that it is over. */
 export function openPortal(token: string, ended: () => void) {
   const ask = async <T>(method: "GET" | "POST" | "PATCH" | "DELETE", path: string, body?: unknown) => {
-    const answer: Result<T> = await call<T>(method, root + path, body, token);
+    const answer: Result<T> = await requestApi<T>(method, root + path, body, token);
     if (!answer.ok && answer.failure.status === 401) ended();
     return answer;
   };

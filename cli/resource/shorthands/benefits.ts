@@ -1,5 +1,5 @@
 /** Benefits as people write them: what each type gives, flag by flag. */
-import { refuseText, type Shorthand } from "../shorthand.ts";
+import { rejectText, type Shorthand } from "../shorthand.ts";
 
 const property = (type: string, name: string, rest: Omit<Shorthand, "writes" | "flag" | "of">): Shorthand => ({
   flag: name.replaceAll("_", "-"),
@@ -11,20 +11,20 @@ const property = (type: string, name: string, rest: Omit<Shorthand, "writes" | "
 function readExpires(text: string): Record<string, unknown> {
   if (text === "never") return { properties: { expires: null } };
   const [, ttl, timeframe] = /^([1-9]\d{0,4})\s*(day|month|year)s?$/.exec(text.trim().toLowerCase()) ?? [];
-  if (!timeframe) return refuseText(text, "is not a time", "Write 30days, 6months, 1year, or never.");
+  if (!timeframe) return rejectText(text, "is not a time", "Write 30days, 6months, 1year, or never.");
   return { properties: { expires: { ttl: Number(ttl), timeframe } } };
 }
 
 function readActivations(text: string): Record<string, unknown> {
   if (text === "none") return { properties: { activations: null } };
-  if (!/^[1-9]\d{0,9}$/.test(text)) return refuseText(text, "is not a number above 0", "Write 3, or none.");
+  if (!/^[1-9]\d{0,9}$/.test(text)) return rejectText(text, "is not a number above 0", "Write 3, or none.");
   return { properties: { activations: { limit: Number(text) } } };
 }
 
 function readRepository(text: string): Record<string, unknown> {
   const [, repository_owner, repository_name] =
     /^(?:https:\/\/github\.com\/)?([^/\s]+)\/([^/\s]+?)(?:\.git|\/)?$/.exec(text.trim()) ?? [];
-  if (!repository_owner || !repository_name) return refuseText(text, "is not a repository", "Write owner/name.");
+  if (!repository_owner || !repository_name) return rejectText(text, "is not a repository", "Write owner/name.");
   return { properties: { repository_owner, repository_name } };
 }
 

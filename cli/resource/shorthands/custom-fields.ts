@@ -1,5 +1,5 @@
 /** Custom fields as people write them. */
-import { refuseText, type Shorthand } from "../shorthand.ts";
+import { rejectText, type Shorthand } from "../shorthand.ts";
 import { readJson } from "../values.ts";
 
 type Choice = { value: string; label: string };
@@ -10,10 +10,10 @@ function readOptions(text: string): Choice[] {
   const options = text.split(",").map((one) => {
     const [value = "", ...label] = one.split("=").map((part) => part.trim());
     const shown = label.join("=") || value;
-    return value ? { value, label: shown } : refuseText(text, `has an option without a value: "${one}"`, how);
+    return value ? { value, label: shown } : rejectText(text, `has an option without a value: "${one}"`, how);
   });
   const twice = options.find(({ value }, index) => options.findIndex((one) => one.value === value) !== index);
-  return twice ? refuseText(text, `has the value "${twice.value}" twice`, how) : options;
+  return twice ? rejectText(text, `has the value "${twice.value}" twice`, how) : options;
 }
 
 /** A bound of a number, or of a date, which the wire has as seconds. */
@@ -23,7 +23,7 @@ function readBound(text: string): number {
   const ms = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
   // JavaScript takes the 31st of June for the 1st of July.
   return Number.isNaN(ms) || !new Date(ms).toISOString().startsWith(text)
-    ? refuseText(text, "is neither a whole number nor a date", how)
+    ? rejectText(text, "is neither a whole number nor a date", how)
     : ms / 1000;
 }
 

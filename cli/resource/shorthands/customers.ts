@@ -1,5 +1,5 @@
 /** Customers as people write them. */
-import { refuseText, type Shorthand } from "../shorthand.ts";
+import { rejectText, type Shorthand } from "../shorthand.ts";
 
 const line = (name: string, description: string): Shorthand => ({
   flag: name.replaceAll("_", "-"),
@@ -21,7 +21,7 @@ export const customers: Record<string, Shorthand> = {
     read: (text) =>
       /^[a-z]{2}$/i.test(text.trim())
         ? { billing_address: { country: text.trim().toUpperCase() } }
-        : refuseText(text, "is no country", "Write its two letters of ISO 3166-1, such as DE, US or GB."),
+        : rejectText(text, "is no country", "Write its two letters of ISO 3166-1, such as DE, US or GB."),
   },
   tax_id: {
     flag: "tax-id",

@@ -2,37 +2,37 @@
 import { currencies } from "../../../shared/currencies.ts";
 import { parseMoney } from "../../../shared/money.ts";
 import { findWrongAmount } from "../../../shared/written-amount.ts";
-import { refuseText, type Shorthand, type Standard } from "../shorthand.ts";
+import { type DefaultValue, rejectText, type Shorthand } from "../shorthand.ts";
 
 const howToPercent = "Write 20, or 25.5 with at most two decimals. A share below 1 % is written with its sign: 0.2%.";
 
 function readPercent(text: string): Record<string, unknown> {
   // Whoever thinks in fractions means a hundred times as much.
   if (/^0?\.\d+$/.test(text.trim()))
-    return refuseText(text, `may mean ${Number(text) * 100} % or ${Number(text)} %`, howToPercent);
+    return rejectText(text, `may mean ${Number(text) * 100} % or ${Number(text)} %`, howToPercent);
   // A percent has a hundred basis points as a dollar has a hundred cents: the same exact reading.
   const basis_points = parseMoney(text.replace(/\s*%$/, ""), "usd");
   if (basis_points === undefined || basis_points < 1 || basis_points > 10_000)
-    return refuseText(text, "is not a percentage above 0 and up to 100", howToPercent);
+    return rejectText(text, "is not a percentage above 0 and up to 100", howToPercent);
   return { basis_points };
 }
 
-function readAmountOff(text: string, standard: Standard): Record<string, unknown> {
+function readAmountOff(text: string, standard: DefaultValue): Record<string, unknown> {
   const how = "Write an amount above 0, such as 5.00 or 5.00eur.";
   const [, amountText = "", code] = /^([\d.]+)\s*([a-z]{3})?$/i.exec(text.trim()) ?? [];
   const currency = code?.toLowerCase() ?? standard();
-  if (!(currencies as readonly string[]).includes(currency)) return refuseText(text, "names no currency", how);
+  if (!(currencies as readonly string[]).includes(currency)) return rejectText(text, "names no currency", how);
   const wrong = code === undefined ? findWrongAmount(amountText, currency) : undefined;
   const amount = wrong === undefined ? parseMoney(amountText, currency) : undefined;
   return amount
     ? { amount, currency }
-    : refuseText(text, `is not an amount in ${currency}. ${wrong ?? ""}`.trim(), how);
+    : rejectText(text, `is not an amount in ${currency}. ${wrong ?? ""}`.trim(), how);
 }
 
 function readFor(text: string): Record<string, unknown> {
   if (text === "once" || text === "forever") return { duration: text };
   const months = Number(/^([1-9]\d{0,2})\s*months?$/.exec(text)?.[1]);
-  if (!months) return refuseText(text, "is no duration", "Write once, forever, or a number of months such as 3months.");
+  if (!months) return rejectText(text, "is no duration", "Write once, forever, or a number of months such as 3months.");
   return { duration: "repeating", duration_in_months: months };
 }
 
@@ -61,13 +61,13 @@ export function readTime(text: string): string | null {
   if (count) return later(Number(count), unit).toISOString();
   const [, day, time, zone] =
     /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-]\d\d:?\d\d)?)?$/i.exec(text.trim()) ?? [];
-  if (!day) return refuseText(text, "is not a time", how);
+  if (!day) return rejectText(text, "is not a time", how);
   // Without a zone it is the time of this machine, as lists show it.
   const date = new Date(`${day}T${time ?? "00:00"}${zone ?? ""}`);
   // JavaScript takes the 31st of June for the 1st of July.
   const isDay = new Date(`${day}T00:00Z`).toISOString().startsWith(day);
   return Number.isNaN(date.getTime()) || !isDay
-    ? refuseText(text, "is not a day of the calendar", how)
+    ? rejectText(text, "is not a day of the calendar", how)
     : date.toISOString();
 }
 

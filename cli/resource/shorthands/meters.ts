@@ -1,7 +1,7 @@
 /** Meters as people write them. */
 import { FilterError, parseFilter } from "../../../shared/meter-filter.ts";
 import { Fault } from "../../fault.ts";
-import { refuseText, type Shorthand } from "../shorthand.ts";
+import { rejectText, type Shorthand } from "../shorthand.ts";
 import { readJson } from "../values.ts";
 
 const isJson = (text: string): boolean => /^\s*[{@]/.test(text);
@@ -29,11 +29,11 @@ function readAggregation(text: string): unknown {
   if (isJson(text)) return readJson(text);
   const [func = "", property, ...more] = text.trim().split(/[\s:]+/);
   if (func === "count" && property === undefined) return { func };
-  if (func === "count") return refuseText(text, "counts events, and so needs no key", how);
+  if (func === "count") return rejectText(text, "counts events, and so needs no key", how);
   if (!["sum", "max", "min", "avg", "unique"].includes(func))
-    return refuseText(text, `begins with no way to count`, how);
-  if (property === undefined) return refuseText(text, `does not say what to ${func}`, how);
-  if (more.length > 0) return refuseText(text, "has one word too many", how);
+    return rejectText(text, `begins with no way to count`, how);
+  if (property === undefined) return rejectText(text, `does not say what to ${func}`, how);
+  if (more.length > 0) return rejectText(text, "has one word too many", how);
   return { func, property };
 }
 

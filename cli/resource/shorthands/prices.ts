@@ -2,7 +2,7 @@
 import { formatDecimal, getCurrencyDigits, parseMoney } from "../../../shared/money.ts";
 import { readCurrency, readInterval, readPriceText } from "../../../shared/price-text.ts";
 import { findWrongAmount } from "../../../shared/written-amount.ts";
-import { readIdOrName, refuseText, type Shorthand, type Standard } from "../shorthand.ts";
+import { type DefaultValue, readIdOrName, rejectText, type Shorthand } from "../shorthand.ts";
 
 const howToPrice =
   "Write 19.00, 19.00eur, 19.00/month, 5.00+ (pay what you want, from 5.00), free, or metered:METER:0.002/month.";
@@ -24,8 +24,8 @@ function readMinorUnits(
 }
 
 /** One price as typed: `19.00`, `19eur`, `€19`, `free`, `5.00+` (pay what you want, from 5.00), `19.00/month`. */
-function readPrice(typed: string, standard: Standard): Record<string, unknown> {
-  const wrong = (why: string): never => refuseText(typed, why, howToPrice);
+function readPrice(typed: string, standard: DefaultValue): Record<string, unknown> {
+  const wrong = (why: string): never => rejectText(typed, why, howToPrice);
   const { amount: text, isOpen, currency, interval } = readPriceText(typed, wrong);
   const price_currency = currency ?? standard();
   if (text === undefined) return { prices: [{ amount_type: "free", price_currency }], ...interval };
@@ -38,8 +38,8 @@ function readPrice(typed: string, standard: Standard): Record<string, unknown> {
 }
 
 /** `metered:METER:0.002` or `…:0.002eur:cap=50.00/month`: so much per unit, in the currency and not in its minor unit. */
-function readMetered(typed: string, standard: Standard): Record<string, unknown> {
-  const wrong = (why: string): never => refuseText(typed, why, howToMeter);
+function readMetered(typed: string, standard: DefaultValue): Record<string, unknown> {
+  const wrong = (why: string): never => rejectText(typed, why, howToMeter);
   const [, meter, symbol, amount = "", code, cap, every] =
     /^metered:(.+?):([$€£])?(\d+(?:\.\d+)?)([a-z]{3})?(?::cap=([^/:]+))?(?:\/([^:]+))?$/i.exec(typed.trim()) ?? [];
   if (!meter) return wrong("is not a metered price");
@@ -67,8 +67,8 @@ const tiersOf = (typed: string): string[] =>
   (seatsForm.exec(typed.trim().toLowerCase())?.[2] ?? "").split(",").map((tier) => tier.trim());
 
 /** A price by the number of seats: tiers that follow each other, the last of which may be open. */
-function readSeats(typed: string, standard: Standard): Record<string, unknown> {
-  const wrong = (why: string): never => refuseText(typed, why, howToSeats);
+function readSeats(typed: string, standard: DefaultValue): Record<string, unknown> {
+  const wrong = (why: string): never => rejectText(typed, why, howToSeats);
   const [, seat_tier_type, , every] = seatsForm.exec(typed.trim().toLowerCase()) ?? [];
   const interval = readInterval(every, wrong);
   const texts = tiersOf(typed);
@@ -107,7 +107,7 @@ function readTrial(text: string): Record<string, unknown> {
   if (text === "none") return { trial_interval: null, trial_interval_count: null };
   const [, count, trial_interval] = /^([1-9]\d{0,2})\s*(day|week|month|year)s?$/.exec(text.trim().toLowerCase()) ?? [];
   if (!trial_interval)
-    return refuseText(
+    return rejectText(
       text,
       "is not a time",
       "Write a number of days, weeks, months or years, such as 14days; or none.",

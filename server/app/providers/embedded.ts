@@ -40,7 +40,7 @@ import { portalSubscriptionService } from "../../portal/subscriptions.ts";
 import { portalWalletService } from "../../portal/wallets.ts";
 import { eventService, quantityService } from "../../usage/events/service.ts";
 import { customerMeterService, meterService } from "../../usage/meters/service.ts";
-import { walkedWork } from "../worker.ts";
+import { timeTravelWorkers } from "../worker.ts";
 
 /** floe's own engine. */
 export const embedded: Provider = {
@@ -89,5 +89,5 @@ export const embedded: Provider = {
   metrics: metricService,
   catalog: catalogService,
   // What passes with time is of all domains, and a sandbox does it in its own order.
-  sandbox: createSandboxService(walkedWork),
+  sandbox: createSandboxService(timeTravelWorkers),
 };

@@ -7,8 +7,8 @@ import type { Ctx, Identity } from "../../platform/context.ts";
 import { Relayed } from "../../platform/http/relayed.ts";
 import type { Provider } from "../../platform/provider.ts";
 
-const timeout_ms = 30_000;
-const standard_url = "https://api.polar.sh";
+const timeoutMs = 30_000;
+const standardUrl = "https://api.polar.sh";
 /** In place of the id of a customer who is known at hosted Polar alone: nobody here has it. */
 const nobody = "00000000-0000-0000-0000-000000000000";
 
@@ -37,7 +37,7 @@ export async function relayOperation(
   token: string | null,
 ): Promise<Relayed | undefined> {
   const url = formatUrl(path, { params: { ...params }, query: { ...query } });
-  const answer = await fetch(new URL(url, config.POLAR_URL ?? standard_url), {
+  const answer = await fetch(new URL(url, config.POLAR_URL ?? standardUrl), {
     method,
     headers: {
       accept: "application/json",
@@ -47,7 +47,7 @@ export async function relayOperation(
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     redirect: "manual",
-    signal: AbortSignal.timeout(timeout_ms),
+    signal: AbortSignal.timeout(timeoutMs),
   }).catch(() => null);
   const text = await answer?.text().catch(() => null);
   // A bad access token is this server's fault, not the caller's.

@@ -9,7 +9,7 @@ import { relayResource } from "./polar-relay.ts";
 
 export { identifyHosted } from "./polar-relay.ts";
 
-const timeout_seconds = 30;
+const timeoutSeconds = 30;
 
 /** Refuse what a change of a subscription is held to and hosted Polar does not check: it would be left out, and charged all the same. */
 function refuseAgreement(body: { quote?: unknown; maximum_amount?: unknown }): void {
@@ -25,7 +25,7 @@ function refuseAgreement(body: { quote?: unknown; maximum_amount?: unknown }): v
 export function createPolarProvider(config: Config): Provider {
   const polar = createPolar({
     accessToken: config.POLAR_ACCESS_TOKEN ?? "",
-    timeout: timeout_seconds,
+    timeout: timeoutSeconds,
     ...(config.POLAR_URL ? { baseUrl: config.POLAR_URL } : {}),
   });
   /** The answer as it came, a refusal included; the contract's types hold because both sides speak the same contract. */

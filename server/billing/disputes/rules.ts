@@ -12,9 +12,9 @@ export type DisputeRow = typeof disputes.$inferSelect;
 export type KnownDispute = DisputeRow & { status: DisputeStatus };
 export type DisputeAggregate = { dispute: KnownDispute; customer: CustomerRow };
 
-const minute_ms = 60_000;
+const minuteMs = 60_000;
 /** How long the processor has for an answer before it is asked again. */
-export const dispute_again_ms = 10 * minute_ms;
+export const disputeAgainMs = 10 * minuteMs;
 
 /** How far a dispute has come. What has ended does not begin again; of two words about one that is open the later one counts. */
 const stages: Record<DisputeStatus, number> = {
@@ -44,7 +44,7 @@ const weights: Record<DisputeStatus, number> = {
 };
 
 /** What an order shows of its disputes. */
-export const weighDisputes = (statuses: readonly DisputeStatus[]): DisputeStatus | null =>
+export const evaluateDisputes = (statuses: readonly DisputeStatus[]): DisputeStatus | null =>
   statuses.reduce<DisputeStatus | null>((worst, one) => (worst && weights[worst] >= weights[one] ? worst : one), null);
 
 /** What a seller's policy makes of the access to what was bought. */

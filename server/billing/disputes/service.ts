@@ -11,9 +11,9 @@ import { record } from "../../platform/events/audit.ts";
 import { createId } from "../../platform/ids.ts";
 import { queueMail } from "../../platform/mail-transport/mail.ts";
 import type { DisputeEvent, Dispute as Word } from "../../platform/processors/processor.ts";
-import { restoreCredit, takeBackCredit } from "../orders/recalls.ts";
-import type { OrderRow, Share } from "../orders/rules.ts";
-import { noteDisputeOfOrder } from "../orders/service.ts";
+import { recallCredit, restoreCredit } from "../orders/recalls.ts";
+import type { AmountShare, OrderRow } from "../orders/rules.ts";
+import { recordOrderDispute } from "../orders/service.ts";
 import { lockOrder } from "../orders/store.ts";
 import type { PaymentRow } from "../payments/rules.ts";
 import { splitTotal } from "../refunds/rules.ts";
@@ -22,19 +22,19 @@ import {
   type DisputeAggregate,
   type DisputeRow,
   decideAccess,
-  dispute_again_ms,
+  disputeAgainMs,
+  evaluateDisputes,
   isAcceptable,
   isTooSmall,
   type KnownDispute,
   moveDispute,
   serializeDispute,
-  weighDisputes,
   writeDisputeMail,
 } from "./rules.ts";
 import * as store from "./store.ts";
 
 /** A time that has come by every seller's clock. */
-const at_once = new Date(0);
+const atOnce = new Date(0);
 
 /** What is past due goes by the server's clock, which is the bank's. */
 const answer = (ctx: Ctx, found: DisputeAggregate) => serializeDispute(found, getServerClock(ctx.clock).now());
@@ -65,12 +65,12 @@ export const disputeService: Service<typeof disputes, Ctx> = {
       const row = await store.lockDispute(tx, key);
       if (!isAcceptable(row)) throw new ApiError("DisputeNotOpenError", "This dispute is not open any more.");
       const now = ctx.clock.now();
-      const due_at = new Date(now.getTime() + dispute_again_ms);
+      const due_at = new Date(now.getTime() + disputeAgainMs);
       accepted = await store.updateDispute(tx, row, { accepted_at: row.accepted_at ?? now, due_at });
       return answer(ctx, { ...found, dispute: accepted as KnownDispute });
     });
     if (accepted) {
-      await followDispute(ctx, accepted).catch((error: unknown) =>
+      await syncDispute(ctx, accepted).catch((error: unknown) =>
         ctx.log.error({ err: error, dispute_id: key.id }, "The processor was not reached; it will be told again."),
       );
     }
@@ -79,14 +79,14 @@ export const disputeService: Service<typeof disputes, Ctx> = {
 };
 
 /** The processor tells of a dispute: what it is about is asked for, outside of this transaction. */
-export async function hearDispute(
+export async function recordDisputeNotice(
   tx: Tx,
   ctx: Deps | Ctx,
   { event, payment }: { event: DisputeEvent; payment: PaymentRow },
 ): Promise<void> {
   const { organization_id, id: payment_id, order_id, customer_id, currency, is_surplus } = payment;
   const now = ctx.clock.now();
-  await store.noteDispute(tx, {
+  await store.upsertDispute(tx, {
     id: createId(now),
     organization_id,
     created_at: now,
@@ -96,12 +96,12 @@ export async function hearDispute(
     payment_id,
     is_surplus,
     processor_id: event.processor_id,
-    due_at: at_once,
+    due_at: atOnce,
   });
 }
 
 /** Ask the processor how a dispute stands, or tell it once more that the seller has given in, and write down what it says. */
-export async function followDispute(deps: Deps | Ctx, row: DisputeRow): Promise<void> {
+export async function syncDispute(deps: Deps | Ctx, row: DisputeRow): Promise<void> {
   const { processor } = deps;
   const word =
     row.accepted_at !== null && isAcceptable(row)
@@ -116,14 +116,14 @@ async function moveCredit(
   tx: Tx,
   deps: Deps | Ctx,
   order: OrderRow,
-  { row, status, share }: { row: DisputeRow; status: DisputeStatus; share: Share },
+  { row, status, share }: { row: DisputeRow; status: DisputeStatus; share: AmountShare },
 ) {
   if (row.status === "lost") return restoreCredit(tx, deps, order, row);
   if (status !== "lost") return null;
   const { refunded_amount, refunded_tax_amount } = order;
   const change = share.amount + share.tax_amount;
   const tax_amount = refunded_tax_amount + share.tax_amount;
-  return takeBackCredit(tx, deps, order, {
+  return recallCredit(tx, deps, order, {
     returned: { amount: refunded_amount + refunded_tax_amount + change, tax_amount },
     change,
   });
@@ -157,7 +157,7 @@ async function settleDispute(deps: Deps | Ctx, key: DisputeRow, word: Word): Pro
       evidence_due_by: word.evidence_due_at,
       accepted_at,
       // Nobody has told the processor yet where it is given in to by itself.
-      due_at: isGivenUp ? at_once : isWaiting ? new Date(now.getTime() + dispute_again_ms) : null,
+      due_at: isGivenUp ? atOnce : isWaiting ? new Date(now.getTime() + disputeAgainMs) : null,
     };
     await store.updateDispute(tx, row, { ...known, modified_at: row.status === null ? null : now });
     if (row.status === status) return;
@@ -175,9 +175,9 @@ async function settleDispute(deps: Deps | Ctx, key: DisputeRow, word: Word): Pro
       if (row.status === "lost") await reportWonAfterAll(tx, deps, row);
       const recalled = await moveCredit(tx, deps, order.order, { row, status, share });
       if (recalled) await store.updateDispute(tx, row, recalled);
-      const dispute_status = weighDisputes(await store.findStatuses(tx, order.order));
+      const dispute_status = evaluateDisputes(await store.findStatuses(tx, order.order));
       const access = decideAccess(getDisputePolicy(seller), dispute_status);
-      await noteDisputeOfOrder(tx, deps, order, { dispute_status, access });
+      await recordOrderDispute(tx, deps, order, { dispute_status, access });
     }
     for (const to of await findMemberEmails(tx, row.organization_id)) {
       const mail = writeDisputeMail(to, seller.name, known);

@@ -11,13 +11,13 @@ import {
   orderBy,
   readPage,
 } from "../../platform/db/page.ts";
-import { followKey, matchKey, type RowKey } from "../../platform/db/rows.ts";
+import { joinByKey, matchKey, type RowKey } from "../../platform/db/rows.ts";
 import type { DisputeAggregate, DisputeRow, KnownDispute } from "./rules.ts";
 import { disputes } from "./tables.ts";
 
 type Filter = ListQuery<typeof operations.list>;
 const sortable = { created_at: disputes.created_at, amount: disputes.amount };
-const ofCustomer = followKey(disputes.customer_id, customers);
+const ofCustomer = joinByKey(disputes.customer_id, customers);
 const isKnown = isNotNull(disputes.status);
 const select = (db: Database) =>
   db.select({ dispute: disputes, customer: customers }).from(disputes).innerJoin(customers, ofCustomer);
@@ -45,7 +45,7 @@ export async function findDispute(db: Database, key: RowKey): Promise<DisputeAgg
 }
 
 /** Note that there is something to ask the processor about: a dispute that was not heard of yet, or one that has moved. */
-export async function noteDispute(tx: Tx, values: typeof disputes.$inferInsert): Promise<void> {
+export async function upsertDispute(tx: Tx, values: typeof disputes.$inferInsert): Promise<void> {
   await tx
     .insert(disputes)
     .values(values)
@@ -85,7 +85,7 @@ export async function findStatuses(tx: Tx, order: RowKey): Promise<KnownDispute[
 }
 
 /** Take a dispute that is due, put off first, so that no other server asks about it at the same time. */
-export async function takeDueDispute(
+export async function claimDueDispute(
   db: Database,
   key: RowKey,
   now: Date,

@@ -1,5 +1,5 @@
 import type { Address } from "../../../shared/addresses.ts";
-import type { Language } from "./words.ts";
+import type { Language } from "./messages.ts";
 
 /** One side of an invoice. */
 export type Party = {

@@ -6,7 +6,7 @@ type Root = Invoice["ubl:Invoice"];
 type Category = { "cbc:ID": string; "cbc:Percent"?: string; "cac:TaxScheme": { "cbc:ID": string } };
 
 /** What falls under one rate. The codes are those of EN 16931: S taxed, Z at zero, AE reverse charge, E exempt, O outside. */
-export type Share = {
+export type TaxShare = {
   category: "S" | "Z" | "AE" | "E" | "O";
   rate: string | null;
   taxable_amount: number;
@@ -14,7 +14,7 @@ export type Share = {
 };
 
 /** Why nothing is taken, as a code; where the seller is not registered, the sale is outside of the scope of VAT. */
-const untaxed: Record<string, Share["category"]> = { reverse_charge: "AE", exempt: "E", zero_rated: "Z" };
+const untaxed: Record<string, TaxShare["category"]> = { reverse_charge: "AE", exempt: "E", zero_rated: "Z" };
 
 /** The sum of rates in percent, in the decimals that they have. */
 function addRates(rates: readonly string[]): string {
@@ -29,7 +29,7 @@ function addRates(rates: readonly string[]): string {
  * The tax of a document in the form of EN 16931, in which each part of the net amount falls under exactly one rate. Taxes that
  * are taken side by side on the same amount, as in Canada, are one there.
  */
-export function shareTax({ tax, net_amount, tax_amount, tax_reason }: InvoiceDocument): Share[] {
+export function allocateTax({ tax, net_amount, tax_amount, tax_reason }: InvoiceDocument): TaxShare[] {
   if (tax.length === 0) {
     const category = untaxed[tax_reason ?? ""] ?? "O";
     return [{ category, rate: category === "O" ? null : "0", taxable_amount: net_amount, amount: 0 }];
@@ -39,7 +39,7 @@ export function shareTax({ tax, net_amount, tax_amount, tax_reason }: InvoiceDoc
     return [
       { category: "S", rate: addRates(tax.map(({ rate }) => rate)), taxable_amount: net_amount, amount: tax_amount },
     ];
-  const shares: Share[] = [];
+  const shares: TaxShare[] = [];
   for (const { rate, taxable_amount, amount } of tax) {
     const same = shares.find((share) => Number(share.rate) === Number(rate));
     if (same)
@@ -77,7 +77,7 @@ export function computeNetLines(document: InvoiceDocument): {
 const isVatId = (id: string | null): boolean =>
   id !== null && /^(?!CHE|GB-)[A-Z]{2}[A-Z0-9+*.]{2,13}$/i.test(id.replace(/\s/g, ""));
 
-const reasons: Partial<Record<Share["category"], { code: string; text: string }>> = {
+const reasons: Partial<Record<TaxShare["category"], { code: string; text: string }>> = {
   AE: { code: "VATEX-EU-AE", text: "Reverse charge" },
   E: { code: "VATEX-EU-132", text: "Exempt from tax" },
   O: { code: "VATEX-EU-O", text: "Not subject to VAT" },
@@ -86,7 +86,7 @@ const reasons: Partial<Record<Share["category"], { code: string; text: string }>
 const filled = <T extends object>(fields: T): T =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null)) as T;
 
-function partyOf(party: Party, id: string, share: Share | undefined, isSeller: boolean) {
+function partyOf(party: Party, id: string, share: TaxShare | undefined, isSeller: boolean) {
   const { name, trade_name, address, tax_id, email } = party;
   if (!address) throw new Error("A party without an address has no electronic invoice.");
   // Outside the scope of VAT nobody's VAT id may stand on the invoice (BR-O-02); it stands there as a registration.
@@ -122,8 +122,8 @@ export function describeInvoice(document: InvoiceDocument): Invoice {
     ({ [`cbc:${name}`]: writeMoney(amount, document.currency), [`cbc:${name}@currencyID`]: currency }) as {
       [P in `cbc:${K}` | `cbc:${K}@currencyID`]: string;
     };
-  const shares = shareTax(document);
-  const categoryOf = ({ category, rate }: Share): Category =>
+  const shares = allocateTax(document);
+  const categoryOf = ({ category, rate }: TaxShare): Category =>
     filled({ "cbc:ID": category, "cbc:Percent": rate ?? undefined, "cac:TaxScheme": { "cbc:ID": "VAT" } }) as Category;
   const { lines, discount } = computeNetLines(document);
   const [only] = shares;
@@ -204,7 +204,7 @@ export function describeInvoice(document: InvoiceDocument): Invoice {
 }
 
 /** A discount in proportion to what falls under each rate, without anything left. */
-function shareDiscount(discount: number, shares: readonly Share[]): number[] {
+function shareDiscount(discount: number, shares: readonly TaxShare[]): number[] {
   const total = shares.reduce((sum, { taxable_amount }) => sum + taxable_amount, 0);
   const parts = shares.map(({ taxable_amount }) =>
     total === 0 ? 0 : computeFraction(discount, taxable_amount, total),

@@ -1,16 +1,16 @@
 import { sql } from "drizzle-orm";
-import type { Sweep } from "../../platform/jobs/sweeps.ts";
+import type { Worker } from "../../platform/jobs/workers.ts";
 import { collectDue, collecting, printDue, printing } from "./service.ts";
-import { takeDueInvoice } from "./store.ts";
+import { claimDueInvoice } from "./store.ts";
 import { invoiceExports, invoices } from "./tables.ts";
 
 /** How long one may be under way before another server takes it up. */
-const again_ms = 6 * 60_000;
+const againMs = 6 * 60_000;
 
 /** Exports whose orders are still to be found. */
-export const exportCollecting: Sweep = {
+export const exportWorker: Worker = {
   name: collecting,
-  every_ms: 1000,
+  pollIntervalMs: 1000,
   due: {
     table: invoiceExports,
     id: invoiceExports.id,
@@ -18,15 +18,15 @@ export const exportCollecting: Sweep = {
     at: invoiceExports.due_at,
     where: sql`${invoiceExports.due_at} is not null`,
   },
-  parallel: 2,
-  share: 1,
-  work: (deps, [key]) => collectDue(deps, key),
+  concurrency: 2,
+  maxPerTenant: 1,
+  run: (deps, [key]) => collectDue(deps, key),
 };
 
 /** Documents that were asked for, or whose contents may have changed. One process prints them, one after the other. */
-export const invoicePrinting: Sweep = {
+export const invoiceWorker: Worker = {
   name: printing,
-  every_ms: 1000,
+  pollIntervalMs: 1000,
   due: {
     table: invoices,
     id: invoices.id,
@@ -35,13 +35,13 @@ export const invoicePrinting: Sweep = {
     where: sql`${invoices.due_at} is not null`,
   },
   // While one is printed, what the next one needs is read.
-  parallel: 4,
-  share: 2,
-  limit_ms: 5 * 60_000,
-  async work(deps, [key]) {
+  concurrency: 4,
+  maxPerTenant: 2,
+  timeoutMs: 5 * 60_000,
+  async run(deps, [key]) {
     const now = deps.clock.now();
-    const until = new Date(now.getTime() + again_ms);
-    const row = await takeDueInvoice(deps.db, key, now, until);
+    const until = new Date(now.getTime() + againMs);
+    const row = await claimDueInvoice(deps.db, key, now, until);
     if (row) await printDue(deps, row, until);
   },
 };

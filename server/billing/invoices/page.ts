@@ -4,8 +4,8 @@ import { createElement as h, type ReactElement, type ReactNode } from "react";
 import { formatMoney } from "../../../shared/money.ts";
 import { formatAddress, type InvoiceDocument, type Logo, type Party } from "./document.ts";
 import { splitGraphemes, type TextPiece } from "./fonts.ts";
+import { getWords } from "./messages.ts";
 import { computeSums, type Sum } from "./sums.ts";
-import { getWords } from "./words.ts";
 
 type Style = Parameters<typeof StyleSheet.create>[0][string];
 
@@ -84,7 +84,7 @@ export type Setting = {
 };
 
 /** The page of a document, as it is printed. */
-export function layOutPage(document: InvoiceDocument, { font, split, logo }: Setting): ReactElement<DocumentProps> {
+export function composePage(document: InvoiceDocument, { font, split, logo }: Setting): ReactElement<DocumentProps> {
   const words = getWords(document.language);
   const { kind, currency, seller, buyer } = document;
   const money = (amount: number) => formatMoney(amount, currency, words.locale);

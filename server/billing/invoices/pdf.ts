@@ -3,7 +3,7 @@ import { pdf } from "@react-pdf/renderer";
 import type { InvoiceDocument, Logo } from "./document.ts";
 import { writeXml } from "./electronic.ts";
 import { loadFonts } from "./fonts.ts";
-import { collectTexts, layOutPage } from "./page.ts";
+import { collectTexts, composePage } from "./page.ts";
 
 /** Make the file of a document: a page of PDF/A-3b, and in it the same invoice for a machine to read (Factur-X). */
 export async function makePdf(document: InvoiceDocument, logo: Logo | null): Promise<Uint8Array> {
@@ -13,7 +13,7 @@ export async function makePdf(document: InvoiceDocument, logo: Logo | null): Pro
 
 async function printPage(document: InvoiceDocument, logo: Logo | null): Promise<Uint8Array> {
   const { font, split } = await loadFonts(collectTexts(document), document.buyer.address?.country ?? null);
-  const stream = await pdf(layOutPage(document, { font, split, logo })).toBuffer();
+  const stream = await pdf(composePage(document, { font, split, logo })).toBuffer();
   const chunks: Buffer[] = [];
   for await (const chunk of stream) chunks.push(Buffer.from(chunk));
   return Buffer.concat(chunks);

@@ -4,7 +4,7 @@ import { limitOpen } from "../../platform/http/limits.ts";
 import { createRequestContext } from "../../platform/http/mount.ts";
 import { openDocument } from "./service.ts";
 
-const again_seconds = 2;
+const againSeconds = 2;
 
 /** The address of a document in a mail. A person opens it in a browser, so while it is being made a page says so and goes on. */
 export function routeDocuments(app: FastifyInstance, deps: Deps): void {
@@ -23,7 +23,7 @@ export function routeDocuments(app: FastifyInstance, deps: Deps): void {
         .headers({
           "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox",
           "X-Content-Type-Options": "nosniff",
-          Refresh: String(again_seconds),
+          Refresh: String(againSeconds),
         })
         .type("text/html; charset=utf-8")
         .send(pageOf(language, waiting.title, waiting.text));

@@ -9,8 +9,8 @@ import type { PaymentRow } from "../payments/rules.ts";
 import type { RefundRow } from "../refunds/rules.ts";
 import type { RegistrationRow } from "../tax/rules.ts";
 import { cleanText, type InvoiceDocument, type InvoiceTax, type Party } from "./document.ts";
+import { getWords, type Language, resolveLanguage } from "./messages.ts";
 import type { invoiceExports, invoices } from "./tables.ts";
-import { chooseLanguage, getWords, type Language } from "./words.ts";
 
 export type InvoiceRow = typeof invoices.$inferSelect;
 /** Everything that a document is made of. */
@@ -115,7 +115,7 @@ export function describeDocument(sources: Sources): InvoiceDocument {
   const { invoice, sale, seller, payment, refund } = sources;
   const { order, customer, items } = sale;
   const totals = computeTotals(order);
-  const language = chooseLanguage(customer.locale, order.billing_address?.country ?? null);
+  const language = resolveLanguage(customer.locale, order.billing_address?.country ?? null);
   const { tax_lines, tax: treatment, discount } = order.derivation;
   const tax: InvoiceTax[] = tax_lines.map(({ name, country, state, rate, taxable_amount, amount }) => ({
     name,
@@ -192,7 +192,7 @@ export function describeDocument(sources: Sources): InvoiceDocument {
 const edition = 1;
 
 /** Everything that a file is made of, as one value. */
-export const digestDocument = (document: InvoiceDocument, logo_path: string | null): string =>
+export const hashDocument = (document: InvoiceDocument, logo_path: string | null): string =>
   createHash("sha256")
     .update(JSON.stringify([edition, document, logo_path]))
     .digest("base64url");

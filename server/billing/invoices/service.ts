@@ -1,12 +1,12 @@
 import type { invoices as operations } from "../../../shared/api/invoices.ts";
 import type { Service } from "../../../shared/contract.ts";
 import { ApiError, notFound } from "../../../shared/errors.ts";
-import { dropFile, finishFile, keepFile, linkFile, readBytes } from "../../catalog/files/service.ts";
+import { deleteStoredFile, finishFile, linkFile, readBytes, storeFile } from "../../catalog/files/service.ts";
 import { findPublic } from "../../catalog/files/store.ts";
 import { findOrganization } from "../../identity/organizations/store.ts";
 import { getServerClock } from "../../platform/clock.ts";
 import { type Ctx, type Deps, requireOrganization, type Tx } from "../../platform/context.ts";
-import { forgetFailures, GiveUpError } from "../../platform/db/due.ts";
+import { deleteFailures, GiveUpError } from "../../platform/db/due.ts";
 import { buildPage } from "../../platform/db/page.ts";
 import type { RowKey } from "../../platform/db/rows.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
@@ -21,30 +21,30 @@ import { findPaymentOf } from "../refunds/store.ts";
 import { loadRegistrations } from "../tax/store.ts";
 import type { InvoiceDocument, Logo } from "./document.ts";
 import { readLink } from "./links.ts";
+import { getWords, type Language, type PendingDocument, resolveLanguage } from "./messages.ts";
 import { printDocument } from "./printer.ts";
 import {
   checkQueue,
   describeDocument,
-  digestDocument,
   getFileName,
   getFormat,
   getMediaPath,
   getSeries,
+  hashDocument,
   hasInvoice,
   type InvoiceRow,
   type Sources,
   serializeExport,
 } from "./rules.ts";
 import * as store from "./store.ts";
-import { chooseLanguage, getWords, type Language, type Waiting } from "./words.ts";
 
 /** The names of the sweeps that print, and that collect what an export is of, as they are woken. */
 export const printing = "invoices.print";
 export const collecting = "invoices.collect";
 
 /** A person waits for it: it goes before what an export has in the queue. */
-const at_once = new Date(0);
-const collected_at_once = 200;
+const atOnce = new Date(0);
+const collectedAtOnce = 200;
 const crashesMax = 3;
 
 /** An order that can have documents, or the refusal. */
@@ -68,7 +68,7 @@ function checkDetails({ order }: OrderAggregate): void {
  * Have a document printed: its number is taken with the first time. One that is as it should be is left so; one whose contents
  * have changed is answered again when it has been made anew.
  */
-async function schedule(ctx: Ctx, place: store.Place, numbered: string | { series: string }): Promise<void> {
+async function schedule(ctx: Ctx, place: store.DocumentPlace, numbered: string | { series: string }): Promise<void> {
   const made = await store.findInvoice(ctx.db, place);
   if (made) {
     if (made.digest === null) return;
@@ -78,8 +78,8 @@ async function schedule(ctx: Ctx, place: store.Place, numbered: string | { serie
   await transact(ctx, async (tx) => {
     const now = ctx.clock.now();
     ctx.jobs.wake(tx, printing);
-    if (made) return store.scheduleInvoice(tx, made, at_once);
-    const row = { ...place, id: createId(now), created_at: now, due_at: at_once };
+    if (made) return store.scheduleInvoice(tx, made, atOnce);
+    const row = { ...place, id: createId(now), created_at: now, due_at: atOnce };
     if (typeof numbered === "string") {
       await store.insertInvoice(tx, { ...row, number: numbered });
       return;
@@ -87,17 +87,17 @@ async function schedule(ctx: Ctx, place: store.Place, numbered: string | { serie
     // Who asks for the same at the same time waits here, and finds it made: a number that was taken is used.
     await store.lockSeries(tx, place.organization_id, numbered.series);
     if (await store.findInvoice(tx, place)) return;
-    const number = await store.takeNumber(tx, place.organization_id, numbered.series);
+    const number = await store.assignNumber(tx, place.organization_id, numbered.series);
     if (!(await store.insertInvoice(tx, { ...row, number }))) throw new Error(`The number ${number} is taken.`);
   });
 }
 
 /** Try a document again that was given up because it had ended its process too often. */
-async function retryCrashed(ctx: Ctx, place: store.Place): Promise<void> {
+async function retryCrashed(ctx: Ctx, place: store.DocumentPlace): Promise<void> {
   const row = await store.findInvoice(ctx.db, place);
   if (!row || row.crashes < crashesMax) return;
-  await store.updateInvoice(ctx.db, row, { crashes: 0, due_at: at_once });
-  await forgetFailures(ctx.db, printing, [row.id]);
+  await store.updateInvoice(ctx.db, row, { crashes: 0, due_at: atOnce });
+  await deleteFailures(ctx.db, printing, [row.id]);
 }
 
 /** The address of a printed document; undefined while there is none. */
@@ -107,7 +107,7 @@ async function linkOf(ctx: Ctx, row: InvoiceRow | undefined): Promise<{ url: str
   return link && { url: link.url };
 }
 
-const ofOrder = ({ organization_id, id }: OrderRow, kind: "invoice" | "receipt"): store.Place => ({
+const ofOrder = ({ organization_id, id }: OrderRow, kind: "invoice" | "receipt"): store.DocumentPlace => ({
   organization_id,
   kind,
   order_id: id,
@@ -131,7 +131,7 @@ export async function fetchDocument(
 }
 
 /** What is being printed has no address yet, and nothing is wrong. */
-export const answerLink = (link: { url: string } | undefined): { url: string } =>
+export const openDocumentLink = (link: { url: string } | undefined): { url: string } =>
   link ?? (new Relayed(202, null) as never);
 
 /**
@@ -141,13 +141,13 @@ export const answerLink = (link: { url: string } | undefined): { url: string } =
 export async function openDocument(
   ctx: Ctx,
   token: string,
-): Promise<{ url: string } | { language: Language; waiting: Waiting }> {
+): Promise<{ url: string } | { language: Language; waiting: PendingDocument }> {
   const named = readLink(ctx.config, token, getServerClock(ctx.clock).now());
   const sale = named && (await findOrder(ctx.db, named.organization_id, named.order_id));
   if (!sale) throw notFound();
   const link = await fetchDocument(ctx, sale, named.kind);
   if (link) return link;
-  const language = chooseLanguage(sale.customer.locale, sale.order.billing_address?.country ?? null);
+  const language = resolveLanguage(sale.customer.locale, sale.order.billing_address?.country ?? null);
   return { language, waiting: getWords(language).waiting };
 }
 
@@ -155,7 +155,7 @@ async function findRefunded(ctx: Ctx, id: string) {
   const refund = await store.findRefund(ctx.db, { organization_id: requireOrganization(ctx), id });
   // Money that was taken without need is on no invoice.
   if (!refund || refund.origin === "surplus") throw notFound();
-  const place: store.Place = {
+  const place: store.DocumentPlace = {
     organization_id: refund.organization_id,
     kind: "credit_note",
     order_id: refund.order_id,
@@ -178,7 +178,8 @@ export const invoiceService: Service<typeof operations, Ctx> = {
     if (!link) throw notFound();
     return link;
   },
-  receipt: async (ctx, { params }) => answerLink(await fetchDocument(ctx, await findSold(ctx, params.id), "receipt")),
+  receipt: async (ctx, { params }) =>
+    openDocumentLink(await fetchDocument(ctx, await findSold(ctx, params.id), "receipt")),
   async generateCreditNote(ctx, { params }) {
     const { refund, place } = await findRefunded(ctx, params.id);
     const sale = await findSold(ctx, refund.order_id);
@@ -247,7 +248,7 @@ export async function collectDue(deps: Deps, key: RowKey): Promise<void> {
       customer_id: row.customer_ids ?? undefined,
       product_id: row.product_ids ?? undefined,
     };
-    const orders = await findNextOrders(tx, [key.organization_id], filter, row.after ?? undefined, collected_at_once);
+    const orders = await findNextOrders(tx, [key.organization_id], filter, row.after ?? undefined, collectedAtOnce);
     const meant = orders.filter(({ status }) => status !== "draft" && status !== "void");
     const printed = meant.filter(hasInvoice);
     await store.addToExport(
@@ -256,7 +257,7 @@ export async function collectDue(deps: Deps, key: RowKey): Promise<void> {
       printed.map(({ id, invoice_number }) => ({ id, row_id: createId(now), number: invoice_number ?? "" })),
       now,
     );
-    const last = orders.length === collected_at_once ? orders.at(-1) : undefined;
+    const last = orders.length === collectedAtOnce ? orders.at(-1) : undefined;
     await store.updateExport(tx, row, {
       after: last ? { at: last.at, id: last.id } : row.after,
       skipped: row.skipped + meant.length - printed.length,
@@ -268,7 +269,7 @@ export async function collectDue(deps: Deps, key: RowKey): Promise<void> {
 }
 
 /** What stands in the documents of an order has changed: those that were made are looked at again. */
-export async function reprintOrder(tx: Tx, ctx: Ctx | Deps, order: OrderRow): Promise<void> {
+export async function queueReprint(tx: Tx, ctx: Ctx | Deps, order: OrderRow): Promise<void> {
   if (await store.scheduleOfOrder(tx, order, ctx.clock.now())) ctx.jobs.wake(tx, printing);
 }
 
@@ -283,12 +284,12 @@ async function loadSources(deps: Pick<Deps, "db">, row: InvoiceRow): Promise<Sou
   return { invoice: row, sale, seller, registrations, payment, refund };
 }
 
-const logo_bytes_max = 2 * 1024 * 1024;
+const logoBytesMax = 2 * 1024 * 1024;
 
 /** The seller's picture, where it is one that can be printed. */
 async function readLogo(deps: Deps, path: string | null): Promise<Logo | null> {
   const file = path === null ? undefined : await findPublic(deps.db, path);
-  if (!file || file.size > logo_bytes_max) return null;
+  if (!file || file.size > logoBytesMax) return null;
   const bytes = await readBytes(deps, file);
   const format = getFormat(bytes);
   return format && !isTooLarge(bytes) ? { format, bytes } : null;
@@ -298,7 +299,7 @@ async function readLogo(deps: Deps, path: string | null): Promise<Logo | null> {
 function describePrint(sources: Sources) {
   const document = describeDocument(sources);
   const path = getMediaPath(sources.seller.branding.logo_url);
-  return { document, path, digest: digestDocument(document, path) };
+  return { document, path, digest: hashDocument(document, path) };
 }
 
 /** Print it; where that fails with the seller's picture, which may be broken, without. */
@@ -311,7 +312,7 @@ async function printWith(deps: Deps, document: InvoiceDocument, logo: Logo | nul
 }
 
 /**
- * Update a document that is due. `takeDueInvoice` has counted the attempt as a crash, so that one that ends the whole server
+ * Update a document that is due. `claimDueInvoice` has counted the attempt as a crash, so that one that ends the whole server
  * counts too. After the first the document is printed without the seller's picture, after three it is a dead letter.
  */
 export async function printDue(deps: Deps, row: InvoiceRow, taken_until: Date): Promise<void> {
@@ -335,7 +336,7 @@ async function updateDocument(deps: Deps, row: InvoiceRow, taken_until: Date): P
   const pdf = await printWith(deps, document, row.crashes > 1 ? null : await readLogo(deps, path));
   const { organization_id } = row;
   const name = getFileName(row.number);
-  const file = await keepFile(deps, { organization_id, name, mime_type: "application/pdf" }, pdf);
+  const file = await storeFile(deps, { organization_id, name, mime_type: "application/pdf" }, pdf);
   await transact(deps, async (tx) => {
     // The order first, as everywhere.
     if (row.kind === "invoice") await markInvoiced(tx, deps, { organization_id, id: row.order_id });
@@ -344,7 +345,7 @@ async function updateDocument(deps: Deps, row: InvoiceRow, taken_until: Date): P
     if (!held || held.digest !== row.digest) return;
     const now = deps.clock.now();
     await finishFile(tx, file, now);
-    if (held.file_id !== null) await dropFile(tx, { organization_id, id: held.file_id }, now);
+    if (held.file_id !== null) await deleteStoredFile(tx, { organization_id, id: held.file_id }, now);
     const isSettled = held.due_at?.getTime() === taken_until.getTime();
     await store.updateInvoice(tx, row, {
       digest,

@@ -10,9 +10,9 @@ import type { InvoiceRow, PrintQueue } from "./rules.ts";
 import { documentCounters, invoiceExportOrders, invoiceExports, invoices } from "./tables.ts";
 
 /** Which document: of an order, or of a refund of it. */
-export type Place = { organization_id: string; kind: DocumentKind; order_id: string; refund_id: string | null };
+export type DocumentPlace = { organization_id: string; kind: DocumentKind; order_id: string; refund_id: string | null };
 
-const isAt = ({ organization_id, kind, order_id, refund_id }: Place) =>
+const isAt = ({ organization_id, kind, order_id, refund_id }: DocumentPlace) =>
   and(
     eq(invoices.organization_id, organization_id),
     refund_id === null ? eq(invoices.order_id, order_id) : eq(invoices.refund_id, refund_id),
@@ -20,7 +20,7 @@ const isAt = ({ organization_id, kind, order_id, refund_id }: Place) =>
   );
 
 /** A document, if it was ever asked for. */
-export async function findInvoice(db: Database, place: Place): Promise<InvoiceRow | undefined> {
+export async function findInvoice(db: Database, place: DocumentPlace): Promise<InvoiceRow | undefined> {
   const [row] = await db.select().from(invoices).where(isAt(place));
   return row;
 }
@@ -50,7 +50,7 @@ export async function insertInvoice(tx: Tx, values: typeof invoices.$inferInsert
  * The next number of a series. Its counter stays locked until the transaction ends, so that what was committed has no gap and
  * no double; it is taken last.
  */
-export async function takeNumber(tx: Tx, organization_id: string, series: string): Promise<string> {
+export async function assignNumber(tx: Tx, organization_id: string, series: string): Promise<string> {
   const [row] = await tx
     .insert(documentCounters)
     .values({ organization_id, series, next_number: 2 })
@@ -178,7 +178,7 @@ export async function addToExport(
 }
 
 /** Take a document, if it is due. It is put off first, so that no other server works on it at the same time. */
-export async function takeDueInvoice(
+export async function claimDueInvoice(
   db: Database,
   key: RowKey,
   now: Date,

@@ -1,6 +1,6 @@
 import { formatMoney } from "../../../shared/money.ts";
 import type { InvoiceDocument, InvoiceTax } from "./document.ts";
-import { getWords } from "./words.ts";
+import { getWords } from "./messages.ts";
 
 /** One line beneath the lines of a document, and how much it matters. */
 export type Sum = { label: string; amount: number; weight: "plain" | "grand" | "soft" | "due" };

@@ -1,6 +1,6 @@
 import { and, eq, sql } from "drizzle-orm";
 import type { Database, Tx } from "../../platform/context.ts";
-import { gatherCalls } from "../../platform/db/gather.ts";
+import { defineLoader } from "../../platform/db/loaders.ts";
 import { isAmong, matchSeller, type RowKey } from "../../platform/db/rows.ts";
 import type { OrderRow } from "./rules.ts";
 import { customerBalances } from "./tables.ts";
@@ -26,12 +26,12 @@ const amountsOf = (accounts: readonly Account[], rows: readonly Balance[]): numb
   );
 
 /** The balance of a customer as it stands. */
-export const findBalance = gatherCalls(async (db: Database, accounts: Account[]) =>
+export const findBalance = defineLoader(async (db: Database, accounts: Account[]) =>
   amountsOf(accounts, await selectBalances(db, accounts)),
 );
 
 /** The balance of an order's customer, kept from changing until the transaction ends; nothing where there never was one. */
-export const lockBalance = gatherCalls(async (tx: Tx, accounts: Account[]) =>
+export const lockBalance = defineLoader(async (tx: Tx, accounts: Account[]) =>
   amountsOf(accounts, await selectBalances(tx, accounts).for("no key update")),
 );
 

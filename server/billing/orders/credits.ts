@@ -8,11 +8,11 @@ import { computeTotals, type OrderItemRow, type OrderRow } from "./rules.ts";
 import { orderItems, orders } from "./tables.ts";
 
 /** Money with the tax in it, and that tax. */
-export type Gross = { amount: number; tax_amount: number };
+export type GrossAmount = { amount: number; tax_amount: number };
 
 type Reversing = Pick<OrderItemRow, "amount" | "tax_amount" | "reverses_item_id">;
 /** What a line gives back, above zero. One that does not name what it gives back is taxed as its order. */
-function computeGross({ amount, tax_amount, reverses_item_id }: Reversing, order: OrderRow): Gross {
+function computeGross({ amount, tax_amount, reverses_item_id }: Reversing, order: OrderRow): GrossAmount {
   const own =
     reverses_item_id === null
       ? addUp(computeTaxes(0 - amount, order.derivation.tax).map((one) => one.amount))
@@ -20,18 +20,18 @@ function computeGross({ amount, tax_amount, reverses_item_id }: Reversing, order
   return { amount: order.tax_behavior === "inclusive" ? 0 - amount : own - amount, tax_amount: own };
 }
 
-const addGross = (all: readonly Gross[]): Gross => ({
+const addGross = (all: readonly GrossAmount[]): GrossAmount => ({
   amount: addUp(all.map(({ amount }) => amount)),
   tax_amount: addUp(all.map(({ tax_amount }) => tax_amount)),
 });
 
 /** What was given back of an order's lines, and how much of it became its customer's credit. */
-export type Credited = Gross & {
+export type CreditedLines = GrossAmount & {
   credit_amount: number;
   /** What of it was given back before the order was paid: by lines of its own, and by what reduces what is due. */
-  reduced: Gross;
+  reduced: GrossAmount;
   /** What the lines of the order that cost something were worth: what the order asked for, and what it gave back itself. */
-  worth: Gross;
+  worth: GrossAmount;
   /** What was given back of one line, as the prices of its order count it. */
   reversedOf(item_id: string): number;
 };
@@ -41,7 +41,7 @@ export async function loadCredited(
   db: Database,
   organization_id: string,
   sold: readonly OrderRow[],
-): Promise<Map<string, Credited>> {
+): Promise<Map<string, CreditedLines>> {
   const ids = sold.map(({ id }) => id);
   const source = alias(orderItems, "source");
   const own = await db
@@ -58,7 +58,7 @@ export async function loadCredited(
     .innerJoin(orders, and(eq(orders.organization_id, orderItems.organization_id), eq(orders.id, orderItems.order_id)))
     .where(and(isAmong(organization_id, source.order_id, ids), ne(orders.status, "void")));
   return new Map(
-    sold.map((order): [string, Credited] => {
+    sold.map((order): [string, CreditedLines] => {
       const within = addGross(own.flatMap((item) => (item.order_id === order.id ? [computeGross(item, order)] : [])));
       const lines = reversing
         .filter(({ source_order_id }) => source_order_id === order.id)
@@ -102,10 +102,10 @@ export async function loadCredited(
  * gone back of the order, with `change`, which goes back now.
  */
 export function planRecall(
-  credited: Gross & Pick<Credited, "credit_amount" | "worth">,
+  credited: GrossAmount & Pick<CreditedLines, "credit_amount" | "worth">,
   order: Pick<OrderRow, "recalled_amount" | "recalled_tax_amount">,
-  { returned, change, balance }: { returned: Gross; change: number; balance: number },
-): Gross {
+  { returned, change, balance }: { returned: GrossAmount; change: number; balance: number },
+): GrossAmount {
   const { worth } = credited;
   const left = Math.max(0, credited.amount - order.recalled_amount);
   const left_tax = Math.max(0, credited.tax_amount - order.recalled_tax_amount);

@@ -1,15 +1,15 @@
 import { sql } from "drizzle-orm";
 import { transact } from "../../platform/db/unit-of-work.ts";
-import type { Sweep } from "../../platform/jobs/sweeps.ts";
+import type { Worker } from "../../platform/jobs/workers.ts";
 import { isPayable } from "./rules.ts";
-import { free_settlement, settleOrder } from "./service.ts";
+import { freeSettlementWorkerName, settleOrder } from "./service.ts";
 import { lockOrder, updateOrder } from "./store.ts";
 import { orders } from "./tables.ts";
 
 /** Orders for which nothing is to be paid are settled by themselves (CHK-51). */
-export const freeSettlement: Sweep = {
-  name: free_settlement,
-  every_ms: 1000,
+export const freeSettlementWorker: Worker = {
+  name: freeSettlementWorkerName,
+  pollIntervalMs: 1000,
   due: {
     table: orders,
     id: orders.id,
@@ -17,9 +17,9 @@ export const freeSettlement: Sweep = {
     at: orders.settle_due_at,
     where: sql`${orders.settle_due_at} is not null`,
   },
-  parallel: 4,
-  share: 2,
-  work: (deps, [{ organization_id, id }]) =>
+  concurrency: 4,
+  maxPerTenant: 2,
+  run: (deps, [{ organization_id, id }]) =>
     transact(deps, async (tx) => {
       const found = await lockOrder(tx, organization_id, id);
       if (!found || found.order.settle_due_at === null) return;

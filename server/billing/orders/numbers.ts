@@ -2,7 +2,7 @@ import { getTableColumns, type SQL, sql } from "drizzle-orm";
 import { organization } from "../../identity/organizations/tables.ts";
 import type { Tx } from "../../platform/context.ts";
 import { writeArray } from "../../platform/db/arrays.ts";
-import { gatherCalls } from "../../platform/db/gather.ts";
+import { defineLoader } from "../../platform/db/loaders.ts";
 import { matchKey, matchSeller, type RowKey } from "../../platform/db/rows.ts";
 import type { OrderRow } from "./rules.ts";
 import { invoiceCounters, orders, receiptCounters } from "./tables.ts";
@@ -21,7 +21,7 @@ const padded = (counter: SQL): SQL => {
  * other sale of the organization waits for it. One that was charged gets the next receipt number of its customer, too
  * (ORD-26).
  */
-export const numberOrder = (
+export const assignOrderNumber = (
   tx: Tx,
   order: Numbering["order"],
   patch: Partial<OrderRow>,
@@ -31,7 +31,7 @@ export const numberOrder = (
 type Numbering = { order: RowKey & Pick<OrderRow, "customer_id">; patch: Partial<OrderRow>; isCharged: boolean };
 type Numbers = { invoice_number: string; receipt_number: string | null };
 
-const gatherNumbers = gatherCalls(async (tx: Tx, wanted: Numbering[]): Promise<Numbers[]> => {
+const gatherNumbers = defineLoader(async (tx: Tx, wanted: Numbering[]): Promise<Numbers[]> => {
   const isBare = ({ patch, isCharged }: Numbering) => !isCharged && Object.keys(patch).length === 0;
   if (wanted.length > 1 && wanted.every(isBare)) return numberAll(tx, wanted);
   const made = [];
@@ -126,12 +126,15 @@ async function numberOne(
  * Give an order that was shown before it was paid the next receipt number of its customer, and change it, in one statement
  * (ORD-26). All that are given one together change the same columns.
  */
-export const numberReceipt = (tx: Tx, order: Receipting["order"], patch: Partial<OrderRow>): Promise<string | null> =>
-  gatherReceipts(tx, { order, patch });
+export const assignReceiptNumber = (
+  tx: Tx,
+  order: Receipting["order"],
+  patch: Partial<OrderRow>,
+): Promise<string | null> => gatherReceipts(tx, { order, patch });
 
 type Receipting = Pick<Numbering, "order" | "patch">;
 
-const gatherReceipts = gatherCalls(async (tx: Tx, wanted: Receipting[]): Promise<(string | null)[]> => {
+const gatherReceipts = defineLoader(async (tx: Tx, wanted: Receipting[]): Promise<(string | null)[]> => {
   const isOneEach = new Set(wanted.map(({ order }) => order.customer_id)).size === wanted.length;
   if (isOneEach) return receiptAll(tx, wanted);
   const made = [];

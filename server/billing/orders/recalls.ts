@@ -4,7 +4,7 @@ import type { Ctx, Deps, Tx } from "../../platform/context.ts";
 import { record } from "../../platform/events/audit.ts";
 import { queueMail } from "../../platform/mail-transport/mail.ts";
 import { addToBalance, lockBalance } from "./balances.ts";
-import { type Gross, loadCredited, planRecall } from "./credits.ts";
+import { type GrossAmount, loadCredited, planRecall } from "./credits.ts";
 import { type OrderRow, writeDebtMail } from "./rules.ts";
 import * as store from "./store.ts";
 
@@ -29,18 +29,18 @@ export function recordMove(
 }
 
 /** What was taken back of a customer's credit, and the tax in it. */
-export type Recalled = { balance_amount: number; balance_tax_amount: number };
+export type RecalledCredit = { balance_amount: number; balance_tax_amount: number };
 
 /**
  * Take back the credit that was given for an order whose money goes back in another way (RFD-13). If it was spent, its customer
  * owes it, and the seller is told. The caller holds the order's lock.
  */
-export async function takeBackCredit(
+export async function recallCredit(
   tx: Tx,
   ctx: Deps | Ctx,
   order: OrderRow,
-  back: { returned: Gross; change: number },
-): Promise<Recalled> {
+  back: { returned: GrossAmount; change: number },
+): Promise<RecalledCredit> {
   const credited = (await loadCredited(tx, order.organization_id, [order])).get(order.id);
   if (!credited || credited.amount === 0) return { balance_amount: 0, balance_tax_amount: 0 };
   const balance = await lockBalance(tx, order);
@@ -57,14 +57,19 @@ export async function restoreCredit(
   tx: Tx,
   ctx: Deps | Ctx,
   order: OrderRow,
-  { balance_amount, balance_tax_amount }: Recalled,
-): Promise<Recalled> {
+  { balance_amount, balance_tax_amount }: RecalledCredit,
+): Promise<RecalledCredit> {
   if (balance_amount > 0)
     await moveRecalled(tx, ctx, order, { amount: 0 - balance_amount, tax_amount: 0 - balance_tax_amount });
   return { balance_amount: 0, balance_tax_amount: 0 };
 }
 
-async function moveRecalled(tx: Tx, ctx: Deps | Ctx, order: OrderRow, { amount, tax_amount }: Gross): Promise<void> {
+async function moveRecalled(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  order: OrderRow,
+  { amount, tax_amount }: GrossAmount,
+): Promise<void> {
   const now = ctx.clock.now();
   // What an earlier version took back is not known by its order.
   const recalled_amount = Math.max(0, order.recalled_amount + amount);

@@ -3,7 +3,7 @@ import { computeQuote, type LineTerms, type Quote } from "../../../shared/pricin
 import type { Ctx, Deps, Tx } from "../../platform/context.ts";
 import { runAtEnd } from "../../platform/db/unit-of-work.ts";
 import { emitEach } from "../../platform/events/events.ts";
-import { computeTotals, digestReduced, moveOrder, type OrderRow, serializeOrder } from "./rules.ts";
+import { computeTotals, hashReducedTerms, moveOrder, type OrderRow, serializeOrder } from "./rules.ts";
 import * as store from "./store.ts";
 
 /** What the lines of an order come to that are given back, all with the taxes that they were sold with. */
@@ -51,7 +51,7 @@ export function planReduction(order: OrderRow, quote: Pick<Quote, "net_amount" |
     reduced_amount,
     reduced_tax_amount,
     applied_balance_amount: order.applied_balance_amount + balance_change,
-    terms: digestReduced(order, { reduced_amount, reduced_tax_amount }),
+    terms: hashReducedTerms(order, { reduced_amount, reduced_tax_amount }),
     balance_change,
     isPaid,
   };

@@ -73,10 +73,10 @@ export function computeRefundable(row: Amounts & Pick<OrderRow, "applied_balance
 
 type Refunded = "refunded_amount" | "refunded_tax_amount";
 /** Money that goes back, without tax and the tax in it. */
-export type Share = { amount: number; tax_amount: number };
+export type AmountShare = { amount: number; tax_amount: number };
 
 /** What a refund makes of an order, and a refund that was reversed with negative amounts (RFD-08, RFD-09). */
-export function planRefunded(row: OrderRow, share: Share): Pick<OrderRow, "status" | Refunded> {
+export function planRefunded(row: OrderRow, share: AmountShare): Pick<OrderRow, "status" | Refunded> {
   const refunded_amount = row.refunded_amount + share.amount;
   const refunded_tax_amount = row.refunded_tax_amount + share.tax_amount;
   if (refunded_amount < 0 || refunded_tax_amount < 0)
@@ -106,7 +106,7 @@ export function applyBalance(total: number, balance: number, least: number) {
 }
 
 /** How the total of a quote meets a balance; what is too little to charge is owed, so it is taken off the balance as well. */
-export function meetBalance({ total_amount, currency }: Quote, balance: number) {
+export function computeBalanceUse({ total_amount, currency }: Quote, balance: number) {
   const {
     applied_balance_amount: applied,
     due_amount,
@@ -118,7 +118,7 @@ export function meetBalance({ total_amount, currency }: Quote, balance: number) 
 }
 
 /** What an order with this total, of which so much was met by the balance, changes the balance by (ORD-03). */
-export const balanceChange = (order: OrderRow): number => {
+export const computeBalanceChange = (order: OrderRow): number => {
   const { total_amount } = computeTotals(order);
   return total_amount < 0 ? 0 - total_amount : order.applied_balance_amount;
 };
@@ -140,20 +140,20 @@ export function assertQuote({ lines, subtotal_amount, discount_amount, tax_amoun
 type Parties = Pick<OrderRow, "customer_id" | "product_id">;
 
 /** What is sold for how much to whom, as one value to compare; of a subscription also what it will cost. */
-export function digestTerms(parties: Parties & Pick<OrderRow, "begins">, quote: Quote): string {
+export function hashTerms(parties: Parties & Pick<OrderRow, "begins">, quote: Quote): string {
   const { begins } = parties;
-  const later = begins && [digestQuote(parties, begins.quote), begins.price_ids, begins.trial_end !== null];
-  return hash([digestQuote(parties, quote), later, begins?.upgrades ?? null]);
+  const later = begins && [hashQuote(parties, begins.quote), begins.price_ids, begins.trial_end !== null];
+  return hash([hashQuote(parties, quote), later, begins?.upgrades ?? null]);
 }
 
 const hash = (value: unknown): string => createHash("sha256").update(JSON.stringify(value)).digest("base64url");
 
 /** The terms of an order, once so much of it is not asked for any more. */
-export const digestReduced = ({ terms }: Pick<OrderRow, "terms">, reduced: Pick<OrderRow, Reduced>): string =>
+export const hashReducedTerms = ({ terms }: Pick<OrderRow, "terms">, reduced: Pick<OrderRow, Reduced>): string =>
   hash([terms, reduced.reduced_amount, reduced.reduced_tax_amount]);
 
 /** The terms of a quote, as one value to compare. */
-export function digestQuote({ customer_id, product_id }: Partial<Parties>, quote: Quote): string {
+export function hashQuote({ customer_id, product_id }: Partial<Parties>, quote: Quote): string {
   const { currency, seats, subtotal_amount, discount_amount, tax_amount, total_amount, discount, tax } = quote;
   const lines = quote.lines.map((line) => [line.amount, line.discount_amount, line.proration, line.product_price_id]);
   const taxes = quote.tax_lines.map((line) => [line.name, line.country, line.state, line.rate, line.amount]);

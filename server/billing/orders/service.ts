@@ -10,27 +10,27 @@ import { formatCsvLine } from "../../platform/csv.ts";
 import { buildPage } from "../../platform/db/page.ts";
 import type { RowKey } from "../../platform/db/rows.ts";
 import { runAtEnd, transact } from "../../platform/db/unit-of-work.ts";
-import { emit, emitEach, noteListed } from "../../platform/events/events.ts";
-import { defineSignal, sendSignal } from "../../platform/events/reactions.ts";
+import { emit, emitEach, recordListedEvent } from "../../platform/events/events.ts";
+import { defineSignal, sendSignal } from "../../platform/events/signals.ts";
 import { createId } from "../../platform/ids.ts";
 import { addToBalance, lockBalance } from "./balances.ts";
-import { numberOrder, numberReceipt } from "./numbers.ts";
-import { type Recalled, recordMove, restoreCredit, takeBackCredit } from "./recalls.ts";
+import { assignOrderNumber, assignReceiptNumber } from "./numbers.ts";
+import { type RecalledCredit, recallCredit, recordMove, restoreCredit } from "./recalls.ts";
 import { computeReduction, describeReduction, moveReductions, planReduction } from "./reductions.ts";
 import {
+  type AmountShare,
   assertQuote,
-  balanceChange,
   checkAddress,
+  computeBalanceChange,
+  computeBalanceUse,
   computeTotals,
-  digestTerms,
   type ExportedOrder,
   exportCells,
-  meetBalance,
+  hashTerms,
   moveOrder,
   type OrderAggregate,
   type OrderRow,
   planRefunded,
-  type Share,
   serializeOrder,
   standardColumns,
 } from "./rules.ts";
@@ -84,7 +84,7 @@ function planOrder({ quote, ...wanted }: NewOrder) {
     tax_behavior: tax.behavior,
     discount_id: discount?.id ?? null,
     derivation: quote,
-    terms: digestTerms(wanted, quote),
+    terms: hashTerms(wanted, quote),
   };
 }
 
@@ -137,7 +137,7 @@ export async function billOrder(
 ): Promise<OrderAggregate> {
   const { organization_id, customer_id, quote } = wanted;
   const balance = await lockBalance(tx, { organization_id, customer_id, currency: quote.currency });
-  const { applied_balance_amount, is_paid } = meetBalance(quote, balance);
+  const { applied_balance_amount, is_paid } = computeBalanceUse(quote, balance);
   const written = await writeOrder(tx, ctx, { ...wanted, applied_balance_amount });
   const whole = { ...written, ...parts };
   if (is_paid) {
@@ -148,7 +148,7 @@ export async function billOrder(
   await moveBalance(tx, order, ctx.clock.now());
   await emit(tx, ctx, organization_id, "order.created", () => serializeOrder(whole));
   runAtEnd(tx, async () => {
-    Object.assign(order, await numberOrder(tx, order, {}, false));
+    Object.assign(order, await assignOrderNumber(tx, order, {}, false));
   });
   return whole;
 }
@@ -170,7 +170,7 @@ export async function reduceOrder(
     serializeOrder({ ...parts, order: document, items, discount: null }),
   );
   runAtEnd(tx, async () => {
-    Object.assign(document, await numberOrder(tx, document, {}, false));
+    Object.assign(document, await assignOrderNumber(tx, document, {}, false));
   });
   const { isPaid, balance_change, ...columns } = planReduction(order, quote);
   const now = ctx.clock.now();
@@ -182,7 +182,7 @@ export async function reduceOrder(
 }
 
 async function moveBalance(tx: Tx, order: OrderRow, now: Date, sign: 1 | -1 = 1): Promise<void> {
-  const change = balanceChange(order) * sign;
+  const change = computeBalanceChange(order) * sign;
   if (change !== 0) await addToBalance(tx, order, change, now);
 }
 
@@ -203,7 +203,7 @@ export async function withdrawOrder(tx: Tx, ctx: Deps | Ctx, { order, ...parts }
   if (order.invoice_number === null) return;
   await moveBalance(tx, order, now, -1);
   await emit(tx, ctx, order.organization_id, "order.updated", serializeOrder({ order: changed, ...parts }));
-  noteListed(tx, ctx, order.organization_id, describeVoided(order, computeTotals(order).total_amount));
+  recordListedEvent(tx, ctx, order.organization_id, describeVoided(order, computeTotals(order).total_amount));
   await moveReductions(tx, ctx, order, "void");
 }
 
@@ -211,7 +211,7 @@ export async function withdrawOrder(tx: Tx, ctx: Deps | Ctx, { order, ...parts }
  * Note when the card of an order is charged again, and that it was charged in vain. Its readers are told where they could not
  * know it otherwise (WHK-34). The caller holds its lock.
  */
-export async function noteAttempt(
+export async function recordPaymentAttempt(
   tx: Tx,
   ctx: Deps | Ctx,
   { order, ...parts }: OrderAggregate,
@@ -277,13 +277,13 @@ export async function settleOrder(
   runAtEnd(tx, async () => {
     if (isShown) {
       const made = { ...columns, modified_at: now };
-      if (isCharged) paid.receipt_number = await numberReceipt(tx, order, made);
+      if (isCharged) paid.receipt_number = await assignReceiptNumber(tx, order, made);
       else await store.updateOrder(tx, order, made);
       return;
     }
     const { subscription_id } = paid;
     const made = { ...columns, created_at: now, subscription_id };
-    Object.assign(paid, await numberOrder(tx, order, made, isCharged));
+    Object.assign(paid, await assignOrderNumber(tx, order, made, isCharged));
   });
 }
 
@@ -296,9 +296,9 @@ export async function refundOrder(
   tx: Tx,
   ctx: Deps | Ctx,
   { order, ...parts }: OrderAggregate,
-  share: Share,
-  recalled: Recalled,
-): Promise<Recalled> {
+  share: AmountShare,
+  recalled: RecalledCredit,
+): Promise<RecalledCredit> {
   const total = share.amount + share.tax_amount;
   const changed = await store.updateOrder(tx, order, { ...planRefunded(order, share), modified_at: ctx.clock.now() });
   const answer = serializeOrder({ order: changed, ...parts });
@@ -308,11 +308,11 @@ export async function refundOrder(
   if (total <= 0) return restoreCredit(tx, ctx, changed, recalled);
   const { refunded_amount, refunded_tax_amount: tax_amount } = changed;
   const returned = { amount: refunded_amount + tax_amount, tax_amount };
-  return takeBackCredit(tx, ctx, changed, { returned, change: total });
+  return recallCredit(tx, ctx, changed, { returned, change: total });
 }
 
 /** Show on an order how its dispute stands, and whether its buyer keeps what was bought. The caller holds its lock. */
-export async function noteDisputeOfOrder(
+export async function recordOrderDispute(
   tx: Tx,
   ctx: Deps | Ctx,
   { order, ...parts }: OrderAggregate,
@@ -327,11 +327,11 @@ export async function noteDisputeOfOrder(
 /** Have an order settled by itself, as nothing is to be paid for it (CHK-51). */
 export async function scheduleSettlement(tx: Tx, ctx: Ctx, order: OrderRow): Promise<void> {
   await store.updateOrder(tx, order, { settle_due_at: ctx.clock.now() });
-  ctx.jobs.wake(tx, free_settlement);
+  ctx.jobs.wake(tx, freeSettlementWorkerName);
 }
 
 /** The sweep that settles what costs nothing. */
-export const free_settlement = "orders.settle_free";
+export const freeSettlementWorkerName = "orders.settle_free";
 
 /** The invoice of an order has been made, or made anew: its readers are told (ORD-24). */
 export async function markInvoiced(tx: Tx, ctx: Deps | Ctx, { organization_id, id }: RowKey): Promise<void> {
@@ -366,7 +366,7 @@ export const orderService: Service<typeof orders, Ctx> = {
     return serializeOrder(found);
   },
   async export(ctx, { query }) {
-    const pages = store.walkOrders(ctx.db, requireOrganizations(ctx), query);
+    const pages = store.iterateOrders(ctx.db, requireOrganizations(ctx), query);
     // The first is read before the answer begins, so that what fails at once is answered as a fault.
     const { value: first } = await pages.next();
     return csvOf(first ?? [], pages, query.columns ?? standardColumns, query.timezone);

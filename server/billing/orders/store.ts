@@ -6,9 +6,11 @@ import { products } from "../../catalog/products/tables.ts";
 import type { Erased } from "../../customers/customers/rules.ts";
 import { matchExternalIds } from "../../customers/customers/store.ts";
 import { customers } from "../../customers/customers/tables.ts";
+import { clearIfNamed, reduceToRegion } from "../../platform/anonymize.ts";
 import type { Database, Tx } from "../../platform/context.ts";
 import { writeArray } from "../../platform/db/arrays.ts";
-import { gatherCalls } from "../../platform/db/gather.ts";
+import { countMatching } from "../../platform/db/counters.ts";
+import { defineLoader } from "../../platform/db/loaders.ts";
 import {
   computeOffset,
   type ListQuery,
@@ -26,16 +28,14 @@ import {
 } from "../../platform/db/page.ts";
 import {
   addRows,
-  followKey,
   insertRows,
   isAmong,
+  joinByKey,
   matchKey,
   type RowKey,
   readRows,
   updateRows,
 } from "../../platform/db/rows.ts";
-import { countMatching } from "../../platform/db/tallies.ts";
-import { forgetIfNamed, keepRegion } from "../../platform/forget.ts";
 import { readSqlState } from "../../platform/loggable.ts";
 import { subscriptions } from "../subscriptions/tables.ts";
 import type { ExportedOrder, OrderAggregate, OrderItemRow, OrderRow } from "./rules.ts";
@@ -74,10 +74,10 @@ export const aggregate = {
   subscription: subscriptions,
   items: lines,
 };
-export const ofCustomer = followKey(orders.customer_id, customers);
-export const ofProduct = followKey(orders.product_id, products);
-export const ofDiscount = followKey(orders.discount_id, discounts);
-export const ofSubscription = followKey(orders.subscription_id, subscriptions);
+export const ofCustomer = joinByKey(orders.customer_id, customers);
+export const ofProduct = joinByKey(orders.product_id, products);
+export const ofDiscount = joinByKey(orders.discount_id, discounts);
+export const ofSubscription = joinByKey(orders.subscription_id, subscriptions);
 const isNumbered = isNotNull(orders.invoice_number);
 
 const select = (db: Database) =>
@@ -162,7 +162,7 @@ export async function listOrders(db: Database, organizations: readonly string[],
   );
 }
 
-const export_page = 500;
+const exportPage = 500;
 const exported = {
   id: orders.id,
   created_at: orders.created_at,
@@ -183,16 +183,16 @@ const exported = {
   customer_name: customers.name,
 };
 /** All that is asked for, the oldest first, a page at a time: each is found where the one before it ended. */
-export async function* walkOrders(
+export async function* iterateOrders(
   db: Database,
   organizations: readonly string[],
   filter: OrderFilter,
 ): AsyncGenerator<ExportedOrder[]> {
   let last: ExportedOrder | undefined;
   do {
-    const rows = await findNextOrders(db, organizations, filter, last, export_page);
+    const rows = await findNextOrders(db, organizations, filter, last, exportPage);
     yield rows;
-    last = rows.length === export_page ? rows.at(-1) : undefined;
+    last = rows.length === exportPage ? rows.at(-1) : undefined;
   } while (last);
 }
 
@@ -243,28 +243,28 @@ export const lockReductions = (tx: Tx, { organization_id, id }: RowKey): Promise
     .orderBy(orders.id)
     .for("no key update", { of: orders });
 
-const lock_not_available = "55P03";
+const lockNotAvailable = "55P03";
 
 /** Do what takes a lock without waiting; where another has it, the sale is refused for now (CHK-28). */
-export async function refuseLocked<T>(work: PromiseLike<T>): Promise<T> {
+export async function rejectIfLocked<T>(work: PromiseLike<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    if (readSqlState(error) !== lock_not_available) throw error;
+    if (readSqlState(error) !== lockNotAvailable) throw error;
     throw new ApiError("CheckoutLocked", "This checkout is being changed or paid right now. Try again.");
   }
 }
 
 /** An order alone, kept from changing until the transaction ends; refused at once while another has it. */
 export async function lockOrderOrRefuse(tx: Tx, key: RowKey): Promise<OrderRow | undefined> {
-  const [row] = await refuseLocked(
+  const [row] = await rejectIfLocked(
     tx.select().from(orders).where(matchKey(orders, key)).for("no key update", { noWait: true }),
   );
   return row;
 }
 
 /** Add an order. */
-export const insertOrder = gatherCalls(async (tx: Tx, values: (typeof orders.$inferInsert)[]): Promise<OrderRow[]> => {
+export const insertOrder = defineLoader(async (tx: Tx, values: (typeof orders.$inferInsert)[]): Promise<OrderRow[]> => {
   const rows = await insertRows(tx, orders, values);
   return values.map(({ id }) => {
     const row = rows.find((one) => one.id === id);
@@ -282,7 +282,7 @@ export async function replaceItems(tx: Tx, order: OrderRow, items: (typeof order
 }
 
 /** Add the lines of a new order. */
-export const insertItems = gatherCalls(
+export const insertItems = defineLoader(
   async (tx: Tx, lists: (typeof orderItems.$inferInsert)[][]): Promise<OrderItemRow[][]> => {
     const items = lists.flat();
     const rows = await insertRows(tx, orderItems, items);
@@ -302,12 +302,12 @@ export async function updateOrder(
   return row;
 }
 
-const gatherUpdates = gatherCalls((tx: Tx, changes: { key: RowKey; patch: Partial<OrderRow> }[]) =>
+const gatherUpdates = defineLoader((tx: Tx, changes: { key: RowKey; patch: Partial<OrderRow> }[]) =>
   updateRows(tx, orders, changes),
 );
 
 /** Have the buyer of an order told that it is paid. */
-export const noteConfirmation = gatherCalls(
+export const noteConfirmation = defineLoader(
   async (tx: Tx, due: (typeof orderConfirmations.$inferInsert)[]): Promise<undefined[]> => {
     await addRows(tx, orderConfirmations, due);
     return due.map(() => undefined);
@@ -315,7 +315,7 @@ export const noteConfirmation = gatherCalls(
 );
 
 /** Those of these orders whose buyers are still to be told that they are paid; from here on they are not. */
-export async function takeConfirmations(
+export async function claimConfirmations(
   tx: Tx,
   organization_id: string,
   ids: readonly string[],
@@ -358,10 +358,10 @@ export async function eraseBuyer(tx: Tx, person: Erased): Promise<void> {
     .update(orders)
     .set({
       billing_name: sql`case when ${isBilled} then ${orders.billing_name} end`,
-      billing_address: sql`case when ${isBilled} then ${orders.billing_address} else ${keepRegion(orders.billing_address)} end`,
+      billing_address: sql`case when ${isBilled} then ${orders.billing_address} else ${reduceToRegion(orders.billing_address)} end`,
       customer_tax_id: sql`case when ${isBilled} then ${orders.customer_tax_id} end`,
       custom_field_data: {},
-      metadata: forgetIfNamed(orders.metadata, person),
+      metadata: clearIfNamed(orders.metadata, person),
     })
     .where(and(eq(orders.organization_id, person.organization_id), eq(orders.customer_id, person.id)));
 }

@@ -44,7 +44,7 @@ export async function listMethods(db: Database, { organization_id, id }: RowKey,
 }
 
 /** Take the cards of a customer away: they are not charged any more. The rows stay, because payments name them. */
-export async function forgetMethods(tx: Tx, { organization_id, id }: RowKey, deleted_at: Date): Promise<void> {
+export async function deleteMethods(tx: Tx, { organization_id, id }: RowKey, deleted_at: Date): Promise<void> {
   await tx
     .update(paymentMethods)
     .set({ deleted_at, modified_at: deleted_at })

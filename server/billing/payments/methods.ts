@@ -1,7 +1,7 @@
 import { and, eq, isNull, lte, not } from "drizzle-orm";
 import type { Erased } from "../../customers/customers/rules.ts";
 import type { Ctx, Database, Deps, Tx } from "../../platform/context.ts";
-import { gatherCalls } from "../../platform/db/gather.ts";
+import { defineLoader } from "../../platform/db/loaders.ts";
 import { isAmong, matchKey, matchSeller, type RowKey } from "../../platform/db/rows.ts";
 import { createId } from "../../platform/ids.ts";
 import type { CardOwner, Method } from "../../platform/processors/processor.ts";
@@ -11,7 +11,7 @@ import * as store from "./store.ts";
 import { paymentMethods, paymentSetups, payments } from "./tables.ts";
 
 /** Write down a card that the processor keeps. One that its owner left before is the same one, charged by its newer name. */
-export async function keepMethod(
+export async function savePaymentMethod(
   tx: Tx,
   { clock }: Pick<Deps, "clock">,
   { organization_id, customer_id, account }: PaymentRow | SetupRow,
@@ -88,7 +88,7 @@ export async function findMethodOf(
 }
 
 /** Those of some cards that were not deleted, in their order. */
-const gatherMethods = gatherCalls(
+const gatherMethods = defineLoader(
   async (db: Database, wanted: { organization_id: string; ids: readonly string[] }[]) => {
     const found: PaymentMethodRow[] = await db
       .select()
@@ -166,7 +166,7 @@ export async function findMethod(db: Database, key: RowKey): Promise<PaymentMeth
 }
 
 /** Take one card away: it is not charged any more. The row stays, because payments name it. */
-export async function forgetMethod(tx: Tx, key: RowKey, deleted_at: Date): Promise<void> {
+export async function deleteMethod(tx: Tx, key: RowKey, deleted_at: Date): Promise<void> {
   await tx.update(paymentMethods).set({ deleted_at, modified_at: deleted_at }).where(matchKey(paymentMethods, key));
 }
 
@@ -181,7 +181,7 @@ export async function findStanding(db: Database, { organization_id, id }: RowKey
 }
 
 /** Take a card whose owner is to be told that it expires; undefined where another server was faster. */
-export async function takeExpiring(tx: Tx, key: RowKey, now: Date): Promise<PaymentMethodRow | undefined> {
+export async function claimExpiringMethod(tx: Tx, key: RowKey, now: Date): Promise<PaymentMethodRow | undefined> {
   const [row] = await tx
     .update(paymentMethods)
     .set({ expiry_due_at: null })
@@ -200,7 +200,7 @@ export async function erasePayer(tx: Tx, { organization_id, id, masked_email: cu
 }
 
 /** Have the processor forget a customer, too. Asks it, so outside of transactions; what fails is asked for again. */
-export async function forgetAtProcessor({ db, processor }: Deps, { organization_id, id }: RowKey): Promise<void> {
+export async function deleteAtProcessor({ db, processor }: Deps, { organization_id, id }: RowKey): Promise<void> {
   const owner = { organization_id, customer_id: id, account: processor.account };
   await processor.forgetCustomer({ id, processor_ids: await store.findProcessorIds(db, owner) });
 }

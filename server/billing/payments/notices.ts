@@ -1,18 +1,18 @@
 import { findClockOf } from "../../identity/organizations/store.ts";
 import type { Deps } from "../../platform/context.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
-import { defineSignal, sendSignal } from "../../platform/events/reactions.ts";
+import { defineSignal, sendSignal } from "../../platform/events/signals.ts";
 import type { DisputeEvent, ProcessorEvent, RefundEvent } from "../../platform/processors/processor.ts";
 import type { PaymentRow } from "./rules.ts";
 import * as store from "./store.ts";
 
 /** The processor tells of money that goes back. What became of it is to be asked for: not in this transaction. */
-export const refundTold = defineSignal<{ event: RefundEvent; payment: PaymentRow }>("payment.refund_told");
+export const refundNotified = defineSignal<{ event: RefundEvent; payment: PaymentRow }>("payment.refund_told");
 /** The processor tells of a charge that a buyer disputes. What became of it is to be asked for: not in this transaction. */
-export const disputeTold = defineSignal<{ event: DisputeEvent; payment: PaymentRow }>("payment.dispute_told");
+export const disputeNotified = defineSignal<{ event: DisputeEvent; payment: PaymentRow }>("payment.dispute_told");
 
 /** A time that has come by every seller's clock. */
-const at_once = new Date(0);
+const atOnce = new Date(0);
 
 /**
  * Write an event of the processor down, once however often it is sent; the reconciliation asks what is true of what it is
@@ -36,10 +36,10 @@ export async function recordProcessorEvent(server: Deps, event: ProcessorEvent):
       created_at,
     });
     if (event.kind === "payment" || event.kind === "setup")
-      return store.noteProcessorEvent(tx, event, isNew ? at_once : undefined);
+      return store.recordProcessorOutcome(tx, event, isNew ? atOnce : undefined);
     const payment = isNew ? await store.findCharge(tx, event) : undefined;
     if (!payment) return;
-    if (event.kind === "refund") await sendSignal(tx, deps, refundTold, { event, payment });
-    else await sendSignal(tx, deps, disputeTold, { event, payment });
+    if (event.kind === "refund") await sendSignal(tx, deps, refundNotified, { event, payment });
+    else await sendSignal(tx, deps, disputeNotified, { event, payment });
   });
 }

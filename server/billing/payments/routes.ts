@@ -5,13 +5,13 @@ import { findClockOf } from "../../identity/organizations/store.ts";
 import type { Deps } from "../../platform/context.ts";
 import { limitCards } from "../../platform/http/checkout-limits.ts";
 import { readFaults } from "../../platform/http/validation-errors.ts";
-import type { Answered, TestControls } from "../../platform/processors/processor.ts";
+import type { ProcessorAnswer, TestControls } from "../../platform/processors/processor.ts";
 import { recordProcessorEvent } from "./notices.ts";
 import { settlePayment } from "./settlement.ts";
 import { settleSetup } from "./setups.ts";
 
 /** Events carry whole objects of the processor's, and come without a token: only their signature says whose they are. */
-const event_bytes_max = 1024 * 1024;
+const eventBytesMax = 1024 * 1024;
 
 /**
  * `POST /v1/integrations/stripe/webhook`: the processor's events. The signature covers the bytes as they were sent, so
@@ -21,7 +21,7 @@ const event_bytes_max = 1024 * 1024;
 export function routeStripeEvents(app: FastifyInstance, deps: Deps): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
-  app.post("/v1/integrations/stripe/webhook", { bodyLimit: event_bytes_max }, async (request, reply) => {
+  app.post("/v1/integrations/stripe/webhook", { bodyLimit: eventBytesMax }, async (request, reply) => {
     const { readEvent } = deps.processor;
     const signature = request.headers["stripe-signature"];
     if (!readEvent || typeof signature !== "string" || !Buffer.isBuffer(request.body))
@@ -61,7 +61,7 @@ const read = <T extends z.ZodType>(schema: T, body: unknown): z.output<T> => {
 };
 
 /** Finishes a payment or a set-up by what became of its challenge. */
-async function settle(deps: Deps, { kind, outcome }: Answered): Promise<{ status: string }> {
+async function settle(deps: Deps, { kind, outcome }: ProcessorAnswer): Promise<{ status: string }> {
   const { organization_id } = outcome;
   const ctx = await findClockOf(deps, organization_id);
   return kind === "payment"

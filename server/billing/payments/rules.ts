@@ -29,17 +29,17 @@ export function assertPayments(deps: Omit<PaymentDeps, "clock">): void {
  * Which states may follow which. A failure can still become a success: the processor's word that money was taken counts
  * even after the attempt was given up for lost.
  */
-export const moves: Record<Payment["status"], readonly Payment["status"][]> = {
+export const paymentTransitions: Record<Payment["status"], readonly Payment["status"][]> = {
   pending: ["succeeded", "failed"],
   failed: ["succeeded"],
   succeeded: [],
 };
 
-const minute_ms = 60_000;
+const minuteMs = 60_000;
 /** An answer that takes longer than this was lost. */
-export const reconcile_after_ms = 2 * minute_ms;
+export const reconcileAfterMs = 2 * minuteMs;
 /** A challenge that is not answered by then is given up. */
-const challenge_ms_max = 60 * minute_ms;
+const challengeMsMax = 60 * minuteMs;
 
 /** Whether an attempt still settles its order: the order waits for it, on the terms that it was made for. */
 export const isWanted = (
@@ -82,7 +82,7 @@ export const isFinal = (status: IntentStatus): status is "succeeded" | "failed" 
 
 /** Whether nobody answers a challenge any more. */
 export const isOverdue = ({ created_at }: Pick<PaymentRow, "created_at">, status: IntentStatus, now: Date): boolean =>
-  status === "requires_action" && now.getTime() - created_at.getTime() > challenge_ms_max;
+  status === "requires_action" && now.getTime() - created_at.getTime() > challengeMsMax;
 
 /** What the processor's word makes of an attempt; undefined: nothing new. */
 function planAttempt(row: Attempt, outcome: Outcome, now: Date) {
@@ -91,9 +91,9 @@ function planAttempt(row: Attempt, outcome: Outcome, now: Date) {
   const seen = { processor_id, intent_status: status, ...card };
   if (!isFinal(status)) {
     if (row.status !== "pending") return undefined;
-    return { ...seen, reconcile_due_at: new Date(now.getTime() + reconcile_after_ms), modified_at: now };
+    return { ...seen, reconcile_due_at: new Date(now.getTime() + reconcileAfterMs), modified_at: now };
   }
-  if (!moves[row.status].includes(status))
+  if (!paymentTransitions[row.status].includes(status))
     return row.reconcile_due_at === null ? undefined : { reconcile_due_at: null };
   const said = { decline_reason: decline?.reason ?? null, decline_message: decline?.message ?? null };
   return { ...seen, ...said, status, reconcile_due_at: null, modified_at: now };

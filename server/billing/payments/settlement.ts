@@ -1,19 +1,19 @@
 import { ApiError } from "../../../shared/errors.ts";
-import { adoptMethod } from "../../customers/customers/service.ts";
+import { adoptDefaultMethod } from "../../customers/customers/service.ts";
 import { getServerClock } from "../../platform/clock.ts";
 import type { Ctx, Deps, Tx } from "../../platform/context.ts";
 import { seal, unseal } from "../../platform/crypto/secrets.ts";
-import { doTogether } from "../../platform/db/gather.ts";
+import { runWithLoaders } from "../../platform/db/loaders.ts";
 import type { RowKey } from "../../platform/db/rows.ts";
-import { transact, transactEach } from "../../platform/db/unit-of-work.ts";
-import { defineSignal, sendSignal } from "../../platform/events/reactions.ts";
+import { transact, transactAll } from "../../platform/db/unit-of-work.ts";
+import { defineSignal, sendSignal } from "../../platform/events/signals.ts";
 import { createId } from "../../platform/ids.ts";
 import { redactError } from "../../platform/loggable.ts";
 import { type Decline, type Intent, isTurnedAway, ProcessorError } from "../../platform/processors/processor.ts";
 import { computeTotals, isPayable, type OrderAggregate, type OrderRow } from "../orders/rules.ts";
 import { settleOrder } from "../orders/service.ts";
 import { lockOrder } from "../orders/store.ts";
-import { findMethodOf, findOwner, keepMethod } from "./methods.ts";
+import { findMethodOf, findOwner, savePaymentMethod } from "./methods.ts";
 import {
   assertPayments,
   assertSame,
@@ -24,7 +24,7 @@ import {
   type PaymentMethodRow,
   type PaymentRow,
   planOutcome,
-  reconcile_after_ms,
+  reconcileAfterMs,
 } from "./rules.ts";
 import * as store from "./store.ts";
 
@@ -41,9 +41,9 @@ export type FailedPayment = {
   payment_method_id?: string | null;
 };
 /** An attempt waits for somebody: the bank, or the buyer who is asked to prove who they are. */
-export const paymentWaiting = defineSignal<{ order: OrderRow; intent: Waiting }>("payment.waiting");
+export const paymentWaiting = defineSignal<{ order: OrderRow; intent: WaitingPayment }>("payment.waiting");
 /** Money was taken that no order waits for. It goes back. */
-export const paymentSurplus = defineSignal<PaymentRow>("payment.surplus");
+export const paymentUnapplied = defineSignal<PaymentRow>("payment.surplus");
 
 /** Who pays by what: a card that was just entered, kept for later charges or not, or one that was kept before. */
 export type Payer = { email: string } & (
@@ -68,7 +68,7 @@ export function planAttempt(deps: PaymentDeps, organization_id: string) {
     created_at: now,
     account: processor.account,
     requested_at: getServerClock(clock).now(),
-    reconcile_due_at: new Date(now.getTime() + reconcile_after_ms),
+    reconcile_due_at: new Date(now.getTime() + reconcileAfterMs),
   };
 }
 
@@ -94,9 +94,9 @@ export function startPayment(tx: Tx, deps: PaymentDeps, order: OrderRow, payer: 
 }
 
 /** How an attempt stands that somebody has to answer; the secret is the browser's to do so. */
-export type Waiting = Pick<Intent, "status" | "client_secret">;
+export type WaitingPayment = Pick<Intent, "status" | "client_secret">;
 /** What has become of an attempt, and what the processor last said; null where it gave no answer. */
-export type Settled = { status: PaymentRow["status"]; intent: Waiting | null; message: string | null };
+export type SettledPayment = { status: PaymentRow["status"]; intent: WaitingPayment | null; message: string | null };
 
 /**
  * Write down what the processor says of a payment: the one way in which a payment is finished, used by the confirmation,
@@ -104,10 +104,10 @@ export type Settled = { status: PaymentRow["status"]; intent: Waiting | null; me
  * the order makes them take turns; the one that comes second finds it done. Money that the order does not wait for (any
  * more) is marked as surplus, and goes back.
  */
-export const settlePayment = (deps: Deps | Ctx, key: RowKey, intent: Intent): Promise<Settled> =>
+export const settlePayment = (deps: Deps | Ctx, key: RowKey, intent: Intent): Promise<SettledPayment> =>
   transact(deps, (tx) => settleWithin(tx, deps, key, intent));
 
-async function settleWithin(tx: Tx, deps: Deps | Ctx, key: RowKey, intent: Intent): Promise<Settled> {
+async function settleWithin(tx: Tx, deps: Deps | Ctx, key: RowKey, intent: Intent): Promise<SettledPayment> {
   const found = await store.lockPayment(tx, key);
   if (!found) throw new Error(`There is no payment ${key.id}.`);
   const { payment, ...aggregate } = found;
@@ -117,7 +117,8 @@ async function settleWithin(tx: Tx, deps: Deps | Ctx, key: RowKey, intent: Inten
   const patch = planOutcome(payment, order, intent, now);
   if (!patch) return { status: payment.status, intent, message: payment.decline_message };
   const isPaid = patch.status === "succeeded" && !patch.is_surplus;
-  const kept = isPaid && payment.keep && intent.method ? await keepMethod(tx, deps, payment, intent.method) : null;
+  const kept =
+    isPaid && payment.keep && intent.method ? await savePaymentMethod(tx, deps, payment, intent.method) : null;
   const moved = await store.updatePayment(tx, payment, { ...patch, ...(kept ? { payment_method_id: kept.id } : {}) });
   if (moved.status === "pending") await sendSignal(tx, deps, paymentWaiting, { order, intent });
   else if (moved.status !== payment.status) {
@@ -128,7 +129,7 @@ async function settleWithin(tx: Tx, deps: Deps | Ctx, key: RowKey, intent: Inten
         trigger: moved.trigger,
         payment_method_id: moved.payment_method_id,
       });
-    else if (moved.is_surplus) await sendSignal(tx, deps, paymentSurplus, moved);
+    else if (moved.is_surplus) await sendSignal(tx, deps, paymentUnapplied, moved);
     else await finishOrder(tx, deps, aggregate, { kept, wasLost: payment.status === "failed", isCharged: true });
   }
   return { status: moved.status, intent, message: moved.decline_message };
@@ -143,13 +144,13 @@ export async function finishOrder(
 ): Promise<void> {
   await settleOrder(tx, deps, aggregate, { isCharged });
   const { organization_id, customer_id: id } = aggregate.order;
-  if (kept) await adoptMethod(tx, deps, { organization_id, id }, kept.id);
+  if (kept) await adoptDefaultMethod(tx, deps, { organization_id, id }, kept.id);
   // It had been given up for lost: another attempt may be under way, which is to be stopped.
-  if (wasLost) await store.hastenPending(tx, aggregate.order, deps.clock.now());
+  if (wasLost) await store.expeditePending(tx, aggregate.order, deps.clock.now());
 }
 
 /** The processor never heard of an attempt. */
-export const never_reached = {
+export const neverReached = {
   reason: "processor_unavailable",
   message: "The payment could not be made. You have not been charged; try again.",
 };
@@ -170,19 +171,19 @@ const failedIntent = (payment: PaymentRow, decline: Decline): Intent => ({
 });
 
 /** How an attempt stands whose outcome nobody knows yet. */
-const unsettled: Settled = { status: "pending", intent: null, message: null };
+const unsettled: SettledPayment = { status: "pending", intent: null, message: null };
 
 /**
  * Ask the processor for what was written down, and write down what it says. No transaction is open while it is asked. When
  * its answer is lost the attempt stays pending, and is reconciled later; what it refuses to try has failed.
  */
-export async function attempt<T>(
+export async function buildAttempt<T>(
   { log }: Pick<Deps, "log">,
   fields: { payment_id: string } | { setup_id: string },
   ask: () => Promise<T>,
   refused: (decline: Decline) => T,
-  settle: (outcome: T) => Promise<Settled>,
-): Promise<Settled> {
+  settle: (outcome: T) => Promise<SettledPayment>,
+): Promise<SettledPayment> {
   const outcome = await askProcessor({ log }, fields, ask, refused);
   if (outcome === undefined) return unsettled;
   try {
@@ -208,7 +209,7 @@ async function askProcessor<T>(
     return await ask();
   } catch (error) {
     // Of a card that nobody asked nothing is known.
-    const reason = isTurnedAway(error) ? never_reached.reason : "invalid_payment_method";
+    const reason = isTurnedAway(error) ? neverReached.reason : "invalid_payment_method";
     if (error instanceof ProcessorError) return refused({ reason, message: error.message });
     log.error({ err: error, ...fields }, "The processor gave no answer; it will be asked again.");
     return undefined;
@@ -216,8 +217,8 @@ async function askProcessor<T>(
 }
 
 /** Have a written payment charged, and write down the outcome. */
-export const chargePayment = (deps: Deps | Ctx, payment: PaymentRow, description: string): Promise<Settled> =>
-  attempt(
+export const chargePayment = (deps: Deps | Ctx, payment: PaymentRow, description: string): Promise<SettledPayment> =>
+  buildAttempt(
     deps,
     { payment_id: payment.id },
     () => askForMoney(deps, payment, description),
@@ -244,7 +245,7 @@ export async function chargePayments(charges: readonly DueCharge[]): Promise<voi
     return;
   }
   // The test processor is the same database: it is asked for all, and so is what comes of it.
-  const answers = await doTogether(
+  const answers = await runWithLoaders(
     charges.map(({ deps, payment, description }) => async () => {
       const intent = await askProcessor(
         deps,
@@ -257,13 +258,11 @@ export async function chargePayments(charges: readonly DueCharge[]): Promise<voi
   );
   const answered = answers.filter((answer) => answer !== undefined);
   try {
-    await transactEach(first.deps, answered, (tx, { deps, payment, intent }) =>
-      settleWithin(tx, deps, payment, intent),
-    );
+    await transactAll(first.deps, answered, (tx, { deps, payment, intent }) => settleWithin(tx, deps, payment, intent));
   } catch {
     // One of them holds up no other.
     for (const { deps, payment, intent } of answered)
-      await attempt(
+      await buildAttempt(
         deps,
         { payment_id: payment.id },
         async () => intent,
@@ -316,7 +315,7 @@ export async function chargeSavedMethod(
     method,
     trigger,
   }: { order: RowKey; method: PaymentMethodRow; trigger: NonNullable<PaymentRow["trigger"]> },
-): Promise<Settled & { payment: PaymentRow }> {
+): Promise<SettledPayment & { payment: PaymentRow }> {
   const { payment, order } = await transact(deps, async (tx) => {
     const found = await lockOrder(tx, key.organization_id, key.id);
     if (!found) throw new Error(`There is no order ${key.id}.`);
@@ -362,7 +361,7 @@ const attemptOf = ({ id, processor_id, requested_at }: PaymentRow) => ({
 
 async function fetchOutcome(deps: Deps, payment: PaymentRow): Promise<Intent> {
   const found = await deps.processor.retrieve(attemptOf(payment));
-  if (!found) return failedIntent(payment, never_reached);
+  if (!found) return failedIntent(payment, neverReached);
   if (isFinal(found.status)) return found;
   if (found.status === "requires_action" && payment.confirmation_token_id === null)
     return giveUp(deps, payment, found.processor_id);
@@ -372,5 +371,5 @@ async function fetchOutcome(deps: Deps, payment: PaymentRow): Promise<Intent> {
     ? undefined
     : await store.findOrderOf(deps.db, payment);
   if (order && isWanted(payment, order)) return found;
-  return (await deps.processor.cancel(attemptOf(payment))) ?? failedIntent(payment, never_reached);
+  return (await deps.processor.cancel(attemptOf(payment))) ?? failedIntent(payment, neverReached);
 }

@@ -1,13 +1,13 @@
 import type { CustomerRow } from "../../customers/customers/rules.ts";
-import { adoptMethod, chooseMethod } from "../../customers/customers/service.ts";
+import { adoptDefaultMethod, setDefaultMethod } from "../../customers/customers/service.ts";
 import type { Ctx, Deps, Tx } from "../../platform/context.ts";
 import { seal, unseal } from "../../platform/crypto/secrets.ts";
 import type { RowKey } from "../../platform/db/rows.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
-import { defineSignal, sendSignal } from "../../platform/events/reactions.ts";
+import { defineSignal, sendSignal } from "../../platform/events/signals.ts";
 import type { Decline, SetupOutcome } from "../../platform/processors/processor.ts";
 import { computeTotals, type OrderRow } from "../orders/rules.ts";
-import { findOwner, keepMethod, lockFreeSetup } from "./methods.ts";
+import { findOwner, lockFreeSetup, savePaymentMethod } from "./methods.ts";
 import {
   assertSameSetup,
   isFinal,
@@ -20,14 +20,14 @@ import {
 } from "./rules.ts";
 import {
   assertAccount,
-  attempt,
+  buildAttempt,
   finishOrder,
-  never_reached,
+  neverReached,
   paymentFailed,
   paymentWaiting,
   planAttempt,
   planStart,
-  type Settled,
+  type SettledPayment,
 } from "./settlement.ts";
 import * as store from "./store.ts";
 
@@ -49,7 +49,7 @@ export function startSetup(
 }
 
 /** A card was left to be charged for a subscription from now on. */
-export const cardLeft = defineSignal<{ subscription: RowKey; customer_id: string; method: PaymentMethodRow }>(
+export const paymentMethodSaved = defineSignal<{ subscription: RowKey; customer_id: string; method: PaymentMethodRow }>(
   "payment.card_left",
 );
 
@@ -81,8 +81,8 @@ export function startFreeSetup(
 }
 
 /** Have the processor keep the card of a written set-up, and write down the outcome. Not to be called in a transaction. */
-export const executeSetup = (deps: Deps | Ctx, setup: SetupRow): Promise<Settled> =>
-  attempt(
+export const executeSetup = (deps: Deps | Ctx, setup: SetupRow): Promise<SettledPayment> =>
+  buildAttempt(
     deps,
     { setup_id: setup.id },
     async () => {
@@ -100,7 +100,7 @@ export const executeSetup = (deps: Deps | Ctx, setup: SetupRow): Promise<Settled
  * `settlePayment`. A card that was kept settles its order, as nothing is due; one that the order does not wait for any more is
  * not taken over.
  */
-export function settleSetup(deps: Deps | Ctx, key: RowKey, outcome: SetupOutcome): Promise<Settled> {
+export function settleSetup(deps: Deps | Ctx, key: RowKey, outcome: SetupOutcome): Promise<SettledPayment> {
   return transact(deps, async (tx) => {
     const free = await lockFreeSetup(tx, key);
     if (free) return settleFree(tx, deps, free, outcome);
@@ -113,7 +113,7 @@ export function settleSetup(deps: Deps | Ctx, key: RowKey, outcome: SetupOutcome
     if (!patch) return { status: setup.status, intent: outcome, message: setup.decline_message };
     const isStarted = patch.status === "succeeded" && isWanted(setup, order);
     if (patch.status === "succeeded" && !outcome.method) throw new Error(`The set-up ${key.id} kept no card.`);
-    const kept = isStarted && outcome.method ? await keepMethod(tx, deps, setup, outcome.method) : null;
+    const kept = isStarted && outcome.method ? await savePaymentMethod(tx, deps, setup, outcome.method) : null;
     const moved = await store.updateSetup(tx, setup, { ...patch, ...(kept ? { payment_method_id: kept.id } : {}) });
     if (moved.status === "pending") await sendSignal(tx, deps, paymentWaiting, { order, intent: outcome });
     else if (moved.status !== setup.status) {
@@ -127,20 +127,20 @@ export function settleSetup(deps: Deps | Ctx, key: RowKey, outcome: SetupOutcome
 }
 
 /** The same where no order waits: the card is kept, and told of with its customer where it is charged from now on. */
-async function settleFree(tx: Tx, deps: Deps | Ctx, setup: SetupRow, outcome: SetupOutcome): Promise<Settled> {
+async function settleFree(tx: Tx, deps: Deps | Ctx, setup: SetupRow, outcome: SetupOutcome): Promise<SettledPayment> {
   assertSameSetup(setup, outcome);
   const patch = planSetup(setup, outcome, deps.clock.now());
   if (!patch) return { status: setup.status, intent: outcome, message: setup.decline_message };
   if (patch.status === "succeeded" && !outcome.method) throw new Error(`The set-up ${setup.id} kept no card.`);
   const kept =
-    patch.status === "succeeded" && outcome.method ? await keepMethod(tx, deps, setup, outcome.method) : null;
+    patch.status === "succeeded" && outcome.method ? await savePaymentMethod(tx, deps, setup, outcome.method) : null;
   const moved = await store.updateSetup(tx, setup, { ...patch, ...(kept ? { payment_method_id: kept.id } : {}) });
   const customer = { organization_id: setup.organization_id, id: setup.customer_id };
-  if (kept && setup.sets_default) await chooseMethod(tx, deps, customer, kept.id);
-  else if (kept) await adoptMethod(tx, deps, customer, kept.id);
+  if (kept && setup.sets_default) await setDefaultMethod(tx, deps, customer, kept.id);
+  else if (kept) await adoptDefaultMethod(tx, deps, customer, kept.id);
   const { organization_id, subscription_id, customer_id } = setup;
   if (kept && subscription_id !== null)
-    await sendSignal(tx, deps, cardLeft, {
+    await sendSignal(tx, deps, paymentMethodSaved, {
       subscription: { organization_id, id: subscription_id },
       customer_id,
       method: kept,
@@ -161,11 +161,11 @@ const failedSetup = (setup: SetupRow, decline: Decline): SetupOutcome => ({
 
 /** Ask the processor what became of a set-up, and finish or undo it. */
 export async function reconcileSetup(deps: Deps, setup: SetupRow): Promise<void> {
-  await followSetup(deps, setup);
+  await syncSetup(deps, setup);
 }
 
 /** The same; answers how it stands. */
-export async function followSetup(deps: Deps | Ctx, setup: SetupRow): Promise<Settled> {
+export async function syncSetup(deps: Deps | Ctx, setup: SetupRow): Promise<SettledPayment> {
   assertAccount(deps, setup);
   return settleSetup(deps, setup, await fetchOutcome(deps, setup));
 }
@@ -173,10 +173,10 @@ export async function followSetup(deps: Deps | Ctx, setup: SetupRow): Promise<Se
 async function fetchOutcome({ processor, clock, db }: Deps | Ctx, setup: SetupRow): Promise<SetupOutcome> {
   const known = { setup_id: setup.id, processor_id: setup.processor_id, created_at: setup.requested_at };
   const found = await processor.retrieveSetup(known);
-  if (!found) return failedSetup(setup, never_reached);
+  if (!found) return failedSetup(setup, neverReached);
   if (isFinal(found.status)) return found;
   const isLate = isOverdue(setup, found.status, clock.now());
   const order = isLate ? undefined : await store.findOrderOf(db, setup);
   if (!isLate && (setup.order_id === null || (order && isWanted(setup, order)))) return found;
-  return (await processor.cancelSetup(known)) ?? failedSetup(setup, never_reached);
+  return (await processor.cancelSetup(known)) ?? failedSetup(setup, neverReached);
 }

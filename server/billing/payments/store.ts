@@ -6,7 +6,8 @@ import { products } from "../../catalog/products/tables.ts";
 import { listSpellings } from "../../customers/customers/rules.ts";
 import { customers } from "../../customers/customers/tables.ts";
 import type { Database, Tx } from "../../platform/context.ts";
-import { gatherCalls } from "../../platform/db/gather.ts";
+import { countMatching } from "../../platform/db/counters.ts";
+import { defineLoader } from "../../platform/db/loaders.ts";
 import {
   computeOffset,
   type ListQuery,
@@ -18,15 +19,14 @@ import {
   readPage,
 } from "../../platform/db/page.ts";
 import {
-  followKey,
   insertRows,
   isAmong,
+  joinByKey,
   matchKey,
   matchSeller,
   type RowKey,
   updateRows,
 } from "../../platform/db/rows.ts";
-import { countMatching } from "../../platform/db/tallies.ts";
 import type { DisputeEvent, PaymentEvent, RefundEvent, SetupEvent } from "../../platform/processors/processor.ts";
 import type { OrderRow } from "../orders/rules.ts";
 import { aggregate, ofCustomer, ofDiscount, ofProduct, ofSubscription } from "../orders/store.ts";
@@ -43,7 +43,7 @@ const sortable = {
   method: payments.method,
 };
 
-const ofOrder = followKey(payments.order_id, orders);
+const ofOrder = joinByKey(payments.order_id, orders);
 const shown = {
   payment: payments,
   order: { id: orders.id, checkout_id: orders.checkout_id, invoice_number: orders.invoice_number },
@@ -93,7 +93,7 @@ export async function findPayment(
 }
 
 /** A payment and its order with all that it is answered with; payment and order are kept until the transaction ends. */
-export const lockPayment = gatherCalls(async (tx: Tx, keys: RowKey[]) => {
+export const lockPayment = defineLoader(async (tx: Tx, keys: RowKey[]) => {
   let found = await lockPayments(tx, keys);
   // Where the order got another buyer or product while its lock was waited for, the row is passed over; asked again it is there.
   if (found.length < keys.length) found = await lockPayments(tx, keys);
@@ -139,11 +139,11 @@ export async function insertPayment(tx: Tx, values: typeof payments.$inferInsert
   return row;
 }
 
-const gatherInserts = gatherCalls(async (tx: Tx, values: (typeof payments.$inferInsert)[]) => {
+const gatherInserts = defineLoader(async (tx: Tx, values: (typeof payments.$inferInsert)[]) => {
   const rows = await insertRows(tx, payments, values, { orNothing: true });
   return values.map(({ id }) => rows.find((row) => row.id === id));
 });
-const gatherUpdates = gatherCalls((tx: Tx, changes: { key: RowKey; patch: Partial<PaymentRow> }[]) =>
+const gatherUpdates = defineLoader((tx: Tx, changes: { key: RowKey; patch: Partial<PaymentRow> }[]) =>
   updateRows(tx, payments, changes),
 );
 
@@ -159,7 +159,7 @@ export async function updatePayment(
 }
 
 /** Have the attempts that are under way for an order reconciled now; one that is being settled at this moment needs it not. */
-export async function hastenPending(tx: Tx, order: RowKey, now: Date): Promise<void> {
+export async function expeditePending(tx: Tx, order: RowKey, now: Date): Promise<void> {
   for (const table of [payments, paymentSetups]) {
     const mine = eq(table.organization_id, order.organization_id);
     const pending = tx
@@ -188,7 +188,7 @@ export async function insertProcessorEvent(tx: Tx, event: typeof processorEvents
  * Keep the processor's own id of an attempt whose answer was lost, and have it reconciled at `due_at`: a failed one too, which
  * may have been given up for lost. One that another account was asked for is not meant.
  */
-export async function noteProcessorEvent(
+export async function recordProcessorOutcome(
   tx: Tx,
   event: PaymentEvent | SetupEvent,
   due_at: Date | undefined,
@@ -222,7 +222,7 @@ export async function findCharge(tx: Tx, event: RefundEvent | DisputeEvent): Pro
  * Take a payment whose outcome has to be asked for, if it is due. It is put off first, so that no other server asks at the
  * same time and a processor that is down is not asked without pause.
  */
-export async function takeDuePayment(
+export async function claimDuePayment(
   db: Database,
   key: RowKey,
   now: Date,
@@ -241,7 +241,7 @@ export async function lockSetup(tx: Tx, key: RowKey) {
   const [found] = await tx
     .select({ setup: paymentSetups, ...aggregate })
     .from(paymentSetups)
-    .innerJoin(orders, followKey(paymentSetups.order_id, orders))
+    .innerJoin(orders, joinByKey(paymentSetups.order_id, orders))
     .innerJoin(customers, ofCustomer)
     .innerJoin(products, ofProduct)
     .leftJoin(discounts, ofDiscount)
@@ -265,8 +265,8 @@ export async function updateSetup(tx: Tx, key: RowKey, patch: Partial<SetupRow>)
   return row;
 }
 
-/** Take a set-up whose outcome has to be asked for, as `takeDuePayment` does. */
-export async function takeDueSetup(db: Database, key: RowKey, now: Date, again: Date): Promise<SetupRow | undefined> {
+/** Take a set-up whose outcome has to be asked for, as `claimDuePayment` does. */
+export async function claimDueSetup(db: Database, key: RowKey, now: Date, again: Date): Promise<SetupRow | undefined> {
   const [row] = await db
     .update(paymentSetups)
     .set({ reconcile_due_at: again })

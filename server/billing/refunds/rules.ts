@@ -3,15 +3,15 @@ import type { Refund } from "../../../shared/api/refunds.ts";
 import { ApiError, fault, invalid } from "../../../shared/errors.ts";
 import { computeFraction, formatMoney, roundFractionHalfEven } from "../../../shared/money.ts";
 import type { Mail } from "../../platform/mail-transport/mail.ts";
-import { computeRefundable, computeTotals, type OrderRow, type Share } from "../orders/rules.ts";
+import { type AmountShare, computeRefundable, computeTotals, type OrderRow } from "../orders/rules.ts";
 import type { refunds } from "./tables.ts";
 
 export type RefundRow = typeof refunds.$inferSelect;
 /** What is left to be refunded of an order. */
-export type Left = { refundable_amount: number; refundable_tax_amount: number };
+export type RefundableAmount = { refundable_amount: number; refundable_tax_amount: number };
 
 /** What is left when what is under way has gone back too. */
-export const takeOff = (left: Left, { amount, tax_amount }: Share): Left => ({
+export const subtractShare = (left: RefundableAmount, { amount, tax_amount }: AmountShare): RefundableAmount => ({
   refundable_amount: Math.max(0, left.refundable_amount - amount),
   refundable_tax_amount: Math.max(0, left.refundable_tax_amount - tax_amount),
 });
@@ -20,7 +20,7 @@ export const takeOff = (left: Left, { amount, tax_amount }: Share): Left => ({
  * The tax that goes back with a refund of so much without tax (RFD-05): all that is left with the rest of the order, or else
  * its share, rounded half to even as hosted Polar does.
  */
-export function computeTaxShare(order: OrderRow, left: Left, amount: number): number {
+export function computeTaxShare(order: OrderRow, left: RefundableAmount, amount: number): number {
   if (amount === left.refundable_amount) return left.refundable_tax_amount;
   const { net_amount } = computeTotals(order);
   if (order.tax_amount <= 0 || net_amount <= 0) return 0;
@@ -36,7 +36,7 @@ export function computeTaxWithin(order: OrderRow, total: number): number {
 }
 
 /** What a refund of so much in all is without tax, and the tax in it: as it is made at the processor (RFD-07). */
-export function splitTotal(order: OrderRow, left: Left, total: number): Share {
+export function splitTotal(order: OrderRow, left: RefundableAmount, total: number): AmountShare {
   const isRest = total === left.refundable_amount + left.refundable_tax_amount;
   const tax_amount = isRest
     ? left.refundable_tax_amount
@@ -48,7 +48,7 @@ export function splitTotal(order: OrderRow, left: Left, total: number): Share {
  * A refund as far as it fits into what is left of its order. Two that were computed side by side may round one unit into the
  * other's half; and at the processor more can go back than an order knows of.
  */
-export function fitShare(left: Left, { amount, tax_amount }: Share): Share {
+export function limitShare(left: RefundableAmount, { amount, tax_amount }: AmountShare): AmountShare {
   const total = Math.min(amount + tax_amount, left.refundable_amount + left.refundable_tax_amount);
   const net = Math.min(Math.max(amount, total - left.refundable_tax_amount), left.refundable_amount, total);
   return { amount: net, tax_amount: total - net };
@@ -59,7 +59,7 @@ type Standing = {
   isBlocked: boolean;
   status: OrderRow["status"];
   subscription_id: string | null;
-  left: Left;
+  left: RefundableAmount;
 };
 /** A dispute in which the bank has taken the money; one that only asks or that was won leaves it here. */
 export const held = ["needs_response", "under_review", "lost"] as const satisfies OrderRow["dispute_status"][];
@@ -86,37 +86,37 @@ export function checkRefund({ isBlocked, status, subscription_id, left }: Standi
 }
 
 /** Which states may follow which (RFD-09): a refund that succeeded can still come back. */
-export const moves: Record<Refund["status"], readonly Refund["status"][]> = {
+export const refundTransitions: Record<Refund["status"], readonly Refund["status"][]> = {
   pending: ["succeeded", "failed", "canceled"],
   succeeded: ["failed", "canceled"],
   failed: [],
   canceled: [],
 };
 
-const minute_ms = 60_000;
+const minuteMs = 60_000;
 /** How long the processor has for a refund before it is asked again. */
-export const refund_again_ms = 10 * minute_ms;
+export const refundAgainMs = 10 * minuteMs;
 
 /** What the processor says of a refund; its own id is not known while it has said nothing. */
-export type Word = Pick<RefundRow, "status" | "failure_reason" | "processor_id">;
+export type RefundStatusUpdate = Pick<RefundRow, "status" | "failure_reason" | "processor_id">;
 
 /** What the processor's word makes of a refund. */
 export function planOutcome(
   row: RefundRow,
-  { status, processor_id, failure_reason }: Word,
+  { status, processor_id, failure_reason }: RefundStatusUpdate,
   now: Date,
 ): Pick<RefundRow, "status" | "processor_id" | "failure_reason" | "due_at"> {
-  const moved = moves[row.status].includes(status) ? status : row.status;
+  const moved = refundTransitions[row.status].includes(status) ? status : row.status;
   return {
     status: moved,
     processor_id: row.processor_id ?? processor_id,
     failure_reason: moved === row.status ? row.failure_reason : failure_reason,
-    due_at: moved === "pending" ? new Date(now.getTime() + refund_again_ms) : null,
+    due_at: moved === "pending" ? new Date(now.getTime() + refundAgainMs) : null,
   };
 }
 
 /** What counts of a refund on its order: what the buyer has. */
-export const getCounts = ({ status, is_surplus, amount, tax_amount }: RefundRow): Share =>
+export const getCounts = ({ status, is_surplus, amount, tax_amount }: RefundRow): AmountShare =>
   status === "succeeded" && !is_surplus ? { amount, tax_amount } : { amount: 0, tax_amount: 0 };
 
 /** Why money goes back, in the processor's words. */

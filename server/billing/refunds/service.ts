@@ -10,8 +10,8 @@ import { type Ctx, type Deps, requireOrganization, requireOrganizations, type Tx
 import { buildPage } from "../../platform/db/page.ts";
 import type { RowKey } from "../../platform/db/rows.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
-import { emit, noteListed } from "../../platform/events/events.ts";
-import { defineSignal, sendSignal } from "../../platform/events/reactions.ts";
+import { emit, recordListedEvent } from "../../platform/events/events.ts";
+import { defineSignal, sendSignal } from "../../platform/events/signals.ts";
 import { createId } from "../../platform/ids.ts";
 import { redactError } from "../../platform/loggable.ts";
 import { queueMail } from "../../platform/mail-transport/mail.ts";
@@ -21,7 +21,7 @@ import {
   type RefundEvent,
   type RefundOutcome,
 } from "../../platform/processors/processor.ts";
-import { computeRefundable, type OrderAggregate, type OrderRow, type Share } from "../orders/rules.ts";
+import { type AmountShare, computeRefundable, type OrderAggregate, type OrderRow } from "../orders/rules.ts";
 import { refundOrder } from "../orders/service.ts";
 import { findOrder, lockOrder } from "../orders/store.ts";
 import type { PaymentRow } from "../payments/rules.ts";
@@ -32,39 +32,39 @@ import {
   computeTaxShare,
   createDisputedError,
   createRefundedError,
-  fitShare,
   getCounts,
   getProcessorReason,
-  type Left,
+  limitShare,
   planHeard,
   planOutcome,
+  type RefundableAmount,
   type RefundRow,
-  refund_again_ms,
+  type RefundStatusUpdate,
+  refundAgainMs,
   serializePrevented,
   serializeRefund,
-  takeOff,
-  type Word,
+  subtractShare,
   writeSurplusMail,
 } from "./rules.ts";
 import * as store from "./store.ts";
 
 /** What counts of a refund on its order, and how that has changed; negative where the money came back. */
-export type Counted = { refund: RefundRow; order: OrderRow; change: Share };
+export type CountedRefund = { refund: RefundRow; order: OrderRow; change: AmountShare };
 /** Money of an order has gone back to its buyer, or has come back from there. */
-export const refundCounted = defineSignal<Counted>("refund.counted");
+export const refundCounted = defineSignal<CountedRefund>("refund.counted");
 
 /** What an order gave goes back with its money, or stays after all, as the money did. */
-export const refundTakesBack = defineSignal<OrderRow>("refund.takes_back");
+export const refundRevokesAccess = defineSignal<OrderRow>("refund.takes_back");
 
 type Db = Ctx["db"];
 type Asked = { amount?: number | undefined; revoke_benefits: boolean };
-type Checked = { amount: number; tax_amount: number; left: Left; payment: PaymentRow };
+type Checked = { amount: number; tax_amount: number; left: RefundableAmount; payment: PaymentRow };
 
 /** What may be refunded of an order now, and by which payment, or the refusal (RFD-03, RFD-04). */
 async function checkOrder(db: Db, found: OrderAggregate, asked: Asked): Promise<Checked> {
   const { order } = found;
   const seller = await findOrganization(db, order.organization_id);
-  const left = takeOff(computeRefundable(order), await store.sumPending(db, order));
+  const left = subtractShare(computeRefundable(order), await store.sumPending(db, order));
   const amount = asked.amount ?? left.refundable_amount;
   checkRefund(
     {
@@ -117,7 +117,7 @@ export const refundService: Service<typeof refunds, Ctx> = {
         customer_id,
         payment_id: payment.id,
         comment: comment ?? null,
-        due_at: new Date(now.getTime() + refund_again_ms),
+        due_at: new Date(now.getTime() + refundAgainMs),
       });
       if (!opened) throw new Error("The refund was not written.");
       subscription_id = found.order.subscription_id;
@@ -132,7 +132,7 @@ export const refundService: Service<typeof refunds, Ctx> = {
     if (!found) throw unknownOrder("query", query.order_id);
     const { order } = found;
     const { amount, tax_amount, left } = await checkOrder(ctx.db, found, { amount: query.amount, revoke_benefits });
-    const rest = takeOff(left, { amount, tax_amount });
+    const rest = subtractShare(left, { amount, tax_amount });
     const [product] = revoke_benefits ? await findProducts(ctx.db, order.organization_id, [order.product_id]) : [];
     return {
       order_id: order.id,
@@ -149,7 +149,7 @@ export const refundService: Service<typeof refunds, Ctx> = {
 };
 
 /** Write down that money which no order waits for goes back. The processor is asked later, outside of any transaction. */
-export async function openSurplusRefund(tx: Tx, ctx: Deps | Ctx, payment: PaymentRow): Promise<void> {
+export async function openUnappliedRefund(tx: Tx, ctx: Deps | Ctx, payment: PaymentRow): Promise<void> {
   const now = ctx.clock.now();
   const { id: payment_id, organization_id, amount, currency, order_id, customer_id } = payment;
   await store.insertRefund(tx, {
@@ -172,14 +172,14 @@ export async function openSurplusRefund(tx: Tx, ctx: Deps | Ctx, payment: Paymen
 }
 
 /** The processor tells of money that goes back: what became of it is asked for, outside of this transaction. */
-export async function hearRefund(
+export async function recordRefundNotice(
   tx: Tx,
   ctx: Deps | Ctx,
   { event, payment }: { event: RefundEvent; payment: PaymentRow },
 ): Promise<void> {
   const { organization_id, id: payment_id, order_id, customer_id, currency, is_surplus } = payment;
   const now = ctx.clock.now();
-  await store.noteRefund(tx, event.refund_id, {
+  await store.upsertRefund(tx, event.refund_id, {
     id: createId(now),
     organization_id,
     created_at: now,
@@ -193,12 +193,12 @@ export async function hearRefund(
     customer_id,
     payment_id,
     processor_id: event.processor_id,
-    due_at: at_once,
+    due_at: atOnce,
   });
 }
 
 /** A time that has come by every seller's clock. */
-const at_once = new Date(0);
+const atOnce = new Date(0);
 
 /** Ask the processor for a refund; no transaction is open. The same refund again is the same one there. */
 async function askProcessor(deps: Deps | Ctx, row: RefundRow): Promise<RefundOutcome> {
@@ -231,14 +231,14 @@ async function withdraw(tx: Tx, row: RefundRow, refusal: ApiError): Promise<ApiE
 }
 
 /** What a refund is that the processor does not make; none where nobody knows, or it was turned away unread: it is asked for again. */
-const wordOf = (error: unknown): Word | undefined =>
+const wordOf = (error: unknown): RefundStatusUpdate | undefined =>
   error instanceof ProcessorError && !isTurnedAway(error)
     ? { status: "failed", processor_id: null, failure_reason: error.message }
     : undefined;
 
 /** Have a written refund done while somebody waits for it. Without an answer it stays pending, and is asked for again. */
 async function tryRefund(ctx: Ctx, row: RefundRow): Promise<RefundRow> {
-  let word: Word = { status: "pending", processor_id: null, failure_reason: null };
+  let word: RefundStatusUpdate = { status: "pending", processor_id: null, failure_reason: null };
   try {
     word = await askProcessor(ctx, row);
   } catch (error) {
@@ -280,7 +280,7 @@ export async function executeRefund(deps: Deps, row: RefundRow): Promise<void> {
 function settleRefund(
   deps: Deps | Ctx,
   key: RowKey & { order_id: string },
-  word: Word | RefundOutcome,
+  word: RefundStatusUpdate | RefundOutcome,
 ): Promise<RefundRow> {
   return transact(deps, async (tx) => {
     const order = await lockOrder(tx, key.organization_id, key.order_id);
@@ -296,7 +296,7 @@ function settleRefund(
     const before = getCounts(row);
     let share = getCounts(planned);
     if (row.status !== planned.status && share.amount + share.tax_amount > 0) {
-      share = fitShare(computeRefundable(order.order), share);
+      share = limitShare(computeRefundable(order.order), share);
       Object.assign(planned, share);
     }
     if (heard && planned.amount + planned.tax_amount < heard.amount)
@@ -313,10 +313,10 @@ function settleRefund(
     if (change.amount !== 0 || change.tax_amount !== 0) {
       Object.assign(moved, await refundOrder(tx, deps, order, change, row));
       if (change.amount + change.tax_amount > 0)
-        noteListed(tx, deps, row.organization_id, describeRefunded(order.order, change.amount));
+        recordListedEvent(tx, deps, row.organization_id, describeRefunded(order.order, change.amount));
       await sendSignal(tx, deps, refundCounted, { refund: moved, order: order.order, change });
     }
-    if (moved.revoke_benefits) await sendSignal(tx, deps, refundTakesBack, order.order);
+    if (moved.revoke_benefits) await sendSignal(tx, deps, refundRevokesAccess, order.order);
     if (moved.origin === "surplus" && moved.status !== "pending") await tellSeller(tx, deps, moved);
     if (moved.status === "failed")
       deps.log.error(

@@ -2,7 +2,9 @@ import { and, eq, inArray, lte, ne, or, sql, sum } from "drizzle-orm";
 import type { refunds as operations } from "../../../shared/api/refunds.ts";
 import type { Erased } from "../../customers/customers/rules.ts";
 import { matchExternalIds } from "../../customers/customers/store.ts";
+import { clearIfNamed } from "../../platform/anonymize.ts";
 import type { Database, Tx } from "../../platform/context.ts";
+import { countMatching } from "../../platform/db/counters.ts";
 import {
   computeOffset,
   type ListQuery,
@@ -13,11 +15,9 @@ import {
   orderBy,
   readPage,
 } from "../../platform/db/page.ts";
-import { followKey, matchKey, type RowKey } from "../../platform/db/rows.ts";
-import { countMatching } from "../../platform/db/tallies.ts";
-import { forgetIfNamed } from "../../platform/forget.ts";
+import { joinByKey, matchKey, type RowKey } from "../../platform/db/rows.ts";
 import { disputes } from "../disputes/tables.ts";
-import type { Share } from "../orders/rules.ts";
+import type { AmountShare } from "../orders/rules.ts";
 import { orders } from "../orders/tables.ts";
 import type { PaymentRow } from "../payments/rules.ts";
 import { payments } from "../payments/tables.ts";
@@ -32,7 +32,7 @@ const ofPrevented = and(
   eq(disputes.payment_id, refunds.payment_id),
   eq(disputes.status, "prevented"),
 );
-const ofOrder = followKey(refunds.order_id, orders);
+const ofOrder = joinByKey(refunds.order_id, orders);
 
 /** One page of refunds, and how many there are (RFD-14). */
 export async function listRefunds(db: Database, organizations: readonly string[], filter: Filter) {
@@ -84,7 +84,7 @@ export async function findPaymentOf(db: Database, order: RowKey): Promise<Paymen
 }
 
 /** What is under way of an order: asked for, and not known to be with the buyer. */
-export async function sumPending(db: Database, order: RowKey): Promise<Share> {
+export async function sumPending(db: Database, order: RowKey): Promise<AmountShare> {
   const [row] = await db
     .select({
       amount: sum(refunds.amount).mapWith(Number),
@@ -106,7 +106,7 @@ export async function sumPending(db: Database, order: RowKey): Promise<Share> {
  * Have the processor asked about a refund that it told of: one that was asked for here, by our id or its own, or else one that
  * was made there, of which nothing more is known yet.
  */
-export async function noteRefund(
+export async function upsertRefund(
   tx: Tx,
   refund_id: string | null,
   values: typeof refunds.$inferInsert & { processor_id: string },
@@ -143,7 +143,12 @@ export async function updateRefund(tx: Tx, key: RowKey, patch: Partial<RefundRow
 }
 
 /** Take a refund, if it is due. It is put off first, so that no other server works on it at the same time. */
-export async function takeDueRefund(db: Database, key: RowKey, now: Date, again: Date): Promise<RefundRow | undefined> {
+export async function claimDueRefund(
+  db: Database,
+  key: RowKey,
+  now: Date,
+  again: Date,
+): Promise<RefundRow | undefined> {
   const [row] = await db
     .update(refunds)
     .set({ due_at: again })
@@ -156,6 +161,6 @@ export async function takeDueRefund(db: Database, key: RowKey, now: Date, again:
 export async function erasePayee(tx: Tx, person: Erased): Promise<void> {
   await tx
     .update(refunds)
-    .set({ comment: null, metadata: forgetIfNamed(refunds.metadata, person) })
+    .set({ comment: null, metadata: clearIfNamed(refunds.metadata, person) })
     .where(and(eq(refunds.organization_id, person.organization_id), eq(refunds.customer_id, person.id)));
 }

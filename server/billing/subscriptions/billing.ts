@@ -1,26 +1,26 @@
 import { ApiError } from "../../../shared/errors.ts";
 import type { Quote } from "../../../shared/pricing.ts";
-import { runBoth } from "../../platform/both.ts";
 import type { Ctx, Deps, Tx } from "../../platform/context.ts";
 import type { RowKey } from "../../platform/db/rows.ts";
-import { transactEach } from "../../platform/db/unit-of-work.ts";
-import { sendSignal } from "../../platform/events/reactions.ts";
+import { transactAll } from "../../platform/db/unit-of-work.ts";
+import { sendSignal } from "../../platform/events/signals.ts";
 import { createId } from "../../platform/ids.ts";
-import { dropWindows } from "../../usage/meters/paying.ts";
+import { allSettledOrThrow } from "../../platform/promises.ts";
+import { deletePeriods } from "../../usage/meters/attribution.ts";
 import type { OrderAggregate } from "../orders/rules.ts";
-import { billOrder, isQuiet, noteAttempt, withdrawOrder } from "../orders/service.ts";
+import { billOrder, isQuiet, recordPaymentAttempt, withdrawOrder } from "../orders/service.ts";
 import { lockOrder } from "../orders/store.ts";
 import { findUnderWay } from "../payments/methods.ts";
 import { allowsPayments, type PaymentRow } from "../payments/rules.ts";
 import { chargePayments, type DueCharge, startSavedPayment } from "../payments/settlement.ts";
-import type { Computed, Wanted } from "../tax/computed.ts";
+import type { ComputedTax, TaxQuestion } from "../tax/computed.ts";
 import { findTaxedSeller } from "../tax/store.ts";
 import { isCredit } from "./credits.ts";
 import { isOfUse, planFailure } from "./dunning.ts";
-import { loadGround } from "./ground.ts";
 import { getMeterPeriod } from "./meter-clock.ts";
-import { followMeters, holdMeters } from "./metering.ts";
-import { type Plan, type PlanContext, planCycle, planEnd, planMeterCycle, planResume } from "./plan.ts";
+import { attributeUsage, lockMeters } from "./metering.ts";
+import { type PlanInput, planCycle, planEnd, planMeterCycle, planResume, type SubscriptionPlan } from "./plan.ts";
+import { loadPlanInput } from "./plan-input.ts";
 import { reduceUnpaidOrders } from "./reductions.ts";
 import {
   findCycle,
@@ -32,24 +32,24 @@ import {
 } from "./rules.ts";
 import {
   emitSubscription,
+  enqueueCustomerEmail,
   getLetter,
   planOrder,
-  subscriptionGivesOtherwise,
-  tellCustomer,
-  tellState,
+  scheduleStateEvent,
+  subscriptionEntitlementsChanged,
 } from "./serialize.ts";
 import * as store from "./store.ts";
-import { askBillTax, billFor, openBillTaxation } from "./tax.ts";
+import { billFor, openBillTaxation, requestDraftTax } from "./tax.ts";
 
 /** A card that is to be charged as soon as what was written is committed. */
-export type Charge = { payment: PaymentRow; description: string };
+export type PendingCharge = { payment: PaymentRow; description: string };
 
 /** Write down what a plan makes of a subscription, and say so; what it bills is left to the caller. */
 export async function writePlan(
   tx: Tx,
   ctx: Deps | Ctx,
-  { aggregate }: PlanContext,
-  plan: Pick<Plan, "patch" | "choice" | "discount" | "entries" | "taken" | "events">,
+  { aggregate }: PlanInput,
+  plan: Pick<SubscriptionPlan, "patch" | "choice" | "discount" | "entries" | "taken" | "events">,
   more: Partial<SubscriptionRow> = {},
 ): Promise<SubscriptionAggregate> {
   const now = ctx.clock.now();
@@ -71,7 +71,7 @@ export async function writePlan(
     tx,
     entries.map((line) => ({ id: createId(now), organization_id, created_at: now, subscription_id, line })),
   );
-  const uses = await followMeters(tx, ctx, aggregate, { row, prices, product }, taken);
+  const uses = await attributeUsage(tx, ctx, aggregate, { row, prices, product }, taken);
   const after = {
     ...aggregate,
     row,
@@ -81,9 +81,9 @@ export async function writePlan(
     discount: discount === undefined ? aggregate.discount : discount,
   };
   await emitSubscription(tx, ctx, events, after, { before: aggregate.row, isPutOff: entries.length > 0 });
-  tellState(tx, ctx, aggregate);
+  scheduleStateEvent(tx, ctx, aggregate);
   if (row.status !== aggregate.row.status || row.product_id !== aggregate.row.product_id)
-    await sendSignal(tx, ctx, subscriptionGivesOtherwise, row);
+    await sendSignal(tx, ctx, subscriptionEntitlementsChanged, row);
   return after;
 }
 
@@ -97,13 +97,13 @@ const partsOf = ({ row, customer, product, discount }: SubscriptionAggregate) =>
 /**
  * Carry a plan out, with the order that it asks for, on the terms of `quote`: the card is to be charged when this is committed.
  */
-export async function carryOut(
+export async function applyPlan(
   tx: Tx,
   ctx: Deps | Ctx,
-  ground: PlanContext,
-  plan: Plan,
+  ground: PlanInput,
+  plan: SubscriptionPlan,
   { quote, waiting }: { quote: Quote | null; waiting: readonly string[] },
-): Promise<{ aggregate: SubscriptionAggregate; charge: Charge | null }> {
+): Promise<{ aggregate: SubscriptionAggregate; charge: PendingCharge | null }> {
   const ends = plan.patch.ended_at != null;
   const from = ends ? { ...ground, aggregate: { ...ground.aggregate, retries: [] } } : ground;
   const after = await writePlan(tx, ctx, from, plan);
@@ -113,18 +113,18 @@ export async function carryOut(
   const isLeft = ({ window_ids }: { window_ids: string[] }) =>
     !plan.taken?.some((one) => one.window_ids.some((id) => window_ids.includes(id)));
   if (isOver && ground.usage?.some((one) => one.ended_at !== null && isLeft(one)))
-    await dropWindows(tx, after.row.organization_id, after.row.id, { until: ends ? null : (begins ?? null) });
+    await deletePeriods(tx, after.row.organization_id, after.row.id, { until: ends ? null : (begins ?? null) });
   if (ends) await withdrawAll(tx, ctx, after, waiting);
   const { bill } = plan;
   if (!bill || !quote) {
-    await tellCustomer(tx, ctx, after, getLetter(plan, false));
+    await enqueueCustomerEmail(tx, ctx, after, getLetter(plan, false));
     return { aggregate: await reduceUnpaid(tx, ctx, after, plan), charge: null };
   }
   const { discount } = bill.discount ? after : { discount: null };
   const parts = { ...partsOf(after), discount };
   const billed = await billOrder(tx, ctx, planOrder(ground, plan, bill, quote), parts);
   await store.billEntries(tx, billed.order, [...bill.entry_ids, ...(ground.settled_entry_ids ?? [])]);
-  await tellCustomer(tx, ctx, after, getLetter(plan, !isQuiet(billed.order)));
+  await enqueueCustomerEmail(tx, ctx, after, getLetter(plan, !isQuiet(billed.order)));
   const charge =
     billed.order.status === "paid" ? null : await startCharge(tx, ctx, after, billed, "subscription_cycle");
   return { aggregate: await reduceUnpaid(tx, ctx, after, plan), charge };
@@ -135,7 +135,7 @@ export async function reduceUnpaid(
   tx: Tx,
   ctx: Deps | Ctx,
   after: SubscriptionAggregate,
-  { entries }: Pick<Plan, "entries">,
+  { entries }: Pick<SubscriptionPlan, "entries">,
 ): Promise<SubscriptionAggregate> {
   if (!entries.some((line) => isCredit({ line }))) return after;
   const reduced = await reduceUnpaidOrders(tx, ctx, after);
@@ -150,11 +150,14 @@ async function startCharge(
   aggregate: SubscriptionAggregate,
   whole: OrderAggregate,
   trigger: "subscription_cycle" | "retry_dunning",
-): Promise<Charge | null> {
+): Promise<PendingCharge | null> {
   const isOpen = allowsPayments(ctx);
   const method = isOpen ? await store.findCard(tx, ctx, aggregate) : undefined;
   if (!method) {
-    await noteFailure(tx, ctx, aggregate, whole, { reason: isOpen ? null : "processor_unavailable", isTold: isOpen });
+    await recordPaymentFailure(tx, ctx, aggregate, whole, {
+      reason: isOpen ? null : "processor_unavailable",
+      isTold: isOpen,
+    });
     return null;
   }
   return {
@@ -167,7 +170,7 @@ async function startCharge(
  * A payment of an order of a subscription has failed (SUB-49 to SUB-51): it is past due, and the card is charged again later; or
  * that was the last time, and it ends. The caller holds the locks of the order and the subscription.
  */
-export async function noteFailure(
+export async function recordPaymentFailure(
   tx: Tx,
   ctx: Deps | Ctx,
   aggregate: SubscriptionAggregate,
@@ -190,7 +193,7 @@ export async function noteFailure(
   const retries: Retry[] = next_payment_attempt_at
     ? [...others, { order_id: order.id, failed_payments, next_payment_attempt_at }]
     : others;
-  await noteAttempt(tx, ctx, whole, { failed_payments, next_payment_attempt_at }, isTold);
+  await recordPaymentAttempt(tx, ctx, whole, { failed_payments, next_payment_attempt_at }, isTold);
   const patch = isFirst ? { status, past_due_at: now } : {};
   const plan = { patch, choice: null, entries: [], bill: null };
   if (isFirst) {
@@ -204,7 +207,7 @@ export async function noteFailure(
       { ...plan, events: [...events] },
     );
   } else await store.updateSubscription(tx, row, { due_at: findDueTime(row, retries) });
-  if (isCounted) await tellCustomer(tx, ctx, aggregate, "payment_failed", order.id);
+  if (isCounted) await enqueueCustomerEmail(tx, ctx, aggregate, "payment_failed", order.id);
 }
 
 /** It was tried often enough: the subscription ends, and its orders wait no longer (WHK-35). */
@@ -212,7 +215,7 @@ async function endUnpaid(tx: Tx, ctx: Deps | Ctx, aggregate: SubscriptionAggrega
   const ground = { aggregate: { ...aggregate, retries: [] }, entries: [], pending: null };
   const after = await writePlan(tx, ctx, ground, planEnd(ground, ctx.clock.now()));
   await withdrawAll(tx, ctx, after, await store.findWaiting(tx, after.row));
-  await tellCustomer(tx, ctx, after, "ended");
+  await enqueueCustomerEmail(tx, ctx, after, "ended");
 }
 
 /** Void these orders of a subscription: nobody waits for their money any more. */
@@ -229,29 +232,29 @@ export async function withdrawAll(
 }
 
 /** So many periods at most are caught up at once; the rest is due still. */
-const steps_max = 24;
-const blocked_pause_ms = 60 * 60 * 1000;
-const changing_pause_ms = 60 * 1000;
-const untaxed_pause_ms = 10 * 60 * 1000;
+const stepsMax = 24;
+const blockedPauseMs = 60 * 60 * 1000;
+const changingPauseMs = 60 * 1000;
+const untaxedPauseMs = 10 * 60 * 1000;
 
 /** A subscription of which something is due, by the clock of `deps`. */
 export type DueSubscription = { deps: Deps | Ctx; key: RowKey };
 
 /** Do what is due of a subscription. */
-export const advanceSubscription = (deps: Deps | Ctx, key: RowKey): Promise<void> =>
-  advanceSubscriptions([{ deps, key }]);
+export const processDueSubscription = (deps: Deps | Ctx, key: RowKey): Promise<void> =>
+  processDueSubscriptions([{ deps, key }]);
 
 /** How many are billed in one transaction. */
-const side_by_side = 100;
+const sideBySide = 100;
 
 /**
  * Do what is due of subscriptions of one seller, of each one thing after the other: those of many in one transaction, whose cards
  * are charged after it, while the next ones are billed. Whatever is broken off is due still, or is the reconciliation's.
  */
-export async function advanceSubscriptions(due: readonly DueSubscription[], together = side_by_side): Promise<void> {
-  const taxes = new Map<DueSubscription, Computed | null>();
+export async function processDueSubscriptions(due: readonly DueSubscription[], together = sideBySide): Promise<void> {
+  const taxes = new Map<DueSubscription, ComputedTax | null>();
   let going = due;
-  for (let left = steps_max; left > 0 && going.length > 0; left -= 1) {
+  for (let left = stepsMax; left > 0 && going.length > 0; left -= 1) {
     // What two of one customer take of the same balance, they take one after the other.
     const customers = new Set<string>();
     const takeCustomer = (id: string): boolean => !customers.has(id) && customers.add(id).has(id);
@@ -260,8 +263,8 @@ export async function advanceSubscriptions(due: readonly DueSubscription[], toge
     // The last group is of nobody: what is left then are the cards of the one before.
     for (let from = 0; from < going.length + together; from += together) {
       const group = going.slice(from, from + together);
-      const [steps] = await runBoth(takeSteps(group, taxes, takeCustomer), chargePayments(charges));
-      for (const { one, asks } of steps) if (asks) taxes.set(one, await askBillTax(one.deps, one.key.id, asks));
+      const [steps] = await allSettledOrThrow(takeSteps(group, taxes, takeCustomer), chargePayments(charges));
+      for (const { one, asks } of steps) if (asks) taxes.set(one, await requestDraftTax(one.deps, one.key.id, asks));
       charges = steps.flatMap(({ one: { deps }, charges: own }) => own.map((charge) => ({ deps, ...charge })));
       next.push(...steps.filter(({ goesOn }) => goesOn).map(({ one }) => one));
     }
@@ -271,12 +274,12 @@ export async function advanceSubscriptions(due: readonly DueSubscription[], toge
 
 async function takeSteps(
   group: readonly DueSubscription[],
-  taxes: Map<DueSubscription, Computed | null>,
+  taxes: Map<DueSubscription, ComputedTax | null>,
   takeCustomer: (id: string) => boolean,
 ): Promise<(Step & { one: DueSubscription })[]> {
   const [first] = group;
   if (!first) return [];
-  return transactEach(first.deps, group, async (tx, one) => {
+  return transactAll(first.deps, group, async (tx, one) => {
     const tax = taxes.get(one);
     taxes.delete(one);
     return { one, ...(await takeStep(tx, one.deps, one.key, tax, takeCustomer)) };
@@ -284,16 +287,16 @@ async function takeSteps(
 }
 
 /** Asks: what a service is to say of the tax before anything is written. */
-type Step = { goesOn: boolean; charges: Charge[]; asks?: Wanted | null };
+type Step = { goesOn: boolean; charges: PendingCharge[]; asks?: TaxQuestion | null };
 const still: Step = { goesOn: false, charges: [] };
-const charging = (charge: Charge | null): Step => ({ goesOn: true, charges: charge ? [charge] : [] });
+const charging = (charge: PendingCharge | null): Step => ({ goesOn: true, charges: charge ? [charge] : [] });
 
 /** `tax`: what a service says of the bill that is due, null where it did not say. */
 async function takeStep(
   tx: Tx,
   ctx: Deps | Ctx,
   { organization_id, id }: RowKey,
-  tax: Computed | null | undefined,
+  tax: ComputedTax | null | undefined,
   takeCustomer: (id: string) => boolean,
 ): Promise<Step> {
   const now = ctx.clock.now();
@@ -308,26 +311,26 @@ async function takeStep(
     return still;
   };
   // What is being paid for at this moment is settled, or given up, first.
-  if (row.change_order_id !== null) return putOff(new Date(now.getTime() + changing_pause_ms));
+  if (row.change_order_id !== null) return putOff(new Date(now.getTime() + changingPauseMs));
   const seller = await findTaxedSeller(tx, organization_id);
-  if (!seller || seller.seller.blocked_at !== null) return putOff(new Date(now.getTime() + blocked_pause_ms));
+  if (!seller || seller.seller.blocked_at !== null) return putOff(new Date(now.getTime() + blockedPauseMs));
   const first = findDueTime(row, retries);
   if (first === null || first > now) return putOff(first);
   if (row.card_due_at !== null && row.card_due_at <= now) return chargeLeft(tx, ctx, found);
   const [retry] = retries;
   if (retry && retry.next_payment_attempt_at <= first) return charging(await tryAgain(tx, ctx, found, retry));
-  await holdMeters(tx, ctx, found);
-  const ground = await loadGround(tx, found, { isLocked: true });
+  await lockMeters(tx, ctx, found);
+  const ground = await loadPlanInput(tx, found, { isLocked: true });
   // However late this is looked at, the calendar does not move.
   const plan = planDue(ground, now);
   const { bill } = plan;
   const billed = bill && billFor(ctx, ground, { ...plan, bill }, seller, openBillTaxation(ctx, seller, now, tax));
   // Nothing is billed with a tax that nobody has said; what was said of other terms is asked for again.
   if (billed?.asks) {
-    if (tax === null) return putOff(new Date(now.getTime() + untaxed_pause_ms));
+    if (tax === null) return putOff(new Date(now.getTime() + untaxedPauseMs));
     return { goesOn: true, charges: [], asks: billed.asks };
   }
-  const { aggregate, charge } = await carryOut(tx, ctx, ground, plan, {
+  const { aggregate, charge } = await applyPlan(tx, ctx, ground, plan, {
     quote: billed?.quote ?? null,
     waiting: found.waiting,
   });
@@ -337,7 +340,7 @@ async function takeStep(
 }
 
 /** What is due of a subscription besides payments that are tried again. */
-function planDue(ground: PlanContext, now: Date): Plan {
+function planDue(ground: PlanInput, now: Date): SubscriptionPlan {
   const { row } = ground.aggregate;
   if (row.status === "paused") return planResume(ground, row.resumes_at ?? now);
   const cycle = findCycle(row);
@@ -350,7 +353,7 @@ async function chargeLeft(tx: Tx, ctx: Deps | Ctx, aggregate: SubscriptionAggreg
   await store.updateSubscription(tx, row, { card_due_at: null, due_at: findDueTime(row, aggregate.retries) });
   const method =
     row.cancel_at_period_end || !allowsPayments(ctx) ? undefined : await store.findCard(tx, ctx, aggregate);
-  const charges: Charge[] = [];
+  const charges: PendingCharge[] = [];
   for (const { id } of method ? await store.findUnpaid(tx, row) : []) {
     const whole = await lockOrder(tx, row.organization_id, id);
     // What is being paid at this moment is not charged besides.
@@ -367,25 +370,25 @@ async function tryAgain(
   ctx: Deps | Ctx,
   aggregate: SubscriptionAggregate,
   retry: Retry,
-): Promise<Charge | null> {
+): Promise<PendingCharge | null> {
   const { row } = aggregate;
   const [reduced] = await reduceUnpaidOrders(tx, ctx, aggregate, retry.order_id);
   if (reduced?.isPaid) return null;
   const whole = await lockOrder(tx, row.organization_id, retry.order_id);
   if (!whole) throw new Error(`The order ${retry.order_id} is gone.`);
   const retries = aggregate.retries.filter(({ order_id }) => order_id !== retry.order_id);
-  const under_way = new Date(ctx.clock.now().getTime() + changing_pause_ms);
+  const under_way = new Date(ctx.clock.now().getTime() + changingPauseMs);
   try {
     const charge = await startCharge(tx, ctx, { ...aggregate, retries }, whole, "retry_dunning");
     if (charge === null) return null;
-    await noteAttempt(tx, ctx, whole, { next_payment_attempt_at: null });
+    await recordPaymentAttempt(tx, ctx, whole, { next_payment_attempt_at: null });
     await store.updateSubscription(tx, row, { due_at: findDueTime(row, retries) });
     return charge;
   } catch (error) {
     // Its owner is paying it at this moment.
     if (!(error instanceof ApiError) || error.error !== "PaymentAlreadyInProgress") throw error;
     const later = [...retries, { ...retry, next_payment_attempt_at: under_way }];
-    await noteAttempt(tx, ctx, whole, { next_payment_attempt_at: under_way });
+    await recordPaymentAttempt(tx, ctx, whole, { next_payment_attempt_at: under_way });
     await store.updateSubscription(tx, row, { due_at: findDueTime(row, later) });
     return null;
   }

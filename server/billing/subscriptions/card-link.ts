@@ -8,7 +8,7 @@ import {
   serializeCheckoutOrganization,
 } from "../../identity/organizations/rules.ts";
 import { findOrganization } from "../../identity/organizations/store.ts";
-import { atClockOf, getServerClock } from "../../platform/clock.ts";
+import { getServerClock, withSellerClock } from "../../platform/clock.ts";
 import type { Config } from "../../platform/config.ts";
 import type { Ctx, Database } from "../../platform/context.ts";
 import { seal, tryUnseal } from "../../platform/crypto/secrets.ts";
@@ -20,12 +20,12 @@ import { findStanding, findUnderWay } from "../payments/methods.ts";
 import type { PaymentMethodRow, PaymentRow, SetupRow } from "../payments/rules.ts";
 import { chargePayment, startPayment } from "../payments/settlement.ts";
 import { executeSetup, startFreeSetup } from "../payments/setups.ts";
-import { advanceSubscription } from "./billing.ts";
+import { processDueSubscription } from "./billing.ts";
 import { computeDeadline } from "./dunning.ts";
 import type { SubscriptionAggregate } from "./rules.ts";
 import * as store from "./store.ts";
 
-const valid_ms = 30 * 24 * 60 * 60 * 1000;
+const validMs = 30 * 24 * 60 * 60 * 1000;
 
 type Named = RowKey & { customer_id: string; expiring: string | null };
 
@@ -37,7 +37,7 @@ export function linkCard(
   /** The card that expires, where the address is for another one in its place. */
   expiring: string | null = null,
 ): { url: string; until: Date } {
-  const until = new Date(now.getTime() + valid_ms);
+  const until = new Date(now.getTime() + validMs);
   const sealed = seal(
     secret,
     "card-link",
@@ -72,7 +72,7 @@ async function openLink(asked: Ctx, token: string): Promise<Opened> {
   const seller = await findOrganization(asked.db, key.organization_id);
   const aggregate = await store.findSubscription(asked.db, key.organization_id, key.id);
   if (!seller || !isOf(aggregate, customer_id)) throw notFound();
-  return { ctx: atClockOf(asked, seller), key, seller, aggregate, expiring };
+  return { ctx: withSellerClock(asked, seller), key, seller, aggregate, expiring };
 }
 
 const isOf = (found: SubscriptionAggregate | undefined, customer_id: string): found is SubscriptionAggregate =>
@@ -172,7 +172,7 @@ async function payByLink(opened: Opened, confirmation_token_id: string): Promise
   });
   const { status, message } = await chargePayment(ctx, payment, description);
   if (status === "failed") throw new ApiError("PaymentError", message ?? "The payment was declined.");
-  if (status === "succeeded") await advanceSubscription({ ...ctx, alongside: [] }, key);
+  if (status === "succeeded") await processDueSubscription({ ...ctx, extraWrites: [] }, key);
   return describeAgain(opened);
 }
 

@@ -7,22 +7,22 @@ import { type Ctx, type Database, requireOrganization, type Tx } from "../../pla
 import type { RowKey } from "../../platform/db/rows.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
 import { findBalance, lockBalance } from "../orders/balances.ts";
-import { noteAttempt, openOrder } from "../orders/service.ts";
+import { openOrder, recordPaymentAttempt } from "../orders/service.ts";
 import { lockOrder } from "../orders/store.ts";
 import { findChargeable } from "../payments/methods.ts";
 import { allowsPayments, assertPayments } from "../payments/rules.ts";
 import { chargePayment, startSavedPayment } from "../payments/settlement.ts";
-import type { Computed, Wanted } from "../tax/computed.ts";
+import type { ComputedTax, TaxQuestion } from "../tax/computed.ts";
 import type { TaxedSeller } from "../tax/rules.ts";
 import { findTaxedSeller } from "../tax/store.ts";
-import { advanceSubscription, type Charge, carryOut } from "./billing.ts";
-import { holdMeters } from "./metering.ts";
+import { applyPlan, type PendingCharge, processDueSubscription } from "./billing.ts";
+import { lockMeters } from "./metering.ts";
 import { getChoice, isCosting } from "./plan.ts";
 import { computeChargedNow, describePreview, type Evaluation, evaluate, isQuoteOf, readQuoteTime } from "./preview.ts";
 import { findDueTime, isDiscountEnded, type SubscriptionAggregate } from "./rules.ts";
 import { planOrder, serializeSubscription } from "./serialize.ts";
 import * as store from "./store.ts";
-import { askBillTax } from "./tax.ts";
+import { requestDraftTax } from "./tax.ts";
 
 type Update = z.output<typeof SubscriptionUpdate>;
 
@@ -38,7 +38,7 @@ async function findCurrent(ctx: Ctx, key: RowKey): Promise<SubscriptionAggregate
   if (!found) throw notFound();
   const { due_at } = found.row;
   if (due_at === null || due_at > ctx.clock.now()) return found;
-  await advanceSubscription({ ...ctx, alongside: [] }, key);
+  await processDueSubscription({ ...ctx, extraWrites: [] }, key);
   return (await store.findSubscription(ctx.db, key.organization_id, key.id)) ?? found;
 }
 
@@ -58,38 +58,38 @@ export async function previewChange(ctx: Ctx, id: string, body: Update): Promise
   const given = { ctx, seller, at: ctx.clock.now(), isLocked: false, readBalance };
   const first = await evaluate(ctx.db, found, body, { ...given, tax: undefined });
   const evaluation = first.asks
-    ? await evaluate(ctx.db, found, body, { ...given, tax: await askBillTax(ctx, id, first.asks) })
+    ? await evaluate(ctx.db, found, body, { ...given, tax: await requestDraftTax(ctx, id, first.asks) })
     : first;
   checkMaximum(ctx, evaluation, body);
   return describePreview(evaluation, body, ctx.config);
 }
 
 /** What was written of a change: the card that is to be charged for it, and whether it waits for that. */
-type Written = { aggregate: SubscriptionAggregate; charge: Charge | null; waits: boolean };
+type Written = { aggregate: SubscriptionAggregate; charge: PendingCharge | null; waits: boolean };
 
 /** The tax of a change is to be known before anything of it is written: what was begun is undone. */
 class TaxWanted extends Error {
   override readonly name = "TaxWanted";
-  readonly wanted: Wanted;
-  constructor(wanted: Wanted) {
+  readonly wanted: TaxQuestion;
+  constructor(wanted: TaxQuestion) {
     super("The tax of a change is to be asked for.");
     this.wanted = wanted;
   }
 }
 /** How often a service is asked for one change: again where the terms have changed meanwhile. */
-const asked_max = 4;
+const askedMax = 4;
 
 /** Write a change down, once all is known that it is written with. */
 async function writeTaxed(ctx: Ctx, key: RowKey, body: Update): Promise<Written> {
   const at = ctx.clock.now();
-  let tax: Computed | null | undefined;
+  let tax: ComputedTax | null | undefined;
   for (let times = 0; ; times += 1) {
     try {
       const known = tax;
       return await transact(ctx, (tx) => writeChange(tx, ctx, key, body, { now: at, tax: known }));
     } catch (error) {
       if (!(error instanceof TaxWanted)) throw error;
-      tax = times < asked_max ? await askBillTax(ctx, key.id, error.wanted) : null;
+      tax = times < askedMax ? await requestDraftTax(ctx, key.id, error.wanted) : null;
       if (tax === null)
         throw new ApiError("ServiceUnavailable", "The tax of this change cannot be computed now. Nothing has changed.");
     }
@@ -124,13 +124,13 @@ async function writeChange(
   ctx: Ctx,
   key: RowKey,
   body: Update,
-  { now, tax }: { now: Date; tax: Computed | null | undefined },
+  { now, tax }: { now: Date; tax: ComputedTax | null | undefined },
 ): Promise<Written> {
   const found = await store.lockWithOrders(tx, key.organization_id, key.id);
   if (!found) throw notFound();
   if (found.row.change_order_id !== null)
     throw new ApiError("SubscriptionLocked", "This subscription is being changed right now. Try again in a moment.");
-  await holdMeters(tx, ctx, found);
+  await lockMeters(tx, ctx, found);
   const seller = await findSeller(tx, key.organization_id);
   const readBalance = () => lockBalance(tx, accountOf(found));
   const at = body.quote ? readQuoteTime(body.quote, now) : now;
@@ -156,7 +156,7 @@ async function writeChange(
     return { aggregate: found, charge: await startChange(tx, ctx, evaluation), waits: true };
   if ("cancel_at_period_end" in body) await steerRetries(tx, ctx, found, body.cancel_at_period_end);
   return {
-    ...(await carryOut(tx, ctx, ground, plan, { quote: charge?.quote ?? null, waiting: found.waiting })),
+    ...(await applyPlan(tx, ctx, ground, plan, { quote: charge?.quote ?? null, waiting: found.waiting })),
     waits: false,
   };
 }
@@ -207,7 +207,7 @@ async function checkCard(db: Database, { processor }: Ctx, { row }: Subscription
  * Write down a change that is to be paid first: an order in the making holds what becomes of the subscription with it, and
  * until it is paid, or is not, nothing else changes (SUB-39).
  */
-async function startChange(tx: Tx, ctx: Ctx, { ground, plan, charge }: Evaluation): Promise<Charge> {
+async function startChange(tx: Tx, ctx: Ctx, { ground, plan, charge }: Evaluation): Promise<PendingCharge> {
   const { aggregate } = ground;
   const { bill, choice } = plan;
   const method = await store.findCard(tx, ctx, aggregate);
@@ -241,7 +241,7 @@ async function steerRetries(tx: Tx, ctx: Ctx, found: SubscriptionAggregate & { w
   for (const order_id of found.waiting) {
     const whole = await lockOrder(tx, row.organization_id, order_id);
     if (!whole || whole.order.failed_payments === 0) continue;
-    await noteAttempt(tx, ctx, whole, { next_payment_attempt_at: leaves ? null : now });
+    await recordPaymentAttempt(tx, ctx, whole, { next_payment_attempt_at: leaves ? null : now });
     const { failed_payments } = whole.order;
     if (!leaves) retries.push({ order_id, failed_payments, next_payment_attempt_at: now });
   }

@@ -150,14 +150,14 @@ export const isOfUnpaid = ({ reverses }: LineTerms, sold: readonly SoldLine[]): 
  * What waits to be billed as it can be billed now; `settled_entry_ids`: what nothing is left of; `unpaid`: what gives back lines of
  * orders that are not paid yet.
  */
-export type Resolved = { entries: Entry[]; settled_entry_ids: string[]; unpaid: Entry[] };
+export type ResolvedCredits = { entries: Entry[]; settled_entry_ids: string[]; unpaid: Entry[] };
 
 /**
  * What waits to be billed, as it can be billed now: what gives back an order that is not paid yet goes on waiting, and of what is
  * void by now nothing is left.
  */
-export function resolveEntries(entries: readonly Entry[], sold: readonly SoldLine[]): Resolved {
-  const found: Resolved = { entries: [], settled_entry_ids: [], unpaid: [] };
+export function resolveEntries(entries: readonly Entry[], sold: readonly SoldLine[]): ResolvedCredits {
+  const found: ResolvedCredits = { entries: [], settled_entry_ids: [], unpaid: [] };
   const keep = (id: string, lines: readonly LineTerms[]) =>
     found.entries.push(...lines.map((line) => ({ id, line: { ...line, entry_id: id } })));
   for (const { id, line } of entries) {

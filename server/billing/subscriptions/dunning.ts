@@ -2,14 +2,14 @@ import type { OrderRow } from "../orders/rules.ts";
 import type { SubscriptionRow } from "./rules.ts";
 
 /** How long after each failed payment the card is charged again, in days (SUB-50). */
-export const retry_days = [2, 5, 7, 7] as const;
+export const retryDays = [2, 5, 7, 7] as const;
 
-const minute_ms = 60 * 1000;
-const day_ms = 24 * 60 * minute_ms;
-const retry_days_total = retry_days.reduce<number>((sum, days) => sum + days, 0);
+const minuteMs = 60 * 1000;
+const dayMs = 24 * 60 * minuteMs;
+const retryDaysTotal = retryDays.reduce<number>((sum, days) => sum + days, 0);
 
 /** Refusals that another try of the same card will not mend: it is charged once more, at the last moment (SUB-51). */
-const final_reasons: ReadonlySet<string> = new Set([
+const finalReasons: ReadonlySet<string> = new Set([
   "authentication_required",
   "card_not_supported",
   "card_velocity_exceeded",
@@ -40,15 +40,15 @@ const final_reasons: ReadonlySet<string> = new Set([
 ]);
 
 /** Reasons that are not the card's: nothing was asked of it, and the payment counts for nothing. */
-const unasked_reasons: ReadonlySet<string> = new Set(["processor_unavailable"]);
-export const unasked_pause_ms = 10 * minute_ms;
+const unaskedReasons: ReadonlySet<string> = new Set(["processor_unavailable"]);
+export const unaskedPauseMs = 10 * minuteMs;
 
 /** Whether a payment failed for a reason that is not the card's. */
-export const isUnasked = (reason: string | null): boolean => reason !== null && unasked_reasons.has(reason);
+export const isUnasked = (reason: string | null): boolean => reason !== null && unaskedReasons.has(reason);
 
 /** When a subscription that has not been paid since then ends, whatever is tried (SUB-51). */
 export const computeDeadline = (past_due_at: Date): Date =>
-  new Date(past_due_at.getTime() + retry_days_total * day_ms + minute_ms);
+  new Date(past_due_at.getTime() + retryDaysTotal * dayMs + minuteMs);
 
 /** What follows a payment that failed: another try at a time, counted or not, or the end of the subscription. */
 export type Failure =
@@ -76,18 +76,18 @@ export function planFailure(
   const { failed_payments } = order;
   if (isUnasked(reason)) {
     const isOnce = (cancel_at_period_end || ended_at !== null) && failed_payments > 0;
-    const next_payment_attempt_at = isOnce ? null : new Date(now.getTime() + unasked_pause_ms);
+    const next_payment_attempt_at = isOnce ? null : new Date(now.getTime() + unaskedPauseMs);
     return { is_over: false, failed_payments, next_payment_attempt_at };
   }
   const counted = { is_over: false, failed_payments: failed_payments + 1 } as const;
   const left = { ...counted, next_payment_attempt_at: null };
   if (ended_at !== null) return left;
   const deadline = computeDeadline(past_due_at ?? now);
-  const days = retry_days[failed_payments];
+  const days = retryDays[failed_payments];
   if (now >= deadline || days === undefined)
     return isOfUse(order) ? { is_over: false, failed_payments, next_payment_attempt_at: null } : { is_over: true };
   if (cancel_at_period_end) return left;
-  const next = new Date(now.getTime() + days * day_ms);
-  const isFinal = reason !== null && final_reasons.has(reason);
+  const next = new Date(now.getTime() + days * dayMs);
+  const isFinal = reason !== null && finalReasons.has(reason);
   return { ...counted, next_payment_attempt_at: isFinal || next > deadline ? deadline : next };
 }

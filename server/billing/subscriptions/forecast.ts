@@ -1,14 +1,14 @@
 import type { SubscriptionForecast } from "../../../shared/api/subscriptions.ts";
 import { addInterval } from "../../../shared/calendar.ts";
 import { getMinimumAmount } from "../../../shared/money.ts";
-import { applyBalance, meetBalance } from "../orders/rules.ts";
-import { follow } from "./follow.ts";
-import { type PlanContext, planCycle, planMeterCycle, planResume } from "./plan.ts";
+import { applyBalance, computeBalanceUse } from "../orders/rules.ts";
+import { type PlanInput, planCycle, planMeterCycle, planResume } from "./plan.ts";
+import { projectPlan } from "./projection.ts";
 import { findCycle } from "./rules.ts";
-import { type Outlook, quoteFor } from "./tax.ts";
+import { quoteDraft, type TaxForecast } from "./tax.ts";
 
 /** As many charges as are told, however short the periods are. */
-const charges_max = 400;
+const chargesMax = 400;
 
 /**
  * Each charge of the year from `now`, by the plans that renewals are made by: a period that begins, a trial, a discount or a
@@ -16,11 +16,11 @@ const charges_max = 400;
  * far as that is known. `balance`: what the customer has.
  */
 export function forecast(
-  ground: PlanContext,
-  taxationAt: Outlook,
+  ground: PlanInput,
+  taxationAt: TaxForecast,
   now: Date,
   balance: number,
-  most = charges_max,
+  most = chargesMax,
 ): SubscriptionForecast {
   const until = addInterval(now, "year", 1);
   const { currency } = ground.aggregate.row;
@@ -35,8 +35,8 @@ export function forecast(
     const plan = !cycle ? planResume(here, at) : cycle.isOfUse ? planMeterCycle(here, at) : planCycle(here, at);
     const { bill } = plan;
     if (bill) {
-      const quote = quoteFor(here, plan, bill, taxationAt(at));
-      const { applied_balance_amount, due_amount } = meetBalance(quote, left);
+      const quote = quoteDraft(here, plan, bill, taxationAt(at));
+      const { applied_balance_amount, due_amount } = computeBalanceUse(quote, left);
       left = applyBalance(quote.total_amount, left, getMinimumAmount(currency)).balance;
       const { current_period_start, current_period_end } = { ...row, ...plan.patch };
       charges.push({
@@ -49,7 +49,7 @@ export function forecast(
         period_end: bill.period_start && current_period_end,
       });
     }
-    here = follow(here, plan);
+    here = projectPlan(here, plan);
   }
   const { ended_at } = here.aggregate.row;
   return { currency, charges, ends_at: ended_at };

@@ -2,20 +2,20 @@ import { sql } from "drizzle-orm";
 import { emitState } from "../../customers/customers/service.ts";
 import { findCustomer } from "../../customers/customers/store.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
-import { moveToTime, type RowSweep, type Sweep } from "../../platform/jobs/sweeps.ts";
+import { type RowWorker, type Worker, withRowTime } from "../../platform/jobs/workers.ts";
+import { claimNotices, findToTell, findUseKey } from "../../usage/meters/balances-store.ts";
 import { customerMeters } from "../../usage/meters/tables.ts";
-import { findToTell, findUseKey, takeNotices } from "../../usage/meters/uses.ts";
-import { advanceSubscriptions } from "./billing.ts";
-import { passOn } from "./metering.ts";
+import { processDueSubscriptions } from "./billing.ts";
+import { reassignUsage } from "./metering.ts";
 import { findPossiblePayers } from "./seated.ts";
 import { emitSubscription } from "./serialize.ts";
-import { findSubscription, holdSubscriptions } from "./store.ts";
+import { findSubscription, lockSubscriptions } from "./store.ts";
 import { subscriptions } from "./tables.ts";
 
 /** Subscriptions of which something falls due: a period or a trial that ends, a card that is charged again, a pause that is over. */
-export const subscriptionAdvance: Sweep = {
+export const subscriptionWorker: Worker = {
   name: "subscriptions.advance",
-  every_ms: 1000,
+  pollIntervalMs: 1000,
   due: {
     table: subscriptions,
     id: subscriptions.id,
@@ -23,21 +23,21 @@ export const subscriptionAdvance: Sweep = {
     at: subscriptions.due_at,
     where: sql`${subscriptions.due_at} is not null`,
   },
-  together: 20,
-  parallel: 4,
-  share: 2,
-  yields: 5,
-  dated: true,
-  work: (deps, rows) => advanceSubscriptions(rows.map((key) => ({ deps: moveToTime(deps, key), key }))),
+  batchSize: 20,
+  concurrency: 4,
+  maxPerTenant: 2,
+  yieldBatchSize: 5,
+  atRowTime: true,
+  run: (deps, rows) => processDueSubscriptions(rows.map((key) => ({ deps: withRowTime(deps, key), key }))),
 };
 
 /**
  * What has become of a customer's meters is told with the subscriptions that bill it (MTR-31), and with what the customer holds: of
  * all that they used meanwhile at once. Subscriptions are locked before what was used, as renewals do.
  */
-export const useTelling: RowSweep = {
+export const usageNoticeWorker: RowWorker = {
   name: "customer_meters.tell",
-  every_ms: 1000,
+  pollIntervalMs: 1000,
   due: {
     table: customerMeters,
     id: customerMeters.id,
@@ -45,7 +45,7 @@ export const useTelling: RowSweep = {
     at: customerMeters.notice_at,
     where: sql`${customerMeters.notice_at} is not null`,
   },
-  work: (deps, [key]) =>
+  run: (deps, [key]) =>
     transact(deps, async (tx) => {
       const row = await findUseKey(tx, key);
       if (!row) return;
@@ -56,10 +56,10 @@ export const useTelling: RowSweep = {
       for (const { meter_id, payer_id } of toTell)
         if (payer_id === null) orphans.set(meter_id, await findPossiblePayers(tx, { ...row, meter_id }));
       const held = [...payers, ...[...orphans.values()].flat()].map((id) => ({ organization_id, id }));
-      if (held.length > 0) await holdSubscriptions(tx, held);
-      if (!(await takeNotices(tx, row))) return;
+      if (held.length > 0) await lockSubscriptions(tx, held);
+      if (!(await claimNotices(tx, row))) return;
       for (const [meter_id, possible] of orphans) {
-        const payer = await passOn(tx, deps, { ...row, meter_id }, possible);
+        const payer = await reassignUsage(tx, deps, { ...row, meter_id }, possible);
         if (payer) payers.add(payer);
       }
       const told = new Set([row.customer_id]);

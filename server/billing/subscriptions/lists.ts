@@ -8,6 +8,7 @@ import { products } from "../../catalog/products/tables.ts";
 import { matchExternalIds } from "../../customers/customers/store.ts";
 import { customers } from "../../customers/customers/tables.ts";
 import type { Database } from "../../platform/context.ts";
+import { countMatching } from "../../platform/db/counters.ts";
 import {
   type Conditions,
   computeOffset,
@@ -23,7 +24,6 @@ import {
   readPage,
 } from "../../platform/db/page.ts";
 import type { RowKey } from "../../platform/db/rows.ts";
-import { countMatching } from "../../platform/db/tallies.ts";
 import type { OrderRow } from "../orders/rules.ts";
 import { orders } from "../orders/tables.ts";
 import { active, revoked, type SubscriptionRow } from "./rules.ts";
@@ -97,10 +97,10 @@ export type ExportedSubscription = {
 };
 
 /** How many subscriptions are read at once where all are wanted. */
-const export_page = 500;
+const exportPage = 500;
 
 /** All that is asked for, the oldest first, a page at a time: each is found where the one before it ended. */
-export async function* walkSubscriptions(
+export async function* iterateSubscriptions(
   db: Database,
   organizations: readonly string[],
   filter: Meant,
@@ -124,9 +124,9 @@ export async function* walkSubscriptions(
       .innerJoin(products, ofProduct)
       .where(and(where, further))
       .orderBy(asc(started_at), asc(id))
-      .limit(export_page);
+      .limit(exportPage);
     yield rows;
-    last = rows.length === export_page ? rows.at(-1) : undefined;
+    last = rows.length === exportPage ? rows.at(-1) : undefined;
   } while (last);
 }
 

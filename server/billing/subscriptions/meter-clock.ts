@@ -1,6 +1,6 @@
 import { addInterval } from "../../../shared/calendar.ts";
 import type { PricedProduct } from "../../catalog/products/rules.ts";
-import type { Rhythm } from "../../usage/meters/tables.ts";
+import type { ResetSchedule } from "../../usage/meters/tables.ts";
 import { isBillable, type SubscriptionRow } from "./rules.ts";
 
 /** The columns that say when what is used is billed. */
@@ -54,7 +54,7 @@ export const computeNextMeterPeriod = (row: Clocked, product: Product, start: Da
 });
 
 /** When what a subscription bills of use is counted from nothing again, and so on from there. */
-export function getMeterTerms(row: SubscriptionRow, product: Product): { ends_at: Date; rhythm: Rhythm } {
+export function getMeterTerms(row: SubscriptionRow, product: Product): { ends_at: Date; rhythm: ResetSchedule } {
   const { recurring_interval: interval, recurring_interval_count: count, anchor_day, current_period_end } = row;
   if (row.current_meter_period_end === null || product.meter_interval === null)
     return { ends_at: current_period_end, rhythm: { interval, count, anchor_day } };

@@ -1,32 +1,32 @@
 import { formatDecimal, formatMoney, formatUnitMoney } from "../../../shared/money.ts";
 import type { LineTerms } from "../../../shared/pricing.ts";
-import { computeBilledUnits, computeUseAmount, isCapped, type Use } from "../../../shared/usage.ts";
+import { computeBilledUnits, computeUsageAmount, isCapped, type UsageTotals } from "../../../shared/usage.ts";
 import type { PriceRow } from "../../catalog/products/rules.ts";
 import type { Ctx, Database, Deps, Tx } from "../../platform/context.ts";
 import {
+  type BilledUsage,
   billWindows,
+  closeAndReassign,
   closeStretch,
   closeUse,
-  dropWindows,
+  deletePeriods,
   findPaidKeys,
   findPaidUse,
   findUnbilled,
-  handOverUse,
-  type PaidUse,
+  type PaidUsage,
   payUse,
   restartUse,
-  type TakenUse,
   updateWindowPrices,
-} from "../../usage/meters/paying.ts";
-import type { UseKey, UseRow } from "../../usage/meters/uses.ts";
-import { lockUse, saveUse } from "../../usage/meters/windows.ts";
+} from "../../usage/meters/attribution.ts";
+import { lockUse, saveBalance } from "../../usage/meters/balances.ts";
+import type { MeterBalanceKey, MeterBalanceRow } from "../../usage/meters/balances-store.ts";
 import { getMeterTerms } from "./meter-clock.ts";
 import { isBillable, type SubscriptionAggregate } from "./rules.ts";
 import { findHolders, findPossiblePayers, isOwn } from "./seated.ts";
 import { findSubscription } from "./store.ts";
 
 type Counted = Pick<
-  PaidUse,
+  PaidUsage,
   | "meter_id"
   | "started_at"
   | "ended_at"
@@ -38,7 +38,7 @@ type Counted = Pick<
   | "late_until"
 >;
 /** What is used on a subscription's account: in periods that are over and not billed, and in the one that runs. */
-export type Usage = readonly PaidUse[];
+export type Usage = readonly PaidUsage[];
 
 /** What was used and is not billed: of periods that are over, and of the one that runs. */
 export const loadUsage = (db: Database, { row }: SubscriptionAggregate): Promise<Usage> =>
@@ -72,13 +72,13 @@ type Period = { start: Date; end: Date; closed_at: Date; isStretch: boolean };
 function buildLine(price: Metered, used: Counted, currency: string, period: Period): LineTerms | null {
   const { meter, unit_amount, cap_amount } = price;
   const { credited_units, billed_units, started_at } = used;
-  const use: Use = {
+  const use: UsageTotals = {
     ...{ rule: "metered", meter: { id: meter.id, name: meter.name }, unit_amount, cap_amount, credited_units },
     consumed_units: formatDecimal(used.consumed_units),
     free_units: formatDecimal(used.free_units),
     before_units: billed_units === null ? null : formatDecimal(billed_units),
   };
-  const amount = computeUseAmount(use);
+  const amount = computeUsageAmount(use);
   const units = computeBilledUnits(use);
   if (billed_units !== null ? amount === 0 : units === "0" && credited_units === 0) return null;
   const cap = isCapped(use) && cap_amount !== null ? ` — Capped at ${formatMoney(cap_amount, currency)}` : "";
@@ -98,14 +98,14 @@ function buildLine(price: Metered, used: Counted, currency: string, period: Peri
 }
 
 /** What is billed of usage: lines, and what each has taken. */
-export type Metering = { lines: LineTerms[]; taken: TakenUse[] };
+export type MeteredLines = { lines: LineTerms[]; taken: BilledUsage[] };
 
 /** What a period has been billed for once this is: late usage that lowers it takes nothing back. */
-function takeUse(price: Metered, used: PaidUse): TakenUse {
+function takeUse(price: Metered, used: PaidUsage): BilledUsage {
   const { meter_id, window_ids, consumed_units, credited_units, free_units, billed_units } = used;
   const { unit_amount, cap_amount } = price;
   const cost = (units: string) =>
-    computeUseAmount({
+    computeUsageAmount({
       unit_amount,
       cap_amount,
       credited_units,
@@ -128,7 +128,7 @@ export function computeMetering(
   prices: readonly PriceRow[],
   usage: Usage,
   { currency, until, period }: { currency: string; until: Date | null; period: Period },
-): Metering {
+): MeteredLines {
   const metered = getMetered(prices);
   const { isStretch } = period;
   const due = usage.filter(({ started_at, ended_at }) => {
@@ -156,17 +156,17 @@ export const getMeters = ({ row, prices, uses = [] }: SubscriptionAggregate) =>
     if (!use) return [];
     const { meter, unit_amount, cap_amount } = price;
     const amount =
-      row.status === "trialing" ? 0 : computeUseAmount({ ...use, unit_amount, cap_amount, before_units: null });
+      row.status === "trialing" ? 0 : computeUsageAmount({ ...use, unit_amount, cap_amount, before_units: null });
     return [{ use, meter, amount }];
   });
 
-const placeOf = ({ customer_id, meter_id }: UseKey): string => customer_id + meter_id;
+const placeOf = ({ customer_id, meter_id }: MeterBalanceKey): string => customer_id + meter_id;
 /** Each once, in the order in which all lock them. */
-const inOrder = (keys: readonly UseKey[]): UseKey[] =>
+const inOrder = (keys: readonly MeterBalanceKey[]): MeterBalanceKey[] =>
   [...new Map(keys.map((key) => [placeOf(key), key])).values()].toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
 
 /** Keep what a subscription bills as it is until the transaction ends; the period that is over is closed. */
-export async function holdMeters(tx: Tx, ctx: Deps | Ctx, { row, prices }: SubscriptionAggregate): Promise<void> {
+export async function lockMeters(tx: Tx, ctx: Deps | Ctx, { row, prices }: SubscriptionAggregate): Promise<void> {
   const { organization_id, customer_id, id } = row;
   const own = getMetered(prices).map(({ meter_id }) => ({ organization_id, customer_id, meter_id }));
   if (own.length === 0) return;
@@ -210,13 +210,13 @@ type After = Before & Pick<SubscriptionAggregate, "product">;
  * Whose use of its meters is on the account of a subscription follows what it is paid at, when its periods end, and who holds a
  * seat of it (SEAT-17). Answers what runs on its account.
  */
-export async function followMeters(
+export async function attributeUsage(
   tx: Tx,
   ctx: Deps | Ctx,
   before: Before | null,
   after: After,
-  taken: readonly TakenUse[] = [],
-): Promise<PaidUse[]> {
+  taken: readonly BilledUsage[] = [],
+): Promise<PaidUsage[]> {
   const { row } = after;
   const meters = [...getMetered(before?.prices ?? []), ...getMetered(after.prices)].map(({ meter_id }) => meter_id);
   const { organization_id, customer_id, id } = row;
@@ -230,7 +230,7 @@ export async function followMeters(
     meters.map((meter_id) => ({ organization_id, customer_id: one, meter_id })),
   );
   const left = row.seats === null ? [] : await findPaidKeys(tx, organization_id, id);
-  const uses: UseRow[] = [];
+  const uses: MeterBalanceRow[] = [];
   const closed = before ? findClosed(before, after).map(({ meter_id }) => meter_id) : [];
   for (const key of inOrder([...keys, ...left])) {
     const isHolder = holders.includes(key.customer_id);
@@ -238,7 +238,7 @@ export async function followMeters(
     if (use) uses.push(use);
   }
   await billWindows(tx, organization_id, id, taken, { isShared });
-  if (!isBillable(row.status) && before) await dropWindows(tx, organization_id, id);
+  if (!isBillable(row.status) && before) await deletePeriods(tx, organization_id, id);
   else if (before) await repriceFollowing(tx, before, after);
   if (row.seats !== null) return findPaidUse(tx, organization_id, [id]);
   const runs = {
@@ -265,7 +265,7 @@ async function repriceFollowing(tx: Tx, before: Before, { row, prices }: After):
 }
 
 /** Somebody else holds a seat of a subscription by now: what they use from now on is on its account, and what others used until now stays there. */
-export async function followHolders(tx: Tx, ctx: Deps | Ctx, aggregate: SubscriptionAggregate): Promise<void> {
+export async function attributeSeatUsage(tx: Tx, ctx: Deps | Ctx, aggregate: SubscriptionAggregate): Promise<void> {
   const { row, prices } = aggregate;
   const { organization_id, id } = row;
   const holders = await findHolders(tx, row);
@@ -285,9 +285,9 @@ export async function followHolders(tx: Tx, ctx: Deps | Ctx, aggregate: Subscrip
 async function followUse(
   tx: Tx,
   ctx: Deps | Ctx,
-  key: UseKey,
+  key: MeterBalanceKey,
   { before, after, isHolder, isClosed }: { before: Before | null; after: After; isHolder: boolean; isClosed: boolean },
-): Promise<UseRow | undefined> {
+): Promise<MeterBalanceRow | undefined> {
   const now = ctx.clock.now();
   const { row, product } = after;
   const price = getMetered(after.prices).find(({ meter_id }) => meter_id === key.meter_id);
@@ -298,18 +298,18 @@ async function followUse(
   if (!pays || !price || !(isOwner || isHolder)) {
     if (!isMine) return undefined;
     const isLeft = pays && !isOwner && !isHolder;
-    if (isLeft) use = await handOverUse(tx, ctx, use);
+    if (isLeft) use = await closeAndReassign(tx, ctx, use);
     else if (before?.row.status === "trialing") use = await restartUse(tx, ctx, use);
     else use = await closeUse(tx, ctx, use, { keepsCredit: isClosed });
     // Whoever else may pay is asked in a transaction of its own, that holds them in the order in which all do.
     if ((await findPossiblePayers(tx, key)).some((id) => id !== row.id))
-      await saveUse(tx, use, { notice_at: now }, now);
+      await saveBalance(tx, use, { notice_at: now }, now);
     return undefined;
   }
   if (use.row.payer_id !== null && !isMine) {
     // Whoever pays already goes on paying; but what one has subscribed to comes before what one holds a seat of.
     if (!isOwner || (await isOwn(tx, key, use.row.payer_id))) return undefined;
-    use = await handOverUse(tx, ctx, use);
+    use = await closeAndReassign(tx, ctx, use);
   }
   const terms = { payer_id: row.id, price_id: price.id, ...getMeterTerms(row, product) };
   // A trial's use is free, whenever it is told (MTR-29).
@@ -320,7 +320,7 @@ async function followUse(
   const notice = isOwner ? {} : { notice_at: isMine ? use.row.notice_at : now };
   if (!wasPaying || !isMine) {
     // What somebody used before there was a price is not billed, and before they held a seat it is nobody else's business.
-    if (!isOwner) use = await handOverUse(tx, ctx, use);
+    if (!isOwner) use = await closeAndReassign(tx, ctx, use);
     else use = await (wasPaying ? closeUse(tx, ctx, use, { keepsCredit: true }) : restartUse(tx, ctx, use));
     use = await payUse(tx, use, terms, { by_time: true, billed_from: trial_over ?? now, ...notice }, now);
   } else {
@@ -341,10 +341,10 @@ async function followUse(
  * What nobody pays for any more is paid for by whatever else its customer has subscribed to, or holds a seat of (MTR-28). `payers`:
  * those that may, in the order in which they are asked; the caller holds them. Answers which one does.
  */
-export async function passOn(
+export async function reassignUsage(
   tx: Tx,
   ctx: Deps | Ctx,
-  key: UseKey,
+  key: MeterBalanceKey,
   payers: readonly string[],
 ): Promise<string | undefined> {
   for (const id of payers) {

@@ -1,22 +1,22 @@
 import { addInterval, type Interval } from "../../../shared/calendar.ts";
 import { addUp } from "../../../shared/money.ts";
 import {
+  allocateDiscount,
   computeAmount,
   computeQuote,
   type DiscountTerms,
   type LineTerms,
   type Quote,
-  spreadDiscount,
 } from "../../../shared/pricing.ts";
 import type { TaxTreatment } from "../../../shared/tax.ts";
 import type { DiscountRow } from "../../catalog/discounts/rules.ts";
 import { planLines } from "../../catalog/products/lines.ts";
 import type { PricedProduct, PriceRow } from "../../catalog/products/rules.ts";
-import type { TakenUse } from "../../usage/meters/paying.ts";
+import type { BilledUsage } from "../../usage/meters/attribution.ts";
 import type { OrderRow } from "../orders/rules.ts";
 import type { SoldLine } from "./credits.ts";
 import { computeNextMeterPeriod, getMeterPeriod } from "./meter-clock.ts";
-import { computeMetering, getMeterStart, type Metering, type Usage } from "./metering.ts";
+import { computeMetering, getMeterStart, type MeteredLines, type Usage } from "./metering.ts";
 import {
   type DiscountLimit,
   type EntryRow,
@@ -31,7 +31,7 @@ import {
 } from "./rules.ts";
 
 /** What is said of a subscription, in this order. */
-export type Event =
+export type SubscriptionEvent =
   | "subscription.created"
   | "subscription.cycled"
   | "subscription.updated"
@@ -44,13 +44,13 @@ export type Event =
   | "subscription.revoked";
 
 /** What a subscription is paid for: a product at its prices, for so many seats. */
-export type Choice = { product: PricedProduct; prices: PaidPrice[]; seats: number | null };
+export type SubscribedOffer = { product: PricedProduct; prices: PaidPrice[]; seats: number | null };
 
 /** What of a subscription its plans are made from. */
 type Planned = Pick<SubscriptionAggregate, "row" | "product" | "discount" | "prices">;
 
 /** A subscription, what waits to be billed with its next order, and what it changes to with its next period. */
-export type PlanContext<Aggregate extends Planned = SubscriptionAggregate> = {
+export type PlanInput<Aggregate extends Planned = SubscriptionAggregate> = {
   aggregate: Aggregate;
   entries: readonly Pick<EntryRow, "id" | "line">[];
   /** What waited to be billed and of which nothing is left. */
@@ -59,7 +59,7 @@ export type PlanContext<Aggregate extends Planned = SubscriptionAggregate> = {
   sold?: readonly SoldLine[];
   /** The prices that the entries are of: they may be others than are paid by now. */
   entryPrices?: readonly PriceRow[];
-  pending: Choice | null;
+  pending: SubscribedOffer | null;
   /** The products that a discount of the subscription is limited to, where it may change to another product. */
   limit?: DiscountLimit;
   /** What was used and is to be billed; absent where no price is of use. */
@@ -69,7 +69,7 @@ export type PlanContext<Aggregate extends Planned = SubscriptionAggregate> = {
 };
 
 /** An order that is to be made. */
-export type Bill = {
+export type OrderDraft = {
   billing_reason: OrderRow["billing_reason"];
   occasion: OrderRow["occasion"];
   lines: LineTerms[];
@@ -80,27 +80,33 @@ export type Bill = {
 };
 
 /** What is to become of a subscription: columns, what it is paid for, what is kept for the next bill, what is billed, what is said. */
-export type Plan = {
+export type SubscriptionPlan = {
   patch: Partial<SubscriptionRow>;
-  choice: Choice | null;
+  choice: SubscribedOffer | null;
   /** The discount from now on; absent: as it was. */
   discount?: DiscountRow | null;
   entries: LineTerms[];
-  bill: Bill | null;
+  bill: OrderDraft | null;
   /** What the lines of use take of periods. */
-  taken?: readonly TakenUse[];
-  events: Event[];
+  taken?: readonly BilledUsage[];
+  events: SubscriptionEvent[];
 };
 
-export type Times = { start: Date; end: Date };
-export const computePeriod = ({ start, end }: Times) => ({ start: start.toISOString(), end: end.toISOString() });
-export const getChoice = ({ product, prices, row }: Omit<Planned, "discount">): Choice => ({
+export type BillingPeriod = { start: Date; end: Date };
+export const computePeriod = ({ start, end }: BillingPeriod) => ({
+  start: start.toISOString(),
+  end: end.toISOString(),
+});
+export const getChoice = ({ product, prices, row }: Omit<Planned, "discount">): SubscribedOffer => ({
   product,
   prices,
   seats: row.seats,
 });
 
-const linesOf = (price: PriceRow & { amount?: number }, { product, seats }: Omit<Choice, "prices">): LineTerms[] =>
+const linesOf = (
+  price: PriceRow & { amount?: number },
+  { product, seats }: Omit<SubscribedOffer, "prices">,
+): LineTerms[] =>
   planLines(price, {
     product,
     seats,
@@ -115,7 +121,7 @@ const linesOf = (price: PriceRow & { amount?: number }, { product, seats }: Omit
 /** These prices with what each comes to for so many seats; what a buyer chose before is kept. */
 export const payPrices = (
   prices: readonly (PriceRow & { amount?: number })[],
-  rest: Omit<Choice, "prices">,
+  rest: Omit<SubscribedOffer, "prices">,
 ): PaidPrice[] =>
   prices.map((price) => ({
     ...price,
@@ -123,7 +129,7 @@ export const payPrices = (
   }));
 
 /** How many seats there are at these prices, where there were so many: as many, as far as they can be bought; null without seats. */
-export function fitSeats(prices: readonly PriceRow[], seats: number | null): number | null {
+export function limitSeats(prices: readonly PriceRow[], seats: number | null): number | null {
   const tiers = prices.find(({ amount_type }) => amount_type === "seat_based")?.seat_tiers;
   if (!tiers) return null;
   return Math.min(Math.max(seats ?? 0, tiers.minimum_seats), tiers.maximum_seats ?? Number.MAX_SAFE_INTEGER);
@@ -133,28 +139,28 @@ export function fitSeats(prices: readonly PriceRow[], seats: number | null): num
  * What a subscription changes to with its next period, at the prices that stood when that was asked for. `wanted`, `prices`: the
  * product and the prices that the change names; absent where it is about seats alone.
  */
-export function choosePending(
+export function resolvePendingChange(
   { row, product, prices: own }: Omit<Planned, "discount">,
   { wanted, prices }: { wanted?: PricedProduct | undefined; prices: readonly PriceRow[] },
-): Choice {
+): SubscribedOffer {
   const wished = row.pending_update?.seats ?? row.seats;
   if (!wanted) return { product, prices: payPrices(own, { product, seats: wished }), seats: wished };
-  const seats = fitSeats(prices, wished);
+  const seats = limitSeats(prices, wished);
   return { product: wanted, prices: payPrices(prices, { product: wanted, seats }), seats };
 }
 
 /** The lines of a period. */
-const staticLines = (choice: Choice, times: Times): LineTerms[] =>
+const staticLines = (choice: SubscribedOffer, times: BillingPeriod): LineTerms[] =>
   choice.prices.flatMap((price) => linesOf(price, choice)).map((line) => ({ ...line, period: computePeriod(times) }));
 
 /** What a period costs before tax, after the discount (SUB-04). */
-export function computePlanAmount(choice: Choice, discount: DiscountRow | null, currency: string): number {
+export function computePlanAmount(choice: SubscribedOffer, discount: DiscountRow | null, currency: string): number {
   const amounts = choice.prices.map(({ amount }) => amount);
-  return addUp(amounts) - addUp(spreadDiscount(amounts, findTerms(discount, currency)));
+  return addUp(amounts) - addUp(allocateDiscount(amounts, findTerms(discount, currency)));
 }
 
 /** Whether a plan costs something: each period, or by what is used. */
-export function isCosting({ prices }: Choice, discount: DiscountRow | null): boolean {
+export function isCosting({ prices }: SubscribedOffer, discount: DiscountRow | null): boolean {
   const isGift = discount?.type === "percentage" && discount.basis_points === 10_000 && discount.duration === "forever";
   if (isGift) return false;
   const isMetered = prices.some(({ amount_type }) => amount_type === "metered_unit");
@@ -162,13 +168,16 @@ export function isCosting({ prices }: Choice, discount: DiscountRow | null): boo
 }
 
 /** A bill with its amounts, as it is taxed. */
-export const quoteBill = (
-  bill: Bill,
+export const computeBillQuote = (
+  bill: OrderDraft,
   { currency, seats }: Pick<SubscriptionRow, "currency" | "seats">,
   tax: TaxTreatment,
 ): Quote => computeQuote({ currency, seats, lines: bill.lines, discount: bill.discount, tax });
 
-export const intervalOf = ({ product }: Choice, row: SubscriptionRow): { interval: Interval; count: number } =>
+export const getInterval = (
+  { product }: SubscribedOffer,
+  row: SubscriptionRow,
+): { interval: Interval; count: number } =>
   product.recurring_interval === null
     ? { interval: row.recurring_interval, count: row.recurring_interval_count }
     : { interval: product.recurring_interval, count: product.recurring_interval_count ?? 1 };
@@ -178,10 +187,10 @@ export const intervalOf = ({ product }: Choice, row: SubscriptionRow): { interva
  * meters of these prices alone.
  */
 export function computeGroundMetering(
-  { aggregate: { row, prices }, usage, usagePrices = [] }: Omit<PlanContext<Planned>, "entries" | "pending">,
+  { aggregate: { row, prices }, usage, usagePrices = [] }: Omit<PlanInput<Planned>, "entries" | "pending">,
   until: Date | null,
   { ends_at, closed_at = until, of }: { ends_at?: Date; closed_at?: Date | null; of?: readonly PriceRow[] } = {},
-): Metering {
+): MeteredLines {
   if (!usage || row.status === "trialing") return { lines: [], taken: [] };
   const meters = of && new Set(of.map(({ meter_id }) => meter_id));
   const some = meters ? usage.filter(({ meter_id }) => meters.has(meter_id)) : usage;
@@ -192,11 +201,11 @@ export function computeGroundMetering(
 
 /** The columns of what a subscription is paid for. */
 export const getColumns = (
-  choice: Choice,
+  choice: SubscribedOffer,
   row: SubscriptionRow,
   discount: DiscountRow | null,
 ): Partial<SubscriptionRow> => {
-  const { interval, count } = intervalOf(choice, row);
+  const { interval, count } = getInterval(choice, row);
   return {
     product_id: choice.product.id,
     seats: choice.seats,
@@ -211,15 +220,15 @@ export const getColumns = (
  * is over (SUB-13, DSC-23).
  */
 function beginPeriod(
-  ground: PlanContext<Planned>,
+  ground: PlanInput<Planned>,
   start: Date,
   anchor_day: number,
   occasion: OrderRow["occasion"],
-): Plan {
+): SubscriptionPlan {
   const { aggregate, entries, pending } = ground;
   const { row } = aggregate;
   const choice = pending ?? getChoice(aggregate);
-  const { interval, count } = intervalOf(choice, row);
+  const { interval, count } = getInterval(choice, row);
   const end = addInterval(start, interval, count, anchor_day);
   const used = computeGroundMetering(ground, start);
   const lines = [...staticLines(choice, { start, end }), ...entries.map(({ line }) => line), ...used.lines];
@@ -260,10 +269,10 @@ function beginPeriod(
 
 /** What is left to be billed when no period follows, or none for now. */
 const buildLastBill = (
-  entries: PlanContext["entries"],
+  entries: PlanInput["entries"],
   used: LineTerms[],
-  { occasion, discount }: Pick<Bill, "discount"> & { occasion: "paused" | "ended" },
-): Bill | null => {
+  { occasion, discount }: Pick<OrderDraft, "discount"> & { occasion: "paused" | "ended" },
+): OrderDraft | null => {
   const lines = [...entries.map(({ line }) => line), ...used];
   // Of nothing that is owed nobody is told (SUB-12).
   return lines.every(({ source }) => computeAmount(source) === 0)
@@ -282,7 +291,7 @@ const buildLastBill = (
  * The period of a subscription, or its trial, is over: it ends, pauses, or the next period begins, never later than the one
  * before it ended, however late this is looked at (SUB-12 to SUB-15).
  */
-export function planCycle(ground: PlanContext<Planned>, now: Date): Plan {
+export function planCycle(ground: PlanInput<Planned>, now: Date): SubscriptionPlan {
   const { row } = ground.aggregate;
   if (row.cancel_at_period_end)
     return planEnd(ground, now, { canceled_at: row.canceled_at ?? now, ends_at: row.ends_at ?? now });
@@ -311,7 +320,7 @@ export function planCycle(ground: PlanContext<Planned>, now: Date): Plan {
  * What was used is billed within a period, by the clock that the product has for that (SUB-26). A fixed discount is for what the
  * period costs.
  */
-export function planMeterCycle(ground: PlanContext<Planned>, start: Date): Plan {
+export function planMeterCycle(ground: PlanInput<Planned>, start: Date): SubscriptionPlan {
   const { aggregate } = ground;
   const { row, product } = aggregate;
   const { lines, taken } = computeGroundMetering(ground, start);
@@ -335,10 +344,10 @@ export function planMeterCycle(ground: PlanContext<Planned>, start: Date): Plan 
 
 /** A subscription ends now, for good. What it owes for use is billed, unless it ends because nobody pays. */
 export function planEnd(
-  ground: PlanContext<Planned>,
+  ground: PlanInput<Planned>,
   now: Date,
   ends: Pick<SubscriptionRow, "canceled_at" | "ends_at"> = { canceled_at: now, ends_at: now },
-): Plan {
+): SubscriptionPlan {
   const period_end = ground.aggregate.row.current_period_end;
   const { lines, taken } = computeGroundMetering(ground, period_end > now ? null : period_end, {
     ends_at: now,
@@ -363,7 +372,7 @@ export function planEnd(
 }
 
 /** A paused subscription goes on: a new period begins at `start`, and is billed. Who was behind with payments still is. */
-export function planResume(ground: PlanContext, start: Date): Plan {
+export function planResume(ground: PlanInput, start: Date): SubscriptionPlan {
   const plan = beginPeriod(ground, start, start.getUTCDate(), "resumed");
   const isBehind = ground.aggregate.row.past_due_at !== null;
   return {
@@ -374,7 +383,7 @@ export function planResume(ground: PlanContext, start: Date): Plan {
 }
 
 /** A trial ends now instead of later: the first period that is paid begins (SUB-45). */
-export function planTrialEnd(ground: PlanContext, now: Date): Plan {
+export function planTrialEnd(ground: PlanInput, now: Date): SubscriptionPlan {
   const plan = beginPeriod(ground, now, now.getUTCDate(), "trial_over");
   return {
     ...plan,

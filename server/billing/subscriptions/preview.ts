@@ -16,36 +16,36 @@ import type { OrganizationRow } from "../../identity/organizations/rules.ts";
 import { serializeOrganization } from "../../identity/organizations/rules.ts";
 import type { Config } from "../../platform/config.ts";
 import type { Ctx, Database } from "../../platform/context.ts";
-import { computeTotals, meetBalance } from "../orders/rules.ts";
-import type { Computed, Wanted } from "../tax/computed.ts";
+import { computeBalanceUse, computeTotals } from "../orders/rules.ts";
+import type { ComputedTax, TaxQuestion } from "../tax/computed.ts";
 import type { TaxedSeller } from "../tax/rules.ts";
 import { isOfUnpaid } from "./credits.ts";
-import { loadGround } from "./ground.ts";
-import { type Choice, choosePending, type Plan, type PlanContext } from "./plan.ts";
+import { type PlanInput, resolvePendingChange, type SubscribedOffer, type SubscriptionPlan } from "./plan.ts";
+import { loadPlanInput } from "./plan-input.ts";
 import type { SubscriptionAggregate } from "./rules.ts";
 import { countSeated } from "./seated.ts";
 import { findUnpaid } from "./store.ts";
 import { billFor, openBillTaxation } from "./tax.ts";
-import { type Decision, planUpdate } from "./update.ts";
+import { planUpdate, type UpdateDecision } from "./update.ts";
 
 type Update = z.output<typeof SubscriptionUpdate>;
 /** What an update comes to at a time: the plan, and what is charged for it now. */
-export type Evaluation = Decision & {
-  ground: PlanContext;
+export type Evaluation = UpdateDecision & {
+  ground: PlanInput;
   at: Date;
-  charge: { quote: Quote; balance: number; met: ReturnType<typeof meetBalance> } | null;
+  charge: { quote: Quote; balance: number; met: ReturnType<typeof computeBalanceUse> } | null;
   unpaid_amount: number;
   /** What the subscription would change to with its next period. */
-  pending: Choice | null;
+  pending: SubscribedOffer | null;
   /** What a service is to be asked before its tax is known. */
-  asks: Wanted | null;
+  asks: TaxQuestion | null;
 };
 
 /** The agreement of a change that was not previewed. */
 export const noAgreement = { quote: undefined, maximum_amount: undefined } as const;
 
 /** How long a quote can be sent with its change: what is left of a period is less with every moment. */
-const valid_ms = 15 * 60 * 1000;
+const validMs = 15 * 60 * 1000;
 
 const prorationOf = (seller: OrganizationRow) => serializeOrganization(seller).subscription_settings.proration_behavior;
 
@@ -54,7 +54,7 @@ type Given = {
   seller: TaxedSeller;
   at: Date;
   /** What a service has said of its tax. */
-  tax: Computed | null | undefined;
+  tax: ComputedTax | null | undefined;
   /** Whether what was sold is kept from changing until the transaction ends. */
   isLocked: boolean;
   /** What the customer has. */
@@ -74,15 +74,15 @@ const sumUnpaid = async (db: Database, { row }: SubscriptionAggregate): Promise<
 /** What a change that is put off leads to; null where a plan puts nothing off. */
 function findPutOff(
   aggregate: SubscriptionAggregate,
-  { patch }: Plan,
+  { patch }: SubscriptionPlan,
   product: PricedProduct | undefined,
-): Choice | null {
+): SubscribedOffer | null {
   const { pending_update } = patch;
   if (!pending_update) return null;
   const wanted = pending_update.product_id === null ? aggregate.product : product;
   const prices = (wanted?.prices ?? []).filter(({ id }) => pending_update.price_ids?.includes(id));
   const row = { ...aggregate.row, pending_update };
-  return choosePending({ ...aggregate, row }, { wanted: prices.length > 0 ? wanted : undefined, prices });
+  return resolvePendingChange({ ...aggregate, row }, { wanted: prices.length > 0 ? wanted : undefined, prices });
 }
 
 /** Decide about an update at a time. Nothing is written. */
@@ -93,7 +93,7 @@ export async function evaluate(
   { ctx, seller, at, tax, isLocked, readBalance }: Given,
 ): Promise<Evaluation> {
   const { organization_id } = aggregate.row;
-  const ground = await loadGround(db, aggregate, { isChange: true, isLocked });
+  const ground = await loadPlanInput(db, aggregate, { isChange: true, isLocked });
   const { product_id, discount_id } = { product_id: undefined, discount_id: undefined, ...body };
   const named = {
     product: product_id ? await findProduct(db, organization_id, product_id) : undefined,
@@ -113,7 +113,7 @@ export async function evaluate(
     ...decision,
     ground,
     at,
-    charge: { quote, balance, met: meetBalance(quote, balance) },
+    charge: { quote, balance, met: computeBalanceUse(quote, balance) },
     unpaid_amount,
     pending,
     asks,
@@ -181,7 +181,7 @@ function describeBound(evaluation: Evaluation) {
   if (!charge || lines.length === 0) return { ...shown, later, charge: null };
   const { given: _, ...tax } = charge.quote.tax;
   const quote = computeQuote({ ...charge.quote, lines, tax });
-  return { ...shown, later, charge: [quote, meetBalance(quote, charge.balance)] };
+  return { ...shown, later, charge: [quote, computeBalanceUse(quote, charge.balance)] };
 }
 
 /** A signature over a change, the time it was computed for, and what it comes to. */
@@ -209,7 +209,7 @@ export const describePreview = (
 export function readQuoteTime(quote: string, now: Date): Date | undefined {
   const time = Number.parseInt(quote.split(".")[0] ?? "", 36);
   const age = now.getTime() - time;
-  return age >= 0 && age <= valid_ms ? new Date(time) : undefined;
+  return age >= 0 && age <= validMs ? new Date(time) : undefined;
 }
 
 /** Whether a quote is of this. */

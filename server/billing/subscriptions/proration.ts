@@ -1,28 +1,28 @@
 import { addInterval } from "../../../shared/calendar.ts";
 import { addUp } from "../../../shared/money.ts";
 import {
+  allocateDiscount,
   computeAmount,
   type Discounted,
   type DiscountTerms,
   type LineTerms,
-  spreadDiscount,
 } from "../../../shared/pricing.ts";
 import type { PriceRow } from "../../catalog/products/rules.ts";
 import { resolveCredits } from "./credits.ts";
-import { findClosing, getMeterStart, type Metering } from "./metering.ts";
+import { findClosing, getMeterStart, type MeteredLines } from "./metering.ts";
 import {
-  type Bill,
-  type Choice,
+  type BillingPeriod,
   computeGroundMetering,
   computePeriod,
-  type Event,
   getChoice,
   getColumns,
-  intervalOf,
-  type Plan,
-  type PlanContext,
+  getInterval,
+  type OrderDraft,
+  type PlanInput,
   planTrialEnd,
-  type Times,
+  type SubscribedOffer,
+  type SubscriptionEvent,
+  type SubscriptionPlan,
 } from "./plan.ts";
 import {
   getUsageDiscount,
@@ -38,29 +38,29 @@ export type Proration = "invoice" | "prorate" | "reset";
 const isProrated = ({ amount_type }: PriceRow): boolean => amount_type === "fixed" || amount_type === "seat_based";
 
 /** What each price costs, and its share of a discount. */
-function discountPrices({ prices }: Choice, terms: DiscountTerms | null): (Discounted & { id: string })[] {
+function discountPrices({ prices }: SubscribedOffer, terms: DiscountTerms | null): (Discounted & { id: string })[] {
   const some = prices.filter(isProrated);
-  const shares = spreadDiscount(
+  const shares = allocateDiscount(
     some.map(({ amount }) => amount),
     terms,
   );
   return some.map(({ id, amount }, index) => ({ id, amount, discount_amount: shares[index] ?? 0 }));
 }
 
-const isReduced = (choice: Choice, terms: DiscountTerms): boolean =>
+const isReduced = (choice: SubscribedOffer, terms: DiscountTerms): boolean =>
   discountPrices(choice, terms).some(({ discount_amount }) => discount_amount > 0);
 
 const nothing: Discounted = { amount: 0, discount_amount: 0 };
 const ms = (from: Date, to: Date): number => to.getTime() - from.getTime();
 const date = new Intl.DateTimeFormat("en-US", { dateStyle: "medium", timeZone: "UTC" });
-const during = ({ start, end }: Times): string => `From ${date.format(start)} to ${date.format(end)}`;
+const during = ({ start, end }: BillingPeriod): string => `From ${date.format(start)} to ${date.format(end)}`;
 
 /** Lines that ask for or give back nothing are left out. */
 const withAmount = (lines: LineTerms[]): LineTerms[] => lines.filter(({ source }) => computeAmount(source) !== 0);
 
 const partly = (
   label: string,
-  times: Times,
+  times: BillingPeriod,
   source: { id: string | null; before: Discounted; after: Discounted; part: number; whole: number },
   cut: "rounded" | "truncated" = "rounded",
 ): LineTerms => {
@@ -78,9 +78,9 @@ const partly = (
 /** What is given back for the rest of the period, and what is asked for instead (SUB-36, SUB-37). */
 function exchangeLines(
   aggregate: SubscriptionAggregate,
-  to: Choice,
+  to: SubscribedOffer,
   now: Date,
-  { fresh, terms }: { fresh: Times | null; terms: DiscountTerms | null },
+  { fresh, terms }: { fresh: BillingPeriod | null; terms: DiscountTerms | null },
 ): LineTerms[] {
   const { row, product } = aggregate;
   const rest = { start: now, end: row.current_period_end };
@@ -99,12 +99,12 @@ function exchangeLines(
 }
 
 /** Other seats for the rest of the period: one line, of what they cost more or less (SUB-47). */
-function seatLines(aggregate: SubscriptionAggregate, to: Choice, now: Date): LineTerms[] {
+function seatLines(aggregate: SubscriptionAggregate, to: SubscribedOffer, now: Date): LineTerms[] {
   const { row, product } = aggregate;
   const share = { part: ms(now, row.current_period_end), whole: ms(row.current_period_start, row.current_period_end) };
   if (share.part <= 0) return [];
   const terms = row.period_discount;
-  const total = (choice: Choice): Discounted => {
+  const total = (choice: SubscribedOffer): Discounted => {
     const prices = discountPrices(choice, terms);
     const sum = (field: keyof Discounted) => addUp(prices.map((price) => price[field]));
     return { amount: sum("amount"), discount_amount: sum("discount_amount") };
@@ -120,11 +120,11 @@ function seatLines(aggregate: SubscriptionAggregate, to: Choice, now: Date): Lin
  * A subscription changes to another product, other prices or other seats now: what that comes to for the rest of the period is
  * billed now or with the next order. Where the length of periods changes, or is asked to begin anew, a period begins now.
  */
-export function planChange(ground: PlanContext, to: Choice, behavior: Proration, now: Date): Plan {
+export function planChange(ground: PlanInput, to: SubscribedOffer, behavior: Proration, now: Date): SubscriptionPlan {
   const { aggregate, entries, sold = [] } = ground;
   const { row, discount } = aggregate;
-  const { interval, count } = intervalOf(to, row);
-  const events: Event[] = ["subscription.updated"];
+  const { interval, count } = getInterval(to, row);
+  const events: SubscriptionEvent[] = ["subscription.updated"];
   // Of a product that the discount is not good for, nothing is taken off from now on (SUB-64).
   const isEnded = isDiscountEnded(ground, to);
   const ended = isEnded ? ({ discount_id: null, discount_applied_at: null } as const) : {};
@@ -153,7 +153,7 @@ export function planChange(ground: PlanContext, to: Choice, behavior: Proration,
   if (behavior === "prorate" && !fresh)
     return { patch, choice: to, ...change, entries: [...lines, ...kept, ...used], bill: null, taken, events };
   const whole = [...lines, ...entries.map(({ line }) => line), ...used];
-  const bill: Bill | null =
+  const bill: OrderDraft | null =
     whole.length === 0
       ? null
       : {
@@ -170,7 +170,7 @@ export function planChange(ground: PlanContext, to: Choice, behavior: Proration,
 }
 
 /** What was used at prices that end with a change (SUB-22): all of it where the period is cut off. */
-function closeUsage(ground: PlanContext, to: Choice, fresh: Times | null, now: Date): Metering {
+function closeUsage(ground: PlanInput, to: SubscribedOffer, fresh: BillingPeriod | null, now: Date): MeteredLines {
   const { aggregate } = ground;
   const isCut = fresh !== null && now > getMeterStart(aggregate.row);
   return computeGroundMetering(ground, null, {
@@ -180,10 +180,21 @@ function closeUsage(ground: PlanContext, to: Choice, fresh: Times | null, now: D
 }
 
 /** A change in a trial costs nothing; its end is that of the new product's trial, which may be past already (SUB-42, SUB-48). */
-function planTrialChange(ground: PlanContext, to: Choice, columns: Partial<SubscriptionRow>, now: Date): Plan {
+function planTrialChange(
+  ground: PlanInput,
+  to: SubscribedOffer,
+  columns: Partial<SubscriptionRow>,
+  now: Date,
+): SubscriptionPlan {
   const { row, product } = ground.aggregate;
   const { trial_interval, trial_interval_count } = to.product;
-  const plan: Plan = { patch: columns, choice: to, entries: [], bill: null, events: ["subscription.updated"] };
+  const plan: SubscriptionPlan = {
+    patch: columns,
+    choice: to,
+    entries: [],
+    bill: null,
+    events: ["subscription.updated"],
+  };
   if (to.product.id === product.id) return plan;
   const end =
     trial_interval && trial_interval_count

@@ -1,5 +1,5 @@
 import { releaseFromSubscription } from "../../catalog/discounts/redemption.ts";
-import { findKept } from "../../catalog/discounts/store.ts";
+import { findKeptDiscount } from "../../catalog/discounts/store.ts";
 import { findPrices, findProduct } from "../../catalog/products/store.ts";
 import type { CustomerRow } from "../../customers/customers/rules.ts";
 import { emitState } from "../../customers/customers/service.ts";
@@ -12,10 +12,10 @@ import { findEntered } from "../payments/methods.ts";
 import { findMethodOfOrder } from "../payments/methods-store.ts";
 import type { PaymentMethodRow } from "../payments/rules.ts";
 import type { FailedPayment } from "../payments/settlement.ts";
-import { noteFailure, reduceUnpaid, withdrawAll, writePlan } from "./billing.ts";
-import { isUnasked, unasked_pause_ms } from "./dunning.ts";
-import { followHolders } from "./metering.ts";
-import { type Event, type Plan, planEnd } from "./plan.ts";
+import { recordPaymentFailure, reduceUnpaid, withdrawAll, writePlan } from "./billing.ts";
+import { isUnasked, unaskedPauseMs } from "./dunning.ts";
+import { attributeSeatUsage } from "./metering.ts";
+import { planEnd, type SubscriptionEvent, type SubscriptionPlan } from "./plan.ts";
 import { reduceUnpaidOrders } from "./reductions.ts";
 import { findDueTime, isBillable, type SubscriptionAggregate, type SubscriptionRow } from "./rules.ts";
 import { startSubscription } from "./service.ts";
@@ -48,7 +48,7 @@ async function beginSubscription(
   const known = new Map((await findPrices(tx, organization_id, begins.price_ids)).map((price) => [price.id, price]));
   // A trial is no sale yet, so its order carries no discount.
   const { discount: terms } = begins.quote;
-  const [discount = null] = terms ? await findKept(tx, organization_id, [terms.id]) : [];
+  const [discount = null] = terms ? await findKeptDiscount(tx, organization_id, [terms.id]) : [];
   const method = await findMethodOfOrder(tx, order);
   const row = await startSubscription(tx, ctx, {
     customer,
@@ -73,7 +73,7 @@ async function findUpgraded(tx: Tx, organization_id: string, id: string | null):
   return found && isBillable(found.row.status) && found.row.amount === 0 ? found.row : null;
 }
 
-const none: Pick<Plan, "entries" | "choice"> = { entries: [], choice: null };
+const none: Pick<SubscriptionPlan, "entries" | "choice"> = { entries: [], choice: null };
 
 /** What was paid for comes true (WHK-39). */
 async function applyChange(
@@ -94,7 +94,7 @@ async function applyChange(
   });
   const choice = product ? { product, prices, seats: patch.seats ?? null } : null;
   await store.billEntries(tx, order, changes.entry_ids);
-  const given = patch.discount_id ? await findKept(tx, order.organization_id, [patch.discount_id]) : [];
+  const given = patch.discount_id ? await findKeptDiscount(tx, order.organization_id, [patch.discount_id]) : [];
   const discount = patch.discount_id === undefined ? {} : { discount: given[0] ?? null };
   const { entries = [], taken = [] } = changes;
   const plan = { ...discount, entries, choice, patch, taken, events: ["subscription.updated" as const] };
@@ -123,12 +123,14 @@ async function recover(
   const isPaused = aggregate.row.status === "paused";
   const patch = { ...left, status: isPaused ? ("paused" as const) : ("active" as const), past_due_at: null };
   const ground = { aggregate: { ...aggregate, retries }, entries: [], pending: null };
-  const events: Event[] = isPaused ? ["subscription.updated"] : ["subscription.updated", "subscription.active"];
+  const events: SubscriptionEvent[] = isPaused
+    ? ["subscription.updated"]
+    : ["subscription.updated", "subscription.active"];
   return writePlan(tx, ctx, ground, { ...none, patch, events });
 }
 
 /** Who has begun a subscription is told of with what they hold now, once all else is said (WHK-31). */
-export async function tellHolder(
+export async function notifyHolder(
   tx: Tx,
   ctx: Deps | Ctx,
   { order, customer, subscription }: OrderAggregate,
@@ -137,7 +139,7 @@ export async function tellHolder(
 }
 
 /** A payment of an order of a subscription came to nothing: a change is not made, and a renewal is tried again later. */
-export async function hearFailure(tx: Tx, ctx: Deps | Ctx, failed: FailedPayment): Promise<void> {
+export async function onPaymentFailed(tx: Tx, ctx: Deps | Ctx, failed: FailedPayment): Promise<void> {
   const { order, reason, trigger, payment_method_id = null } = failed;
   const { organization_id, subscription_id, changes } = order;
   // A notice about one that was paid since changes nothing (SUB-54).
@@ -156,7 +158,7 @@ export async function hearFailure(tx: Tx, ctx: Deps | Ctx, failed: FailedPayment
   }
   // A card that was just left was never asked: it is, a little later.
   if (trigger === "retry_payment_method_update" && payment_method_id !== null && isUnasked(reason)) {
-    const card_due_at = new Date(ctx.clock.now().getTime() + unasked_pause_ms);
+    const card_due_at = new Date(ctx.clock.now().getTime() + unaskedPauseMs);
     const row = { ...found.row, card_due_at };
     await store.updateSubscription(tx, row, { card_due_at, due_at: findDueTime(row, found.retries) });
     return;
@@ -166,14 +168,14 @@ export async function hearFailure(tx: Tx, ctx: Deps | Ctx, failed: FailedPayment
   if (reduced?.isPaid) return;
   // What the customer tries in between does not count (ORD-28).
   if (trigger !== "subscription_cycle" && trigger !== "retry_dunning") return;
-  await noteFailure(tx, ctx, found, whole, { reason });
+  await recordPaymentFailure(tx, ctx, found, whole, { reason });
 }
 
 /**
  * A customer has left a card in place of the one that a subscription was charged to: so it is for whatever else of theirs was
  * charged to that one.
  */
-export async function takeLeftCard(
+export async function adoptSavedMethod(
   tx: Tx,
   ctx: Deps | Ctx,
   { subscription: key, customer_id, method }: { subscription: RowKey; customer_id: string; method: PaymentMethodRow },
@@ -195,7 +197,7 @@ export async function takeLeftCard(
 }
 
 /** A customer has chosen another card: whatever of theirs is behind is charged to it from now on, and at once (SUB-53). */
-export async function takeChosenCard(
+export async function adoptDefaultMethod(
   tx: Tx,
   ctx: Deps | Ctx,
   customer: RowKey & { default_payment_method_id: string },
@@ -226,12 +228,12 @@ export async function endOfCustomer(tx: Tx, ctx: Deps | Ctx, customer: CustomerR
  * Somebody else holds a seat of a subscription by now: whose use is on its account follows (SEAT-17). Before anything that came with
  * the seat is taken back, so what they spent of it stays spent.
  */
-export async function followUseOfSeat(
+export async function reassignSeatUsage(
   tx: Tx,
   ctx: Deps | Ctx,
   seat: Pick<SubscriptionRow, "organization_id"> & { subscription_id: string | null },
 ): Promise<void> {
   if (seat.subscription_id === null) return;
   const found = await store.lockSubscription(tx, seat.organization_id, seat.subscription_id);
-  if (found) await followHolders(tx, ctx, found);
+  if (found) await attributeSeatUsage(tx, ctx, found);
 }

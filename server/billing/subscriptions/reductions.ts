@@ -4,7 +4,7 @@ import { lockOrder } from "../orders/store.ts";
 import { findUnderWay } from "../payments/methods.ts";
 import { isCredit, resolveEntries } from "./credits.ts";
 import type { SubscriptionAggregate } from "./rules.ts";
-import { loadSold } from "./sold.ts";
+import { loadSold } from "./sold-lines.ts";
 import * as store from "./store.ts";
 
 /**

@@ -3,7 +3,7 @@ import { computeQuote, type DiscountTerms, type LineTerms, untaxed } from "../..
 import { type DiscountRow, findDiscountTerms } from "../../catalog/discounts/rules.ts";
 import type { PricedProduct, PriceRow } from "../../catalog/products/rules.ts";
 import type { CustomerRow } from "../../customers/customers/rules.ts";
-import type { PaidUse } from "../../usage/meters/paying.ts";
+import type { PaidUsage } from "../../usage/meters/attribution.ts";
 import type { subscriptionEntries, subscriptionLetters, subscriptions } from "./tables.ts";
 
 export type SubscriptionRow = typeof subscriptions.$inferSelect;
@@ -22,7 +22,7 @@ export type SubscriptionAggregate = {
   prices: PaidPrice[];
   retries: Retry[];
   /** What runs on its account of what its prices count. */
-  uses?: PaidUse[];
+  uses?: PaidUsage[];
 };
 
 /** States in which a customer has what they pay for. */
@@ -68,12 +68,12 @@ export function planStart(
   };
 }
 
-const day_ms = 24 * 60 * 60 * 1000;
+const dayMs = 24 * 60 * 60 * 1000;
 /** How long before the end of a trial, and of a longer period, its customer is told what is charged then. */
-const trial_notice_ms = 3 * day_ms;
-const renewal_notice_ms = 7 * day_ms;
+const trialNoticeMs = 3 * dayMs;
+const renewalNoticeMs = 7 * dayMs;
 /** Who pays each month knows. */
-const short_period_ms = 31 * day_ms;
+const shortPeriodMs = 31 * dayMs;
 
 type Coming = Pick<
   SubscriptionRow,
@@ -92,8 +92,8 @@ export function findReminderTime(row: Coming, now: Date): Date | null {
   const isTrial = status === "trialing";
   if (!(isTrial || status === "active") || amount === 0) return null;
   if (row.cancel_at_period_end || row.pause_at_period_end) return null;
-  if (!isTrial && end.getTime() - start.getTime() <= short_period_ms) return null;
-  const at = new Date(end.getTime() - (isTrial ? trial_notice_ms : renewal_notice_ms));
+  if (!isTrial && end.getTime() - start.getTime() <= shortPeriodMs) return null;
+  const at = new Date(end.getTime() - (isTrial ? trialNoticeMs : renewalNoticeMs));
   if (at <= start) return null;
   // What was due before is left as it is: waiting still, or done.
   return at > now || row.reminder_due_at?.getTime() === at.getTime() ? at : null;

@@ -3,8 +3,8 @@ import { and, desc, eq, inArray, isNotNull, ne, or } from "drizzle-orm";
 import { productPrices } from "../../catalog/products/tables.ts";
 import { customerSeats } from "../../entitlements/seats/tables.ts";
 import type { Database } from "../../platform/context.ts";
-import { followKey, matchKey, type RowKey } from "../../platform/db/rows.ts";
-import type { UseKey } from "../../usage/meters/uses.ts";
+import { joinByKey, matchKey, type RowKey } from "../../platform/db/rows.ts";
+import type { MeterBalanceKey } from "../../usage/meters/balances-store.ts";
 import { billable, type SubscriptionRow } from "./rules.ts";
 import { subscriptionPrices, subscriptions } from "./tables.ts";
 
@@ -44,7 +44,7 @@ export async function findHolders(
  */
 export async function findPossiblePayers(
   db: Database,
-  { organization_id, customer_id, meter_id }: UseKey,
+  { organization_id, customer_id, meter_id }: MeterBalanceKey,
 ): Promise<string[]> {
   const isTheirs = eq(subscriptions.customer_id, customer_id);
   const isSeated = and(
@@ -57,7 +57,7 @@ export async function findPossiblePayers(
     .select({ id: subscriptions.id })
     .from(subscriptions)
     .innerJoin(subscriptionPrices, eq(subscriptionPrices.subscription_id, subscriptions.id))
-    .innerJoin(productPrices, followKey(subscriptionPrices.product_price_id, productPrices))
+    .innerJoin(productPrices, joinByKey(subscriptionPrices.product_price_id, productPrices))
     .leftJoin(customerSeats, isSeated)
     .where(
       and(

@@ -8,15 +8,15 @@ import { serializeCustomer } from "../../customers/customers/rules.ts";
 import { emitState } from "../../customers/customers/service.ts";
 import type { Ctx, Deps, Tx } from "../../platform/context.ts";
 import { runAtEnd } from "../../platform/db/unit-of-work.ts";
-import { emitEach, noteListed } from "../../platform/events/events.ts";
-import { defineSignal } from "../../platform/events/reactions.ts";
+import { emitEach, recordListedEvent } from "../../platform/events/events.ts";
+import { defineSignal } from "../../platform/events/signals.ts";
 import { createId } from "../../platform/ids.ts";
 import { serializeMeter } from "../../usage/meters/rules.ts";
 import { serializeOrderSubscription } from "../orders/rules.ts";
 import type { NewOrder } from "../orders/service.ts";
 import { computeDeadline } from "./dunning.ts";
 import { getMeters } from "./metering.ts";
-import type { Bill, Event, Plan, PlanContext } from "./plan.ts";
+import type { OrderDraft, PlanInput, SubscriptionEvent, SubscriptionPlan } from "./plan.ts";
 import type { SubscriptionAggregate, SubscriptionRow } from "./rules.ts";
 import { insertLetter } from "./store.ts";
 import type { LetterKind } from "./tables.ts";
@@ -66,7 +66,11 @@ function pendingOut({ pending_update: asked, current_period_end }: SubscriptionR
 }
 
 /** What makes a new period anyhow. */
-const periodical: readonly Event[] = ["subscription.created", "subscription.cycled", "subscription.resumed"];
+const periodical: readonly SubscriptionEvent[] = [
+  "subscription.created",
+  "subscription.cycled",
+  "subscription.resumed",
+];
 
 /** How what another product or other seats cost is paid: with the bill of a new period, or of one that begins now, at once, or with the next. */
 function getProration(before: SubscriptionRow, row: SubscriptionRow, { types, isPutOff }: Moved): string {
@@ -76,7 +80,7 @@ function getProration(before: SubscriptionRow, row: SubscriptionRow, { types, is
 }
 
 /** What was told of a change, and whether what it costs waits for the next bill. */
-type Moved = { types: readonly Event[]; isPutOff: boolean };
+type Moved = { types: readonly SubscriptionEvent[]; isPutOff: boolean };
 
 /** What of a subscription is another by now, as the list of events has it. */
 function* describeMoves(before: SubscriptionRow, row: SubscriptionRow, moved: Moved): Generator<SystemEvent> {
@@ -126,21 +130,21 @@ function* describeMoves(before: SubscriptionRow, row: SubscriptionRow, moved: Mo
 export async function emitSubscription(
   tx: Tx,
   ctx: Deps | Ctx,
-  types: readonly Event[],
+  types: readonly SubscriptionEvent[],
   aggregate: SubscriptionAggregate,
   { before = aggregate.row, isPutOff = false }: { before?: SubscriptionRow; isPutOff?: boolean } = {},
 ): Promise<void> {
   const { organization_id } = aggregate.row;
   await emitEach(tx, ctx, organization_id, types, () => serializeSubscription(aggregate, ctx.config));
   for (const event of describeMoves(before, aggregate.row, { types, isPutOff }))
-    noteListed(tx, ctx, organization_id, event);
+    recordListedEvent(tx, ctx, organization_id, event);
 }
 
 /** A subscription gives something else from now on: it is of another product, or in another state. */
-export const subscriptionGivesOtherwise = defineSignal<SubscriptionRow>("subscription.gives_otherwise");
+export const subscriptionEntitlementsChanged = defineSignal<SubscriptionRow>("subscription.gives_otherwise");
 
 /** Have the customer told by mail, when this is committed. */
-export async function tellCustomer(
+export async function enqueueCustomerEmail(
   tx: Tx,
   ctx: Deps | Ctx,
   { row }: Pick<SubscriptionAggregate, "row">,
@@ -152,14 +156,18 @@ export async function tellCustomer(
   const { organization_id, id: subscription_id } = row;
   const values = { id: createId(now), organization_id, created_at: now, subscription_id, kind, order_id, due_at: now };
   await insertLetter(tx, values);
-  ctx.jobs.wake(tx, letters_due);
+  ctx.jobs.wake(tx, subscriptionEmailWorkerName);
 }
 
 /** The sweep that writes what customers are told. */
-export const letters_due = "subscriptions.tell";
+export const subscriptionEmailWorkerName = "subscriptions.tell";
 
 /** Tell what the customer holds, once all else is said (SUB-59). */
-export function tellState(tx: Tx, ctx: Deps | Ctx, { customer }: Pick<SubscriptionAggregate, "customer">): void {
+export function scheduleStateEvent(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  { customer }: Pick<SubscriptionAggregate, "customer">,
+): void {
   if (customer.deleted_at === null) runAtEnd(tx, () => emitState(tx, ctx, customer));
 }
 
@@ -167,8 +175,8 @@ export function tellState(tx: Tx, ctx: Deps | Ctx, { customer }: Pick<Subscripti
  * What the customer is told of a plan by mail of its own, as it is carried out; null where there is nothing to tell, or where
  * the mail of its order tells it.
  */
-export function getLetter({ patch, choice, events }: Plan, isTold: boolean): LetterKind | null {
-  const says = (event: Event) => events.includes(event);
+export function getLetter({ patch, choice, events }: SubscriptionPlan, isTold: boolean): LetterKind | null {
+  const says = (event: SubscriptionEvent) => events.includes(event);
   if (says("subscription.revoked")) return "ended";
   if (says("subscription.paused")) return "paused";
   if (says("subscription.uncanceled")) return "uncanceled";
@@ -182,9 +190,9 @@ export function getLetter({ patch, choice, events }: Plan, isTold: boolean): Let
 
 /** The order of a bill. What it says of the customer is as it stands now (ORD-10). */
 export function planOrder(
-  { aggregate }: PlanContext,
-  plan: Plan,
-  bill: Bill,
+  { aggregate }: PlanInput,
+  plan: SubscriptionPlan,
+  bill: OrderDraft,
   quote: Quote,
 ): Omit<NewOrder, "applied_balance_amount"> {
   const { row, customer } = aggregate;

@@ -18,22 +18,27 @@ import { type Ctx, type Deps, requireOrganization, requireOrganizations, type Tx
 import { formatCsvLine } from "../../platform/csv.ts";
 import { buildPage } from "../../platform/db/page.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
-import { sendSignal } from "../../platform/events/reactions.ts";
+import { sendSignal } from "../../platform/events/signals.ts";
 import { createId } from "../../platform/ids.ts";
 import { findBalance } from "../orders/balances.ts";
 import { findTaxedSeller } from "../tax/store.ts";
 import { changeSubscription, previewChange } from "./change.ts";
 import { forecast } from "./forecast.ts";
-import { loadGround } from "./ground.ts";
-import { type ExportedSubscription, exportCells, listSubscriptions, walkSubscriptions } from "./lists.ts";
+import { type ExportedSubscription, exportCells, iterateSubscriptions, listSubscriptions } from "./lists.ts";
 import { getMeterPeriod } from "./meter-clock.ts";
-import { followMeters } from "./metering.ts";
+import { attributeUsage } from "./metering.ts";
 import { payPrices } from "./plan.ts";
+import { loadPlanInput } from "./plan-input.ts";
 import { noAgreement } from "./preview.ts";
 import { findReminderTime, findTerms, planStart, type SubscriptionAggregate, type SubscriptionRow } from "./rules.ts";
-import { emitSubscription, serializeSubscription, subscriptionGivesOtherwise, tellState } from "./serialize.ts";
+import {
+  emitSubscription,
+  scheduleStateEvent,
+  serializeSubscription,
+  subscriptionEntitlementsChanged,
+} from "./serialize.ts";
 import * as store from "./store.ts";
-import { foreseeTax } from "./tax.ts";
+import { forecastTax } from "./tax.ts";
 
 type Create = z.output<typeof SubscriptionCreate>;
 
@@ -95,13 +100,13 @@ export async function startSubscription(tx: Tx, ctx: Deps | Ctx, wanted: NewSubs
     const { started_at: _, ...changed } = { ...values, metadata, pending_update: null };
     const row = await store.updateSubscription(tx, upgrades, { ...changed, modified_at: now });
     await store.replacePrices(tx, row, priced);
-    const uses = await followMeters(tx, ctx, null, { row, prices: paid, product });
+    const uses = await attributeUsage(tx, ctx, null, { row, prices: paid, product });
     await emitSubscription(tx, ctx, ["subscription.updated"], { row, ...parts, uses }, { before: upgrades });
     return row;
   }
   const own = { id: createId(now), organization_id: customer.organization_id, created_at: now };
   const row = await store.insertSubscription(tx, { ...values, ...own }, priced);
-  const uses = await followMeters(tx, ctx, null, { row, prices: paid, product });
+  const uses = await attributeUsage(tx, ctx, null, { row, prices: paid, product });
   const begun = ["subscription.created", "subscription.active", "subscription.updated"] as const;
   await emitSubscription(tx, ctx, begun, { row, ...parts, uses });
   return row;
@@ -139,7 +144,7 @@ export const subscriptionService: Service<typeof subscriptions, Ctx> = {
     return serializeSubscription(found, ctx.config);
   },
   async export(ctx, { query }) {
-    const pages = walkSubscriptions(ctx.db, requireOrganizations(ctx), query);
+    const pages = iterateSubscriptions(ctx.db, requireOrganizations(ctx), query);
     // The first is read before the answer begins, so that what fails at once is answered as a fault.
     const { value: first } = await pages.next();
     return csvOf(first ?? [], pages, query.columns ?? allColumns, query.timezone);
@@ -149,9 +154,9 @@ export const subscriptionService: Service<typeof subscriptions, Ctx> = {
     const found = await store.findSubscription(ctx.db, organization_id, params.id);
     const seller = await findTaxedSeller(ctx.db, organization_id);
     if (!found || !seller) throw notFound();
-    const ground = await loadGround(ctx.db, found);
+    const ground = await loadPlanInput(ctx.db, found);
     const balance = await findBalance(ctx.db, found.row);
-    return forecast(ground, await foreseeTax(ctx.db, ctx, seller, found), ctx.clock.now(), balance);
+    return forecast(ground, await forecastTax(ctx.db, ctx, seller, found), ctx.clock.now(), balance);
   },
   create: (ctx, { body }) =>
     transact(ctx, async (tx) => serializeSubscription(await giveSubscription(tx, ctx, body), ctx.config)),
@@ -195,7 +200,7 @@ async function giveSubscription(tx: Tx, ctx: Ctx, body: Create): Promise<Subscri
     custom_field_data: {},
     upgrades: null,
   });
-  await sendSignal(tx, ctx, subscriptionGivesOtherwise, row);
-  tellState(tx, ctx, { customer });
+  await sendSignal(tx, ctx, subscriptionEntitlementsChanged, row);
+  scheduleStateEvent(tx, ctx, { customer });
   return { row, customer, product, discount: null, prices: payPrices(prices, { product, seats }), retries: [] };
 }

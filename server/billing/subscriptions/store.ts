@@ -8,10 +8,10 @@ import { listSpellings } from "../../customers/customers/rules.ts";
 import { customers } from "../../customers/customers/tables.ts";
 import type { Database, Deps, Tx } from "../../platform/context.ts";
 import { writeArray } from "../../platform/db/arrays.ts";
-import { gatherCalls } from "../../platform/db/gather.ts";
+import { defineLoader } from "../../platform/db/loaders.ts";
 import { loadByOrganization } from "../../platform/db/page.ts";
-import { followKey, isAmong, matchKey, matchSeller, type RowKey, updateRows } from "../../platform/db/rows.ts";
-import { findPaidUse } from "../../usage/meters/paying.ts";
+import { isAmong, joinByKey, matchKey, matchSeller, type RowKey, updateRows } from "../../platform/db/rows.ts";
+import { findPaidUse } from "../../usage/meters/attribution.ts";
 import { meters } from "../../usage/meters/tables.ts";
 import type { OrderRow } from "../orders/rules.ts";
 import { orders } from "../orders/tables.ts";
@@ -20,9 +20,9 @@ import type { PaymentMethodRow } from "../payments/rules.ts";
 import { billable, type EntryRow, type LetterRow, type SubscriptionAggregate, type SubscriptionRow } from "./rules.ts";
 import { subscriptionEntries, subscriptionLetters, subscriptionPrices, subscriptions } from "./tables.ts";
 
-export const ofCustomer = followKey(subscriptions.customer_id, customers);
-export const ofProduct = followKey(subscriptions.product_id, products);
-const ofDiscount = followKey(subscriptions.discount_id, discounts);
+export const ofCustomer = joinByKey(subscriptions.customer_id, customers);
+export const ofProduct = joinByKey(subscriptions.product_id, products);
+const ofDiscount = joinByKey(subscriptions.discount_id, discounts);
 
 export const select = (db: Database) =>
   db
@@ -64,8 +64,8 @@ export const loadAll = (db: Database, all: Found[]): Promise<Loaded[]> =>
       const links = await db
         .select({ link: subscriptionPrices, price: productPrices, meter: meters })
         .from(subscriptionPrices)
-        .innerJoin(productPrices, followKey(subscriptionPrices.product_price_id, productPrices))
-        .leftJoin(meters, followKey(productPrices.meter_id, meters))
+        .innerJoin(productPrices, joinByKey(subscriptionPrices.product_price_id, productPrices))
+        .leftJoin(meters, joinByKey(productPrices.meter_id, meters))
         .where(
           isAmong(
             organization_id,
@@ -112,14 +112,14 @@ const findAll = async (db: Database, keys: RowKey[]): Promise<(Loaded | undefine
   const byId = new Map((await loadAll(db, found)).map((one) => [one.row.id, one]));
   return keys.map(({ id }) => byId.get(id));
 };
-const gatherFound = gatherCalls(findAll);
+const gatherFound = defineLoader(findAll);
 
 /** A subscription of an organization. */
 export const findSubscription = (db: Database, organization_id: string, id: string): Promise<Loaded | undefined> =>
   gatherFound(db, { organization_id, id });
 
 /** Keep subscriptions of one seller from changing until the transaction ends, in the order in which all lock them. */
-export const holdSubscriptions = (tx: Tx, keys: readonly RowKey[]): Promise<{ id: string }[]> =>
+export const lockSubscriptions = (tx: Tx, keys: readonly RowKey[]): Promise<{ id: string }[]> =>
   tx
     .select({ id: subscriptions.id })
     .from(subscriptions)
@@ -128,10 +128,10 @@ export const holdSubscriptions = (tx: Tx, keys: readonly RowKey[]): Promise<{ id
     .for("no key update");
 
 const lockAll = async (tx: Tx, keys: RowKey[]): Promise<(Loaded | undefined)[]> => {
-  const held = await holdSubscriptions(tx, keys);
+  const held = await lockSubscriptions(tx, keys);
   return held.length === 0 ? keys.map(() => undefined) : findAll(tx, keys);
 };
-const gatherLocked = gatherCalls(lockAll);
+const gatherLocked = defineLoader(lockAll);
 
 /** A subscription kept from changing until the transaction ends. */
 export const lockSubscription = (tx: Tx, organization_id: string, id: string): Promise<Loaded | undefined> =>
@@ -200,7 +200,7 @@ export async function hasFailing(db: Database, { organization_id, id }: RowKey, 
 export const lockWithOrders = (tx: Tx, organization_id: string, id: string): Promise<Loaded | undefined> =>
   gatherWithOrders(tx, { organization_id, id });
 
-const gatherWithOrders = gatherCalls(async (tx: Tx, keys: RowKey[]) => {
+const gatherWithOrders = defineLoader(async (tx: Tx, keys: RowKey[]) => {
   const first = new Set(idsOf(await selectWaiting(tx, keys).for("no key update")));
   const found = await lockAll(tx, keys);
   if (found.some((one) => one?.waiting.some((order) => !first.has(order))))
@@ -212,7 +212,7 @@ const gatherWithOrders = gatherCalls(async (tx: Tx, keys: RowKey[]) => {
  * Whether what is due of a subscription is this server's to do until the transaction ends, and no other is at it. Not the lock of
  * its row, for which one would wait, and which comes after those of its orders.
  */
-export const claimDue = gatherCalls(async (tx: Tx, keys: RowKey[]): Promise<boolean[]> => {
+export const claimDue = defineLoader(async (tx: Tx, keys: RowKey[]): Promise<boolean[]> => {
   const claims = idsOf(keys).map((id) => `subscriptions.advance ${id}`);
   const rows = await tx
     .select({ is_mine: sql<boolean>`pg_try_advisory_xact_lock(hashtextextended(claim, 0))` })
@@ -238,7 +238,7 @@ export async function findLiving(db: Database, { organization_id, id }: RowKey):
 }
 
 /** What came about in a subscription's period and was not billed yet, in the order in which it did. */
-export const findEntries = gatherCalls(async (db: Database, keys: RowKey[]): Promise<EntryRow[][]> => {
+export const findEntries = defineLoader(async (db: Database, keys: RowKey[]): Promise<EntryRow[][]> => {
   const found = await db
     .select()
     .from(subscriptionEntries)
@@ -267,7 +267,7 @@ export async function insertLetter(tx: Tx, letter: typeof subscriptionLetters.$i
  * Take what a customer is to be told; nothing where another server was faster. What waits of the same kind about the same is
  * taken with it, as they are told how it stands now.
  */
-export async function takeLetter(tx: Tx, { organization_id, id }: RowKey): Promise<LetterRow | undefined> {
+export async function claimEmail(tx: Tx, { organization_id, id }: RowKey): Promise<LetterRow | undefined> {
   const [letter] = await tx
     .delete(subscriptionLetters)
     .where(matchKey(subscriptionLetters, { organization_id, id }))
@@ -286,7 +286,7 @@ export async function takeLetter(tx: Tx, { organization_id, id }: RowKey): Promi
 }
 
 /** Take a reminder that is due; nothing where another server was faster. */
-export async function takeReminder(tx: Tx, key: RowKey, now: Date): Promise<SubscriptionAggregate | undefined> {
+export async function claimReminder(tx: Tx, key: RowKey, now: Date): Promise<SubscriptionAggregate | undefined> {
   const taken = await tx
     .update(subscriptions)
     .set({ reminder_due_at: null })
@@ -373,7 +373,7 @@ export async function updateSubscription(
   return row;
 }
 
-const gatherUpdates = gatherCalls((tx: Tx, changes: { key: RowKey; patch: Partial<SubscriptionRow> }[]) =>
+const gatherUpdates = defineLoader((tx: Tx, changes: { key: RowKey; patch: Partial<SubscriptionRow> }[]) =>
   updateRows(tx, subscriptions, changes),
 );
 

@@ -4,18 +4,25 @@ import type { TaxRate, TaxTreatment } from "../../../shared/tax.ts";
 import { isFree } from "../../catalog/products/lines.ts";
 import { getServerClock } from "../../platform/clock.ts";
 import type { Ctx, Database, Deps } from "../../platform/context.ts";
-import { askTax, type Computed, openTaxation, planRequest, type Sale, type Wanted } from "../tax/computed.ts";
+import {
+  type ComputedTax,
+  openTaxation,
+  planRequest,
+  requestTax,
+  type Sale,
+  type TaxQuestion,
+} from "../tax/computed.ts";
 import { getTaxation, type TaxedSeller } from "../tax/rules.ts";
 import { findLastOrder } from "./lists.ts";
-import { type Bill, type Plan, type PlanContext, quoteBill } from "./plan.ts";
+import { computeBillQuote, type OrderDraft, type PlanInput, type SubscriptionPlan } from "./plan.ts";
 import type { SubscriptionAggregate, SubscriptionRow } from "./rules.ts";
 
 /** How the bills of a seller's subscriptions are taxed. Unknown, as long as a service is to be asked. */
-export type Taxation = (sale: Sale) => TaxTreatment;
+export type TaxResolver = (sale: Sale) => TaxTreatment;
 /** How a subscription's next bills are taxed, each at its time. */
-export type Outlook = (at: Date) => Taxation;
+export type TaxForecast = (at: Date) => TaxResolver;
 /** What a bill comes to; and what a service is to be asked before it can be written, null where its tax is known. */
-export type Billed = { quote: Quote; asks: Wanted | null };
+export type QuotedDraft = { quote: Quote; asks: TaxQuestion | null };
 
 /**
  * By the seller's registrations at a time, or as far as a service has been asked, whose answer is `computed`. Where nobody knows
@@ -25,8 +32,8 @@ export function openBillTaxation(
   { taxCalculator, clock }: Pick<Deps, "taxCalculator" | "clock">,
   seller: TaxedSeller,
   at: Date,
-  computed?: Computed | null,
-): Taxation {
+  computed?: ComputedTax | null,
+): TaxResolver {
   const decide = taxCalculator
     ? openTaxation({ taxCalculator, clock }, seller, computed ?? undefined)
     : getTaxation(seller, at);
@@ -43,12 +50,12 @@ export const getTaxPlace = (address: Address | null, tax_id: unknown): string =>
  * How a subscription will be taxed. A service says it when it is billed and no earlier: until then by what it said of the last
  * order, unless the customer has moved since.
  */
-export async function foreseeTax(
+export async function forecastTax(
   db: Database,
   ctx: Pick<Deps, "taxCalculator" | "clock">,
   seller: TaxedSeller,
   { row, customer }: Pick<SubscriptionAggregate, "row" | "customer">,
-): Promise<Outlook> {
+): Promise<TaxForecast> {
   if (!ctx.taxCalculator) return (at) => openBillTaxation(ctx, seller, at);
   const last = await findLastOrder(db, row);
   const here = getTaxPlace(customer.billing_address, customer.tax_id);
@@ -67,7 +74,12 @@ export async function foreseeTax(
  * A bill as its tax follows from it. Whether tax is within the prices is for those to say that cost something: what is given back
  * for them has its tax, too, where what follows is free.
  */
-function saleOf({ aggregate, entryPrices = [] }: PlanContext, plan: Plan, bill: Bill, row: SubscriptionRow): Sale {
+function saleOf(
+  { aggregate, entryPrices = [] }: PlanInput,
+  plan: SubscriptionPlan,
+  bill: OrderDraft,
+  row: SubscriptionRow,
+): Sale {
   const { billing_address: address, tax_id } = aggregate.customer;
   const prices = [...(plan.choice?.prices ?? []), ...aggregate.prices, ...entryPrices];
   const price = prices.find((one) => !isFree(one)) ?? prices[0];
@@ -77,7 +89,7 @@ function saleOf({ aggregate, entryPrices = [] }: PlanContext, plan: Plan, bill: 
     is_business: tax_id !== null,
     price_tax_behavior: price?.tax_behavior ?? null,
     // What was sold under other taxes goes back with those.
-    quote: quoteBill({ ...bill, lines: bill.lines.filter((line) => !line.reverses?.is_apart) }, row, untaxed),
+    quote: computeBillQuote({ ...bill, lines: bill.lines.filter((line) => !line.reverses?.is_apart) }, row, untaxed),
     standing: untaxed,
   };
 }
@@ -94,26 +106,26 @@ function separate(line: LineTerms, { given, reason, behavior, rates }: TaxTreatm
 }
 
 /** A bill with its amounts: what is sold by where the customer is now, what is given back with the taxes that it was sold with. */
-export function quoteFor(ground: PlanContext, plan: Plan, bill: Bill, taxation: Taxation): Quote {
+export function quoteDraft(ground: PlanInput, plan: SubscriptionPlan, bill: OrderDraft, taxation: TaxResolver): Quote {
   const row = { ...ground.aggregate.row, ...plan.patch };
   const tax = taxation(saleOf(ground, plan, bill, row));
-  return quoteBill({ ...bill, lines: bill.lines.map((line) => separate(line, tax)) }, row, tax);
+  return computeBillQuote({ ...bill, lines: bill.lines.map((line) => separate(line, tax)) }, row, tax);
 }
 
 /** The same, and what is missing of it. */
 export function billFor(
   { clock }: Pick<Deps, "clock">,
-  ground: PlanContext,
-  plan: Plan & { bill: Bill },
+  ground: PlanInput,
+  plan: SubscriptionPlan & { bill: OrderDraft },
   { seller }: TaxedSeller,
-  taxation: Taxation,
-): Billed {
-  const quote = quoteFor(ground, plan, plan.bill, taxation);
+  taxation: TaxResolver,
+): QuotedDraft {
+  const quote = quoteDraft(ground, plan, plan.bill, taxation);
   if (quote.tax_amount !== null) return { quote, asks: null };
   const sale = saleOf(ground, plan, plan.bill, { ...ground.aggregate.row, ...plan.patch });
   return { quote, asks: planRequest(sale, seller, getServerClock(clock).now()) };
 }
 
 /** Ask the service about a bill; null where it does not say. No transaction is open. */
-export const askBillTax = async (ctx: Deps | Ctx, id: string, wanted: Wanted): Promise<Computed | null> =>
-  (await askTax(ctx, wanted, { what: "a subscription", subscription_id: id })) ?? null;
+export const requestDraftTax = async (ctx: Deps | Ctx, id: string, wanted: TaxQuestion): Promise<ComputedTax | null> =>
+  (await requestTax(ctx, wanted, { what: "a subscription", subscription_id: id })) ?? null;

@@ -1,8 +1,8 @@
 import { and, eq, inArray, isNotNull, or, sql } from "drizzle-orm";
 import { type Erased, listSpellings, normalizeEmail } from "../../customers/customers/rules.ts";
+import { clearIfNamed } from "../../platform/anonymize.ts";
 import type { Database, Tx } from "../../platform/context.ts";
 import type { RowKey } from "../../platform/db/rows.ts";
-import { forgetIfNamed } from "../../platform/forget.ts";
 import { orders } from "../orders/tables.ts";
 import { subscriptions, trialClaims } from "./tables.ts";
 
@@ -60,7 +60,7 @@ export async function eraseSubscriber(tx: Tx, person: Erased): Promise<void> {
       trial_email_key: sql`case when ${subscriptions.trial_email_key} is not null then ${masked_email} end`,
       customer_cancellation_comment: null,
       custom_field_data: {},
-      metadata: forgetIfNamed(subscriptions.metadata, person),
+      metadata: clearIfNamed(subscriptions.metadata, person),
     })
     .where(and(eq(subscriptions.organization_id, organization_id), eq(subscriptions.customer_id, id)));
   const claims = emails.flatMap((email) => listSpellings(normalizeEmail(email)).map((key) => `email:${key}`));

@@ -1,26 +1,26 @@
 import type { z } from "zod";
 import type { SubscriptionUpdate } from "../../../shared/api/subscriptions.ts";
 import { ApiError, fault, invalid } from "../../../shared/errors.ts";
-import { covers, isRedeemable, type LimitedDiscount } from "../../catalog/discounts/rules.ts";
+import { coversProduct, isRedeemable, type LimitedDiscount } from "../../catalog/discounts/rules.ts";
 import type { PricedProduct } from "../../catalog/products/rules.ts";
 import { listChanges } from "../../platform/db/rows.ts";
 import { createId } from "../../platform/ids.ts";
-import { follow } from "./follow.ts";
 import { findClosing } from "./metering.ts";
 import {
-  type Choice,
   computeGroundMetering,
   computePlanAmount,
-  type Event,
-  fitSeats,
   getChoice,
-  type Plan,
-  type PlanContext,
+  limitSeats,
+  type PlanInput,
   payPrices,
   planEnd,
   planResume,
   planTrialEnd,
+  type SubscribedOffer,
+  type SubscriptionEvent,
+  type SubscriptionPlan,
 } from "./plan.ts";
+import { projectPlan } from "./projection.ts";
 import { type Proration, planChange } from "./proration.ts";
 import { findTerms, isBillable, type SubscriptionRow } from "./rules.ts";
 import type { PendingUpdate } from "./tables.ts";
@@ -29,7 +29,7 @@ type Update = z.output<typeof SubscriptionUpdate>;
 type Behavior = Proration | "next_period";
 
 /** What an update names, as far as there is such a thing, and what the seller does with the rest of a period by default. */
-export type Named = {
+export type RequestedOffer = {
   product: PricedProduct | undefined;
   discount: LimitedDiscount | undefined;
   proration: Behavior;
@@ -38,10 +38,10 @@ export type Named = {
 };
 
 /** How an update is decided: the plan, and what besides it follows. */
-export type Decision = { plan: Plan; redeems: LimitedDiscount | null };
+export type UpdateDecision = { plan: SubscriptionPlan; redeems: LimitedDiscount | null };
 
-const nothing: Plan = { patch: {}, choice: null, entries: [], bill: null, events: [] };
-const updated: Event[] = ["subscription.updated"];
+const nothing: SubscriptionPlan = { patch: {}, choice: null, entries: [], bill: null, events: [] };
+const updated: SubscriptionEvent[] = ["subscription.updated"];
 
 const canceled = (msg = "This subscription is canceled, or will be at the end of its period.") =>
   new ApiError("AlreadyCanceledSubscription", msg);
@@ -55,7 +55,7 @@ function checkGoesOn(row: SubscriptionRow): void {
 }
 
 /** The prices of a product in the currency of a subscription, or the refusal (SUB-33). */
-function chooseProduct({ aggregate }: PlanContext, id: string, product: PricedProduct | undefined): Choice {
+function chooseProduct({ aggregate }: PlanInput, id: string, product: PricedProduct | undefined): SubscribedOffer {
   const { row } = aggregate;
   const refuse = (msg: string) => wrong("product_id", msg, id);
   if (!product) throw refuse("Product does not exist.");
@@ -65,14 +65,14 @@ function chooseProduct({ aggregate }: PlanContext, id: string, product: PricedPr
   if (prices.length === 0) throw refuse("Product has no price in the currency of the subscription.");
   if (prices.some(({ amount_type }) => amount_type === "custom"))
     throw refuse("Subscriptions cannot change to a product whose price the buyer chooses.");
-  const seats = fitSeats(prices, row.seats);
+  const seats = limitSeats(prices, row.seats);
   if (seats === null && row.seats !== null)
     throw refuse("A subscription with seats cannot change to a product without.");
   return { product, prices: payPrices(prices, { product, seats }), seats };
 }
 
 /** A change that is put off until the next period. One that waits already is replaced in what is sent (SUB-34). */
-function putOff(row: SubscriptionRow, sent: Partial<PendingUpdate>, now: Date): Plan {
+function putOff(row: SubscriptionRow, sent: Partial<PendingUpdate>, now: Date): SubscriptionPlan {
   const { pending_update: had } = row;
   const time = now.toISOString();
   const wanted = {
@@ -93,10 +93,16 @@ function putOff(row: SubscriptionRow, sent: Partial<PendingUpdate>, now: Date): 
 }
 
 /** Nothing changes but that what was put off is forgotten (WHK-40). */
-const forget = (row: SubscriptionRow): Plan =>
+const forget = (row: SubscriptionRow): SubscriptionPlan =>
   row.pending_update ? { ...nothing, patch: { pending_update: null }, events: updated } : nothing;
 
-function planProduct(ground: PlanContext, id: string, { product }: Named, behavior: Behavior, now: Date): Plan {
+function planProduct(
+  ground: PlanInput,
+  id: string,
+  { product }: RequestedOffer,
+  behavior: Behavior,
+  now: Date,
+): SubscriptionPlan {
   const { row, prices } = ground.aggregate;
   checkGoesOn(row);
   const to = chooseProduct(ground, id, product);
@@ -108,11 +114,11 @@ function planProduct(ground: PlanContext, id: string, { product }: Named, behavi
 }
 
 function planSeats(
-  ground: PlanContext,
+  ground: PlanInput,
   seats: number,
   { behavior, seated }: { behavior: Behavior; seated: number },
   now: Date,
-): Plan {
+): SubscriptionPlan {
   const { row, prices, product } = ground.aggregate;
   checkGoesOn(row);
   const tiers = prices.find(({ amount_type }) => amount_type === "seat_based")?.seat_tiers;
@@ -122,7 +128,7 @@ function planSeats(
   if (tiers.maximum_seats !== null && seats > tiers.maximum_seats)
     throw new ApiError("BadRequest", `At most ${tiers.maximum_seats} seats can be bought.`);
   if (seats < seated) throw new ApiError("SeatsAlreadyAssigned", `${seated} seats are given. Take some back first.`);
-  if (seats > seats_most) throw new ApiError("BadRequest", `At most ${seats_most} seats can be bought.`);
+  if (seats > seatsMost) throw new ApiError("BadRequest", `At most ${seatsMost} seats can be bought.`);
   const had = row.pending_update;
   // Seats that were to change with the next period stay as they are after all; another product still comes.
   if (seats === row.seats) return had?.product_id ? putOff(row, { seats: null }, now) : forget(row);
@@ -130,15 +136,15 @@ function planSeats(
   const to = { product, prices: payPrices(prices, { product, seats }), seats };
   return planChange(ground, to, behavior, now);
 }
-const seats_most = 10_000;
+const seatsMost = 10_000;
 
 /** Another discount is billed from the next period on; what a period costs says so now (SUB-44). */
 function planDiscount(
-  { aggregate }: PlanContext,
+  { aggregate }: PlanInput,
   id: string | null,
-  { discount, product_id }: Pick<Named, "discount"> & { product_id: string },
+  { discount, product_id }: Pick<RequestedOffer, "discount"> & { product_id: string },
   now: Date,
-): Plan {
+): SubscriptionPlan {
   const { row } = aggregate;
   checkGoesOn(row);
   const none = { discount_id: null, discount_applied_at: null };
@@ -149,14 +155,14 @@ function planDiscount(
   }
   if (id === row.discount_id) throw wrong("discount_id", "This discount is already applied to the subscription.", id);
   const isGood =
-    discount && covers(discount, product_id) && isRedeemable(discount, now) && findTerms(discount, row.currency);
+    discount && coversProduct(discount, product_id) && isRedeemable(discount, now) && findTerms(discount, row.currency);
   if (!isGood) throw wrong("discount_id", "Discount does not exist.", id);
   const patch = { discount_id: id, discount_applied_at: null, amount: amount(discount) };
   return { ...nothing, patch, discount, events: updated };
 }
 
 /** The trial ends at another time, or an active subscription gets one (SUB-45). */
-function planTrial(ground: PlanContext, trial_end: Date | "now", now: Date): Plan {
+function planTrial(ground: PlanInput, trial_end: Date | "now", now: Date): SubscriptionPlan {
   const { row } = ground.aggregate;
   if (row.ended_at !== null || row.cancel_at_period_end) throw canceled();
   if (row.status !== "trialing" && row.status !== "active")
@@ -193,7 +199,7 @@ const saidIn = (body: Said): Partial<SubscriptionRow> =>
     ),
   );
 
-function planCancel({ aggregate: { row } }: PlanContext, ends: boolean, said: Said, now: Date): Plan {
+function planCancel({ aggregate: { row } }: PlanInput, ends: boolean, said: Said, now: Date): SubscriptionPlan {
   if (!ends) {
     if (row.ended_at !== null) throw new ApiError("ResourceUnavailable", "This subscription has ended.");
     if (!row.cancel_at_period_end) throw new ApiError("BadRequest", "This subscription is not about to end.");
@@ -215,7 +221,7 @@ function planCancel({ aggregate: { row } }: PlanContext, ends: boolean, said: Sa
 }
 
 /** End a subscription now, even if it was to end later (SUB-30). */
-export function planRevoke(ground: PlanContext, said: Said, now: Date): Plan {
+export function planRevoke(ground: PlanInput, said: Said, now: Date): SubscriptionPlan {
   const { row } = ground.aggregate;
   if (row.ended_at !== null || (!isBillable(row.status) && row.status !== "paused"))
     throw canceled("This subscription has ended already.");
@@ -223,7 +229,7 @@ export function planRevoke(ground: PlanContext, said: Said, now: Date): Plan {
   return { ...plan, patch: { ...plan.patch, ...saidIn(said) } };
 }
 
-function planPause({ aggregate: { row } }: PlanContext, pauses: boolean, resumes_at: Date | null): Plan {
+function planPause({ aggregate: { row } }: PlanInput, pauses: boolean, resumes_at: Date | null): SubscriptionPlan {
   if (!pauses) {
     if (!row.pause_at_period_end) throw new ApiError("BadRequest", "This subscription is not about to pause.");
     return { ...nothing, patch: { pause_at_period_end: false, resumes_at: null }, events: updated };
@@ -236,7 +242,7 @@ function planPause({ aggregate: { row } }: PlanContext, pauses: boolean, resumes
   return { ...nothing, patch: { pause_at_period_end: true, resumes_at }, events: updated };
 }
 
-function planPeriodEnd({ aggregate: { row } }: PlanContext, current_period_end: Date, now: Date): Plan {
+function planPeriodEnd({ aggregate: { row } }: PlanInput, current_period_end: Date, now: Date): SubscriptionPlan {
   checkGoesOn(row);
   if (row.status === "trialing") throw inactive("The end of a trial is changed as its trial_end.");
   if (current_period_end <= now)
@@ -246,7 +252,7 @@ function planPeriodEnd({ aggregate: { row } }: PlanContext, current_period_end: 
   return { ...nothing, patch, events: updated };
 }
 
-const order: Event[] = [
+const order: SubscriptionEvent[] = [
   "subscription.cycled",
   "subscription.updated",
   "subscription.active",
@@ -259,12 +265,12 @@ const order: Event[] = [
 ];
 
 /** One change after the other, as one. */
-function chain(ground: PlanContext, steps: readonly ((ground: PlanContext) => Plan)[]): Plan {
+function chain(ground: PlanInput, steps: readonly ((ground: PlanInput) => SubscriptionPlan)[]): SubscriptionPlan {
   let at = ground;
   let whole = nothing;
   for (const step of steps) {
     const plan = step(at);
-    at = follow(at, plan);
+    at = projectPlan(at, plan);
     const { discount = whole.discount, ...rest } = plan;
     const events = new Set([...whole.events, ...plan.events]);
     whole = {
@@ -282,8 +288,8 @@ function chain(ground: PlanContext, steps: readonly ((ground: PlanContext) => Pl
 }
 
 /** What an update makes of a subscription at a time, or the refusal; nothing is written (SUB-27). */
-export function planUpdate(ground: PlanContext, body: Update, named: Named, now: Date): Decision {
-  const alone = (plan: Plan): Decision => ({ plan, redeems: null });
+export function planUpdate(ground: PlanInput, body: Update, named: RequestedOffer, now: Date): UpdateDecision {
+  const alone = (plan: SubscriptionPlan): UpdateDecision => ({ plan, redeems: null });
   if ("seats" in body) {
     const { proration_behavior: behavior = named.proration } = body;
     return alone(planSeats(ground, body.seats, { behavior, seated: named.seated }, now));
@@ -303,7 +309,7 @@ export function planUpdate(ground: PlanContext, body: Update, named: Named, now:
     return alone(isSame ? nothing : { ...nothing, patch: { payment_method_id }, events: updated });
   }
   const { metadata, product_id, discount_id, trial_end, proration_behavior } = body;
-  const steps: ((at: PlanContext) => Plan)[] = [];
+  const steps: ((at: PlanInput) => SubscriptionPlan)[] = [];
   if (metadata !== undefined)
     steps.push(({ aggregate: { row } }) => {
       const patch = listChanges(row, { metadata }, ["metadata"]);

@@ -2,12 +2,12 @@ import type { Ctx, Deps, Tx } from "../../platform/context.ts";
 import type { RowKey } from "../../platform/db/rows.ts";
 import { createId } from "../../platform/ids.ts";
 import type { TaxCalculator } from "../../platform/processors/tax-calculator.ts";
-import { computeTotals, type OrderAggregate, type OrderRow, type Share } from "../orders/rules.ts";
-import type { Counted } from "../refunds/service.ts";
+import { type AmountShare, computeTotals, type OrderAggregate, type OrderRow } from "../orders/rules.ts";
+import type { CountedRefund } from "../refunds/service.ts";
 import * as store from "./store.ts";
 
 /** The sweep that tells the service. */
-export const telling = "tax_reports.tell";
+export const taxReportWorkerName = "tax_reports.tell";
 
 /** A sale whose tax a service computed is paid: the service is told. */
 export async function reportSale(tx: Tx, ctx: Deps | Ctx, { order }: OrderAggregate): Promise<void> {
@@ -28,13 +28,13 @@ export async function reportSale(tx: Tx, ctx: Deps | Ctx, { order }: OrderAggreg
     tax_amount,
     due_at: now,
   });
-  ctx.jobs.wake(tx, telling);
+  ctx.jobs.wake(tx, taxReportWorkerName);
 }
 
-type Parts = { order: OrderRow; change: Share };
+type Parts = { order: OrderRow; change: AmountShare };
 
 /** Money of such a sale goes back, or has come back after all: the service is told of as much of its tax. */
-export const reportRefund = (tx: Tx, ctx: Deps | Ctx, { refund, ...parts }: Counted): Promise<void> =>
+export const reportRefund = (tx: Tx, ctx: Deps | Ctx, { refund, ...parts }: CountedRefund): Promise<void> =>
   reportReturn(tx, ctx, parts, { refund_id: refund.id });
 
 /** A dispute of such a sale is lost: what the bank has taken has gone back, as far as that was not told already. */
@@ -60,10 +60,15 @@ export async function reportWonAfterAll(tx: Tx, ctx: Deps | Ctx, dispute: RowKey
   const now = ctx.clock.now();
   const what = { kind: "undo", organization_id, dispute_id, order_id, amount, tax_amount } as const;
   await store.insertReport(tx, { ...what, id: createId(now), created_at: now, due_at: now });
-  ctx.jobs.wake(tx, telling);
+  ctx.jobs.wake(tx, taxReportWorkerName);
 }
 
-async function reportReturn(tx: Tx, ctx: Deps | Ctx, { order, change }: Parts, cause: store.Cause): Promise<void> {
+async function reportReturn(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  { order, change }: Parts,
+  cause: store.ReportCause,
+): Promise<void> {
   if (!order.derivation.tax.given || !(await store.findSale(tx, { ...order, order_id: order.id }))) return;
   const isBack = change.amount + change.tax_amount < 0;
   const now = ctx.clock.now();
@@ -79,11 +84,11 @@ async function reportReturn(tx: Tx, ctx: Deps | Ctx, { order, change }: Parts, c
     tax_amount: isBack ? 0 - change.tax_amount : change.tax_amount,
     due_at: now,
   });
-  ctx.jobs.wake(tx, telling);
+  ctx.jobs.wake(tx, taxReportWorkerName);
 }
 
 /** Tell the service; no transaction is open. The same again is the same there. */
-export async function tellService(deps: Deps, row: store.ReportRow): Promise<void> {
+export async function reportToTaxService(deps: Deps, row: store.ReportRow): Promise<void> {
   if (!deps.taxCalculator)
     throw new Error("FLOE_TAX=stripe is off, and this sale was taxed by it: turn it on to file.");
   await tell(deps, deps.taxCalculator, row);

@@ -25,10 +25,10 @@ export const findSale = (
 ) => find(db, organization_id, and(eq(taxReports.order_id, order_id), eq(taxReports.kind, "sale")));
 
 /** By what money goes back. */
-export type Cause = { refund_id: string } | { dispute_id: string };
+export type ReportCause = { refund_id: string } | { dispute_id: string };
 
 /** The report that something went back; undefined where there is none. */
-export const findReturn = (db: Database, organization_id: string, cause: Cause) =>
+export const findReturn = (db: Database, organization_id: string, cause: ReportCause) =>
   find(
     db,
     organization_id,
@@ -39,7 +39,12 @@ export const findReturn = (db: Database, organization_id: string, cause: Cause) 
   );
 
 /** Take a report, if it is due. It is put off first, so that no other server works on it at the same time. */
-export async function takeDueReport(db: Database, key: RowKey, now: Date, again: Date): Promise<ReportRow | undefined> {
+export async function claimDueReport(
+  db: Database,
+  key: RowKey,
+  now: Date,
+  again: Date,
+): Promise<ReportRow | undefined> {
   const [row] = await db
     .update(taxReports)
     .set({ due_at: again })

@@ -20,12 +20,12 @@ type Seller = { country: string | null; default_tax_behavior: TaxFacts["default_
  * What a service is to be asked, and the same as one value to compare. What is given back by a bill is asked for as what is sold,
  * and counts the other way.
  */
-export type Wanted = { request: TaxRequest; basis: string; isCredit: boolean };
+export type TaxQuestion = { request: TaxRequest; basis: string; isCredit: boolean };
 /** What it answered. */
-export type Computed = { basis: string; treatment: TaxTreatment };
+export type ComputedTax = { basis: string; treatment: TaxTreatment };
 
 /** What a service is to be asked about a sale; null where it is about nothing, or nobody knows where the buyer is. */
-export function planRequest(sale: Sale, seller: Seller, at: Date): Wanted | null {
+export function planRequest(sale: Sale, seller: Seller, at: Date): TaxQuestion | null {
   const { address, tax_id, quote } = sale;
   const amount = quote.subtotal_amount - quote.discount_amount;
   if (!address || amount === 0) return null;
@@ -46,7 +46,7 @@ export function planRequest(sale: Sale, seller: Seller, at: Date): Wanted | null
 }
 
 /** How a sale is taxed as far as a service has been asked: what stands or was just answered, where it is of this very sale. */
-function treatmentOf(sale: Sale, seller: Seller, at: Date, computed?: Computed): TaxTreatment {
+function treatmentOf(sale: Sale, seller: Seller, at: Date, computed?: ComputedTax): TaxTreatment {
   const behavior = getBehavior({ ...seller, ...sale, seller_country: seller.country });
   const wanted = planRequest(sale, seller, at);
   const without = (reason: TaxTreatment["reason"]): TaxTreatment => ({ behavior, reason, rates: [], source: null });
@@ -62,14 +62,14 @@ function treatmentOf(sale: Sale, seller: Seller, at: Date, computed?: Computed):
 export function openTaxation(
   { taxCalculator, clock }: Pick<Deps, "taxCalculator" | "clock">,
   taxed: TaxedSeller,
-  computed?: Computed,
+  computed?: ComputedTax,
 ): (sale: Sale) => TaxTreatment {
   if (!taxCalculator) return getTaxation(taxed, clock.now());
   const now = getServerClock(clock).now();
   return (sale) => treatmentOf(sale, taxed.seller, now, computed);
 }
 
-async function computeTax(calculator: TaxCalculator, { request, basis, isCredit }: Wanted): Promise<Computed> {
+async function computeTax(calculator: TaxCalculator, { request, basis, isCredit }: TaxQuestion): Promise<ComputedTax> {
   const { id, treatment, rates } = await calculator.calculate(request);
   const signed = (amount: number): number => (isCredit ? 0 - amount : amount);
   const amounts = rates.map(({ taxable_amount, tax_amount }) => ({
@@ -80,11 +80,11 @@ async function computeTax(calculator: TaxCalculator, { request, basis, isCredit 
 }
 
 /** Ask the service about something that is sold; undefined where it does not say. No transaction is open. */
-export async function askTax(
+export async function requestTax(
   { taxCalculator, log }: Pick<Deps, "taxCalculator" | "log">,
-  wanted: Wanted,
+  wanted: TaxQuestion,
   { what, ...about }: { what: string } & Record<string, string>,
-): Promise<Computed | undefined> {
+): Promise<ComputedTax | undefined> {
   if (!taxCalculator) throw new Error("No service computes tax.");
   try {
     return await computeTax(taxCalculator, wanted);

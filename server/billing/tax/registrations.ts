@@ -8,7 +8,7 @@ import type {
 import { hasStates } from "../../../shared/countries.ts";
 import { type Fault, fault } from "../../../shared/errors.ts";
 import { normalizeState } from "../../../shared/states.ts";
-import { knowsTaxIds, readTaxId } from "../../customers/customers/tax-ids.ts";
+import { hasTaxIdFormats, readTaxId } from "../../customers/customers/tax-ids.ts";
 import { listChanges } from "../../platform/db/rows.ts";
 import { findFederalRate, findRate } from "./rates.ts";
 import { findOwnRate, getSource, isStanding, type RegistrationRow } from "./rules.ts";
@@ -21,7 +21,7 @@ type Update = z.output<typeof TaxRegistrationUpdate>;
 export const serializeRegistration = (row: RegistrationRow): TaxRegistration => row;
 
 /** There is one for the same place and scheme. */
-export const placeTaken = ({ country, state }: Pick<RegistrationRow, "country" | "state">): Fault =>
+export const buildPlaceTakenError = ({ country, state }: Pick<RegistrationRow, "country" | "state">): Fault =>
   fault(["country"], `There is a registration for ${state ?? country} in this scheme: change that one.`, "value_error");
 
 /** A state as it is kept; what is sent has been looked at. */
@@ -67,7 +67,7 @@ export function planUpdate(
 /** The seller's own number in the form it is kept. The states of the US give numbers that nobody else can tell. */
 function readNumber(country: string, sent: string | null | undefined): { number?: string | null; faults: Fault[] } {
   if (sent === undefined || sent === null) return { ...(sent === null && { number: null }), faults: [] };
-  if (country === "US" || !knowsTaxIds(country)) return { number: sent, faults: [] };
+  if (country === "US" || !hasTaxIdFormats(country)) return { number: sent, faults: [] };
   const read = readTaxId(sent, country);
   return read ? { number: read[0], faults: [] } : { faults: [fault(["tax_id"], "Invalid tax ID.", "invalid", sent)] };
 }

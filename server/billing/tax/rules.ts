@@ -5,7 +5,7 @@ import { getVatPrefix } from "../../customers/customers/tax-ids.ts";
 import type { OrganizationRow } from "../../identity/organizations/rules.ts";
 import { type FoundRate, findFederalRate, findRate, getTaxName } from "./rates.ts";
 import type { taxRegistrations } from "./tables.ts";
-import { findPlace, getTaxCountry, type Place } from "./territories.ts";
+import { findPlace, getTaxCountry, type TaxPlace } from "./territories.ts";
 
 export type RegistrationRow = typeof taxRegistrations.$inferSelect;
 /** Who sells, and where they collect tax. */
@@ -74,7 +74,7 @@ export function decideTax(facts: TaxFacts): TaxTreatment {
 export const isStanding = ({ starts_at, ends_at }: Pick<RegistrationRow, "starts_at" | "ends_at">, at: Date): boolean =>
   starts_at <= at && (ends_at === null || at < ends_at);
 
-function decideIn(place: Place, standing: readonly RegistrationRow[], facts: TaxFacts): Outcome {
+function decideIn(place: TaxPlace, standing: readonly RegistrationRow[], facts: TaxFacts): Outcome {
   if (place.inUnion) return decideInUnion(place, standing, facts);
   const there = standing.filter(({ country }) => country === place.country);
   if (there.length === 0) return "not_collected";
@@ -120,7 +120,7 @@ const hasUnionNumber = ({ is_business, tax_id }: Buyer, country: string): boolea
  * (articles 44 and 196 of directive 2006/112/EC), whoever is no business or cannot show it pays: by a registration in
  * their own country, by the one-stop-shop, or to a small seller by the rate of the seller's country (article 59c).
  */
-function decideInUnion({ country }: Place, standing: readonly RegistrationRow[], facts: TaxFacts): Outcome {
+function decideInUnion({ country }: TaxPlace, standing: readonly RegistrationRow[], facts: TaxFacts): Outcome {
   const inUnion = standing.filter((one) => unionCountries.has(one.country));
   const there = inUnion.find((one) => one.country === country && one.scheme !== "oss");
   const shop = inUnion.find(({ scheme }) => scheme === "oss");
@@ -136,7 +136,7 @@ function decideInUnion({ country }: Place, standing: readonly RegistrationRow[],
 }
 
 /** In the United States each state has its own tax, and a business pays it as well. */
-function decideInStates({ state }: Place, there: readonly RegistrationRow[], at: Date): Outcome {
+function decideInStates({ state }: TaxPlace, there: readonly RegistrationRow[], at: Date): Outcome {
   if (state === null) return "unknown";
   const registration = there.find((one) => one.state === state);
   return registration ? [levyOf(registration, "US", state, at)] : "not_collected";
@@ -146,7 +146,7 @@ function decideInStates({ state }: Place, there: readonly RegistrationRow[], at:
 const canadian: Readonly<Record<string, TaxIdFormat>> = { GST: "ca_gst_hst", HST: "ca_gst_hst", QST: "ca_qst" };
 
 /** In Canada there is a tax of the country's, in some provinces in common with theirs, and in some one of their own. */
-function decideInCanada({ state }: Place, there: readonly RegistrationRow[], facts: TaxFacts): Outcome {
+function decideInCanada({ state }: TaxPlace, there: readonly RegistrationRow[], facts: TaxFacts): Outcome {
   if (state === null) return "unknown";
   const preferred = (wanted: string | null) =>
     there.find((one) => one.state === wanted && one.scheme !== "simplified") ??

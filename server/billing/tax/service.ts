@@ -5,7 +5,13 @@ import { type Ctx, requireOrganization, requireOrganizations } from "../../platf
 import { buildPage } from "../../platform/db/page.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
 import { createId } from "../../platform/ids.ts";
-import { describeRates, placeTaken, planRegistration, planUpdate, serializeRegistration } from "./registrations.ts";
+import {
+  buildPlaceTakenError,
+  describeRates,
+  planRegistration,
+  planUpdate,
+  serializeRegistration,
+} from "./registrations.ts";
 import * as store from "./store.ts";
 
 const keyOf = (ctx: Ctx, id: string) => ({ organization_id: requireOrganization(ctx), id });
@@ -28,7 +34,7 @@ export const taxService: Service<typeof tax, Ctx> = {
       if (faults.length > 0) throw invalid(...faults);
       const owned = { ...keyOf(ctx, createId(now)), created_at: now, modified_at: null };
       const row = await store.insertRegistration(tx, { ...owned, ...values });
-      if (!row) throw invalid(placeTaken(values));
+      if (!row) throw invalid(buildPlaceTakenError(values));
       return serializeRegistration(row);
     }),
   updateRegistration: (ctx, { params, body }) =>

@@ -3,7 +3,7 @@ import type { PgColumn } from "drizzle-orm/pg-core";
 import type { tax as operations } from "../../../shared/api/tax.ts";
 import { organization } from "../../identity/organizations/tables.ts";
 import type { Database, Tx } from "../../platform/context.ts";
-import { gatherCalls } from "../../platform/db/gather.ts";
+import { defineLoader } from "../../platform/db/loaders.ts";
 import { type ListQuery, listRows, matchOrganizations, orderBy } from "../../platform/db/page.ts";
 import { matchKey, type RowKey } from "../../platform/db/rows.ts";
 import type { RegistrationRow, TaxedSeller } from "./rules.ts";
@@ -32,7 +32,7 @@ const readRegistrations = (rows: Record<string, unknown>[]): RegistrationRow[] =
   );
 
 /** Who sells, with what decides on the tax of a sale: one statement. */
-export const findTaxedSeller = gatherCalls(
+export const findTaxedSeller = defineLoader(
   async (db: Database, ids: string[]): Promise<(TaxedSeller | undefined)[]> => {
     const wanted = [...new Set(ids)];
     const found: TaxedSeller[] = await db

@@ -4,7 +4,7 @@ import { normalizeState } from "../../../shared/states.ts";
 import { unionCountries } from "../../../shared/tax.ts";
 
 /** Where a sale is taxed, which is not always the country of the address. */
-export type Place = { country: string; state: string | null; inUnion: boolean };
+export type TaxPlace = { country: string; state: string | null; inUnion: boolean };
 
 /** Countries whose tax is another's: Monaco is in France's, the Isle of Man in the United Kingdom's, Liechtenstein in Switzerland's. */
 const taxedAs: Readonly<Record<string, string>> = { MC: "FR", IM: "GB", LI: "CH" };
@@ -38,7 +38,7 @@ export function findPlace({
   country,
   state,
   postal_code,
-}: Pick<Address, "country" | "state" | "postal_code">): Place | null {
+}: Pick<Address, "country" | "state" | "postal_code">): TaxPlace | null {
   const code = (postal_code ?? "").replace(/\D/g, "");
   if (outside[country]?.test(code)) return null;
   const taxed = getTaxCountry(country);

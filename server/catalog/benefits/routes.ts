@@ -9,7 +9,7 @@ import type { Identify } from "../../platform/http/actor.ts";
 import { authenticate } from "../../platform/http/mount.ts";
 
 /** How long somebody may take at Discord. */
-const patience_ms = 10 * 60_000;
+const patienceMs = 10 * 60_000;
 
 const State = z.object({
   kind: z.literal("discord_bot"),
@@ -58,7 +58,7 @@ export function routeDiscordBot(app: FastifyInstance, deps: Deps, identify: Iden
   };
   app.get("/v1/integrations/discord/bot/authorize", async (request, reply) => {
     const who = await person(request);
-    const state = { kind: "discord_bot", ...who, until: clock.now().getTime() + patience_ms };
+    const state = { kind: "discord_bot", ...who, until: clock.now().getTime() + patienceMs };
     return reply
       .header("Cache-Control", "no-store")
       .redirect(buildInvitation(config, seal(config.secret, "discord-state", "", JSON.stringify(state))));

@@ -70,7 +70,7 @@ export const checkSlack = (type: Benefit["type"]): Fault[] =>
     : [];
 
 /** What of other rooms the properties of a benefit name. */
-export const namedBy = (type: Benefit["type"], properties: object): { files: string[]; meters: string[] } => ({
+export const getReferences = (type: Benefit["type"], properties: object): { files: string[]; meters: string[] } => ({
   files: type === "downloadables" && "files" in properties ? (properties.files as string[]) : [],
   meters: type === "meter_credit" && "meter_id" in properties ? [String(properties.meter_id)] : [],
 });

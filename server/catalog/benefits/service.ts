@@ -9,9 +9,9 @@ import { buildPage } from "../../platform/db/page.ts";
 import type { RowKey } from "../../platform/db/rows.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
 import { emit } from "../../platform/events/events.ts";
-import { defineSignal, sendSignal } from "../../platform/events/reactions.ts";
-import { findMissingSetting, judgeRole, openGuild, sealGuild } from "../../platform/external/discord.ts";
-import { findMissingAppSetting, judgeRepository } from "../../platform/external/github.ts";
+import { defineSignal, sendSignal } from "../../platform/events/signals.ts";
+import { findMissingSetting, openGuild, sealGuild, validateRole } from "../../platform/external/discord.ts";
+import { findMissingAppSetting, validateRepository } from "../../platform/external/github.ts";
 import { createId } from "../../platform/ids.ts";
 import {
   checkGitHub,
@@ -19,7 +19,7 @@ import {
   checkRepository,
   checkRole,
   checkSlack,
-  namedBy,
+  getReferences,
   planUpdate,
   serializeBenefit,
 } from "./rules.ts";
@@ -45,7 +45,7 @@ type Wanted = { type: Benefit["type"]; properties: object };
 
 /** What the properties of a batch of benefits are checked against: the files and meters that they name, and GitHub's accounts. */
 async function loadReferences(tx: Tx, ctx: Ctx, wanted: readonly Wanted[]) {
-  const named = wanted.map(({ type, properties }) => namedBy(type, properties));
+  const named = wanted.map(({ type, properties }) => getReferences(type, properties));
   const references = {
     files: [...new Set(named.flatMap(({ files }) => files))],
     meters: [...new Set(named.flatMap(({ meters }) => meters))],
@@ -62,7 +62,7 @@ function planProperties(
   references: Awaited<ReturnType<typeof loadReferences>>,
 ): { properties: Benefit["properties"]; faults: Fault[] } {
   const organization_id = requireOrganization(ctx);
-  const faults = [...checkNamed(namedBy(type, properties), references.named), ...checkSlack(type)];
+  const faults = [...checkNamed(getReferences(type, properties), references.named), ...checkSlack(type)];
   if (type === "github_repository")
     faults.push(...checkGitHub(ctx.actor, references.hasGitHub, findMissingAppSetting(ctx.config)));
   if (type !== "discord") return { properties: properties as Benefit["properties"], faults };
@@ -76,7 +76,7 @@ function planProperties(
 async function askDiscord(ctx: Ctx, sent: Discord): Promise<Fault[]> {
   const guild = guildOf(ctx, sent);
   if ("fault" in guild) return [];
-  return checkRole(await judgeRole(ctx.config, guild.guild_id, sent.role_id), sent.role_id);
+  return checkRole(await validateRole(ctx.config, guild.guild_id, sent.role_id), sent.role_id);
 }
 
 async function askGitHub(ctx: Ctx, sent: GitHub): Promise<Fault[]> {
@@ -84,14 +84,14 @@ async function askGitHub(ctx: Ctx, sent: GitHub): Promise<Fault[]> {
   const accounts = await store.findGitHubAccounts(ctx.db, actor.user_id);
   if (accounts.length === 0 || checkGitHub(actor, true, findMissingAppSetting(config)).length > 0) return [];
   const repository = { owner: sent.repository_owner, name: sent.repository_name };
-  return checkRepository(await judgeRepository(config, getServerClock(ctx.clock).now(), repository, accounts), sent);
+  return checkRepository(await validateRepository(config, getServerClock(ctx.clock).now(), repository, accounts), sent);
 }
 
 /**
  * Ask the service that is to give a benefit whether it can, while no transaction is open (BEN-60, BEN-70). What can be told
  * without is told later, with all else.
  */
-export async function askOutside(ctx: Ctx, type: Benefit["type"], properties: object): Promise<void> {
+export async function checkWithProvider(ctx: Ctx, type: Benefit["type"], properties: object): Promise<void> {
   const faults =
     type === "discord"
       ? await askDiscord(ctx, properties as Discord)
@@ -219,13 +219,13 @@ export const benefitService: Service<typeof benefits, Ctx> = {
     return serializeBenefit(row);
   },
   async create(ctx, { body }) {
-    await askOutside(ctx, body.type, body.properties);
+    await checkWithProvider(ctx, body.type, body.properties);
     return transact(ctx, async (tx) => getOnly(await createBenefits(tx, ctx, [body])));
   },
   async update(ctx, { params, body }) {
     const [row] = body.properties ? await store.findBenefits(ctx.db, requireOrganization(ctx), [params.id]) : [];
     const properties = row && planUpdate(row, body).patch.properties;
-    if (properties) await askOutside(ctx, row.type, properties);
+    if (properties) await checkWithProvider(ctx, row.type, properties);
     return transact(ctx, async (tx) => getOnly(await updateBenefits(tx, ctx, [{ id: params.id, body }])));
   },
   delete: (ctx, { params }) => transact(ctx, async (tx) => getOnly(await deleteBenefits(tx, ctx, [params.id]))),

@@ -13,7 +13,7 @@ import {
   orderBy,
 } from "../../platform/db/page.ts";
 import { insertRows, isAmong, lockRows, updateLockedRows } from "../../platform/db/rows.ts";
-import { holdMeters } from "../../usage/meters/store.ts";
+import { lockUsedMeters } from "../../usage/meters/store.ts";
 import { files } from "../files/tables.ts";
 import type { BenefitRow } from "./rules.ts";
 import { benefits } from "./tables.ts";
@@ -76,7 +76,7 @@ export async function findNamed(
   );
   const found =
     named.files.length === 0 ? [] : await tx.select({ id: files.id }).from(files).where(downloadable).for("share");
-  return { files: new Set(found.map(({ id }) => id)), meters: await holdMeters(tx, organization_id, named.meters) };
+  return { files: new Set(found.map(({ id }) => id)), meters: await lockUsedMeters(tx, organization_id, named.meters) };
 }
 
 /** The numbers of the accounts at GitHub that a user has shown to be theirs, by signing in with them. */

@@ -3,7 +3,7 @@ import type { AnyPgColumn, PgTable } from "drizzle-orm/pg-core";
 import type { Deps, Tx } from "../../platform/context.ts";
 import type { RowKey } from "../../platform/db/rows.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
-import type { RowSweep } from "../../platform/jobs/sweeps.ts";
+import type { RowWorker } from "../../platform/jobs/workers.ts";
 import { lockAnyCustomField, updateCustomField } from "./store.ts";
 import { customFields } from "./tables.ts";
 
@@ -41,27 +41,27 @@ export const moveAnswersOf =
     return changed.length;
   };
 
-const moved_max = 500;
+const movedMax = 500;
 /** So many transactions, then other fields have their turn. */
-const rounds_max = 20;
+const roundsMax = 20;
 
 /**
  * What buyers answered is kept under the new slug of its field (CUF-04), wherever answers are kept: some rows at a time, each
  * time in a transaction of its own, since a seller may have any number of orders. While it lasts nobody gets the old slug.
  */
-export const answerMoves = (movers: readonly MoveAnswers[]): RowSweep => ({
+export const createAnswerMoveWorker = (movers: readonly MoveAnswers[]): RowWorker => ({
   name: "custom_fields.move_answers",
-  every_ms: 1000,
+  pollIntervalMs: 1000,
   due: {
     table: customFields,
     id: customFields.id,
     organization_id: customFields.organization_id,
     where: sql`${customFields.former_slugs} <> '[]'`,
   },
-  parallel: 4,
-  share: 1,
-  async work(deps, [key]) {
-    for (let round = 0; round < rounds_max; round += 1) if (!(await moveSome(deps, key, movers))) return;
+  concurrency: 4,
+  maxPerTenant: 1,
+  async run(deps, [key]) {
+    for (let round = 0; round < roundsMax; round += 1) if (!(await moveSome(deps, key, movers))) return;
   },
 });
 
@@ -75,8 +75,8 @@ const moveSome = (deps: Deps, key: RowKey, movers: readonly MoveAnswers[]): Prom
     if (from !== field.slug) {
       const slugs = { from, to: field.slug };
       for (const move of movers) {
-        const moved = await move(tx, key.organization_id, slugs, deps.clock.now(), moved_max);
-        if (moved === moved_max) isDone = false;
+        const moved = await move(tx, key.organization_id, slugs, deps.clock.now(), movedMax);
+        if (moved === movedMax) isDone = false;
       }
     }
     if (!isDone) return true;

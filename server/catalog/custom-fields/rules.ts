@@ -44,7 +44,7 @@ export function planUpdate(
 type Answers = z.output<typeof customFieldData>;
 type Answer = Answers[string];
 /** A field as a product asks for it. */
-export type Asked = { field: Pick<CustomFieldRow, "type" | "slug" | "properties">; required: boolean };
+export type FieldRequest = { field: Pick<CustomFieldRow, "type" | "slug" | "properties">; required: boolean };
 type Wrong = { msg: string; type: string };
 type Bounds = { min_length?: number; max_length?: number; ge?: number; le?: number };
 
@@ -56,7 +56,10 @@ const moment = z.iso.datetime({ offset: true, local: true });
 const dayOf = (seconds: number): string => new Date(seconds * 1000).toISOString().slice(0, "YYYY-MM-DD".length);
 
 /** An answer of each type as it is kept, or what is wrong with it (CUF-07). */
-const readers: Record<CustomField["type"], (value: NonNullable<Answer>, field: Asked["field"]) => Answer | Wrong> = {
+const readers: Record<
+  CustomField["type"],
+  (value: NonNullable<Answer>, field: FieldRequest["field"]) => Answer | Wrong
+> = {
   text(value, { properties }) {
     if (typeof value !== "string") return { msg: "Must be a text.", type: "string_type" };
     const { min_length = 0, max_length = Number.POSITIVE_INFINITY } = properties as Bounds;
@@ -109,7 +112,7 @@ function isAnswered(type: CustomField["type"], value: Answer | undefined): boole
  * (CUF-06). `complete`: what is required must be answered, which is so at the confirmation alone (CUF-08).
  */
 export function checkAnswers(
-  asked: readonly Asked[],
+  asked: readonly FieldRequest[],
   sent: Answers,
   { complete }: { complete: boolean },
 ): { answers: Answers; faults: Fault[] } {
@@ -135,5 +138,5 @@ export function checkAnswers(
 }
 
 /** The stored answers that still fit what is asked, such as after another product was chosen (CUF-09). */
-export const keepFitting = (asked: readonly Asked[], stored: Answers): Answers =>
+export const pickValidAnswers = (asked: readonly FieldRequest[], stored: Answers): Answers =>
   checkAnswers(asked, stored, { complete: false }).answers;

@@ -5,9 +5,9 @@ import { type Ctx, requireOrganization, requireOrganizations, type Tx } from "..
 import { type Batch, getOnly, listAccepted, mapAccepted, mapById, openNames } from "../../platform/db/batches.ts";
 import { buildPage } from "../../platform/db/page.ts";
 import type { RowKey } from "../../platform/db/rows.ts";
-import { refuseTaken } from "../../platform/db/unique.ts";
+import { rejectTaken } from "../../platform/db/unique.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
-import { defineSignal, sendSignal } from "../../platform/events/reactions.ts";
+import { defineSignal, sendSignal } from "../../platform/events/signals.ts";
 import { createId } from "../../platform/ids.ts";
 import { describeSlugInUse, describeTakenSlug, planUpdate, serializeCustomField } from "./rules.ts";
 import * as store from "./store.ts";
@@ -102,7 +102,7 @@ export const customFieldService: Service<typeof customFields, Ctx> = {
   },
   create: (ctx, { body }) => transact(ctx, async (tx) => getOnly(await createCustomFields(tx, ctx, [body]))),
   update: (ctx, { params, body }) =>
-    refuseTaken(body.slug === undefined ? undefined : describeTakenSlug(body.slug), () =>
+    rejectTaken(body.slug === undefined ? undefined : describeTakenSlug(body.slug), () =>
       transact(ctx, async (tx) => getOnly(await updateCustomFields(tx, ctx, [{ id: params.id, body }]))),
     ),
   delete: (ctx, { params }) => transact(ctx, async (tx) => getOnly(await deleteCustomFields(tx, ctx, [params.id]))),

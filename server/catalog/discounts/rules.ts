@@ -161,7 +161,7 @@ export const isRedeemable = (row: DiscountRow, now: Date): boolean =>
   (row.max_redemptions === null || row.redemptions_count < row.max_redemptions);
 
 /** Whether a discount is good for a product (DSC-05). */
-export const covers = ({ products }: LimitedDiscount, product_id: string): boolean =>
+export const coversProduct = ({ products }: LimitedDiscount, product_id: string): boolean =>
   products.length === 0 || products.some(({ id }) => id === product_id);
 
 /** What a discount takes off in a currency; undefined where it has no amount in it. */

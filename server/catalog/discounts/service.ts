@@ -5,7 +5,7 @@ import { findOrganization } from "../../identity/organizations/store.ts";
 import { type Ctx, requireOrganization, requireOrganizations, type Tx } from "../../platform/context.ts";
 import { type Batch, getOnly, listAccepted, mapAccepted, mapById, openNames } from "../../platform/db/batches.ts";
 import { buildPage } from "../../platform/db/page.ts";
-import { refuseTaken } from "../../platform/db/unique.ts";
+import { rejectTaken } from "../../platform/db/unique.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
 import { emit } from "../../platform/events/events.ts";
 import { createId } from "../../platform/ids.ts";
@@ -156,7 +156,7 @@ export const discountService: Service<typeof discounts, Ctx> = {
   },
   create: (ctx, { body }) => transact(ctx, async (tx) => getOnly(await createDiscounts(tx, ctx, [body]))),
   update: (ctx, { params, body }) =>
-    refuseTaken(body.code ? describeTakenCode(body.code) : undefined, () =>
+    rejectTaken(body.code ? describeTakenCode(body.code) : undefined, () =>
       transact(ctx, async (tx) => getOnly(await updateDiscounts(tx, ctx, [{ id: params.id, body }]))),
     ),
   delete: (ctx, { params }) => transact(ctx, async (tx) => getOnly(await deleteDiscounts(tx, ctx, [params.id]))),

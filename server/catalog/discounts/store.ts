@@ -5,6 +5,7 @@ import { refunds } from "../../billing/refunds/tables.ts";
 import { type Erased, listSpellings } from "../../customers/customers/rules.ts";
 import type { Database, Tx } from "../../platform/context.ts";
 import { matchAnyOf } from "../../platform/db/arrays.ts";
+import { countMatching } from "../../platform/db/counters.ts";
 import {
   computeOffset,
   type ListQuery,
@@ -17,16 +18,15 @@ import {
 } from "../../platform/db/page.ts";
 import {
   addRows,
-  followKey,
   insertRows,
   isAmong,
+  joinByKey,
   matchKey,
   matchSeller,
   patchLockedRows,
   type RowKey,
   readRows,
 } from "../../platform/db/rows.ts";
-import { countMatching } from "../../platform/db/tallies.ts";
 import type { ProductRow } from "../products/rules.ts";
 import { products } from "../products/tables.ts";
 import type { DiscountRow, LimitedDiscount } from "./rules.ts";
@@ -115,7 +115,7 @@ export async function findByCode(
 }
 
 /** These discounts, deleted or not: who has one keeps it. */
-export async function findKept(
+export async function findKeptDiscount(
   db: Database,
   organization_id: string,
   ids: readonly string[],
@@ -192,7 +192,7 @@ export async function countTaken(
   const [row] = await tx
     .select({ taken: sql<number>`count(*)::int`.mapWith(Number) })
     .from(r)
-    .leftJoin(orders, followKey(r.order_id, orders))
+    .leftJoin(orders, joinByKey(r.order_id, orders))
     .where(
       and(
         eq(r.organization_id, organization_id),

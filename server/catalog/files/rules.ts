@@ -54,7 +54,7 @@ export const serializeUpload = (
   },
 });
 
-const name_length_max = 100;
+const nameLengthMax = 100;
 
 /** Where a file is kept. The ids make it one of a kind; of the name only what is safe in any path and address. */
 export function getPath(service: FileRow["service"], organization_id: string, id: string, name: string): string {
@@ -62,7 +62,7 @@ export function getPath(service: FileRow["service"], organization_id: string, id
     .normalize("NFKD")
     .replace(/[^A-Za-z0-9._-]+/g, "-")
     .replace(/^[.-]+|[.-]+$/g, "")
-    .slice(-name_length_max)
+    .slice(-nameLengthMax)
     .replace(/^[.-]+/, "");
   return `${service}/${organization_id}/${id}/${safe || "file"}`;
 }

@@ -110,7 +110,7 @@ export async function readBytes({ storage }: Pick<Deps, "storage">, { path }: Pi
  * Keep a file that the server itself made. It is written down before its bytes are, so that none stay that nobody knows of: it
  * counts when it is finished, and is swept away like an upload that was given up when it never is.
  */
-export async function keepFile(
+export async function storeFile(
   deps: Deps,
   { organization_id, name, mime_type }: Pick<FileRow, "organization_id" | "name" | "mime_type">,
   bytes: Uint8Array,
@@ -129,7 +129,7 @@ export const finishFile = (tx: Tx, row: FileRow, now: Date): Promise<FileRow> =>
   store.updateFile(tx, row, { is_uploaded: true, last_modified_at: now });
 
 /** Let go of a file that was kept; the sweep removes its bytes. */
-export const dropFile = (tx: Tx, key: RowKey, now: Date): Promise<FileRow> =>
+export const deleteStoredFile = (tx: Tx, key: RowKey, now: Date): Promise<FileRow> =>
   store.updateFile(tx, key, { deleted_at: now });
 
 /** An address at which a file that was kept can be fetched for an hour. */

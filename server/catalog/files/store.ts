@@ -88,7 +88,7 @@ const orphaned = (db: Database) =>
   notExists(db.select({ one: sql`1` }).from(organization).where(eq(organization.id, files.organization_id)));
 
 /** Give up uploads that were not completed. */
-export async function abandonFiles(db: Database, keys: readonly RowKey[], now: Date): Promise<void> {
+export async function markFilesAbandoned(db: Database, keys: readonly RowKey[], now: Date): Promise<void> {
   await db
     .update(files)
     .set({ deleted_at: now })
@@ -96,7 +96,7 @@ export async function abandonFiles(db: Database, keys: readonly RowKey[], now: D
 }
 
 /** Give up files whose organization was deleted, so many at once; answers how many. */
-export async function abandonOrphans(db: Database, now: Date, limit: number): Promise<number> {
+export async function markOrphansAbandoned(db: Database, now: Date, limit: number): Promise<number> {
   const some = db
     .select({ organization_id: files.organization_id, id: files.id })
     .from(files)

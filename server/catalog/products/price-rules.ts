@@ -4,7 +4,7 @@ import { type Fault, fault } from "../../../shared/errors.ts";
 import { formatMoney, getMaximumAmount, getMinimumAmount } from "../../../shared/money.ts";
 import { type PriceRow, planTiers } from "./rules.ts";
 
-export type PriceWanted = ProductPriceCreate | z.output<typeof ExistingPrice>;
+export type RequestedPrice = ProductPriceCreate | z.output<typeof ExistingPrice>;
 
 /** What the prices of a product are held against. */
 export type PricingContext = {
@@ -25,7 +25,7 @@ type Shape = {
 };
 
 /** Every fault of a wanted list of prices: of each price, and of all together (PRD-08 to PRD-22). */
-export function checkPrices(wanted: readonly PriceWanted[], ground: PricingContext): Fault[] {
+export function checkPrices(wanted: readonly RequestedPrice[], ground: PricingContext): Fault[] {
   const faults: Fault[] = [];
   const shapes: Shape[] = [];
   const meters = new Set<string>();

@@ -12,13 +12,13 @@ import { buildPage } from "../../platform/db/page.ts";
 import type { RowKey } from "../../platform/db/rows.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
 import { emit } from "../../platform/events/events.ts";
-import { defineSignal, sendSignal } from "../../platform/events/reactions.ts";
+import { defineSignal, sendSignal } from "../../platform/events/signals.ts";
 import { createId } from "../../platform/ids.ts";
 import { mapInParts } from "../../platform/jobs/heavy-work.ts";
-import { holdMeters } from "../../usage/meters/store.ts";
+import { lockUsedMeters } from "../../usage/meters/store.ts";
 import { findBenefits } from "../benefits/store.ts";
 import { findCustomFields } from "../custom-fields/store.ts";
-import { checkPrices, checkReturn, type PriceWanted, type PricingContext } from "./price-rules.ts";
+import { checkPrices, checkReturn, type PricingContext, type RequestedPrice } from "./price-rules.ts";
 import {
   checkBenefits,
   computeSortColumns,
@@ -32,7 +32,7 @@ import {
 import * as store from "./store.ts";
 
 /** The meters that new prices name. */
-const metersOf = (wanted: readonly PriceWanted[]): string[] =>
+const metersOf = (wanted: readonly RequestedPrice[]): string[] =>
   wanted.flatMap((price) => ("amount_type" in price && price.amount_type === "metered_unit" ? [price.meter_id] : []));
 
 /** What prices are held against in this organization; of the named meters, those that count. */
@@ -47,7 +47,7 @@ async function groundOf(
   return {
     currency: default_presentment_currency,
     seats_enabled: feature_settings.seat_based_pricing_enabled,
-    meter_ids: await holdMeters(tx, organization_id, named),
+    meter_ids: await lockUsedMeters(tx, organization_id, named),
   };
 }
 
@@ -92,7 +92,7 @@ function checkAttached(
 }
 
 const newPrices = (
-  wanted: readonly PriceWanted[],
+  wanted: readonly RequestedPrice[],
   product: { id: string; organization_id: string },
   currency: string,
   now: Date,
@@ -110,7 +110,7 @@ const newPrices = (
   });
 
 /** Products give other benefits than before, in whatever order. */
-export const productsGiveOtherwise = defineSignal<readonly RowKey[]>("product.gives_otherwise");
+export const productBenefitsChanged = defineSignal<readonly RowKey[]>("product.gives_otherwise");
 /** Products are not sold any more. */
 export const productsArchived = defineSignal<readonly RowKey[]>("product.archived");
 
@@ -216,7 +216,7 @@ export async function updateProducts(tx: Tx, ctx: Ctx, changes: readonly Product
 /** Which prices an update keeps on sale, and the meters that it needs. */
 function selectPrices(row: PricedProduct, body: ProductChange["body"]) {
   const active = row.prices;
-  const prices: readonly PriceWanted[] = body.prices ?? active.map(({ id }) => ({ id }));
+  const prices: readonly RequestedPrice[] = body.prices ?? active.map(({ id }) => ({ id }));
   const stays = new Set(prices.flatMap((price) => ("id" in price ? [price.id] : [])));
   const kept = active.filter((price) => stays.has(price.id));
   const gone = active.filter((price) => !stays.has(price.id)).map((price) => price.id);
@@ -322,7 +322,7 @@ export async function setBenefits(
     changed.map(({ row }) => ({ row, patch })),
   );
   const otherwise = changed.filter(({ givesOtherwise }) => givesOtherwise).map(({ row }) => row);
-  if (otherwise.length > 0) await sendSignal(tx, ctx, productsGiveOtherwise, otherwise);
+  if (otherwise.length > 0) await sendSignal(tx, ctx, productBenefitsChanged, otherwise);
   return emitUpdated(tx, ctx, drafts);
 }
 

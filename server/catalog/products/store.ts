@@ -1,6 +1,7 @@
 import { and, eq, getTableColumns, inArray, isNull, type SQL, sql } from "drizzle-orm";
 import type { products as operations } from "../../../shared/api/products.ts";
 import type { Database, Tx } from "../../platform/context.ts";
+import { countMatching, selectListed } from "../../platform/db/counters.ts";
 import {
   computeOffset,
   countRows,
@@ -16,21 +17,20 @@ import {
   orderBy,
   readPage,
   selectIds,
-  usual_limits,
+  usualLimits,
 } from "../../platform/db/page.ts";
 import {
   addRows,
-  followKey,
   isAmong,
+  joinByKey,
   matchSeller,
   patchLockedRows,
   type RowKey,
   readRow,
   readRows,
 } from "../../platform/db/rows.ts";
-import { makeOnce } from "../../platform/db/statements.ts";
-import { countMatching, selectListed } from "../../platform/db/tallies.ts";
-import { findUnit } from "../../platform/db/unit-of-work.ts";
+import { memoizeStatement } from "../../platform/db/statements.ts";
+import { getUnit } from "../../platform/db/unit-of-work.ts";
 import { meters } from "../../usage/meters/tables.ts";
 import type { BenefitRow } from "../benefits/rules.ts";
 import { benefits } from "../benefits/tables.ts";
@@ -116,7 +116,7 @@ const prepareWhole = (db: Database, sorting: Sorting, limit: number) => ({
   total: selectListed(db, "products", (column) => eq(column, owner)).prepare("products_total"),
 });
 /** The first page of all is asked for most, so its statements are made once for each order of one key and each usual length. */
-const statements = makeOnce(() => new Map<string, ReturnType<typeof prepareWhole>>());
+const statements = memoizeStatement(() => new Map<string, ReturnType<typeof prepareWhole>>());
 
 function wholeList(db: Database, { sorting, limit }: Filter): ReturnType<typeof prepareWhole> {
   const made = statements(db);
@@ -135,8 +135,8 @@ export async function listProducts(
   const { page: number, limit, sorting, ...filters } = filter;
   const [organization_id, ...others] = organizations;
   const isWhole = others.length === 0 && Object.values(filters).every((value) => value === undefined);
-  const isUsual = number === 1 && usual_limits.has(limit) && sorting.length === 1;
-  if (isWhole && isUsual && findUnit(db) === null) {
+  const isUsual = number === 1 && usualLimits.has(limit) && sorting.length === 1;
+  if (isWhole && isUsual && getUnit(db) === null) {
     const { page, total } = wholeList(db, filter);
     return readPage(
       () => page.execute({ organization_id }),
@@ -201,7 +201,7 @@ export async function findPrices(db: Database, organization_id: string, ids: rea
   const found = await db
     .select({ price: productPrices, meter: meters })
     .from(productPrices)
-    .leftJoin(meters, followKey(productPrices.meter_id, meters))
+    .leftJoin(meters, joinByKey(productPrices.meter_id, meters))
     .where(isAmong(organization_id, productPrices.id, ids));
   return found.map(({ price, meter }) => ({ ...price, meter }));
 }

@@ -5,7 +5,7 @@ import { claimTrial, findFormerTrial } from "../../billing/subscriptions/trials.
 import type { TaxedSeller } from "../../billing/tax/rules.ts";
 import { type CustomerRow, normalizeEmail } from "../../customers/customers/rules.ts";
 import { type OrganizationRow, serializeOrganization } from "../../identity/organizations/rules.ts";
-import { atClockOf } from "../../platform/clock.ts";
+import { withSellerClock } from "../../platform/clock.ts";
 import type { Ctx, Tx } from "../../platform/context.ts";
 import { hashWithEach } from "../../platform/crypto/secrets.ts";
 import type { RowKey } from "../../platform/db/rows.ts";
@@ -13,25 +13,25 @@ import { type CheckoutAggregate, getProduct } from "./rules.ts";
 import { findBySecret, hasPendingSubscription, loadCheckout, lockBySecret, type WithSeller } from "./store.ts";
 
 /** A checkout as the holder of its client secret gets it, who sells, and the context by the seller's clock. */
-export type Opened = TaxedSeller & { aggregate: CheckoutAggregate; ctx: Ctx };
+export type OpenedCheckout = TaxedSeller & { aggregate: CheckoutAggregate; ctx: Ctx };
 
 /** Refuse a checkout that is not there, whose time is up, or whose seller is blocked (CHK-26). */
 function admit(ctx: Ctx, found: WithSeller | undefined): WithSeller & { ctx: Ctx } {
   if (!found) throw notFound();
-  const own = atClockOf(ctx, found.seller);
+  const own = withSellerClock(ctx, found.seller);
   if (found.row.expires_at < own.clock.now()) throw new ApiError("ExpiredCheckoutError", "This checkout has expired.");
   if (found.seller.blocked_at !== null) throw new ApiError("NotPermitted", "This organization cannot sell.");
   return { ...found, ctx: own };
 }
 
 /** The checkout of a client secret. */
-export async function findOfBuyer(ctx: Ctx, client_secret: string): Promise<Opened> {
+export async function findOfBuyer(ctx: Ctx, client_secret: string): Promise<OpenedCheckout> {
   const { row, ...opened } = admit(ctx, await findBySecret(ctx.db, hashWithEach(ctx.config.secrets, client_secret)));
   return { ...opened, aggregate: await loadCheckout(ctx.db, row) };
 }
 
 /** The same while it is open, kept from changing until the transaction ends. */
-export async function lockOfBuyer(tx: Tx, ctx: Ctx, client_secret: string): Promise<Opened> {
+export async function lockOfBuyer(tx: Tx, ctx: Ctx, client_secret: string): Promise<OpenedCheckout> {
   const { row, ...opened } = admit(ctx, await lockBySecret(tx, hashWithEach(ctx.config.secrets, client_secret)));
   if (row.status !== "open") throw new ApiError("NotOpenCheckout", "This checkout is no longer open.");
   return { ...opened, aggregate: await loadCheckout(tx, row) };
@@ -69,7 +69,7 @@ export async function checkSubscribing(
 }
 
 /** Whether it matters which card a buyer pays with: a discount or a trial is for each of them only so often. */
-export const asksForCard = (seller: OrganizationRow, { row, discount }: CheckoutAggregate): boolean =>
+export const requiresCard = (seller: OrganizationRow, { row, discount }: CheckoutAggregate): boolean =>
   Boolean(discount?.max_redemptions_per_customer) ||
   (row.trial_end !== null && serializeOrganization(seller).subscription_settings.prevent_trial_abuse);
 

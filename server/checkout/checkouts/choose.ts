@@ -13,8 +13,8 @@ import { findCustomer } from "../../customers/customers/store.ts";
 import { type OrganizationRow, serializeOrganization } from "../../identity/organizations/rules.ts";
 import type { Ctx, Tx } from "../../platform/context.ts";
 import { createId } from "../../platform/ids.ts";
-import { getCurrency } from "../../platform/places.ts";
-import { holdMeters } from "../../usage/meters/store.ts";
+import { getCurrency } from "../../platform/ip-countries.ts";
+import { lockUsedMeters } from "../../usage/meters/store.ts";
 import { pickPrice } from "./quote.ts";
 import { type CheckoutRow, checkProduct } from "./rules.ts";
 
@@ -29,7 +29,7 @@ type Chosen = {
 };
 
 /** The products that a body names, and the price that is bought (CHK-01 to CHK-04). */
-export async function choose(
+export async function resolveSelection(
   tx: Tx,
   ctx: Ctx,
   seller: OrganizationRow,
@@ -106,7 +106,7 @@ async function makePrices(
       recurring: product.recurring_interval !== null,
       currency,
       seats_enabled: feature_settings.seat_based_pricing_enabled,
-      meter_ids: await holdMeters(tx, seller.id, meters),
+      meter_ids: await lockUsedMeters(tx, seller.id, meters),
       active: [],
     };
     const wrong = checkPrices(wanted, ground);

@@ -10,9 +10,9 @@ import { type NewOrder, openOrder, reopenOrder, scheduleSettlement } from "../..
 import { findFingerprint } from "../../billing/payments/methods.ts";
 import type { PaymentRow, SetupRow } from "../../billing/payments/rules.ts";
 import { assertPayments } from "../../billing/payments/rules.ts";
-import { chargePayment, type Settled, startPayment } from "../../billing/payments/settlement.ts";
+import { chargePayment, type SettledPayment, startPayment } from "../../billing/payments/settlement.ts";
 import { executeSetup, startSetup } from "../../billing/payments/setups.ts";
-import { type Computed, openTaxation, type Wanted } from "../../billing/tax/computed.ts";
+import { type ComputedTax, openTaxation, type TaxQuestion } from "../../billing/tax/computed.ts";
 import { checkAnswers } from "../../catalog/custom-fields/rules.ts";
 import { checkRedeemable, redeemDiscount } from "../../catalog/discounts/redemption.ts";
 import type { PriceRow } from "../../catalog/products/rules.ts";
@@ -21,11 +21,18 @@ import { openSession } from "../../customers/sessions/service.ts";
 import type { Config } from "../../platform/config.ts";
 import type { Ctx, Tx } from "../../platform/context.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
-import { asksForCard, checkSubscribed, checkSubscribing, checkTrialled, lockOfBuyer, type Opened } from "./access.ts";
+import {
+  checkSubscribed,
+  checkSubscribing,
+  checkTrialled,
+  lockOfBuyer,
+  type OpenedCheckout,
+  requiresCard,
+} from "./access.ts";
 import { findNamedDiscount } from "./choose.ts";
 import { findOrCreateCustomer } from "./customer.ts";
-import { planChange, type Sent } from "./plan-update.ts";
-import { computeFlags, isChargeable, quoteTrial } from "./quote.ts";
+import { planChange, type SentUpdate } from "./plan-update.ts";
+import { computeFlags, computeTrialQuote, isChargeable } from "./quote.ts";
 import { emitCheckout } from "./reactions.ts";
 import {
   type CheckoutAggregate,
@@ -45,16 +52,16 @@ import { findWanted, requireTax, taxUnknown } from "./tax.ts";
  * What was written. Refused: the buyer was shown other terms, which they are to see first. Asks: which card it is, or what tax
  * is due, has to be known before anything is written.
  */
-type Written = Opened & {
+type Written = OpenedCheckout & {
   payment: PaymentRow | null;
   setup: SetupRow | null;
   isRefused: boolean;
-  asks: "card" | Wanted | null;
+  asks: "card" | TaxQuestion | null;
   /** What opens the buyer's portal. */
   portal_token: string | null;
 };
 /** How often others are asked for one confirmation: each once, and again where the checkout was changed meanwhile. */
-const asked_max = 4;
+const askedMax = 4;
 type Agreed = {
   token: string | null | undefined;
   quote: string | null | undefined;
@@ -63,7 +70,7 @@ type Agreed = {
 type Known = {
   /** What tells the card from others; undefined where nobody has asked, null where the processor does not say. */
   card?: string | null;
-  tax?: Computed;
+  tax?: ComputedTax;
 };
 
 /**
@@ -82,7 +89,7 @@ export async function confirmCheckout(
   let written = await write();
   // Which card it is says the processor alone, and which tax is due perhaps a service: nobody is asked in a transaction.
   for (let times = 0; written.asks; times += 1) {
-    if (times === asked_max)
+    if (times === askedMax)
       throw new ApiError("CheckoutLocked", "This checkout is being changed right now. Try again.");
     const { aggregate, asks } = written;
     if (asks === "card")
@@ -118,7 +125,11 @@ async function openPortal(
 }
 
 /** What the browser needs to finish a challenge. */
-const describeChallenge = (checkout_id: string, settled: Settled | null, config: Config): Record<string, string> =>
+const describeChallenge = (
+  checkout_id: string,
+  settled: SettledPayment | null,
+  config: Config,
+): Record<string, string> =>
   settled?.intent && settled.status === "pending" ? sealChallenge(checkout_id, settled.intent, config) : {};
 
 /** The answer to a buyer who agreed to other terms than those that hold now: these, and nothing is charged. */
@@ -132,7 +143,7 @@ async function writeConfirmation(
   tx: Tx,
   asked: Ctx,
   client_secret: string,
-  sent: Sent,
+  sent: SentUpdate,
   { token, quote: agreed, card, tax }: Agreed & Known,
 ): Promise<Written> {
   const opened = await lockOfBuyer(tx, asked, client_secret);
@@ -170,7 +181,7 @@ async function writeConfirmation(
     faults.push(fault(["product_price_id"], "Price is archived.", "value_error", filled.price.id));
   if (quote.tax_amount === null && faults.length === 0) faults.push(taxUnknown);
   if (faults.length > 0) throw invalid(...faults);
-  if (token && card === undefined && asksForCard(seller, filled)) return { ...unwritten, asks: "card" };
+  if (token && card === undefined && requiresCard(seller, filled)) return { ...unwritten, asks: "card" };
 
   const { customer, isNew } = await findOrCreateCustomer(tx, ctx, filled.row);
   await checkSubscribing(tx, seller, filled, customer.id);
@@ -233,7 +244,7 @@ function planOrder(
     custom_field_data: row.custom_field_data,
     // Too little for a card: nothing is charged now, and it is owed (ORD-04).
     applied_balance_amount: trial_end || isChargeable(quote) ? 0 : 0 - quote.total_amount,
-    quote: trial_end ? quoteTrial(quote, product, now, trial_end) : quote,
+    quote: trial_end ? computeTrialQuote(quote, product, now, trial_end) : quote,
     begins: isRecurring
       ? {
           quote,

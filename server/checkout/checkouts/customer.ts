@@ -1,7 +1,7 @@
 import { encodeEmail } from "../../../shared/emails.ts";
 import { ApiError, fault, invalid } from "../../../shared/errors.ts";
 import type { CustomerRow } from "../../customers/customers/rules.ts";
-import { emitCustomer, tellNamed } from "../../customers/customers/service.ts";
+import { emitCustomer, notifyNamed } from "../../customers/customers/service.ts";
 import {
   findOthers,
   insertCustomer,
@@ -58,7 +58,7 @@ export async function findOrCreateCustomer(
     if (Object.keys(changes).length === 0) return { customer: known, isNew: false };
     const changed = await updateCustomer(tx, known, { ...changes, modified_at: now });
     await emitCustomer(tx, ctx, "customer.updated", changed, known);
-    if (changes.external_id) await tellNamed(tx, ctx, changed);
+    if (changes.external_id) await notifyNamed(tx, ctx, changed);
     return { customer: changed, isNew: false };
   }
   if (!row.customer_email) throw invalid(fault(["customer_email"], "Field required", "missing"));
@@ -78,7 +78,7 @@ export async function findOrCreateCustomer(
   // Another sale to the same address was faster: its customer is this one's too.
   if (!made) return findOrCreateCustomer(tx, ctx, row);
   await emitCustomer(tx, ctx, "customer.created", made);
-  await tellNamed(tx, ctx, made);
+  await notifyNamed(tx, ctx, made);
   return { customer: made, isNew: true };
 }
 

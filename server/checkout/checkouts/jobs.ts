@@ -1,16 +1,16 @@
 import { sql } from "drizzle-orm";
 import { voidPending } from "../../billing/orders/store.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
-import type { Sweep } from "../../platform/jobs/sweeps.ts";
+import type { Worker } from "../../platform/jobs/workers.ts";
 import { emitCheckout } from "./reactions.ts";
 import { moveCheckout } from "./rules.ts";
 import { loadCheckout, lockExpired, updateCheckout } from "./store.ts";
 import { checkouts } from "./tables.ts";
 
 /** Open checkouts whose time is up are closed (CHK-55, CHK-59). */
-export const checkoutExpiry: Sweep = {
+export const checkoutExpiryWorker: Worker = {
   name: "checkouts.expire",
-  every_ms: 1000,
+  pollIntervalMs: 1000,
   due: {
     table: checkouts,
     id: checkouts.id,
@@ -18,9 +18,9 @@ export const checkoutExpiry: Sweep = {
     at: checkouts.expires_at,
     where: sql`${checkouts.status} = 'open'`,
   },
-  parallel: 4,
-  share: 2,
-  work: (deps, [key]) =>
+  concurrency: 4,
+  maxPerTenant: 2,
+  run: (deps, [key]) =>
     transact(deps, async (tx) => {
       const now = deps.clock.now();
       const row = await lockExpired(tx, key, now);

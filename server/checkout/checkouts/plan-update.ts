@@ -6,38 +6,38 @@ import { type Fault, fault, invalid } from "../../../shared/errors.ts";
 import { type Quote, untaxed } from "../../../shared/pricing.ts";
 import type { TaxTreatment } from "../../../shared/tax.ts";
 import type { Sale } from "../../billing/tax/computed.ts";
-import { checkAnswers, keepFitting } from "../../catalog/custom-fields/rules.ts";
-import { covers, findDiscountTerms, isRedeemable, type LimitedDiscount } from "../../catalog/discounts/rules.ts";
+import { checkAnswers, pickValidAnswers } from "../../catalog/custom-fields/rules.ts";
+import { coversProduct, findDiscountTerms, isRedeemable, type LimitedDiscount } from "../../catalog/discounts/rules.ts";
 import type { PricedProduct, PriceRow } from "../../catalog/products/rules.ts";
 import { readTaxId } from "../../customers/customers/tax-ids.ts";
 import {
   type Basket,
-  type Bought,
   checkAmount,
   checkCurrency,
   checkSeats,
   checkTotal,
+  computeBasketQuote,
   computeFlags,
   computeSeatBounds,
   computeTrial,
   findPricesWith,
   isDiscountable,
+  type PurchaseQuote,
   pickPrice,
-  quoteBasket,
 } from "./quote.ts";
 import {
-  asksForAddress,
   type CheckoutAggregate,
   type CheckoutRow,
   checkProduct,
   getOffer,
   getProduct,
+  requiresAddress,
 } from "./rules.ts";
 import { type Buyer, describeSale } from "./tax.ts";
 
 type Update = Omit<z.output<typeof CheckoutUpdate>, "allow_trial">;
 type Confirm = Omit<z.output<typeof CheckoutConfirm>, "allow_trial" | "quote">;
-export type Sent = Partial<Update & Confirm & { allow_trial: boolean | undefined }>;
+export type SentUpdate = Partial<Update & Confirm & { allow_trial: boolean | undefined }>;
 
 /**
  * What an update is held against besides the checkout: the time, the discount that it names, where there is such a one, and
@@ -52,7 +52,7 @@ export type UpdateContext = {
 type Choice = Pick<CheckoutAggregate, "price"> & { product: PricedProduct };
 
 /** The product and the price that are bought after an update (CHK-29). */
-function planChoice(aggregate: CheckoutAggregate, body: Sent, faults: Fault[]): Choice {
+function planChoice(aggregate: CheckoutAggregate, body: SentUpdate, faults: Fault[]): Choice {
   const { row, products, price } = aggregate;
   const product = getProduct(aggregate);
   const currency = body.currency ?? row.quote.currency;
@@ -85,7 +85,7 @@ function planDiscount(
   { row, discount: standing }: CheckoutAggregate,
   { product, price }: Choice,
   prices: readonly PriceRow[],
-  body: Sent,
+  body: SentUpdate,
   by: By,
   ground: UpdateContext,
   faults: Fault[],
@@ -97,7 +97,7 @@ function planDiscount(
   const wanted = sent === undefined ? standing : ground.discount;
   const isGood =
     wanted &&
-    covers(wanted, product.id) &&
+    coversProduct(wanted, product.id) &&
     isDiscountable(prices) &&
     findDiscountTerms(wanted, price.price_currency) !== undefined &&
     (sent === undefined || isRedeemable(wanted, ground.now));
@@ -116,15 +116,15 @@ type By = "seller" | "buyer" | "confirmation";
 /** What is to be paid, with the tax where a card is asked for (CHK-46): of what nobody pays none is due. */
 function quoteTaxed(
   basket: Omit<Basket, "tax">,
-  rest: Pick<Bought, "product" | "trial_end">,
+  rest: Pick<PurchaseQuote, "product" | "trial_end">,
   price: PriceRow,
   buyer: Buyer & Pick<CheckoutRow, "quote">,
   { taxation }: UpdateContext,
 ): Quote {
-  const plain = quoteBasket({ ...basket, tax: untaxed });
+  const plain = computeBasketQuote({ ...basket, tax: untaxed });
   const tax = taxation(describeSale(buyer, price, plain, buyer.quote.tax));
   const { prices, discount } = basket;
-  const quote = quoteBasket({ ...basket, tax });
+  const quote = computeBasketQuote({ ...basket, tax });
   // Where nothing is collected, nobody asks whether the price holds it. What a service computed is told to it when it is paid.
   const isTaxed =
     (tax.reason !== "not_collected" || tax.given) &&
@@ -135,7 +135,7 @@ function quoteTaxed(
 /** What an update makes of what is bought, and what is to be paid for it. */
 function planPurchase(
   aggregate: CheckoutAggregate,
-  body: Sent,
+  body: SentUpdate,
   buyer: Buyer & Pick<CheckoutRow, "quote">,
   by: By,
   ground: UpdateContext,
@@ -196,7 +196,7 @@ const changesIn = (row: CheckoutRow, wanted: Partial<CheckoutRow>): Partial<Chec
   );
 
 /** The plain fields of an update. */
-function planFields(row: CheckoutRow, body: Sent, seller: boolean, faults: Fault[]): Partial<CheckoutRow> {
+function planFields(row: CheckoutRow, body: SentUpdate, seller: boolean, faults: Fault[]): Partial<CheckoutRow> {
   const patch: Partial<CheckoutRow> = {};
   copy(body, patch, [
     "customer_name",
@@ -224,7 +224,7 @@ function planFields(row: CheckoutRow, body: Sent, seller: boolean, faults: Fault
   }
   if (body.customer_billing_address) {
     patch.customer_billing_address = body.customer_billing_address;
-    if (seller && asksForAddress(body.customer_billing_address)) patch.require_billing_address = true;
+    if (seller && requiresAddress(body.customer_billing_address)) patch.require_billing_address = true;
   }
   planTaxId(row, body, patch, faults);
   if (body.is_business_customer === false) Object.assign(patch, { customer_tax_id: null, customer_billing_name: null });
@@ -238,12 +238,12 @@ function planFields(row: CheckoutRow, body: Sent, seller: boolean, faults: Fault
 function planAnswers(
   { row }: CheckoutAggregate,
   { id, fields: asked }: PricedProduct,
-  sent: Sent["custom_field_data"],
+  sent: SentUpdate["custom_field_data"],
   confirming: boolean,
 ): { patch: Partial<CheckoutRow>; faults: Fault[] } {
   if (sent === undefined && id === row.product_id) return { patch: {}, faults: [] };
   const { answers, faults } = checkAnswers(asked, sent ?? {}, { complete: false });
-  const standing = confirming && sent !== undefined ? {} : keepFitting(asked, row.custom_field_data);
+  const standing = confirming && sent !== undefined ? {} : pickValidAnswers(asked, row.custom_field_data);
   return { patch: { custom_field_data: { ...standing, ...answers } }, faults };
 }
 
@@ -253,7 +253,7 @@ function planAnswers(
  */
 export function planChange(
   aggregate: CheckoutAggregate,
-  body: Sent,
+  body: SentUpdate,
   by: By,
   ground: UpdateContext,
 ): { aggregate: CheckoutAggregate; patch: Partial<CheckoutRow> } {
@@ -290,7 +290,7 @@ function planCleared(next: CheckoutRow, flags: { is_payment_form_required: boole
 }
 
 /** A tax number is checked against the country of the address, and again when the address changes (CHK-12, CHK-33). */
-function planTaxId(row: CheckoutRow, body: Sent, patch: Partial<CheckoutRow>, faults: Fault[]): void {
+function planTaxId(row: CheckoutRow, body: SentUpdate, patch: Partial<CheckoutRow>, faults: Fault[]): void {
   if (body.customer_tax_id === null || body.customer_tax_id === "") patch.customer_tax_id = null;
   const moved =
     patch.customer_billing_address && patch.customer_billing_address.country !== row.customer_billing_address?.country;
@@ -306,8 +306,8 @@ function planTaxId(row: CheckoutRow, body: Sent, patch: Partial<CheckoutRow>, fa
   else faults.push(fault(["customer_tax_id"], "Invalid tax ID.", "invalid", number));
 }
 
-function copy<K extends keyof Sent & keyof CheckoutRow>(
-  body: Sent,
+function copy<K extends keyof SentUpdate & keyof CheckoutRow>(
+  body: SentUpdate,
   patch: Partial<CheckoutRow>,
   fields: readonly K[],
 ): void {

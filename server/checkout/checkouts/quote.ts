@@ -41,7 +41,7 @@ export function checkAmount(prices: readonly PriceRow[], chosen: number | null |
 
 type SeatBounds = { min_seats: number | null; max_seats: number | null };
 
-const seats_most = 10_000;
+const seatsMost = 10_000;
 const tiersOf = (prices: readonly PriceRow[]) =>
   prices.find(({ amount_type }) => amount_type === "seat_based")?.seat_tiers;
 
@@ -51,7 +51,7 @@ export function computeSeatBounds(prices: readonly PriceRow[], { min_seats, max_
   return tiers
     ? {
         least: Math.max(min_seats ?? 1, tiers.minimum_seats),
-        most: Math.min(max_seats ?? seats_most, tiers.maximum_seats ?? seats_most),
+        most: Math.min(max_seats ?? seatsMost, tiers.maximum_seats ?? seatsMost),
       }
     : null;
 }
@@ -94,7 +94,7 @@ const planBasket = ({ prices, product, seats, chosen }: Basket): LineTerms[] =>
   prices.flatMap((price) => planLines(price, { product, seats, chosen: () => chosenSource(price, chosen) }));
 
 /** What is to be paid for a basket: the one place where the amounts of a checkout come from. */
-export const quoteBasket = (basket: Basket): Quote => {
+export const computeBasketQuote = (basket: Basket): Quote => {
   const currency = basket.prices[0]?.price_currency ?? "usd";
   return computeQuote({
     currency,
@@ -114,7 +114,7 @@ export function checkTotal({ subtotal_amount, currency, seats }: Quote): Fault[]
 }
 
 /** The order of a trial: nothing is asked for its period (ORD-07). */
-export function quoteTrial(
+export function computeTrialQuote(
   { currency, seats }: Quote,
   { name }: Pick<PricedProduct, "name">,
   start: Date,
@@ -158,7 +158,7 @@ export const isDiscountable = (prices: readonly PriceRow[]): boolean =>
 /** Whether a card can be charged with it; less is owed, and asked for with the next order (ORD-04). */
 export const isChargeable = ({ total_amount, currency }: Quote): boolean => total_amount >= getMinimumAmount(currency);
 
-export type Bought = {
+export type PurchaseQuote = {
   quote: Quote;
   prices: readonly PriceRow[];
   product: Pick<PricedProduct, "recurring_interval">;
@@ -167,7 +167,7 @@ export type Bought = {
 };
 
 /** What follows from a quote and what is bought (CHK-39 to CHK-43). */
-export function computeFlags({ quote, prices, product, discount, trial_end }: Bought) {
+export function computeFlags({ quote, prices, product, discount, trial_end }: PurchaseQuote) {
   const { subtotal_amount, discount_amount, net_amount, tax_amount, total_amount, currency } = quote;
   const is_free_product_price = prices.every(isFree);
   const is_payment_required = isChargeable(quote) && trial_end === null;

@@ -1,5 +1,5 @@
-import { digestQuote, type OrderAggregate, type OrderRow } from "../../billing/orders/rules.ts";
-import type { FailedPayment, Waiting } from "../../billing/payments/settlement.ts";
+import { hashQuote, type OrderAggregate, type OrderRow } from "../../billing/orders/rules.ts";
+import type { FailedPayment, WaitingPayment } from "../../billing/payments/settlement.ts";
 import { releaseTrial } from "../../billing/subscriptions/trials.ts";
 import { releaseDiscount } from "../../catalog/discounts/redemption.ts";
 import type { Ctx, Deps, Tx } from "../../platform/context.ts";
@@ -34,7 +34,7 @@ async function changeFor(
 }
 
 /** Its order is settled: the checkout has done what it was made for. */
-export const succeedCheckout = (tx: Tx, ctx: Deps | Ctx, settled: OrderAggregate) =>
+export const completeCheckout = (tx: Tx, ctx: Deps | Ctx, settled: OrderAggregate) =>
   changeFor(tx, ctx, settled.order, (row) => ({
     ...adoptTerms(row, settled),
     status: moveCheckout(row, "succeeded"),
@@ -47,8 +47,7 @@ function adoptTerms(row: CheckoutRow, { order, items }: OrderAggregate): Partial
   const quote = order.begins?.quote ?? order.derivation;
   if (
     row.customer_id === customer_id &&
-    digestQuote({ customer_id, product_id: row.product_id }, row.quote) ===
-      digestQuote({ customer_id, product_id }, quote)
+    hashQuote({ customer_id, product_id: row.product_id }, row.quote) === hashQuote({ customer_id, product_id }, quote)
   )
     return {};
   const product_price_id =
@@ -77,7 +76,7 @@ export async function reopenCheckout(tx: Tx, ctx: Deps | Ctx, { order }: FailedP
 }
 
 /** The browser is told how an attempt stands, and what it needs to finish a challenge. */
-export const showIntent = (tx: Tx, ctx: Deps | Ctx, { order, intent }: { order: OrderRow; intent: Waiting }) =>
+export const recordIntent = (tx: Tx, ctx: Deps | Ctx, { order, intent }: { order: OrderRow; intent: WaitingPayment }) =>
   changeFor(tx, ctx, order, (row) =>
     row.status === "confirmed" && row.payment_processor_metadata.intent_status !== intent.status
       ? { payment_processor_metadata: sealChallenge(row.id, intent, ctx.config) }

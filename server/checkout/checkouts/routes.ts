@@ -4,7 +4,7 @@ import { ApiError } from "../../../shared/errors.ts";
 import { anonymous, type Deps } from "../../platform/context.ts";
 import { checkIdentity, type Identify } from "../../platform/http/actor.ts";
 import type { CheckoutRateLimit } from "../../platform/http/checkout-limits.ts";
-import { answerAccountError } from "../../platform/http/errors.ts";
+import { sendAccountError } from "../../platform/http/errors.ts";
 import { createRequestContext } from "../../platform/http/mount.ts";
 import { readFaults } from "../../platform/http/validation-errors.ts";
 import { createForUser } from "./service.ts";
@@ -17,7 +17,7 @@ export function routeOwnCheckouts(
   count: CheckoutRateLimit,
 ): void {
   // Also what is refused before the handler runs, such as a body that is too large.
-  const errorHandler = answerAccountError(deps.log);
+  const errorHandler = sendAccountError(deps.log);
   app.post("/api/auth/checkout", { errorHandler }, async (request, reply) => {
     const identity = await identify(request);
     checkIdentity(identity);

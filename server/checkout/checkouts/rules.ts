@@ -56,7 +56,7 @@ export function moveCheckout(row: Pick<CheckoutRow, "id" | "status">, to: Checko
   return to;
 }
 
-export const lifetime_ms = 60 * 60 * 1000;
+export const checkoutLifetimeMs = 60 * 60 * 1000;
 
 /** Why a product cannot be bought now; undefined when it can (CHK-02). */
 export function checkProduct(
@@ -91,7 +91,7 @@ export function computeAddressFields(row: AddressNeeds): Checkout["billing_addre
 }
 
 /** An address that was given with more than its country asks for the rest too (CHK-13). */
-export function asksForAddress(address: Address | null | undefined): boolean {
+export function requiresAddress(address: Address | null | undefined): boolean {
   if (!address) return false;
   const { line1, line2, city, postal_code, state, country } = address;
   return Boolean(line1 || line2 || city || postal_code || (state && !hasStates(country)));

@@ -4,7 +4,7 @@ import { notFound } from "../../../shared/errors.ts";
 import { hasInvoice } from "../../billing/invoices/rules.ts";
 import { computeTotals, type OrderAggregate } from "../../billing/orders/rules.ts";
 import { allowsPayments, type PaymentDeps } from "../../billing/payments/rules.ts";
-import type { Waiting } from "../../billing/payments/settlement.ts";
+import type { WaitingPayment } from "../../billing/payments/settlement.ts";
 import { serializeDiscountBase } from "../../catalog/discounts/rules.ts";
 import { serializeAttached, serializeCheckoutProduct, serializePrice } from "../../catalog/products/rules.ts";
 import { type OrganizationRow, serializeCheckoutOrganization } from "../../identity/organizations/rules.ts";
@@ -12,7 +12,7 @@ import { findConfirmationAddress } from "../../messaging/email/rules.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Config } from "../../platform/config.ts";
 import { type Ctx, hasScope } from "../../platform/context.ts";
-import { masked_secret, seal, tryUnseal } from "../../platform/crypto/secrets.ts";
+import { maskedSecret, seal, tryUnseal } from "../../platform/crypto/secrets.ts";
 import { computeFlags, computeSeatBounds, computeTrial } from "./quote.ts";
 import {
   type CheckoutAggregate,
@@ -35,7 +35,11 @@ export const buildUrl = (row: Pick<CheckoutRow, "id" | "client_secret">, config:
   `${config.url}/checkout/${openSecret(row, config)}`;
 
 /** How an attempt to pay stands, with what the browser finishes its challenge with, as a checkout keeps it: sealed. */
-export const sealChallenge = (checkout_id: string, intent: Waiting, { secret }: Config): Record<string, string> => ({
+export const sealChallenge = (
+  checkout_id: string,
+  intent: WaitingPayment,
+  { secret }: Config,
+): Record<string, string> => ({
   intent_status: intent.status,
   intent_client_secret: seal(secret, "checkout-challenge", checkout_id, intent.client_secret),
 });
@@ -123,15 +127,15 @@ export function serializeCheckout(aggregate: CheckoutAggregate, shown: Shown): C
 /** A checkout without what opens it: its client secret, also in its address, and what answers the buyer's bank. */
 function redactCheckout(checkout: Checkout): Checkout {
   const { client_secret, url, success_url, payment_processor_metadata } = checkout;
-  const mask = (text: string) => (client_secret === "" ? text : text.replaceAll(client_secret, masked_secret));
+  const mask = (text: string) => (client_secret === "" ? text : text.replaceAll(client_secret, maskedSecret));
   const { intent_client_secret, ...shown } = payment_processor_metadata;
   return {
     ...checkout,
-    client_secret: masked_secret,
+    client_secret: maskedSecret,
     url: mask(url),
     success_url: mask(success_url),
     payment_processor_metadata:
-      intent_client_secret === undefined ? shown : { ...shown, intent_client_secret: masked_secret },
+      intent_client_secret === undefined ? shown : { ...shown, intent_client_secret: maskedSecret },
   };
 }
 

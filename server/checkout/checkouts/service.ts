@@ -6,7 +6,7 @@ import type { Country } from "../../../shared/countries.ts";
 import { findDestination, findWebPage } from "../../../shared/destinations.ts";
 import { ApiError, type Fault, fault, invalid, notFound } from "../../../shared/errors.ts";
 import { untaxed } from "../../../shared/pricing.ts";
-import { answerLink, fetchDocument } from "../../billing/invoices/service.ts";
+import { fetchDocument, openDocumentLink } from "../../billing/invoices/service.ts";
 import { findOrder } from "../../billing/orders/store.ts";
 import { assertPayments } from "../../billing/payments/rules.ts";
 import { openTaxation } from "../../billing/tax/computed.ts";
@@ -18,34 +18,34 @@ import { findSeller, insertPrices } from "../../catalog/products/store.ts";
 import { findCustomerByEmail } from "../../customers/customers/store.ts";
 import { checkEmbed, isLocal, isOwnPage } from "../../identity/organizations/rules.ts";
 import { findOrganization } from "../../identity/organizations/store.ts";
-import { atClockOf } from "../../platform/clock.ts";
+import { withSellerClock } from "../../platform/clock.ts";
 import { type Ctx, requireOrganization, requireOrganizations, type Tx } from "../../platform/context.ts";
 import { hashToken, seal } from "../../platform/crypto/secrets.ts";
 import { buildPage } from "../../platform/db/page.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
 import { createId, createToken } from "../../platform/ids.ts";
-import { getCountry } from "../../platform/places.ts";
-import { checkSubscribed, findOfBuyer, lockOfBuyer, type Opened } from "./access.ts";
-import { choose, findNamedDiscount, linkCustomer } from "./choose.ts";
+import { getCountry } from "../../platform/ip-countries.ts";
+import { checkSubscribed, findOfBuyer, lockOfBuyer, type OpenedCheckout } from "./access.ts";
+import { findNamedDiscount, linkCustomer, resolveSelection } from "./choose.ts";
 import { confirmCheckout } from "./confirm.ts";
-import { planChange, type Sent } from "./plan-update.ts";
-import { computeFlags, computeSeatBounds, findPricesWith, quoteBasket } from "./quote.ts";
+import { planChange, type SentUpdate } from "./plan-update.ts";
+import { computeBasketQuote, computeFlags, computeSeatBounds, findPricesWith } from "./quote.ts";
 import { emitCheckout } from "./reactions.ts";
-import { asksForAddress, type CheckoutAggregate, type CheckoutRow, lifetime_ms } from "./rules.ts";
+import { type CheckoutAggregate, type CheckoutRow, checkoutLifetimeMs, requiresAddress } from "./rules.ts";
 import { buildUrl, serializeBought, serializeCheckoutFor, serializePublicCheckout } from "./serialize.ts";
 import * as store from "./store.ts";
 import { completeTax } from "./tax.ts";
 
 type Create = ReturnType<typeof CheckoutCreate.parse>;
 /** Open a checkout, and say so. */
-async function openCheckout(tx: Tx, asked: Ctx, organization_id: string, body: Create): Promise<Opened> {
+async function openCheckout(tx: Tx, asked: Ctx, organization_id: string, body: Create): Promise<OpenedCheckout> {
   const taxed = await findTaxedSeller(tx, organization_id);
   if (!taxed || taxed.seller.blocked_at !== null) throw new ApiError("NotPermitted", "This organization cannot sell.");
   const { seller } = taxed;
-  const ctx = atClockOf(asked, seller);
+  const ctx = withSellerClock(asked, seller);
   const faults: Fault[] = [];
   const country = body.customer_ip_address ? getCountry(body.customer_ip_address) : null;
-  const chosen = await choose(tx, ctx, seller, body, country, faults);
+  const chosen = await resolveSelection(tx, ctx, seller, body, country, faults);
   const { customer, external_id } = await linkCustomer(tx, organization_id, body, faults);
   const answers = checkAnswers(chosen?.product.fields ?? [], body.custom_field_data ?? {}, { complete: false });
   faults.push(...answers.faults);
@@ -68,7 +68,7 @@ async function openCheckout(tx: Tx, asked: Ctx, organization_id: string, body: C
     modified_at: null,
     status: "open",
     client_secret: seal(ctx.config.secret, "checkout-secret", id, secret),
-    expires_at: new Date(now.getTime() + lifetime_ms),
+    expires_at: new Date(now.getTime() + checkoutLifetimeMs),
     success_url: body.success_url ?? null,
     return_url: body.return_url ?? null,
     embed_origin: body.embed_origin ?? null,
@@ -86,9 +86,9 @@ async function openCheckout(tx: Tx, asked: Ctx, organization_id: string, body: C
     trial_interval_count: body.trial_interval_count ?? null,
     trial_end: null,
     subscription_id: body.subscription_id ?? null,
-    quote: quoteBasket({ product, prices, seats, chosen: null, discount: null, tax: untaxed }),
+    quote: computeBasketQuote({ product, prices, seats, chosen: null, discount: null, tax: untaxed }),
     allow_discount_codes: body.allow_discount_codes,
-    require_billing_address: body.require_billing_address || asksForAddress(body.customer_billing_address),
+    require_billing_address: body.require_billing_address || requiresAddress(body.customer_billing_address),
     allow_trial: body.allow_trial,
     customer_id: customer?.id ?? null,
     is_customer_named: customer !== undefined,
@@ -200,10 +200,10 @@ export const checkoutService: Service<typeof checkouts, Ctx> = {
  * service does that.
  */
 async function withTax<T>(
-  change: (keep: (opened: Opened) => T) => Promise<T>,
-  show: (aggregate: CheckoutAggregate, opened: Opened) => T,
+  change: (keep: (opened: OpenedCheckout) => T) => Promise<T>,
+  show: (aggregate: CheckoutAggregate, opened: OpenedCheckout) => T,
 ): Promise<T> {
-  let changed: Opened | undefined;
+  let changed: OpenedCheckout | undefined;
   const answer = await change((opened) => {
     changed = opened;
     return show(opened.aggregate, opened);
@@ -214,7 +214,12 @@ async function withTax<T>(
 }
 
 /** Change an open checkout that is locked, and say so (CHK-27, CHK-28). */
-async function update(tx: Tx, opened: Opened, body: Sent, by: "seller" | "buyer"): Promise<Opened> {
+async function update(
+  tx: Tx,
+  opened: OpenedCheckout,
+  body: SentUpdate,
+  by: "seller" | "buyer",
+): Promise<OpenedCheckout> {
   const { aggregate: before, seller, ctx } = opened;
   const discount = await findNamedDiscount(tx, before.row, body, by === "seller");
   const now = ctx.clock.now();
@@ -259,11 +264,11 @@ export const checkoutClientService: Service<typeof checkoutClient, Ctx> = {
   },
   async invoice(ctx, { params }) {
     const { sale, ctx: own } = await findBought(ctx, params.client_secret);
-    return answerLink(await fetchDocument(own, sale, "invoice"));
+    return openDocumentLink(await fetchDocument(own, sale, "invoice"));
   },
   async receipt(ctx, { params }) {
     const { sale, ctx: own } = await findBought(ctx, params.client_secret);
-    return answerLink(await fetchDocument(own, sale, "receipt"));
+    return openDocumentLink(await fetchDocument(own, sale, "receipt"));
   },
 };
 
@@ -386,9 +391,9 @@ export async function createForUser(ctx: Ctx, request: ForUser, requester: Reque
   });
   if (!body.success) throw invalid(...body.error.issues.map((issue) => fault(issue.path.map(String), issue.message)));
   await checkPage(ctx, seller, body.data.embed_origin);
-  const open = async (tx: Tx): Promise<Opened> => {
+  const open = async (tx: Tx): Promise<OpenedCheckout> => {
     // They signed in to another account meanwhile, which has what they were buying; this would be nobody's.
-    if (buyer && user_id && !(await store.holdUser(tx, user_id)))
+    if (buyer && user_id && !(await store.lockUser(tx, user_id)))
       throw new ApiError("Unauthorized", "You are signed in to another account now. Try again.");
     return openCheckout(tx, ctx, seller, body.data);
   };

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { digestQuote } from "../../billing/orders/rules.ts";
+import { hashQuote } from "../../billing/orders/rules.ts";
 import type { PricedProduct } from "../../catalog/products/rules.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Config } from "../../platform/config.ts";
@@ -7,8 +7,8 @@ import { computeTrial } from "./quote.ts";
 import type { CheckoutRow } from "./rules.ts";
 
 /** How long terms that were shown can be agreed to, at least; signed a quarter of an hour at a time, they read the same for so long. */
-const valid_ms = 60 * 60 * 1000;
-const slot_ms = 15 * 60 * 1000;
+const validMs = 60 * 60 * 1000;
+const slotMs = 15 * 60 * 1000;
 
 type Signing = { config: Pick<Config, "secret">; clock: Clock };
 
@@ -16,7 +16,7 @@ type Signing = { config: Pick<Config, "secret">; clock: Clock };
 function termsOf(row: CheckoutRow, product: PricedProduct, until: number): string {
   const trial = computeTrial(row, product, row.created_at);
   const length = [trial.active_trial_interval, trial.active_trial_interval_count];
-  return JSON.stringify([row.id, digestQuote({ product_id: row.product_id }, row.quote), length, until]);
+  return JSON.stringify([row.id, hashQuote({ product_id: row.product_id }, row.quote), length, until]);
 }
 
 const sign = (terms: string, secret: string): string =>
@@ -25,7 +25,7 @@ const sign = (terms: string, secret: string): string =>
 /** A short-lived signature over the terms that a buyer is shown: the page confirms with it. */
 export function signQuote(row: CheckoutRow, product: PricedProduct, { config, clock }: Signing): string {
   const now = clock.now().getTime();
-  const until = now - (now % slot_ms) + slot_ms + valid_ms;
+  const until = now - (now % slotMs) + slotMs + validMs;
   return `${until.toString(36)}.${sign(termsOf(row, product, until), config.secret)}`;
 }
 

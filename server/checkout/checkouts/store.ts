@@ -1,9 +1,9 @@
 import { and, asc, eq, inArray, isNotNull, isNull, lte, ne, or, sql } from "drizzle-orm";
 import type { checkouts as operations } from "../../../shared/api/checkouts.ts";
-import { refuseLocked } from "../../billing/orders/store.ts";
+import { rejectIfLocked } from "../../billing/orders/store.ts";
 import type { TaxedSeller } from "../../billing/tax/rules.ts";
 import { selectRegistrations } from "../../billing/tax/store.ts";
-import { findKept } from "../../catalog/discounts/store.ts";
+import { findKeptDiscount } from "../../catalog/discounts/store.ts";
 import type { PricedProduct } from "../../catalog/products/rules.ts";
 import { findPrices, findProducts } from "../../catalog/products/store.ts";
 import { products } from "../../catalog/products/tables.ts";
@@ -11,7 +11,9 @@ import type { Erased } from "../../customers/customers/rules.ts";
 import { customers } from "../../customers/customers/tables.ts";
 import { user } from "../../identity/accounts/tables.ts";
 import { organization } from "../../identity/organizations/tables.ts";
+import { clearIfNamed, isOneOf, reduceToRegion } from "../../platform/anonymize.ts";
 import type { Database, Tx } from "../../platform/context.ts";
+import { countMatching } from "../../platform/db/counters.ts";
 import {
   computeOffset,
   type ListQuery,
@@ -24,9 +26,7 @@ import {
   orderBy,
   readPage,
 } from "../../platform/db/page.ts";
-import { followKey, isAmong, matchKey, type RowKey } from "../../platform/db/rows.ts";
-import { countMatching } from "../../platform/db/tallies.ts";
-import { forgetIfNamed, isOneOf, keepRegion } from "../../platform/forget.ts";
+import { isAmong, joinByKey, matchKey, type RowKey } from "../../platform/db/rows.ts";
 import type { CheckoutAggregate, CheckoutRow } from "./rules.ts";
 import { checkoutSecrets, checkouts } from "./tables.ts";
 
@@ -43,7 +43,9 @@ const loadAll = (db: Database, all: CheckoutRow[]): Promise<CheckoutAggregate[]>
     const wanted = rows.flatMap((row) => [row.product_price_id, ...Object.values(row.own_price_ids ?? {}).flat()]);
     const more = await findPrices(db, organization_id, [...new Set(wanted.filter((id) => !prices.has(id)))]);
     for (const price of more) prices.set(price.id, price);
-    const given = await findKept(db, organization_id, [...new Set(rows.flatMap((row) => row.discount_id ?? []))]);
+    const given = await findKeptDiscount(db, organization_id, [
+      ...new Set(rows.flatMap((row) => row.discount_id ?? [])),
+    ]);
     const named = rows.flatMap((row) => (row.external_customer_id === null ? [] : (row.customer_id ?? [])));
     const ids = await findExternalIds(db, organization_id, [...new Set(named)]);
     return rows.map((row) => {
@@ -82,7 +84,7 @@ export async function hasPendingSubscription(
   const [row] = await tx
     .select({ id: checkouts.id })
     .from(checkouts)
-    .innerJoin(products, followKey(checkouts.product_id, products))
+    .innerJoin(products, joinByKey(checkouts.product_id, products))
     .where(
       and(
         eq(checkouts.organization_id, organization_id),
@@ -151,7 +153,7 @@ const bySecret = (db: Database, hashes: readonly string[]) =>
   db
     .select({ row: checkouts, seller: organization, registrations: selectRegistrations(checkouts.organization_id) })
     .from(checkoutSecrets)
-    .innerJoin(checkouts, followKey(checkoutSecrets.checkout_id, checkouts))
+    .innerJoin(checkouts, joinByKey(checkoutSecrets.checkout_id, checkouts))
     .innerJoin(organization, eq(organization.id, checkouts.organization_id))
     .where(inArray(checkoutSecrets.secret_hash, [...hashes]));
 export type WithSeller = TaxedSeller & { row: CheckoutRow };
@@ -164,13 +166,13 @@ export async function findBySecret(db: Database, hashes: readonly string[]): Pro
 
 /** The same, kept from changing until the transaction ends; refused at once while another has it. */
 export async function lockBySecret(tx: Tx, hashes: readonly string[]): Promise<WithSeller | undefined> {
-  const [found] = await refuseLocked(bySecret(tx, hashes).for("update", { of: checkouts, noWait: true }));
+  const [found] = await rejectIfLocked(bySecret(tx, hashes).for("update", { of: checkouts, noWait: true }));
   return found;
 }
 
 /** A checkout of an organization, kept from changing until the transaction ends; refused at once while another has it. */
 export async function lockOrRefuse(tx: Tx, organization_id: string, id: string): Promise<CheckoutRow | undefined> {
-  const [row] = await refuseLocked(
+  const [row] = await rejectIfLocked(
     tx.select().from(checkouts).where(matchKey(checkouts, { organization_id, id })).for("update", { noWait: true }),
   );
   return row;
@@ -221,7 +223,7 @@ export async function findUser(db: Database, id: string) {
 }
 
 /** Keep a user from being deleted until the transaction ends; false when they are gone. */
-export async function holdUser(tx: Tx, id: string): Promise<boolean> {
+export async function lockUser(tx: Tx, id: string): Promise<boolean> {
   const rows = await tx.select({ id: user.id }).from(user).where(eq(user.id, id)).for("key share");
   return rows.length > 0;
 }
@@ -255,7 +257,7 @@ export async function findBySlug(
 }
 
 /** Move what a user is buying to another user, of all sellers. */
-export async function moveToUser(tx: Tx, from: string, to: string, now: Date): Promise<void> {
+export async function reassignToUser(tx: Tx, from: string, to: string, now: Date): Promise<void> {
   await tx
     .update(checkouts)
     .set({ external_customer_id: to, modified_at: now })
@@ -274,11 +276,11 @@ export async function eraseBuyer(tx: Tx, person: Erased): Promise<void> {
       customer_email: null,
       customer_ip_address: null,
       customer_billing_name: null,
-      customer_billing_address: keepRegion(checkouts.customer_billing_address),
+      customer_billing_address: reduceToRegion(checkouts.customer_billing_address),
       customer_tax_id: null,
       customer_metadata: {},
       custom_field_data: {},
-      metadata: forgetIfNamed(checkouts.metadata, person),
+      metadata: clearIfNamed(checkouts.metadata, person),
     })
     .where(and(eq(checkouts.organization_id, organization_id), or(eq(checkouts.customer_id, id), nameless)));
 }

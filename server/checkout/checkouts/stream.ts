@@ -11,7 +11,7 @@ import { type LimitStreams, openStreamLimits } from "../../platform/http/stream-
 import { createId } from "../../platform/ids.ts";
 import { openDeliveryWatch } from "./deliveries.ts";
 
-const lifetime_ms_standard = 10 * 60 * 1000;
+const lifetimeMsStandard = 10 * 60 * 1000;
 
 export type StreamOptions = {
   deps: Deps;
@@ -52,7 +52,7 @@ export function routeCheckoutStream(app: FastifyInstance, options: StreamOptions
       const checkout = await options.find(createRequestContext(deps, request, anonymous), client_secret);
       const latest = await latestUpdate(deps, checkout.organization_id, checkout.id);
       return sendEvents({ request, reply, log: deps.log }, async (send, gone) => {
-        const over = AbortSignal.timeout(options.lifetime_ms ?? lifetime_ms_standard);
+        const over = AbortSignal.timeout(options.lifetime_ms ?? lifetimeMsStandard);
         const ended = new AbortController();
         const signal = AbortSignal.any([gone, over, ended.signal]);
         /** The latest event of each status that the seller is still to be told of. */

@@ -1,6 +1,6 @@
 import { fault, invalid } from "../../../shared/errors.ts";
 import { computeQuote, type Quote } from "../../../shared/pricing.ts";
-import { askTax, type Computed, planRequest, type Sale, type Wanted } from "../../billing/tax/computed.ts";
+import { type ComputedTax, planRequest, requestTax, type Sale, type TaxQuestion } from "../../billing/tax/computed.ts";
 import type { PriceRow } from "../../catalog/products/rules.ts";
 import type { OrganizationRow } from "../../identity/organizations/rules.ts";
 import { getServerClock } from "../../platform/clock.ts";
@@ -28,13 +28,13 @@ export const describeSale = (
 });
 
 /** What a service is to be asked, where it computes the tax and has not yet computed that of this checkout; else null. */
-export function findWanted(ctx: Ctx, { row, price }: CheckoutAggregate, seller: OrganizationRow): Wanted | null {
+export function findWanted(ctx: Ctx, { row, price }: CheckoutAggregate, seller: OrganizationRow): TaxQuestion | null {
   if (!ctx.taxCalculator || row.quote.tax_amount !== null) return null;
   return planRequest(describeSale(row, price, row.quote, row.quote.tax), seller, getServerClock(ctx.clock).now());
 }
 
-const ask = (ctx: Ctx, checkout_id: string, wanted: Wanted): Promise<Computed | undefined> =>
-  askTax(ctx, wanted, { what: "a checkout", checkout_id });
+const ask = (ctx: Ctx, checkout_id: string, wanted: TaxQuestion): Promise<ComputedTax | undefined> =>
+  requestTax(ctx, wanted, { what: "a checkout", checkout_id });
 
 /**
  * Have the tax of an open checkout computed, where a service does that, and written unless the checkout has changed meanwhile.
@@ -63,7 +63,7 @@ export async function completeTax(
 }
 
 /** Have the tax of a checkout that is being confirmed computed; refused where that cannot be (CHK-48). */
-export async function requireTax(ctx: Ctx, { row }: CheckoutAggregate, wanted: Wanted): Promise<Computed> {
+export async function requireTax(ctx: Ctx, { row }: CheckoutAggregate, wanted: TaxQuestion): Promise<ComputedTax> {
   const computed = await ask(ctx, row.id, wanted);
   if (!computed) throw invalid(taxUnknown);
   return computed;

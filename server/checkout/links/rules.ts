@@ -45,16 +45,16 @@ export const isCovered = ({ products }: LimitedDiscount, offered: readonly strin
   products.length === 0 || products.some(({ id }) => offered.some((one) => one.toLowerCase() === id));
 
 const tracked: ReadonlySet<string> = new Set(linkParameters.metadata);
-const value_max = 500;
-const metadata_keys_max = 50;
+const valueMax = 500;
+const metadataKeysMax = 50;
 
 /** The metadata of a checkout opened through a link: the link's own, and what the address carried besides (CHK-20). */
 export function mergeMetadata(row: LinkRow, query: Record<string, string>): LinkRow["metadata"] {
-  const room = Math.max(0, metadata_keys_max - Object.keys(row.metadata).length);
+  const room = Math.max(0, metadataKeysMax - Object.keys(row.metadata).length);
   const carried = Object.entries(query)
     .filter(([key, value]) => tracked.has(key) && value !== "" && !(key in row.metadata))
     .slice(0, room);
-  return { ...Object.fromEntries(carried.map(([key, value]) => [key, value.slice(0, value_max)])), ...row.metadata };
+  return { ...Object.fromEntries(carried.map(([key, value]) => [key, value.slice(0, valueMax)])), ...row.metadata };
 }
 
 /** What an address may carry to fill in the form: of the amount only one that the chosen price takes (CHK-63). */

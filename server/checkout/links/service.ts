@@ -3,8 +3,8 @@ import type { CheckoutLink, checkoutLinks } from "../../../shared/api/checkout-l
 import { CheckoutCreate } from "../../../shared/api/checkouts.ts";
 import type { Input, Service } from "../../../shared/contract.ts";
 import { ApiError, type Fault, fault, invalid, notFound } from "../../../shared/errors.ts";
-import { keepFitting } from "../../catalog/custom-fields/rules.ts";
-import { covers, findDiscountTerms, isRedeemable, type LimitedDiscount } from "../../catalog/discounts/rules.ts";
+import { pickValidAnswers } from "../../catalog/custom-fields/rules.ts";
+import { coversProduct, findDiscountTerms, isRedeemable, type LimitedDiscount } from "../../catalog/discounts/rules.ts";
 import { findByCode, findDiscount, findDiscounts } from "../../catalog/discounts/store.ts";
 import { type PricedProduct, type PriceRow, serializeCheckoutProduct } from "../../catalog/products/rules.ts";
 import { findPrices, findProducts } from "../../catalog/products/store.ts";
@@ -254,7 +254,7 @@ async function findGiven(
   const isGood = (one: LimitedDiscount | undefined) =>
     one !== undefined &&
     isRedeemable(one, clock.now()) &&
-    covers(one, id) &&
+    coversProduct(one, id) &&
     isDiscountable(prices) &&
     findDiscountTerms(one, currency) !== undefined;
   return [typed, own].find(isGood)?.id ?? null;
@@ -310,7 +310,7 @@ export async function openLink(
     return_url: row.return_url,
     embed_origin: embedOrigin(seller, query.embed_origin),
     metadata: mergeMetadata(row, query),
-    custom_field_data: keepFitting(chosen.fields, answersIn(query)),
+    custom_field_data: pickValidAnswers(chosen.fields, answersIn(query)),
     trial_interval: row.trial_interval,
     trial_interval_count: row.trial_interval_count,
     discount_id: await findGiven(ctx, link, chosen, prices, query.discount_code),

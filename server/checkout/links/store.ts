@@ -16,8 +16,8 @@ import {
 } from "../../platform/db/page.ts";
 import {
   addRows,
-  followKey,
   isAmong,
+  joinByKey,
   lockRows,
   matchKey,
   matchSeller,
@@ -25,13 +25,13 @@ import {
   updateLockedRows,
 } from "../../platform/db/rows.ts";
 import type { LinkAggregate, LinkRow } from "./rules.ts";
-import { checkoutLinkProducts, checkoutLinkSecrets, checkoutLinks, cutSortableUrl } from "./tables.ts";
+import { checkoutLinkProducts, checkoutLinkSecrets, checkoutLinks, truncateSortableUrl } from "./tables.ts";
 
 type Filter = ListQuery<typeof operations.list>;
 const sortable = {
   created_at: checkoutLinks.created_at,
   label: checkoutLinks.label,
-  success_url: cutSortableUrl(checkoutLinks.success_url),
+  success_url: truncateSortableUrl(checkoutLinks.success_url),
   allow_discount_codes: checkoutLinks.allow_discount_codes,
 };
 
@@ -43,7 +43,7 @@ const shown = { ...getTableColumns(checkoutLinks), product_ids: productIds, disc
 type Shown = LinkRow & { product_ids: string[]; discount: DiscountRow | null };
 
 const select = (db: Database) =>
-  db.select(shown).from(checkoutLinks).leftJoin(discounts, followKey(checkoutLinks.discount_id, discounts)).$dynamic();
+  db.select(shown).from(checkoutLinks).leftJoin(discounts, joinByKey(checkoutLinks.discount_id, discounts)).$dynamic();
 
 /** Links with their products and discounts, in two statements however many they are. */
 const wholeOf = (db: Database, all: Shown[]): Promise<LinkAggregate[]> =>
@@ -107,7 +107,7 @@ export async function findLink(db: Database, organization_id: string, id: string
 /** A link by its secret, whoever's it is. */
 export async function findBySecret(db: Database, client_secret: string): Promise<LinkAggregate | undefined> {
   const rows = await select(db)
-    .innerJoin(checkoutLinkSecrets, followKey(checkoutLinkSecrets.checkout_link_id, checkoutLinks))
+    .innerJoin(checkoutLinkSecrets, joinByKey(checkoutLinkSecrets.checkout_link_id, checkoutLinks))
     .where(eq(checkoutLinkSecrets.client_secret, client_secret));
   const [row] = rows;
   return row && (await wholeOf(db, rows))[0];
@@ -186,7 +186,7 @@ export async function setProducts(tx: Tx, wanted: readonly Offer[]): Promise<voi
 }
 
 /** Archived products are offered by no link; a link that offered nothing else goes with them (PRD-28). */
-export async function dropProducts(tx: Tx, archived: readonly RowKey[]): Promise<void> {
+export async function removeProducts(tx: Tx, archived: readonly RowKey[]): Promise<void> {
   const organization_id = matchSeller(archived);
   const ids = archived.map(({ id }) => id);
   const { checkout_link_id, product_id } = checkoutLinkProducts;

@@ -7,7 +7,7 @@ import { organization, owned } from "../../identity/organizations/tables.ts";
 import { metadata, ownedKey, references } from "../../platform/db/columns.ts";
 
 /** As much of a URL as an index surely takes, whatever letters it is written in. */
-export const cutSortableUrl = (column: AnyPgColumn): SQL => sql`left(${column}, 600)`;
+export const truncateSortableUrl = (column: AnyPgColumn): SQL => sql`left(${column}, 600)`;
 
 /** Addresses that open checkouts. The secret is kept as it is: it is part of a public address (TOK-03). */
 export const checkoutLinks = pgTable(
@@ -32,7 +32,7 @@ export const checkoutLinks = pgTable(
     index("checkout_links_by_creation").on(table.organization_id, table.created_at, table.id),
     index("checkout_links_by_label").on(table.organization_id, table.label, table.id),
     index("checkout_links_by_codes").on(table.organization_id, table.allow_discount_codes, table.id),
-    index("checkout_links_by_success_url").on(table.organization_id, cutSortableUrl(table.success_url), table.id),
+    index("checkout_links_by_success_url").on(table.organization_id, truncateSortableUrl(table.success_url), table.id),
   ],
 );
 

@@ -9,10 +9,10 @@ import { hashToken } from "../../platform/crypto/secrets.ts";
 import { formatCsvLine } from "../../platform/csv.ts";
 import { buildPage } from "../../platform/db/page.ts";
 import type { RowKey } from "../../platform/db/rows.ts";
-import { isTaken } from "../../platform/db/unique.ts";
+import { isUniqueViolation } from "../../platform/db/unique.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
-import { emit, noteListed } from "../../platform/events/events.ts";
-import { defineSignal, sendSignal } from "../../platform/events/reactions.ts";
+import { emit, recordListedEvent } from "../../platform/events/events.ts";
+import { defineSignal, sendSignal } from "../../platform/events/signals.ts";
 import { createId } from "../../platform/ids.ts";
 import {
   type CustomerRow,
@@ -39,17 +39,19 @@ export const customerTeamed = defineSignal<{ team: CustomerRow; owner: z.output<
   "customer.teamed",
 );
 /** A customer has chosen the card that is charged from now on. */
-export const cardChosen = defineSignal<CustomerRow & { default_payment_method_id: string }>("customer.card_chosen");
+export const defaultMethodChosen = defineSignal<CustomerRow & { default_payment_method_id: string }>(
+  "customer.card_chosen",
+);
 /** A customer has got an external id, which others may have used before there was anybody who has it. */
 export const customerNamed = defineSignal<CustomerRow & { external_id: string }>("customer.named");
 
 /** Say that a customer has got an external id, if they have one. */
-export async function tellNamed(tx: Tx, ctx: Deps | Ctx, row: CustomerRow): Promise<void> {
+export async function notifyNamed(tx: Tx, ctx: Deps | Ctx, row: CustomerRow): Promise<void> {
   const { external_id } = row;
   if (external_id !== null) await sendSignal(tx, ctx, customerNamed, { ...row, external_id });
 }
 
-const tries_max = 3;
+const triesMax = 3;
 
 /** Have the state of a customer emitted, because something that it shows has changed. */
 export const emitState = (tx: Tx, ctx: Deps | Ctx, row: CustomerRow): Promise<void> =>
@@ -66,7 +68,7 @@ export async function emitCustomer(
   const told = serializeCustomer(row);
   await emit(tx, ctx, row.organization_id, type, told);
   const updated = type === "customer.updated" ? describeUpdated(serializeCustomer(before), told) : null;
-  if (updated) noteListed(tx, ctx, row.organization_id, updated);
+  if (updated) recordListedEvent(tx, ctx, row.organization_id, updated);
   await sendSignal(tx, ctx, customerStateChanged, { customer: row, isNew: type === "customer.created" });
 }
 
@@ -75,11 +77,11 @@ export async function emitCustomer(
  * time its check finds the clash and says so, as it would have without the race (CUS-03).
  */
 async function orClash<T>(ctx: Ctx, work: (tx: Tx) => Promise<T>): Promise<T> {
-  for (let left = tries_max; ; left -= 1) {
+  for (let left = triesMax; ; left -= 1) {
     try {
       return await transact(ctx, work);
     } catch (error) {
-      if (left <= 1 || !isTaken(error)) throw error;
+      if (left <= 1 || !isUniqueViolation(error)) throw error;
     }
   }
 }
@@ -96,7 +98,7 @@ type Changes = Partial<z.output<typeof CustomerUpdate>> &
   Partial<Pick<CustomerRow, "billing_name" | "default_payment_method_id">>;
 
 /** Change a customer, and say so. What others have is refused, as is what cannot change. */
-export const changeCustomer = (ctx: Ctx, key: store.CustomerKey, body: Changes): Promise<Customer> =>
+export const updateCustomer = (ctx: Ctx, key: store.CustomerKey, body: Changes): Promise<Customer> =>
   orClash(ctx, async (tx) => {
     const row = await store.lockCustomer(tx, requireOrganization(ctx), key);
     if (!row || row.deleted_at !== null) throw notFound();
@@ -110,7 +112,7 @@ export const changeCustomer = (ctx: Ctx, key: store.CustomerKey, body: Changes):
     const changed = same ? row : await store.updateCustomer(tx, row, { ...patch, modified_at: ctx.clock.now() });
     await emitCustomer(tx, ctx, "customer.updated", changed, row);
     if (patch.email !== undefined) await sendSignal(tx, ctx, customerAddressChanged, changed);
-    if (patch.external_id) await tellNamed(tx, ctx, changed);
+    if (patch.external_id) await notifyNamed(tx, ctx, changed);
     if (patch.default_payment_method_id) await tellChosen(tx, ctx, changed);
     if (patch.type === "team" && row.type !== "team")
       await sendSignal(tx, ctx, customerTeamed, { team: changed, owner: null });
@@ -193,28 +195,28 @@ export const customerService: Omit<
         tax_id: taxId,
       };
       const row = await store.insertCustomer(tx, values);
-      if (!row) throw new store.Taken();
+      if (!row) throw new store.UniqueTakenError();
       await emitCustomer(tx, ctx, "customer.created", row);
-      await tellNamed(tx, ctx, row);
+      await notifyNamed(tx, ctx, row);
       if (row.type === "team") await sendSignal(tx, ctx, customerTeamed, { team: row, owner });
       return serializeCustomer(row);
     }),
   async export(ctx) {
-    const pages = store.walkCustomers(ctx.db, requireOrganizations(ctx));
+    const pages = store.iterateCustomers(ctx.db, requireOrganizations(ctx));
     // The first is read before the answer begins, so that what fails at once is answered as a fault.
     const { value: first } = await pages.next();
     return csvOf(first ?? [], pages);
   },
   get: async (ctx, { params }) => serializeCustomer(await requireCustomer(ctx, params)),
-  update: (ctx, { params, body }) => changeCustomer(ctx, params, body),
+  update: (ctx, { params, body }) => updateCustomer(ctx, params, body),
   delete: (ctx, { params, query }) => remove(ctx, params, query.anonymize),
   getExternal: async (ctx, { params }) => serializeCustomer(await requireCustomer(ctx, params)),
-  updateExternal: (ctx, { params, body }) => changeCustomer(ctx, params, body),
+  updateExternal: (ctx, { params, body }) => updateCustomer(ctx, params, body),
   deleteExternal: (ctx, { params, query }) => remove(ctx, params, query.anonymize),
 };
 
 /** Have a card that was kept charged from now on, where its customer has chosen none yet. */
-export async function adoptMethod(
+export async function adoptDefaultMethod(
   tx: Tx,
   ctx: Deps | Ctx,
   customer: RowKey,
@@ -225,7 +227,7 @@ export async function adoptMethod(
 }
 
 /** Have a card charged from now on, or none; whether it can be is the caller's to know. */
-export async function chooseMethod(
+export async function setDefaultMethod(
   tx: Tx,
   ctx: Deps | Ctx,
   customer: RowKey,
@@ -241,7 +243,8 @@ export async function chooseMethod(
 
 async function tellChosen(tx: Tx, ctx: Deps | Ctx, row: CustomerRow): Promise<void> {
   const { default_payment_method_id } = row;
-  if (default_payment_method_id !== null) await sendSignal(tx, ctx, cardChosen, { ...row, default_payment_method_id });
+  if (default_payment_method_id !== null)
+    await sendSignal(tx, ctx, defaultMethodChosen, { ...row, default_payment_method_id });
 }
 
 /** Note that a customer has shown to read the mail of their address, and say so (CUP-11). */
@@ -264,6 +267,6 @@ export async function mergeCustomers(
     if (await store.findCustomer(tx, row.organization_id, { external_id: to })) continue;
     const moved = await store.updateCustomer(tx, row, { external_id: to, modified_at: ctx.clock.now() });
     await emitCustomer(tx, ctx, "customer.updated", moved);
-    await tellNamed(tx, ctx, moved);
+    await notifyNamed(tx, ctx, moved);
   }
 }

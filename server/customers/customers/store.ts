@@ -5,6 +5,7 @@ import { encodeEmail } from "../../../shared/emails.ts";
 import { subscriptions } from "../../billing/subscriptions/tables.ts";
 import type { Database, Tx } from "../../platform/context.ts";
 import { matchAnyOf } from "../../platform/db/arrays.ts";
+import { countMatching } from "../../platform/db/counters.ts";
 import {
   buildPattern,
   computeOffset,
@@ -18,8 +19,7 @@ import {
   readPage,
 } from "../../platform/db/page.ts";
 import { matchKey, type RowKey } from "../../platform/db/rows.ts";
-import { makeOnce } from "../../platform/db/statements.ts";
-import { countMatching } from "../../platform/db/tallies.ts";
+import { memoizeStatement } from "../../platform/db/statements.ts";
 import { type CustomerRow, listSpellings } from "./rules.ts";
 import { customers } from "./tables.ts";
 
@@ -77,10 +77,10 @@ export async function listCustomers(db: Database, organizations: readonly string
 }
 
 /** How many customers are read at once where all are wanted. */
-const export_page = 500;
+const exportPage = 500;
 
 /** All customers in the order in which they were made, page after page: however many there are, few are held. */
-export async function* walkCustomers(db: Database, organizations: readonly string[]): AsyncGenerator<CustomerRow[]> {
+export async function* iterateCustomers(db: Database, organizations: readonly string[]): AsyncGenerator<CustomerRow[]> {
   const { created_at, id } = customers;
   // As text, because a date here knows no microseconds, and would find the last one again.
   let after: { at: string; id: string } | undefined;
@@ -95,9 +95,9 @@ export async function* walkCustomers(db: Database, organizations: readonly strin
         ),
       )
       .orderBy(asc(created_at), asc(id))
-      .limit(export_page);
+      .limit(exportPage);
     yield rows.map(({ row }) => row);
-    const last = rows.length === export_page ? rows.at(-1) : undefined;
+    const last = rows.length === exportPage ? rows.at(-1) : undefined;
     after = last && { at: last.at, id: last.row.id };
   } while (after);
 }
@@ -108,7 +108,7 @@ const keyed = (key: CustomerKey): SQL =>
 /** What is asked of one customer by our id, as it is of most. */
 const ofOne = { organization_id: sql.placeholder("organization_id"), id: sql.placeholder("id") };
 const isOne = and(eq(customers.organization_id, ofOne.organization_id), eq(customers.id, ofOne.id));
-const findOne = makeOnce((db) =>
+const findOne = memoizeStatement((db) =>
   db
     .select()
     .from(customers)
@@ -255,6 +255,6 @@ export async function deleteCustomer(
 }
 
 /** A unique value was found taken without the database refusing the change. */
-export class Taken extends Error {
+export class UniqueTakenError extends Error {
   readonly code = "23505";
 }

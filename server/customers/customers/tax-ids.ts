@@ -230,7 +230,7 @@ const findFormat = (country: string, number: string): TaxIdFormat | undefined =>
   formats[country]?.find(([format, pattern]) => pattern.test(number) && isValid(format, number))?.[0];
 
 /** Whether any numbers of a country's can be told from others. */
-export const knowsTaxIds = (country: string): boolean =>
+export const hasTaxIdFormats = (country: string): boolean =>
   Object.hasOwn(formats, country) || Object.hasOwn(unionVat, country);
 
 /**

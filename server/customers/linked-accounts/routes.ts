@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import { portalAccounts, showing_max_s } from "../../../shared/api/portal-accounts.ts";
+import { portalAccounts, showingMaxS } from "../../../shared/api/portal-accounts.ts";
 import type { Config } from "../../platform/config.ts";
 import type { Deps } from "../../platform/context.ts";
 import { parseCookies } from "../../platform/http/cookies.ts";
@@ -16,9 +16,7 @@ function cookieOf({ config }: Deps, asked: URL, answered: unknown): string | und
   const state = typeof url === "string" ? new URL(url).searchParams.get("state") : null;
   const [path, secure] = config.url.startsWith("https:") ? ["/", "; Secure"] : [callback, ""];
   const name = getCookiePrefix(config) + (asked.searchParams.get("platform") ?? "");
-  return state
-    ? `${name}=${state}; Path=${path}; Max-Age=${showing_max_s}; HttpOnly; SameSite=Lax${secure}`
-    : undefined;
+  return state ? `${name}=${state}; Path=${path}; Max-Age=${showingMaxS}; HttpOnly; SameSite=Lax${secure}` : undefined;
 }
 
 /** Where customers come back to with an account that they have shown to be theirs (CUP-23). */

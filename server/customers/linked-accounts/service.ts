@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type Platform, showing_max_s } from "../../../shared/api/portal-accounts.ts";
+import { type Platform, showingMaxS } from "../../../shared/api/portal-accounts.ts";
 import { findDestination } from "../../../shared/destinations.ts";
 import { fault, invalid, notFound, notPermitted } from "../../../shared/errors.ts";
 import { findClockOf, findOrganization } from "../../identity/organizations/store.ts";
@@ -7,8 +7,8 @@ import { getServerClock } from "../../platform/clock.ts";
 import type { Ctx, Deps, Tx } from "../../platform/context.ts";
 import { hashToken, hashWithEach, isSameText, seal, tryUnseal } from "../../platform/crypto/secrets.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
-import { defineSignal, sendSignal } from "../../platform/events/reactions.ts";
-import { Busy } from "../../platform/external/outside.ts";
+import { defineSignal, sendSignal } from "../../platform/events/signals.ts";
+import { ExternalBusyError } from "../../platform/external/external-provider.ts";
 import { createId, drawText } from "../../platform/ids.ts";
 import * as store from "./store.ts";
 import {
@@ -22,14 +22,14 @@ import {
   type Tokens,
 } from "./vendors.ts";
 
-const state_length = 43;
+const stateLength = 43;
 /** Tokens that end so soon are renewed first. */
-const margin_ms = 60 * 1000;
+const marginMs = 60 * 1000;
 /** Nobody takes longer to give new tokens. */
-const renewal_ms = 30 * 1000;
+const renewalMs = 30 * 1000;
 
 /** Which account is somebody's at a platform has changed, or there is none any more. */
-export const accountChanged = defineSignal<store.Owner & { platform: Platform }>("customer_account.changed");
+export const accountChanged = defineSignal<store.AccountOwner & { platform: Platform }>("customer_account.changed");
 
 /** What the service's challenge is solved with: nobody knows it who does not know our secret. */
 const verifierOf = (secret: string, state: string): string => hashToken(secret, `verifier ${state}`);
@@ -49,7 +49,7 @@ export async function beginConnecting(
   const target = return_to === undefined ? undefined : findDestination(return_to, [config.url]);
   if (return_to !== undefined && !target)
     throw invalid({ ...fault([], "This is no page of this server."), loc: ["query", "return_to"] });
-  const state = drawText(state_length);
+  const state = drawText(stateLength);
   const now = getServerClock(ctx.clock).now();
   await transact(ctx, async (tx) => {
     const seller = target ? undefined : await findOrganization(tx, asker.organization_id);
@@ -60,7 +60,7 @@ export async function beginConnecting(
       platform,
       state_hash: hashToken(config.secret, state),
       return_to: target ? target.pathname + target.search : `/${encodeURIComponent(seller?.slug ?? "")}/portal`,
-      expires_at: new Date(now.getTime() + showing_max_s * 1000),
+      expires_at: new Date(now.getTime() + showingMaxS * 1000),
     });
   });
   const challenge = createHash("sha256").update(verifierOf(config.secret, state)).digest("base64url");
@@ -80,7 +80,7 @@ export async function finishConnecting(deps: Deps, { state, code, error, cookies
   const { config } = deps;
   const now = getServerClock(deps.clock).now();
   const isTheirs = state !== undefined && cookies.some((one) => isSameText(one, state));
-  const taken = isTheirs ? await store.takeRequest(deps.db, hashWithEach(config.secrets, state)) : undefined;
+  const taken = isTheirs ? await store.claimRequest(deps.db, hashWithEach(config.secrets, state)) : undefined;
   if (!taken || !state || taken.expires_at <= now) return "/error?error=state_mismatch";
   const { organization_id, customer_id, platform } = taken;
   const back = (name: string, value: string): string => {
@@ -126,7 +126,12 @@ const sealAccountTokens = ({ config }: Pick<Deps, "config">, account: AccountKey
 });
 
 /** Take an account away from its owner, and with it what was given to it. */
-export async function disconnect(tx: Tx, ctx: Deps | Ctx, owner: store.Owner, platform: Platform): Promise<void> {
+export async function disconnect(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  owner: store.AccountOwner,
+  platform: Platform,
+): Promise<void> {
   const found = await store.findAccount(tx, owner, platform);
   if (!found) throw notFound();
   await store.deleteAccount(tx, found);
@@ -134,7 +139,7 @@ export async function disconnect(tx: Tx, ctx: Deps | Ctx, owner: store.Owner, pl
 }
 
 /** Somebody has left their team: nothing is given to their accounts any more. */
-export async function forgetAccountsOfMember(
+export async function deleteAccountsOfMember(
   tx: Tx,
   ctx: Deps | Ctx,
   { organization_id, customer_id, id }: { organization_id: string; customer_id: string; id: string },
@@ -144,7 +149,7 @@ export async function forgetAccountsOfMember(
 }
 
 /** Of who is gone no account is kept. */
-export async function forgetAccounts(
+export async function deleteAccounts(
   tx: Tx,
   _: Deps | Ctx,
   { organization_id, id: customer_id }: { organization_id: string; id: string },
@@ -168,13 +173,13 @@ export async function findFreshToken(
   if (text === null) return null;
   const tokens = readTokens(text);
   const now = getServerClock(deps.clock).now();
-  if (row.expires_at === null || row.expires_at.getTime() > now.getTime() + margin_ms) return tokens.access_token;
+  if (row.expires_at === null || row.expires_at.getTime() > now.getTime() + marginMs) return tokens.access_token;
   if (tokens.refresh_token === undefined) return null;
   // Noted before it is asked for: what is given for it is given once.
-  if (!(await store.takeRenewal(db, row, now, new Date(now.getTime() + renewal_ms))))
-    throw new Busy(`${platformNames[platform]} is giving new tokens.`);
+  if (!(await store.claimRenewal(db, row, now, new Date(now.getTime() + renewalMs))))
+    throw new ExternalBusyError(`${platformNames[platform]} is giving new tokens.`);
   const renewed = await renewTokens(config, platform, tokens.refresh_token);
-  if (renewed === undefined) throw new Busy(`${platformNames[platform]} gave no new tokens.`);
+  if (renewed === undefined) throw new ExternalBusyError(`${platformNames[platform]} gave no new tokens.`);
   await store.updateTokens(
     db,
     row,

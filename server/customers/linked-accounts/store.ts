@@ -2,7 +2,7 @@ import { and, eq, gt, inArray, isNull, lt, or, sql } from "drizzle-orm";
 import type { Platform } from "../../../shared/api/portal-accounts.ts";
 import { organization } from "../../identity/organizations/tables.ts";
 import type { Database, Tx } from "../../platform/context.ts";
-import { followKey, matchKey, type RowKey } from "../../platform/db/rows.ts";
+import { joinByKey, matchKey, type RowKey } from "../../platform/db/rows.ts";
 import { customers } from "../customers/tables.ts";
 import { members } from "../members/tables.ts";
 import { customerSessions } from "../sessions/tables.ts";
@@ -11,18 +11,18 @@ import { customerAccountRequests, customerAccounts } from "./tables.ts";
 export type AccountRow = typeof customerAccounts.$inferSelect;
 export type RequestRow = typeof customerAccountRequests.$inferSelect;
 /** A customer, or one of the people of a team. */
-export type Owner = { organization_id: string; customer_id: string; member_id: string | null };
+export type AccountOwner = { organization_id: string; customer_id: string; member_id: string | null };
 
-const ofCustomer = ({ organization_id, customer_id }: Omit<Owner, "member_id">) =>
+const ofCustomer = ({ organization_id, customer_id }: Omit<AccountOwner, "member_id">) =>
   and(eq(customerAccounts.organization_id, organization_id), eq(customerAccounts.customer_id, customer_id));
 /** The owner of a team and the customer as such are one, however they signed in. */
-const owners = (owner: Omit<Owner, "member_id">) =>
+const owners = (owner: Omit<AccountOwner, "member_id">) =>
   sql`(select m.id from ${members} m where m.organization_id = ${owner.organization_id}
     and m.customer_id = ${owner.customer_id} and m.role = 'owner' and m.deleted_at is null)`;
 const { member_id: of_member } = customerAccounts;
 
 /** The accounts that somebody has connected, in the order of their platforms; of two at one the one of their own first. */
-export function findAccounts(db: Database, owner: Owner): Promise<AccountRow[]> {
+export function findAccounts(db: Database, owner: AccountOwner): Promise<AccountRow[]> {
   const { member_id } = owner;
   const own = member_id === null ? isNull(of_member) : eq(of_member, member_id);
   const isOwner = member_id === null ? sql`true` : sql`${member_id}::uuid in ${owners(owner)}`;
@@ -35,13 +35,16 @@ export function findAccounts(db: Database, owner: Owner): Promise<AccountRow[]> 
 }
 
 /** The account at a platform that something is given to. */
-export const findAccount = async (db: Database, owner: Owner, platform: Platform): Promise<AccountRow | undefined> =>
-  (await findAccounts(db, owner)).find((one) => one.platform === platform);
+export const findAccount = async (
+  db: Database,
+  owner: AccountOwner,
+  platform: Platform,
+): Promise<AccountRow | undefined> => (await findAccounts(db, owner)).find((one) => one.platform === platform);
 
 /** What opens an account of a customer's or of one of their people's, by its number. */
 export async function findAccountNumbered(
   db: Database,
-  { account_number, ...owner }: Omit<Owner, "member_id"> & { account_number: string },
+  { account_number, ...owner }: Omit<AccountOwner, "member_id"> & { account_number: string },
   platform: Platform,
 ): Promise<AccountRow | undefined> {
   const [row] = await db
@@ -102,12 +105,12 @@ export async function deleteAccountsOfMember(tx: Tx, { organization_id, id }: Ro
 }
 
 /** Forget the accounts of a customer, and of all their people. */
-export async function deleteAllAccounts(tx: Tx, customer: Omit<Owner, "member_id">): Promise<void> {
+export async function deleteAllAccounts(tx: Tx, customer: Omit<AccountOwner, "member_id">): Promise<void> {
   await tx.delete(customerAccounts).where(ofCustomer(customer));
 }
 
 /** Keep others from having new tokens given for an account until then; answers whether nobody was at it. */
-export async function takeRenewal(db: Database, key: RowKey, now: Date, until: Date): Promise<boolean> {
+export async function claimRenewal(db: Database, key: RowKey, now: Date, until: Date): Promise<boolean> {
   const taken = await db
     .update(customerAccounts)
     .set({ renewing_until: until })
@@ -153,7 +156,7 @@ export async function saveRequest(tx: Tx, values: typeof customerAccountRequests
 }
 
 /** Take what somebody comes back for: whoever comes second finds it gone. */
-export async function takeRequest(db: Database, hashes: string[]): Promise<RequestRow | undefined> {
+export async function claimRequest(db: Database, hashes: string[]): Promise<RequestRow | undefined> {
   const [row] = await db
     .delete(customerAccountRequests)
     .where(inArray(customerAccountRequests.state_hash, hashes))
@@ -166,12 +169,12 @@ export async function findBeginner(
   db: Database,
   { organization_id, session_id }: RequestRow,
   now: Date,
-): Promise<Pick<Owner, "member_id"> | undefined> {
+): Promise<Pick<AccountOwner, "member_id"> | undefined> {
   const [row] = await db
     .select({ member_id: customerSessions.member_id })
     .from(customerSessions)
-    .innerJoin(customers, followKey(customerSessions.customer_id, customers))
-    .leftJoin(members, followKey(customerSessions.member_id, members))
+    .innerJoin(customers, joinByKey(customerSessions.customer_id, customers))
+    .leftJoin(members, joinByKey(customerSessions.member_id, members))
     .innerJoin(organization, eq(organization.id, customerSessions.organization_id))
     .where(
       and(

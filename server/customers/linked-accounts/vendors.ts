@@ -1,14 +1,14 @@
 import { z } from "zod";
 import type { Platform } from "../../../shared/api/portal-accounts.ts";
 import type { Config } from "../../platform/config.ts";
+import { cleanText } from "../../platform/external/external-provider.ts";
 import { getGitHubHeaders } from "../../platform/external/github.ts";
-import { cleanText } from "../../platform/external/outside.ts";
 import { fetchService } from "../../platform/external/services.ts";
 
 /** How people know a platform. */
 export const platformNames: Readonly<Record<Platform, string>> = { discord: "Discord", github: "GitHub" };
 
-const names_most = 100;
+const namesMost = 100;
 const Tokens = z.object({
   access_token: z.string().min(1).max(2000),
   refresh_token: z.string().min(1).max(2000).optional(),
@@ -23,7 +23,7 @@ export type Tokens = z.output<typeof Tokens>;
 /** Tokens as they are kept. */
 export const readTokens = (text: string): Tokens => Tokens.parse(JSON.parse(text));
 
-const shownName = z.string().transform((text) => cleanText(text, names_most) || null);
+const shownName = z.string().transform((text) => cleanText(text, namesMost) || null);
 const Person = {
   discord: z.object({ id: z.string().regex(/^\d{1,20}$/), username: shownName }),
   github: z.object({ id: z.int().positive(), login: shownName }),

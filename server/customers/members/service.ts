@@ -6,7 +6,7 @@ import { type Ctx, type Deps, requireOrganization, requireOrganizations, type Tx
 import { buildPage } from "../../platform/db/page.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
 import { emit } from "../../platform/events/events.ts";
-import { defineSignal, sendSignal } from "../../platform/events/reactions.ts";
+import { defineSignal, sendSignal } from "../../platform/events/signals.ts";
 import { createId } from "../../platform/ids.ts";
 import type { CustomerRow } from "../customers/rules.ts";
 import { type CustomerKey, findCustomer, lockCustomer } from "../customers/store.ts";
@@ -53,7 +53,7 @@ export async function addMember(
 }
 
 /** Change a member of a team that the caller has locked; who takes the team over has its owner step back. */
-export async function changeMember(
+export async function updateMember(
   tx: Tx,
   ctx: Deps | Ctx,
   team: CustomerRow,
@@ -83,7 +83,7 @@ export async function removeMember(tx: Tx, ctx: Deps | Ctx, row: MemberRow): Pro
 }
 
 /** A customer has become a team: somebody owns it from the beginning (CUS-15). */
-export async function ownTeam(
+export async function assignTeamOwner(
   tx: Tx,
   ctx: Deps | Ctx,
   { team, owner }: { team: CustomerRow; owner: z.output<typeof MemberOwnerCreate> | null },
@@ -117,7 +117,7 @@ const add = (ctx: Ctx, key: CustomerKey, body: z.output<typeof MemberCreate>): P
   transact(ctx, async (tx) => serializeMember(await addMember(tx, ctx, await lockTeam(tx, ctx, key), body)));
 const change = (ctx: Ctx, team: CustomerKey, member: store.MemberKey, body: MemberPatch): Promise<Member> =>
   withMember(ctx, team, member, async (tx, locked, row) =>
-    serializeMember(await changeMember(tx, ctx, locked, row, body)),
+    serializeMember(await updateMember(tx, ctx, locked, row, body)),
   );
 const remove = (ctx: Ctx, team: CustomerKey, member: store.MemberKey): Promise<void> =>
   withMember(ctx, team, member, (tx, _, row) => removeMember(tx, ctx, row));

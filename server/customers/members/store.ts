@@ -12,7 +12,7 @@ import {
   orderBy,
   readPage,
 } from "../../platform/db/page.ts";
-import { followKey, matchKey, type RowKey } from "../../platform/db/rows.ts";
+import { joinByKey, matchKey, type RowKey } from "../../platform/db/rows.ts";
 import { type Erased, listSpellings } from "../customers/rules.ts";
 import { customers } from "../customers/tables.ts";
 import type { MemberRow } from "./rules.ts";
@@ -36,7 +36,7 @@ export async function listMembers(db: Database, organizations: readonly string[]
       role: matchOne(members.role),
     }),
   );
-  const ofTeams = followKey(members.customer_id, customers);
+  const ofTeams = joinByKey(members.customer_id, customers);
   const page = () =>
     db
       .select(getTableColumns(members))
@@ -61,7 +61,7 @@ export const findMembersByEmail = (db: Database, organization_id: string, email:
   db
     .select({ member: members, team: customers })
     .from(members)
-    .innerJoin(customers, followKey(members.customer_id, customers))
+    .innerJoin(customers, joinByKey(members.customer_id, customers))
     .where(
       and(
         eq(members.organization_id, organization_id),

@@ -1,8 +1,11 @@
 import { lt } from "drizzle-orm";
-import { forgetRows } from "../../platform/jobs/sweeps.ts";
+import { createCleanupWorker } from "../../platform/jobs/workers.ts";
 import { customerSessions } from "./tables.ts";
 
 /** Sessions that have ended are forgotten. */
-export const customerSessionCleaning = forgetRows("customer_sessions.forget", 10 * 60 * 1000, customerSessions, (now) =>
-  lt(customerSessions.expires_at, now),
+export const customerSessionCleanup = createCleanupWorker(
+  "customer_sessions.forget",
+  10 * 60 * 1000,
+  customerSessions,
+  (now) => lt(customerSessions.expires_at, now),
 );

@@ -19,10 +19,10 @@ import { findCustomer } from "../customers/store.ts";
 import { findMember } from "../members/store.ts";
 import * as store from "./store.ts";
 
-export const token_prefix = "polar_cst_";
+export const sessionTokenPrefix = "polar_cst_";
 /** Of a session for one of a team's people. */
-const member_prefix = "polar_mst_";
-const lifetime_ms = 60 * 60 * 1000;
+const memberPrefix = "polar_mst_";
+const lifetimeMs = 60 * 60 * 1000;
 
 /** Open a session for a customer; the token is known here alone. It lasts by the server's clock, as every token does. */
 export async function openSession(
@@ -31,7 +31,7 @@ export async function openSession(
   { id: customer_id, organization_id }: Pick<CustomerRow, "id" | "organization_id">,
   { return_url = null, member_id = null }: { return_url?: string | null; member_id?: string | null } = {},
 ): Promise<{ row: store.SessionRow; token: string }> {
-  const token = createToken(member_id === null ? token_prefix : member_prefix);
+  const token = createToken(member_id === null ? sessionTokenPrefix : memberPrefix);
   const now = getServerClock(clock).now();
   const row = await store.insertSession(db, {
     id: createId(now),
@@ -40,7 +40,7 @@ export async function openSession(
     token_hash: hashToken(config.secret, token),
     customer_id,
     member_id,
-    expires_at: new Date(now.getTime() + lifetime_ms),
+    expires_at: new Date(now.getTime() + lifetimeMs),
     return_url,
   });
   return { row, token };
@@ -48,7 +48,7 @@ export async function openSession(
 
 /** Whose customer session a token is; undefined for what is no such token. */
 export async function identifyCustomer({ db, clock, config }: Deps, token: string): Promise<Identity | undefined> {
-  if (!token.startsWith(token_prefix) && !token.startsWith(member_prefix)) return undefined;
+  if (!token.startsWith(sessionTokenPrefix) && !token.startsWith(memberPrefix)) return undefined;
   const found = await store.findHolder(db, hashWithEach(config.secrets, token), getServerClock(clock).now());
   if (!found) return { kind: "invalid" };
   const { member_id, role, ...session } = found;

@@ -1,7 +1,7 @@
 import { and, eq, gt, inArray, isNull } from "drizzle-orm";
 import { organization } from "../../identity/organizations/tables.ts";
 import type { Database, Tx } from "../../platform/context.ts";
-import { followKey, matchKey, type RowKey } from "../../platform/db/rows.ts";
+import { joinByKey, matchKey, type RowKey } from "../../platform/db/rows.ts";
 import { customers } from "../customers/tables.ts";
 import { members } from "../members/tables.ts";
 import { customerSessions } from "./tables.ts";
@@ -37,9 +37,9 @@ export async function findHolder(db: Database, hashes: string[], now: Date) {
       sandbox: organization.sandbox,
     })
     .from(customerSessions)
-    .innerJoin(customers, followKey(customerSessions.customer_id, customers))
+    .innerJoin(customers, joinByKey(customerSessions.customer_id, customers))
     .innerJoin(organization, eq(organization.id, customerSessions.organization_id))
-    .leftJoin(members, followKey(customerSessions.member_id, members))
+    .leftJoin(members, joinByKey(customerSessions.member_id, members))
     .where(
       and(
         inArray(customerSessions.token_hash, hashes),
@@ -53,7 +53,7 @@ export async function findHolder(db: Database, hashes: string[], now: Date) {
 }
 
 /** End the sessions of a customer. */
-export async function dropSessions(tx: Tx, { organization_id, id }: RowKey): Promise<void> {
+export async function deleteSessions(tx: Tx, { organization_id, id }: RowKey): Promise<void> {
   await tx
     .delete(customerSessions)
     .where(and(eq(customerSessions.organization_id, organization_id), eq(customerSessions.customer_id, id)));

@@ -1,22 +1,28 @@
 import type { CustomerState, customers } from "../../../shared/api/customers.ts";
 import type { Service } from "../../../shared/contract.ts";
-import { computeBalance, computeUseAmount, countUnits } from "../../../shared/usage.ts";
+import { computeBalance, computeUsageAmount, countUnits } from "../../../shared/usage.ts";
 import { type CustomerRow, serializeCustomer } from "../../customers/customers/rules.ts";
 import { requireCustomer } from "../../customers/customers/service.ts";
 import type { Ctx, Database, Deps, Tx } from "../../platform/context.ts";
 import { emit } from "../../platform/events/events.ts";
 import { createId } from "../../platform/ids.ts";
-import { claimState, findHeld, type Held, insertStateNotice, poolShared } from "./store.ts";
+import { aggregateSharedUsage, type CustomerHoldings, claimState, findHoldings, insertStateNotice } from "./store.ts";
 
 /** Everything a customer has now. */
 async function loadState(db: Database, row: CustomerRow): Promise<CustomerState> {
-  const held = await findHeld(db, row);
+  const held = await findHoldings(db, row);
   const shared = new Set(held.running.filter(({ seats }) => seats !== null).map(({ id }) => id));
   const own = held.paid.filter(({ subscription_id }) => !shared.has(subscription_id));
-  return describeState(row, { ...held, paid: [...own, ...(await poolShared(db, row.organization_id, held.shared))] });
+  return describeState(row, {
+    ...held,
+    paid: [...own, ...(await aggregateSharedUsage(db, row.organization_id, held.shared))],
+  });
 }
 
-function describeState(row: CustomerRow, { running, granted, used, paid }: Omit<Held, "shared">): CustomerState {
+function describeState(
+  row: CustomerRow,
+  { running, granted, used, paid }: Omit<CustomerHoldings, "shared">,
+): CustomerState {
   const active_subscriptions = running.map(({ status, ...subscription }) => ({
     ...subscription,
     status: status === "trialing" ? ("trialing" as const) : ("active" as const),
@@ -26,7 +32,8 @@ function describeState(row: CustomerRow, { running, granted, used, paid }: Omit<
       .map(({ use: { id, created_at, modified_at, meter_id, credited_units, ...use }, ...price }) => ({
         ...{ id, created_at, modified_at, meter_id, credited_units, consumed_units: countUnits(use.consumed_units) },
         // A trial's use is free.
-        amount: status === "trialing" ? 0 : computeUseAmount({ ...price, ...use, credited_units, before_units: null }),
+        amount:
+          status === "trialing" ? 0 : computeUsageAmount({ ...price, ...use, credited_units, before_units: null }),
       })),
   }));
   const granted_benefits = granted.map(({ id, created_at, modified_at, granted_at, benefit, properties }) => ({
@@ -47,7 +54,7 @@ function describeState(row: CustomerRow, { running, granted, used, paid }: Omit<
 }
 
 /** The job that emits a customer's state once more. */
-export const states_due = "customers.tell_state";
+export const stateWorkerName = "customers.tell_state";
 
 /**
  * Emit what a customer has now. Two transactions that change it at the same time do not see each other's change: the second one
@@ -69,7 +76,7 @@ export async function emitCustomerState(
   if (isAlone) return;
   const now = ctx.clock.now();
   await insertStateNotice(tx, { id: createId(now), organization_id, created_at: now, customer_id, due_at: now });
-  ctx.jobs.wake(tx, states_due);
+  ctx.jobs.wake(tx, stateWorkerName);
 }
 
 /** The operations that read a customer's state. */

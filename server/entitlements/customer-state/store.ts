@@ -1,6 +1,6 @@
 /** What customers have: their subscriptions, what they have used, and the benefits that they were granted. */
 import { and, eq, type SQL, sql } from "drizzle-orm";
-import { groupByPeriod, poolUse } from "../../../shared/usage.ts";
+import { aggregateUse, groupByPeriod } from "../../../shared/usage.ts";
 import { subscriptionPrices, subscriptions } from "../../billing/subscriptions/tables.ts";
 import { benefits } from "../../catalog/benefits/tables.ts";
 import { productPrices } from "../../catalog/products/tables.ts";
@@ -8,10 +8,10 @@ import type { CustomerRow } from "../../customers/customers/rules.ts";
 import { customers } from "../../customers/customers/tables.ts";
 import type { Database, Tx } from "../../platform/context.ts";
 import { writeArray } from "../../platform/db/arrays.ts";
-import { gatherCalls } from "../../platform/db/gather.ts";
+import { defineLoader } from "../../platform/db/loaders.ts";
 import { isAmong, matchKey, matchSeller, type RowKey, readRow, readRows } from "../../platform/db/rows.ts";
-import { makeOnce } from "../../platform/db/statements.ts";
-import { countShown } from "../../usage/meters/paying.ts";
+import { memoizeStatement } from "../../platform/db/statements.ts";
+import { countDistinctValues } from "../../usage/meters/attribution.ts";
 import { customerMeters, customerMeterWindows, meters } from "../../usage/meters/tables.ts";
 import { benefitGrants } from "../grants/tables.ts";
 import { stateNotices } from "./tables.ts";
@@ -20,7 +20,7 @@ type UsedOf = Pick<
   typeof customerMeters.$inferSelect,
   "id" | "created_at" | "modified_at" | "meter_id" | "consumed_units" | "credited_units" | "free_units"
 >;
-export type Held = {
+export type CustomerHoldings = {
   running: (typeof subscriptions.$inferSelect)[];
   used: (typeof customerMeters.$inferSelect)[];
   /** What runs on the account of these subscriptions, and at which price. */
@@ -55,19 +55,19 @@ const heldBy = (db: Database, where: SQL | undefined) =>
   db
     .select({
       id: customers.id,
-      running: sql<Held["running"]>`(
+      running: sql<CustomerHoldings["running"]>`(
           select coalesce(json_agg(to_jsonb(s) order by s.started_at, s.id), '[]') from ${subscriptions} s
           where s.organization_id = ${customers}.organization_id and s.customer_id = ${customers}.id
             and s.status in ('trialing', 'active')
         )`.mapWith((list: unknown) => readRows(subscriptions, list)),
-      used: sql<Held["used"]>`(
+      used: sql<CustomerHoldings["used"]>`(
           select coalesce(json_agg(to_jsonb(u) || jsonb_build_object('consumed_units', u.consumed_units::text)
             order by u.created_at, u.id), '[]')
           from ${customerMeters} u join ${meters} m on m.organization_id = u.organization_id and m.id = u.meter_id
           where u.organization_id = ${customers}.organization_id and u.customer_id = ${customers}.id
             and m.archived_at is null
         )`.mapWith((list: unknown) => readRows(customerMeters, list)),
-      paid: sql<Held["paid"]>`(
+      paid: sql<CustomerHoldings["paid"]>`(
           select coalesce(json_agg(json_build_object('use', to_jsonb(u) || jsonb_build_object(
             'consumed_units', u.consumed_units::text, 'free_units', u.free_units::text), 'subscription_id', sp.subscription_id,
             'unit_amount', p.unit_amount::text, 'cap_amount', p.cap_amount) order by sp.subscription_id, sp.order), '[]')
@@ -77,12 +77,12 @@ const heldBy = (db: Database, where: SQL | undefined) =>
             and p.meter_id = u.meter_id
           where u.organization_id = ${customers}.organization_id and u.customer_id = ${customers}.id
         )`.mapWith((list: unknown) =>
-        (list as (Held["paid"][number] & { use: object })[]).map(({ use, ...price }) => ({
+        (list as (CustomerHoldings["paid"][number] & { use: object })[]).map(({ use, ...price }) => ({
           ...price,
           use: readRow(customerMeters, use),
         })),
       ),
-      shared: sql<Held["shared"]>`(
+      shared: sql<CustomerHoldings["shared"]>`(
           select coalesce(json_agg(json_build_object('part', u.part, 'subscription_id', s.id, 'price_id', p.id,
             'unit_amount', p.unit_amount::text, 'cap_amount', p.cap_amount, 'func', m.aggregation ->> 'func')
             order by s.id, sp.order, u.id), '[]')
@@ -107,7 +107,7 @@ const heldBy = (db: Database, where: SQL | undefined) =>
           ...price,
         })),
       ),
-      granted: sql<Held["granted"]>`(
+      granted: sql<CustomerHoldings["granted"]>`(
           select coalesce(json_agg(to_jsonb(g) || jsonb_build_object('benefit', to_jsonb(b)) order by g.granted_at, g.id), '[]')
           from ${benefitGrants} g join ${benefits} b on b.organization_id = g.organization_id and b.id = g.benefit_id
           where g.organization_id = ${customers}.organization_id and g.customer_id = ${customers}.id
@@ -126,11 +126,11 @@ const isOne = and(
   eq(customers.organization_id, sql.placeholder("organization_id")),
   eq(customers.id, sql.placeholder("id")),
 );
-const heldByOne = makeOnce((db) => heldBy(db, isOne).prepare("customer_held"));
+const heldByOne = memoizeStatement((db) => heldBy(db, isOne).prepare("customer_held"));
 
 /** The subscriptions that customers have now, what they have used and what they were given, the oldest first, in one statement. */
-export const findHeld = gatherCalls(
-  async (db: Database, rows: Pick<CustomerRow, "organization_id" | "id">[]): Promise<Held[]> => {
+export const findHoldings = defineLoader(
+  async (db: Database, rows: Pick<CustomerRow, "organization_id" | "id">[]): Promise<CustomerHoldings[]> => {
     const [one] = rows;
     const found =
       one && rows.length === 1
@@ -149,19 +149,19 @@ export const findHeld = gatherCalls(
 );
 
 /** What runs on the account of subscriptions with seats, of all who use it together (SEAT-17). */
-export async function poolShared(
+export async function aggregateSharedUsage(
   db: Database,
   organization_id: string,
   parts: readonly SharedPart[],
-): Promise<Held["paid"]> {
-  const pooled: Held["paid"] = [];
+): Promise<CustomerHoldings["paid"]> {
+  const pooled: CustomerHoldings["paid"] = [];
   for (const own of Map.groupBy(parts, ({ subscription_id, price_id }) => subscription_id + price_id).values()) {
     const running = groupByPeriod(own).find((pool) => pool.some(({ ended_at }) => ended_at === null));
     const first = running?.find(({ ended_at }) => ended_at === null);
     if (!running || !first) continue;
     const { subscription_id, unit_amount, cap_amount, func } = first;
-    const distinct = func === "unique" ? await countShown(db, organization_id, running) : 0;
-    const use = running.length === 1 ? first : { ...first, ...poolUse(func, running, distinct) };
+    const distinct = func === "unique" ? await countDistinctValues(db, organization_id, running) : 0;
+    const use = running.length === 1 ? first : { ...first, ...aggregateUse(func, running, distinct) };
     pooled.push({ use, subscription_id, unit_amount, cap_amount });
   }
   return pooled;
@@ -171,7 +171,7 @@ export async function poolShared(
  * Whether no other transaction is telling what these customers hold, until this one ends. It is tried and not waited for: who
  * tells it holds other rows by then, for which others may wait.
  */
-export const claimState = gatherCalls(async (tx: Tx, keys: RowKey[]): Promise<boolean[]> => {
+export const claimState = defineLoader(async (tx: Tx, keys: RowKey[]): Promise<boolean[]> => {
   const claims = keys.map(({ id }) => `customers.state ${id}`);
   const rows = await tx
     .select({ is_mine: sql<boolean>`pg_try_advisory_xact_lock(hashtextextended(claim, 0))` })
@@ -185,7 +185,7 @@ export const insertStateNotice = (tx: Tx, notice: typeof stateNotices.$inferInse
   tx.insert(stateNotices).values(notice);
 
 /** Delete a notice. Returns its customer, or undefined if another server has taken it. */
-export async function takeStateNotice(tx: Tx, key: RowKey): Promise<string | undefined> {
+export async function claimStateNotice(tx: Tx, key: RowKey): Promise<string | undefined> {
   const [notice] = await tx
     .delete(stateNotices)
     .where(matchKey(stateNotices, key))

@@ -12,8 +12,13 @@ export type DownloadTerms = BenefitInput["downloadables"];
 export const listActiveFiles = ({ files, archived }: DownloadTerms): string[] =>
   [...new Set(files)].filter((id) => archived[id] !== true);
 
-const Link = z.object({ kind: z.literal("download"), organization_id: z.string(), id: z.string(), until: z.number() });
-export type Link = z.output<typeof Link>;
+const DownloadLink = z.object({
+  kind: z.literal("download"),
+  organization_id: z.string(),
+  id: z.string(),
+  until: z.number(),
+});
+export type Link = z.output<typeof DownloadLink>;
 
 /** The token of an address at which a file can be fetched for an hour, by whoever has it (BEN-22). */
 export const sealLink = (secret: string, { organization_id, id }: DownloadableRow, until: Date): string =>
@@ -25,14 +30,14 @@ export const sealLink = (secret: string, { organization_id, id }: DownloadableRo
   );
 
 /** A sealed text is no shorter than what a nonce, a tag and a link come to. */
-const token_form = /^[A-Za-z0-9_-]{60,600}$/;
+const tokenForm = /^[A-Za-z0-9_-]{60,600}$/;
 
 /** What a token stands for; how it is not one, else. */
 export function openLink(secrets: readonly string[], token: string): Link | "malformed" | "unknown" {
-  if (!token_form.test(token)) return "malformed";
+  if (!tokenForm.test(token)) return "malformed";
   const text = tryUnseal(secrets, "download-link", "", token);
   if (text === null) return "unknown";
-  const read = Link.safeParse(JSON.parse(text));
+  const read = DownloadLink.safeParse(JSON.parse(text));
   return read.success ? read.data : "unknown";
 }
 

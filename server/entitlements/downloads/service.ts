@@ -10,7 +10,7 @@ import * as store from "./store.ts";
 export async function grantFiles(
   tx: Tx,
   { clock }: Deps | Ctx,
-  { organization_id, customer_id, benefit_id }: store.Held,
+  { organization_id, customer_id, benefit_id }: store.DownloadOwner,
   terms: DownloadTerms | null,
 ): Promise<string[]> {
   const now = clock.now();
@@ -23,7 +23,7 @@ export async function grantFiles(
 }
 
 /** How long an address of a file is good. */
-const link_ms = 60 * 60 * 1000;
+const linkMs = 60 * 60 * 1000;
 
 /** What a customer may download, a page of it, each with an address that is good for an hour. */
 export async function listFilesOfCustomer(
@@ -32,7 +32,7 @@ export async function listFilesOfCustomer(
   query: Paging & { benefit_id?: string[] | undefined },
 ) {
   const { items, total } = await store.listDownloadables(db, customer, query);
-  const until = new Date(getServerClock(clock).now().getTime() + link_ms);
+  const until = new Date(getServerClock(clock).now().getTime() + linkMs);
   return buildPage(
     items.map((one) => serializeDownloadable(one, config, until)),
     total,
@@ -44,7 +44,7 @@ export async function listFilesOfCustomer(
  * Where a file is fetched that a token stands for, until its hour is over; what was taken back since is not given (BEN-22). What is
  * only the rest of a download that broke off is not counted again.
  */
-export async function followLink(deps: Deps, token: string, isRest: boolean): Promise<string> {
+export async function openDownloadLink(deps: Deps, token: string, isRest: boolean): Promise<string> {
   const { db, config, clock, storage } = deps;
   const link = openLink(config.secrets, token);
   if (link === "malformed") throw new ApiError("BadRequest", "This is no address of a download.");

@@ -2,13 +2,13 @@ import { and, eq, inArray, isNull, notInArray, sql } from "drizzle-orm";
 import { files } from "../../catalog/files/tables.ts";
 import type { Database, Tx } from "../../platform/context.ts";
 import { computeOffset, matchAny, matchFilters, orderBy, type Paging } from "../../platform/db/page.ts";
-import { followKey, matchKey, type RowKey } from "../../platform/db/rows.ts";
+import { joinByKey, matchKey, type RowKey } from "../../platform/db/rows.ts";
 import type { Downloadable } from "./rules.ts";
 import { downloadables } from "./tables.ts";
 
 /** By what a customer may download. */
-export type Held = { organization_id: string; customer_id: string; benefit_id: string };
-const heldBy = ({ organization_id, customer_id, benefit_id }: Held) =>
+export type DownloadOwner = { organization_id: string; customer_id: string; benefit_id: string };
+const heldBy = ({ organization_id, customer_id, benefit_id }: DownloadOwner) =>
   and(
     eq(downloadables.organization_id, organization_id),
     eq(downloadables.customer_id, customer_id),
@@ -33,7 +33,12 @@ export async function findPresent(db: Database, organization_id: string, ids: re
 }
 
 /** Let a customer download these files by a benefit, and no others; what they have downloaded stays counted. */
-export async function setFiles(tx: Tx, held: Held, rows: readonly { id: string; file_id: string }[], now: Date) {
+export async function setFiles(
+  tx: Tx,
+  held: DownloadOwner,
+  rows: readonly { id: string; file_id: string }[],
+  now: Date,
+) {
   const ids = rows.map(({ file_id }) => file_id);
   await tx
     .update(downloadables)
@@ -74,7 +79,7 @@ export async function listDownloadables(
     db
       .select({ row: downloadables, file: files, total: sql<number>`count(*) over ()::int` })
       .from(downloadables)
-      .innerJoin(files, followKey(downloadables.file_id, files))
+      .innerJoin(files, joinByKey(downloadables.file_id, files))
       .where(where);
   const found = await from()
     .orderBy(...orderBy(["-created_at"], { created_at: downloadables.created_at }, downloadables.id))
@@ -89,7 +94,7 @@ export async function findDownloadable(db: Database, key: RowKey): Promise<Downl
   const [found] = await db
     .select({ row: downloadables, file: files })
     .from(downloadables)
-    .innerJoin(files, followKey(downloadables.file_id, files))
+    .innerJoin(files, joinByKey(downloadables.file_id, files))
     .where(and(matchKey(downloadables, key), isThere));
   return found;
 }

@@ -1,10 +1,10 @@
 import { and, eq, exists, inArray, isNotNull, isNull, like, ne, or, sql } from "drizzle-orm";
 import type { BenefitRow } from "../../catalog/benefits/rules.ts";
 import { benefits } from "../../catalog/benefits/tables.ts";
-import type { Owner } from "../../customers/linked-accounts/store.ts";
+import type { AccountOwner } from "../../customers/linked-accounts/store.ts";
 import { members } from "../../customers/members/tables.ts";
 import type { Database, Tx } from "../../platform/context.ts";
-import { followKey, matchKey, type RowKey } from "../../platform/db/rows.ts";
+import { joinByKey, matchKey, type RowKey } from "../../platform/db/rows.ts";
 import type { Grant } from "./rules.ts";
 import { selectGrants } from "./store.ts";
 import { benefitGrants, grantAccesses } from "./tables.ts";
@@ -48,7 +48,7 @@ export async function openAccess(
 }
 
 /** One way into it is gone: what is left of it is seen to. */
-export async function leaveAccess(tx: Tx, key: RowKey, now: Date, kicks: boolean): Promise<void> {
+export async function releaseAccess(tx: Tx, key: RowKey, now: Date, kicks: boolean): Promise<void> {
   await tx
     .update(grantAccesses)
     .set({ ...nextTurn(now), kicks })
@@ -93,7 +93,7 @@ export async function findGiving(db: Database, thing: Thing): Promise<BenefitRow
         eq(benefitGrants.access_id, grantAccesses.id),
       ),
     )
-    .innerJoin(benefits, followKey(benefitGrants.benefit_id, benefits))
+    .innerJoin(benefits, joinByKey(benefitGrants.benefit_id, benefits))
     .where(sameThing(thing));
   return rows.map(({ properties }) => properties);
 }
@@ -121,14 +121,14 @@ export async function isInOtherwise(db: Database, access: AccessRow, within: str
 }
 
 /** What may have gone with something else is to be given again, where it is wanted. */
-export const giveOthersAgain = (db: Database, access: AccessRow, within: string, now: Date): Promise<unknown> =>
+export const regrantOthers = (db: Database, access: AccessRow, within: string, now: Date): Promise<unknown> =>
   db
     .update(grantAccesses)
     .set({ ...nextTurn(now), given: null })
     .where(and(besides(access, within), givenElsewhere));
 
 /** Nobody asks a platform for a seller before then. */
-export const postpone = (
+export const postponeRequests = (
   db: Database,
   { organization_id, platform }: AccessRow,
   now: Date,
@@ -150,7 +150,7 @@ export const postpone = (
 /** What somebody has or waits for, of kinds that a platform gives, the oldest first; and what their team's owner has. */
 export const findGrantsOn = (
   db: Database,
-  { organization_id, customer_id, member_id }: Owner,
+  { organization_id, customer_id, member_id }: AccountOwner,
   types: BenefitRow["type"][],
 ): Promise<Grant[]> =>
   selectGrants(db)

@@ -9,11 +9,11 @@ import { getTerms, kinds } from "./kinds/index.ts";
 import {
   findGraceEnd,
   type Grant,
+  type GrantHolder,
+  type GrantPlan,
   type GrantRow,
-  type Holder,
-  type Plan,
+  type GrantSource,
   planGrants,
-  type Source,
   serializeGrantEvent,
 } from "./rules.ts";
 import * as store from "./store.ts";
@@ -31,7 +31,7 @@ const emitGrant = (tx: Tx, ctx: Deps | Ctx, what: Told, grant: Grant, before: Be
 export async function reconcile(
   tx: Tx,
   ctx: Deps | Ctx,
-  source: Source,
+  source: GrantSource,
   { cycles = false, isSettling = false }: { cycles?: boolean; isSettling?: boolean } = {},
 ): Promise<void> {
   const seen = await store.loadGrantContext(tx, source);
@@ -51,11 +51,11 @@ export async function reconcile(
   const plan = planGrants(ground, getTerms, now, cycles);
   const grace_end = findGraceEnd(ground);
   if (grace_end !== null && now < grace_end)
-    await store.noteCheck(tx, { ...source, id: createId(now), created_at: now, due_at: grace_end });
+    await store.scheduleCheck(tx, { ...source, id: createId(now), created_at: now, due_at: grace_end });
   await carryOut(tx, ctx, source, plan);
 }
 
-async function carryOut(tx: Tx, ctx: Deps | Ctx, source: Source, plan: Plan): Promise<void> {
+async function carryOut(tx: Tx, ctx: Deps | Ctx, source: GrantSource, plan: GrantPlan): Promise<void> {
   const changed = new Map<string, CustomerRow>();
   for (const grant of plan.revoke) {
     await revoke(tx, ctx, grant);
@@ -65,13 +65,13 @@ async function carryOut(tx: Tx, ctx: Deps | Ctx, source: Source, plan: Plan): Pr
   for (const grant of plan.cycle) await cycle(tx, ctx, grant);
   for (const { benefit, holder, row } of plan.grant) {
     const made = row ?? (await store.insertGrant(tx, newGrant(ctx, source, holder, benefit.id)));
-    await give(tx, ctx, { row: made, benefit, ...holder });
+    await grantBenefit(tx, ctx, { row: made, benefit, ...holder });
     changed.set(holder.customer.id, holder.customer);
   }
   for (const customer of changed.values()) if (customer.deleted_at === null) await emitState(tx, ctx, customer);
 }
 
-function newGrant({ clock }: Deps | Ctx, source: Source, { customer, member }: Holder, benefit_id: string) {
+function newGrant({ clock }: Deps | Ctx, source: GrantSource, { customer, member }: GrantHolder, benefit_id: string) {
   const created_at = clock.now();
   const { organization_id, subscription_id, order_id } = source;
   const id = createId(created_at);
@@ -91,7 +91,7 @@ function newGrant({ clock }: Deps | Ctx, source: Source, { customer, member }: H
  * Give somebody a benefit, or note why that cannot be done: the world is told of either (BEN-08). Of what another service gives it is
  * told once that has answered.
  */
-export async function give(tx: Tx, ctx: Deps | Ctx, grant: Grant): Promise<Grant> {
+export async function grantBenefit(tx: Tx, ctx: Deps | Ctx, grant: Grant): Promise<Grant> {
   const now = ctx.clock.now();
   const { row, benefit } = grant;
   const outcome = await kinds[benefit.type].grant(tx, ctx, grant);
@@ -204,7 +204,7 @@ async function update(tx: Tx, ctx: Deps | Ctx, grant: Grant): Promise<void> {
 }
 
 /** What a grant gave has changed by itself, and how it is told from others with it. */
-export async function changeProperties(
+export async function updateProperties(
   tx: Tx,
   ctx: Deps | Ctx,
   key: RowKey,
@@ -217,14 +217,14 @@ export async function changeProperties(
 }
 
 /** Take from an account what a grant has let it into; it is given again once the customer says to which one (BEN-80). */
-export async function takeForNow(tx: Tx, ctx: Deps | Ctx, grant: Grant, message: string): Promise<void> {
+export async function suspendGrant(tx: Tx, ctx: Deps | Ctx, grant: Grant, message: string): Promise<void> {
   await kinds[grant.benefit.type].revoke?.(tx, ctx, grant);
   await failGrant(tx, ctx, grant, describeFailure(message, ctx.clock.now()), {});
 }
 
 /** Give somebody what they wait for, or have by another account, to the one that is theirs now. */
-export async function giveAgain(tx: Tx, ctx: Deps | Ctx, grant: Grant): Promise<void> {
-  if (grant.row.granted_at === null) await give(tx, ctx, grant);
+export async function regrantBenefit(tx: Tx, ctx: Deps | Ctx, grant: Grant): Promise<void> {
+  if (grant.row.granted_at === null) await grantBenefit(tx, ctx, grant);
   else await update(tx, ctx, grant);
 }
 
@@ -239,7 +239,7 @@ async function cycle(tx: Tx, ctx: Deps | Ctx, grant: Grant): Promise<void> {
 }
 
 /** What a grant gave was taken back, or given again, by itself: so is the grant. */
-export async function followStatus(
+export async function syncStatus(
   tx: Tx,
   ctx: Deps | Ctx,
   key: RowKey,

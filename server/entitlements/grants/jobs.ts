@@ -2,31 +2,31 @@ import { sql } from "drizzle-orm";
 import type { Deps } from "../../platform/context.ts";
 import type { RowKey } from "../../platform/db/rows.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
-import { checkFence, fence_pause_ms } from "../../platform/events/fence.ts";
+import { barrierPauseMs, checkBarrier } from "../../platform/events/barrier.ts";
 import { createId } from "../../platform/ids.ts";
-import type { RowSweep } from "../../platform/jobs/sweeps.ts";
+import type { RowWorker } from "../../platform/jobs/workers.ts";
 import { reconcile } from "./engine.ts";
-import { access_settling } from "./kinds/outside.ts";
-import { settleAccess } from "./outside.ts";
-import type { Source } from "./rules.ts";
+import { accessWorkerName } from "./kinds/external.ts";
+import { settleAccess } from "./provisioning.ts";
+import type { GrantSource } from "./rules.ts";
 import * as store from "./store.ts";
 import { grantAccesses, grantChecks, grantRuns } from "./tables.ts";
 
 /** What is held against what it gives later on, each in a transaction of its own. */
-export const grantChecking: RowSweep = {
+export const grantCheckWorker: RowWorker = {
   name: "grants.check",
-  every_ms: 1000,
+  pollIntervalMs: 1000,
   due: {
     table: grantChecks,
     id: grantChecks.id,
     organization_id: grantChecks.organization_id,
     at: grantChecks.due_at,
   },
-  parallel: 4,
-  share: 2,
-  work: (deps, [key]) =>
+  concurrency: 4,
+  maxPerTenant: 2,
+  run: (deps, [key]) =>
     transact(deps, async (tx) => {
-      const source = await store.takeCheck(tx, key, deps.clock.now());
+      const source = await store.claimCheck(tx, key, deps.clock.now());
       if (source) await reconcile(tx, deps, source);
     }),
 };
@@ -35,9 +35,9 @@ export const grantChecking: RowSweep = {
 const slice = 500;
 
 /** Who has what has changed is looked up, slice after slice: what is broken off goes on where it was. */
-export const grantRunning: RowSweep = {
+export const grantRunWorker: RowWorker = {
   name: "grants.run",
-  every_ms: 1000,
+  pollIntervalMs: 1000,
   due: {
     table: grantRuns,
     id: grantRuns.id,
@@ -45,7 +45,7 @@ export const grantRunning: RowSweep = {
     at: grantRuns.due_at,
     where: sql`${grantRuns.due_at} is not null`,
   },
-  async work(deps, [key]) {
+  async run(deps, [key]) {
     while (await takeSlice(deps, key));
   },
 };
@@ -56,25 +56,25 @@ const takeSlice = (deps: Deps, key: RowKey): Promise<boolean> =>
     const now = deps.clock.now();
     const run = await store.lockRun(tx, key, now);
     if (!run) return false;
-    const { fence, isPassed } = await checkFence(tx, run.fence);
+    const { fence, isPassed } = await checkBarrier(tx, run.fence);
     if (run.fence === null) {
       await store.updateRun(tx, key, { fence });
       return true;
     }
     if (!isPassed) {
-      await store.updateRun(tx, key, { due_at: new Date(now.getTime() + fence_pause_ms) });
+      await store.updateRun(tx, key, { due_at: new Date(now.getTime() + barrierPauseMs) });
       return false;
     }
     const ids = await store.findConcerned(tx, run, slice);
     const { organization_id, stage } = run;
     for (const one of ids) {
-      const source: Source =
+      const source: GrantSource =
         stage === "orders"
           ? { organization_id, subscription_id: null, order_id: one }
           : { organization_id, subscription_id: one, order_id: null };
-      await store.noteCheck(tx, { ...source, id: createId(now), created_at: now, due_at: now });
+      await store.scheduleCheck(tx, { ...source, id: createId(now), created_at: now, due_at: now });
     }
-    deps.jobs.wake(tx, grantChecking.name);
+    deps.jobs.wake(tx, grantCheckWorker.name);
     const last = ids.at(-1);
     if (last !== undefined && ids.length === slice) {
       await store.updateRun(tx, key, { cursor: last, noted: run.noted + ids.length });
@@ -91,9 +91,9 @@ const takeSlice = (deps: Deps, key: RowKey): Promise<boolean> =>
   });
 
 /** Accounts elsewhere that are to be let in somewhere, or put out. */
-export const accessSettling: RowSweep = {
-  name: access_settling,
-  every_ms: 1000,
+export const accessWorker: RowWorker = {
+  name: accessWorkerName,
+  pollIntervalMs: 1000,
   due: {
     table: grantAccesses,
     id: grantAccesses.id,
@@ -101,9 +101,9 @@ export const accessSettling: RowSweep = {
     at: grantAccesses.due_at,
     where: sql`${grantAccesses.due_at} is not null`,
   },
-  parallel: 10,
-  share: 4,
+  concurrency: 10,
+  maxPerTenant: 4,
   // A service may take its time, for each of several questions.
-  limit_ms: 110_000,
-  work: (deps, [key]) => settleAccess(deps, key),
+  timeoutMs: 110_000,
+  run: (deps, [key]) => settleAccess(deps, key),
 };

@@ -13,22 +13,22 @@ export type GrantRow = typeof benefitGrants.$inferSelect;
 export type Grant = { row: GrantRow; benefit: BenefitRow; customer: CustomerRow; member: MemberRow | null };
 
 /** What gives: a subscription or an order, never both. */
-export type Source =
+export type GrantSource =
   | { organization_id: string; subscription_id: string; order_id: null }
   | { organization_id: string; subscription_id: null; order_id: string };
 
 /** Of an order, what it gives as long as it lasts; an order of a subscription has that give. */
-export const getSource = ({ organization_id, id, subscription_id }: OrderRow): Source =>
+export const getSource = ({ organization_id, id, subscription_id }: OrderRow): GrantSource =>
   subscription_id === null
     ? { organization_id, subscription_id: null, order_id: id }
     : { organization_id, subscription_id, order_id: null };
 
 /** Whom a source gives to. */
-export type Holder = { customer: CustomerRow; member: MemberRow | null };
+export type GrantHolder = { customer: CustomerRow; member: MemberRow | null };
 
 /** What is known of a source and of what it gave. */
 export type GrantContext = {
-  source: Source;
+  source: GrantSource;
   /** How the subscription stands; null for an order. */
   subscription: Pick<SubscriptionRow, "status" | "past_due_at"> | null;
   /** How the order stands; null for a subscription. */
@@ -37,18 +37,18 @@ export type GrantContext = {
   is_withheld: boolean;
   /** For how many days somebody who does not pay keeps what they have. */
   grace_days: number;
-  holders: Holder[];
+  holders: GrantHolder[];
   /** What the product gives now, in its order. */
   benefits: BenefitRow[];
   grants: Grant[];
 };
 
-const day_ms = 24 * 60 * 60 * 1000;
+const dayMs = 24 * 60 * 60 * 1000;
 
 /** Until when a subscription gives that is not paid for; null where that does not matter (SUB-49). */
 export const findGraceEnd = ({ subscription, grace_days }: GrantContext): Date | null =>
   subscription?.status === "past_due" && subscription.past_due_at !== null
-    ? new Date(subscription.past_due_at.getTime() + grace_days * day_ms)
+    ? new Date(subscription.past_due_at.getTime() + grace_days * dayMs)
     : null;
 
 /** Whether a source gives what it was bought for. */
@@ -62,11 +62,11 @@ export function isGiving(ground: GrantContext, now: Date): boolean {
 }
 
 /** What is to be done about the grants of a source, in this order (BEN-11). */
-export type Plan = {
+export type GrantPlan = {
   revoke: Grant[];
   update: Grant[];
   cycle: Grant[];
-  grant: { benefit: BenefitRow; holder: Holder; row: GrantRow | null }[];
+  grant: { benefit: BenefitRow; holder: GrantHolder; row: GrantRow | null }[];
 };
 
 const keyOf = (customer_id: string, member_id: string | null, benefit_id: string): string =>
@@ -81,7 +81,7 @@ export function planGrants(
   termsOf: (benefit: BenefitRow) => string | null,
   now: Date,
   cycles: boolean,
-): Plan {
+): GrantPlan {
   const { grants, benefits } = ground;
   const wanted = new Map(
     isGiving(ground, now)
@@ -110,7 +110,7 @@ export function planGrants(
 }
 
 /** What a grant depends on, as one short value. */
-export const digestTerms = (terms: unknown): string | null =>
+export const hashGrantTerms = (terms: unknown): string | null =>
   terms === null ? null : createHash("sha256").update(JSON.stringify(terms)).digest("base64url").slice(0, 22);
 
 /** A grant as it is answered. */

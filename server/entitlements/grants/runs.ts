@@ -6,7 +6,7 @@ import { type Ctx, type Database, requireOrganization, requireOrganizations } fr
 import { buildPage, computeOffset, matchOrganizations } from "../../platform/db/page.ts";
 import { matchKey, type RowKey } from "../../platform/db/rows.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
-import { grantRunning } from "./jobs.ts";
+import { grantRunWorker } from "./jobs.ts";
 import type { RunRow } from "./store.ts";
 import { grantChecks, grantRuns } from "./tables.ts";
 
@@ -48,7 +48,7 @@ const change = (ctx: Ctx, id: string, plan: (row: RunRow, now: Date) => Partial<
         .update(grantRuns)
         .set({ ...patch, modified_at: now })
         .where(matchKey(grantRuns, key));
-    ctx.jobs.wake(tx, grantRunning.name);
+    ctx.jobs.wake(tx, grantRunWorker.name);
     return find(tx, [key.organization_id], id);
   });
 

@@ -6,7 +6,7 @@ import { emitState } from "../../customers/customers/service.ts";
 import { type Ctx, requireOrganization, requireOrganizations } from "../../platform/context.ts";
 import { buildPage } from "../../platform/db/page.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
-import { give } from "./engine.ts";
+import { grantBenefit } from "./engine.ts";
 import { serializeGrant } from "./rules.ts";
 import * as store from "./store.ts";
 
@@ -28,7 +28,7 @@ export const benefitGrantService: Service<typeof benefitGrants, Ctx> = {
       const { row, customer } = found;
       if (row.revoked_at !== null || row.granted_at !== null || customer.deleted_at !== null)
         throw notPermitted("Only what was to be granted and has failed can be tried again.");
-      const after = await give(tx, ctx, found);
+      const after = await grantBenefit(tx, ctx, found);
       if (after.row.granted_at !== null) await emitState(tx, ctx, customer);
       return serializeGrant(after);
     }),

@@ -14,7 +14,8 @@ import { customers } from "../../customers/customers/tables.ts";
 import { members } from "../../customers/members/tables.ts";
 import { organization } from "../../identity/organizations/tables.ts";
 import type { Database, Tx } from "../../platform/context.ts";
-import { gatherCalls } from "../../platform/db/gather.ts";
+import { countMatching } from "../../platform/db/counters.ts";
+import { defineLoader } from "../../platform/db/loaders.ts";
 import {
   computeOffset,
   type ListQuery,
@@ -29,17 +30,16 @@ import {
 } from "../../platform/db/page.ts";
 import {
   addRows,
-  followKey,
   isAmong,
+  joinByKey,
   matchKey,
   matchSeller,
   type RowKey,
   readRow,
   readRows,
 } from "../../platform/db/rows.ts";
-import { countMatching } from "../../platform/db/tallies.ts";
 import { customerSeats } from "../seats/tables.ts";
-import type { Grant, GrantContext, GrantRow, Holder, Source } from "./rules.ts";
+import type { Grant, GrantContext, GrantHolder, GrantRow, GrantSource } from "./rules.ts";
 import { benefitGrants, grantChecks, grantRuns } from "./tables.ts";
 
 /** What a product gives, in its order, in the row of who has it. */
@@ -79,12 +79,12 @@ const isTakenBack = (order: SQL) =>
 const grace = sql<number>`coalesce((${organization}.subscription_settings ->> 'benefit_revocation_grace_period')::int, 0)`;
 
 /** Whoever bought holds what it gives; of what has seats, only who has one of them. */
-const holdersOf = (customer: CustomerRow, seats: number | null, seated: Holder[]): GrantContext["holders"] =>
+const holdersOf = (customer: CustomerRow, seats: number | null, seated: GrantHolder[]): GrantContext["holders"] =>
   seats === null ? [{ customer, member: null }] : seated;
 
 /** Those who have taken a seat of a source. */
 const seatedAt = (source: typeof subscriptions | typeof orders) =>
-  sql<Holder[]>`(
+  sql<GrantHolder[]>`(
     select coalesce(json_agg(json_build_object('customer', to_jsonb(c), 'member', to_jsonb(m)) order by c.id, s.member_id), '[]')
     from ${customerSeats} s join ${customers} c on c.organization_id = s.organization_id and c.id = s.customer_id
       left join ${members} m on m.organization_id = s.organization_id and m.id = s.member_id
@@ -97,9 +97,9 @@ const seatedAt = (source: typeof subscriptions | typeof orders) =>
     })),
   );
 
-type OfSubscription = Source & { subscription_id: string };
+type OfSubscription = GrantSource & { subscription_id: string };
 
-const loadOfSubscription = gatherCalls(
+const loadOfSubscription = defineLoader(
   async (db: Database, sources: OfSubscription[]): Promise<(GrantContext | undefined)[]> => {
     const found = await db
       .select({
@@ -119,7 +119,7 @@ const loadOfSubscription = gatherCalls(
         ),
       })
       .from(subscriptions)
-      .innerJoin(customers, followKey(subscriptions.customer_id, customers))
+      .innerJoin(customers, joinByKey(subscriptions.customer_id, customers))
       .innerJoin(organization, eq(organization.id, subscriptions.organization_id))
       .where(
         isAmong(
@@ -138,7 +138,7 @@ const loadOfSubscription = gatherCalls(
 );
 
 /** All that tells what a source gives and gave, in one statement. */
-export async function loadGrantContext(db: Database, source: Source): Promise<GrantContext | undefined> {
+export async function loadGrantContext(db: Database, source: GrantSource): Promise<GrantContext | undefined> {
   const { organization_id, subscription_id } = source;
   if (subscription_id !== null) return loadOfSubscription(db, { ...source, subscription_id });
   const [found] = await db
@@ -151,7 +151,7 @@ export async function loadGrantContext(db: Database, source: Source): Promise<Gr
       grants: grantsWhere(sql`g.organization_id = ${orders}.organization_id and g.order_id = ${orders}.id`),
     })
     .from(orders)
-    .innerJoin(customers, followKey(orders.customer_id, customers))
+    .innerJoin(customers, joinByKey(orders.customer_id, customers))
     .where(matchKey(orders, { organization_id, id: source.order_id }));
   if (!found) return undefined;
   const { customer, seated, ...rest } = found;
@@ -219,9 +219,9 @@ export const selectGrants = (db: Database) =>
   db
     .select({ row: benefitGrants, benefit: benefits, customer: customers, member: members })
     .from(benefitGrants)
-    .innerJoin(benefits, followKey(benefitGrants.benefit_id, benefits))
-    .innerJoin(customers, followKey(benefitGrants.customer_id, customers))
-    .leftJoin(members, followKey(benefitGrants.member_id, members));
+    .innerJoin(benefits, joinByKey(benefitGrants.benefit_id, benefits))
+    .innerJoin(customers, joinByKey(benefitGrants.customer_id, customers))
+    .leftJoin(members, joinByKey(benefitGrants.member_id, members));
 
 /** One page of grants, and how many there are (BEN-16). */
 export async function listGrants(
@@ -263,7 +263,7 @@ export async function findGrant(db: Database, key: RowKey): Promise<Grant | unde
 }
 
 /** From what a customer has something now. */
-export const findSources = (db: Database, { organization_id, id }: RowKey): Promise<Source[]> =>
+export const findSources = (db: Database, { organization_id, id }: RowKey): Promise<GrantSource[]> =>
   db
     .selectDistinct({
       organization_id: benefitGrants.organization_id,
@@ -277,10 +277,10 @@ export const findSources = (db: Database, { organization_id, id }: RowKey): Prom
         eq(benefitGrants.customer_id, id),
         isNull(benefitGrants.revoked_at),
       ),
-    ) as Promise<Source[]>;
+    ) as Promise<GrantSource[]>;
 
 /** Have a source looked at, at that time or before. */
-export const noteCheck = (tx: Tx, values: typeof grantChecks.$inferInsert): Promise<unknown> =>
+export const scheduleCheck = (tx: Tx, values: typeof grantChecks.$inferInsert): Promise<unknown> =>
   tx
     .insert(grantChecks)
     .values(values)
@@ -292,14 +292,14 @@ export const noteCheck = (tx: Tx, values: typeof grantChecks.$inferInsert): Prom
     });
 
 /** Take what is to be looked at out of the list, unless it is not due any more; another server's is left to it. */
-export async function takeCheck(tx: Tx, key: RowKey, now: Date): Promise<Source | undefined> {
+export async function claimCheck(tx: Tx, key: RowKey, now: Date): Promise<GrantSource | undefined> {
   const mine = sql`(select ctid from ${grantChecks} where ${matchKey(grantChecks, key)}
     and ${grantChecks.due_at} <= ${now.toISOString()}::timestamptz for update skip locked)`;
   const [row] = await tx
     .delete(grantChecks)
     .where(and(matchKey(grantChecks, key), sql`ctid = ${mine}`))
     .returning();
-  return row as Source | undefined;
+  return row as GrantSource | undefined;
 }
 
 export type RunRow = typeof grantRuns.$inferSelect;

@@ -14,7 +14,7 @@ import type { licenseKeyActivations, licenseKeys } from "./tables.ts";
 export type KeyRow = typeof licenseKeys.$inferSelect;
 export type ActivationRow = typeof licenseKeyActivations.$inferSelect;
 /** A key with all that it is answered with: whose it is, and what it came with. */
-export type Key = {
+export type LicensedKey = {
   row: KeyRow;
   customer: CustomerRow;
   /** Whose of a team it is. */
@@ -27,9 +27,9 @@ export type KeyTerms = BenefitInput["license_keys"];
 export const makeKey = (prefix: string | null): string =>
   [...(prefix ? [prefix.trim().toUpperCase()] : []), randomUUID().toUpperCase()].join("-");
 
-const id_length = 36;
+const idLength = 36;
 /** What a key begins with, before what makes it one of its own. */
-export const getPrefix = (key: string): string | null => key.slice(0, -id_length).replace(/-$/, "") || null;
+export const getPrefix = (key: string): string | null => key.slice(0, -idLength).replace(/-$/, "") || null;
 
 /** What is kept of a key. */
 export const buildKeyColumns = (secret: string, { organization_id, id }: RowKey, key: string) => ({
@@ -65,7 +65,7 @@ export const computeExpiry = ({ expires }: KeyTerms, from: Date, isSubscribed: b
   expires && !isSubscribed ? addInterval(from, expires.timeframe, expires.ttl) : null;
 
 /** Whether a key can be used now, and if not, why: the one place that says so. */
-export function judgeKey({ status, expires_at }: KeyRow, now: Date): "usable" | "not_granted" | "expired" {
+export function validateKey({ status, expires_at }: KeyRow, now: Date): "usable" | "not_granted" | "expired" {
   if (status !== "granted") return "not_granted";
   return expires_at !== null && expires_at <= now ? "expired" : "usable";
 }
@@ -80,7 +80,7 @@ export function checkRotation({ status }: KeyRow): void {
 
 /** Refuse to activate what cannot be used or has no place left (BEN-37). */
 export function checkActivation(row: KeyRow, active: number, now: Date): void {
-  const judged = judgeKey(row, now);
+  const judged = validateKey(row, now);
   if (judged !== "usable") throw notPermitted(words[judged]);
   const { limit_activations: limit } = row;
   if (limit === null) throw notPermitted("This license key does not support activations.");
@@ -96,11 +96,11 @@ type Asked = {
 };
 
 /** So much can be counted of a key that has no limit. */
-export const usage_max = 2_147_483_647;
+export const usageMax = 2_147_483_647;
 
 /** Refuse a key that cannot be used as it is asked for, for the first reason of this order (BEN-35, BEN-36). */
 export function checkUse(row: KeyRow, activation: ActivationRow | undefined, asked: Asked, now: Date): void {
-  const judged = judgeKey(row, now);
+  const judged = validateKey(row, now);
   if (judged !== "usable") throw refused(words[judged]);
   if (asked.activation_id && !activation) throw refused("License key activation not found.");
   if (
@@ -114,12 +114,12 @@ export function checkUse(row: KeyRow, activation: ActivationRow | undefined, ask
   if (asked.customer_id && asked.customer_id !== row.customer_id)
     throw refused("License key does not match given customer.");
   if (!asked.increment_usage) return;
-  const left = Math.max(0, (row.limit_usage ?? usage_max) - row.usage);
+  const left = Math.max(0, (row.limit_usage ?? usageMax) - row.usage);
   if (asked.increment_usage > left) throw new ApiError("BadRequest", `License key only has ${left} more usages.`);
 }
 
 /** A key as it is answered. One whose secret is gone shows its end alone. */
-export function serializeKey({ row, customer, member, source }: Key, secrets: readonly string[]): LicenseKey {
+export function serializeKey({ row, customer, member, source }: LicensedKey, secrets: readonly string[]): LicenseKey {
   const { key_hash: _, key_sealed, grant_id: __, ...shown } = row;
   return {
     ...shown,

@@ -13,7 +13,7 @@ import type { Service } from "../../../shared/contract.ts";
 import { ApiError, notFound } from "../../../shared/errors.ts";
 import { findBenefits } from "../../catalog/benefits/store.ts";
 import { findOrganization } from "../../identity/organizations/store.ts";
-import { atClockOf, getServerClock } from "../../platform/clock.ts";
+import { getServerClock, withSellerClock } from "../../platform/clock.ts";
 import {
   type Ctx,
   type Database,
@@ -26,8 +26,8 @@ import {
 import { seal, tryUnseal } from "../../platform/crypto/secrets.ts";
 import { buildPage } from "../../platform/db/page.ts";
 import type { RowKey } from "../../platform/db/rows.ts";
-import { change, transact } from "../../platform/db/unit-of-work.ts";
-import { defineSignal, sendSignal } from "../../platform/events/reactions.ts";
+import { runChange, transact } from "../../platform/db/unit-of-work.ts";
+import { defineSignal, sendSignal } from "../../platform/events/signals.ts";
 import { createId } from "../../platform/ids.ts";
 import {
   type ActivationRow,
@@ -39,9 +39,9 @@ import {
   getLimits,
   getPrefix,
   hashKeyWithEach,
-  type Key,
   type KeyRow,
   type KeyTerms,
+  type LicensedKey,
   makeKey,
   openSeed,
   serializeActivation,
@@ -89,11 +89,11 @@ export async function withdrawKey(tx: Tx, { clock }: Deps | Ctx, organization_id
 }
 
 /** A seller has given a key back to its owner, or taken it: its grant goes with it (BEN-34). */
-export const keyStatusSet = defineSignal<KeyRow>("license_key.status_set");
+export const keyStatusChanged = defineSignal<KeyRow>("license_key.status_set");
 /** A key has another text: its grant shows the end of that (BEN-34). */
 export const keyReplaced = defineSignal<KeyRow>("license_key.replaced");
 
-async function lockByText(tx: Tx, ctx: Ctx, organization_id: string, text: string): Promise<Key> {
+async function lockByText(tx: Tx, ctx: Ctx, organization_id: string, text: string): Promise<LicensedKey> {
   const found = await store.lockKeyByHash(
     tx,
     organization_id,
@@ -104,7 +104,7 @@ async function lockByText(tx: Tx, ctx: Ctx, organization_id: string, text: strin
 }
 
 const validate = (ctx: Ctx, organization_id: string, body: Asked<typeof LicenseKeyValidate>) =>
-  change(ctx, async (db) => {
+  runChange(ctx, async (db) => {
     const { activation, ...found } = await use(db, ctx, organization_id, body);
     return {
       ...serializeKey(found, ctx.config.secrets),
@@ -112,7 +112,7 @@ const validate = (ctx: Ctx, organization_id: string, body: Asked<typeof LicenseK
     };
   });
 
-type Used = Key & { activation: ActivationRow | undefined };
+type Used = LicensedKey & { activation: ActivationRow | undefined };
 
 /**
  * Use a key as it is asked for, if it can be. It is judged as it is read, and counted where it still has so much, so limits hold
@@ -133,7 +133,7 @@ async function use(
   const activation = body.activation_id ? await store.findActivation(db, found.row, body.activation_id) : undefined;
   const now = ctx.clock.now();
   checkUse(found.row, activation, body, now);
-  const row = await store.noteUse(db, found.row, body.increment_usage ?? 0, now);
+  const row = await store.recordUse(db, found.row, body.increment_usage ?? 0, now);
   return row ? { ...found, activation, row } : use(db, ctx, organization_id, body);
 }
 
@@ -161,7 +161,7 @@ const deactivate = (ctx: Ctx, organization_id: string, body: Asked<typeof Licens
     await endActivation(tx, ctx, row, body.activation_id);
   });
 
-const lost_seed =
+const lostSeed =
   "Leases cannot be signed: their key was sealed with a secret that the server has no more. Its owner adds it to FLOE_SECRET_PREVIOUS.";
 
 /** What a key may be used for without asking again, signed. The program's own clock is asked, so it is the world's. */
@@ -175,9 +175,9 @@ const lease = (ctx: Ctx, organization_id: string, body: Asked<typeof LicenseKeyL
     const issued_at = new Date(now).setUTCMilliseconds(0);
     const expires_at = new Date(issued_at + Math.min(seconds * 1000, left_ms)).setUTCMilliseconds(0);
     const fresh = seal(ctx.config.secret, "lease-seed", organization_id, randomBytes(32).toString("base64url"));
-    const sealed = await store.keepSeed(tx, organization_id, fresh, now);
+    const sealed = await store.insertSeed(tx, organization_id, fresh, now);
     const seed = tryUnseal(ctx.config.secrets, "lease-seed", organization_id, sealed);
-    if (seed === null) throw new ApiError("ServiceUnavailable", lost_seed);
+    if (seed === null) throw new ApiError("ServiceUnavailable", lostSeed);
     const { private_key, public_key } = openSeed(Buffer.from(seed, "base64url"));
     const { features, seats } = await store.findLeased(tx, row);
     const claims = {
@@ -204,14 +204,14 @@ const lease = (ctx: Ctx, organization_id: string, body: Asked<typeof LicenseKeyL
     };
   });
 
-const keyAt = async (ctx: Ctx, id: string): Promise<Key> => {
+const keyAt = async (ctx: Ctx, id: string): Promise<LicensedKey> => {
   const found = await store.findKey(ctx.db, { organization_id: requireOrganization(ctx), id });
   if (!found) throw notFound();
   return found;
 };
 
 /** A key as a seller sees it: without `license_keys:write` its end alone, as whoever has it whole can use it. */
-const showKey = (ctx: Ctx, key: Key): LicenseKey => {
+const showKey = (ctx: Ctx, key: LicensedKey): LicenseKey => {
   const shown = serializeKey(key, ctx.config.secrets);
   const { organization_id, display_key } = key.row;
   return hasScope(ctx, organization_id, "license_keys:write") ? shown : { ...shown, key: display_key };
@@ -250,7 +250,7 @@ export const licenseKeyService: Service<typeof licenseKeys, Ctx> = {
       );
       if (Object.keys(patch).length === 0) return showKey(ctx, found);
       const row = await store.updateKey(tx, found.row, { ...patch, modified_at: ctx.clock.now() });
-      if (row.status !== found.row.status) await sendSignal(tx, ctx, keyStatusSet, row);
+      if (row.status !== found.row.status) await sendSignal(tx, ctx, keyStatusChanged, row);
       return serializeKey({ ...found, row }, ctx.config.secrets);
     }),
   /** Another key in its place, where the one that is in use has become known. What counts goes on. */
@@ -270,7 +270,7 @@ export const licenseKeyService: Service<typeof licenseKeys, Ctx> = {
  * Give a key that the caller has locked another text, under the same prefix, unless it was taken back. Of one that cannot be read any
  * more, since it was sealed with a secret that is gone, the prefix is that of its benefit.
  */
-export async function replaceKey(tx: Tx, ctx: Ctx, { row, ...found }: Key): Promise<LicenseKey> {
+export async function replaceKey(tx: Tx, ctx: Ctx, { row, ...found }: LicensedKey): Promise<LicenseKey> {
   const { clock, config } = ctx;
   checkRotation(row);
   const { organization_id, benefit_id } = row;
@@ -290,7 +290,7 @@ async function findPrefix(tx: Tx, organization_id: string, id: string): Promise<
 async function ofSeller(ctx: Ctx, organization_id: string): Promise<Ctx> {
   const seller = await findOrganization(ctx.db, organization_id);
   if (!seller) throw notFound();
-  return atClockOf(ctx, seller);
+  return withSellerClock(ctx, seller);
 }
 
 /** The same for programs that hold nothing but a key, at whoever's. */

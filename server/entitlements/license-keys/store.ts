@@ -7,6 +7,7 @@ import type { Erased } from "../../customers/customers/rules.ts";
 import { customers } from "../../customers/customers/tables.ts";
 import { members } from "../../customers/members/tables.ts";
 import type { Database, Tx } from "../../platform/context.ts";
+import { countMatching } from "../../platform/db/counters.ts";
 import {
   computeOffset,
   type ListQuery,
@@ -18,11 +19,10 @@ import {
   orderBy,
   readPage,
 } from "../../platform/db/page.ts";
-import { followKey, matchKey, type RowKey } from "../../platform/db/rows.ts";
-import { makeOnce } from "../../platform/db/statements.ts";
-import { countMatching } from "../../platform/db/tallies.ts";
+import { joinByKey, matchKey, type RowKey } from "../../platform/db/rows.ts";
+import { memoizeStatement } from "../../platform/db/statements.ts";
 import { benefitGrants } from "../grants/tables.ts";
-import { type ActivationRow, type Key, type KeyRow, usage_max } from "./rules.ts";
+import { type ActivationRow, type KeyRow, type LicensedKey, usageMax } from "./rules.ts";
 import { leaseKeys, licenseKeyActivations, licenseKeys } from "./tables.ts";
 
 const whole = {
@@ -36,9 +36,9 @@ const findKeys = (db: Database, where: SQL | undefined) =>
   db
     .select(whole)
     .from(licenseKeys)
-    .innerJoin(customers, followKey(licenseKeys.customer_id, customers))
-    .leftJoin(members, followKey(licenseKeys.member_id, members))
-    .innerJoin(benefitGrants, followKey(licenseKeys.grant_id, benefitGrants))
+    .innerJoin(customers, joinByKey(licenseKeys.customer_id, customers))
+    .leftJoin(members, joinByKey(licenseKeys.member_id, members))
+    .innerJoin(benefitGrants, joinByKey(licenseKeys.grant_id, benefitGrants))
     .where(where)
     .$dynamic();
 
@@ -49,7 +49,7 @@ export async function listKeys(
   db: Database,
   organizations: readonly string[],
   filter: Filter,
-): Promise<{ items: Key[]; total: number }> {
+): Promise<{ items: LicensedKey[]; total: number }> {
   const asked = matchFilters(filter, {
     benefit_id: matchAny(licenseKeys.benefit_id),
     status: matchAny(licenseKeys.status),
@@ -67,11 +67,11 @@ export async function listKeys(
 }
 
 /** One key. */
-export const findKey = async (db: Database, key: RowKey): Promise<Key | undefined> =>
+export const findKey = async (db: Database, key: RowKey): Promise<LicensedKey | undefined> =>
   (await findKeys(db, matchKey(licenseKeys, key)))[0];
 
 /** One key, kept from changing until the transaction ends. */
-export const lockKey = async (tx: Tx, key: RowKey): Promise<Key | undefined> =>
+export const lockKey = async (tx: Tx, key: RowKey): Promise<LicensedKey | undefined> =>
   (await findKeys(tx, matchKey(licenseKeys, key)).for("update", { of: licenseKeys }))[0];
 
 /** By what is kept of a key, which may be one of several texts. */
@@ -84,7 +84,7 @@ export const lockKeyByHash = async (
   tx: Tx,
   organization_id: string,
   hashes: readonly string[],
-): Promise<Key | undefined> =>
+): Promise<LicensedKey | undefined> =>
   (await findKeys(tx, hashedAs(organization_id, asList(hashes))).for("update", { of: licenseKeys }))[0];
 
 const asked = {
@@ -96,7 +96,7 @@ const asked = {
 };
 const used = { validations: licenseKeys.validations, usage: licenseKeys.usage, at: licenseKeys.last_validated_at };
 /** What programs ask with each start of theirs. */
-const uses = makeOnce((db) => ({
+const uses = memoizeStatement((db) => ({
   find: findKeys(db, hashedAs(asked.organization_id, asked.hashes)).prepare("license_key"),
   note: db
     .update(licenseKeys)
@@ -109,7 +109,7 @@ const uses = makeOnce((db) => ({
       and(
         eq(licenseKeys.organization_id, asked.organization_id),
         eq(licenseKeys.id, asked.id),
-        sql`(${asked.by} = 0 or ${used.usage} <= coalesce(${licenseKeys.limit_usage}, ${sql.raw(String(usage_max))}) - ${asked.by})`,
+        sql`(${asked.by} = 0 or ${used.usage} <= coalesce(${licenseKeys.limit_usage}, ${sql.raw(String(usageMax))}) - ${asked.by})`,
       ),
     )
     .returning(used)
@@ -121,13 +121,13 @@ export const findKeyByHash = async (
   db: Database,
   organization_id: string,
   hashes: readonly string[],
-): Promise<Key | undefined> => (await uses(db).find.execute({ organization_id, hashes: asList(hashes) }))[0];
+): Promise<LicensedKey | undefined> => (await uses(db).find.execute({ organization_id, hashes: asList(hashes) }))[0];
 
 /**
  * Note that a key was used, by so much: in one statement, so that those who use the same key wait for nothing else. Undefined
  * where so much is not left.
  */
-export async function noteUse(db: Database, key: KeyRow, by: number, now: Date): Promise<KeyRow | undefined> {
+export async function recordUse(db: Database, key: KeyRow, by: number, now: Date): Promise<KeyRow | undefined> {
   const { organization_id, id } = key;
   const [row] = await uses(db).note.execute({ organization_id, id, by, now: now.toISOString() });
   return row && { ...key, validations: row.validations, usage: row.usage, last_validated_at: row.at };
@@ -210,14 +210,14 @@ export async function findLeased(db: Database, row: KeyRow) {
     .select({ features: benefits.metadata, of_subscription: subscriptions.seats, of_order: orders.seats })
     .from(benefits)
     .innerJoin(benefitGrants, matchKey(benefitGrants, { organization_id: row.organization_id, id: row.grant_id }))
-    .leftJoin(subscriptions, followKey(benefitGrants.subscription_id, subscriptions))
-    .leftJoin(orders, followKey(benefitGrants.order_id, orders))
+    .leftJoin(subscriptions, joinByKey(benefitGrants.subscription_id, subscriptions))
+    .leftJoin(orders, joinByKey(benefitGrants.order_id, orders))
     .where(matchKey(benefits, { organization_id: row.organization_id, id: row.benefit_id }));
   return { features: found?.features ?? {}, seats: found?.of_subscription ?? found?.of_order ?? null };
 }
 
 /** The sealed seed of an organization's leases; this one from now on, where there was none. */
-export async function keepSeed(
+export async function insertSeed(
   tx: Tx,
   organization_id: string,
   seed_sealed: string,

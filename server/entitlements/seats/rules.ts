@@ -18,10 +18,10 @@ export type Container = {
   is_live: boolean;
 };
 
-const hour_ms = 60 * 60 * 1000;
+const hourMs = 60 * 60 * 1000;
 /** How long an invitation is good (SEAT-09). */
-export const invitation_hours = 24;
-export const invitation_ms = invitation_hours * hour_ms;
+export const invitationHours = 24;
+export const invitationMs = invitationHours * hourMs;
 
 /** A seat as it is answered. */
 export const serializeSeat = (

@@ -19,14 +19,14 @@ import { hashToken, hashWithEach, seal } from "../../platform/crypto/secrets.ts"
 import type { RowKey } from "../../platform/db/rows.ts";
 import { joinTransaction, transact } from "../../platform/db/unit-of-work.ts";
 import { emit } from "../../platform/events/events.ts";
-import { defineSignal, sendSignal } from "../../platform/events/reactions.ts";
+import { defineSignal, sendSignal } from "../../platform/events/signals.ts";
 import { createId } from "../../platform/ids.ts";
 import {
   type Container,
   checkAssign,
   checkRoom,
   countSeatsLeft,
-  invitation_ms,
+  invitationMs,
   planRevoked,
   type SeatRow,
   serializeSeat,
@@ -141,7 +141,7 @@ function planInvitation({ clock, config }: Ctx, seat_id: string) {
     status: "pending" as const,
     token_hash: hashToken(config.secret, token),
     token: seal(config.secret, "seat-invitation", seat_id, token),
-    invitation_token_expires_at: new Date(getServerClock(clock).now().getTime() + invitation_ms),
+    invitation_token_expires_at: new Date(getServerClock(clock).now().getTime() + invitationMs),
     mail_due_at: clock.now(),
   };
 }
@@ -163,7 +163,7 @@ export async function revokeSeat(tx: Tx, ctx: Deps | Ctx, key: RowKey): Promise<
   const seat = await store.findSeat(tx, key);
   if (!seat) throw notFound();
   // Before the seat, as all lock them.
-  await store.holdContainer(tx, seat.row);
+  await store.loadLockedContainer(tx, seat.row);
   const found = await store.lockSeat(tx, key);
   if (!found) throw notFound();
   if (found.row.status === "revoked") return serializeSeat(found.row, null);
@@ -243,7 +243,7 @@ export const seatClaimService: Service<typeof seatClaims, Ctx> = {
 async function claimSeat(tx: Tx, ctx: Ctx, token: string) {
   const now = getServerClock(ctx.clock).now();
   const invited = await store.findInvited(tx, hashesIn(ctx, token), now);
-  if (invited) await store.holdContainer(tx, invited.row);
+  if (invited) await store.loadLockedContainer(tx, invited.row);
   const found = await store.lockInvited(tx, hashesIn(ctx, token), now);
   const { customer_id, organization_id } = found?.row ?? {};
   const customer = organization_id && customer_id && (await findCustomer(tx, organization_id, { id: customer_id }));

@@ -7,10 +7,10 @@ import type { Erased } from "../../customers/customers/rules.ts";
 import { customers } from "../../customers/customers/tables.ts";
 import type { MemberRow } from "../../customers/members/rules.ts";
 import { members } from "../../customers/members/tables.ts";
+import { isOneOf } from "../../platform/anonymize.ts";
 import type { Database, Tx } from "../../platform/context.ts";
 import { listRows, type Paging } from "../../platform/db/page.ts";
-import { followKey, matchKey, type RowKey } from "../../platform/db/rows.ts";
-import { isOneOf } from "../../platform/forget.ts";
+import { joinByKey, matchKey, type RowKey } from "../../platform/db/rows.ts";
 import type { Container, SeatRow } from "./rules.ts";
 import { customerSeats } from "./tables.ts";
 
@@ -89,7 +89,7 @@ export async function findContainer(
 type ContainerKey = Pick<Container, "organization_id" | "subscription_id" | "order_id">;
 
 /** Keep what seats are of from changing until the transaction ends. */
-export async function holdContainer(
+export async function loadLockedContainer(
   tx: Tx,
   { organization_id, subscription_id, order_id }: ContainerKey,
 ): Promise<void> {
@@ -101,7 +101,7 @@ export async function holdContainer(
 
 /** The same, kept from changing until the transaction ends, so that two do not give the last seat (SEAT-08). */
 export async function lockContainer(tx: Tx, container: Container) {
-  await holdContainer(tx, container);
+  await loadLockedContainer(tx, container);
   return findContainer(tx, [container.organization_id], container);
 }
 
@@ -113,8 +113,8 @@ const seatsFrom = (db: Database) =>
   db
     .select({ row: customerSeats, email: customers.email, member: members })
     .from(customerSeats)
-    .leftJoin(customers, followKey(customerSeats.customer_id, customers))
-    .leftJoin(members, followKey(customerSeats.member_id, members));
+    .leftJoin(customers, joinByKey(customerSeats.customer_id, customers))
+    .leftJoin(members, joinByKey(customerSeats.member_id, members));
 
 /** The seats of a subscription or an order, the oldest first; those that were taken back too. */
 export const listSeats = (db: Database, container: Container): Promise<Seat[]> =>
@@ -212,7 +212,7 @@ export async function updateSeat(tx: Tx, key: RowKey, patch: Partial<SeatRow>): 
 }
 
 /** Take an invitation that is to be mailed; nothing where another server was faster. */
-export async function takeInvitation(tx: Tx, key: RowKey, now: Date): Promise<SeatRow | undefined> {
+export async function claimInvitation(tx: Tx, key: RowKey, now: Date): Promise<SeatRow | undefined> {
   const [row] = await tx
     .update(customerSeats)
     .set({ mail_due_at: null })

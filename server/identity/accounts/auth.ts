@@ -12,18 +12,24 @@ import { createRefusedCalls, type RefusedCalls, recordRefusedCalls } from "./aud
 import { createRefusedSignIns } from "./audit/refused-sign-ins.ts";
 import { auditRoutes } from "./audit/routes.ts";
 import { wrapAuditedStorage } from "./audit/storage.ts";
-import { account_base, findUnlisted } from "./calls.ts";
+import { accountBase, findUnlisted } from "./calls.ts";
 import { mapErrors } from "./http/error-mapping.ts";
-import { answerFaults, relayLog } from "./http/failures.ts";
-import { listOrigins, refuseForeignPages } from "./http/origins.ts";
+import { createAuthLog, sendFailures } from "./http/failures.ts";
+import { listOrigins, rejectForeignPages } from "./http/origins.ts";
 import { readRaw, routeAuth } from "./http/wrapper.ts";
 import { createIdentifier, type Identifier } from "./identity/identify.ts";
 import { getCookiePrefix, isSecure } from "./identity/session-cookie.ts";
-import { createRenewalPlugin, sendRenewed, session_seconds } from "./identity/sessions-renewal.ts";
+import { createRenewalPlugin, sendRenewed, sessionSeconds } from "./identity/sessions-renewal.ts";
 import { addApiKeyRoutes } from "./keys/routes.ts";
 import { limitAddresses } from "./limits/by-address.ts";
 import { getPasswordKey } from "./limits/guessing.ts";
-import { answerEvenly, writeChangeMail, writeDeletionMail, writeResetMail, writeVerificationMail } from "./mails.ts";
+import {
+  respondInConstantTime,
+  writeChangeMail,
+  writeDeletionMail,
+  writeResetMail,
+  writeVerificationMail,
+} from "./mails.ts";
 import { wrapOrganizationStorage } from "./organizations/storage.ts";
 import { deletePerson } from "./people/deletion.ts";
 import { addEndSessionsRoute } from "./people/end-sessions.ts";
@@ -31,7 +37,7 @@ import { describeUserFields, wrapUserFieldStorage } from "./people/fields.ts";
 import { isHolder, signLink } from "./people/links.ts";
 import { type AuthOptions, createPlugins } from "./plugins.ts";
 import { createPasswordHashing } from "./sign-in/passwords.ts";
-import { password_length_max, password_length_min } from "./sign-in/passwords-guard.ts";
+import { passwordLengthMax, passwordLengthMin } from "./sign-in/passwords-guard.ts";
 import { wrapProtectedStorage } from "./storage.ts";
 import {
   account,
@@ -47,7 +53,7 @@ import {
 import { createAccountWork } from "./work.ts";
 
 /** How long a browser's own copy of its session may be believed. */
-const session_cache_seconds = 300;
+const sessionCacheSeconds = 300;
 /** The tables that better-auth works on. */
 const schema = {
   user,
@@ -107,12 +113,12 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
   const auth = betterAuth({
     appName: "floe",
     baseURL: config.url,
-    basePath: account_base,
+    basePath: accountBase,
     // What was encrypted before secrets had versions opens with the oldest.
     secret: config.secrets.at(-1),
     secrets: config.secrets.map((value) => ({ version: versionOf(value), value })),
     trustedOrigins: listOrigins(config),
-    logger: { level: "error", log: relayLog(deps.log) },
+    logger: { level: "error", log: createAuthLog(deps.log) },
     telemetry: { enabled: false },
     database: storage,
     advanced: {
@@ -134,8 +140,8 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
       disableSignUp: config.FLOE_SIGN_UP === "closed",
       autoSignIn: config.FLOE_AUTO_SIGN_IN,
       requireEmailVerification: config.FLOE_EMAIL_VERIFICATION === "required",
-      minPasswordLength: password_length_min,
-      maxPasswordLength: password_length_max,
+      minPasswordLength: passwordLengthMin,
+      maxPasswordLength: passwordLengthMax,
       password: createPasswordHashing(here, deps.log, options.passwordRecipe),
       revokeSessionsOnPasswordReset: true,
       onPasswordReset: ({ user: { id } }) => limits.forgetAll(getPasswordKey(id)),
@@ -184,11 +190,11 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
       },
     },
     session: {
-      expiresIn: session_seconds,
+      expiresIn: sessionSeconds,
       // Ours counts every use (sessions-renewal.ts).
       disableSessionRefresh: true,
       // For programs of the same browser that read it; every call here reads the database all the same (requests.ts).
-      cookieCache: { enabled: true, maxAge: session_cache_seconds },
+      cookieCache: { enabled: true, maxAge: sessionCacheSeconds },
     },
     // Ours hold across servers, and by account too (limits.ts).
     rateLimit: { enabled: false },
@@ -219,13 +225,13 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
     async routes(scope) {
       recordRefusedCalls(scope, refusedCalls, identifier.credentialOf);
       limitAddresses(scope, deps);
-      refuseForeignPages(scope, config);
+      rejectForeignPages(scope, config);
       readRaw(scope, deps);
       const identify = sendRenewed(scope, identifier.identify);
       addApiKeyRoutes(scope, deps, identify);
       auditRoutes(scope, deps, identify);
       addEndSessionsRoute(scope, deps);
-      routeAuth(scope, deps, answerEvenly(answerFaults(deps.log, work.answering(auth.handler))));
+      routeAuth(scope, deps, respondInConstantTime(sendFailures(deps.log, work.answering(auth.handler))));
     },
     async endSession(token) {
       await auth.api.signOut({ headers: new Headers({ authorization: `Bearer ${token}` }) });

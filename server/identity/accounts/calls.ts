@@ -40,7 +40,7 @@ export type AccountCall = {
 };
 
 /** Where they begin. */
-export const account_base = "/api/auth";
+export const accountBase = "/api/auth";
 
 /** Every call that better-auth answers here; it does not start with one that has no row (auth.ts). */
 export const accountCalls = {

@@ -1,14 +1,14 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Mail } from "../../platform/mail-transport/mail.ts";
-import { account_base, findCall } from "./calls.ts";
+import { accountBase, findCall } from "./calls.ts";
 
-const name_length_max = 60;
+const nameLengthMax = 60;
 
 /** A name that somebody chose, short enough not to become a message of its own. */
 function named(name: string): string {
   const plain = name.replace(/[\p{C}\p{Z}]+/gu, " ").trim();
   const signs = [...plain];
-  return signs.length <= name_length_max ? plain : `${signs.slice(0, name_length_max).join("")}…`;
+  return signs.length <= nameLengthMax ? plain : `${signs.slice(0, nameLengthMax).join("")}…`;
 }
 
 /** Proves an address: after sign-up, after a change of address, and whenever it is asked for. */
@@ -86,13 +86,13 @@ export const writeSecurityMail = ({ to, subject, circumstances, url, advice }: S
 });
 
 /** Asking for a mail to somebody's address takes this long at least, so that its time does not tell whether there is one. */
-const even_ms = 500;
+const evenMs = 500;
 
 /** Answers in even time where a mail is written for those who are known, and nothing for others. */
-export const answerEvenly =
+export const respondInConstantTime =
   (handle: (request: Request) => Promise<Response>) =>
   async (request: Request): Promise<Response> => {
-    if (!findCall(new URL(request.url).pathname.slice(account_base.length)).even) return handle(request);
-    const [response] = await Promise.all([handle(request), pause(even_ms)]);
+    if (!findCall(new URL(request.url).pathname.slice(accountBase.length)).even) return handle(request);
+    const [response] = await Promise.all([handle(request), pause(evenMs)]);
     return response;
   };

@@ -12,14 +12,14 @@ type Row = Record<string, unknown>;
 const hashed: Readonly<Record<string, string>> = { session: "token" };
 /** What the server itself must read again, and better-auth would keep in clear. */
 const sealed: Readonly<Record<string, string>> = { account: "idToken" };
-const hash_prefix = "sha256:";
-const seal_prefix = "sealed:";
+const hashPrefix = "sha256:";
+const sealPrefix = "sealed:";
 
 /** The row that a text of an account at another service is sealed for. */
 export const getSignInSealRow = (row: Row): string => JSON.stringify([row.providerId, row.accountId]);
 
 /** What is stored of a session's token or a device code. Both are long and random, so a plain hash hides them. */
-export const hashSecret = (secret: string): string => hash_prefix + createHash("sha256").update(secret).digest("hex");
+export const hashSecret = (secret: string): string => hashPrefix + createHash("sha256").update(secret).digest("hex");
 
 /** Whoever could not be signed in is told so, and the log why. */
 function failedToCreate(model: string, error: unknown): never {
@@ -47,7 +47,7 @@ export function wrapProtectedStorage(adapter: Adapter, secrets: readonly string[
     const stored = { ...row };
     if (hides && typeof row[hides] === "string") stored[hides] = hashSecret(row[hides]);
     if (seals && typeof row[seals] === "string")
-      stored[seals] = seal_prefix + seal(secrets[0] ?? "", "id-token", getSignInSealRow(owner), row[seals]);
+      stored[seals] = sealPrefix + seal(secrets[0] ?? "", "id-token", getSignInSealRow(owner), row[seals]);
     return stored;
   };
   /** A stored row as callers know it; `known` is the secret it was found by. */
@@ -58,8 +58,8 @@ export function wrapProtectedStorage(adapter: Adapter, secrets: readonly string[
     if (hides && typeof known === "string" && shown[hides] === hashSecret(known)) shown[hides] = known;
     const kept = seals ? shown[seals] : undefined;
     // Nothing when it was sealed with a secret that is gone, which must not keep its person from signing in.
-    if (seals && typeof kept === "string" && kept.startsWith(seal_prefix))
-      shown[seals] = tryUnseal(secrets, "id-token", getSignInSealRow(shown), kept.slice(seal_prefix.length));
+    if (seals && typeof kept === "string" && kept.startsWith(sealPrefix))
+      shown[seals] = tryUnseal(secrets, "id-token", getSignInSealRow(shown), kept.slice(sealPrefix.length));
     return shown as T;
   };
   /** The row that an update of a sealed field is about, which names what it is sealed for. */
@@ -71,7 +71,7 @@ export function wrapProtectedStorage(adapter: Adapter, secrets: readonly string[
   const by = <W extends Where | undefined>(model: string, where: W, handles = false): W => {
     const field = hashed[model];
     const hide = (value: unknown) =>
-      typeof value !== "string" || (handles && value.startsWith(hash_prefix)) ? value : hashSecret(value);
+      typeof value !== "string" || (handles && value.startsWith(hashPrefix)) ? value : hashSecret(value);
     return where?.map((one) =>
       one.field === field ? { ...one, value: Array.isArray(one.value) ? one.value.map(hide) : hide(one.value) } : one,
     ) as W;

@@ -1,6 +1,6 @@
 import { and, asc, eq, inArray, isNull, lte, or, sql } from "drizzle-orm";
 import type { organizations as operations } from "../../../shared/api/organizations.ts";
-import { atClockOf } from "../../platform/clock.ts";
+import { withSellerClock } from "../../platform/clock.ts";
 import type { Database, Deps, Tx } from "../../platform/context.ts";
 import { type ListQuery, listRows, matchFilters, orderBy } from "../../platform/db/page.ts";
 import { createId } from "../../platform/ids.ts";
@@ -44,7 +44,7 @@ export async function findClockOf<C extends Deps>(ctx: C, organization_id: strin
     .select({ clock_offset_ms: organization.clock_offset_ms, sandbox: organization.sandbox })
     .from(organization)
     .where(eq(organization.id, organization_id));
-  return row ? atClockOf(ctx, row) : ctx;
+  return row ? withSellerClock(ctx, row) : ctx;
 }
 
 /** An organization, kept from changing until the transaction ends. */
@@ -78,7 +78,7 @@ export async function insertOrganization(
 }
 
 /** Take the clock of an organization for oneself until then; answers whether nobody else has it. Times are the server's. */
-export async function holdClock(db: Database, id: string, now: Date, until: Date): Promise<boolean> {
+export async function lockClock(db: Database, id: string, now: Date, until: Date): Promise<boolean> {
   const isFree = or(isNull(organization.clock_held_until), lte(organization.clock_held_until, now));
   const held = await db
     .update(organization)

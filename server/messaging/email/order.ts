@@ -3,7 +3,7 @@ import { computeSums } from "../../billing/invoices/sums.ts";
 import type { OrderAggregate } from "../../billing/orders/rules.ts";
 import type { OrganizationRow } from "../../identity/organizations/rules.ts";
 import type { Mail } from "../../platform/mail-transport/mail.ts";
-import { type Ahead, sayAhead } from "./life.ts";
+import { describeRenewal, type UpcomingRenewal } from "./lifecycle.ts";
 import { findConfirmationAddress, getOccasion, getSpeech } from "./rules.ts";
 
 /**
@@ -13,7 +13,7 @@ import { findConfirmationAddress, getOccasion, getSpeech } from "./rules.ts";
 export function writeOrderMail(
   sale: OrderAggregate,
   seller: OrganizationRow,
-  ahead: Ahead | null,
+  ahead: UpcomingRenewal | null,
   linkTo: (kind: "invoice" | "receipt" | "portal") => string,
 ): Mail | null {
   const { order, customer, product } = sale;
@@ -46,7 +46,7 @@ export function writeOrderMail(
   const occasion = getOccasion(order);
   const paid =
     order.receipt_number === null ? words.unpaid(seller.name) : words.paid(money(document.paid_amount), seller.name);
-  const after = ahead && occasion !== null ? sayAhead(ahead, speech) : null;
+  const after = ahead && occasion !== null ? describeRenewal(ahead, speech) : null;
   return {
     to,
     ...speech.letter,

@@ -1,15 +1,15 @@
 import { formatMoney } from "../../../shared/money.ts";
-import { chooseLanguage } from "../../billing/invoices/words.ts";
+import { resolveLanguage } from "../../billing/invoices/messages.ts";
 import type { OrderRow } from "../../billing/orders/rules.ts";
 import type { CustomerRow } from "../../customers/customers/rules.ts";
 import { type OrganizationRow, serializeOrganization } from "../../identity/organizations/rules.ts";
 import type { Mail } from "../../platform/mail-transport/mail.ts";
-import { getLetterWords, type Occasion } from "./words.ts";
+import { type EmailOccasion, getLetterWords } from "./messages.ts";
 
 type Setting = keyof ReturnType<typeof serializeOrganization>["customer_email_settings"];
 
 /** By which setting a seller has a customer told of something: of each thing there is one mail, and one setting. */
-export const settingOf: Record<Occasion, Setting> = {
+export const settingOf: Record<EmailOccasion, Setting> = {
   started: "subscription_confirmation",
   trial_started: "subscription_confirmation",
   trial_over: "subscription_cycled_after_trial",
@@ -28,7 +28,7 @@ export const settingOf: Record<Occasion, Setting> = {
 };
 
 /** What an order means to its customer; null where it is a purchase, or the last bill of a subscription before an end or a pause. */
-export function getOccasion({ billing_reason, begins, occasion }: OrderRow): Occasion | null {
+export function getOccasion({ billing_reason, begins, occasion }: OrderRow): EmailOccasion | null {
   if (billing_reason === "purchase" || occasion === "ended" || occasion === "paused") return null;
   if (billing_reason === "subscription_create") return begins?.trial_end ? "trial_started" : "started";
   if (billing_reason === "subscription_update") return "changed";
@@ -111,7 +111,7 @@ const formatOf = once((key) => {
 /** How a customer is written to: the words, and how amounts and times are written. */
 export function getSpeech({ locale, billing_address }: CustomerRow) {
   const country = billing_address?.country ?? null;
-  const language = chooseLanguage(locale, country);
+  const language = resolveLanguage(locale, country);
   const words = getLetterWords(language);
   const write = (moment: Date, style: keyof typeof styles): string =>
     formatOf(`${style} ${words.locale} ${findZone(country, moment)}`).format(moment);
@@ -128,4 +128,4 @@ export function getSpeech({ locale, billing_address }: CustomerRow) {
     } satisfies Partial<Mail>,
   };
 }
-export type Speech = ReturnType<typeof getSpeech>;
+export type EmailLocale = ReturnType<typeof getSpeech>;

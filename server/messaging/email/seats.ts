@@ -1,7 +1,7 @@
 import { findProduct } from "../../catalog/products/store.ts";
 import { findCustomer } from "../../customers/customers/store.ts";
-import { invitation_hours } from "../../entitlements/seats/rules.ts";
-import { findContainer, takeInvitation } from "../../entitlements/seats/store.ts";
+import { invitationHours } from "../../entitlements/seats/rules.ts";
+import { claimInvitation, findContainer } from "../../entitlements/seats/store.ts";
 import { findOrganization } from "../../identity/organizations/store.ts";
 import type { Deps } from "../../platform/context.ts";
 import { unseal } from "../../platform/crypto/secrets.ts";
@@ -13,7 +13,7 @@ import { getSpeech } from "./rules.ts";
 /** Invite somebody to a seat, where it is theirs still. */
 export async function inviteDue(deps: Deps, key: RowKey): Promise<void> {
   await transact(deps, async (tx) => {
-    const seat = await takeInvitation(tx, key, deps.clock.now());
+    const seat = await claimInvitation(tx, key, deps.clock.now());
     if (seat?.status !== "pending" || seat.token === null || seat.customer_id === null) return;
     const { organization_id } = key;
     const customer = await findCustomer(tx, organization_id, { id: seat.customer_id });
@@ -30,14 +30,14 @@ export async function inviteDue(deps: Deps, key: RowKey): Promise<void> {
       to,
       organization_id,
       customer_id: customer.id,
-      valid_hours: invitation_hours,
+      valid_hours: invitationHours,
       subject: words.seat_subject(product.name, seller.name),
       paragraphs: [words.seat(product.name, seller.name)],
       action: {
         label: words.seat_action,
         url: `${deps.config.url}/${encodeURIComponent(seller.slug)}/portal/claim?${query}`,
       },
-      note: words.seat_hours(invitation_hours),
+      note: words.seat_hours(invitationHours),
     });
   });
 }

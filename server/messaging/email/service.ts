@@ -1,68 +1,68 @@
 import { linkDocument } from "../../billing/invoices/links.ts";
 import { findBalance } from "../../billing/orders/balances.ts";
 import type { OrderAggregate } from "../../billing/orders/rules.ts";
-import { takeConfirmations } from "../../billing/orders/store.ts";
-import { takeExpiring } from "../../billing/payments/methods.ts";
+import { claimConfirmations } from "../../billing/orders/store.ts";
+import { claimExpiringMethod } from "../../billing/payments/methods.ts";
 import { linkCard } from "../../billing/subscriptions/card-link.ts";
 import { forecast } from "../../billing/subscriptions/forecast.ts";
-import { loadGround } from "../../billing/subscriptions/ground.ts";
+import { loadPlanInput } from "../../billing/subscriptions/plan-input.ts";
 import type { SubscriptionAggregate } from "../../billing/subscriptions/rules.ts";
 import {
+  claimEmail,
+  claimReminder,
   findCard,
   findLast,
   findLiving,
   findSubscription,
   findUnpaid,
-  takeLetter,
-  takeReminder,
 } from "../../billing/subscriptions/store.ts";
-import { foreseeTax } from "../../billing/subscriptions/tax.ts";
+import { forecastTax } from "../../billing/subscriptions/tax.ts";
 import type { TaxedSeller } from "../../billing/tax/rules.ts";
 import { findTaxedSeller } from "../../billing/tax/store.ts";
 import type { CustomerRow } from "../../customers/customers/rules.ts";
 import { buildPortalLink } from "../../customers/sessions/portal-link.ts";
 import type { OrganizationRow } from "../../identity/organizations/rules.ts";
-import { runBoth } from "../../platform/both.ts";
 import { getServerClock } from "../../platform/clock.ts";
 import type { Database, Deps, Tx } from "../../platform/context.ts";
-import { doTogether } from "../../platform/db/gather.ts";
+import { runWithLoaders } from "../../platform/db/loaders.ts";
 import { matchSeller, type RowKey } from "../../platform/db/rows.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
-import { moveToTime, type WorkRow } from "../../platform/jobs/sweeps.ts";
+import { type DueWorkRow, withRowTime } from "../../platform/jobs/workers.ts";
 import { queueMail } from "../../platform/mail-transport/mail.ts";
-import { type Ahead, writeLifeMail } from "./life.ts";
+import { allSettledOrThrow } from "../../platform/promises.ts";
+import { type UpcomingRenewal, writeLifeMail } from "./lifecycle.ts";
+import type { EmailOccasion } from "./messages.ts";
 import { writeOrderMail } from "./order.ts";
 import { getOccasion } from "./rules.ts";
-import type { Occasion } from "./words.ts";
 
 /** So many mails are written in one transaction. */
-const written_together = 200;
+const writtenTogether = 200;
 
 /**
  * Tell the buyers of orders that were paid, each once: what is to be told is taken from the orders in the transaction in
  * which the mails are written. Of many, the next ones are put together while the database writes.
  */
-export async function confirmDue(deps: Deps, due: readonly WorkRow[]): Promise<void> {
+export async function confirmDue(deps: Deps, due: readonly DueWorkRow[]): Promise<void> {
   let begun = 0;
   const confirmOthers = async (): Promise<void> => {
     while (begun < due.length) {
       const from = begun;
-      begun += written_together;
+      begun += writtenTogether;
       await confirmTogether(deps, due.slice(from, begun));
     }
   };
-  await runBoth(confirmOthers(), confirmOthers());
+  await allSettledOrThrow(confirmOthers(), confirmOthers());
 }
 
-async function confirmTogether(deps: Deps, due: readonly WorkRow[]): Promise<void> {
+async function confirmTogether(deps: Deps, due: readonly DueWorkRow[]): Promise<void> {
   const organization_id = matchSeller(due);
-  const byId = new Map(due.map((row) => [row.id, moveToTime(deps, row)]));
+  const byId = new Map(due.map((row) => [row.id, withRowTime(deps, row)]));
   await transact(deps, async (tx) => {
-    const sales = await takeConfirmations(tx, organization_id, [...byId.keys()]);
+    const sales = await claimConfirmations(tx, organization_id, [...byId.keys()]);
     const taxed = await findTaxedSeller(tx, organization_id);
     if (!taxed) return;
     const now = getServerClock(deps.clock).now();
-    const letters = await doTogether(
+    const letters = await runWithLoaders(
       sales.map((sale) => async () => {
         const theirs = byId.get(sale.order.id) ?? deps;
         const linkTo = (kind: "invoice" | "receipt" | "portal") =>
@@ -87,7 +87,12 @@ const buildCustomerLink = (
 ): string => buildPortalLink(config, { slug, organization_id, customer_id, email: email ?? "", email_version }, now);
 
 /** How the subscription of an order goes on; null where it has none. */
-async function lookAfter(tx: Tx, deps: Deps, seller: TaxedSeller, { order }: OrderAggregate): Promise<Ahead | null> {
+async function lookAfter(
+  tx: Tx,
+  deps: Deps,
+  seller: TaxedSeller,
+  { order }: OrderAggregate,
+): Promise<UpcomingRenewal | null> {
   if (order.subscription_id === null || getOccasion(order) === null) return null;
   const found = await findSubscription(tx, order.organization_id, order.subscription_id);
   return found ? lookAhead(tx, deps, seller, found) : null;
@@ -99,11 +104,11 @@ async function lookAhead(
   ctx: Pick<Deps, "clock" | "taxCalculator">,
   seller: TaxedSeller,
   aggregate: SubscriptionAggregate,
-): Promise<Ahead> {
+): Promise<UpcomingRenewal> {
   const { row } = aggregate;
-  const ground = await loadGround(db, aggregate);
+  const ground = await loadPlanInput(db, aggregate);
   const { pending } = ground;
-  const taxationAt = await foreseeTax(db, ctx, seller, aggregate);
+  const taxationAt = await forecastTax(db, ctx, seller, aggregate);
   const [first] = forecast(ground, taxationAt, ctx.clock.now(), await findBalance(db, row), 1).charges;
   return {
     row,
@@ -113,7 +118,12 @@ async function lookAhead(
 }
 
 /** Write the mail about a subscription, where somebody is to be told and it is still so; false where not. */
-async function writeMail(tx: Tx, deps: Deps, occasion: Occasion, aggregate: SubscriptionAggregate): Promise<boolean> {
+async function writeMail(
+  tx: Tx,
+  deps: Deps,
+  occasion: EmailOccasion,
+  aggregate: SubscriptionAggregate,
+): Promise<boolean> {
   const { organization_id } = aggregate.row;
   const seller = await findTaxedSeller(tx, organization_id);
   if (!seller) return false;
@@ -134,19 +144,19 @@ async function writeMail(tx: Tx, deps: Deps, occasion: Occasion, aggregate: Subs
 }
 
 /** Tell a customer what has become of their subscription, once. */
-export function tellDue(deps: Deps, key: RowKey): Promise<void> {
+export function sendDueEmail(deps: Deps, key: RowKey): Promise<void> {
   return transact(deps, async (tx) => {
-    const letter = await takeLetter(tx, key);
+    const letter = await claimEmail(tx, key);
     const found = letter && (await findSubscription(tx, key.organization_id, letter.subscription_id));
     if (found) await writeMail(tx, deps, letter.kind, found);
   });
 }
 
 /** Tell a customer of the charge that comes next, once. */
-export function remindDue(deps: Deps, key: RowKey): Promise<void> {
+export function sendDueReminder(deps: Deps, key: RowKey): Promise<void> {
   return transact(deps, async (tx) => {
     const now = deps.clock.now();
-    const found = await takeReminder(tx, key, now);
+    const found = await claimReminder(tx, key, now);
     // Found late, there is nothing ahead any more.
     if (!found || found.row.current_period_end <= now) return;
     await writeMail(tx, deps, found.row.status === "trialing" ? "trial_ending" : "renewal_ahead", found);
@@ -156,7 +166,7 @@ export function remindDue(deps: Deps, key: RowKey): Promise<void> {
 /** Tell a customer that a card is about to expire, once, by the first of their subscriptions that it is charged for next. */
 export function warnDue(deps: Deps, key: RowKey): Promise<void> {
   return transact(deps, async (tx) => {
-    const method = await takeExpiring(tx, key, deps.clock.now());
+    const method = await claimExpiringMethod(tx, key, deps.clock.now());
     if (!method) return;
     const { organization_id, customer_id } = method;
     for (const id of await findLiving(tx, { organization_id, id: customer_id })) {

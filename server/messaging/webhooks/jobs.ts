@@ -7,24 +7,24 @@ import { openTokens, seal, sealTokens, tryUnseal } from "../../platform/crypto/s
 import { addRows, type RowKey } from "../../platform/db/rows.ts";
 import { events } from "../../platform/db/tables.ts";
 import { runAfterCommit, transact } from "../../platform/db/unit-of-work.ts";
-import { findReach, type Reply } from "../../platform/external/outbound.ts";
+import { findReach, type OutboundReply } from "../../platform/external/outbound.ts";
 import { createId } from "../../platform/ids.ts";
-import type { RowSweep } from "../../platform/jobs/sweeps.ts";
+import type { RowWorker } from "../../platform/jobs/workers.ts";
 import { queueMail } from "../../platform/mail-transport/mail.ts";
 import { isQuiet, writeChatBody, writeDisabledMail } from "./messages.ts";
 import * as queue from "./queue.ts";
 import {
   buildHeaders,
-  isDead,
+  computeSilenceEnd,
   isDelivered,
-  knows,
+  isExhausted,
   type OutboxEvent,
   planAttempt,
+  planBatch,
+  planOrder,
   planOutcome,
-  planRun,
-  planSilence,
-  planTurns,
-  retention_ms,
+  retentionMs,
+  supportsEvent,
   writeRawBody,
 } from "./rules.ts";
 import { openSender } from "./sender.ts";
@@ -32,11 +32,11 @@ import * as store from "./store.ts";
 import { webhookDeliveries, webhookEvents } from "./tables.ts";
 
 /** How many events of an endpoint are sent, one after another, before it is written down what came of them. */
-const run_events_max = 20;
+const runEventsMax = 20;
 /** How long a sender goes on with an endpoint; then it is another's turn. */
-const run_ms_max = 5000;
+const runMsMax = 5000;
 /** How many copies of events are written in one transaction. */
-const copies_max = 1000;
+const copiesMax = 1000;
 
 /** Give each endpoint that listens its copies of these events of a seller, in the order of emission. */
 async function dispatch(deps: Deps, rows: readonly [RowKey, ...RowKey[]]): Promise<void> {
@@ -52,7 +52,7 @@ async function dispatchSome(deps: Deps, [key]: readonly RowKey[], ids: string[])
   const { organization_id = "" } = key ?? {};
   return transact(deps, async (tx) => {
     const endpoints = await store.lockListening(tx, organization_id);
-    const some = ids.slice(0, Math.max(1, copies_max / endpoints.length));
+    const some = ids.slice(0, Math.max(1, copiesMax / endpoints.length));
     const occurrences = await store.lockUndispatched(tx, organization_id, some);
     const now = deps.clock.now();
     const name = endpoints.some(({ format }) => format !== "raw")
@@ -64,7 +64,7 @@ async function dispatchSome(deps: Deps, [key]: readonly RowKey[], ids: string[])
         const payload = occurrence.seq > endpoint.since_seq ? bodyFor(endpoint, occurrence, name) : undefined;
         return payload === undefined ? [] : [{ occurrence, payload }];
       });
-      const turns = planTurns(own.length, queues.get(endpoint.id), now);
+      const turns = planOrder(own.length, queues.get(endpoint.id), now);
       return own.map(({ occurrence: { id, seq, type }, payload }, index) => ({
         ...{ id: createId(now), organization_id, endpoint_id: endpoint.id, event_id: id, seq, type, payload },
         created_at: now,
@@ -73,7 +73,7 @@ async function dispatchSome(deps: Deps, [key]: readonly RowKey[], ids: string[])
     });
     await store.insertWebhookEvents(tx, copies);
     await store.markDispatched(tx, organization_id, some, now);
-    if (copies.length > 0) deps.jobs.wake(tx, deliveries.name);
+    if (copies.length > 0) deps.jobs.wake(tx, deliveryWorker.name);
     return some.length;
   });
 }
@@ -82,7 +82,8 @@ async function dispatchSome(deps: Deps, [key]: readonly RowKey[], ids: string[])
 function bodyFor(endpoint: store.EndpointRow, occurrence: OutboxEvent, organization: string): string | undefined {
   const profile = store.getEndpointProfile(endpoint);
   if (!endpoint.events.includes(occurrence.type)) return undefined;
-  if (endpoint.format === "raw") return knows(profile, occurrence.type) ? writeRawBody(profile, occurrence) : undefined;
+  if (endpoint.format === "raw")
+    return supportsEvent(profile, occurrence.type) ? writeRawBody(profile, occurrence) : undefined;
   return isQuiet(occurrence) ? undefined : writeChatBody(endpoint.format, occurrence, organization);
 }
 
@@ -94,7 +95,7 @@ type Run = {
   secret: string;
   events: { id: string; payload: string; leased_until: Date }[];
 };
-type Attempt = { event: Run["events"][number]; reply: Reply };
+type Attempt = { event: Run["events"][number]; reply: OutboundReply };
 
 /** Take an event whose turn it is, and those that wait for it. */
 async function take(tx: Tx, deps: Deps, key: RowKey): Promise<Run | undefined> {
@@ -105,13 +106,13 @@ async function take(tx: Tx, deps: Deps, key: RowKey): Promise<Run | undefined> {
   const plan = planAttempt({ ...event, endpoint }, now);
   if (plan === "nothing") return undefined;
   if (plan === "send") {
-    const waiting = event.attempted_at === null ? await queue.lockQueue(tx, event, run_events_max) : [];
+    const waiting = event.attempted_at === null ? await queue.lockQueue(tx, event, runEventsMax) : [];
     // What has waited for too long goes before those that it waited for, and alone.
     return lease(tx, deps, endpoint, waiting[0]?.id === event.id ? waiting : [event]);
   }
   const skipped = plan === "skip" ? { skipped: true, modified_at: now } : {};
   await store.updateWebhookEvent(tx, key, { next_attempt_at: null, ...skipped });
-  if (event.attempted_at === null && (await queue.releaseNext(tx, event, now))) deps.jobs.wake(tx, deliveries.name);
+  if (event.attempted_at === null && (await queue.releaseNext(tx, event, now))) deps.jobs.wake(tx, deliveryWorker.name);
   return undefined;
 }
 
@@ -130,7 +131,7 @@ async function lease(
     );
   const { organization_id, id: endpoint_id, url } = endpoint;
   const now = deps.clock.now();
-  const events = planRun(waiting, now).map(({ event, next_attempt_at, waits }) => ({
+  const events = planBatch(waiting, now).map(({ event, next_attempt_at, waits }) => ({
     change: { id: event.id, next_attempt_at, waits },
     event: {
       id: event.id,
@@ -207,9 +208,9 @@ async function settle(
     now,
   );
   // What waits for one that does not answer would fall due all the same, and be gone through whenever something is looked for.
-  if (attempts.at(-1)?.reply.http_code === null) await queue.holdQueue(tx, run, planSilence(now));
+  if (attempts.at(-1)?.reply.http_code === null) await queue.delayQueue(tx, run, computeSilenceEnd(now));
   if (made.some(({ isFinal }) => isFinal) && endpoint.enabled) {
-    if (isDead(await store.findLatestOutcomes(tx, endpoint))) {
+    if (isExhausted(await store.findLatestOutcomes(tx, endpoint))) {
       await store.disableEndpoint(tx, endpoint, now);
       const name = await findOrganizationName(tx, organization_id);
       for (const to of await findMemberEmails(tx, organization_id))
@@ -222,11 +223,11 @@ async function settle(
   }
   if (!made.some(({ isFirst }) => isFirst)) return undefined;
   if (goesOn && endpoint.enabled && endpoint.deleted_at === null && endpoint.url === run.url) {
-    const waiting = await queue.lockQueue(tx, run, run_events_max);
+    const waiting = await queue.lockQueue(tx, run, runEventsMax);
     if (waiting[0]?.waits) return lease(tx, deps, endpoint, waiting);
     return undefined;
   }
-  if (await queue.releaseNext(tx, run, now)) deps.jobs.wake(tx, deliveries.name);
+  if (await queue.releaseNext(tx, run, now)) deps.jobs.wake(tx, deliveryWorker.name);
   return undefined;
 }
 
@@ -239,7 +240,7 @@ async function deliver(deps: Deps, key: RowKey): Promise<void> {
   const first = await transact(deps, (tx) => take(tx, deps, key));
   if (!first) return;
   const clock = getServerClock(deps.clock);
-  const until = clock.now().getTime() + run_ms_max;
+  const until = clock.now().getTime() + runMsMax;
   const hasTime = (): boolean => clock.now().getTime() < until;
   const sender = openSender(first.url, findReach(deps.config));
   try {
@@ -276,7 +277,7 @@ export async function resealEndpoints({ db, config, log }: Deps): Promise<void> 
   const { secret, secrets } = config;
   if (secrets.length === 1) return;
   for (let after: RowKey | undefined, isMore = true; isMore; ) {
-    const rows = await store.findSealed(db, after, copies_max);
+    const rows = await store.findSealed(db, after, copiesMax);
     for (const row of rows) {
       if (tryUnseal([secret], "webhook-secret", row.id, row.secret) !== null) continue;
       const text = tryUnseal(secrets, "webhook-secret", row.id, row.secret);
@@ -285,14 +286,14 @@ export async function resealEndpoints({ db, config, log }: Deps): Promise<void> 
       else await store.replaceSealed(db, row, seal(secret, "webhook-secret", row.id, text));
     }
     after = rows.at(-1);
-    isMore = rows.length === copies_max;
+    isMore = rows.length === copiesMax;
   }
 }
 
 /** What happened goes to the endpoints, a seller's events in their order and in bounded pieces. */
-export const dispatches: RowSweep = {
+export const dispatchWorker: RowWorker = {
   name: "events.dispatch",
-  every_ms: 1000,
+  pollIntervalMs: 1000,
   due: {
     table: events,
     id: events.id,
@@ -300,16 +301,16 @@ export const dispatches: RowSweep = {
     where: sql`${events.dispatched_at} is null`,
     order: events.seq,
   },
-  parallel: 2,
-  share: 1,
-  together: 100,
-  work: dispatch,
+  concurrency: 2,
+  maxPerTenant: 1,
+  batchSize: 100,
+  run: dispatch,
 };
 
 /** What is to be sent, for the first time or again. */
-export const deliveries: RowSweep = {
+export const deliveryWorker: RowWorker = {
   name: "webhooks.deliver",
-  every_ms: 1000,
+  pollIntervalMs: 1000,
   due: {
     table: webhookEvents,
     id: webhookEvents.id,
@@ -317,25 +318,25 @@ export const deliveries: RowSweep = {
     where: sql`${webhookEvents.next_attempt_at} is not null`,
     at: webhookEvents.next_attempt_at,
     // However much waits to be sent again to one that does not answer, the seller's others are sent theirs.
-    lane: webhookEvents.endpoint_id,
+    partitionBy: webhookEvents.endpoint_id,
   },
-  parallel: 30,
-  share: 10,
-  work: (deps, [row]) => deliver(deps, row),
+  concurrency: 30,
+  maxPerTenant: 10,
+  run: (deps, [row]) => deliver(deps, row),
 };
 
 /** What is too old is emptied. */
-export const webhookArchive: RowSweep = {
+export const webhookArchiveWorker: RowWorker = {
   name: "webhooks.archive",
-  every_ms: 10 * 60 * 1000,
+  pollIntervalMs: 10 * 60 * 1000,
   due: {
     table: webhookEvents,
     id: webhookEvents.id,
     organization_id: webhookEvents.organization_id,
     where: sql`not ${webhookEvents.is_archived}`,
     at: webhookEvents.created_at,
-    after_ms: retention_ms,
+    delayMs: retentionMs,
   },
-  together: 500,
-  work: ({ db, clock }, rows) => store.archiveEvents(db, rows, clock.now()),
+  batchSize: 500,
+  run: ({ db, clock }, rows) => store.archiveEvents(db, rows, clock.now()),
 };

@@ -6,9 +6,9 @@ import type { OutboxEvent } from "./rules.ts";
 type Message = { title: string; text: string; facts: [name: string, value: string][] };
 type Loose = Record<string, unknown>;
 
-const accent_color = 0x3b5bdb;
+const accentColor = 0x3b5bdb;
 const discord = { content: 2000, title: 256, description: 4096, field: 1024 } as const;
-const slack_text_max = 3000;
+const slackTextMax = 3000;
 
 const at = (value: unknown, ...path: string[]): unknown =>
   path.reduce<unknown>(
@@ -75,7 +75,7 @@ function messageOf(occurrence: OutboxEvent, organization: string): Message {
 }
 
 /** An event in one line: what happened, and to what. */
-export function sayEvent({ type, data }: Pick<OutboxEvent, "type" | "data">): string {
+export function formatEventText({ type, data }: Pick<OutboxEvent, "type" | "data">): string {
   const subject = [
     text(at(data, "product", "name")) || text(at(data, "description")) || text(at(data, "name")),
     money(data, type.startsWith("order.") || type.startsWith("checkout.") ? "total_amount" : "amount"),
@@ -96,7 +96,7 @@ const discordBody = ({ title, text, facts }: Message, occurrence: OutboxEvent): 
     {
       title: title.slice(0, discord.title),
       description: text.slice(0, discord.description),
-      color: accent_color,
+      color: accentColor,
       timestamp: occurrence.created_at.toISOString(),
       fields: facts.map(([name, value]) => ({ name, value: value.slice(0, discord.field), inline: true })),
     },
@@ -106,11 +106,11 @@ const discordBody = ({ title, text, facts }: Message, occurrence: OutboxEvent): 
 const slackEscape = (value: string): string =>
   value.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 const slackBody = ({ title, text, facts }: Message): object => ({
-  text: slackEscape(text).slice(0, slack_text_max),
+  text: slackEscape(text).slice(0, slackTextMax),
   blocks: [
     {
       type: "section",
-      text: { type: "mrkdwn", text: `*${slackEscape(title)}*\n${slackEscape(text)}`.slice(0, slack_text_max) },
+      text: { type: "mrkdwn", text: `*${slackEscape(title)}*\n${slackEscape(text)}`.slice(0, slackTextMax) },
     },
     ...(facts.length === 0
       ? []

@@ -116,7 +116,7 @@ export async function releaseNext(tx: Tx, queue: Queue & { endpoint_id: string }
 }
 
 /** Let an endpoint's events that wait for those before them wait until then, if they would be let go before. The caller holds the endpoint. */
-export async function holdQueue(tx: Tx, queue: Queue & { endpoint_id: string }, until: Date): Promise<void> {
+export async function delayQueue(tx: Tx, queue: Queue & { endpoint_id: string }, until: Date): Promise<void> {
   await tx
     .update(webhookEvents)
     .set({ next_attempt_at: until })

@@ -6,7 +6,7 @@ import { ApiError } from "../../../shared/errors.ts";
 import { type EventType, eventTypes, eventTypesOf } from "../../../shared/event-types.ts";
 import { toUnixSeconds } from "../../platform/clock.ts";
 import { type Deps, hasScope, requireOrganization } from "../../platform/context.ts";
-import { masked_secret, openTokens, redactTokens } from "../../platform/crypto/secrets.ts";
+import { maskedSecret, openTokens, redactTokens } from "../../platform/crypto/secrets.ts";
 import { type Cursor, formatCursor, parseCursor, type Tail } from "../../platform/events/tail.ts";
 import type { Identify } from "../../platform/http/actor.ts";
 import { authenticate } from "../../platform/http/mount.ts";
@@ -17,7 +17,7 @@ import { readFaults } from "../../platform/http/validation-errors.ts";
 import { sign, writeRawBody } from "./rules.ts";
 
 /** How often a stream makes sure that its listener may still listen. */
-const check_ms = 60_000;
+const checkMs = 60_000;
 
 export type ListenOptions = {
   deps: Deps;
@@ -82,11 +82,11 @@ export function routeListening(app: FastifyInstance, { deps, tail, identify, lim
       const refused = new AbortController();
       const check = setInterval(() => {
         authenticate(request, identify, operation).catch((error) => error instanceof ApiError && refused.abort());
-      }, check_ms);
+      }, checkMs);
       try {
         await send(
           formatSseMessage(
-            { secret: isShown ? secret : masked_secret, organization_id },
+            { secret: isShown ? secret : maskedSecret, organization_id },
             { id: formatCursor(from), event: "hello" },
           ),
         );

@@ -17,7 +17,7 @@ import {
   requireOrganizations,
   type Tx,
 } from "../../platform/context.ts";
-import { masked_secret, openTokens, redactTokens, seal, tryUnseal } from "../../platform/crypto/secrets.ts";
+import { maskedSecret, openTokens, redactTokens, seal, tryUnseal } from "../../platform/crypto/secrets.ts";
 import { type Batch, getOnly, listAccepted, mapAccepted, mapById } from "../../platform/db/batches.ts";
 import { buildPage } from "../../platform/db/page.ts";
 import { insertRows } from "../../platform/db/rows.ts";
@@ -29,7 +29,7 @@ import { selectKnown } from "./rules.ts";
 import * as store from "./store.ts";
 import { webhookEndpoints } from "./tables.ts";
 
-const secret_prefix = "polar_whs_";
+const secretPrefix = "polar_whs_";
 
 /**
  * The endpoint as this client can read it: event types that it does not know are left out. A secret that can be opened no
@@ -42,7 +42,7 @@ function shown(ctx: Ctx, row: store.EndpointRow): WebhookEndpoint {
   const events = selectKnown(client, selectKnown(store.getEndpointProfile(row), row.events));
   const secret = hasScope(ctx, row.organization_id, "webhooks:write")
     ? (tryUnseal(config.secrets, "webhook-secret", row.id, row.secret) ?? "")
-    : secret_prefix + masked_secret;
+    : secretPrefix + maskedSecret;
   return { ...row, secret, events, uses_standard_webhook_signature };
 }
 
@@ -78,7 +78,7 @@ export async function createEndpoints(tx: Tx, ctx: Ctx, bodies: readonly Create[
     const id = createId(created_at);
     return {
       ...{ id, organization_id: requireOrganization(ctx), created_at, url, name, format, events, enabled, since_seq },
-      secret: seal(ctx.config.secret, "webhook-secret", id, secret ?? createToken(secret_prefix)),
+      secret: seal(ctx.config.secret, "webhook-secret", id, secret ?? createToken(secretPrefix)),
       ...pinned(ctx.client, api_version),
     };
   });
@@ -182,7 +182,7 @@ export const webhookService: Service<typeof webhooks, Ctx> = {
     transact(ctx, async (tx) => {
       const [row] = await store.lockEndpoints(tx, requireOrganization(ctx), [params.id]);
       if (!row) throw notFound();
-      const secret = seal(ctx.config.secret, "webhook-secret", row.id, createToken(secret_prefix));
+      const secret = seal(ctx.config.secret, "webhook-secret", row.id, createToken(secretPrefix));
       return getOnly(await writeEndpoints(tx, ctx, [{ row, patch: { secret } }]));
     }),
 

@@ -19,6 +19,7 @@ import { alias } from "drizzle-orm/pg-core";
 import type { webhooks as operations } from "../../../shared/api/webhooks.ts";
 import type { EventType } from "../../../shared/event-types.ts";
 import type { Database, Tx } from "../../platform/context.ts";
+import { countMatching } from "../../platform/db/counters.ts";
 import {
   computeOffset,
   counted,
@@ -35,8 +36,8 @@ import {
   readPage,
 } from "../../platform/db/page.ts";
 import {
-  followKey,
   isAmong,
+  joinByKey,
   lockRows,
   matchKey,
   matchKeys,
@@ -44,9 +45,8 @@ import {
   updateLockedRows,
 } from "../../platform/db/rows.ts";
 import { events } from "../../platform/db/tables.ts";
-import { countMatching } from "../../platform/db/tallies.ts";
 import type { ClientProfile } from "../../platform/http/profiles.ts";
-import { disable_after_failures } from "./rules.ts";
+import { disableAfterFailures } from "./rules.ts";
 import { webhookDeliveries, webhookEndpoints, webhookEvents } from "./tables.ts";
 
 export type EndpointRow = typeof webhookEndpoints.$inferSelect;
@@ -201,13 +201,13 @@ export async function lockListening(tx: Tx, organization_id: string): Promise<En
 
 /** Write the endpoints' copies; those already there stay. */
 export async function insertWebhookEvents(tx: Tx, rows: (typeof webhookEvents.$inferInsert)[]): Promise<void> {
-  for (let from = 0; from < rows.length; from += insert_rows_max)
+  for (let from = 0; from < rows.length; from += insertRowsMax)
     await tx
       .insert(webhookEvents)
-      .values(rows.slice(from, from + insert_rows_max))
+      .values(rows.slice(from, from + insertRowsMax))
       .onConflictDoNothing();
 }
-const insert_rows_max = 1000;
+const insertRowsMax = 1000;
 
 /**
  * An event and its endpoint, both kept until the transaction ends; always the endpoint first. So what is decided for one
@@ -249,7 +249,7 @@ export async function findLatestOutcomes(tx: Tx, { organization_id, id }: RowKey
       ),
     )
     .orderBy(desc(webhookEvents.seq))
-    .limit(disable_after_failures);
+    .limit(disableAfterFailures);
   return rows.map(({ succeeded }) => succeeded);
 }
 
@@ -288,7 +288,7 @@ export async function findTold(db: Database, organization_id: string, event_ids:
       db
         .select({ one: sql`1` })
         .from(webhookEvents)
-        .innerJoin(endpoint, and(followKey(webhookEvents.endpoint_id, endpoint), eq(endpoint.format, "raw")))
+        .innerJoin(endpoint, and(joinByKey(webhookEvents.endpoint_id, endpoint), eq(endpoint.format, "raw")))
         .where(
           and(
             eq(webhookEvents.organization_id, events.organization_id),
@@ -322,7 +322,7 @@ const codes: Record<NonNullable<DeliveryFilter["http_code_class"]>, [number, num
 
 /** Attempts with the event each belongs to and the version that its endpoint speaks, newest first, and how many there are. */
 export function listDeliveries(db: Database, organizations: readonly string[], filter: DeliveryFilter) {
-  const ofEvents = followKey(webhookDeliveries.webhook_event_id, webhookEvents);
+  const ofEvents = joinByKey(webhookDeliveries.webhook_event_id, webhookEvents);
   const { query, event_type, readable, ...ofThemselves } = filter;
   const own = matchFilters(ofThemselves, {
     endpoint_id: matchAny(webhookDeliveries.endpoint_id),
@@ -347,7 +347,7 @@ export function listDeliveries(db: Database, organizations: readonly string[], f
       .select({ delivery: webhookDeliveries, event: webhookEvents, api_version: webhookEndpoints.api_version })
       .from(webhookDeliveries)
       .innerJoin(webhookEvents, ofEvents)
-      .innerJoin(webhookEndpoints, followKey(webhookEvents.endpoint_id, webhookEndpoints))
+      .innerJoin(webhookEndpoints, joinByKey(webhookEvents.endpoint_id, webhookEndpoints))
       .where(where)
       .orderBy(desc(webhookDeliveries.created_at), desc(webhookDeliveries.id))
       .limit(limitPage(filter, asked))

@@ -1,12 +1,12 @@
 import "../../../shared/walls.ts";
-import { openLine, type Reply } from "../../platform/external/outbound.ts";
-import { answerInThread } from "../../platform/jobs/thread.ts";
-import type { Call, End } from "./sender.ts";
+import { type OutboundReply, openLine } from "../../platform/external/outbound.ts";
+import { serveThread } from "../../platform/jobs/thread.ts";
+import type { SenderCall, SenderEnd } from "./sender.ts";
 
 /** The lines of senders, by their numbers. */
 const lines = new Map<number, ReturnType<typeof openLine>>();
 
-answerInThread(async (order: Call | End): Promise<Reply | null> => {
+serveThread(async (order: SenderCall | SenderEnd): Promise<OutboundReply | null> => {
   const { line } = order;
   if (order.kind === "end") {
     lines.get(line)?.close();

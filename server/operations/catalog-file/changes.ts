@@ -6,8 +6,8 @@ import type { Fields } from "../../../shared/catalog/compare.ts";
 import type { Catalog } from "../../../shared/catalog/document.ts";
 import type { Item, Rows } from "../../../shared/catalog/kinds/index.ts";
 import { type Ids, type Kind, kinds } from "../../../shared/catalog/kinds/kind.ts";
-import { placeInFile } from "../../../shared/catalog/places.ts";
-import { type Current, type Plan, planCatalog, type Step, stepBody } from "../../../shared/catalog/plan.ts";
+import { locateInFile } from "../../../shared/catalog/places.ts";
+import { buildStepBody, type Current, type Plan, planCatalog, type Step } from "../../../shared/catalog/plan.ts";
 import type { Operation } from "../../../shared/contract.ts";
 import { ApiError } from "../../../shared/errors.ts";
 import { findNextStep } from "../../../shared/next-steps.ts";
@@ -32,7 +32,7 @@ function locate(kind: Kind, key: string, error: ApiError): ApiError {
   if (!Array.isArray(error.detail)) return error;
   const located = error.detail.map(({ loc, ...rest }) => ({
     ...rest,
-    loc: ["body", "document", kind, key, ...placeInFile(kind, loc.slice(1))],
+    loc: ["body", "document", kind, key, ...locateInFile(kind, loc.slice(1))],
   }));
   return new ApiError("PolarRequestValidationError", located);
 }
@@ -40,15 +40,15 @@ function locate(kind: Kind, key: string, error: ApiError): ApiError {
 type Issue = CatalogPlan["issues"][number];
 type Refusals = ReadonlyMap<Step, ApiError>;
 /** What becomes of steps that were refused. */
-export type Attempt = (refusals: Refusals) => void;
+export type RefusalHandler = (refusals: Refusals) => void;
 
 /** In earnest the first fault ends all. */
-export const passFaults: Attempt = (refusals) => {
+export const throwFirstFault: RefusalHandler = (refusals) => {
   for (const error of refusals.values()) throw error;
 };
 
 /** To see what would be refused, the other steps are taken. */
-export const collectFaults: Attempt = () => {};
+export const collectFaults: RefusalHandler = () => {};
 
 /** Another thing of the file is missing, which was refused before. */
 class Unmade extends ApiError {
@@ -71,7 +71,7 @@ function issuesIn(error: ApiError): Issue[] {
 class Undone extends Error {}
 
 /** Do some work in a transaction that is undone in any case, and answer what came of it. */
-export async function rehearse<T>(ctx: Ctx, work: (tx: Tx, ctx: Ctx) => Promise<T>): Promise<T> {
+export async function dryRun<T>(ctx: Ctx, work: (tx: Tx, ctx: Ctx) => Promise<T>): Promise<T> {
   const undone = new Undone();
   let made: { result: T } | undefined;
   try {
@@ -172,7 +172,7 @@ async function createThings(tx: Tx, ctx: Ctx, round: Round, taking: Taking): Pro
   const { kind, steps } = round;
   const { shapes, create } = servedKinds[kind];
   const resolve = resolveIn(taking.ids, taking.current);
-  const wanted = await round.read(steps, (step) => read(shapes.create, stepBody(step, undefined, resolve)));
+  const wanted = await round.read(steps, (step) => read(shapes.create, buildStepBody(step, undefined, resolve)));
   const bodies = wanted.map(({ made }) => made);
   const created = round.settle(wanted, await create(tx, ctx, bodies));
   for (const { step, result } of created) {
@@ -199,7 +199,7 @@ async function updateThings(tx: Tx, ctx: Ctx, round: Round, taking: Taking): Pro
   const wanted = await round.read(steps, (step) => {
     const { id } = step;
     if (id === null) return undefined;
-    const body = stepBody(step, taking.rowsById.get(`${kind} ${id}`), resolve);
+    const body = buildStepBody(step, taking.rowsById.get(`${kind} ${id}`), resolve);
     return { id, body: Object.keys(body).length > 0 ? read(shapes.update, body) : undefined };
   });
   const changes = wanted.flatMap(({ step, made: { id, body } }) => (body === undefined ? [] : [{ step, id, body }]));
@@ -256,12 +256,12 @@ function groupSteps(steps: readonly Step[]): Step[][] {
 }
 
 /** Take the steps of a plan; answers what was refused, where that does not end it. */
-export async function takeSteps(
+export async function applySteps(
   tx: Tx,
   ctx: Ctx,
   document: Catalog,
   { plan, current }: { plan: Plan; current: Current },
-  attempt: Attempt,
+  attempt: RefusalHandler,
 ): Promise<Issue[]> {
   const ids = new Map(current.entries.map(({ kind, key, id }) => [`${kind} ${key}`, id]));
   for (const step of plan.steps.filter(({ action }) => action === "rename"))
@@ -286,7 +286,7 @@ const issuesOfStep = (step: Step, refusals: Refusals): Issue[] => {
  * Everything is made for use, and others in the file may use it. What the file has put away is put away in the end, and what
  * needs it before it.
  */
-async function putAway(tx: Tx, ctx: Ctx, steps: readonly Step[], attempt: Attempt): Promise<Issue[]> {
+async function putAway(tx: Tx, ctx: Ctx, steps: readonly Step[], attempt: RefusalHandler): Promise<Issue[]> {
   const isPutAway = ({ action, changes }: Step) =>
     action === "create" && changes.some(({ field, to }) => field === "archived" && to === true);
   const issues: Issue[] = [];
@@ -308,7 +308,7 @@ const unnamed: Ids = { idOf: (_, name) => name, fileId: (name) => name };
  * What others have to be asked is asked before the transaction, which waits for nobody: where the addresses of webhooks
  * lead, and whether a service lets a benefit be given.
  */
-export async function askOthers(ctx: Ctx, document: Catalog): Promise<void> {
+export async function checkWithProviders(ctx: Ctx, document: Catalog): Promise<void> {
   for await (const refusal of askEach(ctx, document)) throw refusal;
 }
 
@@ -347,7 +347,7 @@ async function questionsFor(ctx: Ctx, { version, catalog, ...document }: Catalog
     const { kind, key, changes } = step;
     const item: Item | undefined = only[kind]?.[key];
     const row = rowsById.get(`${kind} ${step.id}`);
-    const ask = item && servedKinds[kind].questionFor?.(ctx, item, changes, stepBody(step, row, unnamed));
+    const ask = item && servedKinds[kind].questionFor?.(ctx, item, changes, buildStepBody(step, row, unnamed));
     return ask ? [{ kind, key, ask }] : [];
   });
 }

@@ -3,17 +3,17 @@ import type { Rehearsal } from "../../../shared/api/catalog.ts";
 import type { Step } from "../../../shared/catalog/plan.ts";
 import { computeMonthlyAmount } from "../../../shared/money.ts";
 import {
-  type Choice,
-  choosePending,
   computePlanAmount,
-  fitSeats,
-  intervalOf,
+  getInterval,
+  limitSeats,
   payPrices,
   planCycle,
+  resolvePendingChange,
+  type SubscribedOffer,
 } from "../../billing/subscriptions/plan.ts";
 import type { PaidPrice, SubscriptionAggregate } from "../../billing/subscriptions/rules.ts";
 import type { DiscountRow } from "../../catalog/discounts/rules.ts";
-import { findKept } from "../../catalog/discounts/store.ts";
+import { findKeptDiscount } from "../../catalog/discounts/store.ts";
 import type { PricedProduct, PriceRow } from "../../catalog/products/rules.ts";
 import { findPrices, findProducts } from "../../catalog/products/store.ts";
 import { type Ctx, type Database, requireOrganization, type Tx } from "../../platform/context.ts";
@@ -37,14 +37,14 @@ export async function loadTerms(
   const products = [...new Set([...idsOf(steps, "products"), ...giving, ...(before?.products.keys() ?? [])])];
   return {
     products: byId(await findProducts(tx, organization_id, products)),
-    discounts: byId(await findKept(tx, organization_id, idsOf(steps, "discounts"))),
+    discounts: byId(await findKeptDiscount(tx, organization_id, idsOf(steps, "discounts"))),
   };
 }
 
 type Bare = Pick<SubscriptionAggregate, "row" | "product" | "discount" | "prices">;
 
 /** What a subscription is at the end of its period: null where no other begins. */
-function renew(aggregate: Bare, pending: Choice | null) {
+function renew(aggregate: Bare, pending: SubscribedOffer | null) {
   const { row } = aggregate;
   const plan = planCycle({ aggregate, entries: [], pending }, row.current_period_end);
   if (row.status === "paused" || !plan.events.includes("subscription.cycled")) return null;
@@ -61,13 +61,13 @@ function moveToSale({ row, product }: Bare, discount: DiscountRow | null): numbe
   const offered = product.prices.filter(({ price_currency }) => price_currency === row.currency);
   // What a buyer chooses is not known before.
   if (offered.length === 0 || offered.some(({ amount_type }) => amount_type === "custom")) return undefined;
-  const seats = fitSeats(offered, row.seats);
+  const seats = limitSeats(offered, row.seats);
   const choice = { product, prices: payPrices(offered, { product, seats }), seats };
-  const { interval, count } = intervalOf(choice, row);
+  const { interval, count } = getInterval(choice, row);
   return computeMonthlyAmount(computePlanAmount(choice, discount, row.currency), interval, count);
 }
 
-const differing_max = 50;
+const differingMax = 50;
 
 type Found = Awaited<ReturnType<ReturnType<typeof store.findSubscriptionsOf>["next"]>>["value"] & object;
 
@@ -86,7 +86,8 @@ function openGoods(db: Database, organization_id: string) {
     for (const row of await findPrices(db, organization_id, missing(named, prices))) prices.set(row.id, row);
     for (const row of await findProducts(db, organization_id, missing(goods, products))) products.set(row.id, row);
     const given = found.flatMap(({ row }) => row.discount_id ?? []);
-    for (const row of await findKept(db, organization_id, missing(given, discounts))) discounts.set(row.id, row);
+    for (const row of await findKeptDiscount(db, organization_id, missing(given, discounts)))
+      discounts.set(row.id, row);
   };
   return { prices, products, discounts, fill };
 }
@@ -94,7 +95,11 @@ function openGoods(db: Database, organization_id: string) {
 type Goods = ReturnType<typeof openGoods>;
 
 /** A subscription on these terms, and what it changes to with its next period. */
-function ground({ row, paid }: Found[number], goods: Goods, terms: Terms): { aggregate: Bare; pending: Choice | null } {
+function ground(
+  { row, paid }: Found[number],
+  goods: Goods,
+  terms: Terms,
+): { aggregate: Bare; pending: SubscribedOffer | null } {
   const product = terms.products.get(row.product_id) ?? goods.products.get(row.product_id);
   if (!product) throw new Error(`The subscription ${row.id} has lost its product.`);
   const prices: PaidPrice[] = paid.flatMap(({ price_id, amount }) => {
@@ -106,7 +111,7 @@ function ground({ row, paid }: Found[number], goods: Goods, terms: Terms): { agg
   const asked = row.pending_update;
   const wanted = asked?.product_id ? goods.products.get(asked.product_id) : undefined;
   const named = (asked?.price_ids ?? []).flatMap((id) => goods.prices.get(id) ?? []);
-  return { aggregate, pending: asked && choosePending(aggregate, { wanted, prices: named }) };
+  return { aggregate, pending: asked && resolvePendingChange(aggregate, { wanted, prices: named }) };
 }
 
 /** What of a product is otherwise: its prices on sale, its benefits, whether it is sold. */
@@ -242,5 +247,5 @@ type Differing = Omit<Rehearsal["differing"][number], "customer_id" | "customer_
 /** Leave those that differ most, the first by id among equals. */
 function keepMost(all: Differing[]): void {
   const by = ({ amount, new_amount }: Differing): number => Math.abs(new_amount - amount);
-  all.sort((a, b) => by(b) - by(a) || (a.subscription_id < b.subscription_id ? -1 : 1)).splice(differing_max);
+  all.sort((a, b) => by(b) - by(a) || (a.subscription_id < b.subscription_id ? -1 : 1)).splice(differingMax);
 }

@@ -10,10 +10,10 @@ import type { Service } from "../../../shared/contract.ts";
 import { ApiError, fault, invalid } from "../../../shared/errors.ts";
 import type { Scope } from "../../../shared/scopes.ts";
 import { type Ctx, type Database, requireOrganization, type Tx } from "../../platform/context.ts";
-import { isTaken } from "../../platform/db/unique.ts";
+import { isUniqueViolation } from "../../platform/db/unique.ts";
 import { joinTransaction, transact } from "../../platform/db/unit-of-work.ts";
 import { mapInParts, runInParts } from "../../platform/jobs/heavy-work.ts";
-import { askOthers, collectFaults, findRefusals, passFaults, rehearse, takeSteps } from "./changes.ts";
+import { applySteps, checkWithProviders, collectFaults, dryRun, findRefusals, throwFirstFault } from "./changes.ts";
 import { loadCurrent, loadEverything } from "./current.ts";
 import { compareTerms, loadTerms, type Terms } from "./rehearsal.ts";
 import * as store from "./store.ts";
@@ -106,11 +106,11 @@ const shown = (ctx: Ctx, { document }: Asked, plan: Plan, fingerprint: string): 
 const stale = () => new ApiError("CatalogPlanStale", "Something changed since this plan was made. Plan again.");
 
 /** Take steps; a name that a parallel transaction has just taken makes the plan stale. */
-async function takePlanned(...given: Parameters<typeof takeSteps>): ReturnType<typeof takeSteps> {
+async function takePlanned(...given: Parameters<typeof applySteps>): ReturnType<typeof applySteps> {
   try {
-    return await takeSteps(...given);
+    return await applySteps(...given);
   } catch (error) {
-    throw isTaken(error) ? stale() : error;
+    throw isUniqueViolation(error) ? stale() : error;
   }
 }
 
@@ -121,7 +121,7 @@ type Look = (tx: Tx, steps: readonly Step[]) => Promise<void>;
 async function tryOut(ctx: Ctx, asked: Asked, look: Look = async () => {}): Promise<CatalogPlan> {
   demand(ctx, kindsIn(asked.document), "read");
   const refused = await findRefusals(ctx, asked.document);
-  return rehearse(ctx, async (tx, inner) => {
+  return dryRun(ctx, async (tx, inner) => {
     await store.lockCatalog(tx, requireOrganization(ctx), asked.document.catalog);
     const { plan, current, fingerprint } = await planned(tx, inner, asked);
     demand(ctx, kindsOf(plan), "read");
@@ -158,7 +158,7 @@ export const catalogService: Service<typeof catalog, Ctx> = {
 
   async apply(ctx, { body }) {
     demand(ctx, kindsIn(body.document), "write");
-    await askOthers(ctx, body.document);
+    await checkWithProviders(ctx, body.document);
     return transact(ctx, async (tx) => {
       const inner = joinTransaction(ctx, tx);
       await store.lockCatalog(tx, requireOrganization(ctx), body.document.catalog);
@@ -167,7 +167,7 @@ export const catalogService: Service<typeof catalog, Ctx> = {
       demand(ctx, kindsOf(plan), "write");
       if (plan.issues.length > 0)
         throw new ApiError("CatalogRefused", plan.issues.map(({ path, message }) => `${path}: ${message}`).join(" "));
-      await takePlanned(tx, inner, body.document, { plan, current }, passFaults);
+      await takePlanned(tx, inner, body.document, { plan, current }, throwFirstFault);
       return shown(ctx, body, plan, fingerprint);
     });
   },

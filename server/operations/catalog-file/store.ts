@@ -11,7 +11,7 @@ import { checkouts } from "../../checkout/checkouts/tables.ts";
 import { customers } from "../../customers/customers/tables.ts";
 import type { Database, Tx } from "../../platform/context.ts";
 import { matchAnyOf, writeArray } from "../../platform/db/arrays.ts";
-import { followKey, isAmong } from "../../platform/db/rows.ts";
+import { isAmong, joinByKey } from "../../platform/db/rows.ts";
 import { servedKinds } from "./kinds/index.ts";
 import type { Source } from "./kinds/kind.ts";
 import { catalogEntries } from "./tables.ts";
@@ -53,8 +53,8 @@ export const countOtherCatalogs = (db: Database, organization_id: string, catalo
     .where(and(eq(catalogEntries.organization_id, organization_id), ne(catalogEntries.catalog, catalog)))
     .groupBy(catalogEntries.catalog)
     .orderBy(catalogEntries.catalog)
-    .limit(other_catalogs_max);
-const other_catalogs_max = 100;
+    .limit(otherCatalogsMax);
+const otherCatalogsMax = 100;
 
 const unmanaged = (db: Database, kind: Kind, { id, organization_id }: Source) =>
   notExists(
@@ -212,7 +212,7 @@ export async function countBuyersOfBenefits(db: Database, organization_id: strin
   );
 }
 
-const page_size = 2000;
+const pageSize = 2000;
 
 /** Products that are sold with any of these benefits. */
 export async function findProductsWith(
@@ -229,7 +229,7 @@ export async function findProductsWith(
 }
 
 /** How many alike subscriptions are named. */
-const named_max = 50;
+const namedMax = 50;
 
 /**
  * The subscriptions to these products, or with these discounts, that go on or are paused: those that are renewed alike are one,
@@ -263,12 +263,12 @@ export async function* findSubscriptionsOf(
   const isLimited = sql`${discounts.duration} <> 'forever'`;
   const alike = await db
     .select({
-      ids: sql<string>`array_to_string((array_agg(${of_all.id} order by ${of_all.id}))[1:${sql.raw(String(named_max))}], ' ')`,
+      ids: sql<string>`array_to_string((array_agg(${of_all.id} order by ${of_all.id}))[1:${sql.raw(String(namedMax))}], ' ')`,
       total: count(),
     })
     .from(of_all)
     .leftJoin(paid, eq(paid.id, of_all.id))
-    .leftJoin(discounts, followKey(of_all.discount_id, discounts))
+    .leftJoin(discounts, joinByKey(of_all.discount_id, discounts))
     .where(concerned)
     .groupBy(
       of_all.product_id,
@@ -286,8 +286,8 @@ export async function* findSubscriptionsOf(
       sql`case when ${isLimited} then ${of_all.discount_applied_at} end`,
     )
     .orderBy(sql`1`);
-  for (let at = 0; at < alike.length; at += page_size) {
-    const page = alike.slice(at, at + page_size).map(({ ids, total }) => ({ ids: ids.split(" "), total }));
+  for (let at = 0; at < alike.length; at += pageSize) {
+    const page = alike.slice(at, at + pageSize).map(({ ids, total }) => ({ ids: ids.split(" "), total }));
     const of = new Map(page.map((group) => [group.ids[0] ?? "", group]));
     const rows = await subscriptionsById(db, organization_id, [...of.keys()]);
     const prices = await db
@@ -317,7 +317,7 @@ export async function findHolders(db: Database, organization_id: string, ids: st
       renews_at: subscriptions.current_period_end,
     })
     .from(subscriptions)
-    .innerJoin(customers, followKey(subscriptions.customer_id, customers))
+    .innerJoin(customers, joinByKey(subscriptions.customer_id, customers))
     .where(and(eq(subscriptions.organization_id, organization_id), inArray(subscriptions.id, ids)));
   return new Map(rows.map(({ id, ...holder }) => [id, holder]));
 }

@@ -1,10 +1,10 @@
-import type { Sweep } from "../../platform/jobs/sweeps.ts";
+import type { Worker } from "../../platform/jobs/workers.ts";
 import { addUpChanges } from "./store.ts";
 
 /** What changed is added to the sums that metrics are read from. */
-export const metricSums: Sweep = {
+export const metricSumWorker: Worker = {
   name: "metric_tallies.add_up",
-  every_ms: 15 * 1000,
+  pollIntervalMs: 15 * 1000,
   limit: 100,
-  sweep: ({ db }, limit) => addUpChanges(db, limit),
+  runBatch: ({ db }, limit) => addUpChanges(db, limit),
 };

@@ -5,7 +5,7 @@ import { type Fault, invalid } from "../../../shared/errors.ts";
 
 const [quarter_ms, hour_ms, day_ms] = [900_000, 3_600_000, 86_400_000];
 /** How many days before a stretch of time its churn is looked for (MET-11). */
-const churn_days = 30;
+const churnDays = 30;
 
 /** Where clocks of a zone stand, as if what they show were UTC. */
 type Zone = { wallAt(at: number): number; firstAt(wall: number): number };
@@ -74,11 +74,11 @@ function hoursOf(zone: Zone, from: number, to: number): number[] {
 }
 
 /** A stretch of time: the whole one, what of it is in the range that was asked for, and where its churn is looked for. */
-export type Stretch = { begins: number; from: number; to: number; churn_from: number; churn_to: number };
+export type PeriodRange = { begins: number; from: number; to: number; churn_from: number; churn_to: number };
 
 /** What was asked for, cut into stretches (MET-05). Times are milliseconds. */
 export type Range = {
-  stretches: Stretch[];
+  stretches: PeriodRange[];
   /** Where the whole stretches begin, and where the last one ends. */
   wholes: number[];
   /** Where they begin within the range, and where the range ends. */
@@ -107,7 +107,7 @@ export function planRange(
   const [from, to] = [zone.firstAt(first), zone.firstAt(addDays(last, 1))];
   const wholes: number[] = [];
   const churn: [number, number][] = [];
-  const monthBefore = (wall: number) => zone.firstAt(addDays(wall, -churn_days));
+  const monthBefore = (wall: number) => zone.firstAt(addDays(wall, -churnDays));
   if (interval === "hour") {
     wholes.push(...hoursOf(zone, from, to), to);
     for (const began of wholes) churn.push([monthBefore(zone.wallAt(began)), began]);
@@ -151,13 +151,13 @@ export function planRange(
 const lengths = [86_400, 3600, 900] as const;
 
 /** Sums that together say what is between moments: those of one length, but where a moment is in one, of its parts. */
-export type Cover = { seconds: number; divided: number[]; part_seconds: number; parts: number[] };
+export type PeriodCover = { seconds: number; divided: number[]; part_seconds: number; parts: number[] };
 
 /**
  * The longest sums of which most have no moment in them. `seconds` divides all moments: where that is an hour, the sums of a
  * year by the month are of days, but for the few in which a month begins.
  */
-export function findCover({ moments, seconds: part_seconds }: Pick<Range, "moments" | "seconds">): Cover {
+export function findCover({ moments, seconds: part_seconds }: Pick<Range, "moments" | "seconds">): PeriodCover {
   const [first = 0, last = first] = [moments[0], moments.at(-1)];
   for (const seconds of lengths) {
     if (seconds <= part_seconds) break;

@@ -7,7 +7,7 @@ import {
   metricSlugs,
 } from "../../../shared/api/metrics.ts";
 import { cancellationReasons } from "../../../shared/api/subscriptions.ts";
-import { addUp, cutToWhole, divideHalfAway, roundAverageUp } from "../../../shared/money.ts";
+import { addUp, divideHalfAway, roundAverageUp, truncateToWhole } from "../../../shared/money.ts";
 import type { Range } from "./periods.ts";
 
 /** What is summed up, and read from rows that triggers keep. */
@@ -67,26 +67,26 @@ const upTo =
     of.by(measure);
 
 const revenue = inside("revenue");
-const net_revenue = inside("net_revenue");
+const netRevenue = inside("net_revenue");
 const active = difference(upTo("started"), upTo("churned"));
 const mrr = upTo("mrr");
-const committed_mrr = difference(mrr, upTo("leaving_mrr"));
-const new_revenue = inside("opening_revenue", "late_revenue");
-const new_net_revenue = inside("opening_net_revenue", "late_net_revenue");
+const committedMrr = difference(mrr, upTo("leaving_mrr"));
+const newRevenue = inside("opening_revenue", "late_revenue");
+const newNetRevenue = inside("opening_net_revenue", "late_net_revenue");
 const customers = difference(active, upTo("doubled"));
 const arpu: Value = (of) => rounded(mrr(of), customers(of));
-const cost_per_user: Value = (of) => share(of.in("costs"), of.in("users"));
+const costPerUser: Value = (of) => share(of.in("costs"), of.in("users"));
 const stayed: Value = (of) => of.beforeChurn("started") - of.beforeChurn("churned");
 const ltv: Value = (of) => {
-  const [earned, gone, all] = [arpu(of) - cost_per_user(of), of.inChurn("canceled"), stayed(of)];
-  return gone > 0 && all > 0 ? Math.max(0, cutToWhole((earned * all) / gone)) : 0;
+  const [earned, gone, all] = [arpu(of) - costPerUser(of), of.inChurn("canceled"), stayed(of)];
+  return gone > 0 && all > 0 ? Math.max(0, truncateToWhole((earned * all) / gone)) : 0;
 };
-const seat_customers = upTo("seat_customers");
+const seatCustomers = upTo("seat_customers");
 
 const definitions: Record<MetricSlug, Definition> = {
   orders: [inside("orders"), "sum"],
   revenue: [revenue, "sum"],
-  net_revenue: [net_revenue, "sum"],
+  net_revenue: [netRevenue, "sum"],
   cumulative_revenue: [upTo("revenue"), "last"],
   net_cumulative_revenue: [upTo("net_revenue"), "last"],
   average_order_value: [
@@ -94,26 +94,26 @@ const definitions: Record<MetricSlug, Definition> = {
     (of) => share(revenue(of), of.in("orders")),
   ],
   net_average_order_value: [
-    (of) => roundAverageUp(net_revenue(of), of.in("orders")),
-    (of) => share(net_revenue(of), of.in("orders")),
+    (of) => roundAverageUp(netRevenue(of), of.in("orders")),
+    (of) => share(netRevenue(of), of.in("orders")),
   ],
   one_time_products: [inside("one_time"), "sum"],
   one_time_products_revenue: [inside("one_time_revenue"), "sum"],
   one_time_products_net_revenue: [inside("one_time_net_revenue"), "sum"],
   new_subscriptions: [inside("started"), "sum"],
-  new_subscriptions_revenue: [new_revenue, "sum"],
-  new_subscriptions_net_revenue: [new_net_revenue, "sum"],
+  new_subscriptions_revenue: [newRevenue, "sum"],
+  new_subscriptions_net_revenue: [newNetRevenue, "sum"],
   renewed_subscriptions: [difference(inside("orders"), inside("one_time", "opening", "late", "repeated")), "sum"],
-  renewed_subscriptions_revenue: [difference(revenue, inside("one_time_revenue"), new_revenue), "sum"],
-  renewed_subscriptions_net_revenue: [difference(net_revenue, inside("one_time_net_revenue"), new_net_revenue), "sum"],
+  renewed_subscriptions_revenue: [difference(revenue, inside("one_time_revenue"), newRevenue), "sum"],
+  renewed_subscriptions_net_revenue: [difference(netRevenue, inside("one_time_net_revenue"), newNetRevenue), "sum"],
   active_subscriptions: [active, "last"],
   committed_subscriptions: [difference(active, upTo("leaving")), "last"],
   monthly_recurring_revenue: [mrr, "last"],
-  committed_monthly_recurring_revenue: [committed_mrr, "last"],
+  committed_monthly_recurring_revenue: [committedMrr, "last"],
   trial_monthly_recurring_revenue: [upTo("trial_mrr"), "last"],
   trial_committed_monthly_recurring_revenue: [difference(upTo("trial_mrr"), upTo("leaving_trial_mrr")), "last"],
   annual_recurring_revenue: [(of) => mrr(of) * 12, "last"],
-  committed_annual_recurring_revenue: [(of) => committed_mrr(of) * 12, "last"],
+  committed_annual_recurring_revenue: [(of) => committedMrr(of) * 12, "last"],
   average_revenue_per_user: [arpu, "last"],
   ltv: [ltv, "last"],
   checkouts: [inside("checkouts"), "sum"],
@@ -135,7 +135,7 @@ const definitions: Record<MetricSlug, Definition> = {
   churn_rate: [(of) => share(of.inChurn("canceled"), stayed(of)), "last"],
   costs: [inside("costs"), "sum"],
   cumulative_costs: [upTo("costs"), "last"],
-  cost_per_user: [cost_per_user, (of) => share(of.in("costs"), active(of))],
+  cost_per_user: [costPerUser, (of) => share(of.in("costs"), active(of))],
   active_user_by_event: [inside("users"), "last"],
   gross_margin: [difference(upTo("revenue"), upTo("costs")), "last"],
   gross_margin_percentage: [(of) => share(of.by("revenue") - of.by("costs"), of.by("revenue")), "last"],
@@ -143,10 +143,10 @@ const definitions: Record<MetricSlug, Definition> = {
   seats_total: [upTo("seats"), "last"],
   seats_claimed: [upTo("seats_claimed"), "last"],
   seats_pending: [upTo("seats_pending"), "last"],
-  seat_customers: [seat_customers, "last"],
+  seat_customers: [seatCustomers, "last"],
   new_seat_customers: [inside("new_seat_customers"), "sum"],
   churned_seat_customers: [inside("churned_seat_customers"), "sum"],
-  average_seats_per_customer: [(of) => share(of.by("seats"), seat_customers(of)), "last"],
+  average_seats_per_customer: [(of) => share(of.by("seats"), seatCustomers(of)), "last"],
   seat_utilization_rate: [(of) => share(of.by("seats_claimed"), of.by("seats")), "last"],
 };
 

@@ -1,8 +1,8 @@
 import {
   type MetricPeriod,
   type MetricsQuery,
-  metric_min_date,
   metricLimits,
+  metricMinDate,
   metricSlugs,
   type metrics as operations,
 } from "../../../shared/api/metrics.ts";
@@ -34,7 +34,7 @@ async function* csvOf(periods: readonly MetricPeriod[], { metrics = metricSlugs,
     yield formatCsvLine([formatZoned(period.timestamp, zone), ...metrics.map((slug) => String(period[slug]))]);
 }
 
-const link_ms = 10 * 60 * 1000;
+const linkMs = 10 * 60 * 1000;
 
 export const metricService: Service<typeof operations, Ctx> = {
   get: (ctx, { query }) => measure(ctx, query),
@@ -42,7 +42,7 @@ export const metricService: Service<typeof operations, Ctx> = {
     const { periods } = await measure(ctx, query);
     return csvOf(periods, query);
   },
-  limits: async () => ({ min_date: metric_min_date, intervals: metricLimits }),
+  limits: async () => ({ min_date: metricMinDate, intervals: metricLimits }),
   async about(ctx) {
     const organization_id = requireOrganization(ctx);
     const seller = await findOrganization(ctx.db, organization_id);
@@ -55,7 +55,7 @@ export const metricService: Service<typeof operations, Ctx> = {
     const { key_id, user_id } = ctx.actor;
     if (key_id === null && user_id === null)
       throw new ApiError("NotPermitted", "An address is made by a key or a person, and not by another address.");
-    const expires_at = new Date(getServerClock(ctx.clock).now().getTime() + link_ms);
+    const expires_at = new Date(getServerClock(ctx.clock).now().getTime() + linkMs);
     const organization_id = requireOrganization(ctx);
     const viewer = { organization_id, key_id, user_id };
     return {

@@ -8,7 +8,7 @@ import { checkouts } from "../../checkout/checkouts/tables.ts";
 import { organization } from "../../identity/organizations/tables.ts";
 import type { Database, Tx } from "../../platform/context.ts";
 import { matchAny, matchOrganizations } from "../../platform/db/page.ts";
-import { followKey } from "../../platform/db/rows.ts";
+import { joinByKey } from "../../platform/db/rows.ts";
 import { findCover, type Range } from "./periods.ts";
 import { counted, type Measure, type SumsByPlace, tallied } from "./rules.ts";
 import { metricTallies } from "./tables.ts";
@@ -18,7 +18,7 @@ type Filter = Pick<MetricsQuery, "product_id" | "billing_type" | "customer_id">;
 type Source = { organization_id: PgColumn; product_id: PgColumn; customer_id?: PgColumn };
 
 /** Stands for all products together. */
-const every_product = "00000000-0000-0000-0000-000000000000";
+const everyProduct = "00000000-0000-0000-0000-000000000000";
 const measures = [...Object.values(tallied).flat(), ...Object.values(counted).flat()];
 
 const textOf = (at: number): string => new Date(at).toISOString();
@@ -30,7 +30,7 @@ const momentsOf = (moments: readonly number[]): SQL =>
 const kindOf = (billing_type: Filter["billing_type"]): "one_time" | "recurring" | undefined =>
   new Set(billing_type).size === 1 ? billing_type?.[0] : undefined;
 
-const names_max = 300;
+const namesMax = 300;
 
 /** What an organization sells and has sold, by name. */
 export const findProductNames = (db: Database, organization_id: string) =>
@@ -39,7 +39,7 @@ export const findProductNames = (db: Database, organization_id: string) =>
     .from(products)
     .where(eq(products.organization_id, organization_id))
     .orderBy(products.name, products.id)
-    .limit(names_max);
+    .limit(namesMax);
 
 /** The products that are meant, where not all are. */
 function meantProducts(organizations: readonly string[], { product_id, billing_type }: Filter): SQL | undefined {
@@ -108,7 +108,7 @@ export async function findSums(
     const kept = metricTallies;
     const ofKept = matchOrganizations(kept.organization_id, organizations);
     const summed = sums.map((name) => sql`sum(${sql.identifier(name)}) as ${sql.identifier(name)}`);
-    const ofProducts = meant ? sql`${kept.product_id} in ${meant}` : eq(kept.product_id, every_product);
+    const ofProducts = meant ? sql`${kept.product_id} in ${meant}` : eq(kept.product_id, everyProduct);
     const { seconds, divided, part_seconds, parts } = findCover(range);
     const oneOf = (some: readonly number[]) => sql`(select unnest(${momentsOf(some)}))`;
     for (const where of [
@@ -154,7 +154,7 @@ export async function findSums(
             and ${isIn(wholes, orders.preceded_at)})
         select paid_at, revenue, net_revenue, (${isIn(wholes, subscriptions.started_at)})::int as is_new,
           (${isIn(edges, orders.preceded_at)})::int as is_again
-        from ${orders} inner join ${subscriptions} on ${followKey(orders.subscription_id, subscriptions)}) l`,
+        from ${orders} inner join ${subscriptions} on ${joinByKey(orders.subscription_id, subscriptions)}) l`,
     );
   }
   const ends = sql`coalesce(${subscriptions.ended_at}, ${subscriptions.ends_at})`;
@@ -268,7 +268,7 @@ async function addUpOf(db: Database, owner: string): Promise<number> {
   const placed = db.$with("placed", {}).as(sql`
     select g.organization_id, l.length as seconds, p.product as product_id, ${list},
       date_bin(l.length * interval '1 second', g.at, '2000-01-01T00:00:00Z') as at
-    from gone g cross join ${length} cross join lateral (values (g.product_id), (${every_product}::uuid)) p(product)`);
+    from gone g cross join ${length} cross join lateral (values (g.product_id), (${everyProduct}::uuid)) p(product)`);
   const known = db.$with("known", {}).as(sql`
     delete from ${kept} k using (select distinct ${key} from placed) n
     where k.organization_id = n.organization_id and k.seconds = n.seconds and k.product_id = n.product_id and k.at = n.at

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { eraseBuyer as eraseOrders } from "../../billing/orders/store.ts";
-import { erasePayer, forgetAtProcessor } from "../../billing/payments/methods.ts";
+import { deleteAtProcessor, erasePayer } from "../../billing/payments/methods.ts";
 import { erasePayee } from "../../billing/refunds/store.ts";
 import { eraseSubscriber } from "../../billing/subscriptions/trials.ts";
 import { eraseTaker } from "../../catalog/discounts/store.ts";
@@ -9,7 +9,7 @@ import type { CustomerRow, Erased } from "../../customers/customers/rules.ts";
 import { removeCustomer } from "../../customers/customers/service.ts";
 import { lockCustomer } from "../../customers/customers/store.ts";
 import { eraseTeam } from "../../customers/members/store.ts";
-import { dropSessions } from "../../customers/sessions/store.ts";
+import { deleteSessions } from "../../customers/sessions/store.ts";
 import { eraseAccounts } from "../../entitlements/grants/store.ts";
 import { eraseActivations } from "../../entitlements/license-keys/store.ts";
 import { eraseHolder } from "../../entitlements/seats/store.ts";
@@ -18,26 +18,33 @@ import type { Ctx, Deps, Tx } from "../../platform/context.ts";
 import { tryUnseal } from "../../platform/crypto/secrets.ts";
 import type { RowKey } from "../../platform/db/rows.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
-import { findToldOf, rewriteTold } from "../../platform/events/events.ts";
-import { checkFence, fence_pause_ms } from "../../platform/events/fence.ts";
-import { sendSignal } from "../../platform/events/reactions.ts";
+import { barrierPauseMs, checkBarrier } from "../../platform/events/barrier.ts";
+import { rewriteEvent, searchEvents } from "../../platform/events/events.ts";
+import { sendSignal } from "../../platform/events/signals.ts";
 import { eraseKeptAnswers } from "../../platform/http/kept-answers.ts";
-import type { RowSweep } from "../../platform/jobs/sweeps.ts";
-import { dropMailsTo } from "../../platform/mail-transport/mail.ts";
+import type { RowWorker } from "../../platform/jobs/workers.ts";
+import { deleteMailsTo } from "../../platform/mail-transport/mail.ts";
 import { eraseCodes } from "../../portal/store.ts";
 import { eraseUse } from "../../usage/events/store.ts";
 import { listProperties } from "../../usage/meters/matching.ts";
 import { findCounting } from "../../usage/meters/store.ts";
 import { writeLog } from "./log.ts";
-import { createTextScrubber, describeErased, type ErasureRow, getWords, scrub, type Words } from "./rules.ts";
+import {
+  createTextScrubber,
+  describeErased,
+  type ErasureRow,
+  getWords,
+  type PersonWords,
+  redactWords,
+} from "./rules.ts";
 import { customerErased, type ErasedCustomer, erasures } from "./service.ts";
 import * as store from "./store.ts";
 import { customerErasures } from "./tables.ts";
 
 /** Customers are removed from all that is held, stage after stage: what is broken off goes on where it was. */
-export const erasing: RowSweep = {
+export const erasureWorker: RowWorker = {
   name: erasures,
-  every_ms: 5000,
+  pollIntervalMs: 5000,
   due: {
     table: customerErasures,
     id: customerErasures.id,
@@ -45,11 +52,11 @@ export const erasing: RowSweep = {
     at: customerErasures.due_at,
     where: sql`${customerErasures.due_at} is not null`,
   },
-  async work(deps, [key]) {
+  async run(deps, [key]) {
     while (await takeStep(deps, key));
     const erasure = await store.findErasure(deps.db, key);
     if (erasure?.stage !== null || erasure.due_at === null) return;
-    await forgetAtProcessor(deps, key);
+    await deleteAtProcessor(deps, key);
     // The storage may be far away: what is in the log twice is in it once.
     await writeLog(deps);
     const now = deps.clock.now();
@@ -59,9 +66,9 @@ export const erasing: RowSweep = {
 
 /** Whoever forgets a person at once, each in a transaction of its own, so that none waits with another's locks. */
 const forgetting: ((tx: Tx, person: Erased, deps: Deps) => Promise<void>)[] = [
-  dropSessions,
+  deleteSessions,
   eraseCodes,
-  (tx, { id }) => dropMailsTo(tx, id),
+  (tx, { id }) => deleteMailsTo(tx, id),
   eraseActivations,
   eraseAccounts,
   eraseHolder,
@@ -77,7 +84,7 @@ const forgetting: ((tx: Tx, person: Erased, deps: Deps) => Promise<void>)[] = [
 
 /** Answers whether there is more to do at once. */
 async function takeStep(deps: Deps, key: RowKey): Promise<boolean> {
-  const next = await transact(deps, async (tx): Promise<boolean | { customer: CustomerRow; words: Words }> => {
+  const next = await transact(deps, async (tx): Promise<boolean | { customer: CustomerRow; words: PersonWords }> => {
     // In the order in which whoever erases has them.
     const customer = await lockCustomer(tx, key.organization_id, key);
     const erasure = await store.lockErasure(tx, key, deps.clock.now());
@@ -86,14 +93,14 @@ async function takeStep(deps: Deps, key: RowKey): Promise<boolean> {
       await removeCustomer(tx, deps, customer, true);
       return true;
     }
-    const { fence, isPassed } = await checkFence(tx, erasure.fence);
+    const { fence, isPassed } = await checkBarrier(tx, erasure.fence);
     if (erasure.fence === null) {
       await store.updateErasure(tx, key, { fence });
       return true;
     }
     // Who has read the person before they were made unreadable may still write what they have read.
     if (!isPassed) {
-      await store.updateErasure(tx, key, { due_at: new Date(deps.clock.now().getTime() + fence_pause_ms) });
+      await store.updateErasure(tx, key, { due_at: new Date(deps.clock.now().getTime() + barrierPauseMs) });
       return false;
     }
     const words = readWords(deps, erasure);
@@ -110,11 +117,11 @@ async function takeStep(deps: Deps, key: RowKey): Promise<boolean> {
 }
 
 /** What holders of copies look for, and how they erase it. */
-const describeCopies = (customer: CustomerRow, words: Words): ErasedCustomer => ({
+const describeCopies = (customer: CustomerRow, words: PersonWords): ErasedCustomer => ({
   organization_id: customer.organization_id,
   id: customer.id,
   words: [customer.id, ...words.emails, ...words.names.map((name) => name.toLowerCase())],
-  scrub: (value) => scrub(value, customer, words),
+  scrub: (value) => redactWords(value, customer, words),
 });
 
 /**
@@ -136,22 +143,22 @@ export async function applyErasures(
   }
 }
 
-const readWords = ({ config }: Deps, { id, words }: ErasureRow): Words => {
+const readWords = ({ config }: Deps, { id, words }: ErasureRow): PersonWords => {
   const text = words === null ? null : tryUnseal(config.secrets, "erasure-words", id, words);
   return text === null ? { emails: [], names: [] } : JSON.parse(text);
 };
 
 /** Go through a slice of what was told, with the copies that wait for receivers. */
-async function takeTold(tx: Tx, erasure: ErasureRow, customer: CustomerRow, words: Words): Promise<true> {
+async function takeTold(tx: Tx, erasure: ErasureRow, customer: CustomerRow, words: PersonWords): Promise<true> {
   const { organization_id, id, cursor } = erasure;
   const known = [id, ...words.emails, ...words.names.map((name) => name.toLowerCase())];
-  const { found, next } = await findToldOf(tx, organization_id, cursor, known);
+  const { found, next } = await searchEvents(tx, organization_id, cursor, known);
   const forgetIn = createTextScrubber(customer, words);
   for (const told of found) {
     const key = { organization_id, id: told.id };
-    await rewriteTold(tx, key, scrub(told.data, customer, words));
+    await rewriteEvent(tx, key, redactWords(told.data, customer, words));
     await rewriteCopies(tx, key, (payload) =>
-      payload.startsWith("{") ? JSON.stringify(scrub(JSON.parse(payload), customer, words)) : forgetIn(payload),
+      payload.startsWith("{") ? JSON.stringify(redactWords(JSON.parse(payload), customer, words)) : forgetIn(payload),
     );
   }
   await store.updateErasure(tx, erasure, { cursor: next, ...(next === null && { stage: "used" }) });

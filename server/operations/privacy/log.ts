@@ -33,7 +33,7 @@ export async function writeLog(deps: Pick<Deps, "db" | "storage">): Promise<void
   }
 }
 
-const replayed_together = 500;
+const replayedTogether = 500;
 
 /** Erase anew whom the log names and the database can read: it was put back from before they were erased. Answers how many. */
 export async function replayLog(deps: Deps): Promise<number> {
@@ -42,10 +42,10 @@ export async function replayLog(deps: Deps): Promise<number> {
     return { organization_id, id };
   });
   let count = 0;
-  for (let first = 0; first < keys.length; first += replayed_together)
+  for (let first = 0; first < keys.length; first += replayedTogether)
     count += await transact(deps, async (tx) => {
       const created_at = deps.clock.now();
-      const readable = await store.findReadable(tx, keys.slice(first, first + replayed_together));
+      const readable = await store.findReadable(tx, keys.slice(first, first + replayedTogether));
       for (const key of readable)
         await store.insertErasure(tx, { ...key, created_at, stage: "customer", due_at: created_at });
       if (readable.length > 0) deps.jobs.wake(tx, erasures);

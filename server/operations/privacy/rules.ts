@@ -11,7 +11,7 @@ import type { customerErasures } from "./tables.ts";
 
 export type ErasureRow = typeof customerErasures.$inferSelect;
 /** What somebody is known by besides their id: addresses in lower case, and names that stand for nobody and nothing else. */
-export type Words = { emails: string[]; names: string[] };
+export type PersonWords = { emails: string[]; names: string[] };
 
 /** An erasure as it is answered. */
 export const serializeErasure = ({ id: customer_id, created_at, stage, finished_at }: ErasureRow): CustomerErasure => ({
@@ -22,14 +22,14 @@ export const serializeErasure = ({ id: customer_id, created_at, stage, finished_
 });
 
 /** What is looked for in texts. A name of one word may mean anything; a business keeps its own (CUS-20). */
-export function getWords({ email, name, billing_name, billing_address, tax_id }: CustomerRow): Words {
+export function getWords({ email, name, billing_name, billing_address, tax_id }: CustomerRow): PersonWords {
   const own = tax_id === null ? [name, billing_name] : [];
   const names = [...own, billing_address?.line1].filter((text) => typeof text === "string" && /\S\s+\S/.test(text));
   return { emails: email === null ? [] : listSpellings(email), names: [...new Set(names as string[])] };
 }
 
 /** Somebody as all who hold something about them are to forget them; `row` is how they are by now. */
-export const describeErased = (row: CustomerRow, { emails, names }: Words): Erased => ({
+export const describeErased = (row: CustomerRow, { emails, names }: PersonWords): Erased => ({
   organization_id: row.organization_id,
   id: row.id,
   emails,
@@ -77,7 +77,7 @@ const ofThemselves = (row: CustomerRow): Record<string, (value: unknown) => unkn
  * Something that was told, without the person in it: fields of what is about them become what is left of them, and texts that
  * name them lose the name. `row` is how they are by now.
  */
-export function scrub(value: unknown, row: CustomerRow, words: Words): unknown {
+export function redactWords(value: unknown, row: CustomerRow, words: PersonWords): unknown {
   const fields = forget(row);
   const own = ofThemselves(row);
   const replaceAll = createTextScrubber(row, words);
@@ -101,7 +101,7 @@ export function scrub(value: unknown, row: CustomerRow, words: Words): unknown {
 }
 
 /** Take somebody's addresses and names out of a text. */
-export function createTextScrubber(row: CustomerRow, { emails, names }: Words): (text: string) => string {
+export function createTextScrubber(row: CustomerRow, { emails, names }: PersonWords): (text: string) => string {
   const named = [...emails, ...names].toSorted((a, b) => b.length - a.length);
   if (named.length === 0) return (text) => text;
   const pattern = new RegExp(named.map(escaped).join("|"), "gi");

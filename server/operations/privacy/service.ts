@@ -8,7 +8,7 @@ import { type Ctx, type Deps, requireOrganization, type Tx } from "../../platfor
 import { seal } from "../../platform/crypto/secrets.ts";
 import type { RowKey } from "../../platform/db/rows.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
-import { defineSignal } from "../../platform/events/reactions.ts";
+import { defineSignal } from "../../platform/events/signals.ts";
 import { getWords, serializeErasure } from "./rules.ts";
 import * as store from "./store.ts";
 
@@ -26,7 +26,7 @@ export const customerErased = defineSignal<ErasedCustomer>("customer.erased");
 export const erasures = "privacy.erase";
 
 /** A customer was made unreadable in their own row: all else that is held about them is gone through from now on. */
-export async function noteErasure(
+export async function recordErasure(
   tx: Tx,
   ctx: Deps | Ctx,
   { before, after }: { before: CustomerRow; after: CustomerRow },

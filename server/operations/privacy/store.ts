@@ -72,7 +72,7 @@ export const findReadable = (tx: Tx, keys: readonly RowKey[]): Promise<RowKey[]>
     .where(and(matchKeys(customers, keys), isNull(customers.anonymized_at), eq(organization.sandbox, false)));
 
 /** A table with rows about customers, and how these are found in it. */
-export type Holding = {
+export type PersonalData = {
   name: string;
   columns: { name: string; type: string }[];
   /** The columns that tell its rows apart beside the organization. */
@@ -91,13 +91,13 @@ const parentsOf = sql`(select coalesce(json_agg(json_build_object('name', t.reln
     join pg_attribute a on a.attrelid = c.oid and a.attnum = f.conkey[2]
   where f.conrelid = c.oid and f.contype = 'f' and cardinality(f.conkey) = 2 and t.oid <> c.oid)`;
 
-type Table = Omit<Holding, "parent"> & { parents: { name: string; column: string }[] };
+type Table = Omit<PersonalData, "parent"> & { parents: { name: string; column: string }[] };
 
 /**
  * The tables with rows about customers: those that name one, and those whose rows are parts of such rows. They are read from the
  * database, so that a new one is among them.
  */
-export async function findHoldings(db: Database): Promise<Holding[]> {
+export async function findHoldings(db: Database): Promise<PersonalData[]> {
   const tables: Table[] = await db
     .select({
       name: sql<string>`found.name`,
@@ -115,7 +115,7 @@ export async function findHoldings(db: Database): Promise<Holding[]> {
   const direct = new Set(
     tables.filter((table) => has(table, "customer_id") && !ofSellers.has(table.name)).map(({ name }) => name),
   );
-  return tables.flatMap(({ parents, ...table }): Holding[] => {
+  return tables.flatMap(({ parents, ...table }): PersonalData[] => {
     const plain = { ...table, key: table.key.filter((column) => column !== "organization_id") };
     if (table.name === "mails") return [];
     if (direct.has(table.name)) return [{ ...plain, parent: null }];
@@ -146,7 +146,7 @@ const listed = (parts: readonly SQL[]): SQL => sql.join([...parts], sql`, `);
 const readBy: Record<string, string[]> = { usage_events: ["timestamp", "id"] };
 
 /** What a table holds about a customer, page after page, as JSON: however much it is, little is held at a time. */
-export async function* readHolding(db: Database, holding: Holding, customer: RowKey): AsyncGenerator<unknown[]> {
+export async function* readHolding(db: Database, holding: PersonalData, customer: RowKey): AsyncGenerator<unknown[]> {
   const { name, columns, parent } = holding;
   const key = readBy[name] ?? holding.key;
   const hidden = columns.filter((column) => secret.test(column.name) || column.name === "organization_id");
@@ -168,13 +168,13 @@ export async function* readHolding(db: Database, holding: Holding, customer: Row
     const rows = await db.select({ row: sql<unknown>`found.row`, at: sql<string[]>`found.at` }).from(
       sql`(select ${shown} as row, json_build_array(${listed(key.map((column) => sql`t.${sql.identifier(column)}::text`))}) as at
         from ${sql.identifier(name)} t where t.organization_id = ${customer.organization_id} and ${ofCustomer} ${isLater}
-        order by ${columnsIn} limit ${export_page}) as found`,
+        order by ${columnsIn} limit ${exportPage}) as found`,
     );
     if (rows.length > 0) yield rows.map(({ row }) => row);
-    after = rows.length === export_page ? rows.at(-1)?.at : undefined;
+    after = rows.length === exportPage ? rows.at(-1)?.at : undefined;
   } while (after);
 }
-const export_page = 500;
+const exportPage = 500;
 
 /** The mails that were written to a customer in the last weeks: their words are not kept. */
 export const listMailsTo = (db: Database, customer_id: string) =>

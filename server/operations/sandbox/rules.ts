@@ -2,15 +2,15 @@ import type { SnapshotDiff } from "../../../shared/api/sandbox.ts";
 import { addInterval, type Interval } from "../../../shared/calendar.ts";
 import { type Fault, fault } from "../../../shared/errors.ts";
 
-const minute_ms = 60_000;
-const exact_ms: Record<string, number> = { minute: minute_ms, hour: 60 * minute_ms };
+const minuteMs = 60_000;
+const exactMs: Record<string, number> = { minute: minuteMs, hour: 60 * minuteMs };
 /** How far a clock goes at once. */
-const years_max = 20;
+const yearsMax = 20;
 
 /** The end of a length of time that begins at `from`, as `Distance` writes it. */
 function addDistance(from: Date, text: string): Date {
   const [, count = "", unit = ""] = /^(\d+) ?([a-z]+?)s?$/.exec(text) ?? [];
-  const length_ms = exact_ms[unit];
+  const length_ms = exactMs[unit];
   if (length_ms !== undefined) return new Date(from.getTime() + Number(count) * length_ms);
   return addInterval(from, unit as Interval, Number(count));
 }
@@ -32,8 +32,8 @@ export function planTarget(
   if (target < now)
     return { fault: fault([place], "Time goes forwards here. To go back, restore what was saved.", "value_error", to) };
   // Also of a length that leads beyond all dates.
-  if (!(target <= addInterval(now, "year", years_max)))
-    return { fault: fault([place], `That is more than ${years_max} years ahead.`, "value_error", to ?? by) };
+  if (!(target <= addInterval(now, "year", yearsMax)))
+    return { fault: fault([place], `That is more than ${yearsMax} years ahead.`, "value_error", to ?? by) };
   return { target };
 }
 

@@ -3,33 +3,33 @@ import type { Service } from "../../../shared/contract.ts";
 import { ApiError, fault, invalid, notFound, notPermitted } from "../../../shared/errors.ts";
 import type { OrganizationRow } from "../../identity/organizations/rules.ts";
 import { findOrganization } from "../../identity/organizations/store.ts";
-import { sayEvent } from "../../messaging/webhooks/messages.ts";
-import { atClockOf, getServerClock } from "../../platform/clock.ts";
+import { formatEventText } from "../../messaging/webhooks/messages.ts";
+import { getServerClock, withSellerClock } from "../../platform/clock.ts";
 import { type Ctx, type Deps, requireOrganization, requireOrganizations } from "../../platform/context.ts";
 import { buildPage } from "../../platform/db/page.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
 import { createId } from "../../platform/ids.ts";
-import type { RowSweep } from "../../platform/jobs/sweeps.ts";
+import type { RowWorker } from "../../platform/jobs/workers.ts";
 import { openMail } from "../../platform/mail-transport/mail.ts";
 import { applyErasures } from "../privacy/jobs.ts";
 import { listErasedOf } from "../privacy/store.ts";
 import { listKinds, planTarget } from "./rules.ts";
 import { compareRows, insertSnapshot, restoreRows } from "./snapshots.ts";
 import * as store from "./store.ts";
-import { type HeldClock, runWithClock, walk } from "./walk.ts";
+import { advanceClock, type HeldClock, runWithClock } from "./time-travel.ts";
 
 /** How long one request moves a clock. */
-const walk_ms = 4000;
+const walkMs = 4000;
 /** What happened last, as the clock shows it. */
-const last_events = 100;
+const lastEvents = 100;
 
 /** The operations of sandboxes; what falls due in one is done by the sweeps that are named. */
-export const createSandboxService = (sweeps: readonly RowSweep[]): Service<typeof sandbox, Ctx> => ({
+export const createSandboxService = (sweeps: readonly RowWorker[]): Service<typeof sandbox, Ctx> => ({
   async getClock(ctx) {
     const organization_id = requireOrganization(ctx);
     const row = await findOrganization(ctx.db, organization_id);
     if (!row) throw notFound();
-    const told = await store.findLast(ctx.db, organization_id, last_events);
+    const told = await store.findLast(ctx.db, organization_id, lastEvents);
     return clockOut(ctx.clock.now(), row.clock_target, maySeeTimeline(ctx) ? told.map(entryOf) : []);
   },
   advance: (ctx, { body }) =>
@@ -41,8 +41,12 @@ export const createSandboxService = (sweeps: readonly RowSweep[]): Service<typeo
       const deps = depsOf(ctx);
       const before = await store.findBeginning(ctx.db, row.id, now, deps.clock.now());
       await clock.set(now, to);
-      const over = performance.now() + walk_ms;
-      const isDone = await walk(deps, sweeps, row.id, clock, { now, to, isOver: () => performance.now() > over });
+      const over = performance.now() + walkMs;
+      const isDone = await advanceClock(deps, sweeps, row.id, clock, {
+        now,
+        to,
+        isOver: () => performance.now() > over,
+      });
       const after = isDone ? to : await currentTime(ctx, row.id);
       if (!maySeeTimeline(ctx)) return clockOut(after, isDone ? null : to, []);
       return clockOut(after, isDone ? null : to, timelineOf(after, await store.findSince(ctx.db, row.id, before)));
@@ -64,8 +68,8 @@ export const createSandboxService = (sweeps: readonly RowSweep[]): Service<typeo
         const settings = await store.lockSettings(tx, organization_id);
         if (name === present)
           throw invalid(fault(["name"], "This is what the sandbox as it is, is called.", "value_error", name));
-        if ((await store.countSnapshots(tx, organization_id)) >= snapshots_max)
-          throw notPermitted(`A sandbox can be saved ${snapshots_max} times. Delete what you need no more.`);
+        if ((await store.countSnapshots(tx, organization_id)) >= snapshotsMax)
+          throw notPermitted(`A sandbox can be saved ${snapshotsMax} times. Delete what you need no more.`);
         const now = ctx.clock.now();
         const times = { created_at: now, saved_at: getServerClock(ctx.clock).now() };
         const made = await insertSnapshot(tx, { id: createId(now), organization_id, name, settings, ...times });
@@ -91,7 +95,7 @@ export const createSandboxService = (sweeps: readonly RowSweep[]): Service<typeo
           return await restore(tries > 1);
         } catch (error) {
           if (!isCrossed(error)) throw error;
-          if (tries === tries_max)
+          if (tries === triesMax)
             throw new ApiError("SandboxBusy", "Something in this sandbox is being changed all the time. Try again.");
         }
       }
@@ -119,8 +123,8 @@ const maySeeTimeline = ({ actor }: Ctx): boolean => timelineScopes.every((scope)
 
 /** What the sandbox as it is, is called where something is compared with it. */
 const present = "now";
-const snapshots_max = 20;
-const tries_max = 3;
+const snapshotsMax = 20;
+const triesMax = 3;
 
 /** Whether somebody who was writing at the same time stood in the way: a row that points to one that is gone, or a ring of locks. */
 const isCrossed = (error: unknown): boolean =>
@@ -145,8 +149,8 @@ async function hold<T>(ctx: Ctx, work: (row: OrganizationRow, clock: HeldClock) 
 }
 
 /** The server's own parts, for work that is not the request's. */
-const depsOf = ({ actor: _, client: __, ip: ___, alongside: ____, ...deps }: Ctx): Deps =>
-  atClockOf(deps, { clock_offset_ms: 0, sandbox: false });
+const depsOf = ({ actor: _, client: __, ip: ___, extraWrites: ____, ...deps }: Ctx): Deps =>
+  withSellerClock(deps, { clock_offset_ms: 0, sandbox: false });
 
 async function currentTime(ctx: Ctx, organization_id: string): Promise<Date> {
   const row = await findOrganization(ctx.db, organization_id);
@@ -162,7 +166,7 @@ const clockOut = (now: Date, to: Date | null, timeline: TimelineEntry[]): Sandbo
 
 function entryOf({ type, data, created_at }: Awaited<ReturnType<typeof store.findLast>>[number]): TimelineEntry {
   const id = data.id === null ? null : String(data.id);
-  return { at: created_at, type, id, text: sayEvent({ type, data }) };
+  return { at: created_at, type, id, text: formatEventText({ type, data }) };
 }
 
 /** What happened, in the order of its time. */

@@ -2,7 +2,7 @@ import { and, eq, type SQL, sql } from "drizzle-orm";
 import { files } from "../../catalog/files/tables.ts";
 import type { Database, Tx } from "../../platform/context.ts";
 import { writeArray } from "../../platform/db/arrays.ts";
-import { documentNames, documents_max, type SavedColumns, snapshotFiles, snapshotRows, snapshots } from "./tables.ts";
+import { documentNames, documentsMax, type SavedColumns, snapshotFiles, snapshotRows, snapshots } from "./tables.ts";
 
 /** A table whose rows are saved: its columns, its key beside the organization, and the tables that it points to. */
 export type SavedTable = { name: string; columns: Column[]; key: string[]; parents: string[] };
@@ -79,8 +79,8 @@ const isDocument = ({ type }: Column): boolean => type === "jsonb";
 
 function planColumns({ name, columns }: SavedTable): SavedColumns {
   const documents = columns.filter(isDocument).map((column) => column.name);
-  if (documents.length > documents_max)
-    throw new Error(`The table ${name} has more columns with JSON than are saved (${documents_max}).`);
+  if (documents.length > documentsMax)
+    throw new Error(`The table ${name} has more columns with JSON than are saved (${documentsMax}).`);
   return { texts: columns.filter((column) => !isDocument(column)).map((column) => column.name), documents };
 }
 
@@ -244,7 +244,7 @@ async function putBack(tx: Tx, table: SavedTable, snapshot: SnapshotRow): Promis
 }
 
 /** What a comparison shows of each kind at most. */
-const listed_max = 50;
+const listedMax = 50;
 /** What only keeps count, or says which row something else names. */
 const plumbing = new Set([
   ...["list_tallies", "failed_work", "processor_events", "checkout_secrets", "checkout_link_secrets"],
@@ -300,7 +300,7 @@ async function countDifferences(tx: Tx, all: readonly Compared[]) {
       return sql`select ${table.name}::text as kind, count(*) filter (where a.key is null) as added,
           count(*) filter (where b.key is null) as removed,
           count(*) filter (where a.key is not null and b.key is not null) as changed,
-          to_json((array_agg(coalesce(a.key, b.key) order by coalesce(a.key, b.key)))[1:${sql.raw(String(listed_max))}]) as keys
+          to_json((array_agg(coalesce(a.key, b.key) order by coalesce(a.key, b.key)))[1:${sql.raw(String(listedMax))}]) as keys
         from (${rowsOf(before)}) a full join (${rowsOf(after)}) b on a.key = b.key
         where a.key is null or b.key is null or a *<> b having count(*) > 0`;
     });

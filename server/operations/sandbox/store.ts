@@ -7,10 +7,10 @@ import { matchKey, type RowKey } from "../../platform/db/rows.ts";
 import { events, failedWork, mails } from "../../platform/db/tables.ts";
 import { snapshotFiles, snapshots } from "./tables.ts";
 
-const timeline_max = 5000;
+const timelineMax = 5000;
 
 /** The place after the last event of a sandbox, and what else a timeline begins after. */
-export type Beginning = { xid: bigint; seq: number; now: Date; server_now: Date; mail_ids: string[] };
+export type SandboxStart = { xid: bigint; seq: number; now: Date; server_now: Date; mail_ids: string[] };
 
 /** What there is already, so that what comes can be told from it. `now` is the sandbox's time. */
 export async function findBeginning(
@@ -18,7 +18,7 @@ export async function findBeginning(
   organization_id: string,
   now: Date,
   server_now: Date,
-): Promise<Beginning> {
+): Promise<SandboxStart> {
   const [last] = await db
     .select({ xid: events.xid, seq: events.seq })
     .from(events)
@@ -42,7 +42,7 @@ const said = sql<Record<string, unknown>>`(select json_build_object('id', t.id, 
 const shown = { type: events.type, data: said, created_at: events.created_at };
 
 /** The events, mails and failures since then. */
-export async function findSince(db: Database, organization_id: string, since: Beginning) {
+export async function findSince(db: Database, organization_id: string, since: SandboxStart) {
   const { xid, seq } = since;
   const told = await db
     .select(shown)
@@ -55,7 +55,7 @@ export async function findSince(db: Database, organization_id: string, since: Be
       ),
     )
     .orderBy(asc(events.xid), asc(events.seq))
-    .limit(timeline_max);
+    .limit(timelineMax);
   const kept = await db
     .select({ id: mails.id, to: mails.to, subject: mails.subject, created_at: mails.created_at })
     .from(mails)
@@ -67,13 +67,13 @@ export async function findSince(db: Database, organization_id: string, since: Be
       ),
     )
     .orderBy(asc(mails.created_at), asc(mails.id))
-    .limit(timeline_max);
+    .limit(timelineMax);
   const failed = await db
     .select({ kind: failedWork.kind, id: failedWork.row_id, error: failedWork.error })
     .from(failedWork)
     .where(and(eq(failedWork.organization_id, organization_id), gte(failedWork.first_failed_at, since.server_now)))
     .orderBy(asc(failedWork.kind), asc(failedWork.row_id))
-    .limit(timeline_max);
+    .limit(timelineMax);
   return { told, kept, failed };
 }
 
@@ -159,5 +159,5 @@ export const isReleased = sql`not exists (select 1 from ${snapshots}
   where ${snapshots.organization_id} = ${snapshotFiles.organization_id} and ${snapshots.id} = ${snapshotFiles.snapshot_id})`;
 
 /** Know of them no longer. */
-export const forgetReleased = (db: Database, key: RowKey): Promise<unknown> =>
+export const deleteReleased = (db: Database, key: RowKey): Promise<unknown> =>
   db.delete(snapshotFiles).where(matchKey(snapshotFiles, key));

@@ -27,8 +27,8 @@ export const snapshots = pgTable(
 );
 
 /** Of how many columns with JSON a saved table may be. */
-export const documents_max = 12;
-export const documentNames = Array.from({ length: documents_max }, (_, place) => `document_${place + 1}`);
+export const documentsMax = 12;
+export const documentNames = Array.from({ length: documentsMax }, (_, place) => `document_${place + 1}`);
 
 /**
  * Every row of a saved sandbox: its table, its columns as texts, and those with JSON as they are, which is copied without being

@@ -52,9 +52,9 @@ export type SealPurpose =
   | "webhook-secret";
 
 /** The first byte of a sealed text. */
-const seal_version = 2;
-const nonce_length = 12;
-const tag_length = 16;
+const sealVersion = 2;
+const nonceLength = 12;
+const tagLength = 16;
 
 const sealKeys = new Map<string, KeyObject>();
 /** The key that a secret makes for an HKDF info, cached: a server has few secrets and few purposes. */
@@ -68,24 +68,24 @@ function findSealKey(secret: string, info: string): KeyObject {
 }
 /** What authenticates a seal: the row that it is stored in. */
 const encodeRow = (row: string): Buffer => Buffer.from(row, "utf8");
-const getSealInfo = (purpose: SealPurpose): string => `floe seal v${seal_version} ${purpose}`;
+const getSealInfo = (purpose: SealPurpose): string => `floe seal v${sealVersion} ${purpose}`;
 
 /**
  * Encrypt a text: AES-256-GCM with a key that the server's secret makes for this purpose, authenticated with the row that it is
  * stored in. It opens for the same purpose and the same row alone. A token that is stored nowhere has the row "".
  */
 export function seal(secret: string, purpose: SealPurpose, row: string, text: string): string {
-  const nonce = randomBytes(nonce_length);
+  const nonce = randomBytes(nonceLength);
   const cipher = createCipheriv("aes-256-gcm", findSealKey(secret, getSealInfo(purpose)), nonce);
   cipher.setAAD(encodeRow(row));
   const sealed = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
-  return Buffer.concat([Buffer.of(seal_version), nonce, cipher.getAuthTag(), sealed]).toString("base64url");
+  return Buffer.concat([Buffer.of(sealVersion), nonce, cipher.getAuthTag(), sealed]).toString("base64url");
 }
 
 function decrypt(key: KeyObject, bytes: Buffer, row: string): string {
-  const tag_start = nonce_length;
-  const text_start = nonce_length + tag_length;
-  const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, tag_start), { authTagLength: tag_length });
+  const tag_start = nonceLength;
+  const text_start = nonceLength + tagLength;
+  const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, tag_start), { authTagLength: tagLength });
   decipher.setAAD(encodeRow(row));
   decipher.setAuthTag(bytes.subarray(tag_start, text_start));
   return Buffer.concat([decipher.update(bytes.subarray(text_start)), decipher.final()]).toString("utf8");
@@ -106,7 +106,7 @@ export function tryUnseal(
   sealed: string,
 ): string | null {
   const bytes = Buffer.from(sealed, "base64url");
-  if (bytes[0] !== seal_version) return null;
+  if (bytes[0] !== sealVersion) return null;
   return tryEach(secrets, (secret) => decrypt(findSealKey(secret, getSealInfo(purpose)), bytes.subarray(1), row));
 }
 
@@ -130,8 +130,8 @@ function tryEach(secrets: readonly string[], decryptWith: (secret: string) => st
 const ourToken = /\b(?:polar|floe)_(?!cl_)[a-z]+_[0-9A-Za-z]{43}/g;
 /** What a card processor opens a payment with. */
 const processorToken = /\b\w{8,}_secret_[0-9A-Za-z]{20,}/g;
-const seal_mark = "{sealed:";
-const escaped_mark = `${seal_mark}:`;
+const sealMark = "{sealed:";
+const escapedMark = `${sealMark}:`;
 const sealedToken = /\{sealed:(?::|([\w-]{40,})\})/g;
 
 /** Cache answers by text. */
@@ -149,31 +149,29 @@ function memoize(compute: (text: string) => string): (text: string) => string {
  * escaped (`{sealed:` becomes `{sealed::`), so that it is never opened.
  */
 export function sealTokens(secret: string, purpose: SealPurpose, row: string, text: string): string {
-  const hide = memoize((token) => `${seal_mark}${seal(secret, purpose, row, token)}}`);
-  const ours = text.replaceAll(seal_mark, escaped_mark).replace(ourToken, hide);
+  const hide = memoize((token) => `${sealMark}${seal(secret, purpose, row, token)}}`);
+  const ours = text.replaceAll(sealMark, escapedMark).replace(ourToken, hide);
   return ours.includes("_secret_") ? ours.replace(processorToken, hide) : ours;
 }
 
 /** The text that `sealTokens` was given for this purpose and row. A token whose secret is gone stays sealed. */
 export function openTokens(secrets: readonly string[], purpose: SealPurpose, row: string, text: string): string {
-  const open = memoize((sealed) => tryUnseal(secrets, purpose, row, sealed) ?? `${seal_mark}${sealed}}`);
-  return text.replace(sealedToken, (_, sealed: string | undefined) =>
-    sealed === undefined ? seal_mark : open(sealed),
-  );
+  const open = memoize((sealed) => tryUnseal(secrets, purpose, row, sealed) ?? `${sealMark}${sealed}}`);
+  return text.replace(sealedToken, (_, sealed: string | undefined) => (sealed === undefined ? sealMark : open(sealed)));
 }
 
 /** What is shown in place of a secret to a caller who may read what holds it, and not change it. */
-export const masked_secret = "********";
+export const maskedSecret = "********";
 
 /** A text with its sealed tokens masked, for a caller who may not have them. */
 export const redactTokens = (text: string): string =>
-  text.replace(sealedToken, (_, sealed: string | undefined) => (sealed === undefined ? seal_mark : masked_secret));
+  text.replace(sealedToken, (_, sealed: string | undefined) => (sealed === undefined ? sealMark : maskedSecret));
 
 /**
  * A text of an earlier version with its tokens sealed for this purpose and row. A token that does not belong there (`isOwn`), and
  * whatever else looks sealed, is escaped.
  */
-export function resealTokens(
+export function rotateTokenSeals(
   { secret, secrets }: { secret: string; secrets: readonly string[] },
   purpose: SealPurpose,
   row: string,
@@ -186,7 +184,7 @@ export function resealTokens(
     const sealed = rest.slice(0, -1);
     if (tryUnseal(secrets, purpose, row, sealed) !== null) return found;
     const token = sealed === "" ? null : tryUnsealLegacy(secrets, sealed);
-    return token !== null && isOwn(token) ? `${seal_mark}${seal(secret, purpose, row, token)}}` : escaped_mark + rest;
+    return token !== null && isOwn(token) ? `${sealMark}${seal(secret, purpose, row, token)}}` : escapedMark + rest;
   });
 }
 
@@ -210,7 +208,7 @@ export function openSignedText(
 }
 
 /** The same text signed with the current secret; what none of the older ones signed stays as it is. */
-export function resign(
+export function signAgain(
   [secret = "", ...older]: readonly string[],
   signed: string,
   encoding: Encoding = "base64",

@@ -8,7 +8,7 @@ import { pg_trgm } from "@electric-sql/pglite/contrib/pg_trgm";
 import { drizzle } from "drizzle-orm/pglite";
 import { migrate } from "drizzle-orm/pglite/migrator";
 import { getHeavyWork, type HeavyWork, startStatement } from "../jobs/heavy-work.ts";
-import { DatabaseError, type OpenDatabase, refuseUnknownTables } from "./database.ts";
+import { DatabaseError, type OpenDatabase, rejectUnknownTables } from "./database.ts";
 
 /** Pages that it keeps in memory. It would keep four times as many, all of which count as this process's own. */
 const buffers = "32MB";
@@ -111,7 +111,7 @@ export async function openEmbedded(folder: string | PGlite): Promise<OpenDatabas
   return {
     db,
     async migrate(migrationsFolder) {
-      await refuseUnknownTables(db, migrationsFolder);
+      await rejectUnknownTables(db, migrationsFolder);
       await migrate(db, { migrationsFolder });
     },
     close: () => pglite.close(),

@@ -4,7 +4,7 @@ import { drizzle as drizzlePostgres } from "drizzle-orm/postgres-js";
 import { migrate as migratePostgres } from "drizzle-orm/postgres-js/migrator";
 import postgres from "postgres";
 import { openPool, type PoolLimits } from "./pool.ts";
-import type { Database, Tx, Unit } from "./transaction.ts";
+import type { Database, TransactionUnit, Tx } from "./transaction.ts";
 
 export type OpenDatabase = {
   db: Database;
@@ -21,7 +21,7 @@ export class DatabaseError extends Error {
  * Refuse a database whose tables another build has made, or changed since: what this one does not know of them would come to light
  * in the middle of a sale.
  */
-export async function refuseUnknownTables(db: Pick<Database, "select">, migrationsFolder: string): Promise<void> {
+export async function rejectUnknownTables(db: Pick<Database, "select">, migrationsFolder: string): Promise<void> {
   const [found] = await db
     .select({ isPrepared: sql<boolean>`to_regclass('drizzle.__drizzle_migrations') is not null` })
     .from(sql`(select) as one`);
@@ -34,7 +34,7 @@ export async function refuseUnknownTables(db: Pick<Database, "select">, migratio
   );
 }
 
-const migration_lock = 4455;
+const migrationLock = 4455;
 
 /** Limits of a pool for which no settings are given. */
 export const standardLimits: PoolLimits = { connections: 10, statementTimeoutMs: 600_000 };
@@ -59,9 +59,9 @@ export async function openPostgres(url: string, limits: Partial<PoolLimits> = {}
       // Several servers may start at once: one migrates, the others wait for it.
       const one = postgres(url, { max: 1, onnotice: () => {} });
       try {
-        await one`select pg_advisory_lock(${migration_lock})`;
+        await one`select pg_advisory_lock(${migrationLock})`;
         const alone = drizzlePostgres({ client: one });
-        await refuseUnknownTables(alone, migrationsFolder);
+        await rejectUnknownTables(alone, migrationsFolder);
         await migratePostgres(alone, { migrationsFolder });
       } finally {
         await one.end({ timeout: 5 });
@@ -75,7 +75,7 @@ export async function openPostgres(url: string, limits: Partial<PoolLimits> = {}
  * A transaction as one of several sees it that go side by side in it, each with a unit of its own. A savepoint is refused: what the
  * others have done since would be undone with it.
  */
-export const makeView = (tx: Tx, unit: Unit): Tx =>
+export const createView = (tx: Tx, unit: TransactionUnit): Tx =>
   Object.assign(Object.create(tx), {
     unit,
     transaction: () => {

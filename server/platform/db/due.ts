@@ -8,7 +8,7 @@ import type { RowKey } from "./rows.ts";
 import { failedWork } from "./tables.ts";
 
 /** Which rows of a table wait for something, and when it is time. */
-export type Due = {
+export type DueQuery = {
   table: PgTable;
   id: AnyPgColumn;
   /** Whose the row is, by whose clock it is due. An index begins with it and holds the rest. Absent: the server's own. */
@@ -18,13 +18,13 @@ export type Due = {
   /** When a row is due; absent: at once. */
   at?: AnyPgColumn;
   /** How long after that. */
-  after_ms?: number;
+  delayMs?: number;
   /** The order, where it is another than that in which rows fall due. */
   order?: AnyPgColumn | SQL;
   /** What rows have in common of which only one at a time is to be worked on, by a server. */
-  lane?: AnyPgColumn;
+  partitionBy?: AnyPgColumn;
   /** Whether a seller's rows fall due by the server's clock all the same. */
-  by_server?: true;
+  serverClock?: true;
 };
 
 export type DueRow = RowKey &
@@ -36,7 +36,7 @@ export type DueRow = RowKey &
     lane: string | null;
   };
 
-export type Search = {
+export type DueSearch = {
   name: string;
   limit: number;
   /** Rows of one seller at most. */
@@ -55,7 +55,7 @@ export type Search = {
 const among = (texts: readonly string[]): SQL => sql`string_to_array(${texts.join(",")}, ',')`;
 
 /** The rows of whom `whose` says that are due by then, in their order. */
-function dueRows({ table, id, where = sql`true`, at, order = at ?? id }: Due, name: string, now: Date) {
+function dueRows({ table, id, where = sql`true`, at, order = at ?? id }: DueQuery, name: string, now: Date) {
   return (fields: SQL, whose: SQL, limit: number) => sql`
     select ${fields}
     from ${table} left join ${failedWork} as failed on failed.kind = ${name} and failed.row_id = ${id}::text
@@ -72,10 +72,10 @@ export async function findNext(
   db: Database,
   now: Date,
   organization_id: string,
-  works: readonly { name: string; due: Due }[],
+  works: readonly { name: string; due: DueQuery }[],
 ): Promise<{ name: string; at: Date }[]> {
   const parts = works.flatMap(({ name, due }) => {
-    const { organization_id: owner, at, after_ms = 0, by_server } = due;
+    const { organization_id: owner, at, delayMs: after_ms = 0, serverClock: by_server } = due;
     if (!owner) return [];
     const own = by_server ? sql`(select clock_offset_ms from ${organization} where id = ${organization_id})` : sql`0`;
     const time = at ? sql`${at} + (${after_ms} + ${own}) * interval '1 millisecond'` : sql`'epoch'::timestamptz`;
@@ -92,11 +92,11 @@ export async function findNext(
 export async function findLastDue(
   db: Database,
   now: Date,
-  { organization_id, name, due }: { organization_id: string; name: string; due: Due },
+  { organization_id, name, due }: { organization_id: string; name: string; due: DueQuery },
   until: Date,
   limit: number,
 ): Promise<Date | null> {
-  const { organization_id: owner, at, after_ms = 0 } = due;
+  const { organization_id: owner, at, delayMs: after_ms = 0 } = due;
   if (!owner || !at) return null;
   const whose = sql`${owner} = ${organization_id} and ${at} <= ${new Date(until.getTime() - after_ms).toISOString()}::timestamptz`;
   const [row] = await db
@@ -112,16 +112,16 @@ export async function findLastDue(
  * other. It steps from seller to seller through the index and reads of each only what it takes. Rows that failed and were
  * put off are left out.
  */
-export async function findDue(db: Database, now: Date, due: Due, search: Search): Promise<DueRow[]> {
-  const { table, id, organization_id, where = sql`true`, at, after_ms = 0 } = due;
+export async function findDue(db: Database, now: Date, due: DueQuery, search: DueSearch): Promise<DueRow[]> {
+  const { table, id, organization_id, where = sql`true`, at, delayMs: after_ms = 0 } = due;
   const clock = sql`${new Date(now.getTime() - after_ms).toISOString()}::timestamptz`;
   const due_at =
-    at && organization_id && !due.by_server
+    at && organization_id && !due.serverClock
       ? sql`${at} + ${after_ms} * interval '1 millisecond'`
       : sql`null::timestamptz`;
-  const lane = due.lane ? sql`${due.lane}::text` : sql`null::text`;
+  const lane = due.partitionBy ? sql`${due.partitionBy}::text` : sql`null::text`;
   const fields = sql`${id}::text as id, failed.first_failed_at as failing_since, ${due_at} as due_at, ${lane} as lane`;
-  const isFree = due.lane ? sql` and ${lane} <> all(${among(search.taken)})` : sql``;
+  const isFree = due.partitionBy ? sql` and ${lane} <> all(${among(search.taken)})` : sql``;
   const rows = (whose: SQL, time: SQL, limit: number) =>
     dueRows(due, search.name, now)(
       fields,
@@ -147,7 +147,7 @@ export async function findDue(db: Database, now: Date, due: Due, search: Search)
       left join ${organization} on ${organization.id} = sellers.organization_id
       cross join lateral (${rows(
         sql`${organization_id} = sellers.organization_id`,
-        due.by_server ? clock : sql`${clock} + ${offset} * interval '1 millisecond'`,
+        due.serverClock ? clock : sql`${clock} + ${offset} * interval '1 millisecond'`,
         search.share,
       )}) as due
       where sellers.organization_id <> all(${among(search.busy)})
@@ -167,15 +167,15 @@ export async function findDue(db: Database, now: Date, due: Due, search: Search)
     .from(sql`(${found}) as found`);
 }
 
-const pause_least_ms = 5000;
-const pause_most_ms = 60 * 60 * 1000;
-const given_up_after_ms = 24 * 60 * 60 * 1000;
-const error_length_max = 500;
+const pauseLeastMs = 5000;
+const pauseMostMs = 60 * 60 * 1000;
+const givenUpAfterMs = 24 * 60 * 60 * 1000;
+const errorLengthMax = 500;
 
 /** When to try again what has failed for so long: ever more seldom; after a day not any more. */
 export function planRetry(failing_ms: number): number | null {
-  if (failing_ms >= given_up_after_ms) return null;
-  return Math.min(Math.max(failing_ms / 4, pause_least_ms), pause_most_ms);
+  if (failing_ms >= givenUpAfterMs) return null;
+  return Math.min(Math.max(failing_ms / 4, pauseLeastMs), pauseMostMs);
 }
 
 /** Trying again would do harm: the row is a dead letter at once. */
@@ -184,13 +184,18 @@ export class GiveUpError extends Error {
 }
 
 /** Put off a row that could not be handled, or give it up: then it is a dead letter. */
-export async function putOff({ db, clock, log }: Deps, kind: string, row: DueRow, error: unknown): Promise<void> {
+export async function scheduleRetries(
+  { db, clock, log }: Deps,
+  kind: string,
+  row: DueRow,
+  error: unknown,
+): Promise<void> {
   const now = clock.now();
   const failingMs = row.failing_since === null ? 0 : now.getTime() - row.failing_since.getTime();
   const pause_ms = error instanceof GiveUpError ? null : planRetry(failingMs);
   const retry_at = pause_ms === null ? null : new Date(now.getTime() + pause_ms);
   const said = redactError(error);
-  const text = ("message" in said ? String(said.message) : "").slice(0, error_length_max);
+  const text = ("message" in said ? String(said.message) : "").slice(0, errorLengthMax);
   await db
     .insert(failedWork)
     .values({
@@ -212,11 +217,11 @@ export async function putOff({ db, clock, log }: Deps, kind: string, row: DueRow
 }
 
 /** What failed before has been done. */
-export const forgetFailures = (db: Database, kind: string, ids: readonly string[]): Promise<unknown> =>
+export const deleteFailures = (db: Database, kind: string, ids: readonly string[]): Promise<unknown> =>
   db.delete(failedWork).where(and(eq(failedWork.kind, kind), inArray(failedWork.row_id, [...ids])));
 
 /** Try what was given up once more: whatever stood in the way may be gone with the version that just started. */
-export async function reviveDeadLetters({ db, clock, log }: Pick<Deps, "db" | "clock" | "log">): Promise<void> {
+export async function requeueDeadLetters({ db, clock, log }: Pick<Deps, "db" | "clock" | "log">): Promise<void> {
   const revived = await db
     .update(failedWork)
     .set({ retry_at: clock.now() })

@@ -3,9 +3,9 @@ import { and, asc, count, desc, eq, ilike, inArray, isNotNull, isNull, or, sql }
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import type { z } from "zod";
 import type { OwnedTable } from "./columns.ts";
-import { planned_anew } from "./planned-anew.ts";
-import { askTogether } from "./pool.ts";
+import { queryTogether } from "./pool.ts";
 import type { Database } from "./transaction.ts";
+import { unpreparedPlan } from "./unprepared.ts";
 
 export type Paging = { page: number; limit: number };
 
@@ -38,7 +38,7 @@ export const buildPage = <T>(items: T[], total: number, { limit }: Paging) => ({
 });
 
 /** Lengths of pages that are asked for often. */
-export const usual_limits = new Set([10, 20, 25, 50, 100]);
+export const usualLimits = new Set([10, 20, 25, 50, 100]);
 
 /**
  * How long a page is, as its statement has it: of all rows, where nothing else is `asked`. A usual length stands in the text, so that
@@ -46,7 +46,7 @@ export const usual_limits = new Set([10, 20, 25, 50, 100]);
  * instead, which takes longer than to read it. Where something is asked, how many rows have it decides, and it is planned for that.
  */
 export const limitPage = ({ limit }: Pick<Paging, "limit">, asked: SQL | undefined): number =>
-  asked === undefined && usual_limits.has(limit) ? (sql.raw(String(limit)) as never) : limit;
+  asked === undefined && usualLimits.has(limit) ? (sql.raw(String(limit)) as never) : limit;
 
 export const computeOffset = ({ page, limit }: Paging): number => (page - 1) * limit;
 
@@ -69,7 +69,7 @@ export async function readPage<T>(
   page: () => PromiseLike<T[]>,
   count: () => PromiseLike<number>,
 ): Promise<{ items: T[]; total: number }> {
-  const [items, total] = await askTogether(() => [page(), count()]);
+  const [items, total] = await queryTogether(() => [page(), count()]);
   return { items, total };
 }
 
@@ -139,7 +139,7 @@ export const matchMetadata =
         or(
           ...values
             .flatMap((value) => entriesOf(key, value))
-            .map((entry) => sql`${column} @> ${entry}::jsonb ${sql.raw(planned_anew)}`),
+            .map((entry) => sql`${column} @> ${entry}::jsonb ${sql.raw(unpreparedPlan)}`),
         ),
         or(...values.map((value) => sql`${column} ->> ${key} = ${value}`)),
       ]),

@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import postgres, { type Sql } from "postgres";
 import { awaitStatement, awaitWithin, getHeavyWork, startStatement } from "../jobs/heavy-work.ts";
-import { planned_anew } from "./planned-anew.ts";
-import { Unconnected } from "./unreachable.ts";
+import { unpreparedPlan } from "./unprepared.ts";
+import { ConnectionLostError } from "./unreachable.ts";
 
 /** A client of one connection, in use by one asker at a time. */
 type Connection = {
@@ -17,11 +17,11 @@ type Connection = {
 type Query<T> = PromiseLike<T> & { canceller?: ((query: Query<T>) => Promise<unknown>) | null };
 type Ask = <T>(query: (connection: Connection) => PromiseLike<T>, text: string) => Promise<T>;
 
-const connect_seconds_max = 10;
-const close_seconds_max = 5;
+const connectSecondsMax = 10;
+const closeSecondsMax = 5;
 /** What a connection keeps prepared, here and in the database: as many statements, none longer than this. */
-const prepared_max = 1_000;
-const prepared_characters_max = 16_000;
+const preparedMax = 1_000;
+const preparedCharactersMax = 16_000;
 
 /** Statements that share a connection: which one, once the first has it, and how many of them are still to be answered. */
 type Bundle = { connection: Connection | Promise<Connection> | undefined; open: number };
@@ -32,7 +32,7 @@ const bundles = new AsyncLocalStorage<Bundle>();
  * is answered, mostly in the same packet. Each is a transaction of its own, as ever. For what belongs together and is quick: the
  * second waits where the first takes long.
  */
-export const askTogether = <T extends readonly unknown[]>(
+export const queryTogether = <T extends readonly unknown[]>(
   ask: () => { readonly [K in keyof T]: PromiseLike<T[K]> },
 ): Promise<T> => bundles.run({ connection: undefined, open: 0 }, () => Promise.all(ask())) as Promise<T>;
 
@@ -63,8 +63,8 @@ async function run<T>(connection: Connection, query: (connection: Connection) =>
  */
 function isKept({ prepared }: Connection, text: string): boolean {
   if (prepared.has(text)) return true;
-  if (text.length > prepared_characters_max || prepared.size >= prepared_max) return false;
-  if (text.includes(planned_anew)) return false;
+  if (text.length > preparedCharactersMax || prepared.size >= preparedMax) return false;
+  if (text.includes(unpreparedPlan)) return false;
   prepared.add(text);
   return true;
 }
@@ -114,7 +114,7 @@ export function openPool(url: string, { connections: max, statementTimeoutMs }: 
   function connect(): Connection {
     const sql = postgres(url, {
       max: 1,
-      connect_timeout: connect_seconds_max,
+      connect_timeout: connectSecondsMax,
       // Else it would end connections by age, also under a transaction.
       max_lifetime: null,
       // Else each connection first asks for the types of arrays, whose failure nobody would hear of: it ends the process.
@@ -136,7 +136,7 @@ export function openPool(url: string, { connections: max, statementTimeoutMs }: 
     void connection.sql.end({ timeout: 0 });
   }
   function take(): Connection | Promise<Connection> {
-    if (isOver) throw new Unconnected("The connections to the database are closed.");
+    if (isOver) throw new ConnectionLostError("The connections to the database are closed.");
     const isHeavy = getHeavyWork() !== undefined;
     const turn = Promise.withResolvers<Connection>();
     if (isHeavy && heavyCount >= heavyMax) {
@@ -173,7 +173,7 @@ export function openPool(url: string, { connections: max, statementTimeoutMs }: 
     let savepoints = 0;
     const send = <T>(query: (connection: Connection) => PromiseLike<T>): Promise<T> => {
       if (isEnded) throw new Error("A statement came after the end of its transaction.");
-      if (connection.isGone) throw new Unconnected("The connection of the transaction has ended.");
+      if (connection.isGone) throw new ConnectionLostError("The connection of the transaction has ended.");
       return run(connection, query);
     };
     // One statement after the other, so that none waits in the driver for a connection that may be another by then.
@@ -215,7 +215,8 @@ export function openPool(url: string, { connections: max, statementTimeoutMs }: 
       return result;
     } catch (error) {
       if (connection.isCancelled) throw error;
-      if (connection.isGone) throw new Unconnected("The connection of a transaction has ended.", { cause: error });
+      if (connection.isGone)
+        throw new ConnectionLostError("The connection of a transaction has ended.", { cause: error });
       // Where nothing can be undone the connection is not used again; its end undoes everything.
       if (begun)
         await control("rollback").catch(() => {
@@ -247,8 +248,8 @@ export function openPool(url: string, { connections: max, statementTimeoutMs }: 
   async function end(): Promise<void> {
     isOver = true;
     for (const turn of [...waiting, ...waitingHeavy])
-      turn.reject(new Unconnected("The connections to the database are closed."));
-    await Promise.all([...open].map(({ sql }) => sql.end({ timeout: close_seconds_max })));
+      turn.reject(new ConnectionLostError("The connections to the database are closed."));
+    await Promise.all([...open].map(({ sql }) => sql.end({ timeout: closeSecondsMax })));
   }
   return Object.assign(client, { unsafe: unsafeOf(ask), begin, end });
 }

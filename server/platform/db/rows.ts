@@ -190,7 +190,7 @@ function alignPatches<T extends OwnedTable>(changes: readonly LockedChange<T>[])
 }
 
 /** How a table is joined to the one that a foreign key of it points to. */
-export const followKey = (column: AnyPgColumn, to: OwnedTable): SQL | undefined =>
+export const joinByKey = (column: AnyPgColumn, to: OwnedTable): SQL | undefined =>
   and(eq(to.organization_id, organizationOf(column)), eq(to.id, column));
 
 /** The columns of each table that are dates: they are looked for once, as pages have many rows inside of rows. */

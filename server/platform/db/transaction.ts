@@ -7,25 +7,25 @@ export type Database = PgDatabase<PgQueryResultHKT>;
 
 type EventRow = typeof events.$inferSelect;
 /** Events of which the same is told. */
-export type Noted = Pick<EventRow, "organization_id" | "created_at"> & {
-  readonly told: readonly Pick<EventRow, "id" | "type">[];
+export type PendingEvents = Pick<EventRow, "organization_id" | "created_at"> & {
+  readonly emitted: readonly Pick<EventRow, "id" | "type">[];
   /**
    * What is told, as the text of JSON, and what of it is in the list of events. Asked for once, when it is written: what is only known at
    * the end, such as a number, is in it.
    */
-  write(): { wire: string; listed: readonly Listed[] };
+  write(): { wire: string; listed: readonly ListedEvent[] };
 };
 /** What floe itself notes in the list of events. */
-export type Listed = SystemEvent & { id: string; timestamp: Date };
+export type ListedEvent = SystemEvent & { id: string; timestamp: Date };
 
 /** What a transaction, or a savepoint in one, writes with its end, and does once it is committed. */
-export type Unit = {
+export type TransactionUnit = {
   /** Of what a savepoint stands in. */
-  readonly parent: Unit | null;
+  readonly parent: TransactionUnit | null;
   /** The transaction itself, where this is the unit of one of several that go side by side in it. */
   readonly root?: Database;
   isUndone: boolean;
-  readonly events: Noted[];
+  readonly events: PendingEvents[];
   readonly entries: (typeof auditLog.$inferInsert)[];
   /** What is done last, while as little as possible waits for it. */
   readonly atEnd: (() => Promise<void>)[];
@@ -36,10 +36,10 @@ export type Unit = {
  * A transaction that `transact` has begun, and only that: neither a pool nor a transaction that would forget what is noted on
  * it can be passed where one is asked for.
  */
-export type Tx = Parameters<Parameters<Database["transaction"]>[0]>[0] & { readonly unit: Unit };
+export type Tx = Parameters<Parameters<Database["transaction"]>[0]>[0] & { readonly unit: TransactionUnit };
 
 /**
  * What a request has written in the transactions that its operation opens, with what such a transaction has made: the entry of
  * the audit log, the answer to its key.
  */
-export type Alongside = (tx: Tx, made: unknown) => Promise<void>;
+export type ExtraWrite = (tx: Tx, made: unknown) => Promise<void>;

@@ -1,20 +1,20 @@
 import { type Fault, invalid } from "../../../shared/errors.ts";
 
-const unique_violation = "23505";
+const uniqueViolation = "23505";
 
 /** Whether a change failed because another row has the same unique value. */
-export function isTaken(error: unknown): boolean {
+export function isUniqueViolation(error: unknown): boolean {
   const codeOf = (thrown: unknown) =>
     typeof thrown === "object" && thrown !== null && "code" in thrown ? thrown.code : undefined;
-  return (codeOf(error) ?? codeOf(error instanceof Error ? error.cause : undefined)) === unique_violation;
+  return (codeOf(error) ?? codeOf(error instanceof Error ? error.cause : undefined)) === uniqueViolation;
 }
 
 /** Do it; when a parallel change took the unique value in between, answer as the check before would have. */
-export async function refuseTaken<T>(taken: Fault | undefined, work: () => Promise<T>): Promise<T> {
+export async function rejectTaken<T>(taken: Fault | undefined, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (taken && isTaken(error)) throw invalid(taken);
+    if (taken && isUniqueViolation(error)) throw invalid(taken);
     throw error;
   }
 }

@@ -5,20 +5,20 @@ import { webhookEndpoints } from "../../messaging/webhooks/tables.ts";
 import { usageEvents, usageNames } from "../../usage/events/tables.ts";
 import type { Ctx, Deps } from "../context.ts";
 import { redactError } from "../loggable.ts";
-import { makeView } from "./database.ts";
-import { doTogether } from "./gather.ts";
+import { createView } from "./database.ts";
+import { runWithLoaders } from "./loaders.ts";
 import { addRows } from "./rows.ts";
 import { auditLog, events } from "./tables.ts";
-import type { Alongside, Database, Tx, Unit } from "./transaction.ts";
+import type { Database, ExtraWrite, TransactionUnit, Tx } from "./transaction.ts";
 
-type Parts = Pick<Deps, "db" | "log"> & { alongside?: readonly Alongside[] };
+type Parts = Pick<Deps, "db" | "log"> & { alongside?: readonly ExtraWrite[] };
 
 /** The unit of a transaction; null for a connection, where every statement is a transaction of its own. */
-export const findUnit = (db: Database): Unit | null => ("unit" in db ? (db as Tx).unit : null);
+export const getUnit = (db: Database): TransactionUnit | null => ("unit" in db ? (db as Tx).unit : null);
 
 /** Whether what was noted in a unit is written, or will be if the transaction that is open holds. */
-export function holds({ isUndone, parent }: Unit): boolean {
-  return !isUndone && (parent === null || holds(parent));
+export function isCommitting({ isUndone, parent }: TransactionUnit): boolean {
+  return !isUndone && (parent === null || isCommitting(parent));
 }
 
 /**
@@ -28,7 +28,7 @@ export function holds({ isUndone, parent }: Unit): boolean {
  * forgotten with it.
  */
 export async function transact<T>(ctx: Parts, work: (tx: Tx) => Promise<T>): Promise<T> {
-  const parent = findUnit(ctx.db);
+  const parent = getUnit(ctx.db);
   const unit = unitIn(parent);
   let result: T;
   try {
@@ -53,10 +53,10 @@ export async function transact<T>(ctx: Parts, work: (tx: Tx) => Promise<T>): Pro
  * Do some work that changes what it changes by one statement and tells nobody: in a transaction only where something else is
  * written with it, or where one is open.
  */
-export const change = <T>(ctx: Parts, work: (db: Database) => Promise<T>): Promise<T> =>
-  findUnit(ctx.db) === null && !ctx.alongside?.length ? work(ctx.db) : transact(ctx, work);
+export const runChange = <T>(ctx: Parts, work: (db: Database) => Promise<T>): Promise<T> =>
+  getUnit(ctx.db) === null && !ctx.alongside?.length ? work(ctx.db) : transact(ctx, work);
 
-const unitIn = (parent: Unit | null): Unit => ({
+const unitIn = (parent: TransactionUnit | null): TransactionUnit => ({
   parent,
   isUndone: false,
   events: [],
@@ -70,16 +70,16 @@ const unitIn = (parent: Unit | null): Unit => ({
  * happened to each is written in the order of the things, and where one of them fails, nothing has happened. They must not
  * change the same rows, as no lock keeps them from each other.
  */
-export const transactEach = <I, T>(
+export const transactAll = <I, T>(
   ctx: Parts,
   items: readonly I[],
   work: (tx: Tx, item: I) => Promise<T>,
 ): Promise<T[]> =>
   transact(ctx, async (tx) => {
-    const units = items.map((): Unit => ({ ...unitIn(tx.unit), root: tx }));
-    const made = await doTogether(
+    const units = items.map((): TransactionUnit => ({ ...unitIn(tx.unit), root: tx }));
+    const made = await runWithLoaders(
       items.map((item, index) => async () => {
-        const own = makeView(tx, units[index] ?? tx.unit);
+        const own = createView(tx, units[index] ?? tx.unit);
         const one = await work(own, item);
         for (const act of own.unit.atEnd.splice(0)) await act();
         return one;
@@ -93,7 +93,7 @@ export const transactEach = <I, T>(
  * The same context in a transaction that its operation has begun: what it does further is part of that, and what is written
  * alongside is left to it.
  */
-export const joinTransaction = (ctx: Ctx, tx: Tx): Ctx => ({ ...ctx, db: tx, alongside: [] });
+export const joinTransaction = (ctx: Ctx, tx: Tx): Ctx => ({ ...ctx, db: tx, extraWrites: [] });
 
 /**
  * Have something done at the end of the outermost transaction, before what was noted is written: what others wait for while
@@ -123,7 +123,7 @@ const separator = "\u001e";
  * is told. Where no endpoint is on that could hear of them, they need not be looked at again: one that comes later gets later
  * events alone.
  */
-async function writeEvents(tx: Tx, noted: Unit["events"]): Promise<void> {
+async function writeEvents(tx: Tx, noted: TransactionUnit["events"]): Promise<void> {
   const written = noted.map((one) => one.write());
   const listed = written.flatMap((one, index) =>
     one.listed.map(({ member_id = null, ...event }) => ({
@@ -132,7 +132,7 @@ async function writeEvents(tx: Tx, noted: Unit["events"]): Promise<void> {
       organization_id: noted[index]?.organization_id,
     })),
   );
-  const rows = noted.flatMap(({ told, organization_id, created_at }, place) =>
+  const rows = noted.flatMap(({ emitted: told, organization_id, created_at }, place) =>
     told.map((row) => ({ ...row, organization_id, created_at, place: place + 1 })),
   );
   const { organization_id, deleted_at, enabled } = webhookEndpoints;
@@ -164,7 +164,7 @@ const writeListed = (listed: readonly object[]): SQL => sql`noted as materialize
       insert into ${usageNames} (organization_id, name, source, occurrences, first_seen, last_seen)
       select organization_id, name, 'system', count(*), min(timestamp), max(timestamp) from noted group by 1, 2 order by 1, 2),`;
 
-function hand(unit: Unit, parent: Unit): void {
+function hand(unit: TransactionUnit, parent: TransactionUnit): void {
   parent.events.push(...unit.events);
   parent.entries.push(...unit.entries);
   parent.atEnd.push(...unit.atEnd);
@@ -172,7 +172,7 @@ function hand(unit: Unit, parent: Unit): void {
 }
 
 /** The change stands by now: what fails here must not be taken for its failure. */
-async function finish({ afterCommit }: Unit, { log }: Parts): Promise<void> {
+async function finish({ afterCommit }: TransactionUnit, { log }: Parts): Promise<void> {
   for (const act of afterCommit) {
     try {
       await act();

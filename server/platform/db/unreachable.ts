@@ -2,7 +2,7 @@ import { DrizzleQueryError } from "drizzle-orm";
 import { readSqlState } from "../loggable.ts";
 
 /** How the driver and the system say that there is no connection, or none any more. */
-const unconnected_codes = new Set([
+const unconnectedCodes = new Set([
   "CONNECTION_CLOSED",
   "CONNECTION_DESTROYED",
   "CONNECTION_ENDED",
@@ -17,14 +17,14 @@ const unconnected_codes = new Set([
   "EAI_AGAIN",
 ]);
 /** How the database does: a broken connection, ended by its keeper, starting or stopping, no place for one more. */
-const gone_states = /^(08...|57P0[1-3]|53300)$/;
+const goneStates = /^(08...|57P0[1-3]|53300)$/;
 /** And that its disk, its memory or what else it is given is used up. */
-const full_states = /^53...$/;
+const fullStates = /^53...$/;
 /** How the system says so of a disk of ours. */
-const full_codes = new Set(["ENOSPC", "EDQUOT"]);
+const fullCodes = new Set(["ENOSPC", "EDQUOT"]);
 
 /** There was no connection to be had, or the transaction's has ended. */
-export class Unconnected extends Error {
+export class ConnectionLostError extends Error {
   override readonly name = "Unconnected";
 }
 
@@ -57,15 +57,15 @@ const slow: Outage = {
  */
 export function findOutage(error: unknown): Outage | undefined {
   for (let inner = error; inner instanceof Error; inner = inner.cause) {
-    if (inner instanceof Unconnected) return unreachable;
+    if (inner instanceof ConnectionLostError) return unreachable;
     if (inner instanceof StatementTimeoutError) return slow;
-    if (full_codes.has(String((inner as NodeJS.ErrnoException).code))) return full;
+    if (fullCodes.has(String((inner as NodeJS.ErrnoException).code))) return full;
     if (!(inner instanceof DrizzleQueryError)) continue;
     const state = readSqlState(inner) ?? "";
-    if (gone_states.test(state)) return unreachable;
-    if (full_states.test(state)) return full;
+    if (goneStates.test(state)) return unreachable;
+    if (fullStates.test(state)) return full;
     const code = (inner.cause as { code?: unknown } | undefined)?.code;
-    if (typeof code === "string" && unconnected_codes.has(code)) return unreachable;
+    if (typeof code === "string" && unconnectedCodes.has(code)) return unreachable;
   }
   return undefined;
 }

@@ -1,7 +1,7 @@
 import { getServerClock } from "../clock.ts";
 import type { Actor, Database, Deps } from "../context.ts";
 import { auditLog } from "../db/tables.ts";
-import { findUnit } from "../db/unit-of-work.ts";
+import { getUnit } from "../db/unit-of-work.ts";
 import { createId } from "../ids.ts";
 
 /** Something that was done: by whom, to what, in which organization, from where. */
@@ -17,7 +17,7 @@ export type AuditEntry = {
   user_agent: string | null;
 };
 
-const text_length_max = 500;
+const textLengthMax = 500;
 
 /** Write entries of the audit log, by the server's clock: with what they tell of, where it is a transaction, and at once otherwise. */
 export async function record(db: Database, { clock }: Pick<Deps, "clock">, ...entries: AuditEntry[]): Promise<void> {
@@ -35,10 +35,10 @@ export async function record(db: Database, { clock }: Pick<Deps, "clock">, ...en
     subject_id: subject?.id ?? null,
     details: entry.details ?? {},
     ip_address: entry.ip_address,
-    user_agent: entry.user_agent?.slice(0, text_length_max) ?? null,
+    user_agent: entry.user_agent?.slice(0, textLengthMax) ?? null,
     created_at,
   }));
-  const unit = findUnit(db);
+  const unit = getUnit(db);
   if (unit) unit.entries.push(...rows);
   else await db.insert(auditLog).values(rows);
 }

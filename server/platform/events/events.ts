@@ -1,14 +1,14 @@
 import { and, eq, sql } from "drizzle-orm";
 import { z } from "zod";
 import { type EventType, payloads } from "../../../shared/events.ts";
-import { describeTold, type SystemEvent } from "../../../shared/system-events.ts";
+import { buildSystemEvent, type SystemEvent } from "../../../shared/system-events.ts";
 import type { Ctx, Deps, Tx } from "../context.ts";
 import { sealTokens } from "../crypto/secrets.ts";
 import { writeArray } from "../db/arrays.ts";
 import { matchKey, type RowKey } from "../db/rows.ts";
 import { events } from "../db/tables.ts";
-import type { Noted } from "../db/transaction.ts";
-import { holds } from "../db/unit-of-work.ts";
+import type { PendingEvents } from "../db/transaction.ts";
+import { isCommitting } from "../db/unit-of-work.ts";
 import { createId } from "../ids.ts";
 
 type Data<T extends keyof typeof payloads> = z.output<(typeof payloads)[T]>;
@@ -34,14 +34,14 @@ export async function emitEach<T extends keyof typeof payloads & EventType>(
   data: Data<T> | (() => Data<T>),
 ): Promise<void> {
   const [first] = types;
-  if (first === undefined || !holds(tx.unit)) return;
+  if (first === undefined || !isCommitting(tx.unit)) return;
   if (types.some((type) => payloads[type] !== payloads[first]))
     throw new Error("These events have not the same shape.");
   const encode = (payload: Data<T>) => z.encode(payloads[first] as z.ZodType, payload);
   // What is there already is encoded now, so that it fails here, and is as it was at this moment.
   const now = typeof data === "function" ? undefined : encode(data);
   const created_at = ctx.clock.now();
-  const told: Noted["told"][number][] = [];
+  const told: PendingEvents["emitted"][number][] = [];
   for (const type of types) {
     told.push({ id: createId(created_at), type });
     ctx.jobs.wake(tx, "events.dispatch");
@@ -49,16 +49,16 @@ export async function emitEach<T extends keyof typeof payloads & EventType>(
   const write = () => {
     const sent = now ?? encode((data as () => Data<T>)());
     const listed = told.flatMap(({ id, type }) => {
-      const event = describeTold(type as T, sent as never);
+      const event = buildSystemEvent(type as T, sent as never);
       return event ? [{ ...event, id, timestamp: created_at }] : [];
     });
     return { wire: sealTokens(ctx.config.secret, "event-tokens", organization_id, JSON.stringify(sent)), listed };
   };
-  tx.unit.events.push({ organization_id, created_at, told, write });
+  tx.unit.events.push({ organization_id, created_at, emitted: told, write });
 }
 
 /** Note what happened in the list of events alone (MTR-05), with the change itself. */
-export function noteListed(
+export function recordListedEvent(
   tx: Tx,
   { clock }: Deps | Ctx,
   organization_id: string,
@@ -67,17 +67,17 @@ export function noteListed(
 ): void {
   const created_at = clock.now();
   const listed = [{ ...event, id: createId(created_at), timestamp }];
-  tx.unit.events.push({ organization_id, created_at, told: [], write: () => ({ wire: "null", listed }) });
+  tx.unit.events.push({ organization_id, created_at, emitted: [], write: () => ({ wire: "null", listed }) });
 }
 
 /** So many events are gone through at once. */
-const searched_together = 1000;
+const searchedTogether = 1000;
 
 /**
  * What was told that has one of these words in it, which are in lower case: a slice in the order in which events are tailed,
  * after a cursor. Answers the cursor to go on after, null where that was all.
  */
-export async function findToldOf(tx: Tx, organization_id: string, after: string | null, words: readonly string[]) {
+export async function searchEvents(tx: Tx, organization_id: string, after: string | null, words: readonly string[]) {
   const { id, xid, seq, data } = events;
   const isFound = sql`exists (select 1 from unnest(${writeArray(words, "text")}) as word
     where position(word in lower(${data}::text)) > 0)`;
@@ -92,13 +92,13 @@ export async function findToldOf(tx: Tx, organization_id: string, after: string 
       ),
     )
     .orderBy(xid, seq)
-    .limit(searched_together);
+    .limit(searchedTogether);
   const found = slice.flatMap((one) => (one.data === null ? [] : [{ id: one.id, data: one.data }]));
-  const last = slice.length === searched_together ? slice.at(-1) : undefined;
+  const last = slice.length === searchedTogether ? slice.at(-1) : undefined;
   return { found, next: last ? `${last.xid} ${last.seq}` : null };
 }
 
 /** Have something that was told say something else. */
-export async function rewriteTold(tx: Tx, key: RowKey, data: unknown): Promise<void> {
+export async function rewriteEvent(tx: Tx, key: RowKey, data: unknown): Promise<void> {
   await tx.update(events).set({ data }).where(matchKey(events, key));
 }

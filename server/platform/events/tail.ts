@@ -23,11 +23,11 @@ const horizon = sql<string>`pg_snapshot_xmin(pg_current_snapshot())::text::bigin
 const settled = sql`${events.xid} < ${horizon}`;
 const after = ({ xid, seq }: Cursor) => or(gt(events.xid, xid), and(eq(events.xid, xid), gt(events.seq, seq)));
 
-const poll_ms = 250;
-const poll_idle_ms = 1000;
+const pollMs = 250;
+const pollIdleMs = 1000;
 /** Polls without news after which they become rarer. */
-const idle_polls = 120;
-const page_rows = 100;
+const idlePolls = 120;
+const pageRows = 100;
 
 export type Tail = {
   /** The place after everything that is over by now. */
@@ -47,7 +47,7 @@ async function readAfter(db: Database, organization_id: string, from: Cursor): P
     .from(events)
     .where(and(eq(events.organization_id, organization_id), after(from), settled))
     .orderBy(asc(events.xid), asc(events.seq))
-    .limit(page_rows);
+    .limit(pageRows);
 }
 
 /** Reads backwards from the end, so that the work is in proportion to what will be sent. */
@@ -65,12 +65,12 @@ async function placeBefore(db: Database, organization_id: string, time: Date): P
         ),
       )
       .orderBy(desc(xid), desc(seq))
-      .limit(page_rows);
+      .limit(pageRows);
     for (const row of page) {
       if (row.created_at < time) return { xid: row.xid, seq: row.seq };
       cursor = { xid: row.xid, seq: row.seq };
     }
-    if (page.length < page_rows) return { xid: 0n, seq: 0 };
+    if (page.length < pageRows) return { xid: 0n, seq: 0 };
   }
 }
 
@@ -92,7 +92,7 @@ export function openTail({ db, log }: Pick<Deps, "db" | "log">): Tail {
     if (polling) return;
     polling = true;
     while (waiting.size > 0 && !closing.signal.aborted) {
-      await sleep(quiet > idle_polls ? poll_idle_ms : poll_ms, undefined, { signal: closing.signal }).catch(() => {});
+      await sleep(quiet > idlePolls ? pollIdleMs : pollMs, undefined, { signal: closing.signal }).catch(() => {});
       const found = closing.signal.aborted ? [] : await look();
       quiet = found.length > 0 ? 0 : quiet + 1;
       for (const organization_id of found) for (const notice of waiting.get(organization_id) ?? []) notice();
@@ -165,7 +165,7 @@ export function openTail({ db, log }: Pick<Deps, "db" | "log">): Tail {
           const page = await readAfter(db, organization_id, cursor).catch(async (error: unknown) => {
             if (!findOutage(error)) throw error;
             log.warn({ err: error }, "The events could not be read; it will be tried again.");
-            await sleep(poll_idle_ms, undefined, { signal }).catch(() => {});
+            await sleep(pollIdleMs, undefined, { signal }).catch(() => {});
           });
           if (!page) continue;
           for (const event of page) {
@@ -173,7 +173,7 @@ export function openTail({ db, log }: Pick<Deps, "db" | "log">): Tail {
             yield event;
             if (signal.aborted) return;
           }
-          if (page.length < page_rows) await listening.news();
+          if (page.length < pageRows) await listening.news();
         }
       } finally {
         listening.stop();

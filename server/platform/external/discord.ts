@@ -2,7 +2,7 @@ import { z } from "zod";
 import { ApiError } from "../../../shared/errors.ts";
 import type { Config } from "../config.ts";
 import { seal, unseal } from "../crypto/secrets.ts";
-import { askService } from "./services.ts";
+import { callService } from "./services.ts";
 
 /** What the bot asks for: giving and taking roles, and putting members out of the server. */
 const permissions = String((1 << 28) | (1 << 1));
@@ -44,7 +44,7 @@ export const getDiscordAgent = ({ url }: Config): Record<string, string> => ({
 });
 
 const ask = (config: Config, path: string, { headers, ...init }: RequestInit & { headers?: Record<string, string> }) =>
-  askService("Discord", `${config.DISCORD_URL}/api/v10${path}`, {
+  callService("Discord", `${config.DISCORD_URL}/api/v10${path}`, {
     ...init,
     headers: { ...getDiscordAgent(config), ...headers },
   });
@@ -75,7 +75,7 @@ const Member = z.object({ roles: z.array(z.string()) });
  * Whether the bot can give a role of a guild: it must be there, and below one that the bot has. `absent` when the bot is
  * not in the guild.
  */
-export async function judgeRole(
+export async function validateRole(
   config: Config,
   guild_id: string,
   role_id: string,

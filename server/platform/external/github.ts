@@ -2,12 +2,12 @@ import { sign } from "node:crypto";
 import { z } from "zod";
 import { ApiError } from "../../../shared/errors.ts";
 import type { Config } from "../config.ts";
-import { askService } from "./services.ts";
+import { callService } from "./services.ts";
 
 /** How long the app's own token is good, which is made anew for every question; GitHub takes at most 10 minutes. */
-const token_seconds = 300;
+const tokenSeconds = 300;
 /** Clocks differ: the token is dated back by as much. */
-const drift_seconds = 60;
+const driftSeconds = 60;
 
 /** Which setting the app lacks; undefined when it has all of them. */
 export const findMissingAppSetting = (config: Config): string | undefined =>
@@ -18,7 +18,7 @@ export function signAppToken({ GITHUB_APP_ID: iss, GITHUB_APP_PRIVATE_KEY: key }
   if (!key) throw new Error("GitHub is asked without an app.");
   const seconds = new Date(now).setUTCMilliseconds(0) / 1000;
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
-  const claims = { iat: seconds - drift_seconds, exp: seconds + token_seconds, iss };
+  const claims = { iat: seconds - driftSeconds, exp: seconds + tokenSeconds, iss };
   const signed = `${part({ alg: "RS256", typ: "JWT" })}.${part(claims)}`;
   return `${signed}.${sign("sha256", Buffer.from(signed), key).toString("base64url")}`;
 }
@@ -39,7 +39,7 @@ async function ask<T>(
   shape: z.ZodType<T>,
   method = "GET",
 ): Promise<T | undefined> {
-  const { status, json } = await askService("GitHub", config.GITHUB_API_URL + path, {
+  const { status, json } = await callService("GitHub", config.GITHUB_API_URL + path, {
     method,
     headers: getGitHubHeaders(token),
   });
@@ -60,7 +60,7 @@ const Access = z.object({ permission: z.string() });
  * Whether the app can let buyers into a repository, and one of these accounts may give that away: the app is installed on
  * it, it belongs to an organization, and the account administers it (BEN-70).
  */
-export async function judgeRepository(
+export async function validateRepository(
   config: Config,
   now: Date,
   { owner, name }: { owner: string; name: string },

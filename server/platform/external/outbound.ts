@@ -6,7 +6,7 @@ import ipaddr from "ipaddr.js";
 import type { Config } from "../config.ts";
 
 /** What may be called, and how names are resolved. */
-export type Reach = {
+export type OutboundPolicy = {
   /** True on a developer's own machine: plain http and receivers on localhost are fine there. */
   private_allowed: boolean;
   /** Ports that may be called besides 80, 443 and those from 1024 on that no database or mail server has. */
@@ -16,15 +16,15 @@ export type Reach = {
 };
 
 /** What came back: a status and the beginning of the text, or the reason why nothing did. */
-export type Reply = { http_code: number | null; text: string };
+export type OutboundReply = { http_code: number | null; text: string };
 
-export const timeout_ms = 10_000;
-export const reply_length_max = 2048;
+export const timeoutMs = 10_000;
+export const replyLengthMax = 2048;
 /** Of UTF-8, no character is longer. */
-const reply_bytes_max = reply_length_max * 4;
+const replyBytesMax = replyLengthMax * 4;
 
 /** An address that the server will not call: a sentence for the seller. */
-export class RefusedAddress extends Error {
+export class RefusedAddressError extends Error {
   override readonly name = "RefusedAddress";
 }
 
@@ -32,15 +32,15 @@ export class RefusedAddress extends Error {
 export const findReach = ({
   development,
   FLOE_WEBHOOK_PORTS,
-}: Pick<Config, "development" | "FLOE_WEBHOOK_PORTS">): Reach => ({
+}: Pick<Config, "development" | "FLOE_WEBHOOK_PORTS">): OutboundPolicy => ({
   private_allowed: development,
   ports_allowed: FLOE_WEBHOOK_PORTS,
 });
 
-const web_ports = new Set([80, 443]);
-const unprivileged_port = 1024;
+const webPorts = new Set([80, 443]);
+const unprivilegedPort = 1024;
 /** Ports from 1024 on on which databases, caches, queues, their administration, and mail servers listen. */
-const service_ports = new Set([
+const servicePorts = new Set([
   ...[1110, 1433, 1434, 1521, 1526, 1830, 2049, 2181, 2375, 2376, 2379, 2380, 2424, 2480, 2483, 2484, 2525, 3050, 3306],
   ...[3351, 4333, 4369, 5432, 5433, 5434, 5671, 5672, 5984, 6082, 6379, 6380, 6381, 6432, 7000, 7001, 7199],
   ...[
@@ -51,18 +51,18 @@ const service_ports = new Set([
 ]);
 
 /** Whether a port may be called: a server for the web is there, and nothing that takes lines of text for commands. */
-const isAllowedPort = (port: number, { ports_allowed = [] }: Reach): boolean =>
-  ports_allowed.includes(port) || web_ports.has(port) || (port >= unprivileged_port && !service_ports.has(port));
+const isAllowedPort = (port: number, { ports_allowed = [] }: OutboundPolicy): boolean =>
+  ports_allowed.includes(port) || webPorts.has(port) || (port >= unprivilegedPort && !servicePorts.has(port));
 
 /** Public by its number, and a cloud's own: the host below a machine of Azure's, which answers it alone. */
-const hosts_own = new Set(["168.63.129.16"]);
+const hostsOwn = new Set(["168.63.129.16"]);
 const globalIpv6 = ipaddr.parseCIDR("2000::/3");
 
 /** Whether an IP address is one of the public internet. Forms that wrap an IPv4 address count as not public. */
 export function isPublicAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
   const parsed = ipaddr.parse(address);
-  if (parsed.range() !== "unicast" || hosts_own.has(parsed.toString())) return false;
+  if (parsed.range() !== "unicast" || hostsOwn.has(parsed.toString())) return false;
   // What is not yet assigned to anyone, and the old `::a.b.c.d` form, also call themselves unicast.
   return parsed.kind() === "ipv4" || parsed.match(globalIpv6 as [ipaddr.IPv6, number]);
 }
@@ -72,7 +72,7 @@ const isLocalName = (host: string): boolean =>
   !host.includes(".") || /\.(localhost|local|internal|lan|home\.arpa|onion)$/i.test(host);
 
 /** Why an address may not be called, as far as its text tells; undefined when nothing speaks against it. */
-export function findRefusal(text: string, reach: Reach): string | undefined {
+export function findRefusal(text: string, reach: OutboundPolicy): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || (url.protocol !== "https:" && url.protocol !== "http:")) return "This is not a valid web address.";
   if (reach.private_allowed) return undefined;
@@ -97,7 +97,7 @@ const publicLookup =
       const addresses = Array.isArray(found) ? found : [{ address: found, family: found.includes(":") ? 6 : 4 }];
       if (addresses.length === 0 || !addresses.every(({ address }) => isPublicAddress(address))) {
         return callback(
-          new RefusedAddress("The host name leads to an address that is not on the public internet."),
+          new RefusedAddressError("The host name leads to an address that is not on the public internet."),
           "",
           0,
         );
@@ -108,16 +108,16 @@ const publicLookup =
   };
 
 /** As refusalOf, and looks the name up too. A name that cannot be resolved now is let through: sending checks again. */
-export async function checkAddress(text: string, reach: Reach): Promise<string | undefined> {
+export async function checkAddress(text: string, reach: OutboundPolicy): Promise<string | undefined> {
   const refusal = findRefusal(text, reach);
   if (refusal !== undefined || reach.private_allowed) return refusal;
   const host = bareHost(new URL(text));
   if (ipaddr.isValid(host)) return undefined;
   return new Promise((done) => {
-    const slow = setTimeout(() => done(undefined), timeout_ms);
+    const slow = setTimeout(() => done(undefined), timeoutMs);
     publicLookup(reach.lookup ?? resolve)(host, { all: true }, (error) => {
       clearTimeout(slow);
-      done(error instanceof RefusedAddress ? error.message : undefined);
+      done(error instanceof RefusedAddressError ? error.message : undefined);
     });
   });
 }
@@ -126,7 +126,7 @@ export async function checkAddress(text: string, reach: Reach): Promise<string |
  * A connection to a seller's address, opened with the first call and kept for those that follow; the address is checked as it is
  * opened. To be closed within seconds: what the name leads to may change.
  */
-export function openLine(address: string, reach: Reach) {
+export function openLine(address: string, reach: OutboundPolicy) {
   const refusal = findRefusal(address, reach);
   const agent = new (address.startsWith("https:") ? AgentHttps : AgentHttp)({ keepAlive: true, maxSockets: 1 });
   return {
@@ -134,9 +134,9 @@ export function openLine(address: string, reach: Reach) {
      * POST a body. Never throws: whatever goes wrong on the way is a reply without a status. Redirects are answers like any
      * other, not followed; 10 s for everything; 2048 characters are read.
      */
-    async post(headers: Record<string, string>, body: string): Promise<Reply> {
+    async post(headers: Record<string, string>, body: string): Promise<OutboundReply> {
       if (refusal !== undefined) return { http_code: null, text: refusal };
-      return post(new URL(address), agent, headers, body, reach, AbortSignal.timeout(timeout_ms));
+      return post(new URL(address), agent, headers, body, reach, AbortSignal.timeout(timeoutMs));
     },
     close: () => agent.destroy(),
   };
@@ -147,9 +147,9 @@ function post(
   agent: AgentHttp,
   headers: Record<string, string>,
   body: string,
-  reach: Reach,
+  reach: OutboundPolicy,
   signal: AbortSignal,
-): Promise<Reply> {
+): Promise<OutboundReply> {
   const lookup = reach.lookup ?? resolve;
   return new Promise((done) => {
     const failed = (error: NodeJS.ErrnoException) => {
@@ -157,9 +157,9 @@ function post(
       if (request.reusedSocket && error.code === "ECONNRESET" && !isAnswered)
         return done(post(url, agent, headers, body, reach, signal));
       const text = signal.aborted
-        ? `No answer within ${timeout_ms / 1000} seconds.`
+        ? `No answer within ${timeoutMs / 1000} seconds.`
         : error.message || error.code || error.name;
-      done({ http_code: null, text: text.slice(0, reply_length_max) });
+      done({ http_code: null, text: text.slice(0, replyLengthMax) });
     };
     let isAnswered = false;
     const send = url.protocol === "https:" ? requestHttps : requestHttp;
@@ -178,13 +178,13 @@ function post(
         let size = 0;
         const finish = () => {
           response.destroy();
-          const text = Buffer.concat(chunks).subarray(0, reply_bytes_max).toString("utf8").replaceAll("\0", "");
-          done({ http_code: response.statusCode ?? null, text: text.slice(0, reply_length_max).toWellFormed() });
+          const text = Buffer.concat(chunks).subarray(0, replyBytesMax).toString("utf8").replaceAll("\0", "");
+          done({ http_code: response.statusCode ?? null, text: text.slice(0, replyLengthMax).toWellFormed() });
         };
         response.on("data", (chunk: Buffer) => {
           chunks.push(chunk);
           size += chunk.length;
-          if (size >= reply_bytes_max) finish();
+          if (size >= replyBytesMax) finish();
         });
         response.on("end", finish);
         // The status has been seen, but the answer was not heard to its end.

@@ -1,9 +1,9 @@
 import { ApiError } from "../../../shared/errors.ts";
 
 /** What a call to another service may take. */
-const timeout_ms = 10_000;
+const timeoutMs = 10_000;
 /** No answer that is asked for here is nearly as long. */
-const bytes_max = 1_000_000;
+const bytesMax = 1_000_000;
 
 export type ServiceAnswer = { status: number; json: unknown; headers: Headers };
 
@@ -13,7 +13,7 @@ async function readJson(answer: Response): Promise<unknown> {
   let size = 0;
   for await (const part of answer.body ?? []) {
     size += part.byteLength;
-    if (size > bytes_max) throw new Error("The answer is too long.");
+    if (size > bytesMax) throw new Error("The answer is too long.");
     parts.push(part);
   }
   try {
@@ -25,12 +25,12 @@ async function readJson(answer: Response): Promise<unknown> {
 
 /** Ask another service's API. Where it leads elsewhere is an answer like others, and not followed. Throws where there is no answer. */
 export async function fetchService(url: string, init: RequestInit): Promise<ServiceAnswer> {
-  const answer = await fetch(url, { ...init, signal: AbortSignal.timeout(timeout_ms), redirect: "manual" });
+  const answer = await fetch(url, { ...init, signal: AbortSignal.timeout(timeoutMs), redirect: "manual" });
   return { status: answer.status, json: await readJson(answer), headers: answer.headers };
 }
 
 /** The same for somebody who waits for it. */
-export async function askService(name: string, url: string, init: RequestInit): Promise<ServiceAnswer> {
+export async function callService(name: string, url: string, init: RequestInit): Promise<ServiceAnswer> {
   try {
     return await fetchService(url, init);
   } catch {

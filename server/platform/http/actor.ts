@@ -41,9 +41,9 @@ export function checkKnown(identity: Identity): void {
  */
 type Reach = "list" | "row" | "products" | "named" | "standing";
 
-export type Asking = Pick<Operation, "access" | "path"> & Partial<Operation>;
+export type ActorRequest = Pick<Operation, "access" | "path"> & Partial<Operation>;
 
-function reachOf({ path, method = "GET", query, access, ofProducts }: Asking): Reach {
+function reachOf({ path, method = "GET", query, access, ofProducts }: ActorRequest): Reach {
   // What is called by a name of its owner's choice may be in several: the name does not say whose it is.
   if (access.by === "person" || path.includes("/:name")) return "standing";
   if (path.includes("/:")) return "row";
@@ -107,7 +107,7 @@ function namedIn({ headers, body, query }: Asked) {
  * `Polar-Organization` header, the path, the body or the query. Where they name none it is for the operation to say (API-09,
  * API-11), and several answers are those to be tried in turn; never none.
  */
-export function createActors(identity: Identity, asked: Asked, op: Asking): Actor[] {
+export function createActors(identity: Identity, asked: Asked, op: ActorRequest): Actor[] {
   if (identity.kind === "anonymous" || identity.kind === "invalid" || identity.kind === "limited") return [anonymous];
   const reach = reachOf(op);
   if (identity.kind === "key") return [actorOfKey(identity, asked, reach)];
@@ -172,7 +172,7 @@ export function createActors(identity: Identity, asked: Asked, op: Asking): Acto
 }
 
 /** Let the actor through to an operation, or say what is missing: a credential, a scope, an organization. */
-export function admit(actor: Actor, { access: { by, scopes, needs = [] } }: Asking, method: string): void {
+export function authorize(actor: Actor, { access: { by, scopes, needs = [] } }: ActorRequest, method: string): void {
   if (by === "anyone") return;
   if (actor.kind === "anonymous") throw unauthorized();
   const isNowhere = actor.organization_id === null && !actor.organization_ids && by !== "person";

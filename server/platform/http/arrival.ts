@@ -8,11 +8,11 @@ declare module "fastify" {
   }
 }
 
-const arrival_ms_standard = 30_000;
+const arrivalMsStandard = 30_000;
 
 /** Answers whoever takes too long to send a body, and closes their connection: what came of it is held meanwhile. */
 export const limitArrival =
-  (arrival_ms_max = arrival_ms_standard): preParsingAsyncHookHandler =>
+  (arrival_ms_max = arrivalMsStandard): preParsingAsyncHookHandler =>
   async (request, reply, payload) => {
     const { "content-length": length, "transfer-encoding": encoding } = request.headers;
     if ((length === undefined && encoding === undefined) || request.routeOptions.config.isFile) return payload;

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from "fastify";
 import type { Operation } from "../../../shared/contract.ts";
 import type { Actor, Ctx } from "../context.ts";
-import type { Alongside, Database, Unit } from "../db/transaction.ts";
-import { holds } from "../db/unit-of-work.ts";
+import type { Database, ExtraWrite, TransactionUnit } from "../db/transaction.ts";
+import { isCommitting } from "../db/unit-of-work.ts";
 import { record } from "../events/audit.ts";
 import { Relayed } from "./relayed.ts";
 
@@ -49,14 +49,14 @@ export async function runWithEntry<T>(
       user_agent: request.headers["user-agent"] ?? null,
     });
   };
-  let noted: Unit | undefined;
-  const isWritten = () => noted !== undefined && holds(noted);
-  const alongside: Alongside = async (tx, result) => {
+  let noted: TransactionUnit | undefined;
+  const isWritten = () => noted !== undefined && isCommitting(noted);
+  const alongside: ExtraWrite = async (tx, result) => {
     if (isWritten()) return;
     noted = tx.unit;
     await write(tx, result);
   };
-  const result = await work({ ...ctx, alongside: [...ctx.alongside, alongside] });
+  const result = await work({ ...ctx, extraWrites: [...ctx.extraWrites, alongside] });
   if (!isWritten()) await write(ctx.db, result);
   return result;
 }

@@ -1,16 +1,16 @@
 import { isUtf8 } from "node:buffer";
-import { ApiError, type Fault, faults_max } from "../../../shared/errors.ts";
+import { ApiError, type Fault, faultsMax } from "../../../shared/errors.ts";
 
 /** Where nobody has to show who they are: more than any form that a person fills in. */
-export const open_bytes_max = 64 * 1024;
+export const openBytesMax = 64 * 1024;
 /** Where a good token came with the request (API-05). */
-export const bytes_max = 10 * 1024 * 1024;
+export const bytesMax = 10 * 1024 * 1024;
 /** The deepest body that the contract knows has a tenth of it. */
-export const depth_max = 100;
+export const depthMax = 100;
 /** For so many bytes that a route takes, a body may have one value: a list of nothing costs as much as one of something. */
-const bytes_per_value = 128;
+const bytesPerValue = 128;
 /** The same where many small things come in one body. */
-const bytes_per_value_in_bulk = 20;
+const bytesPerValueInBulk = 20;
 
 const [quote, backslash, comma, openList, closeList, openMap, closeMap] = [...Buffer.from('"\\,[]{}')];
 
@@ -27,7 +27,7 @@ function sizeFault(bytes: Buffer, values_max: number): ApiError | undefined {
     else if (byte === openList || byte === openMap) {
       depth++;
       values++;
-      if (depth > depth_max) return unreadable(`The body is nested more than ${depth_max} deep.`, "json_too_deep");
+      if (depth > depthMax) return unreadable(`The body is nested more than ${depthMax} deep.`, "json_too_deep");
     } else if (byte === closeList || byte === closeMap) depth--;
     if (values > values_max) return new ApiError("RequestBodyTooLarge", `The body has more than ${values - 1} values.`);
   }
@@ -50,7 +50,7 @@ const suspicious = /\\u|__proto__/;
  * to be bearable, and what is found is a few faults, however many there are.
  */
 export function readJson(bytes: Buffer, route_bytes_max: number, bulk = false): unknown {
-  const fault = sizeFault(bytes, route_bytes_max / (bulk ? bytes_per_value_in_bulk : bytes_per_value));
+  const fault = sizeFault(bytes, route_bytes_max / (bulk ? bytesPerValueInBulk : bytesPerValue));
   if (fault) throw fault;
   if (!isUtf8(bytes)) throw unreadable("The body is not well-formed UTF-8.");
   const text = bytes.toString("utf8");
@@ -81,7 +81,7 @@ function clean(value: unknown, path: (string | number)[], faults: Fault[]): void
   if (typeof value === "string" && !isStorable(value)) note();
   if (typeof value !== "object" || value === null) return;
   for (const key of Object.keys(value)) {
-    if (faults.length >= faults_max) return;
+    if (faults.length >= faultsMax) return;
     if (key === "__proto__") Reflect.deleteProperty(value, key);
     else if (!isStorable(key)) note();
     else {

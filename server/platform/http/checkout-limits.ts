@@ -2,7 +2,7 @@ import type { FastifyRequest } from "fastify";
 import type { Deps } from "../context.ts";
 import { getBucket } from "../limits/addresses.ts";
 import { countInMemory } from "../limits/limits.ts";
-import { limits, refuse } from "./limits.ts";
+import { limits, rejectRateLimited } from "./limits.ts";
 
 /** Counts a checkout that somebody wants to open without a key. */
 export type CheckoutRateLimit = (request: FastifyRequest, user_id?: string | null) => void;
@@ -16,7 +16,7 @@ export function limitOpening({ clock }: Pick<Deps, "clock">): CheckoutRateLimit 
   const count = countInMemory(clock);
   return (request, user_id = null) => {
     const who = user_id === null ? `address:${getBucket(request.ip)}` : `user:${user_id}`;
-    refuse(count(who, limits.opening), "Too many checkouts were opened from here.");
+    rejectRateLimited(count(who, limits.opening), "Too many checkouts were opened from here.");
   };
 }
 
@@ -24,5 +24,5 @@ export function limitOpening({ clock }: Pick<Deps, "clock">): CheckoutRateLimit 
 export function limitCards({ clock }: Pick<Deps, "clock">): (request: FastifyRequest) => void {
   const count = countInMemory(clock);
   return (request) =>
-    refuse(count(`address:${getBucket(request.ip)}`, limits.cards), "Too many cards were typed from here.");
+    rejectRateLimited(count(`address:${getBucket(request.ip)}`, limits.cards), "Too many cards were typed from here.");
 }

@@ -5,13 +5,13 @@ import { findWebPage } from "../../../shared/destinations.ts";
 import { pickLanguage, readLocale } from "../../../shared/locales.ts";
 import { toPlainText } from "../../../shared/markdown.ts";
 import { formatMoney } from "../../../shared/money.ts";
-import { getCountry } from "../places.ts";
+import { getCountry } from "../ip-countries.ts";
 import { pickSourceHeaders } from "./from-here.ts";
 
 type Checkout = z.input<typeof CheckoutPublic>;
 
 /** What one page's document says beyond the common one; texts are as they are, and are escaped where they are put in. */
-export type Content = {
+export type PageContent = {
   status: number;
   lang: string;
   title: string;
@@ -27,7 +27,7 @@ export type Content = {
   theme: "light" | "dark" | undefined;
 };
 
-const description_most = 200;
+const descriptionMost = 200;
 /** A scheme, a host and a port; a host may hold signs that mean something in a policy. */
 const plainOrigin = /^https?:\/\/[\w.[\]:-]+$/;
 
@@ -46,9 +46,9 @@ export function describeOffer({
   seller: string;
   picture: string | null | undefined;
   price: string | null;
-}): Pick<Content, "title" | "meta"> {
+}): Pick<PageContent, "title" | "meta"> {
   const title = `${name} · ${seller}`;
-  const about = toPlainText(description ?? "", description_most) || (price ? `${name}, ${price}` : name);
+  const about = toPlainText(description ?? "", descriptionMost) || (price ? `${name}, ${price}` : name);
   const image = findWebPage(picture)?.href;
   return {
     title,
@@ -72,7 +72,7 @@ export const renderHead = (title: string, meta: Record<string, string>): string 
   `<title>${escapeHtml(title)}</title>${Object.entries(meta).map(metaTag).join("")}`;
 
 /** The reader's own first language, of what a browser says. */
-export const chooseLanguage = ({ headers }: FastifyRequest): string | undefined =>
+export const selectLanguage = ({ headers }: FastifyRequest): string | undefined =>
   headers["accept-language"]?.split(",")[0]?.split(";")[0]?.trim();
 
 export const renderGhost = (name: string): string => `<span class="ghost ${name}"></span>`;
@@ -87,7 +87,7 @@ export function drawSeller({ name, branding, avatar_url }: Checkout["organizatio
 }
 
 /** What a page would ask for first, by the very request, so that it is let through, limited and answered the same. */
-export function askForPage(app: FastifyInstance, request: FastifyRequest, url: string) {
+export function requestPage(app: FastifyInstance, request: FastifyRequest, url: string) {
   const { cookie } = request.headers;
   return app.inject({
     method: "GET",
@@ -123,20 +123,20 @@ export async function readCheckoutPage(
   app: FastifyInstance,
   request: FastifyRequest<{ Params: { client_secret: string } }>,
   languages: readonly string[],
-): Promise<Content> {
+): Promise<PageContent> {
   const { embed, theme } = request.query as Record<string, unknown>;
   const common = {
     embedded: embed === "true",
     theme: theme === "light" || theme === "dark" ? (theme as "light" | "dark") : undefined,
   };
   const path = `/v1/checkouts/client/${encodeURIComponent(request.params.client_secret)}`;
-  const answer = await askForPage(app, request, path);
+  const answer = await requestPage(app, request, path);
   const json: unknown = answer.statusCode === 200 ? answer.json() : null;
   // Another provider's answer may lack what is drawn here.
   if (!CheckoutPublic.safeDecode(json as Checkout).success) {
     // Nothing is for sale on a page of none; of any other failure nobody knows.
     const isOver = answer.statusCode === 404 || answer.statusCode === 410;
-    const { language } = pickLanguage(readLocale(chooseLanguage(request)), languages);
+    const { language } = pickLanguage(readLocale(selectLanguage(request)), languages);
     return {
       ...common,
       status: isOver ? answer.statusCode : 200,
@@ -149,7 +149,7 @@ export async function readCheckoutPage(
     };
   }
   const checkout = json as Checkout;
-  const { language, locale } = pickLanguage(readLocale(checkout.locale, chooseLanguage(request)), languages);
+  const { language, locale } = pickLanguage(readLocale(checkout.locale, selectLanguage(request)), languages);
   const { product, organization } = checkout;
   const picture = product.medias.find(({ mime_type }) => mime_type.startsWith("image/"))?.public_url;
   const price = formatMoney(checkout.total_amount, checkout.currency, locale);

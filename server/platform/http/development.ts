@@ -13,7 +13,7 @@ import { createRequestContext } from "./mount.ts";
 import { readFaults } from "./validation-errors.ts";
 
 const DemoCheckout = z.object({ product_id: z.uuid(), embed_origin: webUrl.optional() });
-const demo_products_max = 50;
+const demoProductsMax = 50;
 
 /** The demo shop's and the mail inbox's data, for a server on a developer's own machine. */
 export function addDevelopmentRoutes(
@@ -28,7 +28,7 @@ export function addDevelopmentRoutes(
     if (!isFromHere(request)) throw notFound();
   });
   app.get("/demo/products.json", async (request) => {
-    const query = { page: 1, limit: demo_products_max, is_archived: false, sorting: ["-created_at" as const] };
+    const query = { page: 1, limit: demoProductsMax, is_archived: false, sorting: ["-created_at" as const] };
     const { items } = await provider.products.list(contextFor(request), { query });
     return items
       .filter((product) => !product.is_recurring)

@@ -20,7 +20,7 @@ const named: Record<string, ApiError["error"]> = {
 };
 
 /** Turn whatever was thrown into an answer: what we meant as it is, a fault in the request as 4xx, the rest as a bare 500. */
-export function answerError(log: Log) {
+export function sendError(log: Log) {
   return (thrown: FastifyError | ApiError, request: FastifyRequest, reply: FastifyReply) => {
     const error = readError(thrown);
     if (error) request.refusal = error.error;
@@ -61,13 +61,12 @@ function refusalOf({ error, detail, message }: ApiError): { code: string; messag
 }
 
 /** Answers an error as the account side does. */
-export const answerAccountError =
-  (log: Log) => (thrown: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
-    const error = readError(thrown);
-    if (!error) return answerError(log)(thrown, request, reply);
-    request.refusal = error.error;
-    return reply
-      .code(error.status === 422 ? 400 : error.status)
-      .headers(error.headers)
-      .send(refusalOf(error));
-  };
+export const sendAccountError = (log: Log) => (thrown: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
+  const error = readError(thrown);
+  if (!error) return sendError(log)(thrown, request, reply);
+  request.refusal = error.error;
+  return reply
+    .code(error.status === 422 ? 400 : error.status)
+    .headers(error.headers)
+    .send(refusalOf(error));
+};

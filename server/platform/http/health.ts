@@ -7,8 +7,8 @@ import { transact } from "../db/unit-of-work.ts";
 import { findOutage, full } from "../db/unreachable.ts";
 import { limitOpen } from "./limits.ts";
 
-const answer_ms_max = 2000;
-const room_known_ms = 10_000;
+const answerMsMax = 2000;
+const roomKnownMs = 10_000;
 
 /**
  * `/healthz`: the process lives. `/readyz`: the database answers, its migrations are done, it has room and the worker runs;
@@ -26,7 +26,7 @@ export function addHealthRoute(app: FastifyInstance, deps: Deps): void {
         deps.log.warn({ err: error }, "The database could not be looked at.");
         return [];
       }),
-      new Promise<[]>((resolve) => setTimeout(() => resolve([]), answer_ms_max).unref()),
+      new Promise<[]>((resolve) => setTimeout(() => resolve([]), answerMsMax).unref()),
     ]);
     const database = dead_letters !== undefined;
     const checks = { database, migrations: database, room: room ?? false, worker: deps.jobs.working() };
@@ -43,7 +43,7 @@ function remember<T>({ clock }: Pick<Deps, "clock">, find: () => Promise<T>): ()
   let known: { until: number; value: T } | undefined;
   return async () => {
     const now = clock.now().getTime();
-    if (!known || now >= known.until) known = { value: await find(), until: now + room_known_ms };
+    if (!known || now >= known.until) known = { value: await find(), until: now + roomKnownMs };
     return known.value;
   };
 }

@@ -5,34 +5,34 @@ import { getServerClock } from "../clock.ts";
 import type { Ctx, Database } from "../context.ts";
 import { seal, unseal } from "../crypto/secrets.ts";
 import { idempotencyKeys } from "../db/tables.ts";
-import type { Alongside } from "../db/transaction.ts";
+import type { ExtraWrite } from "../db/transaction.ts";
 import { joinTransaction, transact } from "../db/unit-of-work.ts";
 import { runToTheEnd } from "../jobs/heavy-work.ts";
-import { forgetRows, type Sweep } from "../jobs/sweeps.ts";
+import { createCleanupWorker, type Worker } from "../jobs/workers.ts";
 import { findMentions } from "./kept-answers.ts";
 
 /** `kept` is what a repetition is answered with, where that is not the whole body. */
-export type Answer = { status: number; body: unknown; kept?: unknown };
-export type Keyed = { subject: string; key: string; request: string };
+export type IdempotentAnswer = { status: number; body: unknown; kept?: unknown };
+export type IdempotentRequest = { subject: string; key: string; request: string };
 
-const kept_ms = 24 * 60 * 60 * 1000;
+const keptMs = 24 * 60 * 60 * 1000;
 /** An answer that has not come by then was lost with its process; the request may be tried again. */
-const abandoned_ms = 60 * 1000;
-const key_length_max = 255;
+const abandonedMs = 60 * 1000;
+const keyLengthMax = 255;
 
 export function checkKey(key: string): string {
-  if (key.length > 0 && key.length <= key_length_max) return key;
+  if (key.length > 0 && key.length <= keyLengthMax) return key;
   throw new ApiError("RequestValidationError", [
     {
       loc: ["header", "idempotency-key"],
-      msg: `An idempotency key has 1 to ${key_length_max} characters.`,
+      msg: `An idempotency key has 1 to ${keyLengthMax} characters.`,
       type: "string_length",
     },
   ]);
 }
 
 /** The answer that a result of a transaction makes, if it makes one. */
-export type AnswerOf = (result: unknown) => Answer | undefined;
+export type AnswerOf = (result: unknown) => IdempotentAnswer | undefined;
 
 /**
  * Run `work` once for a key; a repetition within 24 hours gets the first answer. The record of the answer is written in
@@ -40,20 +40,20 @@ export type AnswerOf = (result: unknown) => Answer | undefined;
  * one transaction: it reserves the key first. What it makes in a transaction of its own is recorded in that one, where it is
  * the answer already (`outside` tells); what is not the answer yet is safe to repeat.
  */
-export async function answerOnce(
+export async function respondOnce(
   ctx: Ctx,
-  keyed: Keyed,
+  keyed: IdempotentRequest,
   outside: AnswerOf | undefined,
-  work: (ctx: Ctx) => Promise<Answer>,
-): Promise<Answer & { replayed: boolean }> {
+  work: (ctx: Ctx) => Promise<IdempotentAnswer>,
+): Promise<IdempotentAnswer & { replayed: boolean }> {
   const request_hash = createHash("sha256").update(keyed.request).digest("hex");
   const row = { subject: keyed.subject, key: keyed.key, request_hash, created_at: getServerClock(ctx.clock).now() };
   const mine = and(eq(idempotencyKeys.subject, keyed.subject), eq(idempotencyKeys.key, keyed.key));
   const reserve = async (db: Database): Promise<boolean> => {
     const now = getServerClock(ctx.clock).now().getTime();
     const stale = or(
-      lt(idempotencyKeys.created_at, new Date(now - kept_ms)),
-      and(isNull(idempotencyKeys.status), lt(idempotencyKeys.created_at, new Date(now - abandoned_ms))),
+      lt(idempotencyKeys.created_at, new Date(now - keptMs)),
+      and(isNull(idempotencyKeys.status), lt(idempotencyKeys.created_at, new Date(now - abandonedMs))),
     );
     await db.delete(idempotencyKeys).where(and(mine, stale));
     const made = await db
@@ -63,7 +63,7 @@ export async function answerOnce(
       .returning({ key: idempotencyKeys.key });
     return made.length > 0;
   };
-  const record = (db: Database, answer: Answer) =>
+  const record = (db: Database, answer: IdempotentAnswer) =>
     db
       .update(idempotencyKeys)
       .set({ status: answer.status, ...keepAnswer(ctx, keyed, answer) })
@@ -71,12 +71,12 @@ export async function answerOnce(
 
   if (outside) {
     if (!(await reserve(ctx.db))) return replay();
-    const alongside: Alongside = async (tx, made) => {
+    const alongside: ExtraWrite = async (tx, made) => {
       const answer = outside(made);
       if (answer) await record(tx, answer);
     };
     try {
-      const answer = await work({ ...ctx, alongside: [...ctx.alongside, alongside] });
+      const answer = await work({ ...ctx, extraWrites: [...ctx.extraWrites, alongside] });
       await record(ctx.db, answer);
       return { ...answer, replayed: false };
     } catch (error) {
@@ -98,7 +98,7 @@ export async function answerOnce(
   });
   return answer ? { ...answer, replayed: false } : replay();
 
-  async function replay(): Promise<Answer & { replayed: boolean }> {
+  async function replay(): Promise<IdempotentAnswer & { replayed: boolean }> {
     const [first] = await ctx.db.select().from(idempotencyKeys).where(mine);
     if (first && first.status !== null && first.body === null)
       throw new ApiError(
@@ -125,9 +125,10 @@ export async function answerOnce(
 }
 
 /** The row that an answer is sealed for. */
-export const getSealRow = ({ subject, key }: Pick<Keyed, "subject" | "key">): string => JSON.stringify([subject, key]);
+export const getSealRow = ({ subject, key }: Pick<IdempotentRequest, "subject" | "key">): string =>
+  JSON.stringify([subject, key]);
 
-function keepAnswer({ config }: Ctx, keyed: Keyed, { body, kept = body }: Answer) {
+function keepAnswer({ config }: Ctx, keyed: IdempotentRequest, { body, kept = body }: IdempotentAnswer) {
   const mentions = findMentions(config, kept);
   return {
     body: seal(config.secret, "idempotency-answer", getSealRow(keyed), JSON.stringify(kept ?? null)),
@@ -136,7 +137,7 @@ function keepAnswer({ config }: Ctx, keyed: Keyed, { body, kept = body }: Answer
 }
 
 /** The kept answer; never is the work done again because its answer was sealed with a secret that is gone. */
-function openAnswer(ctx: Ctx, keyed: Keyed, sealed: string): string {
+function openAnswer(ctx: Ctx, keyed: IdempotentRequest, sealed: string): string {
   try {
     return unseal(ctx.config.secrets, "idempotency-answer", getSealRow(keyed), sealed);
   } catch {
@@ -148,9 +149,9 @@ function openAnswer(ctx: Ctx, keyed: Keyed, sealed: string): string {
 }
 
 /** Answers older than a day are forgotten. */
-export const idempotencyCleaning: Sweep = forgetRows(
+export const idempotencyCleanup: Worker = createCleanupWorker(
   "idempotency_keys.forget",
   10 * 60 * 1000,
   idempotencyKeys,
-  (now) => lt(idempotencyKeys.created_at, new Date(now.getTime() - kept_ms)),
+  (now) => lt(idempotencyKeys.created_at, new Date(now.getTime() - keptMs)),
 );

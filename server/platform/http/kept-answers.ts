@@ -6,7 +6,7 @@ import { idempotencyKeys } from "../db/tables.ts";
 
 /** Whom an answer may be about that was kept before this was recorded. */
 const anybody = "*";
-const mentions_max = 1000;
+const mentionsMax = 1000;
 
 /**
  * Whom an answer is about: ids of customers, and keyed hashes of e-mail addresses. The answer itself is sealed, so this is what an
@@ -15,7 +15,7 @@ const mentions_max = 1000;
 export function findMentions({ secret }: Pick<Config, "secret">, body: unknown): string[] {
   const mentions = new Set<string>();
   const visit = (value: unknown): void => {
-    if (typeof value !== "object" || value === null || mentions.size >= mentions_max) return;
+    if (typeof value !== "object" || value === null || mentions.size >= mentionsMax) return;
     if ("email" in value && "id" in value && typeof value.id === "string") mentions.add(value.id);
     for (const [key, inner] of Object.entries(value)) {
       if (typeof inner !== "string") visit(inner);
@@ -24,7 +24,7 @@ export function findMentions({ secret }: Pick<Config, "secret">, body: unknown):
     }
   };
   visit(body);
-  return mentions.size >= mentions_max ? [anybody] : [...mentions];
+  return mentions.size >= mentionsMax ? [anybody] : [...mentions];
 }
 
 /** Erase the answers that are kept for idempotency keys and are about a customer. What was done is not done again for such a key. */

@@ -9,15 +9,15 @@ import { countInMemory, type Limit } from "../limits/limits.ts";
 import type { Identify } from "./actor.ts";
 import { type Caller, findCaller } from "./refused-calls.ts";
 
-const minute_seconds = 60;
-const hour_seconds = 3600;
+const minuteSeconds = 60;
+const hourSeconds = 3600;
 
 /** Six a minute and so many an hour; who asks more often waits for so many minutes. */
 const zone = (hourly: number, minutes: number): Limit[] => {
-  const block_seconds = minutes * minute_seconds;
+  const block_seconds = minutes * minuteSeconds;
   return [
-    { max: 6, window_seconds: minute_seconds, block_seconds },
-    { max: hourly, window_seconds: hour_seconds, block_seconds },
+    { max: 6, window_seconds: minuteSeconds, block_seconds },
+    { max: hourly, window_seconds: hourSeconds, block_seconds },
   ];
 };
 
@@ -27,15 +27,15 @@ const zone = (hourly: number, minutes: number): Limit[] => {
  */
 export const limits = {
   /** An organization's keys together, a person's tokens together, or an address that shows none. */
-  ordinary: (requests_per_minute: number): Limit => ({ max: requests_per_minute, window_seconds: minute_seconds }),
+  ordinary: (requests_per_minute: number): Limit => ({ max: requests_per_minute, window_seconds: minuteSeconds }),
   /** A person in a browser. */
   web: { max: 100, window_seconds: 1 },
   /** Tokens of an address that are not known to be good, so that guessing is slow. */
-  unknown: { max: 60, window_seconds: minute_seconds },
+  unknown: { max: 60, window_seconds: minuteSeconds },
   /** Checkouts opened without a key: enough for an office behind one address on the day of a campaign. */
-  opening: { max: 60, window_seconds: minute_seconds },
+  opening: { max: 60, window_seconds: minuteSeconds },
   /** Cards typed into the test processor's form, each of which is a row. */
-  cards: { max: 60, window_seconds: minute_seconds },
+  cards: { max: 60, window_seconds: minuteSeconds },
   /** Operations that say so may be called less often from an address. Each counts by itself, whatever token is shown (API-04). */
   zones: {
     payment: zone(20, 30),
@@ -46,7 +46,7 @@ export const limits = {
   } satisfies Record<NonNullable<Operation["limit"]>, Limit[]>,
 };
 
-const known_max = 50_000;
+const knownMax = 50_000;
 
 /**
  * Counts who asks for what is open to everybody beside the API, by address: each such route for itself, at the pace of the
@@ -59,7 +59,7 @@ export function limitOpen(
   const count = countInMemory(clock);
   const limit = limits.ordinary(config.requests_per_minute * times);
   return async (request) => {
-    if (limit.max > 0) refuse(count(getBucket(request.ip), limit));
+    if (limit.max > 0) rejectRateLimited(count(getBucket(request.ip), limit));
   };
 }
 
@@ -87,7 +87,7 @@ function findCounted(identity: Identity, from: "header" | "cookie"): Omit<Subjec
 const digestOf = (text: string): string => createHash("sha256").update(text).digest("base64");
 
 /** Refuse who has to wait, in seconds; 0 lets the caller go on. */
-export function refuse(wait: number, why = "Too many requests."): void {
+export function rejectRateLimited(wait: number, why = "Too many requests."): void {
   if (wait === 0) return;
   const detail = `${why} Try again in ${wait} s.`;
   throw new ApiError("TooManyRequests", detail, { "Retry-After": String(wait) });
@@ -156,15 +156,15 @@ export function limitRequests<C extends { from: "header" | "cookie"; text: strin
     if (subject?.caller) request.caller = subject.caller;
     if (zone) {
       entry.counted = "zone";
-      for (const { limit, count } of zone) refuse(count(address, limit));
+      for (const { limit, count } of zone) rejectRateLimited(count(address, limit));
     } else if (subject) {
       entry.counted = "yes";
-      refuse(countFor(subject));
+      rejectRateLimited(countFor(subject));
     } else if (credential?.from === "header") {
       entry.counted = "guess";
-      refuse(guesses(address, limits.unknown));
+      rejectRateLimited(guesses(address, limits.unknown));
     } else {
-      refuse(requests(`address:${address}`, ordinary));
+      rejectRateLimited(requests(`address:${address}`, ordinary));
     }
     return entry;
   }
@@ -192,10 +192,10 @@ export function limitRequests<C extends { from: "header" | "cookie"; text: strin
     if (subject.caller) request.caller = subject.caller;
     known.set(digest, subject);
     for (const [oldest] of known) {
-      if (known.size <= known_max) break;
+      if (known.size <= knownMax) break;
       known.delete(oldest);
     }
-    if (counted === "guess" || counted === "not") refuse(countFor(subject));
+    if (counted === "guess" || counted === "not") rejectRateLimited(countFor(subject));
     return identity;
   };
 }

@@ -4,20 +4,20 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { Contract, Operation } from "../../../shared/contract.ts";
 import { ApiError, type Fault } from "../../../shared/errors.ts";
-import { atClockOf } from "../clock.ts";
+import { withSellerClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import { type Actor, anonymous, type Ctx, type Database, type Deps, type Identity } from "../context.ts";
+import { withConcurrencyLimit } from "../jobs/concurrency.ts";
 import { type AcquireSlot, openHeavySlots, readHeavyWork, runHeavyWork } from "../jobs/heavy-work.ts";
-import { runInTurn } from "../jobs/turns.ts";
-import { goAhead } from "../jobs/way.ts";
-import { type Asking, admit, checkIdentity, checkKnown, createActors, type Identify } from "./actor.ts";
+import { runForeground } from "../jobs/priority.ts";
+import { type ActorRequest, authorize, checkIdentity, checkKnown, createActors, type Identify } from "./actor.ts";
 import { isAudited, runWithEntry } from "./audit.ts";
-import { bytes_max, open_bytes_max } from "./body.ts";
+import { bytesMax, openBytesMax } from "./body.ts";
 import { findHolder, pickOwner, tryAs } from "./candidates.ts";
 import { serializeError } from "./errors.ts";
 import { isFromInside } from "./from-here.ts";
-import { type Answer, type AnswerOf, answerOnce, checkKey } from "./idempotency.ts";
-import { adapt, type ClientProfile, readsBareLists } from "./profiles.ts";
+import { type AnswerOf, checkKey, type IdempotentAnswer, respondOnce } from "./idempotency.ts";
+import { adapt, type ClientProfile, expectsBareLists } from "./profiles.ts";
 import { Relayed } from "./relayed.ts";
 import { readFaults } from "./validation-errors.ts";
 
@@ -41,20 +41,20 @@ declare module "fastify" {
 }
 
 /** Who makes a request to a route outside the contract, let through under the same rules. */
-export async function authenticate(request: FastifyRequest, identify: Identify, op: Asking): Promise<Actor> {
+export async function authenticate(request: FastifyRequest, identify: Identify, op: ActorRequest): Promise<Actor> {
   const identity = await identify(request);
   checkIdentity(identity);
   return admitted(request, identity, op)[0] ?? anonymous;
 }
 
 /** Those who may be meant, each let through. */
-function admitted(request: FastifyRequest, identity: Identity, op: Asking): Actor[] {
+function admitted(request: FastifyRequest, identity: Identity, op: ActorRequest): Actor[] {
   const actors = createActors(identity, request, op);
   const [first] = actors;
   // A refused call is in the log of the organization that it was made for.
   if (request.caller && first?.memberships?.some(({ organization_id }) => organization_id === first.organization_id))
     request.caller = { ...request.caller, organization_id: first.organization_id };
-  for (const actor of actors) admit(actor, op, request.method);
+  for (const actor of actors) authorize(actor, op, request.method);
   return actors;
 }
 
@@ -69,19 +69,19 @@ const getConfigFor = ({ config }: Deps, request: FastifyRequest): Config =>
 
 /** What a request's operation works with: the clock is that of the organization for which it speaks. */
 export const createRequestContext = (deps: Deps, request: FastifyRequest, actor: Actor): Ctx => ({
-  ...atClockOf(deps, actor),
+  ...withSellerClock(deps, actor),
   config: getConfigFor(deps, request),
   actor,
   client: request.client,
   ip: request.ip,
-  alongside: [],
+  extraWrites: [],
 });
 
 /**
  * Give every operation of the contract its route: who, scope, input, handler, answer. Who asks is found out before the body is
  * read: a large one is read of those alone whose token is good.
  */
-export function mount(
+export function mountOperations(
   app: FastifyInstance,
   contract: Contract,
   provider: Provider,
@@ -101,7 +101,7 @@ export function mount(
         method: op.method,
         url: op.path,
         config: { bulk: op.bulk ?? false },
-        bodyLimit: op.access.by === "anyone" ? open_bytes_max : bytes_max,
+        bodyLimit: op.access.by === "anyone" ? openBytesMax : bytesMax,
         onRequest: async (request) => {
           const identity = await identify(request);
           checkIdentity(identity);
@@ -117,7 +117,7 @@ export function mount(
               request,
               reply,
             );
-          return op.bulk || op.heavy ? work() : goAhead(work);
+          return op.bulk || op.heavy ? work() : runForeground(work);
         },
       });
     }
@@ -198,8 +198,8 @@ async function answerAs(
     if (result instanceof Relayed) return { status: result.status || (op.status ?? 200), body: result.json };
     return answered(op.response ? z.encode(op.response, result as never) : null);
   };
-  const isBare = op.bare === true && readsBareLists(request.client);
-  const answered = (wire: unknown): Answer => {
+  const isBare = op.bare === true && expectsBareLists(request.client);
+  const answered = (wire: unknown): IdempotentAnswer => {
     const known = adapt(request.client, wire);
     const { notKept, status = 200 } = op;
     if (isBare) return { status, body: (known as { items: unknown }).items };
@@ -236,15 +236,17 @@ async function answerAs(
     key: checkKey(key),
     request: `${request.method} ${request.url}\n${JSON.stringify(request.body ?? null)}`,
   };
-  const answer = () => answerOnce(ctx, keyed, op.external ? early : undefined, work);
+  const answer = () => respondOnce(ctx, keyed, op.external ? early : undefined, work);
   // An answer that is kept is written with what it is about, which takes a connection from its beginning.
-  const made = op.bulk ? await runInTurn(deps.db, `bulk ${keyed.subject}`, bulk_turns, answer) : await answer();
+  const made = op.bulk
+    ? await withConcurrencyLimit(deps.db, `bulk ${keyed.subject}`, bulkTurns, answer)
+    : await answer();
   if (made.replayed) reply.header("Idempotency-Replayed", "true");
   return send(reply, made.status, made.body);
 }
 
 /** So many requests of one organization that bring much are worked on at once, where their answers are kept. */
-const bulk_turns = 2;
+const bulkTurns = 2;
 
 const send = (reply: FastifyReply, status: number, body: unknown) =>
   status === 204

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import fastifyStatic from "@fastify/static";
 import type { FastifyInstance, FastifyReply } from "fastify";
-import { type Content, readCheckoutPage, renderHead } from "./checkout-page.ts";
+import { type PageContent, readCheckoutPage, renderHead } from "./checkout-page.ts";
 import { isFromHere } from "./from-here.ts";
 import { readPortalPage } from "./portal-page.ts";
 
@@ -39,7 +39,7 @@ const checkoutPages = ["/checkout/:client_secret", "/checkout/:client_secret/con
 const developmentPages = ["/demo", "/mail"];
 
 /** Says which of the built files holds which source. */
-const manifest_path = ".vite/manifest.json";
+const manifestPath = ".vite/manifest.json";
 
 const isVerification = (code: string): boolean =>
   ["token_expired", "invalid_token", "user_not_found", "unauthorized"].includes(code);
@@ -71,7 +71,7 @@ type Built = { html: string; languages: string[]; preloads: (page: Filled, langu
 async function readBuilt(root: string): Promise<Built> {
   const html = await readFile(join(root, "index.html"), "utf8");
   // Without it a page is only slower.
-  const listed = await readFile(join(root, manifest_path), "utf8").catch(() => "{}");
+  const listed = await readFile(join(root, manifestPath), "utf8").catch(() => "{}");
   const chunks = JSON.parse(listed) as Record<string, { file: string; name?: string; imports?: string[] }>;
   const sources = Object.keys(chunks);
   const languages = sources.flatMap((source) => /^words\/(\w+)\.ts$/.exec(source)?.[1] ?? []);
@@ -97,7 +97,7 @@ async function readBuilt(root: string): Promise<Built> {
 }
 
 /** The document with what one page says in it. JSON in a block of data is no script, whatever the policy allows. */
-function fillDocument({ html, preloads }: Built, page: Filled, content: Content): string {
+function fillDocument({ html, preloads }: Built, page: Filled, content: PageContent): string {
   const { lang, title, meta, shell, given, embedded, theme } = content;
   const root = `<html lang="${lang}"${theme ? ` data-theme="${theme}"` : ""}${embedded ? " data-embed" : ""}>`;
   const data = given
@@ -141,7 +141,7 @@ export async function servePages(app: FastifyInstance, { root, development, stri
     wildcard: false,
     preCompressed: true,
     // It is a page, with what pages may do, and never a mere file.
-    globIgnore: ["index.html*", manifest_path],
+    globIgnore: ["index.html*", manifestPath],
     setHeaders(reply, path) {
       reply.header("X-Content-Type-Options", "nosniff");
       // Names under assets/ carry a hash of their content.

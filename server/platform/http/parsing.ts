@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ApiError, type Fault, notFound } from "../../../shared/errors.ts";
-import { giveWay } from "../jobs/way.ts";
+import { yieldToForeground } from "../jobs/priority.ts";
 import { isStorable, readJson, unstorable } from "./body.ts";
 import { readProfile } from "./profiles.ts";
 
@@ -16,7 +16,7 @@ function checkAddress(url: string): void {
 }
 
 /** What is longer takes milliseconds to read. */
-const heavy_bytes = 16_384;
+const heavyBytes = 16_384;
 
 /** What a request must look like before anything reads it: JSON bodies of text that can be stored, a known `Polar-Version`. */
 export function parseRequests(app: FastifyInstance): void {
@@ -27,7 +27,7 @@ export function parseRequests(app: FastifyInstance): void {
     async (request: FastifyRequest, bytes: Buffer) => {
       // SDK 1.x names JSON on calls without a body too; an empty body is none.
       if (bytes.length === 0) return undefined;
-      if (bytes.length > heavy_bytes) await giveWay();
+      if (bytes.length > heavyBytes) await yieldToForeground();
       return readJson(bytes, request.routeOptions.bodyLimit, request.routeOptions.config.bulk);
     },
   );

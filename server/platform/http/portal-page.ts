@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { z } from "zod";
 import { CustomerOrganizationData } from "../../../shared/api/portal.ts";
 import { pickLanguage, readLocale } from "../../../shared/locales.ts";
-import { askForPage, type Content, chooseLanguage, drawSeller, renderGhost } from "./checkout-page.ts";
+import { drawSeller, type PageContent, renderGhost, requestPage, selectLanguage } from "./checkout-page.ts";
 
 type Seller = z.input<typeof CustomerOrganizationData>;
 
@@ -15,9 +15,9 @@ export async function readPortalPage(
   app: FastifyInstance,
   request: FastifyRequest<{ Params: { slug: string } }>,
   languages: readonly string[],
-): Promise<Content | undefined> {
+): Promise<PageContent | undefined> {
   const path = `/v1/customer-portal/organizations/${encodeURIComponent(request.params.slug)}`;
-  const answer = await askForPage(app, request, path);
+  const answer = await requestPage(app, request, path);
   const json: unknown = answer.statusCode === 200 ? answer.json() : null;
   // Another provider's answer may lack what is drawn here.
   if (!CustomerOrganizationData.safeDecode(json as Seller).success) return undefined;
@@ -25,7 +25,7 @@ export async function readPortalPage(
   const { theme } = request.query as Record<string, unknown>;
   return {
     status: 200,
-    lang: pickLanguage(readLocale(chooseLanguage(request)), languages).language,
+    lang: pickLanguage(readLocale(selectLanguage(request)), languages).language,
     title: seller.organization.name,
     meta: {},
     shell: drawShell(seller),

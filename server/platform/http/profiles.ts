@@ -14,8 +14,8 @@ export type ClientProfile = {
 export const apiVersions = ["2026-04", "2026-10", "2027-01"] as const;
 export type ApiVersion = (typeof apiVersions)[number];
 
-const current_release = 100;
-const own_release = 101;
+const currentRelease = 100;
+const ownRelease = 101;
 /** The first releases that know what those before them cannot read. */
 const firsts = { open: 44, feature_flag: 45, absent_texts: 47, slack_shared_channel: 49, no_free_price: 49 } as const;
 
@@ -23,11 +23,11 @@ export const legacyProfile: ClientProfile = { generation: "legacy", release: 38,
 /** What an SDK 1.x with this version understands. */
 export const getVersionedProfile = (version: ApiVersion): ClientProfile => ({
   generation: "versioned",
-  release: current_release,
+  release: currentRelease,
   version,
 });
 /** floe's own command line knows everything there is. */
-const ownProfile: ClientProfile = { generation: "versioned", release: own_release, version: "2027-01" };
+const ownProfile: ClientProfile = { generation: "versioned", release: ownRelease, version: "2027-01" };
 
 /** The profile of a request, by its headers. `undefined`: it asked for a version that does not exist. */
 export function readProfile(headers: Record<string, string | string[] | undefined>): ClientProfile | undefined {
@@ -39,15 +39,15 @@ export function readProfile(headers: Record<string, string | string[] | undefine
   if (/^floe-cli\//.test(String(headers["user-agent"] ?? ""))) return ownProfile;
   const minor = /speakeasy-sdk\/typescript 0\.(\d+)\./.exec(String(headers["user-agent"] ?? ""))?.[1];
   if (minor === undefined) return legacyProfile;
-  const release = Math.min(Number(minor), current_release - 1);
+  const release = Math.min(Number(minor), currentRelease - 1);
   return { generation: release < firsts.open ? "legacy" : "open", release, version: "2026-04", fills: true };
 }
 
 /** Whether it is a published client from before pages of what its operation marks as `bare`. */
-export const readsBareLists = ({ fills, release }: ClientProfile): boolean => fills === true && release < firsts.open;
+export const expectsBareLists = ({ fills, release }: ClientProfile): boolean => fills === true && release < firsts.open;
 
 const isPublishedSdk = ({ fills, generation, release }: ClientProfile): boolean =>
-  fills === true || (generation === "versioned" && release !== own_release);
+  fills === true || (generation === "versioned" && release !== ownRelease);
 
 /** By field, the word that closed value lists know in place of a newer one. */
 const legacyValues = new Map([
@@ -123,7 +123,7 @@ export function adapt(profile: ClientProfile, value: unknown): unknown {
   if (profile.generation === "legacy" && "granted_at" in given && properties && guards[String(benefit_type)])
     set("properties", { ...guards[String(benefit_type)], ...properties });
   if (isUnknown(profile, given.benefit_type)) set("benefit_type", "custom");
-  if (given.amount_type === "free" && profile.release >= firsts.no_free_price && profile.release !== own_release) {
+  if (given.amount_type === "free" && profile.release >= firsts.no_free_price && profile.release !== ownRelease) {
     set("amount_type", "fixed");
     set("price_amount", 0);
     set("price_currency", given.price_currency ?? "usd");

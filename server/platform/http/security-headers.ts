@@ -1,14 +1,14 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Config } from "../config.ts";
 
-const year_seconds = 365 * 24 * 60 * 60;
+const yearSeconds = 365 * 24 * 60 * 60;
 const unframed = "frame-ancestors 'none'";
 
 /** The headers of every answer; a page that may be framed sets its own policy. */
 const listHeaders = ({ url }: Pick<Config, "url">): [string, string][] => [
   ["x-content-type-options", "nosniff"],
   ["content-security-policy", unframed],
-  ...(url.startsWith("https:") ? [["strict-transport-security", `max-age=${year_seconds}`] as [string, string]] : []),
+  ...(url.startsWith("https:") ? [["strict-transport-security", `max-age=${yearSeconds}`] as [string, string]] : []),
 ];
 
 /** Set the headers on an answer that no hook reaches. */

@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Log } from "../context.ts";
 
-const keep_alive_ms = 15_000;
+const keepAliveMs = 15_000;
 
 /** One server-sent event; `data` goes out as JSON on one line. */
 export const formatSseMessage = (data: unknown, { id, event }: { id?: string; event?: string } = {}): string =>
@@ -34,7 +34,7 @@ export function sendEvents(
       goOn = resolve;
     });
   };
-  const keepAlive = setInterval(() => !gone.signal.aborted && out.push(": keep-alive\n\n"), keep_alive_ms);
+  const keepAlive = setInterval(() => !gone.signal.aborted && out.push(": keep-alive\n\n"), keepAliveMs);
   const end = () => {
     clearInterval(keepAlive);
     request.raw.socket.off("close", leave);

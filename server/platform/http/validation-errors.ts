@@ -1,6 +1,6 @@
 import type { z } from "zod";
-import { type Fault, faults_max } from "../../../shared/errors.ts";
-import { sayIssue } from "../../../shared/words.ts";
+import { type Fault, faultsMax } from "../../../shared/errors.ts";
+import { describeIssue } from "../../../shared/words.ts";
 
 /** The names that published clients know for the usual faults; others keep the validator's own. */
 function typeOf(issue: z.core.$ZodIssue, input: unknown): string {
@@ -57,10 +57,10 @@ function readBranch(branch: readonly Issue[], others: readonly (readonly Issue[]
 
 /** A validator's issues with a value as the wire's list of faults, each with its place below `where`: all that are shown (API-21). */
 export const readFaults = (where: readonly (string | number)[], issues: readonly Issue[], value: unknown): Fault[] =>
-  readPlaced(where, placeFields(issues.slice(0, faults_max)), value);
+  readPlaced(where, placeFields(issues.slice(0, faultsMax)), value);
 
 function readPlaced(where: readonly (string | number)[], issues: readonly Issue[], value: unknown): Fault[] {
-  const faults = issues.slice(0, faults_max).flatMap((issue) => {
+  const faults = issues.slice(0, faultsMax).flatMap((issue) => {
     // Of a union, the branch that got furthest says most; the whole list would repeat each fault once a branch.
     if (issue.code === "invalid_union" && issue.errors.length > 0) {
       const branches = issue.errors.map(placeFields);
@@ -75,7 +75,7 @@ function readPlaced(where: readonly (string | number)[], issues: readonly Issue[
           best,
           branches.filter((branch) => branch !== best),
         );
-        const inner = read.slice(0, faults_max).map((one) => ({ ...one, path: [...issue.path, ...one.path] }));
+        const inner = read.slice(0, faultsMax).map((one) => ({ ...one, path: [...issue.path, ...one.path] }));
         return readPlaced(where, inner, value);
       }
     }
@@ -83,9 +83,9 @@ function readPlaced(where: readonly (string | number)[], issues: readonly Issue[
     const type = typeOf(issue, input);
     const loc = [...where, ...issue.path.map((key) => (typeof key === "number" ? key : String(key)))];
     const shown = input === undefined || typeof input === "object" ? {} : { input };
-    return [{ type, loc, msg: type === "missing" ? "Field required" : sayIssue(issue), ...shown }];
+    return [{ type, loc, msg: type === "missing" ? "Field required" : describeIssue(issue), ...shown }];
   });
-  return faults.slice(0, faults_max);
+  return faults.slice(0, faultsMax);
 }
 const depthOf = (issues: readonly z.core.$ZodIssue[]): number =>
   issues.reduce((deepest, { path }) => Math.max(deepest, path.length), 0);

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { ApiError } from "../../../shared/errors.ts";
 import { StatementTimeoutError } from "../db/unreachable.ts";
-import { giveWay } from "./way.ts";
+import { yieldToForeground } from "./priority.ts";
 
 /** An operation that takes the database for long: each of its statements is limited, and none runs once its caller has gone. */
 export type HeavyWork = { ended: AbortController; statementTimeoutMs: number; yieldedAt: number };
@@ -21,7 +21,7 @@ const isSliceOver = ({ yieldedAt }: HeavyWork): boolean => performance.now() - y
 /** To be awaited before each statement of heavy work: lets lighter work go ahead, and fails once the work has ended. */
 export async function startStatement(work: HeavyWork): Promise<void> {
   if (isSliceOver(work)) {
-    await giveWay();
+    await yieldToForeground();
     work.yieldedAt = performance.now();
   }
   work.ended.signal.throwIfAborted();

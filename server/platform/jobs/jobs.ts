@@ -1,21 +1,21 @@
 import { EventEmitter } from "node:events";
 import type { Tx } from "../db/transaction.ts";
-import { openPace, type Pace } from "./pace.ts";
+import { createThrottle, type Throttle } from "./throttle.ts";
 
 /** What stands between a change and the sweeps of this process that it leaves something to do. */
 export type Jobs = {
   /** How work without haste gives way to requests. */
-  pace: Pace;
+  throttle: Throttle;
   /** Have a sweep look at once for what is due, when the transaction is committed; without it, it looks in a moment. */
   wake(tx: Tx, sweep: string): void;
   /** Answers how to hear it no longer. */
   onWake(sweep: string, look: () => void): () => void;
   /** Say that something was written, or has fallen due: there may be more to look for, whether or not a sweep was woken. */
-  stir(): void;
+  notifyActivity(): void;
   /** When that was last, by `performance.now()`. */
-  stirredAt(): number;
+  lastActivityAt(): number;
   /** Answers how to hear it no longer. */
-  onStir(look: () => void): () => void;
+  onActivity(look: () => void): () => void;
   /** Note work that is under way for a seller. */
   begin(organization_id: string, piece: Promise<void>): void;
   /** When what is under way for a seller has ended. */
@@ -28,7 +28,7 @@ export type Jobs = {
 const stirred = Symbol("stirred");
 
 /** What is to be done is in rows, so nothing is lost with it. */
-export function openJobs(): Jobs {
+export function createJobs(): Jobs {
   // Every sweep listens to both.
   const wakes = new EventEmitter().setMaxListeners(0);
   const underWay = new Map<string, Set<Promise<void>>>();
@@ -39,7 +39,7 @@ export function openJobs(): Jobs {
     wakes.emit(stirred);
   };
   return {
-    pace: openPace(),
+    throttle: createThrottle(),
     wake(tx, sweep) {
       tx.unit.afterCommit.push(() => {
         wakes.emit(sweep);
@@ -50,9 +50,9 @@ export function openJobs(): Jobs {
       wakes.on(sweep, look);
       return () => void wakes.off(sweep, look);
     },
-    stir,
-    stirredAt: () => stirred_at,
-    onStir(look) {
+    notifyActivity: stir,
+    lastActivityAt: () => stirred_at,
+    onActivity(look) {
       wakes.on(stirred, look);
       return () => void wakes.off(stirred, look);
     },

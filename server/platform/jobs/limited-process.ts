@@ -103,7 +103,7 @@ export function openLimitedProcess<T, R>(program: URL, limits: Limits): LimitedP
 }
 
 /** The other end: the program of the process. */
-export function answerJobs<T, R>(work: (input: T) => Promise<R>): void {
+export function serveJobs<T, R>(work: (input: T) => Promise<R>): void {
   // Not far behind: on a machine that is busy for minutes, the last in the queue would get nothing at all.
   setPriority(5);
   const bytes = Number(process.argv[2]) * 1024 ** 2;

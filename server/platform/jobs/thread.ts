@@ -70,7 +70,7 @@ export function openThread<O, R>(
 }
 
 /** The other end: do what is asked of this thread, all of it at once. */
-export function answerInThread<O, R>(work: (order: O) => Promise<R>): void {
+export function serveThread<O, R>(work: (order: O) => Promise<R>): void {
   parentPort?.on("message", async ({ id, order }: Asked<O>) => {
     const answer = (said: Answered<R>) => parentPort?.postMessage(said);
     try {

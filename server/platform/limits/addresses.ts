@@ -1,6 +1,6 @@
 import ipaddr from "ipaddr.js";
 
-const network_bits = 64;
+const networkBits = 64;
 
 /**
  * What one address counts as where tries are counted: the same for every spelling of it, an IPv4 address in IPv6 clothes
@@ -11,6 +11,6 @@ export function getBucket(address: string): string {
   if (!ipaddr.isValid(bare)) return "unknown";
   const parsed = ipaddr.process(bare);
   if (parsed.kind() === "ipv4") return parsed.toString();
-  const network = ipaddr.IPv6.networkAddressFromCIDR(`${parsed.toString()}/${network_bits}`);
-  return `${network.toString()}/${network_bits}`;
+  const network = ipaddr.IPv6.networkAddressFromCIDR(`${parsed.toString()}/${networkBits}`);
+  return `${network.toString()}/${networkBits}`;
 }

@@ -14,9 +14,9 @@ export type Backoff = { free: number; longest_seconds: number };
 type Parts = { db: Database; clock: Clock; config: Config };
 
 /** A guesser who pauses this long starts anew. */
-const forgotten_after_ms = 7 * 24 * 60 * 60 * 1000;
-const in_a_row_max = 100;
-const count_max = 1_000_000;
+const forgottenAfterMs = 7 * 24 * 60 * 60 * 1000;
+const inARowMax = 100;
+const countMax = 1_000_000;
 
 /**
  * Counts tries in the database, so that every server on it counts together, and by our clock. Each check is one
@@ -41,7 +41,7 @@ export function createLimiter({ db, clock, config }: Parts) {
         .onConflictDoUpdate({
           target: attempts.key,
           set: {
-            count: sql`case when ${isOver} then 1 else least(${attempts.count} + 1, ${count_max}) end`,
+            count: sql`case when ${isOver} then 1 else least(${attempts.count} + 1, ${countMax}) end`,
             window_ends_at: sql`case when ${isOver} then excluded.window_ends_at else ${attempts.window_ends_at} end`,
           },
         })
@@ -64,14 +64,14 @@ export function createLimiter({ db, clock, config }: Parts) {
     async guess(key: string, { free, longest_seconds }: Backoff, device?: string): Promise<number> {
       const now = clock.now();
       const at = sql`${now.toISOString()}::timestamptz`;
-      const tries = sql`case when ${attempts.window_ends_at} <= ${at} then 1 else least(${attempts.count} + 1, ${count_max}) end`;
+      const tries = sql`case when ${attempts.window_ends_at} <= ${at} then 1 else least(${attempts.count} + 1, ${countMax}) end`;
       const doublings = sql`least(${tries} - ${free}, 30)`;
       const [through] = await db
         .insert(attempts)
         .values({
           key: keyOf(key, device),
           count: 1,
-          window_ends_at: new Date(now.getTime() + forgotten_after_ms),
+          window_ends_at: new Date(now.getTime() + forgottenAfterMs),
           locked_until: free <= 1 ? new Date(now.getTime() + 1000) : null,
         })
         .onConflictDoUpdate({
@@ -80,7 +80,7 @@ export function createLimiter({ db, clock, config }: Parts) {
             count: tries,
             window_ends_at: sql`excluded.window_ends_at`,
             locked_until: sql`case when ${tries} < ${free} then null
-              when ${tries} >= ${in_a_row_max} then ${at} + interval '1 day'
+              when ${tries} >= ${inARowMax} then ${at} + interval '1 day'
               else ${at} + least(power(2, ${doublings}), ${longest_seconds}) * interval '1 second' end`,
           },
           setWhere: or(isNull(attempts.locked_until), lte(attempts.locked_until, now)),

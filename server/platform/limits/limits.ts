@@ -3,7 +3,7 @@ import type { Clock } from "../clock.ts";
 /** So many of something in so long; who goes beyond is blocked for the rest of the window, or for as long as is said. */
 export type Limit = { max: number; window_seconds: number; block_seconds?: number };
 
-const entries_max = 50_000;
+const entriesMax = 50_000;
 
 /**
  * Counts of this process alone, for what must be cheap to refuse; the oldest go first when there are too many. Answers the
@@ -20,7 +20,7 @@ export function countInMemory(clock: Clock): (key: string, limit: Limit, by?: 1 
       counts.set(key, entry);
       // In the order of their windows: what is over stands first.
       for (const [old, { ends }] of counts) {
-        if (ends > now && counts.size <= entries_max) break;
+        if (ends > now && counts.size <= entriesMax) break;
         counts.delete(old);
       }
     }

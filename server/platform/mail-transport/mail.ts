@@ -6,16 +6,16 @@ import { seal, tryUnseal } from "../crypto/secrets.ts";
 import { addRows } from "../db/rows.ts";
 import { mails } from "../db/tables.ts";
 import { createId } from "../ids.ts";
-import { forgetRows, type Sweep } from "../jobs/sweeps.ts";
+import { createCleanupWorker, type Worker } from "../jobs/workers.ts";
 import { redactError } from "../loggable.ts";
-import type { Letter } from "./letter.ts";
+import type { EmailContent } from "./email-layout.ts";
 
 /**
  * A letter and whom it goes to; one whose link dies says how soon, one in the name of a seller of which, and one to a customer to
  * which. `at`: when a sandbox
  * writes it, where that is another time than the clock's.
  */
-export type Mail = Letter & {
+export type Mail = EmailContent & {
   to: string;
   valid_hours?: number;
   organization_id?: string;
@@ -23,15 +23,15 @@ export type Mail = Letter & {
   at?: Date;
 };
 
-const inbox_size = 50;
-const hour_ms = 60 * 60 * 1000;
+const inboxSize = 50;
+const hourMs = 60 * 60 * 1000;
 /** A sender that has not reported by then is lost, and the mail is sent again under the same Message-ID. */
-const lease_ms = 2 * 60 * 1000;
-const attempts_max = 100;
-const longest_pause_ms = hour_ms;
-const kept_ms = 30 * 24 * hour_ms;
-const connect_ms = 10_000;
-const silence_ms = 30_000;
+const leaseMs = 2 * 60 * 1000;
+const attemptsMax = 100;
+const longestPauseMs = hourMs;
+const keptMs = 30 * 24 * hourMs;
+const connectMs = 10_000;
+const silenceMs = 30_000;
 const loopback = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 /** Where a person at this machine reads mail on the page /mail, and nobody else can. */
@@ -57,16 +57,16 @@ export async function queueMail(tx: Tx, deps: Deps, ...letters: readonly Mail[])
       subject,
       letter: seal(config.secret, "mail", id, JSON.stringify({ ...letter, subject })),
       created_at: now,
-      expires_at: valid_hours === undefined ? null : new Date(now.getTime() + valid_hours * hour_ms),
+      expires_at: valid_hours === undefined ? null : new Date(now.getTime() + valid_hours * hourMs),
       next_attempt_at: hasInbox(config) || sandbox !== null ? null : now,
     };
   });
   await addRows(tx, mails, rows);
-  jobs.wake(tx, mailDelivery.name);
+  jobs.wake(tx, mailWorker.name);
 }
 
 /** Forget the mails to a customer, those that wait to be sent among them. */
-export async function dropMailsTo(tx: Tx, customer_id: string): Promise<void> {
+export async function deleteMailsTo(tx: Tx, customer_id: string): Promise<void> {
   await tx.delete(mails).where(eq(mails.customer_id, customer_id));
 }
 
@@ -83,8 +83,8 @@ export async function openMail<M extends { id: string; letter: string }>(
   const said = letter === "" ? null : tryUnseal(secrets, "mail", mail.id, letter);
   if (said === null) return null;
   // Loaded with the first mail: a server that starts has none to show.
-  const { renderLetter } = await import("./letter.ts");
-  return { ...mail, ...renderLetter(JSON.parse(said) as Letter, url) };
+  const { renderLetter } = await import("./email-layout.ts");
+  return { ...mail, ...renderLetter(JSON.parse(said) as EmailContent, url) };
 }
 
 /** What is over needs no words; those of many mails hold a link that lets in whoever reads it. */
@@ -98,7 +98,7 @@ export async function sendMail(deps: Deps, mail_id: string): Promise<void> {
   const { clock, config, db, log } = deps;
   if (!config.SMTP_URL) return;
   const began = clock.now();
-  const leased_until = new Date(began.getTime() + lease_ms);
+  const leased_until = new Date(began.getTime() + leaseMs);
   const [mail] = await db
     .update(mails)
     .set({ next_attempt_at: leased_until })
@@ -120,8 +120,8 @@ export async function sendMail(deps: Deps, mail_id: string): Promise<void> {
     await hand(config, config.SMTP_URL, opened);
   } catch (error) {
     const attempts = mail.attempts + 1;
-    const given_up = isRefused(error) || attempts >= attempts_max;
-    const pause_ms = Math.min(1000 * 2 ** attempts, longest_pause_ms);
+    const given_up = isRefused(error) || attempts >= attemptsMax;
+    const pause_ms = Math.min(1000 * 2 ** attempts, longestPauseMs);
     await note(
       given_up ? { ...over, attempts } : { attempts, next_attempt_at: new Date(clock.now().getTime() + pause_ms) },
     );
@@ -144,9 +144,9 @@ async function hand(
     url,
     // A password goes through a network only encrypted; ?requireTLS=false in the address says otherwise.
     requireTLS: username !== "" && !loopback.has(hostname),
-    connectionTimeout: connect_ms,
-    greetingTimeout: connect_ms,
-    socketTimeout: silence_ms,
+    connectionTimeout: connectMs,
+    greetingTimeout: connectMs,
+    socketTimeout: silenceMs,
   });
   try {
     const { id, to, subject, text, html } = mail;
@@ -176,29 +176,29 @@ const isDue = (now: Date) =>
   and(lte(mails.next_attempt_at, now), or(isNull(mails.expires_at), gt(mails.expires_at, now)));
 
 /** Mails whose time has come, while there is a mail server. */
-export const mailDelivery: Sweep = {
+export const mailWorker: Worker = {
   name: "mails.send",
-  every_ms: 1000,
+  pollIntervalMs: 1000,
   due: ({ config, clock }) => ({
     table: mails,
     id: mails.id,
     at: mails.next_attempt_at,
     where: config.SMTP_URL ? isDue(clock.now()) : sql`false`,
   }),
-  parallel: 10,
-  work: (deps, [{ id }]) => sendMail(deps, id),
+  concurrency: 10,
+  run: (deps, [{ id }]) => sendMail(deps, id),
 };
 
-const cleaning_every_ms = 10 * 60 * 1000;
+const cleaningEveryMs = 10 * 60 * 1000;
 
 /** The words of mails that came too late to be sent are dropped, and old mails that nobody waits for are forgotten. */
-export const mailCleaning: readonly Sweep[] = [
+export const mailCleanup: readonly Worker[] = [
   {
     name: "mails.expire",
-    every_ms: cleaning_every_ms,
+    pollIntervalMs: cleaningEveryMs,
     due: { table: mails, id: mails.id, at: mails.expires_at, where: sql`${mails.next_attempt_at} is not null` },
-    together: 500,
-    async work({ db }, rows) {
+    batchSize: 500,
+    async run({ db }, rows) {
       const ids = rows.map(({ id }) => id);
       await db
         .update(mails)
@@ -206,9 +206,9 @@ export const mailCleaning: readonly Sweep[] = [
         .where(and(inArray(mails.id, ids), isNotNull(mails.next_attempt_at)));
     },
   },
-  forgetRows("mails.forget", cleaning_every_ms, mails, (now) =>
+  createCleanupWorker("mails.forget", cleaningEveryMs, mails, (now) =>
     and(
-      lt(mails.created_at, new Date(now.getTime() - kept_ms)),
+      lt(mails.created_at, new Date(now.getTime() - keptMs)),
       isNull(mails.next_attempt_at),
       isNull(mails.organization_id),
     ),
@@ -235,6 +235,6 @@ export async function listMails({ db, config }: Pick<Deps, "db" | "config">) {
     .from(mails)
     .where(ne(mails.letter, ""))
     .orderBy(desc(mails.created_at), desc(mails.id))
-    .limit(inbox_size);
+    .limit(inboxSize);
   return (await Promise.all(rows.map((row) => openMail(config, row)))).filter((mail) => mail !== null);
 }

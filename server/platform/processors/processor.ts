@@ -180,13 +180,13 @@ export type DisputeEvent = OfCharge & { kind: "dispute" };
 export type CardInput = { number: string; exp_month: number; exp_year: number; cvc: string };
 
 /** What became of a challenge. */
-export type Answered = { kind: "payment"; outcome: Intent } | { kind: "setup"; outcome: SetupOutcome };
+export type ProcessorAnswer = { kind: "payment"; outcome: Intent } | { kind: "setup"; outcome: SetupOutcome };
 
 /** What the test form may do: turn a test card into a token, and answer a 3-D Secure challenge. And what tests may. */
 export type TestControls = {
   tokenize(card: CardInput): Promise<string>;
   /** Null when there is no such intent or set-up. */
-  authenticate(client_secret: string, approved: boolean): Promise<Answered | null>;
+  authenticate(client_secret: string, approved: boolean): Promise<ProcessorAnswer | null>;
   /** A buyer goes to their bank about a charge. */
   openDispute(intent_processor_id: string): Promise<Dispute>;
   /** The bank has looked at it. */

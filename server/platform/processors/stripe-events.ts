@@ -8,7 +8,7 @@ export const getId = (named: string | { id: string } | null | undefined): string
   typeof named === "object" ? (named?.id ?? "") : (named ?? "");
 
 /** What Stripe says there is not is null. */
-export async function catchMissing<T>(work: Promise<T>): Promise<T | null> {
+export async function ignoreMissing<T>(work: Promise<T>): Promise<T | null> {
   try {
     return await work;
   } catch (error) {
@@ -78,7 +78,7 @@ export async function readEvent(
 async function chargeOf(stripe: Stripe, named: string | { id: string } | null) {
   const intent_processor_id = getId(named);
   const intent =
-    intent_processor_id === "" ? null : await catchMissing(stripe.paymentIntents.retrieve(intent_processor_id));
+    intent_processor_id === "" ? null : await ignoreMissing(stripe.paymentIntents.retrieve(intent_processor_id));
   const ours = OurPayment.safeParse(intent?.metadata);
   return ours.success ? { intent_processor_id, ...ours.data } : undefined;
 }

@@ -10,11 +10,11 @@ import { type TaxAmounts, type TaxCalculator, TaxError, type TaxRequest } from "
 type Part = Stripe.Tax.Calculation.TaxBreakdown;
 
 /** A buyer waits for it while typing: a slow answer is none. */
-const usual_timeout_ms = 6000;
+const usualTimeoutMs = 6000;
 
 /** Stripe Tax, by the registrations and the usual tax code of the account that takes the money. */
 export function createStripeTax(options: Omit<StripeOptions, "publishable_key" | "webhook_secret">): TaxCalculator {
-  const stripe = openStripe({ timeout_ms: usual_timeout_ms, ...options });
+  const stripe = openStripe({ timeout_ms: usualTimeoutMs, ...options });
   return {
     async calculate(request) {
       const calculation = await stripe.tax.calculations

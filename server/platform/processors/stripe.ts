@@ -15,7 +15,7 @@ import {
   type SetupAttempt,
   type SetupOutcome,
 } from "./processor.ts";
-import { catchMissing, getAccount, getId, OurPayment, readEvent } from "./stripe-events.ts";
+import { getAccount, getId, ignoreMissing, OurPayment, readEvent } from "./stripe-events.ts";
 
 export type StripeOptions = {
   secret_key: string;
@@ -30,17 +30,17 @@ export type StripeOptions = {
 /** The version of the API that is spoken; the description that the tests judge by is of the same one. */
 const api_version: string = "2026-08-26.dahlia";
 /** With two repetitions less than the two minutes after which an answer counts as lost. */
-const usual_timeout_ms = 25_000;
-const repetitions_max = 2;
+const usualTimeoutMs = 25_000;
+const repetitionsMax = 2;
 /** An intent is looked for among those made this long before and after it was written down here. */
-const searched_before_s = 300;
-const searched_after_s = 3600;
+const searchedBeforeS = 300;
+const searchedAfterS = 3600;
 
 /** Stripe's package as it is used here. */
 export function openStripe({
   secret_key,
   api_url,
-  timeout_ms = usual_timeout_ms,
+  timeout_ms = usualTimeoutMs,
 }: Pick<StripeOptions, "secret_key" | "api_url" | "timeout_ms">): Stripe {
   const { protocol, hostname, port } = new URL(api_url ?? "https://api.stripe.com");
   return new Stripe(secret_key, {
@@ -49,7 +49,7 @@ export function openStripe({
     port: port === "" ? (protocol === "https:" ? 443 : 80) : port,
     protocol: protocol === "https:" ? "https" : "http",
     timeout: timeout_ms,
-    maxNetworkRetries: repetitions_max,
+    maxNetworkRetries: repetitionsMax,
     telemetry: false,
   });
 }
@@ -63,14 +63,14 @@ const statuses: Record<string, Intent["status"]> = {
   requires_confirmation: "failed",
   canceled: "failed",
 };
-const refund_statuses: Record<string, RefundOutcome["status"]> = {
+const refundStatuses: Record<string, RefundOutcome["status"]> = {
   succeeded: "succeeded",
   failed: "failed",
   canceled: "failed",
 };
 
 /** A dispute in the words of the wire; an inquiry that ended cost nothing. */
-const dispute_statuses: Record<string, Dispute["status"]> = {
+const disputeStatuses: Record<string, Dispute["status"]> = {
   warning_needs_response: "early_warning",
   warning_under_review: "early_warning",
   warning_closed: "prevented",
@@ -154,7 +154,7 @@ async function orRefused<T>(
 /** Lists, unlike searches, know what was made a moment ago. */
 function since({ created_at }: { created_at: Date }) {
   const written_at = (created_at.getTime() - (created_at.getTime() % 1000)) / 1000;
-  return { created: { gte: written_at - searched_before_s, lte: written_at + searched_after_s }, limit: 100 };
+  return { created: { gte: written_at - searchedBeforeS, lte: written_at + searchedAfterS }, limit: 100 };
 }
 
 /** A card that was just entered, or one in a wallet: what needs no other page to be completed. The card form offers the same. */
@@ -163,7 +163,7 @@ const entered = (token: string) => ({
   allowed_payment_method_types: ["card" as const],
   ...(token.startsWith("pm_") ? { payment_method: token } : { confirmation_token: token }),
 });
-const description_length_max = 1000;
+const descriptionLengthMax = 1000;
 
 /** Stripe, through its official package. */
 export function createStripeProcessor(options: StripeOptions): Processor {
@@ -195,7 +195,7 @@ export function createStripeProcessor(options: StripeOptions): Processor {
     idempotencyKey = payment_id,
   ): Promise<Intent> => {
     const metadata = { organization_id, payment_id };
-    const text = description.slice(0, description_length_max);
+    const text = description.slice(0, descriptionLengthMax);
     const terms = { amount, currency, confirm: true, description: text, metadata, ...by, expand };
     return intentOf(await stripe.paymentIntents.create(terms, { idempotencyKey }));
   };
@@ -214,8 +214,8 @@ export function createStripeProcessor(options: StripeOptions): Processor {
       }),
     async readCard(token) {
       const card = token.startsWith("pm_")
-        ? (await catchMissing(stripe.paymentMethods.retrieve(token)))?.card
-        : (await catchMissing(stripe.confirmationTokens.retrieve(token)))?.payment_method_preview?.card;
+        ? (await ignoreMissing(stripe.paymentMethods.retrieve(token)))?.card
+        : (await ignoreMissing(stripe.confirmationTokens.retrieve(token)))?.payment_method_preview?.card;
       return card ? { card: cardOf(card), fingerprint: card.fingerprint ?? null } : null;
     },
     chargeSaved: (one) =>
@@ -269,11 +269,11 @@ export function createStripeProcessor(options: StripeOptions): Processor {
       );
     },
     async retrieveRefund(processor_id) {
-      const found = await catchMissing(stripe.refunds.retrieve(processor_id));
+      const found = await ignoreMissing(stripe.refunds.retrieve(processor_id));
       return found && refundOf(found);
     },
     async retrieveDispute(processor_id) {
-      const found = await catchMissing(stripe.disputes.retrieve(processor_id, { expand: ["payment_intent"] }));
+      const found = await ignoreMissing(stripe.disputes.retrieve(processor_id, { expand: ["payment_intent"] }));
       return found && disputeOf(found);
     },
     async acceptDispute(processor_id) {
@@ -356,7 +356,7 @@ function setupOf(setup: Stripe.SetupIntent): SetupOutcome {
 }
 
 function refundOf(refund: Stripe.Refund): RefundOutcome {
-  const status = refund_statuses[refund.status ?? ""] ?? "pending";
+  const status = refundStatuses[refund.status ?? ""] ?? "pending";
   return {
     refund_id: refund.metadata?.refund_id ?? null,
     processor_id: refund.id,
@@ -377,7 +377,7 @@ function disputeOf(dispute: Stripe.Dispute): Dispute {
     processor_id: dispute.id,
     intent_processor_id: getId(intent),
     ...(ours.success ? ours.data : { organization_id: null, payment_id: null }),
-    status: dispute_statuses[dispute.status] ?? "under_review",
+    status: disputeStatuses[dispute.status] ?? "under_review",
     amount: dispute.amount,
     currency: dispute.currency,
     reason: dispute.reason,

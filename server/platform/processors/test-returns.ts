@@ -19,8 +19,8 @@ type IntentRow = typeof testIntents.$inferSelect;
 type RefundRow = typeof testRefunds.$inferSelect;
 type DisputeRow = typeof testDisputes.$inferSelect;
 
-const minute_ms = 60_000;
-const evidence_ms = 9 * 24 * 60 * minute_ms;
+const minuteMs = 60_000;
+const evidenceMs = 9 * 24 * 60 * minuteMs;
 /** A dispute that holds the money back; an inquiry does not yet. */
 const held = ["needs_response", "under_review", "lost"] as const satisfies Dispute["status"][];
 const open: readonly Dispute["status"][] = ["early_warning", "needs_response", "under_review"];
@@ -87,7 +87,7 @@ export function createTestReturns(db: Database, clock: Clock, account: string): 
       if (given.reduce((total, one) => total + one.amount, amount) > intent.amount)
         throw new ProcessorError("The refund is greater than what is left of the charge.", "charge_already_refunded");
       const { first: status, later: later_status = null } = refundStatuses(intent.scenario);
-      const later_at = later_status && new Date(now.getTime() + minute_ms);
+      const later_at = later_status && new Date(now.getTime() + minuteMs);
       const id = `re_test_${drawText(24)}`;
       const { organization_id, id: intent_id } = intent;
       const values = { id, organization_id, refund_id, intent_id, amount, reason, status, later_status, later_at };
@@ -111,7 +111,7 @@ export function createTestReturns(db: Database, clock: Clock, account: string): 
       const values = { id: `du_test_${drawText(24)}`, organization_id, intent_id, amount, ...start };
       const [made] = await tx
         .insert(testDisputes)
-        .values({ ...values, created_at: now, evidence_due_at: new Date(now.getTime() + evidence_ms) })
+        .values({ ...values, created_at: now, evidence_due_at: new Date(now.getTime() + evidenceMs) })
         .returning();
       if (!made) throw new Error("The dispute was not written.");
       await tell(tx, intent, { kind: "dispute", processor_id: made.id }, now);

@@ -4,7 +4,7 @@ import { ApiError, type Fault, fault } from "../../../shared/errors.ts";
 import type { Clock } from "../clock.ts";
 import type { Database } from "../context.ts";
 import { matchAnyOf } from "../db/arrays.ts";
-import { gatherCalls } from "../db/gather.ts";
+import { defineLoader } from "../db/loaders.ts";
 import { insertRows } from "../db/rows.ts";
 import { drawText } from "../ids.ts";
 import {
@@ -66,7 +66,7 @@ function known<T>(outcome: T | undefined): T {
 
 /** One account, whose money is not real. */
 const account = "test";
-const given_up = {
+const givenUp = {
   status: "failed",
   decline: { reason: "canceled", message: "The payment was not completed in time." },
 } as const;
@@ -130,7 +130,7 @@ export function createTestProcessor(db: Database, clock: Clock): Processor {
     return found;
   };
   /** A card that was kept, with a set-up or with a charge. */
-  const gatherKept = gatherCalls(async (_: Database, charges: SavedCharge[]): Promise<(Tested | undefined)[]> => {
+  const gatherKept = defineLoader(async (_: Database, charges: SavedCharge[]): Promise<(Tested | undefined)[]> => {
     const asked = matchAnyOf([...new Set(charges.map((charge) => charge.method_processor_id))], "text");
     const kept = (table: typeof testSetups | typeof testIntents) =>
       and(sql`${table.method_id} = ${asked}`, eq(table.status, "succeeded"));
@@ -151,7 +151,7 @@ export function createTestProcessor(db: Database, clock: Clock): Processor {
     );
   });
   const findKept = (charge: SavedCharge) => gatherKept(db, charge);
-  const gatherIntents = gatherCalls(async (_: Database, rows: (typeof testIntents.$inferInsert)[]) => {
+  const gatherIntents = defineLoader(async (_: Database, rows: (typeof testIntents.$inferInsert)[]) => {
     const made = await insertRows(db, testIntents, rows, { orNothing: true });
     return rows.map(({ payment_id }) => made.find((row) => row.payment_id === payment_id));
   });
@@ -211,9 +211,9 @@ export function createTestProcessor(db: Database, clock: Clock): Processor {
       return known((await findSetup({ setup_id })) ?? undefined);
     },
     retrieveSetup: findSetup,
-    cancelSetup: ({ setup_id }) => moveSetup(eq(testSetups.setup_id, setup_id), given_up),
+    cancelSetup: ({ setup_id }) => moveSetup(eq(testSetups.setup_id, setup_id), givenUp),
     retrieve: ({ payment_id }) => find(payment_id),
-    cancel: ({ payment_id }) => move(eq(testIntents.payment_id, payment_id), given_up),
+    cancel: ({ payment_id }) => move(eq(testIntents.payment_id, payment_id), givenUp),
     ...returns,
     test: {
       async tokenize(card) {

@@ -11,12 +11,12 @@ import { drawText } from "../ids.ts";
 import {
   type Completed,
   type CompleteUpload,
-  download_ms,
+  downloadMs,
   type PartRefusal,
   type Refusal,
   type Storage,
   type StoredPart,
-  upload_ms,
+  uploadMs,
 } from "./storage.ts";
 
 type Options = { root: string; url: string; secrets: readonly string[]; clock: Clock };
@@ -87,7 +87,7 @@ export function createDiskStorage({ root, url, secrets, clock }: Options): Stora
       return upload_id;
     },
     async targets(_file, upload_id, parts) {
-      const expires_at = new Date(clock.now().getTime() + upload_ms);
+      const expires_at = new Date(clock.now().getTime() + uploadMs);
       return parts.map(({ number, chunk_start, chunk_end, checksum_sha256_base64 = null }) => {
         const said = { for: "part", upload_id, number, start: chunk_start, end: chunk_end };
         const token = seal(
@@ -118,7 +118,7 @@ export function createDiskStorage({ root, url, secrets, clock }: Options): Stora
       await sync(dirname(object));
     },
     async download(file) {
-      const expires_at = new Date(clock.now().getTime() + download_ms);
+      const expires_at = new Date(clock.now().getTime() + downloadMs);
       const { path, name, mime_type, size } = file;
       const said = { for: "download", file: { path, name, mime_type, size }, expires: expires_at.getTime() };
       return {

@@ -15,7 +15,7 @@ import {
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import { ApiError } from "../../../shared/errors.ts";
 import type { Clock } from "../clock.ts";
-import { download_ms, type Refusal, type Storage, type StoredPart, upload_ms, writeAttachment } from "./storage.ts";
+import { downloadMs, type Refusal, type Storage, type StoredPart, uploadMs, writeAttachment } from "./storage.ts";
 
 type Options = {
   bucket: string;
@@ -97,9 +97,9 @@ export function createS3Storage(options: Options): Storage {
           // As a header it is what the bytes are compared with; in the address many stores overlook it.
           const checksum = "x-amz-checksum-sha256";
           const unhoistableHeaders = new Set([checksum]);
-          const url = await getSignedUrl(s3, command, { ...signed(upload_ms), unhoistableHeaders });
+          const url = await getSignedUrl(s3, command, { ...signed(uploadMs), unhoistableHeaders });
           const headers: Record<string, string> = sha256 ? { [checksum]: sha256 } : {};
-          return { url, expires_at: until(upload_ms), headers };
+          return { url, expires_at: until(uploadMs), headers };
         }),
       ),
     async complete({ path: Key, size }, { upload_id: UploadId, parts, sent, checksum_sha256_base64 }) {
@@ -146,7 +146,7 @@ export function createS3Storage(options: Options): Storage {
         ResponseContentDisposition: writeAttachment(name),
         ResponseContentType: mime_type,
       });
-      return { url: await getSignedUrl(s3, command, signed(download_ms)), expires_at: until(download_ms) };
+      return { url: await getSignedUrl(s3, command, signed(downloadMs)), expires_at: until(downloadMs) };
     },
     read: (path, span) => bytesOf(path, span && `bytes=${span.start}-${span.end}`),
     async remove(Key, UploadId) {

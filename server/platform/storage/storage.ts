@@ -61,8 +61,8 @@ export type Storage = {
   };
 };
 
-export const upload_ms = 24 * 60 * 60 * 1000;
-export const download_ms = 60 * 60 * 1000;
+export const uploadMs = 24 * 60 * 60 * 1000;
+export const downloadMs = 60 * 60 * 1000;
 
 /** How a browser is told to save a file, under its own name also where that is not plain ASCII (RFC 6266). */
 export function writeAttachment(name: string): string {

@@ -3,12 +3,12 @@ import { type Fault, fault, invalid } from "../../../shared/errors.ts";
 import { markFirstUse } from "../../customers/customers/store.ts";
 import type { Ctx, Tx } from "../../platform/context.ts";
 import { createId, getTimeOfId } from "../../platform/ids.ts";
-import { giveWay } from "../../platform/jobs/way.ts";
-import { MeterMoved } from "../meters/consumption.ts";
-import { type Became, countUse } from "../meters/counting.ts";
-import { findLandings } from "../meters/landing.ts";
-import { findWindows, type Window } from "../meters/uses.ts";
-import { digestEvent, type EventRow, getStatus } from "./rules.ts";
+import { yieldToForeground } from "../../platform/jobs/priority.ts";
+import { findWindows, type UsagePeriod } from "../meters/balances-store.ts";
+import { MeterResetConflictError } from "../meters/consumption.ts";
+import { type CountOutcome, countUse } from "../meters/counting.ts";
+import { findLandings } from "../meters/period-assignment.ts";
+import { type EventRow, getStatus, hashEvent } from "./rules.ts";
 import * as store from "./store.ts";
 
 /** What one request has sent. */
@@ -24,7 +24,7 @@ export type Batch = {
 export type Ingested = { inserted: number; duplicates: number; events: IngestedEvent[] };
 
 /** More events than these take milliseconds to prepare and to count. */
-const heavy_events = 100;
+const heavyEvents = 100;
 
 /** An event on its way into the table. */
 type Coming = { event: EventCreate; index: number; batch: Batch; row: EventRow; digest: string };
@@ -52,15 +52,15 @@ export async function writeBatches(
   });
   const named = await resolve(tx, ctx, organization_id, all, standing);
   const parents = await findParents(tx, organization_id, all);
-  const isHeavy = all.length > heavy_events;
-  if (isHeavy) await giveWay();
+  const isHeavy = all.length > heavyEvents;
+  if (isHeavy) await yieldToForeground();
   const now = ctx.clock.now();
   const faults = new Map(batches.map((batch) => [batch, checkBatch(batch, named, parents)]));
   const taken = batches.filter((batch) => faults.get(batch)?.length === 0);
   const coming = taken.flatMap((batch) =>
     batch.events.map((event, index): Coming => {
       const row = rowOf(event, batch, named.customerOf(event)?.id ?? null, now);
-      return { event, index, batch, row, digest: event.external_id ? digestEvent(event) : "" };
+      return { event, index, batch, row, digest: event.external_id ? hashEvent(event) : "" };
     }),
   );
   const newcomers = unique(coming.map(({ event }) => named.customerOf(event))).filter(
@@ -73,14 +73,14 @@ export async function writeBatches(
   const { known, keys } = matchKeys(coming, standing.keys);
   const fresh = coming.filter((one) => !known.has(one));
   giveParents(coming, fresh, parents, known);
-  if (isHeavy) await giveWay();
+  if (isHeavy) await yieldToForeground();
   const rows = fresh.map(({ row }) => row);
   const became = await countUse(tx, ctx, organization_id, rows, {
     isNew: true,
     standing,
     async write(used) {
       const { taken, moved, version } = await store.insertUse(tx, organization_id, rows, { keys, used });
-      if (taken < keys.length || moved || version !== standing.version) throw new MeterMoved();
+      if (taken < keys.length || moved || version !== standing.version) throw new MeterResetConflictError();
     },
   });
   const repeated = coming.filter((one) => one.batch.isTold && known.get(one)?.digest === one.digest);
@@ -90,7 +90,7 @@ export async function writeBatches(
     repeated.map((one) => wasOf(one, known.get(one))),
     now,
   );
-  const counted = new Map<Coming, Partial<Became>>(fresh.map((one, index) => [one, became[index] ?? {}]));
+  const counted = new Map<Coming, Partial<CountOutcome>>(fresh.map((one, index) => [one, became[index] ?? {}]));
   for (const [index, one] of repeated.entries()) counted.set(one, landed[index] ?? {});
   const answers = new Map(taken.map((batch): [Batch, IngestedEvent[]] => [batch, []]));
   for (const one of coming) {
@@ -115,12 +115,12 @@ export async function writeBatches(
 }
 
 /** An event as it was counted when it came first: where it says no time, that was its time. */
-const wasOf = ({ event, row }: Coming, key: store.Key | undefined) => {
+const wasOf = ({ event, row }: Coming, key: store.EventKey | undefined) => {
   const id = key?.event_id ?? row.id;
   return { ...row, id, timestamp: event.timestamp ?? new Date(getTimeOfId(id)) };
 };
 
-type Customers = { customerOf(event: EventCreate): store.Named | undefined };
+type Customers = { customerOf(event: EventCreate): store.NamedCustomer | undefined };
 
 /** Whose events these are. External ids that nobody has are noted, so that whoever will have one finds the events. */
 async function resolve(
@@ -128,7 +128,7 @@ async function resolve(
   ctx: Ctx,
   organization_id: string,
   events: readonly EventCreate[],
-  standing: { customers: store.Named[]; windows: Window[] },
+  standing: { customers: store.NamedCustomer[]; windows: UsagePeriod[] },
 ): Promise<Customers> {
   const found = standing.customers;
   const byExternal = new Map(found.map((one) => [one.external_id, one]));
@@ -138,7 +138,7 @@ async function resolve(
   if (unknown.length > 0) {
     const now = ctx.clock.now();
     const rows = unknown.map((external_customer_id) => ({ id: createId(now), external_customer_id }));
-    await store.keepWaiting(tx, organization_id, rows);
+    await store.insertWaiting(tx, organization_id, rows);
     // One who has been made a moment ago has waited for nobody.
     const newcomers = await store.findNamed(tx, organization_id, unknown);
     for (const one of newcomers) {
@@ -236,10 +236,10 @@ const rowOf = (event: EventCreate, batch: Batch, customer_id: string | null, now
  * Which events came before, in these batches or ever, with what took their external ids; and the external ids that are still to be
  * taken.
  */
-function matchKeys(coming: readonly Coming[], found: readonly store.Key[]) {
+function matchKeys(coming: readonly Coming[], found: readonly store.EventKey[]) {
   const firsts = new Map(found.map((key) => [key.external_id, key]));
-  const keys: store.Key[] = [];
-  const known = new Map<Coming, store.Key>();
+  const keys: store.EventKey[] = [];
+  const known = new Map<Coming, store.EventKey>();
   for (const one of coming) {
     const { event, row, digest } = one;
     const { external_id } = event;
@@ -256,14 +256,14 @@ function matchKeys(coming: readonly Coming[], found: readonly store.Key[]) {
 }
 
 /** Levels beyond this are one: nobody asks for them apart. */
-const depth_max = 1000;
+const depthMax = 1000;
 
 /** Say of which events the new ones are parts: of such as were there, or of others of their batch, whichever of them comes first. */
 function giveParents(
   coming: readonly Coming[],
   fresh: readonly Coming[],
   { depths }: Parents,
-  known: ReadonlyMap<Coming, store.Key>,
+  known: ReadonlyMap<Coming, store.EventKey>,
 ): void {
   const inBatch = new Map<string, Coming>();
   for (const one of coming)
@@ -282,7 +282,7 @@ function giveParents(
       const parent = inBatch.get(name);
       const parent_id = before?.id ?? (parent && (known.get(parent)?.event_id ?? parent.row.id));
       if (parent_id === undefined) continue;
-      const depth = Math.min(depth_max, (before ?? parent?.row ?? row).depth + 1);
+      const depth = Math.min(depthMax, (before ?? parent?.row ?? row).depth + 1);
       Object.assign(row, { parent_id, depth });
     }
   }

@@ -90,7 +90,7 @@ function whereOf(organizations: readonly string[], filter: EventFilter): SQL | u
 }
 
 /** So many are counted; of more it is known that there are more, page after page. */
-const counted_max = 10_000;
+const countedMax = 10_000;
 
 /** One page of events, and how many there are, as far as they are counted. */
 export async function listEvents(db: Database, organizations: readonly string[], filter: EventFilter) {
@@ -105,7 +105,7 @@ export async function listEvents(db: Database, organizations: readonly string[],
       .orderBy(...order)
       .limit(filter.limit)
       .offset(computeOffset(filter));
-  const most = Math.max(counted_max + 1, computeOffset(filter) + filter.limit + 1);
+  const most = Math.max(countedMax + 1, computeOffset(filter) + filter.limit + 1);
   const some = db.select({ id: usageEvents.id }).from(usageEvents).where(where).limit(most).as("some");
   return readPage(page, () => countRows(db.select(counted).from(some)));
 }
@@ -189,7 +189,7 @@ export async function listNames(db: Database, organizations: readonly string[], 
 /** How long a step may be so that no piece is stepped over, in any time zone. */
 const steps = { hour: "30 minutes", day: "12 hours", week: "3 days", month: "20 days", year: "200 days" } as const;
 
-export type Asked = Pick<NameFilter, "customer_id" | "external_customer_id"> & {
+export type EventListQuery = Pick<NameFilter, "customer_id" | "external_customer_id"> & {
   start_timestamp: Date;
   end_timestamp: Date;
   interval: keyof typeof steps;
@@ -202,7 +202,7 @@ export type Asked = Pick<NameFilter, "customer_id" | "external_customer_id"> & {
  * What a meter makes of the events of a time, piece by piece, and of all together: the piece without a beginning. Pieces in
  * which nothing happened are among them.
  */
-export async function findQuantities(db: Database, meter: MeterRow, asked: Asked) {
+export async function findQuantities(db: Database, meter: MeterRow, asked: EventListQuery) {
   const { start_timestamp, end_timestamp, interval, timezone, customer_aggregation_function: across } = asked;
   const { customer_id, external_customer_id, metadata } = asked;
   const piece = (at: SQL): SQL => sql`date_trunc(${interval}, ${at}, ${timezone}::text)`;

@@ -4,13 +4,13 @@ import { getServerClock } from "../../platform/clock.ts";
 import type { Deps, Tx } from "../../platform/context.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
 import { getFirstId } from "../../platform/ids.ts";
-import type { Sweep } from "../../platform/jobs/sweeps.ts";
+import type { Worker } from "../../platform/jobs/workers.ts";
 
 /** How many months ahead there are parts for. */
-const months_ahead = 2;
-const hour_ms = 60 * 60 * 1000;
+const monthsAhead = 2;
+const hourMs = 60 * 60 * 1000;
 /** Keeps servers that start at the same time from making the same part. */
-const parts_lock = 13_000;
+const partsLock = 13_000;
 
 const nameOf = (month: Date): string => `usage_events_${month.toISOString().slice(0, 7).replace("-", "_")}`;
 
@@ -36,10 +36,10 @@ async function makePart(tx: Tx, month: Date): Promise<void> {
 /** See that there are parts for the months to come, and drop those of months that are kept no longer. */
 const keepParts = ({ db, log, clock, config }: Deps): Promise<void> =>
   transact({ db, log }, async (tx) => {
-    await tx.execute(sql`select pg_advisory_xact_lock(${parts_lock})`);
+    await tx.execute(sql`select pg_advisory_xact_lock(${partsLock})`);
     const now = getServerClock(clock).now();
     const there = await findParts(tx);
-    for (let ahead = 0; ahead <= months_ahead; ahead += 1) {
+    for (let ahead = 0; ahead <= monthsAhead; ahead += 1) {
       const month = findMonthAfter(now, ahead);
       if (!there.has(nameOf(month))) await makePart(tx, month);
     }
@@ -53,11 +53,11 @@ const keepParts = ({ db, log, clock, config }: Deps): Promise<void> =>
   });
 
 /** Parts are made before they are needed. */
-export const partKeeping: Sweep = {
+export const partWorker: Worker = {
   name: "usage_events.parts",
-  every_ms: hour_ms,
+  pollIntervalMs: hourMs,
   limit: 1,
-  async sweep(deps) {
+  async runBatch(deps) {
     await keepParts(deps);
     return 0;
   },

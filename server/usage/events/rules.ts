@@ -33,7 +33,7 @@ const sorted = (map: object): [string, unknown][] =>
  * What an event says, in 16 bytes written as an id: under one external id it says one thing. The order of keys says nothing, nor
  * does a time that was not sent.
  */
-export function digestEvent(event: EventCreate): string {
+export function hashEvent(event: EventCreate): string {
   const { name, customer_id, external_customer_id, timestamp, parent_id, member_id, external_member_id } = event;
   const whose = [customer_id ?? null, external_customer_id ?? null, member_id ?? null, external_member_id ?? null];
   const said = [name, ...whose, timestamp?.getTime() ?? null, parent_id ?? null, sorted(event.metadata)];

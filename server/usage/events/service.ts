@@ -17,8 +17,8 @@ import { createId } from "../../platform/ids.ts";
 import type { MeterRow } from "../meters/rules.ts";
 import { findMeters } from "../meters/store.ts";
 import type { Batch } from "./ingest.ts";
-import { attaching } from "./jobs.ts";
-import { ingestBatch, tryBatch } from "./lanes.ts";
+import { ingestBatch, tryBatch } from "./ingest-queue.ts";
+import { attachWorker } from "./jobs.ts";
 import * as lists from "./lists.ts";
 import { signReceipt } from "./receipts.ts";
 import { checkEvents, type EventRow, serializeEvent } from "./rules.ts";
@@ -98,12 +98,17 @@ export const quantityService: Pick<Service<typeof meters, Ctx>, "quantities"> = 
 };
 
 /** Have the events counted that have waited for the external id of a customer (CUS-14). */
-export async function callWaiting(
+export async function attachWaitingEvents(
   tx: Tx,
   ctx: Deps | Ctx,
   { organization_id, external_id }: { organization_id: string; external_id: string },
 ): Promise<void> {
   const now = ctx.clock.now();
-  await store.callWaiting(tx, { id: createId(now), organization_id, external_customer_id: external_id, due_at: now });
-  ctx.jobs.wake(tx, attaching.name);
+  await store.markWaitingAttachable(tx, {
+    id: createId(now),
+    organization_id,
+    external_customer_id: external_id,
+    due_at: now,
+  });
+  ctx.jobs.wake(tx, attachWorker.name);
 }

@@ -5,15 +5,15 @@ import type { Database, Tx } from "../../platform/context.ts";
 import { formatArray, readArray, writeArray } from "../../platform/db/arrays.ts";
 import { isAmong, type RowKey, readRows } from "../../platform/db/rows.ts";
 import { writeOnce } from "../../platform/db/statements.ts";
+import { readWindows, writeWindows } from "../meters/balances-store.ts";
 import { readCounting, writeCounting, writeCountingLock } from "../meters/store.ts";
-import { readWindows, writeWindows } from "../meters/uses.ts";
 import type { EventRow } from "./rules.ts";
 import { usageEvents, usageKeys, usageNames, usageWaiting } from "./tables.ts";
 
 const listed = (values: SQL): SQL => sql`(select * from unnest(${values}))`;
 
 /** A customer whose events come: as they are found by what events name. */
-export type Named = { id: string; external_id: string | null; first_user_event_at: Date | null };
+export type NamedCustomer = { id: string; external_id: string | null; first_user_event_at: Date | null };
 
 /** A value of a statement, or where it will stand; a list is the text of one. */
 type Asked = string | Placeholder;
@@ -35,7 +35,7 @@ const namedColumns = {
 };
 
 /** The living customers who have these ids of the seller's own. */
-export const findNamed = (tx: Tx, organization_id: string, external_ids: readonly string[]): Promise<Named[]> =>
+export const findNamed = (tx: Tx, organization_id: string, external_ids: readonly string[]): Promise<NamedCustomer[]> =>
   tx
     .select(namedColumns)
     .from(customers)
@@ -58,9 +58,9 @@ const writeStanding = writeOnce(["organization_id", "ids", "external_ids", "keys
       where (select ${writeCountingLock(organization_id)}) is not null) named) standing`;
 });
 const standingColumns = {
-  customers: sql`standing.customers`.mapWith((rows): Named[] => readRows(customers, rows)),
+  customers: sql`standing.customers`.mapWith((rows): NamedCustomer[] => readRows(customers, rows)),
   windows: sql`standing.windows`.mapWith(readWindows),
-  keys: sql<Key[]>`standing.keys`,
+  keys: sql<EventKey[]>`standing.keys`,
   meters: sql`standing.meters`.mapWith(readCounting),
   version: sql<string>`standing.version`,
 };
@@ -87,7 +87,7 @@ export async function findStanding(tx: Tx, organization_id: string, { ids, exter
  * Note external ids for which events will wait. Whoever makes a customer with one of them meanwhile waits for the end of the
  * transaction, and finds them; whoever has made one just now is waited for.
  */
-export async function keepWaiting(
+export async function insertWaiting(
   tx: Tx,
   organization_id: string,
   rows: readonly { id: string; external_customer_id: string }[],
@@ -107,7 +107,7 @@ export async function keepWaiting(
 }
 
 /** Note that there is a customer now for whom events may wait. */
-export const callWaiting = (
+export const markWaitingAttachable = (
   tx: Tx,
   values: { id: string; organization_id: string; external_customer_id: string; due_at: Date },
 ): Promise<unknown> =>
@@ -133,7 +133,7 @@ type WaitingRow = typeof usageWaiting.$inferSelect;
 const sameWaiting = ({ organization_id, id }: WaitingRow) =>
   and(eq(usageWaiting.organization_id, organization_id), eq(usageWaiting.id, id));
 /** Nothing waits any more. */
-export const forgetWaiting = (tx: Tx, row: WaitingRow): Promise<unknown> =>
+export const deleteWaiting = (tx: Tx, row: WaitingRow): Promise<unknown> =>
   tx.delete(usageWaiting).where(sameWaiting(row));
 /** There is nobody with that external id after all. */
 export const putOffWaiting = (tx: Tx, row: WaitingRow): Promise<unknown> =>
@@ -170,23 +170,23 @@ export const attachEvents = (
     )
     .returning();
 
-export type Key = { external_id: string; event_id: string; digest: string };
+export type EventKey = { external_id: string; event_id: string; digest: string };
 const keyColumns = { external_id: usageKeys.external_id, event_id: usageKeys.event_id, digest: usageKeys.digest };
 
 const isKnown = (organization_id: Asked, external_ids: Asked): SQL =>
   sql`(${usageKeys.organization_id}, ${usageKeys.external_id}) in ${listKeys(organization_id, external_ids, "text")}`;
 
 /** What is known of these external ids of events. */
-export const findKeys = (db: Database, organization_id: string, external_ids: readonly string[]): Promise<Key[]> =>
+export const findKeys = (db: Database, organization_id: string, external_ids: readonly string[]): Promise<EventKey[]> =>
   db
     .select(keyColumns)
     .from(usageKeys)
     .where(isKnown(organization_id, formatArray(external_ids)));
 
 /** Take these external ids for ever, a row for each that was free. They are taken in one order, so that none waits in a ring. */
-function writeKeys(organization_id: string, keys: readonly Key[]): SQL {
+function writeKeys(organization_id: string, keys: readonly EventKey[]): SQL {
   const sorted = keys.toSorted((a, b) => (a.external_id < b.external_id ? -1 : 1));
-  const of = (key: keyof Key) => formatArray(sorted.map((one) => one[key]));
+  const of = (key: keyof EventKey) => formatArray(sorted.map((one) => one[key]));
   const [external_ids, event_ids, digests] = [of("external_id"), of("event_id"), of("digest")];
   return writeTaken({ organization_id, external_ids, event_ids, digests });
 }
@@ -214,11 +214,11 @@ export const findParents = (db: Database, organization_id: string, ids: readonly
         );
 
 /** How often a name came, and when. */
-export type Seen = Omit<typeof usageNames.$inferSelect, "id" | "organization_id">;
+export type SeenName = Omit<typeof usageNames.$inferSelect, "id" | "organization_id">;
 
 /** How often each name is among these events, and when. */
-const seenOf = (rows: readonly EventRow[]): Seen[] =>
-  [...Map.groupBy(rows, ({ name, source }) => `${source} ${name}`).values()].flatMap((some): Seen[] => {
+const seenOf = (rows: readonly EventRow[]): SeenName[] =>
+  [...Map.groupBy(rows, ({ name, source }) => `${source} ${name}`).values()].flatMap((some): SeenName[] => {
     const [one] = some;
     if (!one) return [];
     const times = some.map(({ timestamp }) => timestamp.getTime());
@@ -300,7 +300,7 @@ export async function insertUse(
   tx: Tx,
   organization_id: string,
   rows: readonly EventRow[],
-  { keys, used }: { keys: readonly Key[]; used: SQL },
+  { keys, used }: { keys: readonly EventKey[]; used: SQL },
 ) {
   const part = (name: string, written: SQL) => tx.$with(name, {}).as(written);
   const [row] = await tx
@@ -342,7 +342,7 @@ export async function addUpNames(db: Database, limit: number): Promise<number> {
 }
 
 /** So many events of a customer's are gone through at once. */
-const erased_together = 1000;
+const erasedTogether = 1000;
 
 /**
  * Take texts out of what a customer has used, but those that a meter reads: numbers are what is billed. A slice, after the cursor;
@@ -355,7 +355,7 @@ export async function eraseUse(
   kept: readonly string[],
 ): Promise<string | null> {
   const e = usageEvents;
-  const [after, at] = cursor === null ? [] : [cursor.slice(0, uuid_length), cursor.slice(uuid_length)];
+  const [after, at] = cursor === null ? [] : [cursor.slice(0, uuidLength), cursor.slice(uuidLength)];
   const rows = await tx
     .select({ id: e.id, at: sql<string>`${e.timestamp}::text` })
     .from(e)
@@ -367,7 +367,7 @@ export async function eraseUse(
       ),
     )
     .orderBy(e.timestamp, e.id)
-    .limit(erased_together);
+    .limit(erasedTogether);
   const personal = writeArray(personalFields, "text");
   const isForgotten = sql`jsonb_typeof(m.value) = 'string' and not m.key = any(${writeArray(kept, "text")})`;
   const those = isAmong(
@@ -392,7 +392,7 @@ export async function eraseUse(
     .where(
       and(ne(e.source, "system"), those, sql`exists (select 1 from jsonb_each(${e.metadata}) m where ${isForgotten})`),
     );
-  const last = rows.length === erased_together ? rows.at(-1) : undefined;
+  const last = rows.length === erasedTogether ? rows.at(-1) : undefined;
   return last ? `${last.id}${last.at}` : null;
 }
-const uuid_length = 36;
+const uuidLength = 36;

@@ -2,7 +2,7 @@ import { type SQL, sql } from "drizzle-orm";
 import type { Tx } from "../../platform/context.ts";
 import { formatArray, readArray, writeArray } from "../../platform/db/arrays.ts";
 import { writeOnce } from "../../platform/db/statements.ts";
-import { digestSql } from "./matching.ts";
+import { buildDigestSql } from "./matching.ts";
 import type { Consumption, CountedValue } from "./rules.ts";
 import { customerMeters, customerMeterValues, customerMeterWindows } from "./tables.ts";
 
@@ -24,16 +24,16 @@ const changed = writeChanges(kept, "excluded");
 const changedWindow = writeChanges(customerMeterWindows, "late");
 
 /** A meter was reset, or changed, while events were counted that came before that: they are to be counted anew, after it. */
-export class MeterMoved extends Error {}
+export class MeterResetConflictError extends Error {}
 
 /** How long what customers use is gathered before the world is told of it (MTR-24). */
-const notice_ms = 15 * 1000;
+const noticeMs = 15 * 1000;
 
 /**
  * When it is counted, and the ids of what is: the greatest, and the first, before which no meter may have been reset; null
  * where who counts has looked at that.
  */
-export type Counted = { now: Date; first_key: string | null; last_key: string };
+export type CountedBatch = { now: Date; first_key: string | null; last_key: string };
 
 /**
  * Add what was used to what customers have used, of meters that all make a number of it in the same way: a statement, or a part
@@ -44,13 +44,13 @@ export function writeConsumption(
   organization_id: string,
   how: How,
   rows: readonly Consumption[],
-  { now, first_key, last_key }: Counted,
+  { now, first_key, last_key }: CountedBatch,
 ): SQL {
   const column = (key: keyof Consumption) => formatArray(rows.map((row) => row[key]));
   return additions[how]({
     ...{ organization_id, first_key, last_key },
     at: now.toISOString(),
-    notice_at: new Date(now.getTime() + notice_ms).toISOString(),
+    notice_at: new Date(now.getTime() + noticeMs).toISOString(),
     ...{ ids: column("id"), customer_ids: column("customer_id"), meter_ids: column("meter_id") },
     ...{ units: column("units"), counted: column("counted"), totals: column("total") },
   });
@@ -95,12 +95,12 @@ export async function addConsumption(
   organization_id: string,
   how: How,
   rows: readonly Consumption[],
-  counted: Counted,
+  counted: CountedBatch,
 ): Promise<void> {
   if (rows.length === 0) return;
   const made = tx.$with("made", {}).as(writeConsumption(organization_id, how, rows, counted));
   const [moved] = await tx.with(made).select({ one: sql`1` }).from(sql`made`).where(sql`moved`).limit(1);
-  if (moved) throw new MeterMoved();
+  if (moved) throw new MeterResetConflictError();
 }
 
 /** Usage of a period that was over when it came. */
@@ -146,7 +146,7 @@ export async function addValues(
 ): Promise<{ customer_id: string; meter_id: string; count: number }[]> {
   const made = tx.$with("made", {}).as(sql`
     insert into ${customerMeterValues} (organization_id, meter_id, customer_id, value)
-    select distinct ${organization_id}, used.meter_id, used.customer_id, ${digestSql(sql`used.value`)} as digest
+    select distinct ${organization_id}, used.meter_id, used.customer_id, ${buildDigestSql(sql`used.value`)} as digest
     from unnest(${writeArray(
       values.map(({ meter_id }) => meter_id),
       "uuid",

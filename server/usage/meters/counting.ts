@@ -1,32 +1,32 @@
 import type { SQL } from "drizzle-orm";
 import type { Ctx, Deps, Tx } from "../../platform/context.ts";
 import { createId } from "../../platform/ids.ts";
+import { settleUses } from "./balances.ts";
+import { findWindows, type UsagePeriod } from "./balances-store.ts";
 import * as consumption from "./consumption.ts";
-import { findLanding, findRunning, joinLandings, type Landing } from "./landing.ts";
-import { type ClosedPeriod, findClosedPeriods, isOf, spendOnLate } from "./late.ts";
+import { applyCreditToLateUsage, type ClosedPeriod, findClosedPeriods, isOf } from "./late.ts";
 import { addUp, compileMatch, compileMeasure, type Measured } from "./matching.ts";
+import { findLanding, findRunning, joinLandings, type PeriodAssignment } from "./period-assignment.ts";
 import type { Consumption, CountedValue } from "./rules.ts";
 import * as store from "./store.ts";
-import { findWindows, type Window } from "./uses.ts";
-import { settleUses } from "./windows.ts";
 
 /** An event of use, and whose it is; null as long as nobody has the external id that it names. */
-export type Use = Measured & { id: string; customer_id: string | null };
+export type UsageEvent = Measured & { id: string; customer_id: string | null };
 /** What became of an event: whether a meter counts it, and where it is billed. */
-export type Became = Landing & { isCounted: boolean };
+export type CountOutcome = PeriodAssignment & { isCounted: boolean };
 
-type Found = { use: Use; value: unknown; index: number };
+type Found = { use: UsageEvent; value: unknown; index: number };
 type Gathered = {
-  meter: store.Counting;
+  meter: store.CountingMeter;
   customer_id: string;
-  window: Window | undefined;
+  window: UsagePeriod | undefined;
   found: Found[];
   /** What happened before the time that is counted now: of a period that is over, if its payer has one. */
   late: Found[];
 };
 
 /** The meters that count, and of the customers whose use comes, what was ever reset, or has an end. */
-export type Standing = { meters: readonly store.Counting[]; windows: readonly Window[] };
+export type MeterState = { meters: readonly store.CountingMeter[]; windows: readonly UsagePeriod[] };
 
 const extremeOf = (func: "max" | "min", values: readonly number[]): string =>
   values.length === 0 ? "0" : String(values.reduce((a, b) => (func === "max" ? Math.max(a, b) : Math.min(a, b))));
@@ -42,11 +42,11 @@ function consumptionOf({ meter, customer_id, found }: Gathered, now: Date): Cons
   return { id: createId(now), customer_id, meter_id: meter.id, units, counted: values.length, total };
 }
 
-const isLate = ({ timestamp }: Use, window: Window | undefined): boolean =>
+const isLate = ({ timestamp }: UsageEvent, window: UsagePeriod | undefined): boolean =>
   window?.started_at != null && timestamp < window.started_at;
 
 /** How customers' meters stand, by customer and meter. What has fallen due by now is done first. */
-async function settle(tx: Tx, ctx: Deps | Ctx, organization_id: string, windows: readonly Window[], now: Date) {
+async function settle(tx: Tx, ctx: Deps | Ctx, organization_id: string, windows: readonly UsagePeriod[], now: Date) {
   const due = windows.filter(({ due_at }) => due_at !== null && due_at <= now);
   if (due.length > 0) await settleUses(tx, ctx, due);
   const ids = [...new Set(windows.map(({ customer_id }) => customer_id))];
@@ -57,7 +57,7 @@ async function settle(tx: Tx, ctx: Deps | Ctx, organization_id: string, windows:
 type How = {
   /** These events came just now, and are sent again where a reset was faster. */
   isNew: boolean;
-  standing: Standing;
+  standing: MeterState;
   /** Writes the events together with this part of a statement, which adds what was used of most meters. */
   write?: (used: SQL) => Promise<void>;
 };
@@ -72,11 +72,11 @@ export async function countUse(
   tx: Tx,
   ctx: Deps | Ctx,
   organization_id: string,
-  uses: readonly Use[],
+  uses: readonly UsageEvent[],
   { isNew, standing, write }: How,
-): Promise<Became[]> {
+): Promise<CountOutcome[]> {
   const now = ctx.clock.now();
-  const became = uses.map((): Became => ({ isCounted: false, isLate: false, period: null }));
+  const became = uses.map((): CountOutcome => ({ isCounted: false, isLate: false, period: null }));
   if (uses.length === 0) return became;
   const gathered: Gathered[] = [];
   const firsts: string[] = [];
@@ -94,7 +94,7 @@ export async function countUse(
       if (before) before.isCounted = true;
       if (customer_id === null) continue;
       const isBefore = window?.since_key != null && use.id < window.since_key;
-      if (isBefore && isNew) throw new consumption.MeterMoved();
+      if (isBefore && isNew) throw new consumption.MeterResetConflictError();
       const own = theirs.get(customer_id) ?? { meter, customer_id, window, found: [], late: [] };
       own[isBefore || isLate(use, window) ? "late" : "found"].push({ use, value: measure(use), index });
       theirs.set(customer_id, own);
@@ -105,7 +105,7 @@ export async function countUse(
   const late = await placeLate(tx, organization_id, gathered);
   for (const { window, found } of gathered)
     for (const { use, index } of window?.payer_id ? found : [])
-      land(became, index, findLanding(use.timestamp, findRunning(window as Window), now));
+      land(became, index, findLanding(use.timestamp, findRunning(window as UsagePeriod), now));
   for (const { index, landing } of late.landings) land(became, index, landing);
   const ids = uses.map(({ id }) => id).sort();
   // What came before its customer was known is counted now: a reset that follows is after it.
@@ -124,7 +124,7 @@ export async function countUse(
   return became;
 }
 
-const land = (became: Became[], index: number, landing: Landing): void => {
+const land = (became: CountOutcome[], index: number, landing: PeriodAssignment): void => {
   const before = became[index];
   if (before) Object.assign(before, joinLandings(before, landing));
 };
@@ -140,10 +140,10 @@ async function placeLate(
   tx: Tx,
   organization_id: string,
   gathered: readonly Gathered[],
-): Promise<{ placed: Placed[]; landings: { index: number; landing: Landing }[] }> {
+): Promise<{ placed: Placed[]; landings: { index: number; landing: PeriodAssignment }[] }> {
   const some = gathered.filter(({ late }) => late.length > 0);
   const placed: Placed[] = [];
-  const landings: { index: number; landing: Landing }[] = [];
+  const landings: { index: number; landing: PeriodAssignment }[] = [];
   if (some.length === 0) return { placed, landings };
   const closed = await findClosedPeriods(tx, organization_id, some);
   for (const one of some) {
@@ -163,7 +163,7 @@ async function placeLate(
   return { placed, landings };
 }
 
-const isSince = ({ id }: Use, { since_key }: Window): boolean => since_key === null || id >= since_key;
+const isSince = ({ id }: UsageEvent, { since_key }: UsagePeriod): boolean => since_key === null || id >= since_key;
 
 /** Add late usage to its periods, whose rows were locked as other usage was added. Their credit that is left covers it, too. */
 async function addLate(tx: Tx, ctx: Deps | Ctx, organization_id: string, placed: readonly Placed[]): Promise<void> {
@@ -186,7 +186,7 @@ async function addLate(tx: Tx, ctx: Deps | Ctx, organization_id: string, placed:
   }
   for (const [how, rows] of by) await consumption.addLateConsumption(tx, organization_id, how, rows);
   for (const { customer_id, meter, period } of placed)
-    await spendOnLate(tx, ctx, { organization_id, customer_id, meter_id: meter.id }, period.id);
+    await applyCreditToLateUsage(tx, ctx, { organization_id, customer_id, meter_id: meter.id }, period.id);
 }
 
 /** The rows first, which keeps others from the values until the transaction ends; then the values; then how many are new. */
@@ -194,7 +194,7 @@ async function addDistinct(
   tx: Tx,
   organization_id: string,
   some: readonly Gathered[],
-  how: consumption.Counted,
+  how: consumption.CountedBatch,
 ): Promise<void> {
   const { now } = how;
   if (some.length === 0) return;

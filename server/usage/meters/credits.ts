@@ -4,7 +4,7 @@
  * `credited_units`, and says so in the list of events (`meter.credited`, `meter.reset`, source `system`).
  *
  * - `addCredit(tx, ctx, credit)`: the customer may use so many more units (BEN-51).
- * - `cycleCredit(tx, ctx, credit, last_credited_at)`: a period is over (BEN-52): unless the meter was reset since the last
+ * - `rolloverCredit(tx, ctx, credit, last_credited_at)`: a period is over (BEN-52): unless the meter was reset since the last
  *   credit, as billing on it does, it is reset now, at which what rolls over does; then the fresh credit comes.
  * - `takeBackCredit(tx, ctx, credit)`: what was credited last is taken back (BEN-54). The balance may fall below nothing.
  * - `resetMeter(tx, ctx, key)`: what was used counts from nothing again.
@@ -13,12 +13,12 @@
  */
 import type { Ctx, Deps, Tx } from "../../platform/context.ts";
 import { createId } from "../../platform/ids.ts";
-import { takeLots } from "./lots.ts";
-import type { UseKey } from "./uses.ts";
-import * as store from "./uses.ts";
-import { lockUse, noteMoved, resetUse, saveUse, type Use } from "./windows.ts";
+import { lockUse, type MeterBalance, recordMeterEvent, resetBalance, saveBalance } from "./balances.ts";
+import type { MeterBalanceKey } from "./balances-store.ts";
+import * as store from "./balances-store.ts";
+import { revokeCreditGrants } from "./credit-grants.ts";
 
-export type Credit = UseKey & {
+export type CreditGrantInput = MeterBalanceKey & {
   /** What the units come from, as `benefit_grant` and its id: what it gave is taken back from it first. */
   source: { kind: string; id: string };
   /** Whole, above 0. */
@@ -31,51 +31,51 @@ export type Credit = UseKey & {
   priority?: number;
 };
 
-async function addLot(tx: Tx, ctx: Deps | Ctx, use: Use, credit: Credit): Promise<void> {
+async function addLot(tx: Tx, ctx: Deps | Ctx, use: MeterBalance, credit: CreditGrantInput): Promise<void> {
   const now = ctx.clock.now();
   const { organization_id, customer_id, meter_id, source, units, rollover, expires_at = null, priority = 0 } = credit;
   const lot = await store.insertLot(tx, {
     ...{ id: createId(now), organization_id, created_at: now, customer_id, meter_id, amount: units, rollover },
     ...{ source_kind: source.kind, source_id: source.id, expires_at, priority },
   });
-  await saveUse(tx, { ...use, lots: [...use.lots, lot] }, {}, now);
-  noteMoved(tx, ctx, credit, now, { units, rollover });
+  await saveBalance(tx, { ...use, lots: [...use.lots, lot] }, {}, now);
+  recordMeterEvent(tx, ctx, credit, now, { units, rollover });
 }
 
 /** Credit a customer with units of what a meter counts (BEN-51). */
-export async function addCredit(tx: Tx, ctx: Deps | Ctx, credit: Credit): Promise<void> {
+export async function addCredit(tx: Tx, ctx: Deps | Ctx, credit: CreditGrantInput): Promise<void> {
   await addLot(tx, ctx, await lockUse(tx, ctx, credit), credit);
 }
 
 /** A period of what credits a customer is over: the next credit, after a reset where there was none (BEN-52). */
-export async function cycleCredit(
+export async function rolloverCredit(
   tx: Tx,
   ctx: Deps | Ctx,
-  credit: Credit,
+  credit: CreditGrantInput,
   last_credited_at: Date | null,
 ): Promise<void> {
   const now = ctx.clock.now();
   const use = await lockUse(tx, ctx, credit);
   const { started_at } = use.row;
   const isReset = last_credited_at !== null && started_at !== null && started_at > last_credited_at;
-  await addLot(tx, ctx, isReset ? use : await resetUse(tx, ctx, use, now, now), credit);
+  await addLot(tx, ctx, isReset ? use : await resetBalance(tx, ctx, use, now, now), credit);
 }
 
 /** Take back what was credited last (BEN-54): as much of it as there is, whether it was used or not. */
-export async function takeBackCredit(tx: Tx, ctx: Deps | Ctx, credit: Credit): Promise<void> {
+export async function revokeCredit(tx: Tx, ctx: Deps | Ctx, credit: CreditGrantInput): Promise<void> {
   const now = ctx.clock.now();
   const use = await lockUse(tx, ctx, credit);
   const { source, units, rollover } = credit;
-  const taken = new Map(takeLots(use.lots, units, source, rollover).map((one) => [one.lot.id, one.units]));
+  const taken = new Map(revokeCreditGrants(use.lots, units, source, rollover).map((one) => [one.lot.id, one.units]));
   const lots = use.lots.map((lot) => ({ ...lot, taken: lot.taken + (taken.get(lot.id) ?? 0) }));
   for (const lot of lots.filter(({ id }) => taken.has(id)))
     await store.updateLot(tx, lot, { taken: lot.taken, modified_at: now });
-  await saveUse(tx, { ...use, lots }, {}, now);
-  noteMoved(tx, ctx, credit, now, { units: -units, rollover });
+  await saveBalance(tx, { ...use, lots }, {}, now);
+  recordMeterEvent(tx, ctx, credit, now, { units: -units, rollover });
 }
 
 /** Count what a customer uses from nothing again, now: what rolls over does (SUB-07). */
-export async function resetMeter(tx: Tx, ctx: Deps | Ctx, key: UseKey): Promise<void> {
+export async function resetMeter(tx: Tx, ctx: Deps | Ctx, key: MeterBalanceKey): Promise<void> {
   const now = ctx.clock.now();
-  await resetUse(tx, ctx, await lockUse(tx, ctx, key), now, now);
+  await resetBalance(tx, ctx, await lockUse(tx, ctx, key), now, now);
 }

@@ -1,20 +1,20 @@
 import { sql } from "drizzle-orm";
 import { transact } from "../../platform/db/unit-of-work.ts";
-import type { RowSweep } from "../../platform/jobs/sweeps.ts";
+import type { RowWorker } from "../../platform/jobs/workers.ts";
+import { lockUse } from "./balances.ts";
+import * as uses from "./balances-store.ts";
 import * as store from "./store.ts";
 import { customerMeters, meters } from "./tables.ts";
-import * as uses from "./uses.ts";
-import { lockUse } from "./windows.ts";
 
-const minute_ms = 60 * 1000;
+const minuteMs = 60 * 1000;
 
 /**
  * A meter that is new, back in use, or changed counts what came before, from the events themselves: once, while nobody else
  * counts for its organization.
  */
-export const recounting: RowSweep = {
+export const recountWorker: RowWorker = {
   name: "meters.recount",
-  every_ms: 1000,
+  pollIntervalMs: 1000,
   due: {
     table: meters,
     id: meters.id,
@@ -22,15 +22,15 @@ export const recounting: RowSweep = {
     at: meters.recount_at,
     where: sql`${meters.recount_at} is not null`,
   },
-  limit_ms: 10 * minute_ms,
-  work: (deps, [{ organization_id, id }]) =>
+  timeoutMs: 10 * minuteMs,
+  run: (deps, [{ organization_id, id }]) =>
     transact(deps, async (tx) => {
       await store.haltCounting(tx, organization_id);
       const [meter] = await store.lockMeters(tx, organization_id, [id]);
       if (!meter || meter.recount_at === null) return;
       const now = deps.clock.now();
       const isCounting = meter.archived_at === null;
-      if (isCounting) await store.recount(tx, meter, now);
+      if (isCounting) await store.recountMeter(tx, meter, now);
       const counted = isCounting ? await store.findCounted(tx, organization_id, [meter]) : new Set<string>();
       const first_counted_at = meter.first_counted_at ?? (counted.has(id) ? now : null);
       await store.updateMeters(tx, [{ row: meter, patch: { recount_at: null, recounted_at: now, first_counted_at } }]);
@@ -38,9 +38,9 @@ export const recounting: RowSweep = {
 };
 
 /** Periods that end and lots that expire, at their time: whoever counts or credits then does it first, if they are faster. */
-export const useSettling: RowSweep = {
+export const usageSettlementWorker: RowWorker = {
   name: "customer_meters.settle",
-  every_ms: 1000,
+  pollIntervalMs: 1000,
   due: {
     table: customerMeters,
     id: customerMeters.id,
@@ -48,7 +48,7 @@ export const useSettling: RowSweep = {
     at: customerMeters.due_at,
     where: sql`${customerMeters.due_at} is not null`,
   },
-  work: (deps, [key]) =>
+  run: (deps, [key]) =>
     transact(deps, async (tx) => {
       const row = await uses.findUseKey(tx, key);
       if (row) await lockUse(tx, deps, row);

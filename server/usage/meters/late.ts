@@ -3,11 +3,11 @@ import { and, eq, gt, inArray, isNotNull } from "drizzle-orm";
 import { roundUnitsUp } from "../../../shared/usage.ts";
 import type { Ctx, Deps, Tx } from "../../platform/context.ts";
 import { matchKey } from "../../platform/db/rows.ts";
-import { spendLots } from "./lots.ts";
+import { lockUse, saveBalance } from "./balances.ts";
+import type { MeterBalanceKey } from "./balances-store.ts";
+import * as store from "./balances-store.ts";
+import { consumeCreditGrants } from "./credit-grants.ts";
 import { customerMeterWindows } from "./tables.ts";
-import type { UseKey } from "./uses.ts";
-import * as store from "./uses.ts";
-import { lockUse, saveUse } from "./windows.ts";
 
 const windows = customerMeterWindows;
 const columns = {
@@ -61,7 +61,12 @@ export async function findClosedPeriods(
  * Credit that a customer had in a period, and that went on after it, covers late usage of that period, as far as it is left. The
  * caller holds the row of the meter.
  */
-export async function spendOnLate(tx: Tx, ctx: Deps | Ctx, key: UseKey, window_id: string): Promise<void> {
+export async function applyCreditToLateUsage(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  key: MeterBalanceKey,
+  window_id: string,
+): Promise<void> {
   const now = ctx.clock.now();
   const where = matchKey(windows, { organization_id: key.organization_id, id: window_id });
   const [period] = await tx.select().from(windows).where(where);
@@ -71,7 +76,7 @@ export async function spendOnLate(tx: Tx, ctx: Deps | Ctx, key: UseKey, window_i
   const use = await lockUse(tx, ctx, key);
   const lots = new Map(use.lots.map((lot) => [lot.id, lot]));
   let spent = 0;
-  for (const { lot, left } of spendLots(use.lots, use.row.consumed_units, use.row.ends_at)) {
+  for (const { lot, left } of consumeCreditGrants(use.lots, use.row.consumed_units, use.row.ends_at)) {
     const isOlder = (lot.given_at ?? lot.created_at) < period.ended_at;
     const units = isOlder ? Math.min(left, missing) : 0;
     if (units <= 0) continue;
@@ -86,5 +91,5 @@ export async function spendOnLate(tx: Tx, ctx: Deps | Ctx, key: UseKey, window_i
     .update(windows)
     .set({ credited_units: period.credited_units + spent })
     .where(where);
-  await saveUse(tx, { ...use, lots: [...lots.values()] }, {}, now);
+  await saveBalance(tx, { ...use, lots: [...lots.values()] }, {}, now);
 }

@@ -189,7 +189,7 @@ export function aggregateSql(func: Meter["aggregation"]["func"], measure: SQL): 
 }
 
 /** What is kept of a value to know it again: a digest of it as the database writes JSON. */
-export const digestSql = (json: SQL): SQL =>
+export const buildDigestSql = (json: SQL): SQL =>
   sql`encode(substr(sha256(convert_to(${json}::text, 'UTF8')), 1, 16), 'hex')::uuid`;
 
 /** The sum of numbers, exact however they are written, as the database adds them up. */

@@ -11,11 +11,11 @@ import { type Batch, getOnly, listAccepted, mapAccepted, mapById } from "../../p
 import { buildPage } from "../../platform/db/page.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
 import { createId } from "../../platform/ids.ts";
-import { runInTurn } from "../../platform/jobs/turns.ts";
-import { recounting } from "./jobs.ts";
+import { withConcurrencyLimit } from "../../platform/jobs/concurrency.ts";
+import { recountWorker } from "./jobs.ts";
 import { checkUpdate, type MeterRow, planUpdate, serializeMeter } from "./rules.ts";
 import * as store from "./store.ts";
-import { verifyMeters } from "./verifying.ts";
+import { verifyMeters } from "./verification.ts";
 
 /** Make meters, in as many statements for one as for a thousand; answers them in their order. */
 export async function createMeters(
@@ -27,7 +27,7 @@ export async function createMeters(
   const created_at = ctx.clock.now();
   // Events that came before are counted, too, though never billed (MTR-12).
   const recount_at = (await store.hasIngested(tx, organization_id)) ? created_at : null;
-  if (recount_at) ctx.jobs.wake(tx, recounting.name);
+  if (recount_at) ctx.jobs.wake(tx, recountWorker.name);
   const values = bodies.map(({ organization_id: _, custom_label = null, custom_multiplier = null, ...given }) => ({
     ...given,
     custom_label,
@@ -62,7 +62,7 @@ export async function updateMeters(tx: Tx, ctx: Ctx, changes: readonly Changed[]
     return faults.length > 0 ? invalid(...faults) : { row, patch: planUpdate(row, body, now) };
   });
   const changed = listAccepted(drafts).filter(({ patch }) => Object.keys(patch).length > 0);
-  if (changed.some(({ patch }) => patch.recount_at)) ctx.jobs.wake(tx, recounting.name);
+  if (changed.some(({ patch }) => patch.recount_at)) ctx.jobs.wake(tx, recountWorker.name);
   const updated = mapById(await store.updateMeters(tx, changed));
   return mapAccepted(drafts, ({ row }) => updated.get(row.id) ?? row);
 }
@@ -102,7 +102,7 @@ export const customerMeterService: Service<typeof customerMeters, Ctx> = {
     const months = ctx.config.FLOE_EVENTS_KEPT_MONTHS;
     const kept_since = months === undefined ? null : findMonthAfter(getServerClock(ctx.clock).now(), -months);
     const organization_id = requireOrganization(ctx);
-    return runInTurn(ctx.db, `verify ${organization_id}`, 1, () =>
+    return withConcurrencyLimit(ctx.db, `verify ${organization_id}`, 1, () =>
       verifyMeters(ctx.db, organization_id, { ...query, kept_since }),
     );
   },

@@ -22,16 +22,16 @@ import {
   readPage,
 } from "../../platform/db/page.ts";
 import {
-  followKey,
   insertRows,
   isAmong,
+  joinByKey,
   lockRows,
   matchKey,
   type RowKey,
   updateLockedRows,
 } from "../../platform/db/rows.ts";
 import { usageEvents } from "../events/tables.ts";
-import { aggregateSql, digestSql, matchSql, measureSql } from "./matching.ts";
+import { aggregateSql, buildDigestSql, matchSql, measureSql } from "./matching.ts";
 import type { MeterRow } from "./rules.ts";
 import { customerMeters, customerMeterValues, customerMeterWindows, meters } from "./tables.ts";
 
@@ -61,7 +61,7 @@ export async function findMeters(db: Database, organization_id: string, ids: rea
 }
 
 /** Which of these meters count, and go on counting until the transaction ends: something is about to use them. */
-export async function holdMeters(tx: Tx, organization_id: string, ids: readonly string[]): Promise<Set<string>> {
+export async function lockUsedMeters(tx: Tx, organization_id: string, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
   const counting = and(isAmong(organization_id, meters.id, ids), isNull(meters.archived_at));
   const rows = await tx.select({ id: meters.id }).from(meters).where(counting).orderBy(meters.id).for("share");
@@ -80,7 +80,7 @@ export async function findUses(tx: Tx, organization_id: string, used: readonly M
   const prices = await tx
     .selectDistinct({ id: productPrices.meter_id })
     .from(productPrices)
-    .innerJoin(products, followKey(productPrices.product_id, products))
+    .innerJoin(products, joinByKey(productPrices.product_id, products))
     .where(
       and(
         eq(productPrices.organization_id, organization_id),
@@ -115,14 +115,14 @@ export const updateMeters = (
 ): Promise<MeterRow[]> => updateLockedRows(tx, meters, changes);
 
 /** Keeps the numbers of these locks apart from those of others. */
-const fence_class = 13;
-const fenceOf = (organization_id: string | Placeholder): SQL => sql`${fence_class}::int, hashtext(${organization_id})`;
+const fenceClass = 13;
+const fenceOf = (organization_id: string | Placeholder): SQL => sql`${fenceClass}::int, hashtext(${organization_id})`;
 
 /**
  * Keep what an organization's meters count as it is until the transaction ends, as all who count do side by side. What is read
  * afterwards is what whoever changed it has left.
  */
-export const keepCounting = (tx: Tx, organization_id: string): Promise<unknown> =>
+export const continueCounting = (tx: Tx, organization_id: string): Promise<unknown> =>
   tx.execute(sql`select ${writeCountingLock(organization_id)}`);
 
 /** The same as a part of a statement that reads nothing of meters. */
@@ -141,7 +141,7 @@ export const findCounting = (tx: Tx, organization_id: string): Promise<MeterRow[
   tx.select().from(meters).where(counting(organization_id));
 
 /** What who counts knows of a meter. */
-export type Counting = Pick<MeterRow, "id" | "filter" | "aggregation" | "first_counted_at">;
+export type CountingMeter = Pick<MeterRow, "id" | "filter" | "aggregation" | "first_counted_at">;
 
 /** The meters that count, and what tells whether any of them is another by now, as parts of a statement. */
 export const writeCounting = (organization_id: string | Placeholder): { meters: SQL; version: SQL } => ({
@@ -152,9 +152,9 @@ export const writeCounting = (organization_id: string | Placeholder): { meters: 
     from ${meters} where ${counting(organization_id)})`,
 });
 /** What the part of the meters answers. */
-export const readCounting = (rows: (Omit<Counting, "first_counted_at"> & { first_counted_at: string | null })[]) =>
+export const readCounting = (rows: (Omit<CountingMeter, "first_counted_at"> & { first_counted_at: string | null })[]) =>
   rows.map(
-    (row): Counting => ({
+    (row): CountingMeter => ({
       ...row,
       first_counted_at: row.first_counted_at === null ? null : new Date(row.first_counted_at),
     }),
@@ -207,7 +207,7 @@ export async function hasIngested(db: Database, organization_id: string): Promis
 /**
  * Compute what all customers have used of what a meter counts from the events themselves. The caller has halted the counting.
  */
-export async function recount(tx: Tx, meter: MeterRow, now: Date): Promise<void> {
+export async function recountMeter(tx: Tx, meter: MeterRow, now: Date): Promise<void> {
   const { organization_id, id, aggregation } = meter;
   const { func } = aggregation;
   const measure = measureSql(usageEvents, meter);
@@ -232,7 +232,7 @@ export async function recount(tx: Tx, meter: MeterRow, now: Date): Promise<void>
   if (func === "unique")
     await tx.execute(sql`
       insert into ${customerMeterValues} (organization_id, meter_id, customer_id, value)
-      select distinct ${organization_id}, ${id}::uuid, ${usageEvents.customer_id}, ${digestSql(measure)}
+      select distinct ${organization_id}, ${id}::uuid, ${usageEvents.customer_id}, ${buildDigestSql(measure)}
       from ${from} where ${theirs} and ${measure} is not null`);
   const total = func === "unique" ? sql`0` : sql`coalesce(sum(${measure}), 0)`;
   await tx.execute(sql`
@@ -274,8 +274,8 @@ const usesFrom = (db: Database) =>
   db
     .select({ use: customerMeters, customer: customers, meter: meters })
     .from(customerMeters)
-    .innerJoin(customers, followKey(customerMeters.customer_id, customers))
-    .innerJoin(meters, followKey(customerMeters.meter_id, meters));
+    .innerJoin(customers, joinByKey(customerMeters.customer_id, customers))
+    .innerJoin(meters, joinByKey(customerMeters.meter_id, meters));
 
 /** One page of what customers have used, and how many there are. */
 export async function listUses(db: Database, organizations: readonly string[], filter: UseFilter) {
@@ -299,8 +299,8 @@ export async function listUses(db: Database, organizations: readonly string[], f
     db
       .select(counted)
       .from(customerMeters)
-      .innerJoin(customers, followKey(customerMeters.customer_id, customers))
-      .innerJoin(meters, followKey(customerMeters.meter_id, meters))
+      .innerJoin(customers, joinByKey(customerMeters.customer_id, customers))
+      .innerJoin(meters, joinByKey(customerMeters.meter_id, meters))
       .where(where);
   return readPage(page, () => countRows(all()));
 }

@@ -49,7 +49,7 @@ export const meters = pgTable(
 );
 
 /** How periods follow each other, as a subscription has them. */
-export type Rhythm = {
+export type ResetSchedule = {
   interval: Interval;
   count: number;
   anchor_day: number;
@@ -93,7 +93,7 @@ export const customerMeters = pgTable(
     /** The price that its payer pays. */
     price_id: uuid(),
     ends_at: instant(),
-    rhythm: jsonb().$type<Rhythm>(),
+    rhythm: jsonb().$type<ResetSchedule>(),
     /** When something is to be done first: its period ends, or a lot expires. */
     due_at: instant(),
     /** When the world is to be told that it has changed; null: nothing is to be told. */

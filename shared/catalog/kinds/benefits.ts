@@ -8,9 +8,9 @@ import {
   listPlaces,
   metadata,
   type Names,
+  omitDefaults,
   previously,
   readMark,
-  shorten,
 } from "./kind.ts";
 
 const item = z.strictObject({
@@ -79,7 +79,7 @@ export const benefitKind = defineKind({
     ...(fields.properties ? { properties: sentProperties(fields.properties as Fields, ids) } : {}),
   }),
   shorten: (fields) =>
-    shorten({ ...fields, properties: shorten(fields.properties as Fields) }, { visibility: "public" }),
+    omitDefaults({ ...fields, properties: omitDefaults(fields.properties as Fields) }, { visibility: "public" }),
   isFixed: (field) => field === "type",
   nameOf: ({ description }) => description,
   marksOf: ({ description }) => [description],

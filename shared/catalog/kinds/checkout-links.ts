@@ -2,7 +2,7 @@ import { z } from "zod";
 import { type CheckoutLink, checkoutLinks } from "../../api/checkout-links.ts";
 import { webUrl } from "../../api/fields.ts";
 import { key } from "../key.ts";
-import { defineKind, listPlaces, metadata, previously, readMark, shorten, Trial, writeTrial } from "./kind.ts";
+import { defineKind, listPlaces, metadata, omitDefaults, previously, readMark, Trial, writeTrial } from "./kind.ts";
 
 export const checkoutLinkKind = defineKind({
   item: z.strictObject({
@@ -40,7 +40,7 @@ export const checkoutLinkKind = defineKind({
       ...(discount === undefined ? {} : { discount_id: discount && ids.idOf("discounts", String(discount)) }),
     };
   },
-  shorten: (fields) => shorten(fields, { allow_discount_codes: true, require_billing_address: false }),
+  shorten: (fields) => omitDefaults(fields, { allow_discount_codes: true, require_billing_address: false }),
   nameOf: ({ label }) => label,
   marksOf: ({ label }) => [label],
   likeness: ({ label }) => readMark(label),

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type CustomField, customFields, customFieldTypes, readProperties } from "../../api/custom-fields.ts";
 import type { Fields } from "../compare.ts";
-import { defineKind, metadata, previously, readMark, shorten } from "./kind.ts";
+import { defineKind, metadata, omitDefaults, previously, readMark } from "./kind.ts";
 
 export const customFieldKind = defineKind({
   item: z.strictObject({
@@ -23,7 +23,8 @@ export const customFieldKind = defineKind({
     metadata: own,
   }),
   bodyOf: (fields) => fields,
-  shorten: (fields, key) => shorten({ ...fields, properties: shorten(fields.properties as Fields) }, { slug: key }),
+  shorten: (fields, key) =>
+    omitDefaults({ ...fields, properties: omitDefaults(fields.properties as Fields) }, { slug: key }),
   isFixed: (field) => field === "type",
   nameOf: ({ name }) => name,
   keyFrom: ({ slug }) => slug,

@@ -6,7 +6,7 @@ import { writeMoney } from "../../money.ts";
 import { findWrongAmount } from "../../written-amount.ts";
 import { Amount, readMinor } from "../amounts.ts";
 import { key } from "../key.ts";
-import { defineKind, listPlaces, metadata, previously, readMark, shorten } from "./kind.ts";
+import { defineKind, listPlaces, metadata, omitDefaults, previously, readMark } from "./kind.ts";
 
 const hundredth = 100;
 /** A share in hundredths of a percent, without the dust of floating point: 12.34 is 1234. */
@@ -110,7 +110,7 @@ export const discountKind = defineKind({
   },
   shorten({ basis_points, amount, ...rest }) {
     const amounts = Object.entries((amount ?? {}) as Record<string, number>);
-    return shorten({
+    return omitDefaults({
       name: rest.name,
       code: rest.code,
       ...(basis_points === undefined ? {} : { percent: writePercent(Number(basis_points)) }),

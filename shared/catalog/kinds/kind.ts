@@ -30,7 +30,7 @@ export type Ids = {
   idOf(kind: Kind, key: string): string;
   fileId(name: string, service: FileService): string;
 };
-export type Place = { kind: Kind; key: string };
+export type DocumentPlace = { kind: Kind; key: string };
 export type Fault = { path: Path; message: string };
 /** Notes a fault if the file has no such thing. */
 export type Refer = (to: Kind, name: string, path: Path) => void;
@@ -61,7 +61,7 @@ export type CatalogKind<S extends z.ZodType, R> = {
   /** What two of them have in common that nobody gives to two. */
   likeness(fields: Fields): string[];
   /** What of the file it cannot be made without. */
-  needs?: (item: Fields) => Place[];
+  needs?: (item: Fields) => DocumentPlace[];
   /** What no single field can tell; paths begin at the thing. */
   findFaults?(item: z.output<S>, refer: Refer): Fault[];
   /** True where it is archived when the file has it no more, since it may be in use; others are deleted. */
@@ -106,7 +106,7 @@ export const readMark = (value: unknown): string[] =>
   typeof value === "string" && value !== "" ? [value.toLowerCase()] : [];
 
 /** Things of a kind that are named by their keys; what is no name is left out. */
-export const listPlaces = (kind: Kind, value: unknown): Place[] =>
+export const listPlaces = (kind: Kind, value: unknown): DocumentPlace[] =>
   [value].flat().flatMap((name) => (typeof name === "string" ? [{ kind, key: name }] : []));
 
 /** A trial as the API takes it. */
@@ -123,5 +123,5 @@ const isNothing = (value: unknown): boolean =>
   (typeof value === "object" && Object.keys(value).length === 0);
 
 /** Without what says nothing, and what is so when nobody says otherwise. */
-export const shorten = (fields: Fields, standards: Fields = {}): Fields =>
+export const omitDefaults = (fields: Fields, standards: Fields = {}): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([name, value]) => !isNothing(value) && value !== standards[name]));

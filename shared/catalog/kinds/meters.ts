@@ -2,7 +2,7 @@ import { z } from "zod";
 import { type Filter, type Meter, MeterCreate, meters } from "../../api/meters.ts";
 import { FilterError, normalizeFilter, parseFilter, printFilter } from "../../meter-filter.ts";
 import type { Fields } from "../compare.ts";
-import { defineKind, metadata, previously, readMark, shorten } from "./kind.ts";
+import { defineKind, metadata, omitDefaults, previously, readMark } from "./kind.ts";
 
 /** `name eq "completion" and tokens gt 100`, or the same as an object. */
 const filter = z
@@ -68,7 +68,7 @@ export const meterKind = defineKind({
   }),
   bodyOf: ({ archived, ...rest }) => ({ ...rest, ...(archived === undefined ? {} : { is_archived: archived }) }),
   shorten: (fields) =>
-    shorten(
+    omitDefaults(
       {
         ...fields,
         filter: printFilter(fields.filter as Filter),

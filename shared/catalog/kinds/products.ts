@@ -3,7 +3,7 @@ import { interval } from "../../api/fields.ts";
 import { type Product, products } from "../../api/products.ts";
 import type { Fields } from "../compare.ts";
 import { key } from "../key.ts";
-import { placeInPrices, readFoundPrice, readWantedPrice, shortenPrice, writePrices } from "../price-forms.ts";
+import { locateInPrices, omitPriceDefaults, readFoundPrice, readWantedPrice, writePrices } from "../price-forms.ts";
 import { getPriceSlot, Price, SpokenPrice } from "../prices.ts";
 import {
   defineKind,
@@ -11,9 +11,9 @@ import {
   type Ids,
   listPlaces,
   metadata,
+  omitDefaults,
   previously,
   readMark,
-  shorten,
   Trial,
   writeTrial,
 } from "./kind.ts";
@@ -143,10 +143,10 @@ export const productKind = defineKind({
   bodyOf,
   shorten({ recurring, prices, ...rest }) {
     const asked = rest.custom_fields as Attached[];
-    return shorten(
+    return omitDefaults(
       {
         name: rest.name,
-        ...pricing((prices as Fields[]).map(shortenPrice), recurring as Period),
+        ...pricing((prices as Fields[]).map(omitPriceDefaults), recurring as Period),
         ...rest,
         custom_fields: asked.map((one) => (one.required ? one : one.field)),
       },
@@ -187,7 +187,7 @@ export const productKind = defineKind({
   },
   isArchived: true,
   placeOf([field, ...rest]) {
-    if (field === "prices") return ["prices", ...placeInPrices(rest)];
+    if (field === "prices") return ["prices", ...locateInPrices(rest)];
     return field === "attached_custom_fields" ? ["custom_fields", ...rest.slice(0, 1)] : undefined;
   },
 });

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { webUrl } from "../../api/fields.ts";
 import { type WebhookEndpoint, webhooks } from "../../api/webhooks.ts";
 import { eventTypes } from "../../event-types.ts";
-import { defineKind, previously, readMark, shorten } from "./kind.ts";
+import { defineKind, omitDefaults, previously, readMark } from "./kind.ts";
 
 export const webhookKind = defineKind({
   item: z.strictObject({
@@ -23,7 +23,7 @@ export const webhookKind = defineKind({
     enabled: row.enabled,
   }),
   bodyOf: (fields) => fields,
-  shorten: (fields) => shorten(fields, { format: "raw", enabled: true }),
+  shorten: (fields) => omitDefaults(fields, { format: "raw", enabled: true }),
   nameOf: ({ url }) => url,
   keyFrom: ({ name, url }) => name ?? url,
   marksOf: ({ url, name }) => [url, name],

@@ -152,7 +152,7 @@ checkTable("9. Constants", constants.lifetimes, {
     const web = await import("../../../web/auth-client.ts");
     const forget = web.session.subscribe(() => undefined);
     asked.length = 0;
-    await web.ask("POST", "/sign-out", {});
+    await web.requestAuth("POST", "/sign-out", {});
     await vi.advanceTimersByTimeAsync(delay - 1);
     expect(asked).toHaveLength(1);
     await vi.advanceTimersByTimeAsync(1);

@@ -12,7 +12,7 @@ import { newId } from "../../support/ids.ts";
 import { startOpenId } from "../../support/oauth-stand-in.ts";
 import { checkTable } from "../../support/table.ts";
 
-const day_ms = 86_400_000;
+const dayMs = 86_400_000;
 let floe: Catalogue;
 /** One where everything that can be switched off is, but signing up. */
 let bare: Catalogue;
@@ -46,7 +46,7 @@ const newAccount = () => ({ name: "Ada", email: `ada-${unique()}@example.com`, p
 const age = (days: number, { id }: Someone) =>
   floe.deps.db
     .update(session)
-    .set({ createdAt: new Date(Date.now() - days * day_ms) })
+    .set({ createdAt: new Date(Date.now() - days * dayMs) })
     .where(eq(session.userId, id));
 const bearer = (token: string) => new Headers({ authorization: `Bearer ${token}` });
 /** What a call within the process fails with, as an answer. */

@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { type Browser, type BrowserContextOptions, chromium as launcher, type Page } from "playwright-core";
-import { patience_ms } from "../../support/eventually.ts";
+import { patienceMs } from "../../support/eventually.ts";
 
 const packed = "node_modules/@sparticuz/chromium";
 const cache = "node_modules/.cache/floe-chromium";
@@ -39,7 +39,7 @@ async function launch(): Promise<Browser> {
     // here, and draw by a graphics card done in software, which is slower than none.
     args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--font-render-hinting=none"],
     headless: true,
-    timeout: patience_ms,
+    timeout: patienceMs,
   });
 }
 
@@ -70,7 +70,7 @@ export async function openPage(
   options: BrowserContextOptions = {},
 ): Promise<Page> {
   const context = await browser.newContext(options);
-  context.setDefaultTimeout(patience_ms);
+  context.setDefaultTimeout(patienceMs);
   const page = await context.newPage();
   page.on("pageerror", ({ message }) => complaints.push(message));
   page.on("console", (line) => /Content Security Policy/.test(line.text()) && complaints.push(line.text()));

@@ -4,27 +4,27 @@ import { findFreshToken } from "../../../customers/linked-accounts/service.ts";
 import { getServerClock } from "../../../platform/clock.ts";
 import type { Deps } from "../../../platform/context.ts";
 import { findMissingSetting, getDiscordAgent } from "../../../platform/external/discord.ts";
-import { askOutside, Refused } from "../../../platform/external/outside.ts";
+import { callExternal, ExternalRefusedError } from "../../../platform/external/external-provider.ts";
 import type { AccessRow } from "../accesses.ts";
-import type { Outside } from "./outside.ts";
+import type { ExternalProvider } from "./external.ts";
 
 const termsOf = (properties: BenefitRow["properties"]) =>
   properties as Extract<Benefit, { type: "discord" }>["properties"];
 const part = (text: string | undefined): string => encodeURIComponent(text ?? "");
 
 /** Discord's numbers for why it does not do something. */
-const unknown_guild = 10_004;
-const unknown_member = 10_007;
-const unknown_role = 10_011;
-const guilds_full = 30_001;
-const unknown_token = 50_025;
+const unknownGuild = 10_004;
+const unknownMember = 10_007;
+const unknownRole = 10_011;
+const guildsFull = 30_001;
+const unknownToken = 50_025;
 const banned = 40_007;
 const reconnect = "The customer needs to reconnect their Discord account";
 /** What they mean, for whoever sells. */
 const meanings: Readonly<Record<number, string>> = {
-  [unknown_guild]: "the bot is no longer in the server. Let it in again",
-  [unknown_role]: "the role is not there any more. Choose another for the benefit",
-  [guilds_full]: "the customer is in as many servers as Discord allows. They have to leave one",
+  [unknownGuild]: "the bot is no longer in the server. Let it in again",
+  [unknownRole]: "the role is not there any more. Choose another for the benefit",
+  [guildsFull]: "the customer is in as many servers as Discord allows. They have to leave one",
   [banned]: "the customer is banned from the server",
   50001: "the bot may not see the server. Let it in again",
   50013: "the bot may not give the role. Let it manage roles, and move its own role above this one",
@@ -36,21 +36,21 @@ const ofStatus: Readonly<Record<number, string>> = {
 };
 
 function explain(error: unknown): never {
-  if (!(error instanceof Refused)) throw error;
+  if (!(error instanceof ExternalRefusedError)) throw error;
   const { status, code, message } = error;
   const meaning = (code === null ? undefined : meanings[code]) ?? ofStatus[status];
   const said = meaning === undefined ? message : `${meaning} (${message})`;
-  throw new Refused(`Discord error: ${said}.`, status, code);
+  throw new ExternalRefusedError(`Discord error: ${said}.`, status, code);
 }
 
 /** How a bot asks about a member of a guild. */
 function openMember({ config, clock }: Deps, { place, account_number }: AccessRow) {
   const missing = findMissingSetting(config);
-  if (missing) throw new Refused(`Discord is not set up on this server: ${missing} is missing.`, 0);
+  if (missing) throw new ExternalRefusedError(`Discord is not set up on this server: ${missing} is missing.`, 0);
   const [guild = "", role] = place.split("/");
   const member = `${config.DISCORD_URL}/api/v10/guilds/${part(guild)}/members/${part(account_number)}`;
   const ask = (method: "PUT" | "DELETE", url: string, body?: object) =>
-    askOutside({
+    callExternal({
       name: "Discord",
       counted: `${config.DISCORD_URL} ${guild}`,
       url,
@@ -67,7 +67,7 @@ function openMember({ config, clock }: Deps, { place, account_number }: AccessRo
 }
 
 /** A role of a guild (BEN-62 to BEN-66). */
-export const discord: Outside = {
+export const discord: ExternalProvider = {
   platform: "discord",
   type: "discord",
   placeOf: (properties) => `${termsOf(properties).guild_id}/${termsOf(properties).role_id}`,
@@ -90,10 +90,10 @@ export const discord: Outside = {
       }
       await ask("PUT", ofRole);
     } catch (error) {
-      const code = error instanceof Refused ? error.code : null;
+      const code = error instanceof ExternalRefusedError ? error.code : null;
       // Only they themselves can have them let in.
-      if (code === unknown_token || (access_token === null && code === unknown_member))
-        throw new Refused(reconnect, 403);
+      if (code === unknownToken || (access_token === null && code === unknownMember))
+        throw new ExternalRefusedError(reconnect, 403);
       explain(error);
     }
   },
@@ -103,7 +103,7 @@ export const discord: Outside = {
       await ask("DELETE", isKicked ? member : ofRole);
     } catch (error) {
       // Who is no member has no role, and nobody has one that is gone.
-      if (error instanceof Refused && (error.code === unknown_member || error.code === unknown_role)) return;
+      if (error instanceof ExternalRefusedError && (error.code === unknownMember || error.code === unknownRole)) return;
       explain(error);
     }
   },

@@ -3,10 +3,15 @@ import type { Benefit } from "../../../../shared/api/benefits.ts";
 import type { BenefitRow } from "../../../catalog/benefits/rules.ts";
 import { getServerClock } from "../../../platform/clock.ts";
 import type { Deps } from "../../../platform/context.ts";
+import {
+  callExternal,
+  ExternalBusyError,
+  type ExternalCall,
+  ExternalRefusedError,
+} from "../../../platform/external/external-provider.ts";
 import { findMissingAppSetting, getGitHubHeaders, signAppToken } from "../../../platform/external/github.ts";
-import { askOutside, Busy, type OutsideCall, Refused } from "../../../platform/external/outside.ts";
 import type { AccessRow } from "../accesses.ts";
-import type { Outside } from "./outside.ts";
+import type { ExternalProvider } from "./external.ts";
 
 const termsOf = (properties: BenefitRow["properties"]) =>
   properties as Extract<Benefit, { type: "github_repository" }>["properties"];
@@ -16,9 +21,9 @@ const Installation = z.object({ id: z.int() });
 const Token = z.object({ token: z.string().min(1).max(2000), expires_at: z.string() });
 const Person = z.object({ login: z.string().regex(/^[A-Za-z0-9-]{1,100}$/) });
 const Invitations = z.array(z.object({ id: z.int(), invitee: z.object({ id: z.int() }).nullish() }));
-const page_size = 100;
+const pageSize = 100;
 /** Nobody has invited more: what is beyond that is not looked for. */
-const pages_max = 50;
+const pagesMax = 50;
 
 /** What GitHub means by a status, for whoever sells. */
 const meanings: Readonly<Record<number, string>> = {
@@ -30,16 +35,16 @@ const meanings: Readonly<Record<number, string>> = {
 };
 
 function explain(error: unknown): never {
-  if (!(error instanceof Refused) || error.status === 0) throw error;
+  if (!(error instanceof ExternalRefusedError) || error.status === 0) throw error;
   const meaning = meanings[error.status];
   const said = meaning === undefined ? error.message : `${meaning} (${error.message})`;
-  throw new Refused(`GitHub error: ${said}.`, error.status);
+  throw new ExternalRefusedError(`GitHub error: ${said}.`, error.status);
 }
 
 /** What an answer says, where it is of the shape that GitHub documents. */
 function read<T>(shape: z.ZodType<T>, json: unknown): T {
   const { success, data } = shape.safeParse(json);
-  if (!success) throw new Busy("GitHub gave an answer that nobody understands.");
+  if (!success) throw new ExternalBusyError("GitHub gave an answer that nobody understands.");
   return data;
 }
 
@@ -48,23 +53,23 @@ const done = { GET: [200], POST: [201], PUT: [201, 204], DELETE: [204] };
 
 /** What opens installations still, in this process alone: by server, app and repository. */
 const opened = new Map<string, { token: string; until: number }>();
-const opened_max = 1000;
+const openedMax = 1000;
 /** So long before its end a token is made anew. */
-const margin_ms = 5 * 60 * 1000;
+const marginMs = 5 * 60 * 1000;
 
-type Ask = (method: OutsideCall["method"], path: string, body?: object) => Promise<{ status: number; json: unknown }>;
+type Ask = (method: ExternalCall["method"], path: string, body?: object) => Promise<{ status: number; json: unknown }>;
 
 /** How the app asks about a repository, by a token of its installation there; its own paths begin with `repository`. */
 async function openRepository({ config, clock }: Deps, place: string): Promise<{ ask: Ask; repository: string }> {
   const missing = findMissingAppSetting(config);
-  if (missing) throw new Refused(`GitHub is not set up on this server: ${missing} is missing.`, 0);
+  if (missing) throw new ExternalRefusedError(`GitHub is not set up on this server: ${missing} is missing.`, 0);
   const [owner = "", name = ""] = place.split("/");
   const now = getServerClock(clock).now();
   const repository = `/repos/${part(owner)}/${part(name)}`;
   const askAs =
     (token: string): Ask =>
     (method, path, body) =>
-      askOutside({
+      callExternal({
         name: "GitHub",
         counted: `${config.GITHUB_API_URL} ${owner}`,
         url: config.GITHUB_API_URL + path,
@@ -78,14 +83,14 @@ async function openRepository({ config, clock }: Deps, place: string): Promise<{
   const open = async (): Promise<string> => {
     const asApp = askAs(signAppToken(config, now));
     const found = await asApp("GET", `${repository}/installation`).catch((error: unknown) => {
-      if (error instanceof Refused && error.status === 404)
-        throw new Refused(`The app is not installed on ${place} any more. Install it there again.`, 0);
+      if (error instanceof ExternalRefusedError && error.status === 404)
+        throw new ExternalRefusedError(`The app is not installed on ${place} any more. Install it there again.`, 0);
       throw error;
     });
     const { id } = read(Installation, found.json);
     const { token, expires_at } = read(Token, (await asApp("POST", `/app/installations/${id}/access_tokens`)).json);
-    const until = Date.parse(expires_at) - margin_ms;
-    if (opened.size >= opened_max) opened.clear();
+    const until = Date.parse(expires_at) - marginMs;
+    if (opened.size >= openedMax) opened.clear();
     if (until > now.getTime()) opened.set(key, { token, until });
     return token;
   };
@@ -94,7 +99,7 @@ async function openRepository({ config, clock }: Deps, place: string): Promise<{
   const ask: Ask = (...call) =>
     askAs(opened.get(key)?.token ?? known.token)(...call).catch(async (error: unknown) => {
       // It was taken back before its time, as where the app was removed.
-      if (!(error instanceof Refused) || error.status !== 401) throw error;
+      if (!(error instanceof ExternalRefusedError) || error.status !== 401) throw error;
       opened.delete(key);
       return askAs(await open())(...call);
     });
@@ -105,7 +110,7 @@ async function openRepository({ config, clock }: Deps, place: string): Promise<{
 async function findLogin(ask: Ask, account_number: string): Promise<string | undefined> {
   // By its number: names are given up and taken by others.
   const found = await ask("GET", `/user/${part(account_number)}`).catch((error: unknown) => {
-    if (error instanceof Refused && error.status === 404) return undefined;
+    if (error instanceof ExternalRefusedError && error.status === 404) return undefined;
     throw error;
   });
   return found && read(Person, found.json).login;
@@ -113,28 +118,31 @@ async function findLogin(ask: Ask, account_number: string): Promise<string | und
 
 /** Take back an invitation that was not accepted yet; answers whether there was one. */
 async function withdrawInvitation(ask: Ask, repository: string, account_number: string): Promise<boolean> {
-  for (let page = 1; page <= pages_max; page += 1) {
-    const { json } = await ask("GET", `${repository}/invitations?per_page=${page_size}&page=${page}`);
+  for (let page = 1; page <= pagesMax; page += 1) {
+    const { json } = await ask("GET", `${repository}/invitations?per_page=${pageSize}&page=${page}`);
     const invitations = read(Invitations, json);
     const own = invitations.find(({ invitee }) => String(invitee?.id) === account_number);
     if (own) {
       await ask("DELETE", `${repository}/invitations/${own.id}`).catch(ignoreGone);
       return true;
     }
-    if (invitations.length < page_size) break;
+    if (invitations.length < pageSize) break;
   }
   return false;
 }
 /** What is gone needs no taking back. */
 function ignoreGone(error: unknown): void {
-  if (!(error instanceof Refused) || error.status !== 404) throw error;
+  if (!(error instanceof ExternalRefusedError) || error.status !== 404) throw error;
 }
 
 async function give(deps: Deps, { place, account_number, asked }: AccessRow, form: string): Promise<void> {
   const { ask, repository } = await openRepository(deps, place);
   const login = await findLogin(ask, account_number);
   if (login === undefined)
-    throw new Refused("The customer's GitHub account is not there any more. They need to connect another", 0);
+    throw new ExternalRefusedError(
+      "The customer's GitHub account is not there any more. They need to connect another",
+      0,
+    );
   // An invitation says what it is to, and goes on saying so.
   if (asked !== null && asked !== form) await withdrawInvitation(ask, repository, account_number);
   // 201: they are invited; 204: they are in, with this permission from now on.
@@ -149,7 +157,7 @@ async function take(deps: Deps, { place, account_number }: AccessRow): Promise<v
 }
 
 /** Access to a repository (BEN-71 to BEN-74). */
-export const gitHubRepository: Outside = {
+export const gitHubRepository: ExternalProvider = {
   platform: "github",
   type: "github_repository",
   // GitHub takes no heed of the size of letters.

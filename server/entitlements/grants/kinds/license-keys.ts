@@ -1,13 +1,13 @@
 import type { KeyRow } from "../../license-keys/rules.ts";
 import { getLimits, type KeyTerms } from "../../license-keys/rules.ts";
 import { issueKey, withdrawKey } from "../../license-keys/service.ts";
-import type { Kind } from "./kind.ts";
+import type { BenefitKind } from "./kind.ts";
 
 /** What a grant says of its key. */
 export const describeKey = ({ id, display_key }: KeyRow) => ({ license_key_id: id, display_key });
 
 /** A license key, one for each grant: the key that somebody has lost comes back with what it is given by (BEN-33). */
-export const licenseKeys: Kind = {
+export const licenseKeys: BenefitKind = {
   terms: (properties) => {
     const terms = properties as KeyTerms;
     // The prefix is of new keys alone.

@@ -1,7 +1,7 @@
 /** What a change of the account side's rows is called in the audit log. */
 
 export type Row = Record<string, unknown>;
-export type Change = {
+export type DescribedChange = {
   model: string;
   kind: "create" | "update" | "delete";
   /** The endpoint that makes it. */
@@ -12,7 +12,7 @@ export type Change = {
   given: Row;
   now: Date;
 };
-export type Told = {
+export type CallDescription = {
   action: string;
   subject: { type: string; id: string | null };
   organization_id?: string | null;
@@ -29,14 +29,14 @@ const fieldsOf = (given: Row): string[] =>
   Object.keys(given).filter((name) => !unnoted.has(name) && given[name] !== undefined);
 const past = { create: "created", update: "updated", delete: "deleted" } as const;
 
-const ofUser = (action: string, id: unknown, details: Record<string, unknown> = {}): Told => ({
+const ofUser = (action: string, id: unknown, details: Record<string, unknown> = {}): CallDescription => ({
   action: `user.${action}`,
   subject: { type: "user", id: text(id) },
   details,
   self: text(id),
 });
 
-function user({ kind, before, given }: Change): Told | undefined {
+function user({ kind, before, given }: DescribedChange): CallDescription | undefined {
   if (kind === "create") return ofUser("created", given.id, given.isAnonymous === true ? { anonymous: true } : {});
   const { id } = before;
   if (kind === "delete") return ofUser("deleted", id);
@@ -49,7 +49,7 @@ function user({ kind, before, given }: Change): Told | undefined {
   return fields.length > 0 ? ofUser("updated", id, { fields }) : undefined;
 }
 
-function session({ kind, path, before, given, now }: Change): Told | undefined {
+function session({ kind, path, before, given, now }: DescribedChange): CallDescription | undefined {
   if (kind === "create") {
     if (given.impersonatedBy) return { ...ofUser("impersonated", given.userId), self: text(given.impersonatedBy) };
     // Changing the password gives the same person's session a new token.
@@ -70,7 +70,7 @@ function session({ kind, path, before, given, now }: Change): Told | undefined {
   };
 }
 
-function account({ kind, path, before, given }: Change): Told | undefined {
+function account({ kind, path, before, given }: DescribedChange): CallDescription | undefined {
   const row = kind === "create" ? given : before;
   const isPassword = row.providerId === "credential";
   if (kind === "update") {
@@ -91,14 +91,14 @@ function account({ kind, path, before, given }: Change): Told | undefined {
 }
 
 /** Of something that an organization has. */
-const ofOrganization = (type: string, action: string, row: Row, details: Record<string, unknown>): Told => ({
+const ofOrganization = (type: string, action: string, row: Row, details: Record<string, unknown>): CallDescription => ({
   action: `${type}.${action}`,
   subject: { type, id: text(row.id) },
   organization_id: text(row.organizationId),
   details,
 });
 
-function organization({ kind, before, given }: Change): Told {
+function organization({ kind, before, given }: DescribedChange): CallDescription {
   const row = kind === "create" ? given : before;
   return {
     action: `organization.${past[kind]}`,
@@ -109,7 +109,7 @@ function organization({ kind, before, given }: Change): Told {
   };
 }
 
-function member({ kind, path, before, given }: Change): Told | undefined {
+function member({ kind, path, before, given }: DescribedChange): CallDescription | undefined {
   if (kind === "create")
     return ofOrganization("member", "added", given, { userId: given.userId, role: given.role ?? null });
   const { userId, role } = before;
@@ -119,7 +119,7 @@ function member({ kind, path, before, given }: Change): Told | undefined {
   return ofOrganization("member", "role_updated", before, { userId, from: role, to: given.role });
 }
 
-function invitation({ kind, before, given }: Change): Told | undefined {
+function invitation({ kind, before, given }: DescribedChange): CallDescription | undefined {
   if (kind === "create")
     return ofOrganization("invitation", "created", given, { email: given.email, role: given.role ?? null });
   const { email, role, status } = before;
@@ -129,7 +129,7 @@ function invitation({ kind, before, given }: Change): Told | undefined {
   return given.expiresAt === undefined ? undefined : ofOrganization("invitation", "resent", before, { email, role });
 }
 
-function team({ kind, before, given }: Change): Told | undefined {
+function team({ kind, before, given }: DescribedChange): CallDescription | undefined {
   if (kind === "update" && given.name === undefined) return undefined;
   const row = kind === "create" ? given : before;
   return ofOrganization("team", past[kind], row, {
@@ -139,7 +139,7 @@ function team({ kind, before, given }: Change): Told | undefined {
 }
 
 /** `organizationId` is its team's: the storage has looked it up. */
-function teamMember({ kind, path, before, given }: Change): Told | undefined {
+function teamMember({ kind, path, before, given }: DescribedChange): CallDescription | undefined {
   // With the team go its members.
   if (kind === "update" || path === "/organization/remove-team") return undefined;
   const row = kind === "create" ? given : before;
@@ -149,7 +149,7 @@ function teamMember({ kind, path, before, given }: Change): Told | undefined {
   };
 }
 
-function role({ kind, before, given }: Change): Told {
+function role({ kind, before, given }: DescribedChange): CallDescription {
   const row = kind === "create" ? given : before;
   return ofOrganization("role", past[kind], row, {
     role: row.role,
@@ -160,7 +160,7 @@ function role({ kind, before, given }: Change): Told {
 
 const permissionOf = (stored: unknown): unknown => (typeof stored === "string" ? JSON.parse(stored) : stored);
 
-const tellers: Record<string, (change: Change) => Told | undefined> = {
+const tellers: Record<string, (change: DescribedChange) => CallDescription | undefined> = {
   user,
   session,
   account,
@@ -195,10 +195,10 @@ const quiet: Record<string, ReadonlySet<string>> = {
 };
 
 /** Whether a write may have to be told, as far as its fields say, so that the others cost nothing. */
-export function isTold(model: string, kind: Change["kind"], given: Row): boolean {
+export function isTold(model: string, kind: DescribedChange["kind"], given: Row): boolean {
   if (!(model in tellers)) return false;
   return kind !== "update" || !fieldsOf(given).every((name) => quiet[model]?.has(name) ?? false);
 }
 
 /** What a change is called; undefined when it is none that people need to know of. */
-export const tell = (change: Change): Told | undefined => tellers[change.model]?.(change);
+export const describeCall = (change: DescribedChange): CallDescription | undefined => tellers[change.model]?.(change);

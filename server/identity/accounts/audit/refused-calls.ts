@@ -9,22 +9,22 @@ import type { Caller } from "../../../platform/http/refused-calls.ts";
 import { createId } from "../../../platform/ids.ts";
 import { redactError } from "../../../platform/loggable.ts";
 import { organization } from "../../organizations/tables.ts";
-import { account_base, accountCalls, resolvePath } from "../calls.ts";
-import { key_prefixes } from "../keys/identify.ts";
+import { accountBase, accountCalls, resolvePath } from "../calls.ts";
+import { keyPrefixes } from "../keys/identify.ts";
 import { hashSecret } from "../storage.ts";
 import { apikey, member, session } from "../tables.ts";
 
 /** The action of the entries. */
-export const refused_action = "call.refused";
+export const refusedAction = "call.refused";
 
-const flush_every_ms = 5000;
-const hour_ms = 60 * 60 * 1000;
+const flushEveryMs = 5000;
+const hourMs = 60 * 60 * 1000;
 /** How many different refusals of one organization are counted apart in an hour; the others are counted together. */
-const groups_per_owner_max = 100;
-const groups_max = 10_000;
+const groupsPerOwnerMax = 100;
+const groupsMax = 10_000;
 /** How many credentials are looked up at a time. Further ones are not recorded. */
-const credentials_max = 1000;
-const text_length_max = 500;
+const credentialsMax = 1000;
+const textLengthMax = 500;
 const recordedStatuses: ReadonlySet<number> = new Set([401, 403, 404, 429]);
 
 type Call = {
@@ -51,14 +51,14 @@ export function createRefusedCalls(deps: Deps) {
   /** Count a call that was refused to a caller. */
   function add(caller: Caller, call: Call, count = 1): void {
     const now = getServerClock(deps.clock).now();
-    const hour = now.getTime() - (now.getTime() % hour_ms);
+    const hour = now.getTime() - (now.getTime() % hourMs);
     const owner = caller.organization_id ?? (caller.user_id === null ? null : `user ${caller.user_id}`);
     if (owner === null) return;
     const counted: Counted = { ...caller, ...call };
     const counted_key = getKey(hour, counted);
     const existing = groups.get(counted_key);
     const size = sizes.get(`${hour} ${owner}`) ?? 0;
-    const isFull = !existing && (size >= groups_per_owner_max || groups.size >= groups_max);
+    const isFull = !existing && (size >= groupsPerOwnerMax || groups.size >= groupsMax);
     const placed = isFull ? mergeOthers(counted) : counted;
     const key = isFull ? getKey(hour, placed) : counted_key;
     const group = existing ?? groups.get(key);
@@ -75,15 +75,15 @@ export function createRefusedCalls(deps: Deps) {
   /** Count a call whose credential nobody has looked up, or that is good no more. Whose it is is found out with the next write. */
   function addUnidentified(credential: string, call: Call): void {
     const hashes =
-      credential.startsWith(key_prefixes.organization) || credential.startsWith(key_prefixes.default)
+      credential.startsWith(keyPrefixes.organization) || credential.startsWith(keyPrefixes.default)
         ? hashWithEach(deps.config.secrets, credential)
         : [hashSecret(credential.split(".")[0] ?? "")];
     const [name = ""] = hashes;
     const known = unidentified.get(name);
-    if (!known && unidentified.size >= credentials_max) return;
+    if (!known && unidentified.size >= credentialsMax) return;
     const entry = known ?? { hashes, calls: [] };
     unidentified.set(name, entry);
-    if (entry.calls.length < groups_per_owner_max) entry.calls.push(call);
+    if (entry.calls.length < groupsPerOwnerMax) entry.calls.push(call);
   }
 
   async function identify(): Promise<void> {
@@ -115,7 +115,7 @@ export function createRefusedCalls(deps: Deps) {
       for (const [index, group] of changed.entries()) group.pending += counts[index] ?? 0;
       throw error;
     }
-    const hour_start = getServerClock(deps.clock).now().getTime() - hour_ms;
+    const hour_start = getServerClock(deps.clock).now().getTime() - hourMs;
     for (const [key, { pending, created_at }] of groups)
       if (pending === 0 && created_at.getTime() < hour_start) groups.delete(key);
     for (const name of sizes.keys()) if (Number.parseInt(name, 10) < hour_start) sizes.delete(name);
@@ -125,7 +125,7 @@ export function createRefusedCalls(deps: Deps) {
     flush().catch((error: unknown) =>
       deps.log.warn({ error: redactError(error) }, "Refused calls were not written to the audit log yet."),
     );
-  }, flush_every_ms);
+  }, flushEveryMs);
   timer.unref();
   return {
     add,
@@ -209,9 +209,9 @@ async function write({ db }: Deps, rows: (Group & { count: number })[]): Promise
 
 /** A call by its method and its path as it is declared; undefined where there is no such call. */
 function findOperation({ method, url, routeOptions }: FastifyRequest): string | undefined {
-  if (routeOptions.url !== `${account_base}/*`) return `${method} ${routeOptions.url}`;
-  const path = resolvePath(url.slice(account_base.length).split("?")[0]?.replace(/\/+$/, "") ?? "");
-  return Object.hasOwn(accountCalls, path) ? `${method} ${account_base}${path}` : undefined;
+  if (routeOptions.url !== `${accountBase}/*`) return `${method} ${routeOptions.url}`;
+  const path = resolvePath(url.slice(accountBase.length).split("?")[0]?.replace(/\/+$/, "") ?? "");
+  return Object.hasOwn(accountCalls, path) ? `${method} ${accountBase}${path}` : undefined;
 }
 
 /** Count the calls of these routes that are refused to somebody: for want of a permission, a row, a good credential or patience. */
@@ -230,7 +230,7 @@ export function recordRefusedCalls(
       reason: request.refusal ?? String(status),
       status,
       ip_address: caller?.kind === "customer" ? null : ip,
-      user_agent: caller?.kind === "customer" ? null : (headers["user-agent"]?.slice(0, text_length_max) ?? null),
+      user_agent: caller?.kind === "customer" ? null : (headers["user-agent"]?.slice(0, textLengthMax) ?? null),
     };
     if (caller) return add(caller, call);
     const credential = findCredential(request);

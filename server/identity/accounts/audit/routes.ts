@@ -3,35 +3,35 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import type { Deps } from "../../../platform/context.ts";
 import { auditLog, refusedCalls } from "../../../platform/db/tables.ts";
-import { account_base } from "../calls.ts";
+import { accountBase } from "../calls.ts";
 import { guardRoute, type Identify, parseQuery, requireMembership, requirePerson } from "../http/own-routes.ts";
 import { apikey, user } from "../tables.ts";
-import { refused_action } from "./refused-calls.ts";
+import { refusedAction } from "./refused-calls.ts";
 
-const limit_standard = 50;
-const limit_max = 100;
-const length_max = 100;
+const limitStandard = 50;
+const limitMax = 100;
+const lengthMax = 100;
 
 const List = z.object({
   /** Absent: what was done by, and to, one's own account. */
-  organizationId: z.string().min(1).max(length_max).optional(),
+  organizationId: z.string().min(1).max(lengthMax).optional(),
   /** One action; `member.` stands for all that begins so. */
-  action: z.string().min(1).max(length_max).optional(),
+  action: z.string().min(1).max(lengthMax).optional(),
   /** The id of a user or of a key. */
-  actor: z.string().min(1).max(length_max).optional(),
+  actor: z.string().min(1).max(lengthMax).optional(),
   before: z.uuid().optional(),
   limit: z.coerce
     .number()
     .int()
     .min(1)
-    .default(limit_standard)
-    .transform((limit) => Math.min(limit, limit_max)),
+    .default(limitStandard)
+    .transform((limit) => Math.min(limit, limitMax)),
 });
 
 /** `GET /api/auth/audit/list`: an organization's log for those who may read it, or the log of one's own account. */
 export function auditRoutes(scope: FastifyInstance, deps: Deps, identify: Identify): void {
   scope.get(
-    `${account_base}/audit/list`,
+    `${accountBase}/audit/list`,
     guardRoute(async (request) => {
       const person = await requirePerson(identify, request);
       const query = parseQuery(request, List);
@@ -82,7 +82,7 @@ type Found = Awaited<ReturnType<typeof findEntries>>[number];
 /** Refused calls, each group of them as one entry of the log. */
 async function findRefusedCalls(deps: Deps, reader: string, query: Query): Promise<Found[]> {
   const { organizationId, action, actor, before } = query;
-  if (action !== undefined && action !== refused_action && action !== "call.") return [];
+  if (action !== undefined && action !== refusedAction && action !== "call.") return [];
   const where: (SQL | undefined)[] = [
     organizationId === undefined ? eq(refusedCalls.user_id, reader) : eq(refusedCalls.organization_id, organizationId),
     actor === undefined ? undefined : or(eq(refusedCalls.user_id, actor), eq(refusedCalls.key_id, actor)),
@@ -100,7 +100,7 @@ async function findRefusedCalls(deps: Deps, reader: string, query: Query): Promi
     ...beside,
     log: {
       ...row,
-      action: refused_action,
+      action: refusedAction,
       impersonated_by: null,
       subject_type: null,
       subject_id: null,

@@ -7,14 +7,14 @@ import { type AuditEntry, record } from "../../../platform/events/audit.ts";
 import { endGivenOut, isCredentialChange } from "../people/credentials.ts";
 import { sendSecurityMail } from "../people/security-mails.ts";
 import type { AccountWork } from "../work.ts";
-import { type Change, isTold, type Row, type Told, tell } from "./describe.ts";
+import { type CallDescription, type DescribedChange, describeCall, isTold, type Row } from "./describe.ts";
 
 type Adapter = DBAdapter<BetterAuthOptions>;
 type Store = DBTransactionAdapter<BetterAuthOptions>;
 type Where = NonNullable<Parameters<Adapter["findMany"]>[0]["where"]>;
 
 /** More than anybody has sessions; what is deleted at once is read before. */
-const rows_max = 10_000;
+const rowsMax = 10_000;
 
 /**
  * The account side's storage, in which every change that people need to know of is written down in the transaction that
@@ -36,7 +36,7 @@ export function wrapAuditedStorage(deps: Deps, work: AccountWork, open: (db: Dat
 
   /** Make a change and write it down; `happened` says of what it answers whether it was one. */
   const told = <T>(
-    kind: Change["kind"],
+    kind: DescribedChange["kind"],
     model: string,
     given: Row,
     where: Where,
@@ -47,7 +47,7 @@ export function wrapAuditedStorage(deps: Deps, work: AccountWork, open: (db: Dat
       if (!isTold(model, kind, given)) return change(store);
       return work.transaction(open, async (store, tx) => {
         const before =
-          kind === "create" ? [] : await store.findMany<Row>({ model, where, limit: kind === "delete" ? rows_max : 1 });
+          kind === "create" ? [] : await store.findMany<Row>({ model, where, limit: kind === "delete" ? rowsMax : 1 });
         const result = await change(store);
         if (!happened(result)) return result;
         const place = { model, kind, path: pathNow(), now: deps.clock.now() };
@@ -55,9 +55,9 @@ export function wrapAuditedStorage(deps: Deps, work: AccountWork, open: (db: Dat
           kind === "create"
             ? [{ ...place, before: {}, given: { ...given, ...(result as Row) } }]
             : before.map((row) => ({ ...place, before: row, given }));
-        const entries: { entry: AuditEntry; change: Change }[] = [];
+        const entries: { entry: AuditEntry; change: DescribedChange }[] = [];
         for (const change of changes) {
-          const said = tell(model === "teamMember" ? await placed(store, change) : change);
+          const said = describeCall(model === "teamMember" ? await placed(store, change) : change);
           if (said) entries.push({ entry: buildEntry(said), change });
         }
         await record(tx, deps, ...entries.map(({ entry }) => entry));
@@ -101,7 +101,7 @@ export function wrapAuditedStorage(deps: Deps, work: AccountWork, open: (db: Dat
 }
 
 /** A team's member knows the team; the log wants the organization. */
-async function placed(store: Store, change: Change): Promise<Change> {
+async function placed(store: Store, change: DescribedChange): Promise<DescribedChange> {
   const teamId = change.kind === "create" ? change.given.teamId : change.before.teamId;
   if (typeof teamId !== "string") return change;
   const team = await store.findOne<Row>({ model: "team", where: [{ field: "id", value: teamId }] });
@@ -112,7 +112,7 @@ async function placed(store: Store, change: Change): Promise<Change> {
 const pathNow = (): string => tryGetCurrentAuthEndpointContext()?.path ?? "";
 
 /** An entry of the account side: by who is signed in, from where the call that is being answered came. */
-export function buildEntry({ self = null, onlySelf, ...said }: Told): AuditEntry {
+export function buildEntry({ self = null, onlySelf, ...said }: CallDescription): AuditEntry {
   const ctx = tryGetCurrentAuthEndpointContext();
   const signedIn = onlySelf ? null : (ctx?.context.session ?? null);
   const impersonated_by: unknown = signedIn?.session.impersonatedBy;
@@ -134,5 +134,5 @@ export function buildEntry({ self = null, onlySelf, ...said }: Told): AuditEntry
 }
 
 /** Write down a change of the account side that is made past its storage. */
-export const recordTold = (tx: Tx, deps: Pick<Deps, "clock">, told: Told): Promise<void> =>
+export const recordTold = (tx: Tx, deps: Pick<Deps, "clock">, told: CallDescription): Promise<void> =>
   record(tx, deps, buildEntry(told));

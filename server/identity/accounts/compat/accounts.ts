@@ -43,7 +43,7 @@ export const translateAccount = {
  * Taking an address that somebody has is refused, as the page for it expects; to a signed-in person only. Asked before,
  * and again afterwards: of one that was taken in between better-auth says that all went well.
  */
-export const refuseTakenAddress = {
+export const rejectTakenAddress = {
   matcher: matchPath("/change-email"),
   handler: createAuthMiddleware(async (ctx) => {
     const wanted: unknown = ctx.body?.newEmail;
@@ -101,7 +101,7 @@ export const listScopes = {
 };
 
 /** Whether linking began well is said also when the browser is to go elsewhere for the rest of it. */
-export const tellLinking = {
+export const reportLinking = {
   matcher: matchPath("/link-social"),
   handler: createAuthMiddleware(async (ctx) => {
     const answer: unknown = ctx.context.returned;
@@ -122,7 +122,7 @@ export const nameAccount = {
 };
 
 /** Who has confirmed an address is to be seen so at once: the browser's copy of the session knows nothing of it. */
-export const forgetCopy = {
+export const deleteCopy = {
   matcher: matchPath("/verify-email"),
   handler: createAuthMiddleware(async (ctx) => {
     expireCookie(ctx, ctx.context.authCookies.sessionData);
@@ -136,7 +136,7 @@ export const forgetCopy = {
 };
 
 /** What is not for people to set of themselves is refused, where better-auth would leave it out without a word. */
-export const refuseClosedFields = {
+export const rejectClosedFields = {
   matcher: matchPath("/sign-up/email", "/update-user"),
   handler: createAuthMiddleware(async (ctx) => {
     const body: unknown = ctx.body;
@@ -162,13 +162,13 @@ export const readFlags = {
 };
 
 /** Under which better-auth keeps states. */
-const state_prefix = "auth-state:";
+const statePrefix = "auth-state:";
 
 /**
  * Who comes back from a provider with a state that is not kept (any more) took too long, or came twice: starting again
  * helps. A state that is kept, and not this browser's, is a mismatch.
  */
-export const refuseForgottenState = (clock: Clock) => ({
+export const rejectUnknownState = (clock: Clock) => ({
   matcher: matchPath("/callback/:id"),
   handler: createAuthMiddleware(async (ctx) => {
     const state: unknown = ctx.query?.state;
@@ -176,7 +176,7 @@ export const refuseForgottenState = (clock: Clock) => ({
     const isPlain = Object.values(ctx.query ?? {}).every((value) => typeof value === "string");
     if (ctx.method !== "GET" || !isPlain || typeof state !== "string" || state === "") return;
     const { internalAdapter, options } = ctx.context;
-    const kept = await internalAdapter.findVerificationValue(`${state_prefix}${state}`);
+    const kept = await internalAdapter.findVerificationValue(`${statePrefix}${state}`);
     const { expiresAt, errorURL } = kept ? endOf(kept.value) : {};
     const isOver = kept !== null && expiresAt !== undefined && expiresAt < clock.now().getTime();
     if (kept && !isOver) return;

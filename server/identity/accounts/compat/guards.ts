@@ -7,24 +7,24 @@ import { matchPath, matchRule } from "../calls.ts";
 import { invalidBody } from "../http/error-mapping.ts";
 import { sessionEndpoints } from "../identity/sessions.ts";
 import { createFieldGuard, createFieldOrder } from "../people/fields.ts";
-import { refuseAdminSlips, refuseUnreadable } from "../people/names.ts";
+import { rejectAdminSlips, rejectUnreadable } from "../people/names.ts";
 import {
   deleteAtOnce,
-  forgetCopy,
+  deleteCopy,
   listScopes,
   nameAccount,
   readFlags,
-  refuseClosedFields,
-  refuseForgottenState,
-  refuseTakenAddress,
-  tellLinking,
+  rejectClosedFields,
+  rejectTakenAddress,
+  rejectUnknownState,
+  reportLinking,
   translateAccount,
 } from "./accounts.ts";
 
-const text_length_max = 255;
+const textLengthMax = 255;
 /** How long texts may be. A browser's copy of its session carries them, and must fit into few cookies. */
-const lengths_max = new Map([
-  ...["name", "email", "newEmail", "displayUsername"].map((field) => [field, text_length_max] as const),
+const lengthsMax = new Map([
+  ...["name", "email", "newEmail", "displayUsername"].map((field) => [field, textLengthMax] as const),
   ["image", 2048],
 ]);
 
@@ -43,7 +43,7 @@ export const createCompatGuards = ({ clock, config }: Pick<Deps, "clock" | "conf
             const body: unknown = ctx.body;
             const fields = typeof body === "object" && body !== null ? Object.entries(body) : undefined;
             const long = fields?.find(
-              ([key, value]) => typeof value === "string" && value.length > (lengths_max.get(key) ?? value.length),
+              ([key, value]) => typeof value === "string" && value.length > (lengthsMax.get(key) ?? value.length),
             );
             const blank = fields?.some(([key, value]) => key === "name" && typeof value === "string" && !value.trim());
             const detail = long ? `${long[0]} is too long` : blank ? "name is blank" : undefined;
@@ -69,23 +69,23 @@ export const createCompatGuards = ({ clock, config }: Pick<Deps, "clock" | "conf
             if (detail !== undefined) throw new APIError("BAD_REQUEST", { ...invalidBody, detail });
           }),
         },
-        refuseUnreadable,
-        refuseAdminSlips,
-        refuseClosedFields,
+        rejectUnreadable,
+        rejectAdminSlips,
+        rejectClosedFields,
         createFieldGuard(config.FLOE_USER_FIELDS),
         readFlags,
-        refuseForgottenState(clock),
+        rejectUnknownState(clock),
         translateAccount,
-        refuseTakenAddress,
+        rejectTakenAddress,
         deleteAtOnce(clock),
       ],
       after: [
-        refuseTakenAddress,
+        rejectTakenAddress,
         createFieldOrder(config.FLOE_USER_FIELDS),
         listScopes,
-        tellLinking,
+        reportLinking,
         nameAccount,
-        forgetCopy,
+        deleteCopy,
         {
           // Stored as text, it comes back as text from these; callers sent an object.
           matcher: ({ path }) => path?.startsWith("/organization/") ?? false,
@@ -110,8 +110,8 @@ function unshowable(given: unknown): string | undefined {
 function organizationFault(given: unknown): string | undefined {
   if (typeof given !== "object" || given === null) return undefined;
   const { name, slug }: { name?: unknown; slug?: unknown } = given;
-  if (typeof name === "string" && (name.trim() === "" || name.length > text_length_max))
-    return `name: between 1 and ${text_length_max} characters`;
+  if (typeof name === "string" && (name.trim() === "" || name.length > textLengthMax))
+    return `name: between 1 and ${textLengthMax} characters`;
   if (slug === undefined || slug === null) return undefined;
   if (typeof slug === "string" && reservedSlugs.has(slug)) return "slug: this one is reserved";
   return Slug.safeParse(slug).success ? undefined : "slug: lower-case letters, digits and single dashes, 3 to 64";

@@ -13,8 +13,8 @@ import { createCodeTries } from "./tries.ts";
 type Code = typeof deviceCode.$inferSelect;
 type Asking = Parameters<typeof getAuthoritativeSessionFromCtx>[0];
 
-const text_length_max = 64;
-const text = z.string().min(1).max(text_length_max);
+const textLengthMax = 64;
+const text = z.string().min(1).max(textLengthMax);
 const answered = z.object({ userCode: text, confirmationNumber: z.union([text, z.number()]).optional() });
 /** As people type it: in lower case, with a dash or spaces. */
 const plain = (code: string): string => code.replace(/[^a-z0-9]/gi, "").toUpperCase();

@@ -18,20 +18,20 @@ import {
   type OAuthFault,
 } from "./protocol.ts";
 
-const device_code_length = 40;
-const user_code_length = 8;
+const deviceCodeLength = 40;
+const userCodeLength = 8;
 /** No letters and digits that are taken for each other. 32 of them, so that a byte picks one without bias. */
-const user_code_letters = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
-const interval_standard_ms = 5000;
-const draws_max = 3;
-const number_min = 10;
-const number_max = 99;
+const userCodeLetters = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
+const intervalStandardMs = 5000;
+const drawsMax = 3;
+const numberMin = 10;
+const numberMax = 99;
 
 const bad = (refusal: OAuthFault): never => {
   throw new APIError("BAD_REQUEST", refusal);
 };
 const newUserCode = (): string =>
-  [...randomBytes(user_code_length)].map((byte) => user_code_letters[byte % user_code_letters.length]).join("");
+  [...randomBytes(userCodeLength)].map((byte) => userCodeLetters[byte % userCodeLetters.length]).join("");
 /** Both of RFC 6749's spellings of a request arrive as JSON; what is in it is judged by the endpoint. */
 const anyBody = z.record(z.string(), z.unknown());
 
@@ -39,17 +39,17 @@ const anyBody = z.record(z.string(), z.unknown());
 export function grantEndpoints({ db, clock, config }: Deps) {
   const { lives_ms: lives_standard_ms, numbered } = flows[config.FLOE_DEVICE_FLOW];
   const lives_ms = config.FLOE_DEVICE_CODE_LASTS ?? lives_standard_ms;
-  const interval_ms = config.FLOE_DEVICE_INTERVAL ?? interval_standard_ms;
+  const interval_ms = config.FLOE_DEVICE_INTERVAL ?? intervalStandardMs;
 
   const askForCode = createAuthEndpoint("/device/code", { method: "POST", body: anyBody }, async (ctx) => {
     const refusal = findCodeFault(ctx.body);
     if (refusal) return bad(refusal);
     const asked = ctx.body as { client_id: string; scope?: string };
-    const device_code = drawText(device_code_length);
+    const device_code = drawText(deviceCodeLength);
     const now = clock.now();
     const id = createId(now);
-    const number = numbered ? String(randomInt(number_min, number_max + 1)) : undefined;
-    for (let draw = 0; draw < draws_max; draw++) {
+    const number = numbered ? String(randomInt(numberMin, numberMax + 1)) : undefined;
+    for (let draw = 0; draw < drawsMax; draw++) {
       const user_code = newUserCode();
       const [kept] = await db
         .insert(deviceCode)

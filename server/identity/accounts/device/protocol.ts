@@ -10,14 +10,14 @@ const isKnownClient = (id: string): boolean => Object.hasOwn(clients, id);
 export const getClientName = (id: string | null): string | null =>
   id !== null && Object.hasOwn(clients, id) ? (clients[id] ?? null) : null;
 
-const device_grant = "urn:ietf:params:oauth:grant-type:device_code";
-const minute_ms = 60 * 1000;
-const token_length_max = 512;
+const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
+const minuteMs = 60 * 1000;
+const tokenLengthMax = 512;
 
 /** How the device flow is run, by FLOE_DEVICE_FLOW: how long a code lives where nothing else is set, and whether a number must be entered. */
 export const flows = {
-  standard: { lives_ms: 30 * minute_ms, numbered: false },
-  hardened: { lives_ms: 10 * minute_ms, numbered: true },
+  standard: { lives_ms: 30 * minuteMs, numbered: false },
+  hardened: { lives_ms: 10 * minuteMs, numbered: true },
 } as const;
 
 /** The document by which standard clients find the device flow (RFC 8414). */
@@ -25,7 +25,7 @@ export const buildMetadata = (issuer: string, base: string) => ({
   issuer,
   device_authorization_endpoint: `${base}/device/code`,
   token_endpoint: `${base}/device/token`,
-  grant_types_supported: [device_grant],
+  grant_types_supported: [deviceGrant],
   response_types_supported: [],
   token_endpoint_auth_methods_supported: ["none"],
   revocation_endpoint: `${base}/device/token/revoke`,
@@ -46,8 +46,8 @@ export function findTokenFault(body: Record<string, unknown>): OAuthFault | unde
     const value = body[field];
     if (typeof value !== "string" || value === "") return createOAuthFault("invalid_request", `${field} is required.`);
   }
-  if (body.grant_type !== device_grant)
-    return createOAuthFault("unsupported_grant_type", `Only ${device_grant} is supported here.`);
+  if (body.grant_type !== deviceGrant)
+    return createOAuthFault("unsupported_grant_type", `Only ${deviceGrant} is supported here.`);
   if (!isKnownClient(String(body.client_id))) return createOAuthFault("invalid_client", "This client is not known.");
   return undefined;
 }
@@ -56,7 +56,7 @@ export function findTokenFault(body: Record<string, unknown>): OAuthFault | unde
 export function findRevocationFault(body: Record<string, unknown>): OAuthFault | undefined {
   for (const field of ["token", "client_id"]) {
     const value = body[field];
-    if (typeof value !== "string" || value === "" || value.length > token_length_max)
+    if (typeof value !== "string" || value === "" || value.length > tokenLengthMax)
       return createOAuthFault("invalid_request", `${field} is required.`);
   }
   return isKnownClient(String(body.client_id))

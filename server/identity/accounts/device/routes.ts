@@ -25,14 +25,14 @@ export function addDeviceRoutes(scope: FastifyInstance, { url, base, fieldsOf, r
   for (const path of ["/device/code", "/device/token"]) {
     scope.post(`${base}${path}`, async (request, reply) => {
       const fields = fieldsOf(request);
-      return fields ? forward(request, reply, path, fields) : refuseMalformed(reply);
+      return fields ? forward(request, reply, path, fields) : rejectMalformed(reply);
     });
   }
   scope.post(`${base}/device/token/revoke`, (request, reply) => revoke(request, reply, fieldsOf(request)));
 }
 
 /** The answer to a body that cannot be read, in OAuth's words. */
-export const refuseMalformed = (reply: FastifyReply): FastifyReply =>
+export const rejectMalformed = (reply: FastifyReply): FastifyReply =>
   reply
     .code(400)
     .header("Cache-Control", "no-store")

@@ -6,8 +6,8 @@ import { hashToken } from "../../../platform/crypto/secrets.ts";
 import { attempts } from "../../../platform/db/tables.ts";
 
 /** Wrong codes after which no code is looked at for a while, right or wrong. */
-const wrong_max = 5;
-const locked_ms = 30 * 60 * 1000;
+const wrongMax = 5;
+const lockedMs = 30 * 60 * 1000;
 
 /**
  * Counts wrong user codes by account and by address. A try is counted as wrong before the code is looked at, and taken
@@ -19,7 +19,7 @@ export function createCodeTries({ db, clock, config }: { db: Database; clock: Cl
   /** Seconds to wait; 0 lets the try through. */
   async function take(key: string): Promise<number> {
     const now = clock.now();
-    const ends = new Date(now.getTime() + locked_ms);
+    const ends = new Date(now.getTime() + lockedMs);
     const tries = sql`case when ${attempts.window_ends_at} <= ${now.toISOString()}::timestamptz then 1
       else ${attempts.count} + 1 end`;
     const [through] = await db
@@ -30,7 +30,7 @@ export function createCodeTries({ db, clock, config }: { db: Database; clock: Cl
         set: {
           count: tries,
           window_ends_at: sql`excluded.window_ends_at`,
-          locked_until: sql`case when ${tries} >= ${wrong_max} then excluded.window_ends_at end`,
+          locked_until: sql`case when ${tries} >= ${wrongMax} then excluded.window_ends_at end`,
         },
         setWhere: or(isNull(attempts.locked_until), lte(attempts.locked_until, now)),
       })
@@ -45,7 +45,7 @@ export function createCodeTries({ db, clock, config }: { db: Database; clock: Cl
       .update(attempts)
       .set({
         count: sql`${attempts.count} - 1`,
-        locked_until: sql`case when ${attempts.count} - 1 >= ${wrong_max} then ${attempts.locked_until} end`,
+        locked_until: sql`case when ${attempts.count} - 1 >= ${wrongMax} then ${attempts.locked_until} end`,
       })
       .where(and(eq(attempts.key, key), gt(attempts.count, 0)));
 

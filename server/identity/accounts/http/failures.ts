@@ -5,7 +5,7 @@ import { findOutage } from "../../../platform/db/unreachable.ts";
 import { readSqlState, redactError } from "../../../platform/loggable.ts";
 import { invalidBody } from "./error-mapping.ts";
 
-const unique_violation = "23505";
+const uniqueViolation = "23505";
 const internalError = { code: "INTERNAL_SERVER_ERROR", message: "Internal server error" };
 /** Nothing where something must be; text that cannot be encoded or read; an index entry too long; a number out of range. */
 const unusable = new Set(["23502", "22021", "22P02", "22P05", "54000", "22003"]);
@@ -17,7 +17,7 @@ type Fault = { status: number; code: string; message: string; headers?: Record<s
 export function findFault(error: unknown): Fault | undefined {
   const state = readSqlState(error) ?? "";
   // Two requests asked for the same name at once: the second is told what it would have been told a moment later.
-  if (state === unique_violation) return { status: 409, code: "ALREADY_EXISTS", message: "Already exists" };
+  if (state === uniqueViolation) return { status: 409, code: "ALREADY_EXISTS", message: "Already exists" };
   if (unusable.has(state)) return { status: 400, ...invalidBody };
   const outage = findOutage(error);
   return outage && { status: 503, code: getCode(outage.message), ...outage };
@@ -33,7 +33,7 @@ const refusalOf = (error: unknown): Fault =>
  * A handler that answers what better-auth did not expect: the request's fault becomes a 4xx, the rest a 500 whose reason is
  * in the log. Done here because better-auth's router prints a failed query with its values, hashes and tokens among them.
  */
-export const answerFaults =
+export const sendFailures =
   (log: Log, handle: Handler): Handler =>
   async (request) => {
     try {
@@ -50,7 +50,7 @@ export const answerFaults =
   };
 
 /** better-auth calls a caller's mistake an error too; what failed in here comes with the error that was caught. */
-export const relayLog =
+export const createAuthLog =
   (log: Log) =>
   (_level: unknown, message: string, ...details: unknown[]) => {
     const failure = details.find((one) => one instanceof Error && !isAPIError(one) && one.name !== "BetterAuthError");

@@ -9,7 +9,7 @@ export const listOrigins = ({ url, loopback, PORT }: Config): string[] =>
   loopback ? [new URL(url).origin, `http://localhost:${PORT}`, `http://127.0.0.1:${PORT}`] : [new URL(url).origin];
 
 /** A provider posts its answer from a page of its own; a device is no page. */
-const open_to_others = /^\/api\/auth\/(callback\/|device\/(code|token)$)/;
+const openToOthers = /^\/api\/auth\/(callback\/|device\/(code|token)$)/;
 export const reading: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
 
 const isUrl = (text: string): boolean => URL.canParse(text) && new URL(text).origin !== "null";
@@ -34,11 +34,11 @@ function refuseOrigin(headers: IncomingHttpHeaders, ours: readonly string[]): Re
 }
 
 /** Refuse what a page that is not ours has a browser send. */
-export function refuseForeignPages(scope: FastifyInstance, config: Config): void {
+export function rejectForeignPages(scope: FastifyInstance, config: Config): void {
   const ours = listOrigins(config);
   scope.addHook("onRequest", async (request, reply) => {
     const path = request.url.split("?")[0] ?? "";
-    if (reading.has(request.method) || open_to_others.test(path)) return undefined;
+    if (reading.has(request.method) || openToOthers.test(path)) return undefined;
     const refusal = refuseOrigin(request.headers, ours);
     return refusal ? reply.code(403).header("Cache-Control", "no-store").send(refusal) : undefined;
   });

@@ -3,7 +3,7 @@ import type { z } from "zod";
 import type { Permissions } from "../../../../shared/permissions.ts";
 import type { Identity, Membership } from "../../../platform/context.ts";
 import { limitedSession } from "../device/sessions.ts";
-import { demand } from "../identity/permissions-guard.ts";
+import { requirePermissions } from "../identity/permissions-guard.ts";
 import { confirmationRequired, isProofOld } from "../identity/step-up.ts";
 import { notWhileImpersonating } from "../people/platform.ts";
 import { mapError } from "./error-mapping.ts";
@@ -68,7 +68,7 @@ export function checkProof({ proven_at }: Person, now: Date): void {
 export function requireMembership(
   person: Person,
   organizationId: string,
-  resource: Parameters<typeof demand>[1],
+  resource: Parameters<typeof requirePermissions>[1],
   action: string,
 ): Membership {
   const membership = person.memberships.find((one) => one.organization_id === organizationId);
@@ -78,8 +78,8 @@ export function requireMembership(
 }
 
 /** Refuse who does not hold a permission, in the catalogue's words. */
-function demanded(permissions: Permissions, resource: Parameters<typeof demand>[1], action: string): void {
-  const denial = demand(permissions, resource, action);
+function demanded(permissions: Permissions, resource: Parameters<typeof requirePermissions>[1], action: string): void {
+  const denial = requirePermissions(permissions, resource, action);
   if (denial !== undefined) throw new Refusal(403, denial);
 }
 

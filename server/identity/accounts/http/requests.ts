@@ -1,17 +1,17 @@
 import type { FastifyRequest } from "fastify";
 import { encodeEmail } from "../../../../shared/emails.ts";
 import type { Config } from "../../../platform/config.ts";
-import { openSignedText, resign } from "../../../platform/crypto/secrets.ts";
+import { openSignedText, signAgain } from "../../../platform/crypto/secrets.ts";
 import { decodeText, parseCookies } from "../../../platform/http/cookies.ts";
 import { getCookieName, getCookiePrefix, writeSessionCookie } from "../identity/session-cookie.ts";
 
 /** Says of a GET that it was sent as a POST: by a button, not by following a link. */
-export const posted_header = "x-floe-posted";
+export const postedHeader = "x-floe-posted";
 
 /** Headers by which a caller could pretend to come from elsewhere. */
 const untrusted = new Set([
   "x-client-ip",
-  posted_header,
+  postedHeader,
   "x-forwarded-for",
   "x-forwarded-host",
   "x-forwarded-proto",
@@ -28,16 +28,16 @@ export function encodeEmails(fields: Record<string, unknown>): Record<string, un
       const data = encodeEmails({ ...value, data: undefined });
       return data ? [[name, data]] : [];
     }
-    if (!emailFields.includes(name) || typeof value !== "string" || value.length > email_length_max) return [];
+    if (!emailFields.includes(name) || typeof value !== "string" || value.length > emailLengthMax) return [];
     const encoded = encodeEmail(value);
     return encoded === value ? [] : [[name, encoded]];
   });
   return changes.length === 0 ? undefined : { ...fields, ...Object.fromEntries(changes) };
 }
 /** What is longer is no address, with whatever blanks around it. */
-const email_length_max = 512;
+const emailLengthMax = 512;
 
-const user_agent_length_max = 512;
+const userAgentLengthMax = 512;
 const cached = /^(__Host-)?floe\.session_data(\.\d+)?$/;
 
 /**
@@ -54,14 +54,14 @@ export function readHeaders(request: FastifyRequest, config: Config): Headers {
   }
   headers.set("x-client-ip", request.ip);
   const agent = headers.get("user-agent");
-  if (agent) headers.set("user-agent", agent.slice(0, user_agent_length_max));
+  if (agent) headers.set("user-agent", agent.slice(0, userAgentLengthMax));
   const bearer = /^bearer +(\S+\.\S+)$/i.exec(headers.get("authorization") ?? "")?.[1];
-  if (bearer) headers.set("authorization", `Bearer ${resign(secrets, decodeText(bearer))}`);
+  if (bearer) headers.set("authorization", `Bearer ${signAgain(secrets, decodeText(bearer))}`);
   if (request.headers.cookie === undefined) return headers;
   const cookies = parseCookies(request.headers.cookie).map(([name, value]) => {
     // Left empty, not out: the names say which pieces of it the browser has, to be taken back.
     if (cached.test(name)) return [name, ""];
-    return [name, name.startsWith(prefix) ? resign(secrets, value) : value];
+    return [name, name.startsWith(prefix) ? signAgain(secrets, value) : value];
   });
   headers.set("cookie", cookies.map(([name = "", value = ""]) => `${name}=${encodeURIComponent(value)}`).join("; "));
   return headers;
@@ -72,7 +72,7 @@ export function readQuery(query: string, path: string, { secrets }: Config): str
   if (path !== "/verify-email" || secrets.length === 1) return query;
   const fields = new URLSearchParams(query);
   const token = fields.get("token");
-  if (token !== null) fields.set("token", resign(secrets, token, "base64url"));
+  if (token !== null) fields.set("token", signAgain(secrets, token, "base64url"));
   return `?${fields}`;
 }
 
@@ -85,7 +85,7 @@ export async function renewCookie(
   const name = getCookieName(config, "session_token");
   const held = new Map(parseCookies(request.headers.cookie)).get(name);
   const token = held === undefined ? undefined : openSignedText(config.secrets, held);
-  if (held === undefined || token === undefined || resign(config.secrets, held) === held) return undefined;
+  if (held === undefined || token === undefined || signAgain(config.secrets, held) === held) return undefined;
   if (response.headers.getSetCookie().some((one) => one.startsWith(`${name}=`))) return undefined;
   const found: unknown = await response.clone().json();
   if (typeof found !== "object" || found === null || !("session" in found)) return undefined;

@@ -6,12 +6,12 @@ import type { Deps } from "../../../platform/context.ts";
 import { findOutage } from "../../../platform/db/unreachable.ts";
 import { isStorable, readJson } from "../../../platform/http/body.ts";
 import { redactError } from "../../../platform/loggable.ts";
-import { account_base as base, findCall, resolvePath } from "../calls.ts";
+import { accountBase as base, findCall, resolvePath } from "../calls.ts";
 import { revokeToken } from "../device/revocation.ts";
-import { addDeviceRoutes, refuseMalformed } from "../device/routes.ts";
+import { addDeviceRoutes, rejectMalformed } from "../device/routes.ts";
 import { invalidBody, invalidQuery, mapError, mapLocation, mapStatus } from "./error-mapping.ts";
 import { listOrigins } from "./origins.ts";
-import { encodeEmails, posted_header, readHeaders, readQuery, renewCookie } from "./requests.ts";
+import { encodeEmails, postedHeader, readHeaders, readQuery, renewCookie } from "./requests.ts";
 
 type Handler = (request: Request) => Promise<Response>;
 type Fields = Record<string, unknown>;
@@ -27,7 +27,7 @@ export function readRaw(scope: FastifyInstance, deps: Deps): void {
     if (/%00/.test(request.url)) return reply.code(400).send(invalidQuery);
     const status = Buffer.isBuffer(request.body) && request.body.length > 0 ? refusalOf(request) : undefined;
     if (status === undefined) return undefined;
-    if (request.url.startsWith(`${base}/device/`)) return refuseMalformed(reply);
+    if (request.url.startsWith(`${base}/device/`)) return rejectMalformed(reply);
     return reply.code(status).send(status === 413 ? mapError(413, null) : invalidBody);
   });
   scope.setErrorHandler<FastifyError | ApiError>((error, request, reply) => {
@@ -192,7 +192,7 @@ function toGet(request: FastifyRequest, config: Config, path: string): Request {
   const fields = Object.entries(fieldsOf(request) ?? {}).map(([key, value]) => [key, String(value)]);
   const query = readQuery(`?${new URLSearchParams(fields)}`, path, config);
   const headers = readHeaders(request, config);
-  headers.set(posted_header, "1");
+  headers.set(postedHeader, "1");
   return new Request(`${config.url}${base}${path}${query}`, { headers });
 }
 

@@ -3,7 +3,7 @@ import { and, eq, gt, isNull, lte, ne, or } from "drizzle-orm";
 import type { Config } from "../../../platform/config.ts";
 import type { Deps, Identity } from "../../../platform/context.ts";
 import { openSignedText } from "../../../platform/crypto/secrets.ts";
-import { viewer_prefix } from "../../../platform/crypto/viewers.ts";
+import { viewerPrefix } from "../../../platform/crypto/viewers.ts";
 import { decodeText, parseCookies } from "../../../platform/http/cookies.ts";
 import { organization } from "../../organizations/tables.ts";
 import { listScopeNames } from "../device/protocol.ts";
@@ -16,7 +16,7 @@ import { getCookieName, writeSessionCookie } from "./session-cookie.ts";
 import { createSessionRenewal } from "./sessions-renewal.ts";
 import { identifyViewer } from "./viewers.ts";
 
-const last_used_every_ms = 5000;
+const lastUsedEveryMs = 5000;
 /** Printable ASCII: anything else cannot be one of ours (TOK-13). */
 const tokenShape = /^[\x21-\x7e]{1,512}$/;
 
@@ -73,7 +73,7 @@ export function createIdentifier(deps: Deps, identifyCustomer: IdentifyCustomer)
   const { isDue, renew } = createSessionRenewal(deps);
   const timer = setInterval(() => {
     keys.flush().catch((error: unknown) => deps.log.warn({ err: error }, "The last use of API keys was not noted."));
-  }, last_used_every_ms);
+  }, lastUsedEveryMs);
   timer.unref();
 
   /** Whose session it is. Used once it is due, it lasts longer; a browser is to have its cookie again then. */
@@ -133,7 +133,7 @@ export function createIdentifier(deps: Deps, identifyCustomer: IdentifyCustomer)
       if (!tokenShape.test(text)) return { kind: "invalid" };
       const byKey = keys.identify(text);
       if (byKey) return byKey;
-      if (text.startsWith(viewer_prefix)) return identifyViewer(deps, text);
+      if (text.startsWith(viewerPrefix)) return identifyViewer(deps, text);
       const customer = await identifyCustomer(deps, text);
       if (customer) return customer;
       // Signing in answers the token bare in its body, and signed in the header `set-auth-token`; either is sent back.

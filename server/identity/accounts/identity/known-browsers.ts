@@ -3,8 +3,8 @@ import type { GenericEndpointContext } from "better-auth";
 import { createToken } from "../../../platform/ids.ts";
 
 /** A browser is known to an account that it has entered for a year, to eight accounts at most. */
-const known_seconds = 365 * 24 * 60 * 60;
-const known_max = 8;
+const knownSeconds = 365 * 24 * 60 * 60;
+const knownMax = 8;
 
 type KnownBrowser = { device: string; accounts: string[] };
 
@@ -33,8 +33,8 @@ export async function findKnownDevice(
 export async function setKnownBrowser(ctx: GenericEndpointContext, secret: string, account: string): Promise<void> {
   const known = await readKnownBrowser(ctx, secret);
   const hash = hashAccount(account);
-  const accounts = [hash, ...(known?.accounts ?? []).filter((one) => one !== hash)].slice(0, known_max);
+  const accounts = [hash, ...(known?.accounts ?? []).filter((one) => one !== hash)].slice(0, knownMax);
   const { name, attributes } = getCookie(ctx);
   const value = [known?.device ?? createToken(""), ...accounts].join("~");
-  await ctx.setSignedCookie(name, value, secret, { ...attributes, maxAge: known_seconds });
+  await ctx.setSignedCookie(name, value, secret, { ...attributes, maxAge: knownSeconds });
 }

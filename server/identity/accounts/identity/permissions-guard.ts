@@ -2,7 +2,7 @@ import { role } from "better-auth/plugins/access";
 import type { allows, Permissions } from "../../../../shared/permissions.ts";
 
 /** The same map without what all objects have: what is looked up in it, by a name from outside, is in it or nowhere. */
-export const dropPrototype = <T extends object>(map: T): T => Object.assign(Object.create(null) as T, map);
+export const removePrototype = <T extends object>(map: T): T => Object.assign(Object.create(null) as T, map);
 
 /** Why not all that is asked (with OR: none of it) may be done, in the catalogue's words; undefined when it may. */
 export function findDenial(permissions: Permissions, asked: Permissions, connector?: "AND" | "OR"): string | undefined {
@@ -10,12 +10,12 @@ export function findDenial(permissions: Permissions, asked: Permissions, connect
   const request = Object.fromEntries(
     Object.entries(asked).map(([name, actions]) => [name, { actions: [...actions], connector: connector ?? "AND" }]),
   );
-  const answer = role(dropPrototype(held)).authorize(request, connector);
+  const answer = role(removePrototype(held)).authorize(request, connector);
   return answer.success ? undefined : answer.error;
 }
 
 /** Why something may not be done, in the catalogue's words; undefined when it may. To be answered with 403. */
-export const demand = (
+export const requirePermissions = (
   permissions: Permissions,
   resource: Parameters<typeof allows>[1],
   action: string,

@@ -6,12 +6,12 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Deps, Identity } from "../../../platform/context.ts";
 import { session } from "../tables.ts";
 
-const day_seconds = 24 * 60 * 60;
+const daySeconds = 24 * 60 * 60;
 /** How long a session lasts, and after how long a use of it makes it last that long again. */
-export const session_seconds = 7 * day_seconds;
-const session_update_seconds = day_seconds;
+export const sessionSeconds = 7 * daySeconds;
+const sessionUpdateSeconds = daySeconds;
 /** What may pass between the two times that better-auth reads for one session. */
-const slack_ms = 60_000;
+const slackMs = 60_000;
 
 type Held = { expiresAt: Date | string; createdAt: Date | string; remembered?: unknown };
 
@@ -20,10 +20,10 @@ type Held = { expiresAt: Date | string; createdAt: Date | string; remembered?: u
  * cookie whether the person wanted to be remembered: here every use counts, and the session itself knows.
  */
 export function createSessionRenewal({ db, clock, config }: Pick<Deps, "db" | "clock" | "config">) {
-  const max_seconds = config.FLOE_SESSION_MAX_DAYS * day_seconds;
+  const max_seconds = config.FLOE_SESSION_MAX_DAYS * daySeconds;
   /** When a session ends however much it is used. */
   const lastsUntil = (createdAt: Date | string) => new Date(new Date(createdAt).getTime() + max_seconds * 1000);
-  const dueBy = () => new Date(clock.now().getTime() + (session_seconds - session_update_seconds) * 1000);
+  const dueBy = () => new Date(clock.now().getTime() + (sessionSeconds - sessionUpdateSeconds) * 1000);
   return {
     lastsUntil,
     isDue: ({ expiresAt, createdAt, remembered }: Held): boolean =>
@@ -31,7 +31,7 @@ export function createSessionRenewal({ db, clock, config }: Pick<Deps, "db" | "c
     /** Make a session last from now on, and answer until when; undefined when it does not, or another use just has. */
     async renew(id: string): Promise<Date | undefined> {
       const now = clock.now();
-      const until = new Date(now.getTime() + session_seconds * 1000).toISOString();
+      const until = new Date(now.getTime() + sessionSeconds * 1000).toISOString();
       const last = sql`${session.createdAt} + ${max_seconds} * interval '1 second'`;
       const [renewed] = await db
         .update(session)
@@ -80,7 +80,7 @@ export function createRenewalPlugin(deps: Deps) {
                 const isVisit = typeof made.impersonatedBy === "string" && before !== undefined;
                 if (before && (isForgotten || isVisit)) ends.push(new Date(before.expiresAt));
                 const remembered =
-                  !isForgotten && expiresAt.getTime() - createdAt.getTime() >= session_seconds * 1000 - slack_ms;
+                  !isForgotten && expiresAt.getTime() - createdAt.getTime() >= sessionSeconds * 1000 - slackMs;
                 return {
                   data: {
                     ...made,

@@ -5,7 +5,7 @@ import { matchPath, matchRule } from "../calls.ts";
 import { session } from "../tables.ts";
 
 /** For how long after signing in, or giving the password, a person may do what outlasts a stolen session. */
-const proof_lasts_ms = 60 * 60 * 1000;
+const proofLastsMs = 60 * 60 * 1000;
 
 export const confirmationRequired = {
   code: "PASSWORD_CONFIRMATION_REQUIRED",
@@ -14,8 +14,7 @@ export const confirmationRequired = {
     "You signed in more than an hour ago. Confirm your password (POST /api/auth/verify-password) or sign in again, in a browser first and then with floe login.",
 };
 
-export const isProofOld = (proven_at: Date, now: Date): boolean =>
-  now.getTime() - proven_at.getTime() >= proof_lasts_ms;
+export const isProofOld = (proven_at: Date, now: Date): boolean => now.getTime() - proven_at.getTime() >= proofLastsMs;
 
 type Held = { id: string; createdAt: Date | string; provenAt?: unknown };
 /** When the person of a session of better-auth's last showed who they are. */

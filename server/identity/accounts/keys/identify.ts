@@ -2,13 +2,13 @@ import { and, eq, gt, inArray, isNotNull, isNull, lte, ne, or, sql } from "drizz
 import { expandScopes } from "../../../../shared/scopes.ts";
 import type { Deps, Identity } from "../../../platform/context.ts";
 import { hashWithEach } from "../../../platform/crypto/secrets.ts";
-import { askOnce } from "../../../platform/jobs/ticks.ts";
+import { coalesceCalls } from "../../../platform/jobs/coalesce.ts";
 import { organization } from "../../organizations/tables.ts";
 import { limitMemberships, memberships, readMemberships } from "../identity/memberships.ts";
 import { apikey, member, user } from "../tables.ts";
 
 /** How the two kinds of keys begin: an organization's, and a person's own. */
-export const key_prefixes = { organization: "floe_oat_", default: "floe_pat_" } as const;
+export const keyPrefixes = { organization: "floe_oat_", default: "floe_pat_" } as const;
 
 export type KeyIdentifier = {
   /** Who a key is; undefined when the text is no key. */
@@ -86,7 +86,7 @@ export function createKeyIdentifier(deps: Deps): KeyIdentifier {
     ...Object.fromEntries(known.map((hash, index) => [`key${index}`, hash])),
     now: deps.clock.now().toISOString(),
   });
-  const findOfOrganization = askOnce(async (token: string) => {
+  const findOfOrganization = coalesceCalls(async (token: string) => {
     const known = hashWithEach(secrets, token);
     const [row] = await ofOrganization.execute(askedOf(known));
     return row && { ...row, known, scopes: expandScopes(readScopes(row.permissions)) };
@@ -109,8 +109,8 @@ export function createKeyIdentifier(deps: Deps): KeyIdentifier {
 
   return {
     identify(token) {
-      if (token.startsWith(key_prefixes.organization)) return ofKey(token);
-      return token.startsWith(key_prefixes.default) ? ofPersonalKey(token) : undefined;
+      if (token.startsWith(keyPrefixes.organization)) return ofKey(token);
+      return token.startsWith(keyPrefixes.default) ? ofPersonalKey(token) : undefined;
     },
     async flush() {
       const keys = [...used];

@@ -23,11 +23,11 @@ import {
 } from "../http/own-routes.ts";
 import { sendSecurityMail } from "../people/security-mails.ts";
 import { apikey } from "../tables.ts";
-import { key_prefixes, readScopes } from "./identify.ts";
+import { keyPrefixes, readScopes } from "./identify.ts";
 import { Create, Delete, Get, type KeyRow, List, Rotate, readAskedScopes, serializeKey, Update } from "./shapes.ts";
 
 /** What of a key's value is kept and shown, so that people can tell keys apart. */
-const start_length = key_prefixes.organization.length + 4;
+const startLength = keyPrefixes.organization.length + 4;
 
 type Action = "create" | "read" | "update" | "delete";
 type Owner = { organizationId: string; userId: null } | { organizationId: null; userId: string };
@@ -168,7 +168,7 @@ export function addApiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Id
       const limits = limitsIn(startRefill(body));
       checkLimits(limits);
       const configId = owner.organizationId === null ? "default" : "organization";
-      const prefix = key_prefixes[configId];
+      const prefix = keyPrefixes[configId];
       const key = createToken(prefix);
       const now = deps.clock.now();
       const row = {
@@ -177,7 +177,7 @@ export function addApiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Id
         ...owner,
         createdBy: person.user_id,
         name: body.name ?? null,
-        start: key.slice(0, start_length),
+        start: key.slice(0, startLength),
         prefix,
         key: hashToken(deps.config.secret, key),
         expiresAt: body.expiresIn ? inSeconds(body.expiresIn) : null,
@@ -268,13 +268,13 @@ export function addApiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Id
         const { row, held } = await locked(tx, person, { keyId, configId }, "update");
         // Whoever renews a key comes to know it, so it may not be able to do more than they.
         if (row.organizationId !== null) checkScopes(readScopes(row.permissions).filter(isScope), held);
-        const key = createToken(key_prefixes[row.organizationId === null ? "default" : "organization"]);
+        const key = createToken(keyPrefixes[row.organizationId === null ? "default" : "organization"]);
         const stays = expiresPreviousIn > 0;
         const [changed] = await tx
           .update(apikey)
           .set({
             key: hashToken(deps.config.secret, key),
-            start: key.slice(0, start_length),
+            start: key.slice(0, startLength),
             previousKey: stays ? row.key : null,
             previousKeyExpiresAt: stays ? inSeconds(expiresPreviousIn) : null,
             updatedAt: deps.clock.now(),

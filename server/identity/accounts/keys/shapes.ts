@@ -2,24 +2,24 @@ import { z } from "zod";
 import type { apikey } from "../tables.ts";
 import { readScopes } from "./identify.ts";
 
-const expires_in_seconds_max = 5 * 365 * 24 * 60 * 60;
-const grace_seconds_max = 30 * 24 * 60 * 60;
-const grace_seconds_standard = 24 * 60 * 60;
-const count_max = 1_000_000_000;
-const ms_max = 2_147_483_647;
-const metadata_bytes_max = 10_000;
-const list_max = 1000;
+const expiresInSecondsMax = 5 * 365 * 24 * 60 * 60;
+const graceSecondsMax = 30 * 24 * 60 * 60;
+const graceSecondsStandard = 24 * 60 * 60;
+const countMax = 1_000_000_000;
+const msMax = 2_147_483_647;
+const metadataBytesMax = 10_000;
+const listMax = 1000;
 
 const id = z.string().min(1).max(100);
 const name = z.string().trim().min(1).max(100);
-const count = z.int().min(1).max(count_max);
+const count = z.int().min(1).max(countMax);
 /** Milliseconds, as the published clients have them. */
-const span = z.int().min(1000).max(ms_max);
+const span = z.int().min(1000).max(msMax);
 /** Seconds from now. */
-const expiresIn = z.int().min(60).max(expires_in_seconds_max);
+const expiresIn = z.int().min(60).max(expiresInSecondsMax);
 const metadata = z
   .record(z.string(), z.unknown())
-  .refine((value) => JSON.stringify(value).length <= metadata_bytes_max, `At most ${metadata_bytes_max} bytes.`);
+  .refine((value) => JSON.stringify(value).length <= metadataBytesMax, `At most ${metadataBytesMax} bytes.`);
 const scopes = z.array(z.string()).min(1);
 /** The same as scopes, by resource. */
 const permissions = z.record(z.string(), z.array(z.string()));
@@ -65,15 +65,15 @@ export const Rotate = z.strictObject({
   keyId: id,
   configId: configId.optional(),
   /** For how many seconds the value until now stays good; 0: not at all. */
-  expiresPreviousIn: z.int().min(0).max(grace_seconds_max).default(grace_seconds_standard),
+  expiresPreviousIn: z.int().min(0).max(graceSecondsMax).default(graceSecondsStandard),
 });
 export const Delete = z.object({ keyId: id, configId: configId.optional() });
 export const Get = z.object({ id, configId: configId.optional() });
 export const List = z.object({
   configId: configId.optional(),
   organizationId: id.optional(),
-  limit: z.coerce.number().int().min(0).max(list_max).optional(),
-  offset: z.coerce.number().int().min(0).max(count_max).optional(),
+  limit: z.coerce.number().int().min(0).max(listMax).optional(),
+  offset: z.coerce.number().int().min(0).max(countMax).optional(),
   sortBy: z.enum(["createdAt", "name", "expiresAt", "lastRequest"]).default("createdAt"),
   sortDirection: z.enum(["asc", "desc"]).default("desc"),
 });

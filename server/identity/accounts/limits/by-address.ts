@@ -4,20 +4,20 @@ import { decodeText } from "../../../platform/http/cookies.ts";
 import { getBucket } from "../../../platform/limits/addresses.ts";
 import { createLimiter } from "../../../platform/limits/attempts.ts";
 import { countInMemory, type Limit } from "../../../platform/limits/limits.ts";
-import { type AccountCall, account_base, findCall } from "../calls.ts";
+import { type AccountCall, accountBase, findCall } from "../calls.ts";
 
-const minute_seconds = 60;
+const minuteSeconds = 60;
 
 /** Of calls that guess, write to strangers or make accounts: counted in the database, by address. */
 const sensitive: Readonly<Record<NonNullable<AccountCall["limit"]>, Limit>> = {
-  "sign-in": { max: 30, window_seconds: minute_seconds },
-  "sign-up": { max: 30, window_seconds: minute_seconds },
-  mail: { max: 30, window_seconds: 10 * minute_seconds },
-  account: { max: 30, window_seconds: minute_seconds },
-  device: { max: 60, window_seconds: minute_seconds },
+  "sign-in": { max: 30, window_seconds: minuteSeconds },
+  "sign-up": { max: 30, window_seconds: minuteSeconds },
+  mail: { max: 30, window_seconds: 10 * minuteSeconds },
+  account: { max: 30, window_seconds: minuteSeconds },
+  device: { max: 60, window_seconds: minuteSeconds },
 };
 /** Everything else together. */
-const general: Limit = { max: 300, window_seconds: minute_seconds };
+const general: Limit = { max: 300, window_seconds: minuteSeconds };
 
 export const tooMany = { code: "TOO_MANY_REQUESTS", message: "Too many requests" };
 
@@ -46,4 +46,4 @@ const pathOf = (request: FastifyRequest): string =>
     .toLowerCase()
     .replace(/\/+/g, "/")
     .replace(/\/$/, "")
-    .slice(account_base.length);
+    .slice(accountBase.length);

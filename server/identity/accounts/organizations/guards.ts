@@ -6,7 +6,7 @@ import type { Deps } from "../../../platform/context.ts";
 import { type AccountPath, findCall, matchPath, matchRule } from "../calls.ts";
 import { invalidBody } from "../http/error-mapping.ts";
 import { findDenial, listMissing } from "../identity/permissions-guard.ts";
-import { leaveActive } from "../people/deletion.ts";
+import { leaveActiveOrganization } from "../people/deletion.ts";
 import { invitation, member, organizationRole, session, team } from "../tables.ts";
 import { findMembership, findRoles, readActive } from "./access.ts";
 import { checkInvitation } from "./plugin.ts";
@@ -14,7 +14,7 @@ import { checkInvitation } from "./plugin.ts";
 type Context = Parameters<typeof getSessionFromCtx>[0];
 type Fields = Record<string, unknown>;
 
-const text_length_max = 255;
+const textLengthMax = 255;
 const roleName = /^[a-z][a-z0-9_-]{0,62}$/;
 
 const fieldsOf = (value: unknown): Fields => (typeof value === "object" && value !== null ? (value as Fields) : {});
@@ -103,8 +103,8 @@ export const createOrganizationGuards = ({ db, clock, config }: Deps) => {
         on(["/organization/create-team", "/organization/update-team"], async (ctx, path) => {
           const asked = await askedBy(ctx);
           const name = text(path === "/organization/create-team" ? asked?.body.name : fieldsOf(asked?.body.data).name);
-          if (name !== undefined && (name.trim() === "" || name.length > text_length_max))
-            throw invalid(`name: between 1 and ${text_length_max} characters`);
+          if (name !== undefined && (name.trim() === "" || name.length > textLengthMax))
+            throw invalid(`name: between 1 and ${textLengthMax} characters`);
         }),
         on(["/organization/create-role", "/organization/update-role"], async (ctx, path) => {
           const asked = await askedBy(ctx);
@@ -246,7 +246,7 @@ export const createOrganizationGuards = ({ db, clock, config }: Deps) => {
         on(["/organization/leave"], async (ctx) => {
           const { organizationId, userId } = fieldsOf(returnedBy(ctx));
           if (typeof organizationId === "string" && typeof userId === "string")
-            await leaveActive(db, organizationId, userId);
+            await leaveActiveOrganization(db, organizationId, userId);
         }),
         // A team of the organization before is not active in the next one.
         on(["/organization/set-active"], async (ctx) => {

@@ -4,18 +4,24 @@ import { createAccessControl } from "better-auth/plugins/access";
 import { and, eq } from "drizzle-orm";
 import { organizationRoles, statements } from "../../../../shared/permissions.ts";
 import type { Deps } from "../../../platform/context.ts";
-import { dropPrototype, listMissing } from "../identity/permissions-guard.ts";
+import { listMissing, removePrototype } from "../identity/permissions-guard.ts";
 import { writeInvitationMail } from "../mails.ts";
-import { deleteOrganization as deleteWithAll, type HasFinancialRecords, leaveActive } from "../people/deletion.ts";
+import {
+  deleteOrganization as deleteWithAll,
+  type HasFinancialRecords,
+  leaveActiveOrganization,
+} from "../people/deletion.ts";
 import { session } from "../tables.ts";
 import { type AccountWork, wrapInTransaction } from "../work.ts";
 import { createOrganizationEndpoints, findMembership, findRoles } from "./access.ts";
-import { members_max, pending_invitations_max, roles_max, teams_max } from "./storage.ts";
+import { membersMax, pendingInvitationsMax, rolesMax, teamsMax } from "./storage.ts";
 
-const invitation_lifetime_seconds = 48 * 60 * 60;
+const invitationLifetimeSeconds = 48 * 60 * 60;
 
 const mutable = <T extends Record<string, readonly string[]>>(permissions: T) =>
-  dropPrototype(Object.fromEntries(Object.entries(permissions).map(([resource, actions]) => [resource, [...actions]])));
+  removePrototype(
+    Object.fromEntries(Object.entries(permissions).map(([resource, actions]) => [resource, [...actions]])),
+  );
 const access = createAccessControl(mutable(statements));
 const roles = {
   owner: access.newRole(mutable(organizationRoles.owner)),
@@ -72,15 +78,15 @@ function organizationOptions(
     ac: access,
     roles,
     creatorRole: "owner",
-    membershipLimit: members_max,
-    invitationLimit: pending_invitations_max,
-    invitationExpiresIn: invitation_lifetime_seconds,
+    membershipLimit: membersMax,
+    invitationLimit: pendingInvitationsMax,
+    invitationExpiresIn: invitationLifetimeSeconds,
     requireEmailVerificationOnInvitation: config.FLOE_EMAIL_VERIFICATION !== "off",
-    dynamicAccessControl: { enabled: true, maximumRolesPerOrganization: roles_max },
+    dynamicAccessControl: { enabled: true, maximumRolesPerOrganization: rolesMax },
     teams: {
       enabled: true,
       defaultTeam: { enabled: false },
-      maximumTeams: teams_max,
+      maximumTeams: teamsMax,
       allowRemovingAllTeams: true,
     },
     sendInvitationEmail: async ({ id, email, organization: { name }, inviter }) =>
@@ -114,7 +120,8 @@ function organizationOptions(
         await here().update(session).set({ activeTeamId: null }).where(theirs);
       },
       beforeRejectInvitation: async ({ invitation }) => checkInvitation(invitation, clock.now()),
-      afterRemoveMember: ({ member: { organizationId, userId } }) => leaveActive(here(), organizationId, userId),
+      afterRemoveMember: ({ member: { organizationId, userId } }) =>
+        leaveActiveOrganization(here(), organizationId, userId),
     },
   } satisfies OrganizationOptions;
 }

@@ -13,16 +13,16 @@ type Adapter = DBAdapter<BetterAuthOptions>;
 type Where = NonNullable<Parameters<Adapter["findMany"]>[0]["where"]>;
 
 /** better-auth reads a hundred rows of a kind at most, so nothing that it must see whole may be more. */
-export const members_max = 100;
-export const pending_invitations_max = 100;
-export const teams_max = 100;
-export const roles_max = 50;
+export const membersMax = 100;
+export const pendingInvitationsMax = 100;
+export const teamsMax = 100;
+export const rolesMax = 50;
 
 /** How many of a kind an organization has, how many it may have, and what one too many is told. */
 const rooms = {
   member: {
     taken: (db: Database, id: string) => db.$count(member, eq(member.organizationId, id)),
-    max: members_max,
+    max: membersMax,
     full: ["FORBIDDEN", "ORGANIZATION_MEMBERSHIP_LIMIT_REACHED", "Organization membership limit reached"],
   },
   invitation: {
@@ -31,12 +31,12 @@ const rooms = {
         invitation,
         and(eq(invitation.organizationId, id), eq(invitation.status, "pending"), gt(invitation.expiresAt, now)),
       ),
-    max: pending_invitations_max,
+    max: pendingInvitationsMax,
     full: ["FORBIDDEN", "INVITATION_LIMIT_REACHED", "Invitation limit reached"],
   },
   team: {
     taken: (db: Database, id: string) => db.$count(team, eq(team.organizationId, id)),
-    max: teams_max,
+    max: teamsMax,
     full: [
       "BAD_REQUEST",
       "YOU_HAVE_REACHED_THE_MAXIMUM_NUMBER_OF_TEAMS",
@@ -45,7 +45,7 @@ const rooms = {
   },
   organizationRole: {
     taken: (db: Database, id: string) => db.$count(organizationRole, eq(organizationRole.organizationId, id)),
-    max: roles_max,
+    max: rolesMax,
     full: ["BAD_REQUEST", "TOO_MANY_ROLES", "This organization has too many roles"],
   },
 } as const;

@@ -59,7 +59,7 @@ async function alone(tx: Tx, hasFinancialRecords: HasFinancialRecords, user_id: 
 }
 
 /** Refuse now what deleting a person would refuse later. */
-export const refuseDeletion = (deps: Parts, hasFinancialRecords: HasFinancialRecords, user_id: string): Promise<void> =>
+export const rejectDeletion = (deps: Parts, hasFinancialRecords: HasFinancialRecords, user_id: string): Promise<void> =>
   transact(deps, async (tx) => void (await alone(tx, hasFinancialRecords, user_id)));
 
 /**
@@ -81,7 +81,7 @@ export async function deletePerson(
 }
 
 async function deleteWhole(tx: Tx, deps: Parts, { id, slug }: Emptied): Promise<void> {
-  await leaveActive(tx, id);
+  await leaveActiveOrganization(tx, id);
   await tx.delete(organization).where(eq(organization.id, id));
   // The entry cannot refer to what is gone; its subject names it.
   await recordTold(tx, deps, {
@@ -117,7 +117,11 @@ export async function deleteOrganization(
 }
 
 /** An organization is no longer what sessions have active: all of them, or one person's. */
-export async function leaveActive(db: Database | Tx, organization_id: string, user_id?: string): Promise<void> {
+export async function leaveActiveOrganization(
+  db: Database | Tx,
+  organization_id: string,
+  user_id?: string,
+): Promise<void> {
   await db
     .update(session)
     .set({ activeOrganizationId: null, activeTeamId: null })

@@ -4,19 +4,19 @@ import { z } from "zod";
 import type { Deps } from "../../../platform/context.ts";
 import { transact } from "../../../platform/db/unit-of-work.ts";
 import { record } from "../../../platform/events/audit.ts";
-import { account_base } from "../calls.ts";
+import { accountBase } from "../calls.ts";
 import { guardRoute, parseBody, Refusal } from "../http/own-routes.ts";
 import { session } from "../tables.ts";
 import { endGivenOut } from "./credentials.ts";
 import { redeemSecurityLink } from "./security-mails.ts";
 
-const token_length_max = 200;
-const EndSessions = z.object({ token: z.string().min(1).max(token_length_max) });
+const tokenLengthMax = 200;
+const EndSessions = z.object({ token: z.string().min(1).max(tokenLengthMax) });
 
 /** `POST /api/auth/end-sessions`: what the button behind the link of a security mail does. */
 export function addEndSessionsRoute(scope: FastifyInstance, deps: Deps): void {
   scope.post(
-    `${account_base}/end-sessions`,
+    `${accountBase}/end-sessions`,
     guardRoute(async (request) => {
       const { token } = parseBody(request, EndSessions);
       return transact(deps, async (tx) => {

@@ -5,7 +5,7 @@ import type { Database, Deps } from "../../../platform/context.ts";
 import { openSignedText } from "../../../platform/crypto/secrets.ts";
 import { transact } from "../../../platform/db/unit-of-work.ts";
 import { matchPath } from "../calls.ts";
-import { posted_header } from "../http/requests.ts";
+import { postedHeader } from "../http/requests.ts";
 import { findKnownDevice } from "../identity/known-browsers.ts";
 import { writeVerificationMail } from "../mails.ts";
 import { user } from "../tables.ts";
@@ -13,7 +13,7 @@ import type { AccountWork } from "../work.ts";
 import { endGivenOut } from "./credentials.ts";
 import { confirmWithoutAccess } from "./unproven-access.ts";
 
-const link_seconds = 60 * 60;
+const linkSeconds = 60 * 60;
 
 type Person = { id: string; email: string };
 type Claims = { email?: string; updateTo?: string; userId?: string; version?: number; exp?: number };
@@ -55,7 +55,7 @@ export async function signLink(
   const link = new URL(url);
   link.searchParams.set(
     "token",
-    await createEmailVerificationToken(secret, person.email, newEmail, link_seconds, claims),
+    await createEmailVerificationToken(secret, person.email, newEmail, linkSeconds, claims),
   );
   return link.href;
 }
@@ -72,7 +72,7 @@ function findPage(ctx: GenericEndpointContext, page: string, more: Record<string
   const asked = new URLSearchParams({ token, ...(callbackURL ? { callbackURL } : {}), ...more });
   return `${new URL(ctx.context.baseURL).origin}${page}?${asked}`;
 }
-const isPosted = (ctx: GenericEndpointContext): boolean => ctx.headers?.has(posted_header) ?? false;
+const isPosted = (ctx: GenericEndpointContext): boolean => ctx.headers?.has(postedHeader) ?? false;
 const isNavigation = (ctx: GenericEndpointContext): boolean =>
   ctx.headers?.get("accept")?.includes("text/html") ?? false;
 

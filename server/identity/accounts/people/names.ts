@@ -6,9 +6,9 @@ import { invalidBody } from "../http/error-mapping.ts";
 const invisible = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 /** Signs that turn the direction of what stands after them, other people's words among it. */
 const directions = /[\u202a-\u202e\u2066-\u2069]/u;
-const local_part_max = 64;
+const localPartMax = 64;
 /** A hundred years: what ends later is for ever, and no time that a database keeps. */
-const ban_seconds_max = 100 * 366 * 24 * 60 * 60;
+const banSecondsMax = 100 * 366 * 24 * 60 * 60;
 
 /** What is wrong with a name that others are shown; undefined when nothing is. */
 export function findNameFault(name: string): string | undefined {
@@ -20,7 +20,7 @@ const readFields = (value: unknown): Record<string, unknown> =>
   typeof value === "object" && value !== null ? { ...value } : {};
 
 /** Names that nobody can read, and addresses that no mail server takes, are refused wherever they are set. */
-export const refuseUnreadable = {
+export const rejectUnreadable = {
   matcher: matchPath(
     "/sign-up/email",
     "/update-user",
@@ -41,7 +41,7 @@ export const refuseUnreadable = {
         if (fault !== undefined) throw new APIError("BAD_REQUEST", { ...invalidBody, detail: `${field} ${fault}` });
       }
       for (const address of [given.email, given.newEmail])
-        if (typeof address === "string" && address.lastIndexOf("@") > local_part_max)
+        if (typeof address === "string" && address.lastIndexOf("@") > localPartMax)
           throw new APIError("BAD_REQUEST", { message: "Invalid email" });
     }
   }),
@@ -52,7 +52,7 @@ const isTime = (value: unknown): boolean =>
   (typeof value === "string" && !Number.isNaN(Date.parse(value)) && new Date(value).getUTCFullYear() < 10_000);
 
 /** What an administrator may not set of a person, or not to that, which the database would refuse with a 500. */
-export const refuseAdminSlips = {
+export const rejectAdminSlips = {
   matcher: matchPath("/admin/update-user", "/admin/ban-user"),
   handler: createAuthMiddleware(async (ctx) => {
     // Whom the call refuses anyway it refuses in its own words.
@@ -61,7 +61,7 @@ export const refuseAdminSlips = {
     const closed = ["id", "createdAt", "updatedAt", "isAnonymous"].find((field) => Object.hasOwn(data, field));
     if (closed !== undefined) throw new APIError("BAD_REQUEST", { message: `${closed} is not allowed to be set` });
     const lasts: unknown = ctx.body?.banExpiresIn;
-    const isBadLength = typeof lasts === "number" && !(lasts > 0 && lasts <= ban_seconds_max);
+    const isBadLength = typeof lasts === "number" && !(lasts > 0 && lasts <= banSecondsMax);
     const field = isBadLength
       ? "banExpiresIn"
       : Object.hasOwn(data, "banExpires") && !isTime(data.banExpires)

@@ -6,7 +6,7 @@ import { getBucket } from "../../../platform/limits/addresses.ts";
 import { sendSecurityMail } from "./security-mails.ts";
 
 /** How many earlier sign-ins of a person are compared. */
-const sign_ins_max = 50;
+const signInsMax = 50;
 
 type SignIn = { user_id: string; ip_address: string | null; user_agent: string | null };
 
@@ -21,7 +21,7 @@ export async function sendNewBrowserMail(deps: Deps, { user_id, ip_address, user
     .from(auditLog)
     .where(and(eq(auditLog.subject_id, user_id), eq(auditLog.action, "user.signed_in")))
     .orderBy(desc(auditLog.id))
-    .limit(sign_ins_max);
+    .limit(signInsMax);
   const network = getBucket(ip_address ?? "");
   const isKnown = earlier.some(
     (one) => one.user_agent === user_agent && one.ip_address !== null && getBucket(one.ip_address) === network,

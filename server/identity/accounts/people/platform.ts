@@ -9,9 +9,9 @@ import { readRoles } from "../../../../shared/permissions.ts";
 import type { Config } from "../../../platform/config.ts";
 import type { Deps } from "../../../platform/context.ts";
 import { matchPath, matchRule } from "../calls.ts";
-import { dropPrototype } from "../identity/permissions-guard.ts";
+import { removePrototype } from "../identity/permissions-guard.ts";
 import { session } from "../tables.ts";
-import { deletePerson, type HasFinancialRecords, refuseDeletion } from "./deletion.ts";
+import { deletePerson, type HasFinancialRecords, rejectDeletion } from "./deletion.ts";
 
 const everything = {
   user: ["create", "list", "set-role", "ban", "impersonate", "delete", "set-password", "get", "update"],
@@ -19,8 +19,8 @@ const everything = {
 } as const;
 const platform = createAccessControl(everything);
 const roles = {
-  admin: platform.newRole(dropPrototype({ user: [...everything.user], session: [...everything.session] })),
-  user: platform.newRole(dropPrototype({ user: [], session: [] })),
+  admin: platform.newRole(removePrototype({ user: [...everything.user], session: [...everything.session] })),
+  user: platform.newRole(removePrototype({ user: [], session: [] })),
 };
 
 /** Platform admins, with exactly the roles of section 6: without better-auth's `set-email`. */
@@ -39,12 +39,12 @@ export const notWhileImpersonating = {
 };
 
 /** The cookie in which better-auth keeps an administrator's own session while they impersonate somebody. */
-const admin_cookie = "admin_session";
+const adminCookie = "admin_session";
 type Visit = { token: string; impersonatedBy?: string | null; impersonatorSessionId?: string | null };
 
 /** The token of the administrator's own session, while it lives. */
 async function findAdminToken(ctx: GenericEndpointContext): Promise<string | undefined> {
-  const cookie = await ctx.getSignedCookie(ctx.context.createAuthCookie(admin_cookie).name, ctx.context.secret);
+  const cookie = await ctx.getSignedCookie(ctx.context.createAuthCookie(adminCookie).name, ctx.context.secret);
   const [token = ""] = (cookie || "").split(":");
   const found = token === "" ? null : await ctx.context.internalAdapter.findSession(token);
   return found ? token : undefined;
@@ -75,7 +75,7 @@ export const createPlatformGuards = (deps: Deps, hasFinancialRecords: HasFinanci
           handler: createAuthMiddleware(async (ctx) => {
             if (ctx.body?.password !== undefined || ctx.body?.token !== undefined) return;
             const signedIn = await getSessionFromCtx(ctx);
-            if (signedIn) await refuseDeletion(deps, hasFinancialRecords, signedIn.user.id);
+            if (signedIn) await rejectDeletion(deps, hasFinancialRecords, signedIn.user.id);
           }),
         },
         {
@@ -125,8 +125,8 @@ export const createPlatformGuards = (deps: Deps, hasFinancialRecords: HasFinanci
                 where: [{ field: "id", value: visit.impersonatorSessionId }],
               });
             if (token) await internalAdapter.deleteSession(token);
-            if (ctx.getCookie(ctx.context.createAuthCookie(admin_cookie).name))
-              expireCookie(ctx, ctx.context.createAuthCookie(admin_cookie));
+            if (ctx.getCookie(ctx.context.createAuthCookie(adminCookie).name))
+              expireCookie(ctx, ctx.context.createAuthCookie(adminCookie));
           }),
         },
         {

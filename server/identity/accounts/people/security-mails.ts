@@ -8,10 +8,10 @@ import { queueMail } from "../../../platform/mail-transport/mail.ts";
 import { writeSecurityMail } from "../mails.ts";
 import { account, user, verification } from "../tables.ts";
 
-const link_ms = 7 * 24 * 60 * 60 * 1000;
+const linkMs = 7 * 24 * 60 * 60 * 1000;
 /** Mails of this kind to one person; an hour with more has told them enough. */
-const mails_max = 20;
-const window_ms = 60 * 60 * 1000;
+const mailsMax = 20;
+const windowMs = 60 * 60 * 1000;
 
 const choosePassword = "Then choose a new password: somebody knows yours, or was signed in as you.";
 const askOperator = "Your account has another address now: also write to whoever runs this server.";
@@ -41,7 +41,7 @@ const notices: Readonly<Record<string, { subject: string; advice: string; skipsF
 };
 
 /** What the row of such a link says: whose sessions it ends. It is not among what a new password ends. */
-const subject_prefix = "sessions-of:";
+const subjectPrefix = "sessions-of:";
 const getIdentifier = (hash: string): string => `end-sessions:${hash}`;
 
 /** Whose account an entry is about. */
@@ -78,15 +78,15 @@ export async function sendSecurityMail(tx: Tx, deps: Deps, entry: AuditEntry, ad
   // With its first way to sign in the account was only just made.
   if (notice.skipsFirst && (await tx.$count(account, eq(account.userId, person))) < 2) return;
   const now = deps.clock.now();
-  const value = subject_prefix + person;
-  const isRecent = gt(verification.createdAt, new Date(now.getTime() - window_ms));
-  if ((await tx.$count(verification, and(eq(verification.value, value), isRecent))) >= mails_max) return;
+  const value = subjectPrefix + person;
+  const isRecent = gt(verification.createdAt, new Date(now.getTime() - windowMs));
+  if ((await tx.$count(verification, and(eq(verification.value, value), isRecent))) >= mailsMax) return;
   const token = createToken("");
   await tx.insert(verification).values({
     id: createId(now),
     identifier: getIdentifier(hashToken(deps.config.secret, token)),
     value,
-    expiresAt: new Date(now.getTime() + link_ms),
+    expiresAt: new Date(now.getTime() + linkMs),
     createdAt: now,
     updatedAt: now,
   });
@@ -107,7 +107,7 @@ export async function redeemSecurityLink(tx: Tx, { clock, config }: Deps, token:
     .delete(verification)
     .where(and(inArray(verification.identifier, identifiers), gt(verification.expiresAt, clock.now())))
     .returning({ value: verification.value });
-  const person = used?.value.slice(subject_prefix.length);
+  const person = used?.value.slice(subjectPrefix.length);
   const isThere = person !== undefined && (await tx.$count(user, eq(user.id, person))) > 0;
   return isThere ? person : null;
 }

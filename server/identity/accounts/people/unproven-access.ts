@@ -11,7 +11,7 @@ import { endGivenOut } from "./credentials.ts";
 import { sendSecurityMail } from "./security-mails.ts";
 
 /** As long as the link of a mail about a new password works. */
-const reset_token_ms = 60 * 60 * 1000;
+const resetTokenMs = 60 * 60 * 1000;
 
 /** How many of each way into an account were revoked. */
 type Revoked = { sessions: number; accounts: string[]; apiKeys: number };
@@ -46,7 +46,7 @@ async function createResetToken(ctx: GenericEndpointContext, { clock, config }: 
   await ctx.context.internalAdapter.createVerificationValue({
     identifier: `reset-password:${token}`,
     value: id,
-    expiresAt: new Date(clock.now().getTime() + reset_token_ms),
+    expiresAt: new Date(clock.now().getTime() + resetTokenMs),
   });
   return token;
 }

@@ -5,12 +5,12 @@ import { anonymous } from "better-auth/plugins";
 import { and, asc, eq, gt, inArray, ne, notExists, sql } from "drizzle-orm";
 import type { Deps, Tx } from "../../../platform/context.ts";
 import { transact } from "../../../platform/db/unit-of-work.ts";
-import { defineSignal, sendSignal } from "../../../platform/events/reactions.ts";
-import type { Sweep } from "../../../platform/jobs/sweeps.ts";
+import { defineSignal, sendSignal } from "../../../platform/events/signals.ts";
+import type { Worker } from "../../../platform/jobs/workers.ts";
 import { recordTold } from "../audit/storage.ts";
 import { account, apikey, deviceCode, invitation, member, session, team, teamMember, user } from "../tables.ts";
 
-const kept_ms = 24 * 60 * 60 * 1000;
+const keptMs = 24 * 60 * 60 * 1000;
 
 /** What one user has becomes another's: a guest has said who they are. */
 export const userMerged = defineSignal<{ from: string; to: string }>("user.merged");
@@ -149,12 +149,12 @@ const areForsaken = ({ db, clock }: Deps) => {
 };
 
 /** Such guests go, a day after they came. What they bought stays with the sellers, under the name it was bought in. */
-export const guestCleaning: Sweep = {
+export const guestCleanup: Worker = {
   name: "guests.forget",
-  every_ms: 10 * 60 * 1000,
-  due: (deps) => ({ table: user, id: user.id, at: user.createdAt, after_ms: kept_ms, where: areForsaken(deps) }),
-  together: 500,
-  async work(deps, rows) {
+  pollIntervalMs: 10 * 60 * 1000,
+  due: (deps) => ({ table: user, id: user.id, at: user.createdAt, delayMs: keptMs, where: areForsaken(deps) }),
+  batchSize: 500,
+  async run(deps, rows) {
     const ids = rows.map(({ id }) => id);
     await deps.db.delete(user).where(and(inArray(user.id, ids), areForsaken(deps)));
   },

@@ -8,7 +8,7 @@ import {
   refreshAccessTokenRequest,
 } from "better-auth/oauth2";
 
-const timeout_ms = 10_000;
+const timeoutMs = 10_000;
 
 /** What a provider was told of us. Apple's secret is a token that runs out, so it is made when it is needed. */
 export type Client = { clientId: string; clientSecret: () => string };
@@ -28,7 +28,7 @@ export const signUpFlags = (signUp: SignUp) => ({
 /** One answer of a service, in JSON; undefined when it gives none. Redirects are not followed: they lead anywhere. */
 export async function fetchJson(url: string, init: RequestInit = {}): Promise<Record<string, unknown> | undefined> {
   try {
-    const answer = await fetch(url, { ...init, redirect: "manual", signal: AbortSignal.timeout(timeout_ms) });
+    const answer = await fetch(url, { ...init, redirect: "manual", signal: AbortSignal.timeout(timeoutMs) });
     const body: unknown = answer.ok ? await answer.json() : undefined;
     return typeof body === "object" && body !== null ? (body as Record<string, unknown>) : undefined;
   } catch {

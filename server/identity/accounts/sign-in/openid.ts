@@ -8,7 +8,7 @@ import { type Client, type Endpoints, fetchFor, fetchJson, readFlow, type SignUp
 /** Signatures that a public key checks; with any other a token's reader could have made it. */
 const algorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"];
 /** How soon the provider's keys are fetched again for a token that names an unknown one. */
-const keys_again_ms = 10_000;
+const keysAgainMs = 10_000;
 
 /** What the provider says of a person: in its ID token and at its userinfo endpoint. */
 type Claims = {
@@ -144,7 +144,7 @@ function keyring(clock: Deps["clock"], address: () => Promise<string>) {
     );
   return async (header: { kid?: string | undefined; alg?: string | undefined }) => {
     const now = clock.now().getTime();
-    if (!find(header) && now - asked_at >= keys_again_ms) {
+    if (!find(header) && now - asked_at >= keysAgainMs) {
       asked_at = now;
       const found = await fetchJson(await address());
       if (Array.isArray(found?.keys)) keys = found.keys;

@@ -2,8 +2,8 @@ import type { BetterAuthPlugin, GenericEndpointContext } from "better-auth";
 import { APIError, createAuthMiddleware, getSessionFromCtx } from "better-auth/api";
 import { findCall } from "../calls.ts";
 
-export const password_length_min = 8;
-export const password_length_max = 128;
+export const passwordLengthMin = 8;
+export const passwordLengthMax = 128;
 
 type Person = { email?: unknown; name?: unknown; username?: unknown };
 
@@ -11,7 +11,7 @@ let loaded: Promise<ReadonlySet<string>> | undefined;
 /** The passwords that are found most in what was stolen elsewhere, in small letters; read when first asked for. */
 const breached = (): Promise<ReadonlySet<string>> => {
   loaded ??= import("@zxcvbn-ts/language-common").then(
-    ({ dictionary }) => new Set(dictionary["passwords-common"].filter(({ length }) => length >= password_length_min)),
+    ({ dictionary }) => new Set(dictionary["passwords-common"].filter(({ length }) => length >= passwordLengthMin)),
   );
   return loaded;
 };
@@ -60,8 +60,8 @@ export const createPasswordGuard = () =>
           handler: createAuthMiddleware(async (ctx) => {
             const password: unknown = ctx.body?.[findCall(ctx.path).sets ?? "newPassword"];
             if (typeof password !== "string") return;
-            const tooShort = password.length < password_length_min;
-            if (tooShort || password.length > password_length_max) {
+            const tooShort = password.length < passwordLengthMin;
+            if (tooShort || password.length > passwordLengthMax) {
               // Said by better-auth, but where an admin makes a person.
               if (ctx.path !== "/admin/create-user" || !(await getSessionFromCtx(ctx))) return;
               throw new APIError("BAD_REQUEST", {

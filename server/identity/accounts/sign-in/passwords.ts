@@ -18,8 +18,8 @@ const standard: PasswordRecipe =
   typeof crypto.argon2 === "function"
     ? { kind: "argon2id", memory: 19_456, passes: 2, parallelism: 1 }
     : { kind: "scrypt", ln: 14, r: 8, p: 5 };
-const salt_bytes = 16;
-const key_bytes = 32;
+const saltBytes = 16;
+const keyBytes = 32;
 
 /** In the thread pool: the server answers others meanwhile. A text gives the same key however its accents were typed. */
 function derive(password: string, { recipe, salt, length }: { recipe: PasswordRecipe; salt: Buffer; length: number }) {
@@ -75,8 +75,8 @@ function read(hash: string): Kept | undefined {
  */
 export function createPasswordHashing(here: () => Pick<Database, "update">, log: Log, current = standard) {
   async function hash(password: string): Promise<string> {
-    const salt = crypto.randomBytes(salt_bytes);
-    const key = await derive(password, { recipe: current, salt, length: key_bytes });
+    const salt = crypto.randomBytes(saltBytes);
+    const key = await derive(password, { recipe: current, salt, length: keyBytes });
     return write({ recipe: current, salt, key });
   }
   return {

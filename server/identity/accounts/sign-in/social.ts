@@ -10,7 +10,7 @@ import { type Client, fetchFor, readFlow, signUpFlags } from "./oauth.ts";
 import { openIdProvider } from "./openid.ts";
 
 /** How long a client secret made for Apple is good; it is made anew for every request. */
-const apple_secret_seconds = 300;
+const appleSecretSeconds = 300;
 
 type Parts = Pick<Deps, "config" | "log" | "clock">;
 type Provider = OAuthProvider<object>;
@@ -115,7 +115,7 @@ function appleClientOf({ config, clock }: Parts): Client | undefined {
   const made = (): string => {
     if (!key) throw new Error("There is no key to sign Apple's client secret with.");
     const iat = clock.now().setUTCMilliseconds(0) / 1000;
-    const claims = { iss: team, sub: clientId, aud: config.APPLE_URL, iat, exp: iat + apple_secret_seconds };
+    const claims = { iss: team, sub: clientId, aud: config.APPLE_URL, iat, exp: iat + appleSecretSeconds };
     const signed = `${encode({ alg: "ES256", kid, typ: "JWT" })}.${encode(claims)}`;
     return `${signed}.${sign("sha256", Buffer.from(signed), { key, dsaEncoding: "ieee-p1363" }).toString("base64url")}`;
   };

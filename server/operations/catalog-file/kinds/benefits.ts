@@ -2,7 +2,12 @@ import { isNull } from "drizzle-orm";
 import { readProperties } from "../../../../shared/api/benefits.ts";
 import { api } from "../../../../shared/api/index.ts";
 import { serializeBenefit } from "../../../catalog/benefits/rules.ts";
-import { askOutside, createBenefits, deleteBenefits, updateBenefits } from "../../../catalog/benefits/service.ts";
+import {
+  checkWithProvider,
+  createBenefits,
+  deleteBenefits,
+  updateBenefits,
+} from "../../../catalog/benefits/service.ts";
 import { findBenefits } from "../../../catalog/benefits/store.ts";
 import { benefits } from "../../../catalog/benefits/tables.ts";
 import type { ServedKind } from "./kind.ts";
@@ -25,6 +30,6 @@ export const servedBenefits: ServedKind<"benefits"> = {
   isAsked: ({ type }) => outside.has(type),
   questionFor(ctx, { type }, _, { properties }) {
     const read = properties === undefined ? undefined : readProperties(type, properties);
-    return read?.success ? async () => void (await askOutside(ctx, type, read.data)) : undefined;
+    return read?.success ? async () => void (await checkWithProvider(ctx, type, read.data)) : undefined;
   },
 };

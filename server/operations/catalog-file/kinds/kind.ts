@@ -20,7 +20,7 @@ export type Source = {
   marks: AnyPgColumn[];
 };
 /** What a product gives. */
-export type Rest = { benefits: string[] };
+export type KindRest = { benefits: string[] };
 export type ServedKind<K extends Kind = Kind> = {
   source: Source;
   /** These things as the API answers them, in no order. */
@@ -31,8 +31,8 @@ export type ServedKind<K extends Kind = Kind> = {
   remove?(tx: Tx, ctx: Ctx, ids: readonly string[]): Promise<Batch<unknown>>;
   shapes: { create: Operation; update: Operation };
   /** What of these changes is set by a call of its own, once the thing is there. */
-  readRest?(changes: readonly Change[], ids: Ids): Rest | undefined;
-  setRest?(tx: Tx, ctx: Ctx, wanted: readonly { id: string; rest: Rest }[]): Promise<Batch<unknown>>;
+  readRest?(changes: readonly Change[], ids: Ids): KindRest | undefined;
+  setRest?(tx: Tx, ctx: Ctx, wanted: readonly { id: string; rest: KindRest }[]): Promise<Batch<unknown>>;
   /** Whether others may have to be asked about such a thing. */
   isAsked?(item: Item<K>): boolean;
   /** What they have to be asked before it is made or changed so; nothing where they need not be. */

@@ -1,0 +1,355 @@
+import { and, lt, type SQL, sql } from "drizzle-orm";
+import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
+import { getServerClock, withSellerClock } from "../clock.ts";
+import type { Database, Deps } from "../context.ts";
+import { type DueQuery, type DueRow, deleteFailures, findDue, scheduleRetries } from "../db/due.ts";
+import type { RowKey } from "../db/rows.ts";
+import { failedWork } from "../db/tables.ts";
+import { findOutage } from "../db/unreachable.ts";
+
+/** One kind of work that falls due. Each goes by itself, so that none holds up another. */
+export type Worker = RowWorker | BulkWorker;
+type Named = {
+  name: string;
+  /** The pause when nothing is due. */
+  pollIntervalMs: number;
+};
+
+/** Work on rows, each for itself: one that cannot be handled holds up no other. */
+export type RowWorker = Named & {
+  due: DueQuery | ((deps: Deps) => DueQuery);
+  /** How many pieces of work are done side by side (1), and how many of them may be one seller's (all). */
+  concurrency?: number;
+  maxPerTenant?: number;
+  /** How many rows of one seller are one piece of work (1). Where a piece fails, its rows are tried one by one. */
+  batchSize?: number;
+  /** What takes longer is given up for now. */
+  timeoutMs?: number;
+  /**
+   * How many rows are one piece of work while it gives way to requests, as it does where a whole share of a seller is due: these
+   * are done one after the other then (`pace.ts`).
+   */
+  yieldBatchSize?: number;
+  /** Whether each row is worked on by the clock of its own time where a clock is walked (`withRowTime`), and in their order. */
+  atRowTime?: true;
+  /**
+   * Do what is due, by the seller's clock. It looks at the rows again: another server may have been faster. What succeeds
+   * leaves them no longer due. Rows of no seller have an empty `organization_id`.
+   */
+  run(deps: Deps, rows: readonly [DueWorkRow, ...DueWorkRow[]]): Promise<void>;
+};
+
+/** A row that is worked on; by the clock of which time, where that is another than its seller's. */
+export type DueWorkRow = RowKey & { at?: Date };
+
+/** The same by the clock of the row's own time. */
+export const withRowTime = (deps: Deps, { at }: DueWorkRow): Deps =>
+  at ? { ...deps, clock: { now: () => at, server: getServerClock(deps.clock) } } : deps;
+
+/** How many rows that are worked on by their own time are one piece of work, where a clock is walked. */
+export const timeTravelBatchSize = 1000;
+
+/** Work on many rows in one statement, up to a number; answers on how many. */
+export type BulkWorker = Named & { limit: number; runBatch(deps: Deps, limit: number): Promise<number> };
+
+const limitMsStandard = 60_000;
+const backoffMostMs = 60_000;
+/**
+ * Where nobody has written anything for so long, and nothing has fallen due, work is looked for no more often than this: a server
+ * at rest leaves the machine at rest. What falls due meanwhile is found so much later at most.
+ */
+const quietAfterMs = 10_000;
+const quietEveryMs = 5000;
+/** What work under way has to finish when the server stops. */
+const stopMs = 5000;
+
+/** A table of sellers' rows, as a sweep of one of its columns takes it. */
+type Followed = PgTable & { id: PgColumn; organization_id: PgColumn };
+
+/**
+ * Rows of which somebody outside is to be asked what became of them, at the time in `at`. `take` puts one off first, so that
+ * no other server asks at the same time, and answers nothing where another was faster.
+ */
+export const createSyncWorker = <R>(
+  name: string,
+  table: Followed,
+  at: PgColumn,
+  again_ms: number,
+  take: (db: Database, key: RowKey, now: Date, again: Date) => Promise<R | undefined>,
+  follow: (deps: Deps, row: R) => Promise<void>,
+): Worker => ({
+  name,
+  pollIntervalMs: 1000,
+  due: { table, id: table.id, organization_id: table.organization_id, at, where: sql`${at} is not null` },
+  concurrency: 10,
+  maxPerTenant: 4,
+  async run(deps, [key]) {
+    const now = deps.clock.now();
+    const row = await take(deps.db, key, now, new Date(now.getTime() + again_ms));
+    if (row) await follow(deps, row);
+  },
+});
+
+/** Delete rows that nobody needs any more, a bounded number at a time. */
+export const createCleanupWorker = (
+  name: string,
+  every_ms: number,
+  table: PgTable,
+  isOld: (now: Date) => SQL | undefined,
+): Worker => ({
+  name,
+  pollIntervalMs: every_ms,
+  limit: 1000,
+  runBatch: ({ db, clock }, limit) => deleteSome(db, table, isOld(clock.now()), limit),
+});
+
+async function deleteSome(db: Database, table: PgTable, where: SQL | undefined, limit: number): Promise<number> {
+  const some = sql`array(select ctid from ${table} where ${where} limit ${limit} for update skip locked)`;
+  const gone = await db
+    .delete(table)
+    .where(and(sql`ctid = any(${some})`, where))
+    .returning({ one: sql`1` });
+  return gone.length;
+}
+
+/** What has not failed again for a week was done otherwise meanwhile, or is gone. Dead letters stay until they are revived. */
+export const failureCleanup: Worker = createCleanupWorker("failed_work.forget", 10 * 60 * 1000, failedWork, (now) =>
+  lt(failedWork.retry_at, new Date(now.getTime() - failureKeptMs)),
+);
+const failureKeptMs = 7 * 24 * 60 * 60 * 1000;
+
+type Turn = "more" | "wait" | "none";
+type Runner = {
+  /** Look for what is due, and begin with it. */
+  turn(): Promise<Turn>;
+  /** What is under way. */
+  pieces: ReadonlySet<Promise<void>>;
+  isFull(): boolean;
+  /** Rows that were worked on so far. */
+  count(): number;
+};
+
+/** The rows of one seller alone; those that have a time of their own, by that, as far as it is not before `since`. */
+type Walked = { only?: string | undefined; since?: Date | undefined };
+
+function openRunner(deps: Deps, sweep: Worker, rest_ms: number, { only, since }: Walked = {}): Runner {
+  const pieces = new Set<Promise<void>>();
+  let count = 0;
+  if (!("due" in sweep)) {
+    const turn = async () => {
+      const touched = await sweep.runBatch(deps, sweep.limit);
+      count += touched;
+      return touched >= sweep.limit ? "more" : "none";
+    };
+    return { turn, pieces, isFull: () => false, count: () => count };
+  }
+  const { name, due, timeoutMs: limit_ms = limitMsStandard, run: work } = sweep;
+  const givesWay = sweep.yieldBatchSize !== undefined && rest_ms > 0;
+  const isDated = sweep.atRowTime === true && since !== undefined;
+  const {
+    concurrency: parallel = 1,
+    maxPerTenant: share = parallel,
+    batchSize: together = 1,
+  } = isDated ? { batchSize: timeTravelBatchSize } : sweep;
+  const dateOf = ({ due_at }: DueRow): { at?: Date } =>
+    isDated && due_at ? { at: due_at < since ? since : due_at } : {};
+  /** Rows in work; rows that were just worked on, and until when they are left alone; each seller's pieces under way. */
+  const working = new Set<string>();
+  const resting = new Map<string, number>();
+  const underWay = new Map<string, number>();
+  /** Lanes in which something is under way. */
+  const lanes = new Set<string>();
+  let after = "";
+
+  async function turn(): Promise<Turn> {
+    const now = performance.now();
+    for (const [id, until] of resting) if (until <= now) resting.delete(id);
+    const busy = [...underWay].filter(([, count]) => count >= share).map(([seller]) => seller);
+    const limit = (parallel - pieces.size) * together;
+    const rows = await findDue(deps.db, deps.clock.now(), typeof due === "function" ? due(deps) : due, {
+      name,
+      limit,
+      share: share * together,
+      after,
+      busy,
+      except: [...working, ...resting.keys()],
+      taken: [...lanes],
+      only,
+    });
+    const isBehind = after !== "";
+    after = rows.length < limit ? "" : (rows.at(-1)?.organization_id ?? "");
+    let isHeldBack = busy.length > 0 || lanes.size > 0;
+    for (const [seller, own] of Map.groupBy(rows, (row) => row.organization_id)) {
+      isHeldBack ||= own.length >= share * together;
+      const yields = givesWay && own.length >= Math.min(limit, share * together);
+      const begun = new Set(lanes);
+      const free = own.filter(({ lane }) => {
+        const isFree = lane === null || !begun.has(lane);
+        if (lane !== null) begun.add(lane);
+        return isFree;
+      });
+      isHeldBack ||= free.length < own.length;
+      while (free.length > 0 && (seller === "" || (underWay.get(seller) ?? 0) < share))
+        begin(seller, free.splice(0, stepOf(yields)) as [DueRow, ...DueRow[]], yields);
+    }
+    if (rows.length >= limit || isBehind || (rows.length > 0 && isHeldBack)) return "more";
+    return isHeldBack ? "wait" : "none";
+  }
+
+  const stepOf = (yields: boolean): number =>
+    yields && deps.jobs.throttle.hasRecentRequests() ? (sweep.yieldBatchSize ?? together) : together;
+
+  function begin(seller: string, rows: [DueRow, ...DueRow[]], yields: boolean): void {
+    count += rows.length;
+    for (const { id, lane } of rows) {
+      working.add(id);
+      if (lane !== null) lanes.add(lane);
+    }
+    if (seller !== "") underWay.set(seller, (underWay.get(seller) ?? 0) + 1);
+    const piece = (yields ? inTurn(rows) : handle(rows)).finally(() => {
+      pieces.delete(piece);
+      const others = (underWay.get(seller) ?? 1) - 1;
+      if (others === 0) underWay.delete(seller);
+      else underWay.set(seller, others);
+      for (const { id, lane } of rows) {
+        working.delete(id);
+        if (lane !== null) lanes.delete(lane);
+        if (rest_ms > 0) resting.set(id, performance.now() + rest_ms);
+      }
+    });
+    pieces.add(piece);
+    deps.jobs.begin(seller, piece);
+  }
+
+  async function inTurn(rows: [DueRow, ...DueRow[]]): Promise<void> {
+    const end = await deps.jobs.throttle.acquireSlot();
+    await handle(rows).finally(end);
+  }
+
+  async function handle(rows: [DueRow, ...DueRow[]]): Promise<void> {
+    const error = await attempt(rows);
+    if (error === undefined) return;
+    for (const row of rows) {
+      const own = rows.length === 1 || error instanceof TimeLimit ? error : await attempt([row]);
+      if (own === undefined) continue;
+      try {
+        const outage = findOutage(own);
+        if (outage) deps.log.warn({ err: own, work: name }, outage.message);
+        else await scheduleRetries(deps, name, row, own);
+      } catch (fault) {
+        deps.log.error({ err: own, work: name, id: row.id, fault: String(fault) }, "What failed could not be put off.");
+      }
+    }
+  }
+
+  /** The error that it ended with, if it did. */
+  async function attempt(rows: [DueRow, ...DueRow[]]): Promise<unknown> {
+    const [seller] = rows;
+    const theirs = withSellerClock(deps, seller);
+    const timer = Promise.withResolvers<never>();
+    const timeout = setTimeout(() => timer.reject(new TimeLimit(`It took longer than ${limit_ms} ms.`)), limit_ms);
+    try {
+      const [first, ...others] = rows;
+      const dated = (row: DueRow): DueWorkRow => ({ ...row, ...dateOf(row) });
+      await Promise.race([work(theirs, [dated(first), ...others.map(dated)]), timer.promise]);
+      const failed = rows.filter(({ failing_since }) => failing_since !== null).map(({ id }) => id);
+      if (failed.length > 0) await deleteFailures(deps.db, name, failed);
+      return undefined;
+    } catch (error) {
+      return error ?? new Error("It failed without saying why.");
+    } finally {
+      clearTimeout(timeout);
+    }
+  }
+  return { turn, pieces, isFull: () => pieces.size >= parallel, count: () => count };
+}
+
+class TimeLimit extends Error {
+  override readonly name = "TimeLimit";
+}
+
+/** Work on what falls due until stopped; at once when it is told that there is something. */
+export function startWorkerLoop(deps: Deps, sweep: Worker): { stop(): Promise<void> } {
+  const runner = openRunner(deps, sweep, sweep.pollIntervalMs);
+  let stopped = false;
+  let failures = 0;
+  let isWoken = false;
+  let wake = () => {};
+  let rouse = () => {};
+  const unsubscribe = deps.jobs.onWake(sweep.name, () => {
+    isWoken = true;
+    wake();
+  });
+  const ignore = deps.jobs.onActivity(() => rouse());
+  const rest = async (ms: number, untilPiece: boolean) => {
+    if (isWoken || stopped) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    wake = resolve;
+    const timer = setTimeout(resolve, ms);
+    await Promise.race([promise, ...(untilPiece ? runner.pieces : [])]);
+    clearTimeout(timer);
+  };
+  const isQuiet = () => performance.now() - deps.jobs.lastActivityAt() > quietAfterMs;
+  const restUntilNext = async (untilPiece: boolean) => {
+    let isRoused = !isQuiet();
+    if (!isRoused) {
+      rouse = () => {
+        isRoused = true;
+        wake();
+      };
+      await rest(Math.max(sweep.pollIntervalMs, quietEveryMs), untilPiece);
+      rouse = () => {};
+    }
+    if (isRoused) await rest(sweep.pollIntervalMs, untilPiece);
+  };
+  async function loop() {
+    await rest(sweep.pollIntervalMs, false);
+    while (!stopped) {
+      isWoken = false;
+      try {
+        const turn = runner.isFull() ? "wait" : await runner.turn();
+        failures = 0;
+        if (turn !== "more") await restUntilNext(turn === "wait");
+      } catch (error) {
+        if (stopped) return;
+        deps.log.error(
+          { err: error, work: sweep.name },
+          "What is due could not be looked for; it will be tried again.",
+        );
+        failures += 1;
+        await rest(Math.max(sweep.pollIntervalMs, Math.min(1000 * 2 ** failures, backoffMostMs)), false);
+      }
+    }
+  }
+  const running = loop();
+  return {
+    async stop() {
+      stopped = true;
+      unsubscribe();
+      ignore();
+      wake();
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const timer = setTimeout(resolve, stopMs);
+      await Promise.race([promise, running.then(() => Promise.all(runner.pieces))]);
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** Do everything that is due now, of all sellers or of one, until nothing is or it is to end; answers how many rows were worked on. */
+export async function runWorkers(
+  deps: Deps,
+  sweeps: readonly Worker[],
+  { isOver = () => false, ...walked }: Walked & { isOver?: () => boolean } = {},
+): Promise<number> {
+  let total = 0;
+  for (const sweep of sweeps) {
+    const runner = openRunner(deps, sweep, 0, walked);
+    for (let turn: Turn = "more"; (turn !== "none" || runner.pieces.size > 0) && !isOver(); ) {
+      turn = await runner.turn();
+      await Promise.all(runner.pieces);
+    }
+    total += runner.count();
+  }
+  return total;
+}

@@ -1,0 +1,165 @@
+import { Body } from "@react-email/body";
+import { Button } from "@react-email/button";
+import { Container } from "@react-email/container";
+import { Head } from "@react-email/head";
+import { Heading } from "@react-email/heading";
+import { Html } from "@react-email/html";
+import { Link } from "@react-email/link";
+import { Preview } from "@react-email/preview";
+import { Text } from "@react-email/text";
+import { createElement as h, type ReactElement } from "react";
+import { renderToStaticMarkup } from "react-dom/server";
+
+/** What a mail says, in the order in which it is read. */
+export type EmailContent = {
+  subject: string;
+  paragraphs: readonly [string, ...string[]];
+  /** Figures, each with what it is. */
+  table?: { caption: string; rows: readonly { label: string; amount: string; isStrong: boolean }[] };
+  /** The one thing to do. */
+  action?: { label: string; url: string };
+  /** What can be done besides. */
+  links?: readonly { label: string; url: string }[];
+  /** Beneath, in small: what to do when this was not asked for. */
+  note?: string;
+  /** What every letter says, where it is in another language than English; `sent_by` stands before the address of the server. */
+  speech?: { language: string; fallback: string; sent_by: string };
+};
+
+const ground = "#edf3f4";
+const surface = "#fdfefe";
+const ink = "#0e2730";
+const soft = "#47616b";
+const accent = "#0b5c6b";
+const line = "#d3dfe2";
+
+/** Mail programs keep little of a style sheet; without it the colours of the elements stand, which are those of the day. */
+const night = `@media (prefers-color-scheme: dark) {
+  .ground, .ground > table > tbody > tr > td { background-color: #08151a !important; }
+  .surface { background-color: #10222a !important; }
+  .ink { color: #e8f2f4 !important; }
+  .soft { color: #a3bbc2 !important; }
+  .cell { color: #e8f2f4 !important; border-color: #2a424b !important; }
+  .action { background-color: #7fd3dc !important; color: #06242b !important; }
+  .address { color: #7fd3dc !important; }
+}`;
+const english: NonNullable<EmailContent["speech"]> = {
+  language: "en",
+  fallback: "If the button does not work, open this address:",
+  sent_by: "Sent by",
+};
+
+const groundStyle = {
+  margin: 0,
+  padding: "24px 12px",
+  backgroundColor: ground,
+  fontFamily: "'Segoe UI', system-ui, -apple-system, Helvetica, Arial, sans-serif",
+};
+const surfaceStyle = { maxWidth: "520px", padding: "28px", borderRadius: "12px", backgroundColor: surface };
+const headingStyle = { margin: "0 0 16px", fontSize: "22px", lineHeight: "28px", color: ink };
+const textStyle = { margin: "0 0 16px", fontSize: "16px", lineHeight: "24px", color: ink };
+const smallStyle = { margin: "0 0 12px", fontSize: "14px", lineHeight: "21px", color: soft };
+const buttonStyle = {
+  margin: "4px 0 20px",
+  padding: "14px 22px",
+  borderRadius: "8px",
+  backgroundColor: accent,
+  color: "#ffffff",
+  fontSize: "16px",
+  fontWeight: 600,
+};
+const tableStyle = { width: "100%", margin: "0 0 20px", borderCollapse: "collapse" } as const;
+const captionStyle = { ...smallStyle, margin: 0, padding: "0 0 8px", textAlign: "left" } as const;
+const cellStyle = {
+  padding: "8px 0",
+  borderTop: `1px solid ${line}`,
+  fontSize: "16px",
+  lineHeight: "24px",
+  color: ink,
+  fontWeight: 400,
+  textAlign: "left",
+  verticalAlign: "top",
+  wordBreak: "break-word",
+} as const;
+const amountStyle = { ...cellStyle, paddingLeft: "16px", textAlign: "right", whiteSpace: "nowrap" } as const;
+const addressStyle = { color: accent, textDecorationLine: "underline", wordBreak: "break-all" } as const;
+
+const figures = ({ caption, rows }: NonNullable<EmailContent["table"]>): ReactElement =>
+  h(
+    "table",
+    { style: tableStyle },
+    h("caption", { className: "soft", style: captionStyle }, caption),
+    h(
+      "tbody",
+      null,
+      ...rows.map(({ label, amount, isStrong }) => {
+        const weight = isStrong ? { fontWeight: 600 } : {};
+        return h(
+          "tr",
+          null,
+          h("th", { scope: "row", className: "cell", style: { ...cellStyle, ...weight } }, label),
+          h("td", { className: "cell", style: { ...amountStyle, ...weight } }, amount),
+        );
+      }),
+    ),
+  );
+
+/** Written without JSX, so that Node runs the sources as they are. */
+function page({ subject, paragraphs, table, action, links = [], note, speech = english }: EmailContent, from: string) {
+  return h(
+    Html,
+    { lang: speech.language },
+    h(
+      Head,
+      null,
+      h("title", null, subject),
+      h("meta", { name: "viewport", content: "width=device-width, initial-scale=1" }),
+      h("meta", { name: "color-scheme", content: "light dark" }),
+      h("meta", { name: "supported-color-schemes", content: "light dark" }),
+      h("style", null, night),
+    ),
+    h(
+      Body,
+      { className: "ground", style: groundStyle },
+      h(Preview, null, paragraphs[0]),
+      h(
+        Container,
+        { className: "surface", style: surfaceStyle },
+        h(Heading, { as: "h1", className: "ink", style: headingStyle }, subject),
+        ...paragraphs.map((paragraph) => h(Text, { className: "ink", style: textStyle }, paragraph)),
+        table && figures(table),
+        action && h(Button, { className: "action", href: action.url, style: buttonStyle }, action.label),
+        action &&
+          h(
+            Text,
+            { className: "soft", style: smallStyle },
+            speech.fallback,
+            h("br"),
+            h(Link, { className: "address", href: action.url, style: addressStyle }, action.url),
+          ),
+        ...links.map(({ label, url }) =>
+          h(Text, { style: textStyle }, h(Link, { className: "address", href: url, style: addressStyle }, label)),
+        ),
+        note && h(Text, { className: "soft", style: smallStyle }, note),
+        h(Text, { className: "soft", style: { ...smallStyle, margin: 0 } }, `${speech.sent_by} ${from}`),
+      ),
+    ),
+  );
+}
+
+/** Figures as plain text, the amounts beneath each other. */
+function written({ caption, rows }: NonNullable<EmailContent["table"]>): string {
+  const width = Math.max(...rows.map(({ amount }) => amount.length));
+  return [caption, ...rows.map(({ label, amount }) => `${amount.padStart(width)}  ${label}`)].join("\n");
+}
+
+/** A letter as HTML and as plain text. `from` is the address of the server that sends it. */
+export function renderLetter(letter: EmailContent, from: string): { html: string; text: string } {
+  const { paragraphs, table, action, links = [], note, speech = english } = letter;
+  const addresses = [...(action ? [action] : []), ...links].map(({ label, url }) => `${label}:\n${url}`);
+  const parts = [...paragraphs, ...(table ? [written(table)] : []), ...addresses, ...(note ? [note] : [])];
+  return {
+    html: `<!doctype html>${renderToStaticMarkup(page(letter, from))}`,
+    text: `${parts.join("\n\n")}\n\n-- \n${speech.sent_by} ${from}\n`,
+  };
+}
