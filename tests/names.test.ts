@@ -4,20 +4,20 @@ import { expect, test } from "vitest";
 
 /** What functions do here. One that does something else brings its verb along. */
 const verbs = new Set(
-  `abandon adapt add admit adopt advance aggregate allocate allows announce answer apply archive ask asks assert
-  assign attach attempt audit authenticate await balance begin bill bind build bundle call carry catch change charge
-  check choose claim clean close collect compare compile complete compute confirm count covers create cut cycle
-  decide decode define delete demand describe detach digest disable disconnect divide do download draw drop emit
-  encode end erase escape evaluate exchange execute expand explain export fail fetch fill filter find finish fit flag
-  follow forecast foresee forget format forward frame free gather get give go grant group guard halt hand has hash
-  hasten hear hide hold holds identify ingest insert invite is issue join judge keep knows lay leave limit link list
-  listen load lock make map mark match measure meet merge mount move navigate nest normalize note number open order
-  own parse pass patch pause pay pick place plan pool post postpone preview price print process propose put queue
-  quote read reads reconcile record recount redact redeem reduce refund refuse rehearse relay release remind remove rename
-  render renew reopen replace replay report reprint request require reseal resend reset resign resolve restart
-  restore retry revive revoke rewrite round route run save say schedule scrub seal select send serialize serve set
-  settle share shift shorten show sign spend spin split spread start step strip succeed sum switch take tell to
-  transact translate truncate try unquote unseal unwrap update upload use verify void wait walk warn watch weigh withdraw
+  `adapt add adopt advance aggregate all allocate allows apply archive assert assign attach attribute audit
+  authenticate authorize await begin bill bind build bundle call change charge check claim clean clear close
+  coalesce collect compare compile complete compose compute confirm consume continue count covers create decide
+  decode define delay delete describe detach disable disconnect divide download draw dry emit encode end enqueue
+  erase escape evaluate exchange execute expand expects expedite explain export fail fetch fill filter find finish
+  flag focus forecast format forward free get grant group guard halt has hash hide identify ignore ingest insert
+  invite is issue iterate join leave limit link list listen load locate lock make map mark match measure memoize
+  merge mount move navigate nest normalize note notify omit on open order own parse patch pause pay pick plan post
+  postpone preserve preview print process project prompt put query queue quote read reassign recall reconcile
+  record recount redact redeem reduce refund regrant reject relay release remove rename render renew reopen replace
+  replay report request requeue require requires reseal resend reset resolve respond restart restore retry revoke
+  rewrite rollover rotate round route run save schedule seal search select send serialize serve set settle show
+  sign split start store stream subtract suggest sum supports suspend switch sync throw to transact translate
+  truncate try unquote unseal unwrap update upload upsert use validate verify void wait warn watch with withdraw
   wrap write`.split(/\s+/),
 );
 /** Words of which a contract, a table or a refusal is made: they say what stands there, not what is done. */

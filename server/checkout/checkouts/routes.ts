@@ -7,7 +7,7 @@ import type { CheckoutRateLimit } from "../../platform/http/checkout-limits.ts";
 import { sendAccountError } from "../../platform/http/errors.ts";
 import { createRequestContext } from "../../platform/http/mount.ts";
 import { readFaults } from "../../platform/http/validation-errors.ts";
-import { createForUser } from "./service.ts";
+import { createForUser } from "./user-checkouts.ts";
 
 /** `POST /api/auth/checkout`: answers `{ url, redirect }`, or the account side's error shape, `{ code, message }`. */
 export function routeOwnCheckouts(

@@ -1,9 +1,8 @@
 import type { Address } from "../../../shared/addresses.ts";
 import type { checkoutClient } from "../../../shared/api/checkout-client.ts";
-import { CheckoutCreate, type checkouts } from "../../../shared/api/checkouts.ts";
+import type { CheckoutCreate, checkouts } from "../../../shared/api/checkouts.ts";
 import type { Service } from "../../../shared/contract.ts";
 import type { Country } from "../../../shared/countries.ts";
-import { findDestination, findWebPage } from "../../../shared/destinations.ts";
 import { ApiError, type Fault, fault, invalid, notFound } from "../../../shared/errors.ts";
 import { untaxed } from "../../../shared/pricing.ts";
 import { fetchDocument, openDocumentLink } from "../../billing/invoices/service.ts";
@@ -12,12 +11,8 @@ import { assertPayments } from "../../billing/payments/rules.ts";
 import { openTaxation } from "../../billing/tax/computed.ts";
 import { findTaxedSeller } from "../../billing/tax/store.ts";
 import { checkAnswers } from "../../catalog/custom-fields/rules.ts";
-import { findDiscount } from "../../catalog/discounts/store.ts";
 import type { PriceRow } from "../../catalog/products/rules.ts";
-import { findSeller, insertPrices } from "../../catalog/products/store.ts";
-import { findCustomerByEmail } from "../../customers/customers/store.ts";
-import { checkEmbed, isLocal, isOwnPage } from "../../identity/organizations/rules.ts";
-import { findOrganization } from "../../identity/organizations/store.ts";
+import { insertPrices } from "../../catalog/products/store.ts";
 import { withSellerClock } from "../../platform/clock.ts";
 import { type Ctx, requireOrganization, requireOrganizations, type Tx } from "../../platform/context.ts";
 import { hashToken, seal } from "../../platform/crypto/secrets.ts";
@@ -37,8 +32,8 @@ import * as store from "./store.ts";
 import { completeTax } from "./tax.ts";
 
 type Create = ReturnType<typeof CheckoutCreate.parse>;
-/** Open a checkout, and say so. */
-async function openCheckout(tx: Tx, asked: Ctx, organization_id: string, body: Create): Promise<OpenedCheckout> {
+/** Create a checkout and emit `checkout.created`. */
+export async function openCheckout(tx: Tx, asked: Ctx, organization_id: string, body: Create): Promise<OpenedCheckout> {
   const taxed = await findTaxedSeller(tx, organization_id);
   if (!taxed || taxed.seller.blocked_at !== null) throw new ApiError("NotPermitted", "This organization cannot sell.");
   const { seller } = taxed;
@@ -199,7 +194,7 @@ export const checkoutService: Service<typeof checkouts, Ctx> = {
  * Change a checkout in a transaction, whose answer is what `keep` makes of it, and have its tax computed afterwards, where a
  * service does that.
  */
-async function withTax<T>(
+export async function withTax<T>(
   change: (keep: (opened: OpenedCheckout) => T) => Promise<T>,
   show: (aggregate: CheckoutAggregate, opened: OpenedCheckout) => T,
 ): Promise<T> {
@@ -277,128 +272,6 @@ export async function createOpened(ctx: Ctx, organization_id: string, body: Crea
   const from = { ...body, customer_ip_address: body.customer_ip_address ?? ctx.ip };
   return withTax(
     (keep) => transact(ctx, async (tx) => keep(await openCheckout(tx, ctx, organization_id, from))),
-    ({ row }) => ({ url: buildUrl(row, ctx.config) }),
-  );
-}
-
-type ForUser = {
-  products?: string | string[] | undefined;
-  slug?: string | undefined;
-  referenceId?: string | undefined;
-  metadata?: Record<string, string | number | boolean> | undefined;
-  customFieldData?: Record<string, string | number | boolean> | undefined;
-  allowDiscountCodes?: boolean | undefined;
-  discountId?: string | undefined;
-  embedOrigin?: string | undefined;
-  successUrl?: string | undefined;
-  returnUrl?: string | undefined;
-  allowTrial?: boolean | undefined;
-  trialInterval?: string | undefined;
-  trialIntervalCount?: number | undefined;
-};
-
-/** Who sends a checkout request: nobody who is known, or a user, with whom they may sell for. */
-export type Requester = { user_id: string; seller_ids: readonly string[] } | null;
-
-/**
- * Refuse the terms of a seller in a request that has no seller's permission (CHK-37, CHK-66): another trial than the product's,
- * and a discount that the seller gave no code, as its id is shown in every checkout that has it.
- */
-async function checkTerms(ctx: Ctx, organization_id: string, request: ForUser): Promise<void> {
-  const { allowTrial, trialInterval, trialIntervalCount, discountId, allowDiscountCodes = true } = request;
-  const faults: Fault[] = [];
-  const trial = { allowTrial: allowTrial || undefined, trialInterval, trialIntervalCount };
-  for (const [field, value] of Object.entries(trial))
-    if (value !== undefined)
-      faults.push(
-        fault(
-          [field],
-          "Only the seller sets a trial. A buyer may decline one: allowTrial: false.",
-          "value_error",
-          value,
-        ),
-      );
-  const discount =
-    discountId && allowDiscountCodes ? await findDiscount(ctx.db, organization_id, discountId) : undefined;
-  if (discountId !== undefined && (discount?.code ?? null) === null)
-    faults.push(fault(["discountId"], "Discount does not exist.", "value_error", discountId));
-  if (faults.length > 0) throw invalid(...faults);
-}
-
-/** Where the buyer may be sent by a page that anybody can call: to this server's pages, and the seller's own. */
-async function pagesOf(ctx: Ctx, organization_id: string, request: ForUser) {
-  const seller = await findOrganization(ctx.db, organization_id);
-  const faults: Fault[] = [];
-  const read = (field: "successUrl" | "returnUrl"): string | null => {
-    const text = request[field];
-    if (text === undefined) return null;
-    const here = findDestination(text, [new URL(ctx.config.url).origin]);
-    const page = findWebPage(text);
-    const isTheirs = page && ((ctx.config.loopback && isLocal(page.hostname)) || (seller && isOwnPage(seller, page)));
-    if (here || isTheirs) return (here ?? page)?.href ?? null;
-    const msg = "Only a page of the organization: on its website, or on one of its embed_hosts.";
-    faults.push(fault([field], msg, "value_error", text));
-    return null;
-  };
-  const pages = { success_url: read("successUrl"), return_url: read("returnUrl") };
-  if (faults.length > 0) throw invalid(...faults);
-  return pages;
-}
-
-/** Refuse a page of somebody else's that would show the seller's checkout. */
-async function checkPage(ctx: Ctx, organization_id: string, embed_origin: string | null | undefined): Promise<void> {
-  const seller = embed_origin ? await findOrganization(ctx.db, organization_id) : undefined;
-  if (seller && embed_origin) checkEmbed(seller, embed_origin);
-}
-
-/**
- * Start a checkout for the person who is signed in on a seller's page, linked by `external_id`. Products are sold by the
- * organization that owns them; a slug by the session's active one, or else by the only one that has such a product.
- */
-export async function createForUser(ctx: Ctx, request: ForUser, requester: Requester): Promise<{ url: string }> {
-  const user_id = requester?.user_id ?? null;
-  const named = request.products === undefined ? undefined : [request.products].flat();
-  const seller = named
-    ? await findSeller(ctx.db, named)
-    : await store.findSellerOfSlug(ctx.db, request.slug ?? "", ctx.actor.organization_id);
-  const bySlug = seller && request.slug && !named ? await store.findBySlug(ctx.db, seller, request.slug) : undefined;
-  const products = named ?? (bySlug ? [bySlug.id] : undefined);
-  if (!seller || !products) throw invalid(fault([named ? "products" : "slug"], "Product does not exist."));
-  if (!requester?.seller_ids.includes(seller)) await checkTerms(ctx, seller, request);
-  const buyer = user_id === null ? undefined : await store.findUser(ctx.db, user_id);
-  // The customer of an address is the user's own only where the user has proved the address.
-  const proved = buyer?.emailVerified ? await findCustomerByEmail(ctx.db, seller, buyer.email) : undefined;
-  const free = proved && proved.external_id === null ? { customer_id: proved.id } : {};
-  const body = CheckoutCreate.safeParse({
-    products,
-    ...free,
-    ...(await pagesOf(ctx, seller, request)),
-    metadata: { ...(request.referenceId ? { referenceId: request.referenceId } : {}), ...request.metadata },
-    ...(request.customFieldData ? { custom_field_data: request.customFieldData } : {}),
-    ...(request.allowDiscountCodes === undefined ? {} : { allow_discount_codes: request.allowDiscountCodes }),
-    ...(request.allowTrial === undefined ? {} : { allow_trial: request.allowTrial }),
-    trial_interval: request.trialInterval,
-    trial_interval_count: request.trialIntervalCount,
-    ...(request.discountId ? { discount_id: request.discountId } : {}),
-    ...(request.embedOrigin ? { embed_origin: new URL(request.embedOrigin).origin } : {}),
-    ...(buyer && user_id
-      ? {
-          external_customer_id: user_id,
-          // Somebody who has not said who they are has neither.
-          ...(buyer.isAnonymous ? {} : { customer_email: buyer.email, customer_name: buyer.name }),
-        }
-      : {}),
-  });
-  if (!body.success) throw invalid(...body.error.issues.map((issue) => fault(issue.path.map(String), issue.message)));
-  await checkPage(ctx, seller, body.data.embed_origin);
-  const open = async (tx: Tx): Promise<OpenedCheckout> => {
-    // They signed in to another account meanwhile, which has what they were buying; this would be nobody's.
-    if (buyer && user_id && !(await store.lockUser(tx, user_id)))
-      throw new ApiError("Unauthorized", "You are signed in to another account now. Try again.");
-    return openCheckout(tx, ctx, seller, body.data);
-  };
-  return withTax(
-    (keep) => transact(ctx, async (tx) => keep(await open(tx))),
     ({ row }) => ({ url: buildUrl(row, ctx.config) }),
   );
 }
