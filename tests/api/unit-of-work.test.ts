@@ -273,7 +273,7 @@ const shapes: Record<string, Shape> = {
   },
   "one that fails at its very end, and is tried again": {
     async work(ctx) {
-      const refused = { ...ctx, alongside: [...ctx.extraWrites, () => Promise.reject(failure)] };
+      const refused = { ...ctx, extraWrites: [...ctx.extraWrites, () => Promise.reject(failure)] };
       await orNot(change(refused, "a"));
       return change(ctx, "b");
     },

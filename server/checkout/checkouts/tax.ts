@@ -49,7 +49,7 @@ export async function completeTax(
   const wanted = findWanted(ctx, before, seller);
   const computed = wanted && (await ask(ctx, id, wanted));
   if (!computed) return before;
-  return transact({ ...ctx, alongside: [] }, async (tx) => {
+  return transact({ ...ctx, extraWrites: [] }, async (tx) => {
     const row = await lockCheckout(tx, organization_id, id);
     if (!row) return before;
     const loaded = await loadCheckout(tx, row);

@@ -75,7 +75,7 @@ export async function dryRun<T>(ctx: Ctx, work: (tx: Tx, ctx: Ctx) => Promise<T>
   const undone = new Undone();
   let made: { result: T } | undefined;
   try {
-    await transact({ ...ctx, alongside: [] }, async (tx) => {
+    await transact({ ...ctx, extraWrites: [] }, async (tx) => {
       // Set before the work, so that no events are built for a transaction that is rolled back.
       tx.unit.isUndone = true;
       made = { result: await work(tx, joinTransaction(ctx, tx)) };

@@ -11,7 +11,7 @@ import { addRows } from "./rows.ts";
 import { auditLog, events } from "./tables.ts";
 import type { Database, ExtraWrite, TransactionUnit, Tx } from "./transaction.ts";
 
-type Parts = Pick<Deps, "db" | "log"> & { alongside?: readonly ExtraWrite[] };
+type Parts = Pick<Deps, "db" | "log"> & { extraWrites?: readonly ExtraWrite[] };
 
 /** The unit of a transaction; null for a connection, where every statement is a transaction of its own. */
 export const getUnit = (db: Database): TransactionUnit | null => ("unit" in db ? (db as Tx).unit : null);
@@ -36,7 +36,7 @@ export async function transact<T>(ctx: Parts, work: (tx: Tx) => Promise<T>): Pro
       // The driver makes an object for each transaction and each savepoint, so this one is ours.
       const tx: Tx = Object.assign(begun, { unit });
       const made = await work(tx);
-      for (const write of ctx.alongside ?? []) await write(tx, made);
+      for (const write of ctx.extraWrites ?? []) await write(tx, made);
       if (!parent) await writeNoted(tx);
       return made;
     });
@@ -54,7 +54,7 @@ export async function transact<T>(ctx: Parts, work: (tx: Tx) => Promise<T>): Pro
  * written with it, or where one is open.
  */
 export const runChange = <T>(ctx: Parts, work: (db: Database) => Promise<T>): Promise<T> =>
-  getUnit(ctx.db) === null && !ctx.alongside?.length ? work(ctx.db) : transact(ctx, work);
+  getUnit(ctx.db) === null && !ctx.extraWrites?.length ? work(ctx.db) : transact(ctx, work);
 
 const unitIn = (parent: TransactionUnit | null): TransactionUnit => ({
   parent,
@@ -91,7 +91,7 @@ export const transactAll = <I, T>(
 
 /**
  * The same context in a transaction that its operation has begun: what it does further is part of that, and what is written
- * alongside is left to it.
+ * extraWrites is left to it.
  */
 export const joinTransaction = (ctx: Ctx, tx: Tx): Ctx => ({ ...ctx, db: tx, extraWrites: [] });
 

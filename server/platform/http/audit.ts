@@ -51,12 +51,12 @@ export async function runWithEntry<T>(
   };
   let noted: TransactionUnit | undefined;
   const isWritten = () => noted !== undefined && isCommitting(noted);
-  const alongside: ExtraWrite = async (tx, result) => {
+  const extraWrite: ExtraWrite = async (tx, result) => {
     if (isWritten()) return;
     noted = tx.unit;
     await write(tx, result);
   };
-  const result = await work({ ...ctx, extraWrites: [...ctx.extraWrites, alongside] });
+  const result = await work({ ...ctx, extraWrites: [...ctx.extraWrites, extraWrite] });
   if (!isWritten()) await write(ctx.db, result);
   return result;
 }

@@ -71,12 +71,12 @@ export async function respondOnce(
 
   if (outside) {
     if (!(await reserve(ctx.db))) return replay();
-    const alongside: ExtraWrite = async (tx, made) => {
+    const extraWrite: ExtraWrite = async (tx, made) => {
       const answer = outside(made);
       if (answer) await record(tx, answer);
     };
     try {
-      const answer = await work({ ...ctx, extraWrites: [...ctx.extraWrites, alongside] });
+      const answer = await work({ ...ctx, extraWrites: [...ctx.extraWrites, extraWrite] });
       await record(ctx.db, answer);
       return { ...answer, replayed: false };
     } catch (error) {
