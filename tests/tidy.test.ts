@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import { dirname, join, normalize } from "node:path";
+import { basename, dirname, join, normalize } from "node:path";
 import { expect, test } from "vitest";
 import { accountBase, accountCalls } from "../server/identity/accounts/calls.ts";
 import { mapPath, parseMap } from "./support/test-map.ts";
@@ -341,6 +341,33 @@ test("every link from one document to another, or to a place in it, leads there"
   }
   expect(seen).toBeGreaterThan(50);
   expect(broken).toEqual([]);
+});
+
+/** The pages that describe the server: one for each context, and one for all of it. */
+const serverPages = [...contexts.map((context) => `server/${context}/README.md`), "docs/architecture.md"];
+
+/** Paths in backticks that lead nowhere: from the repository, from `server/` or from the page's own folder. */
+function listDeadPaths(page: string, text: string): string[] {
+  const prose = text.replace(/^```.*?^```/gms, "");
+  const names = new Set(files.map((file) => basename(file)));
+  return [...prose.matchAll(/`([\w.-]+(?:\/[\w.-]+)*\/?)`/g)]
+    .map(([, path = ""]) => path)
+    .filter((path) => path.includes("/") || /\.(ts|tsx|mjs|md|json)$/.test(path))
+    .filter((path) => !["", "server", dirname(page)].some((folder) => existsSync(join(folder, path))))
+    .filter((path) => path.includes("/") || !names.has(path));
+}
+
+test("each context has a page of its own, and every path on these pages exists", () => {
+  const faults = serverPages.flatMap((page) => {
+    const text = readFileSync(page, "utf8");
+    const lines = text.trimEnd().split("\n").length;
+    const tooLong = page.endsWith("README.md") && lines > 70 ? [`${page} has ${lines} lines; 70 is the limit`] : [];
+    return [...tooLong, ...listDeadPaths(page, text).map((path) => `${page} names ${path}, which does not exist`)];
+  });
+  expect(faults).toEqual([]);
+  expect(
+    listDeadPaths("server/billing/README.md", "`orders/rules.ts`, `billing/`, `orders/nothing.ts`, `nil.ts`"),
+  ).toEqual(["orders/nothing.ts", "nil.ts"]);
 });
 
 test("the map of the tests names files that are there, and knows every folder of the server and the command line", () => {
