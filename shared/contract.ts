@@ -57,8 +57,8 @@ export type Operation = {
   answersOnce?: true;
   /** Fields of the answer that open a session: null in the answer that is kept for an `Idempotency-Key`. */
   notKept?: readonly string[];
-  /** What it is called in the audit log, where that does not follow from its name. */
-  audit?: `${string}.${string}`;
+  /** What it is called in the audit log, where that does not follow from its name: always, or by what is sent. */
+  audit?: AuditAction | ((body: SentFields) => AuditAction | undefined);
   /**
    * True where many small things come in one body: it may have a value for fewer bytes, and leaves no entry in the audit log,
    * as what comes in stays there to be read.
@@ -72,6 +72,8 @@ export type Operation = {
   /** The question the command line asks before it goes ahead. */
   confirm?: string;
 };
+export type AuditAction = `${string}.${string}`;
+type SentFields = Readonly<Record<string, unknown>>;
 export type Resource = Record<string, Operation>;
 export type Contract = Record<string, Resource>;
 

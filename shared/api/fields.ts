@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { instant } from "../contract.ts";
+import { type AuditAction, instant } from "../contract.ts";
 import { currencies } from "../currencies.ts";
 import { emailPattern, encodeEmail } from "../emails.ts";
 
@@ -23,6 +23,28 @@ export function unlessNull<T extends z.ZodType>(schema: T) {
   const field = schema.nullish().transform((value) => (value === null ? undefined : value) as z.output<T> | undefined);
   return schema.description ? field.describe(schema.description) : field;
 }
+
+/**
+ * What an update is called in the audit log where it sets a state: by the new state. The state that rows begin with names an update of
+ * nothing else alone, as clients send it with everything that they change.
+ */
+export function auditState(field: string, actions: ReadonlyMap<unknown, AuditAction>, first: unknown) {
+  return (body: Readonly<Record<string, unknown>>): AuditAction | undefined => {
+    const isAlone = Object.entries(body).every(([name, value]) => name === field || value === undefined);
+    return body[field] !== first || isAlone ? actions.get(body[field]) : undefined;
+  };
+}
+
+/** The same of what is archived and brought back. */
+export const auditArchiving = (subject: string) =>
+  auditState(
+    "is_archived",
+    new Map([
+      [true, `${subject}.archived` as const],
+      [false, `${subject}.unarchived` as const],
+    ]),
+    false,
+  );
 
 /** Text whose blank form means none. */
 export const blankToNull = (max = 10_000) =>

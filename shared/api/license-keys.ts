@@ -13,7 +13,7 @@ import {
   seller,
 } from "../contract.ts";
 import { Customer } from "./customers.ts";
-import { organizationOf, stored, unlessNull } from "./fields.ts";
+import { auditState, organizationOf, stored, unlessNull } from "./fields.ts";
 import { Member } from "./members.ts";
 
 const int32Max = 2_147_483_647;
@@ -176,6 +176,7 @@ export const licenseKeys = {
     params: byId,
     body: LicenseKeyUpdate,
     response: LicenseKey,
+    audit: auditState("status", new Map(keyStatuses.map((status) => [status, `license_key.${status}`])), "granted"),
     errors: ["ResourceNotFound"],
   },
   getActivation: {

@@ -16,7 +16,7 @@ import {
   sorting,
 } from "../contract.ts";
 import { filterOperators } from "../meter-operators.ts";
-import { blankToNull, organizationOf, stored, timezone, unlessNull } from "./fields.ts";
+import { auditArchiving, blankToNull, organizationOf, stored, timezone, unlessNull } from "./fields.ts";
 
 /** One condition on an event: on a built-in property, or on one of its metadata by a dotted path (MTR-14). */
 export type FilterClause = {
@@ -218,6 +218,7 @@ export const meters = {
     params: byId,
     body: MeterUpdate,
     response: Meter,
+    audit: auditArchiving("meter"),
     errors: ["ResourceNotFound"],
   },
   quantities: {

@@ -15,7 +15,17 @@ import {
 } from "../contract.ts";
 import { Benefit, BenefitPublic } from "./benefits.ts";
 import { AttachedCustomField, AttachedCustomFieldInput } from "./custom-fields.ts";
-import { blankToNull, checkTrial, id, interval, organizationOf, stored, trialInput, unlessNull } from "./fields.ts";
+import {
+  auditArchiving,
+  blankToNull,
+  checkTrial,
+  id,
+  interval,
+  organizationOf,
+  stored,
+  trialInput,
+  unlessNull,
+} from "./fields.ts";
 import { ProductMedia } from "./files.ts";
 import { ExistingPrice, ProductPrice, ProductPriceCreate } from "./prices.ts";
 
@@ -162,6 +172,7 @@ export const products = {
     params: byId,
     body: ProductUpdate,
     response: Product,
+    audit: auditArchiving("product"),
     errors: ["NotPermitted", "ResourceNotFound"],
   },
   setBenefits: {

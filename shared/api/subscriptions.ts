@@ -21,7 +21,7 @@ import { customFieldData, id, interval, paidRefusals, stored, timezone, unlessNu
 import { Meter } from "./meters.ts";
 import { ProductPrice } from "./prices.ts";
 import { Product } from "./products.ts";
-import { agreement, ownChanges } from "./subscription-changes.ts";
+import { agreement, getChangeAction, ownChanges } from "./subscription-changes.ts";
 
 export const subscriptionStatuses = [
   "incomplete",
@@ -360,6 +360,7 @@ export const subscriptions = {
       "DiscountRedemptionLimitReached",
     ],
     external: true,
+    audit: getChangeAction,
   },
   delete: {
     method: "DELETE",

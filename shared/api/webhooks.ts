@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { byId, flag, ids, instant, many, page, paging, type Resource, seller } from "../contract.ts";
 import { eventTypes } from "../event-types.ts";
-import { organizationOf, stored, unlessNull, webUrl } from "./fields.ts";
+import { auditState, organizationOf, stored, unlessNull, webUrl } from "./fields.ts";
 
 const format = z.enum(["raw", "discord", "slack"]);
 const eventType = z.enum(eventTypes);
@@ -76,6 +76,15 @@ export const WebhookEndpointUpdate = z.object({
   api_version: unlessNull(apiVersion).describe("Contract version of the events."),
 });
 
+const auditEnabling = auditState(
+  "enabled",
+  new Map([
+    [true, "webhook_endpoint.enabled" as const],
+    [false, "webhook_endpoint.disabled" as const],
+  ]),
+  true,
+);
+
 export const webhooks = {
   listEndpoints: {
     method: "GET",
@@ -113,7 +122,7 @@ export const webhooks = {
     method: "PATCH",
     id: "webhooks:update_webhook_endpoint",
     path: "/v1/webhooks/endpoints/:id",
-    audit: "webhook_endpoint.updated",
+    audit: (body) => auditEnabling(body) ?? "webhook_endpoint.updated",
     summary: "Update a webhook endpoint",
     access: seller("webhooks:write"),
     params: byId,

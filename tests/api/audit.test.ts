@@ -177,6 +177,89 @@ describe("changes over /v1", () => {
     },
   );
 
+  const resend = { name: "Sample", metadata: {} };
+  test.each<[resource: keyof typeof rowOf, key: string, path: string, changes: [body: object, action: string][]]>([
+    [
+      "subscriptions",
+      "update",
+      "/v1/subscriptions/",
+      [
+        [{ metadata: { tier: "pro" } }, "subscription.updated"],
+        [{ pause_at_period_end: true }, "subscription.paused"],
+        [{ pause_at_period_end: false }, "subscription.unpaused"],
+        [{ cancel_at_period_end: true, customer_cancellation_reason: "unused" }, "subscription.canceled"],
+        [{ cancel_at_period_end: false }, "subscription.uncanceled"],
+        [{ revoke: true }, "subscription.revoked"],
+      ],
+    ],
+    [
+      "products",
+      "update",
+      "/v1/products/",
+      [
+        [{ ...resend, is_archived: true }, "product.archived"],
+        [{ is_archived: false }, "product.unarchived"],
+        [{ ...resend, is_archived: false }, "product.updated"],
+      ],
+    ],
+    [
+      "meters",
+      "update",
+      "/v1/meters/",
+      [
+        [{ is_archived: true }, "meter.archived"],
+        [{ is_archived: false }, "meter.unarchived"],
+        [resend, "meter.updated"],
+      ],
+    ],
+    [
+      "licenseKeys",
+      "update",
+      "/v1/license-keys/",
+      [
+        [{ limit_usage: 5, status: "granted" }, "license_key.updated"],
+        [{ status: "revoked" }, "license_key.revoked"],
+        [{ status: "granted" }, "license_key.granted"],
+        [{ limit_usage: 6, status: "disabled" }, "license_key.disabled"],
+      ],
+    ],
+    [
+      "webhooks",
+      "updateEndpoint",
+      "/v1/webhooks/endpoints/",
+      [
+        [{ enabled: false }, "webhook_endpoint.disabled"],
+        [{ enabled: true }, "webhook_endpoint.enabled"],
+        [{ name: "Sample", enabled: true }, "webhook_endpoint.updated"],
+      ],
+    ],
+  ])("%s.%s is named by what it does", async (resource, key, path, changes) => {
+    const one = await floe.seller();
+    const row = await rowOf[resource](floe, one);
+    const { id = "" } = row.of?.[key] ?? row.params;
+    const actions = async () => (await ofOrganization({}, one)).map(({ action }) => action);
+    const before = await actions();
+    for (const [body] of changes) {
+      floe.clock.advance(1);
+      const { status, text } = await floe.request("PATCH", path + id, { token: one.key, body });
+      expect([status, text]).toEqual([200, expect.any(String)]);
+    }
+    const named = (await actions()).slice(0, -before.length || undefined).reverse();
+    expect(named).toEqual(changes.map(([, action]) => action));
+  });
+
+  test.each([
+    [{ resume: true }, "subscription.resumed"],
+    [{ seats: 3, proration_behavior: "invoice" }, "subscription.seats_changed"],
+    [{ product_id: "x", metadata: {} }, "subscription.product_changed"],
+    [{ pending_update: null }, "subscription.pending_update_removed"],
+    [{ payment_method_id: "x" }, "subscription.payment_method_changed"],
+    [{ current_billing_period_end: new Date() }, "subscription.period_changed"],
+    [{ discount_id: null }, "subscription.updated"],
+  ])("a change of a subscription by %j is %s", (body, action) => {
+    expect(getAction({ resource: "subscriptions", key: "update", op: api.subscriptions.update }, body)).toBe(action);
+  });
+
   test("a change whose entry cannot be written is not made", async () => {
     const { db } = floe.deps;
     await proveSessions();

@@ -15,9 +15,10 @@ export const isAudited = (op: Operation, actor: Actor): boolean =>
   op.access.scopes.some((scope) => scope.endsWith(":write")) &&
   (actor.kind === "key" || actor.kind === "user");
 
-/** What an operation is called in the log: `product.created` of `products.create`, unless it names itself. */
-export function getAction({ resource, key, op }: Named): string {
-  if (op.audit !== undefined) return op.audit;
+/** What an operation is called in the log: `product.created` of `products.create`, unless it names itself, or what is sent does. */
+export function getAction({ resource, key, op }: Named, body: unknown = {}): string {
+  const named = typeof op.audit === "function" ? op.audit((body ?? {}) as Record<string, unknown>) : op.audit;
+  if (named !== undefined) return named;
   const subject = resource.replace(/s$/, "").replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   const verb = key.replace(/[A-Z].*$/, "");
   return `${subject}.${verb}${verb.endsWith("e") ? "d" : "ed"}`;
@@ -36,9 +37,10 @@ export async function runWithEntry<T>(
   work: (ctx: Ctx) => Promise<T>,
 ): Promise<T> {
   const write = (db: Database, result: unknown) => {
-    const subject = { type: getAction(named).split(".")[0] ?? "", id: idIn(input.params) ?? idIn(result) ?? null };
+    const action = getAction(named, input.body);
+    const subject = { type: action.split(".")[0] ?? "", id: idIn(input.params) ?? idIn(result) ?? null };
     return record(db, ctx, {
-      action: getAction(named),
+      action,
       actor: ctx.actor,
       subject,
       // What speaks for no organization makes one: it stands in the log of that. One made elsewhere has none here.
