@@ -1,37 +1,40 @@
 import { and, eq, inArray, isNull, type SQL, sql } from "drizzle-orm";
 import type { AnyPgColumn, PgTable } from "drizzle-orm/pg-core";
-// The row of a seller says how far its clock is ahead; what is due by it is found in one statement.
+// The seller's row holds its clock offset. One statement joins it to find what is due by the seller's clock.
 import { organization } from "../../identity/organizations/tables.ts";
 import type { Database, Deps, SellerTerms } from "../context.ts";
 import { redactError } from "../loggable.ts";
 import type { RowKey } from "./rows.ts";
 import { failedWork } from "./tables.ts";
 
-/** Which rows of a table wait for something, and when it is time. */
+/** Which rows of a table are pending, and when they are due. */
 export type DueQuery = {
   table: PgTable;
   id: AnyPgColumn;
-  /** Whose the row is, by whose clock it is due. An index begins with it and holds the rest. Absent: the server's own. */
+  /**
+   * The seller by whose clock the row is due. An index begins with this column and holds the others. Absent: the row belongs
+   * to the server.
+   */
   organization_id?: AnyPgColumn;
-  /** Which rows wait at all. Without parameters, so that a partial index serves it. */
+  /** Which rows are pending at all. It has no parameters, so that a partial index serves it. */
   where?: SQL | undefined;
-  /** When a row is due; absent: at once. */
+  /** When a row is due; absent: immediately. */
   at?: AnyPgColumn;
-  /** How long after that. */
+  /** The delay after `at`, in milliseconds. */
   delayMs?: number;
-  /** The order, where it is another than that in which rows fall due. */
+  /** The order, if rows are not processed in the order in which they fall due. */
   order?: AnyPgColumn | SQL;
-  /** What rows have in common of which only one at a time is to be worked on, by a server. */
+  /** A server processes at most one row at a time for each value of this column. */
   partitionBy?: AnyPgColumn;
-  /** Whether a seller's rows fall due by the server's clock all the same. */
+  /** Whether a seller's rows are due by the server's clock instead of the seller's. */
   serverClock?: true;
 };
 
 export type DueRow = RowKey &
   SellerTerms & {
-    /** Since when handling it has failed. */
+    /** The time of the first failure; null if the row has not failed. */
     failing_since: Date | null;
-    /** When it fell due, by its seller's clock; null where it waited for no time of that. */
+    /** When the row fell due by its seller's clock; null if the query has no time by that clock. */
     due_at: Date | null;
     lane: string | null;
   };
@@ -39,22 +42,22 @@ export type DueRow = RowKey &
 export type DueSearch = {
   name: string;
   limit: number;
-  /** Rows of one seller at most. */
+  /** The maximum rows of one seller. */
   share: number;
-  /** The seller after which to begin. */
+  /** The seller id after which the search begins. */
   after: string;
-  /** Sellers of whom nothing more is wanted now, and rows that are being worked on. */
+  /** Sellers to skip, and rows to skip because they are being processed. */
   busy: readonly string[];
   except: readonly string[];
-  /** Lanes in which something is being worked on. */
+  /** Partitions in which a row is being processed. */
   taken: readonly string[];
-  /** Rows of this seller alone, also while its clock is held; otherwise who holds it looks for them. */
+  /** Only rows of this seller, even while its clock is held. Without it, sellers whose clock is held are skipped. */
   only?: string | undefined;
 };
 
 const among = (texts: readonly string[]): SQL => sql`string_to_array(${texts.join(",")}, ',')`;
 
-/** The rows of whom `whose` says that are due by then, in their order. */
+/** Build the query for rows that match `whose` and whose retry is due at `now`, in order. */
 function dueRows({ table, id, where = sql`true`, at, order = at ?? id }: DueQuery, name: string, now: Date) {
   return (fields: SQL, whose: SQL, limit: number) => sql`
     select ${fields}
@@ -65,8 +68,8 @@ function dueRows({ table, id, where = sql`true`, at, order = at ?? id }: DueQuer
 }
 
 /**
- * When the next row of a seller falls due, by its own clock, for each of these kinds of work that has one at all. What
- * waits for no time falls due at the beginning of time.
+ * Find when the next row of a seller is due, by its own clock, for each kind of work that has a pending row. Rows without a
+ * time are due at the epoch.
  */
 export async function findNext(
   db: Database,
@@ -88,7 +91,7 @@ export async function findNext(
     .from(sql`(${sql.join(parts, sql` union all `)}) as found`);
 }
 
-/** The time at which the last of so many rows of a seller falls due, of those that do by `until`. */
+/** Find the due time of the last of at most `limit` rows of a seller that are due by `until`. */
 export async function findLastDue(
   db: Database,
   now: Date,
@@ -108,9 +111,9 @@ export async function findLastDue(
 }
 
 /**
- * Find rows that are due, in one statement: of each seller in turn at most a share, so that one with very many holds up no
- * other. It steps from seller to seller through the index and reads of each only what it takes. Rows that failed and were
- * put off are left out.
+ * Find due rows in one statement, at most `share` of each seller in turn, so that a busy seller does not delay the others.
+ * It steps from seller to seller through the index and reads only the rows it returns. Failed rows whose retry is not due
+ * are skipped.
  */
 export async function findDue(db: Database, now: Date, due: DueQuery, search: DueSearch): Promise<DueRow[]> {
   const { table, id, organization_id, where = sql`true`, at, delayMs: after_ms = 0 } = due;
@@ -172,18 +175,21 @@ const pauseMostMs = 60 * 60 * 1000;
 const givenUpAfterMs = 24 * 60 * 60 * 1000;
 const errorLengthMax = 500;
 
-/** When to try again what has failed for so long: ever more seldom; after a day not any more. */
+/**
+ * Compute the pause before the next retry from how long the row has been failing, both in milliseconds. Null after 24 hours:
+ * the row becomes a dead letter.
+ */
 export function planRetry(failing_ms: number): number | null {
   if (failing_ms >= givenUpAfterMs) return null;
   return Math.min(Math.max(failing_ms / 4, pauseLeastMs), pauseMostMs);
 }
 
-/** Trying again would do harm: the row is a dead letter at once. */
+/** Thrown when a retry would do harm: the row becomes a dead letter immediately. */
 export class GiveUpError extends Error {
   override readonly name = "GiveUpError";
 }
 
-/** Put off a row that could not be handled, or give it up: then it is a dead letter. */
+/** Schedule a retry for a row that failed, or make it a dead letter. */
 export async function scheduleRetries(
   { db, clock, log }: Deps,
   kind: string,
@@ -216,11 +222,11 @@ export async function scheduleRetries(
   else log.error(fields, "What was due could not be done; it is given up, and is a dead letter.");
 }
 
-/** What failed before has been done. */
+/** Delete the failures of rows that have been processed. */
 export const deleteFailures = (db: Database, kind: string, ids: readonly string[]): Promise<unknown> =>
   db.delete(failedWork).where(and(eq(failedWork.kind, kind), inArray(failedWork.row_id, [...ids])));
 
-/** Try what was given up once more: whatever stood in the way may be gone with the version that just started. */
+/** Requeue all dead letters: a new version that just started may have removed the cause. */
 export async function requeueDeadLetters({ db, clock, log }: Pick<Deps, "db" | "clock" | "log">): Promise<void> {
   const revived = await db
     .update(failedWork)

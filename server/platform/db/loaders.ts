@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Database } from "./transaction.ts";
 
-/** What one of those that go side by side asks for, with others that ask the same. */
+/** A call of one concurrent job to a loader, which is batched with equal calls of the others. */
 type Asked = { seat: Seat; item: unknown; resolve(answer: unknown): void; reject(error: unknown): void };
 type Question = { db: Database; many: Many; isLast: boolean; asked: Asked[] };
 // biome-ignore lint/suspicious/noExplicitAny: a question of any kind; `gathered` gives it its types
@@ -14,12 +14,12 @@ type Table = {
 
 const seats = new AsyncLocalStorage<Seat | undefined>();
 
-/** The connection or transaction itself, where one of several side by side has its own view of it. */
+/** The connection or transaction itself, if the database is a view of it that belongs to one concurrent job. */
 const rootOf = (db: Database): Database => ("unit" in db ? (db.unit as { root?: Database }).root : undefined) ?? db;
 
 /**
- * A question to the database that is about one thing, made of one that is about many: where several ask it side by side, it is
- * asked once for all of them, in their order. `isLast`: only when nobody asks anything else any more.
+ * Define a loader: a query for one item, made from a query for many. Concurrent calls within `runWithLoaders` are sent as
+ * one query, in the order of the jobs. A loader with `isLast` runs only when no other query is pending.
  */
 export const defineLoader =
   <D extends Database, I, R>(many: (db: D, items: I[]) => Promise<R[]>, isLast = false) =>
@@ -30,8 +30,8 @@ export const defineLoader =
   };
 
 /**
- * Do pieces of the same work side by side, so that what they ask of the database is gathered: each goes on until it asks, and
- * once all of them do, they are answered. In which order that happens depends on nothing but what they ask.
+ * Run jobs concurrently and batch their loader calls. Each job runs until it calls a loader; when all jobs wait, the queries
+ * are sent. The order depends only on the calls, so it is deterministic.
  */
 export async function runWithLoaders<T>(works: readonly (() => Promise<T>)[]): Promise<T[]> {
   const present = new Set<Seat>();

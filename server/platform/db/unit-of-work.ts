@@ -1,7 +1,7 @@
 import { type SQL, sql } from "drizzle-orm";
-// The rows of endpoints say whether anybody hears of what happens; it is found in the statement that writes it.
+// The statement that writes events reads the webhook endpoints, to find out whether an endpoint can receive them.
 import { webhookEndpoints } from "../../messaging/webhooks/tables.ts";
-// What happens is in the list of events, too; it is written in the statement that tells it.
+// Events are also listed among the usage events; the same statement writes both.
 import { usageEvents, usageNames } from "../../usage/events/tables.ts";
 import type { Ctx, Deps } from "../context.ts";
 import { redactError } from "../loggable.ts";
@@ -13,19 +13,18 @@ import type { Database, ExtraWrite, TransactionUnit, Tx } from "./transaction.ts
 
 type Parts = Pick<Deps, "db" | "log"> & { extraWrites?: readonly ExtraWrite[] };
 
-/** The unit of a transaction; null for a connection, where every statement is a transaction of its own. */
+/** Get the unit of a transaction; null for a connection, where every statement is a transaction of its own. */
 export const getUnit = (db: Database): TransactionUnit | null => ("unit" in db ? (db as Tx).unit : null);
 
-/** Whether what was noted in a unit is written, or will be if the transaction that is open holds. */
+/** Whether the pending writes of a unit are written, or will be if the open transaction commits. */
 export function isCommitting({ isUndone, parent }: TransactionUnit): boolean {
   return !isUndone && (parent === null || isCommitting(parent));
 }
 
 /**
- * Do some work in a transaction, or in a savepoint where `ctx.db` is a transaction already. What happened (events) and who did
- * it (audit entries) are noted on the transaction while the work is done, and written
- * together just before the commit, in the order in which they were noted. What was noted in a savepoint that is undone is
- * forgotten with it.
+ * Run work in a transaction, or in a savepoint if `ctx.db` is a transaction already. Events and audit entries are collected
+ * in the unit and written together just before the commit, in order. If a savepoint is rolled back, its pending writes are
+ * dropped.
  */
 export async function transact<T>(ctx: Parts, work: (tx: Tx) => Promise<T>): Promise<T> {
   const parent = getUnit(ctx.db);
@@ -33,7 +32,7 @@ export async function transact<T>(ctx: Parts, work: (tx: Tx) => Promise<T>): Pro
   let result: T;
   try {
     result = await ctx.db.transaction(async (begun) => {
-      // The driver makes an object for each transaction and each savepoint, so this one is ours.
+      // The driver creates an object for each transaction and savepoint, so the unit can be assigned to it.
       const tx: Tx = Object.assign(begun, { unit });
       const made = await work(tx);
       for (const write of ctx.extraWrites ?? []) await write(tx, made);
@@ -50,8 +49,8 @@ export async function transact<T>(ctx: Parts, work: (tx: Tx) => Promise<T>): Pro
 }
 
 /**
- * Do some work that changes what it changes by one statement and tells nobody: in a transaction only where something else is
- * written with it, or where one is open.
+ * Run a change of one statement that emits no events. It opens a transaction only if there are extra writes, and joins one
+ * that is open.
  */
 export const runChange = <T>(ctx: Parts, work: (db: Database) => Promise<T>): Promise<T> =>
   getUnit(ctx.db) === null && !ctx.extraWrites?.length ? work(ctx.db) : transact(ctx, work);
@@ -66,9 +65,9 @@ const unitIn = (parent: TransactionUnit | null): TransactionUnit => ({
 });
 
 /**
- * Do the same work for several things in one transaction, side by side, so that what it asks of the database is gathered. What
- * happened to each is written in the order of the things, and where one of them fails, nothing has happened. They must not
- * change the same rows, as no lock keeps them from each other.
+ * Run the same work for several items in one transaction, concurrently, so that their queries are batched. Events are
+ * written in the order of the items. If one item fails, the transaction is rolled back. The items must not change the same
+ * rows, because no lock separates them.
  */
 export const transactAll = <I, T>(
   ctx: Parts,
@@ -89,21 +88,18 @@ export const transactAll = <I, T>(
     return made;
   });
 
-/**
- * The same context in a transaction that its operation has begun: what it does further is part of that, and what is written
- * extraWrites is left to it.
- */
+/** The context within a transaction that its operation has begun. The extra writes are left to the outer transaction. */
 export const joinTransaction = (ctx: Ctx, tx: Tx): Ctx => ({ ...ctx, db: tx, extraWrites: [] });
 
 /**
- * Have something done at the end of the outermost transaction, before what was noted is written: what others wait for while
- * it is locked, such as a counter.
+ * Run a function at the end of the outermost transaction, before events are written. It is for rows that others need, such
+ * as a counter, so that they are locked only briefly.
  */
 export function runAtEnd(tx: Tx, act: () => Promise<void>): void {
   tx.unit.atEnd.push(act);
 }
 
-/** Have something done once the outermost transaction is committed, and not at all if it is undone. */
+/** Run a function after the outermost transaction commits; it does not run after a rollback. */
 export function runAfterCommit(tx: Tx, act: () => Promise<void> | void): void {
   tx.unit.afterCommit.push(act);
 }
@@ -115,13 +111,12 @@ async function writeNoted(tx: Tx): Promise<void> {
   await addRows(tx, auditLog, unit.entries);
 }
 
-/** Stands between texts of JSON, in which it is always written otherwise. */
+/** Separates JSON texts. JSON always escapes this character, so it occurs in none of them. */
 const separator = "\u001e";
 
 /**
- * Write events, as many as there are, by one statement, in their order. What is told is sent and read once for all of which it
- * is told. Where no endpoint is on that could hear of them, they need not be looked at again: one that comes later gets later
- * events alone.
+ * Write all events in one statement, in their order. A payload that several events share is sent and parsed once. If no
+ * endpoint is enabled, the events are marked as dispatched, because an endpoint added later receives only later events.
  */
 async function writeEvents(tx: Tx, noted: TransactionUnit["events"]): Promise<void> {
   const written = noted.map((one) => one.write());
@@ -136,7 +131,7 @@ async function writeEvents(tx: Tx, noted: TransactionUnit["events"]): Promise<vo
     told.map((row) => ({ ...row, organization_id, created_at, place: place + 1 })),
   );
   const { organization_id, deleted_at, enabled } = webhookEndpoints;
-  // Asked for within the statement, how many texts there are is not known to who plans it, who would plan it anew each time.
+  // The subquery hides the number of texts from the planner, which would otherwise plan the statement again for each number.
   const texts = sql`(select ${written.map(({ wire }) => wire).join(separator)}::text)`;
   await tx.execute(sql`with ${listed.length > 0 ? writeListed(listed) : sql``} texts as materialized (
       select data::jsonb as data, place
@@ -151,8 +146,8 @@ async function writeEvents(tx: Tx, noted: TransactionUnit["events"]): Promise<vo
 }
 
 /**
- * What is in the list of events as well, and how often each name came: parts of the statement. It is never counted, so it waits for
- * nobody who counts.
+ * Build the parts of the statement that list events as usage events and count their names. These events are never metered,
+ * so the insert waits for no lock of a meter.
  */
 const writeListed = (listed: readonly object[]): SQL => sql`noted as materialized (
       select * from json_to_recordset(${JSON.stringify(listed)}::json) as n (id uuid, organization_id text, timestamp timestamptz,
@@ -171,7 +166,7 @@ function hand(unit: TransactionUnit, parent: TransactionUnit): void {
   parent.afterCommit.push(...unit.afterCommit);
 }
 
-/** The change stands by now: what fails here must not be taken for its failure. */
+/** The change is committed by now, so a failure here must not be reported as a failure of the change. */
 async function finish({ afterCommit }: TransactionUnit, { log }: Parts): Promise<void> {
   for (const act of afterCommit) {
     try {

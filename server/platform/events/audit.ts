@@ -4,7 +4,7 @@ import { auditLog } from "../db/tables.ts";
 import { getUnit } from "../db/unit-of-work.ts";
 import { createId } from "../ids.ts";
 
-/** Something that was done: by whom, to what, in which organization, from where. */
+/** An entry of the audit log: an action with its actor, subject, organization and client address. */
 export type AuditEntry = {
   /** `product.created`, `member.role_updated`. */
   action: string;
@@ -19,7 +19,10 @@ export type AuditEntry = {
 
 const textLengthMax = 500;
 
-/** Write entries of the audit log, by the server's clock: with what they tell of, where it is a transaction, and at once otherwise. */
+/**
+ * Write entries of the audit log, by the server's clock. In a transaction they are written at its end, otherwise
+ * immediately.
+ */
 export async function record(db: Database, { clock }: Pick<Deps, "clock">, ...entries: AuditEntry[]): Promise<void> {
   if (entries.length === 0) return;
   const created_at = getServerClock(clock).now();

@@ -1,15 +1,15 @@
 import { sql } from "drizzle-orm";
 import type { Database } from "../db/transaction.ts";
 
-/** When to look again whether everything that was open is over. */
+/** The pause before checking again whether all earlier transactions have ended. */
 export const barrierPauseMs = 1000;
 
 /**
- * Where a fence stands that waits for what was open when it was set, as that may still write what it has read before. Without
- * one, the one to be set now; the transaction that asks is open, too, so it is passed by a later one.
+ * Check whether all transactions that were open when the fence was set have ended; they may still write from earlier reads.
+ * With `null`, set a fence. The transaction that sets it is open too, so only a later transaction can pass it.
  */
 export async function checkBarrier(db: Database, fence: string | null): Promise<{ fence: string; isPassed: boolean }> {
-  // Below the first number all transactions are over; from the second on none has begun.
+  // All transactions below `from` have ended; none from `to` on has begun.
   const [row] = await db
     .select({
       from: sql<string>`pg_snapshot_xmin(pg_current_snapshot())::text`,

@@ -14,8 +14,9 @@ import { createId } from "../ids.ts";
 type Data<T extends keyof typeof payloads> = z.output<(typeof payloads)[T]>;
 
 /**
- * Note that something happened, in wire form, with the change itself: the event exists if and only if the change does. Who
- * is told, and how, is the work of the sweep `events.dispatch`. Secret tokens in it are sealed. Data that are complete at the end of the transaction only are given as a function.
+ * Emit an event in wire form, in the transaction of the change: the event exists if and only if the change commits. The
+ * worker `events.dispatch` delivers it. Secret tokens in the data are sealed. Pass a function if the data are complete only
+ * at the end of the transaction.
  */
 export const emit = <T extends keyof typeof payloads & EventType>(
   tx: Tx,
@@ -25,7 +26,7 @@ export const emit = <T extends keyof typeof payloads & EventType>(
   data: Data<T> | (() => Data<T>),
 ): Promise<void> => emitEach(tx, ctx, organization_id, [type], data);
 
-/** The same of several things that happened at once, of which the same is told, in this order. */
+/** Emit several events with the same data, in this order. */
 export async function emitEach<T extends keyof typeof payloads & EventType>(
   tx: Tx,
   ctx: Deps | Ctx,
@@ -38,7 +39,7 @@ export async function emitEach<T extends keyof typeof payloads & EventType>(
   if (types.some((type) => payloads[type] !== payloads[first]))
     throw new Error("These events have not the same shape.");
   const encode = (payload: Data<T>) => z.encode(payloads[first] as z.ZodType, payload);
-  // What is there already is encoded now, so that it fails here, and is as it was at this moment.
+  // Data that are not a function are encoded now, so that an error surfaces here and later changes have no effect.
   const now = typeof data === "function" ? undefined : encode(data);
   const created_at = ctx.clock.now();
   const told: PendingEvents["emitted"][number][] = [];
@@ -57,7 +58,7 @@ export async function emitEach<T extends keyof typeof payloads & EventType>(
   tx.unit.events.push({ organization_id, created_at, emitted: told, write });
 }
 
-/** Note what happened in the list of events alone (MTR-05), with the change itself. */
+/** Record an event only in the list of usage events (MTR-05), in the transaction of the change. */
 export function recordListedEvent(
   tx: Tx,
   { clock }: Deps | Ctx,
@@ -70,12 +71,12 @@ export function recordListedEvent(
   tx.unit.events.push({ organization_id, created_at, emitted: [], write: () => ({ wire: "null", listed }) });
 }
 
-/** So many events are gone through at once. */
+/** The maximum events that one search reads. */
 const searchedTogether = 1000;
 
 /**
- * What was told that has one of these words in it, which are in lower case: a slice in the order in which events are tailed,
- * after a cursor. Answers the cursor to go on after, null where that was all.
+ * Search one page of events for any of these lower-case words, in the order of the tail, after a cursor. Returns the next
+ * cursor, or null after the last page.
  */
 export async function searchEvents(tx: Tx, organization_id: string, after: string | null, words: readonly string[]) {
   const { id, xid, seq, data } = events;
@@ -98,7 +99,7 @@ export async function searchEvents(tx: Tx, organization_id: string, after: strin
   return { found, next: last ? `${last.xid} ${last.seq}` : null };
 }
 
-/** Have something that was told say something else. */
+/** Replace the data of an event. */
 export async function rewriteEvent(tx: Tx, key: RowKey, data: unknown): Promise<void> {
   await tx.update(events).set({ data }).where(matchKey(events, key));
 }

@@ -2,34 +2,34 @@ import { EventEmitter } from "node:events";
 import type { Tx } from "../db/transaction.ts";
 import { createThrottle, type Throttle } from "./throttle.ts";
 
-/** What stands between a change and the sweeps of this process that it leaves something to do. */
+/** Connects changes to the workers of this process: it wakes workers and tracks running batches. */
 export type Jobs = {
-  /** How work without haste gives way to requests. */
+  /** Lets background work yield to requests. */
   throttle: Throttle;
-  /** Have a sweep look at once for what is due, when the transaction is committed; without it, it looks in a moment. */
+  /** Wake a worker when the transaction commits. Without it, the worker finds the row at its next poll. */
   wake(tx: Tx, sweep: string): void;
   /** Answers how to hear it no longer. */
   onWake(sweep: string, look: () => void): () => void;
-  /** Say that something was written, or has fallen due: there may be more to look for, whether or not a sweep was woken. */
+  /** Report that a row was written or has fallen due, so that idle workers poll at their usual interval. */
   notifyActivity(): void;
-  /** When that was last, by `performance.now()`. */
+  /** The time of the last activity, by `performance.now()`. */
   lastActivityAt(): number;
   /** Answers how to hear it no longer. */
   onActivity(look: () => void): () => void;
-  /** Note work that is under way for a seller. */
+  /** Register a running batch of a seller. */
   begin(organization_id: string, piece: Promise<void>): void;
-  /** When what is under way for a seller has ended. */
+  /** Resolves when the running batches of a seller have ended. */
   ended(organization_id: string): Promise<void>;
-  /** Say whether the worker works. */
+  /** Set whether the workers of this process run. */
   setWorking(is: boolean): void;
   working(): boolean;
 };
 
 const stirred = Symbol("stirred");
 
-/** What is to be done is in rows, so nothing is lost with it. */
+/** Create the in-memory state. Jobs are rows in the database, so none is lost with the process. */
 export function createJobs(): Jobs {
-  // Every sweep listens to both.
+  // Every worker listens to its own name and to activity, so the number of listeners is not limited.
   const wakes = new EventEmitter().setMaxListeners(0);
   const underWay = new Map<string, Set<Promise<void>>>();
   let isWorking = false;

@@ -7,68 +7,68 @@ import type { RowKey } from "../db/rows.ts";
 import { failedWork } from "../db/tables.ts";
 import { findOutage } from "../db/unreachable.ts";
 
-/** One kind of work that falls due. Each goes by itself, so that none holds up another. */
+/** A worker processes one kind of due work. Each worker has a loop of its own, so a slow one does not delay the others. */
 export type Worker = RowWorker | BulkWorker;
 type Named = {
   name: string;
-  /** The pause when nothing is due. */
+  /** The pause between two polls that find nothing due. */
   pollIntervalMs: number;
 };
 
-/** Work on rows, each for itself: one that cannot be handled holds up no other. */
+/** A worker that processes rows independently: a row that fails does not block the others. */
 export type RowWorker = Named & {
   due: DueQuery | ((deps: Deps) => DueQuery);
-  /** How many pieces of work are done side by side (1), and how many of them may be one seller's (all). */
+  /** How many batches run at the same time (default 1), and how many of these may belong to one seller (default: all). */
   concurrency?: number;
   maxPerTenant?: number;
-  /** How many rows of one seller are one piece of work (1). Where a piece fails, its rows are tried one by one. */
+  /** The maximum rows of one seller in a batch (default 1). If a batch fails, its rows are retried one by one. */
   batchSize?: number;
-  /** What takes longer is given up for now. */
+  /** A batch that takes longer fails with `TimeLimit` and is retried later. */
   timeoutMs?: number;
   /**
-   * How many rows are one piece of work while it gives way to requests, as it does where a whole share of a seller is due: these
-   * are done one after the other then (`pace.ts`).
+   * The batch size while requests are being served, when a seller's whole share of rows is due. These batches run one after
+   * the other (`throttle.ts`).
    */
   yieldBatchSize?: number;
-  /** Whether each row is worked on by the clock of its own time where a clock is walked (`withRowTime`), and in their order. */
+  /** Whether each row is processed at its own due time during time travel (`withRowTime`), in order of the due times. */
   atRowTime?: true;
   /**
-   * Do what is due, by the seller's clock. It looks at the rows again: another server may have been faster. What succeeds
-   * leaves them no longer due. Rows of no seller have an empty `organization_id`.
+   * Process due rows by the seller's clock. It must read the rows again, because another server may have processed them.
+   * After a success the rows are no longer due. Rows without a seller have an empty `organization_id`.
    */
   run(deps: Deps, rows: readonly [DueWorkRow, ...DueWorkRow[]]): Promise<void>;
 };
 
-/** A row that is worked on; by the clock of which time, where that is another than its seller's. */
+/** A row to process. `at` is set if the row is processed at another time than the seller's current time. */
 export type DueWorkRow = RowKey & { at?: Date };
 
-/** The same by the clock of the row's own time. */
+/** The dependencies with the clock set to the row's own time, if it has one. */
 export const withRowTime = (deps: Deps, { at }: DueWorkRow): Deps =>
   at ? { ...deps, clock: { now: () => at, server: getServerClock(deps.clock) } } : deps;
 
-/** How many rows that are worked on by their own time are one piece of work, where a clock is walked. */
+/** The batch size of rows that are processed at their own time, during time travel. */
 export const timeTravelBatchSize = 1000;
 
-/** Work on many rows in one statement, up to a number; answers on how many. */
+/** A worker that processes up to `limit` rows in one statement. `runBatch` returns the number of rows. */
 export type BulkWorker = Named & { limit: number; runBatch(deps: Deps, limit: number): Promise<number> };
 
 const limitMsStandard = 60_000;
 const backoffMostMs = 60_000;
 /**
- * Where nobody has written anything for so long, and nothing has fallen due, work is looked for no more often than this: a server
- * at rest leaves the machine at rest. What falls due meanwhile is found so much later at most.
+ * After this time without a write or due work, workers poll less often, so that an idle server uses little CPU. Work that
+ * falls due meanwhile starts at most `quietEveryMs` late.
  */
 const quietAfterMs = 10_000;
 const quietEveryMs = 5000;
-/** What work under way has to finish when the server stops. */
+/** How long running batches may take to finish when the server stops. */
 const stopMs = 5000;
 
-/** A table of sellers' rows, as a sweep of one of its columns takes it. */
+/** A table of sellers' rows that `createSyncWorker` polls by one of its columns. */
 type Followed = PgTable & { id: PgColumn; organization_id: PgColumn };
 
 /**
- * Rows of which somebody outside is to be asked what became of them, at the time in `at`. `take` puts one off first, so that
- * no other server asks at the same time, and answers nothing where another was faster.
+ * Create a worker that asks an external service for the state of rows at the time in column `at`. `take` postpones the row
+ * first, so that no other server asks at the same time. It returns undefined if another server took the row.
  */
 export const createSyncWorker = <R>(
   name: string,
@@ -90,7 +90,7 @@ export const createSyncWorker = <R>(
   },
 });
 
-/** Delete rows that nobody needs any more, a bounded number at a time. */
+/** Create a worker that deletes rows no longer needed, at most 1000 in a statement. */
 export const createCleanupWorker = (
   name: string,
   every_ms: number,
@@ -112,7 +112,10 @@ async function deleteSome(db: Database, table: PgTable, where: SQL | undefined, 
   return gone.length;
 }
 
-/** What has not failed again for a week was done otherwise meanwhile, or is gone. Dead letters stay until they are revived. */
+/**
+ * Delete failures whose retry has been due for a week: the row was processed otherwise, or is deleted. Dead letters stay
+ * until they are requeued.
+ */
 export const failureCleanup: Worker = createCleanupWorker("failed_work.forget", 10 * 60 * 1000, failedWork, (now) =>
   lt(failedWork.retry_at, new Date(now.getTime() - failureKeptMs)),
 );
@@ -120,16 +123,19 @@ const failureKeptMs = 7 * 24 * 60 * 60 * 1000;
 
 type Turn = "more" | "wait" | "none";
 type Runner = {
-  /** Look for what is due, and begin with it. */
+  /** Poll for due rows, and start their batches. */
   turn(): Promise<Turn>;
-  /** What is under way. */
+  /** The running batches. */
   pieces: ReadonlySet<Promise<void>>;
   isFull(): boolean;
-  /** Rows that were worked on so far. */
+  /** The number of rows started so far. */
   count(): number;
 };
 
-/** The rows of one seller alone; those that have a time of their own, by that, as far as it is not before `since`. */
+/**
+ * Limits a run to the rows of one seller. With `since`, rows with `atRowTime` are processed at their due time, at `since` at
+ * the earliest.
+ */
 type Walked = { only?: string | undefined; since?: Date | undefined };
 
 function openRunner(deps: Deps, sweep: Worker, rest_ms: number, { only, since }: Walked = {}): Runner {
@@ -153,11 +159,11 @@ function openRunner(deps: Deps, sweep: Worker, rest_ms: number, { only, since }:
   } = isDated ? { batchSize: timeTravelBatchSize } : sweep;
   const dateOf = ({ due_at }: DueRow): { at?: Date } =>
     isDated && due_at ? { at: due_at < since ? since : due_at } : {};
-  /** Rows in work; rows that were just worked on, and until when they are left alone; each seller's pieces under way. */
+  /** Rows being processed; rows just processed, with the time until which they are skipped; running batches per seller. */
   const working = new Set<string>();
   const resting = new Map<string, number>();
   const underWay = new Map<string, number>();
-  /** Lanes in which something is under way. */
+  /** Partitions in which a row is being processed. */
   const lanes = new Set<string>();
   let after = "";
 
@@ -242,7 +248,7 @@ function openRunner(deps: Deps, sweep: Worker, rest_ms: number, { only, since }:
     }
   }
 
-  /** The error that it ended with, if it did. */
+  /** Returns the error with which the batch failed, or undefined. */
   async function attempt(rows: [DueRow, ...DueRow[]]): Promise<unknown> {
     const [seller] = rows;
     const theirs = withSellerClock(deps, seller);
@@ -268,7 +274,7 @@ class TimeLimit extends Error {
   override readonly name = "TimeLimit";
 }
 
-/** Work on what falls due until stopped; at once when it is told that there is something. */
+/** Run a worker until it is stopped. It polls at its interval, and immediately when it is woken. */
 export function startWorkerLoop(deps: Deps, sweep: Worker): { stop(): Promise<void> } {
   const runner = openRunner(deps, sweep, sweep.pollIntervalMs);
   let stopped = false;
@@ -336,7 +342,10 @@ export function startWorkerLoop(deps: Deps, sweep: Worker): { stop(): Promise<vo
   };
 }
 
-/** Do everything that is due now, of all sellers or of one, until nothing is or it is to end; answers how many rows were worked on. */
+/**
+ * Run the workers until nothing is due or `isOver` returns true, for all sellers or for one. Returns the number of rows
+ * processed.
+ */
 export async function runWorkers(
   deps: Deps,
   sweeps: readonly Worker[],
