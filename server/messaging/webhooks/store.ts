@@ -58,7 +58,7 @@ export const getEndpointProfile = (endpoint: EndpointRow): ClientProfile => ({
   version: endpoint.api_version,
 });
 
-/** The number of the latest event that anyone has begun to emit. */
+/** The `seq` of the latest event whose insert has begun in any transaction. */
 export async function findLatestSeq(db: Database): Promise<number> {
   const serial = sql`pg_get_serial_sequence('events', 'seq')::regclass`;
   const [row] = await db
@@ -86,7 +86,7 @@ export async function findEndpoint(
   return row;
 }
 
-/** These endpoints of an organization, in no order. */
+/** Find endpoints of an organization by id, in no particular order. */
 export async function findEndpointsById(
   db: Database,
   organization_id: string,
@@ -101,7 +101,7 @@ export async function findEndpointsById(
 const ofOrganization = (organization_id: string, id: string): SQL | undefined =>
   and(matchKey(webhookEndpoints, { organization_id, id }), isNull(webhookEndpoints.deleted_at));
 
-/** One page of the endpoints of these organizations, the newest first, and how many there are. */
+/** List one page of the endpoints of these organizations, newest first, and the total. */
 export function listEndpoints(db: Database, organizations: readonly string[], paging: Paging) {
   const mine = and(
     matchOrganizations(webhookEndpoints.organization_id, organizations),
@@ -111,7 +111,7 @@ export function listEndpoints(db: Database, organizations: readonly string[], pa
   return listRows(db, webhookEndpoints, { where: mine, order, paging });
 }
 
-/** So many endpoints of all organizations after one, with what their secrets are kept as. */
+/** Find endpoints of all organizations with their sealed secrets, after a row. */
 export const findSealed = (db: Database, after: RowKey | undefined, limit: number) =>
   db
     .select({
@@ -127,7 +127,7 @@ export const findSealed = (db: Database, after: RowKey | undefined, limit: numbe
     .orderBy(asc(webhookEndpoints.organization_id), asc(webhookEndpoints.id))
     .limit(limit);
 
-/** Keep a secret otherwise, unless it is another by now. */
+/** Replace a sealed secret, unless it has changed since it was read. */
 export async function replaceSealed(db: Database, row: RowKey & { secret: string }, secret: string): Promise<void> {
   await db
     .update(webhookEndpoints)
@@ -135,7 +135,7 @@ export async function replaceSealed(db: Database, row: RowKey & { secret: string
     .where(and(matchKey(webhookEndpoints, row), eq(webhookEndpoints.secret, row.secret)));
 }
 
-/** Of these occurrences the ones that the endpoints do not have yet, in order, kept from others. */
+/** Lock the events among these ids that are not dispatched yet, in order. */
 export const lockUndispatched = (tx: Tx, organization_id: string, ids: readonly string[]) =>
   tx
     .select()
@@ -163,13 +163,13 @@ const isOn = (organization_id: string) =>
     eq(webhookEndpoints.enabled, true),
   );
 
-/** Whether an endpoint of the organization is on. */
+/** Whether the organization has an enabled endpoint. */
 export const hasListening = async (db: Database, organization_id: string): Promise<boolean> =>
   (await db.$count(webhookEndpoints, isOn(organization_id))) > 0;
 
 /**
- * Mark events as dispatched where no endpoint of the organization is on; false where one is. Without a lock: an endpoint that
- * comes later gets later events alone.
+ * Mark events as dispatched if the organization has no enabled endpoint; returns false if it has one. No lock is needed: an
+ * endpoint added later receives only later events.
  */
 export async function markUnheard(
   db: Database,
@@ -187,8 +187,8 @@ export async function markUnheard(
 }
 
 /**
- * The endpoints of an organization that are on, kept from others: what is decided about the order of their events has seen
- * what was decided before. Not a full lock, which the foreign keys of others would wait for.
+ * Lock the enabled endpoints of an organization, so that dispatches of their events run one after the other. It is not a
+ * full lock, because foreign key checks of other transactions would wait for that.
  */
 export async function lockListening(tx: Tx, organization_id: string): Promise<EndpointRow[]> {
   return tx
@@ -199,7 +199,7 @@ export async function lockListening(tx: Tx, organization_id: string): Promise<En
     .for("no key update");
 }
 
-/** Write the endpoints' copies; those already there stay. */
+/** Insert the endpoints' copies of events; existing copies are not changed. */
 export async function insertWebhookEvents(tx: Tx, rows: (typeof webhookEvents.$inferInsert)[]): Promise<void> {
   for (let from = 0; from < rows.length; from += insertRowsMax)
     await tx
@@ -210,8 +210,8 @@ export async function insertWebhookEvents(tx: Tx, rows: (typeof webhookEvents.$i
 const insertRowsMax = 1000;
 
 /**
- * An event and its endpoint, both kept until the transaction ends; always the endpoint first. So what is decided for one
- * event of an endpoint has seen what was decided for the others.
+ * Lock an event's copy and its endpoint until the transaction ends, always the endpoint first. A decision about one event of
+ * an endpoint therefore sees the decisions about the others.
  */
 export async function lockWebhookEvent(
   tx: Tx,
@@ -236,7 +236,7 @@ export async function updateWebhookEvent(
   await tx.update(webhookEvents).set(values).where(matchKey(webhookEvents, key));
 }
 
-/** How the latest finished events of an endpoint ended, newest first. */
+/** Find the outcomes of the latest finished events of an endpoint, newest first. */
 export async function findLatestOutcomes(tx: Tx, { organization_id, id }: RowKey): Promise<(boolean | null)[]> {
   const rows = await tx
     .select({ succeeded: webhookEvents.succeeded })
@@ -253,7 +253,7 @@ export async function findLatestOutcomes(tx: Tx, { organization_id, id }: RowKey
   return rows.map(({ succeeded }) => succeeded);
 }
 
-/** Switch an endpoint off and set aside what was waiting for it. */
+/** Disable an endpoint, and skip its pending events. */
 export async function disableEndpoint(tx: Tx, key: RowKey, now: Date): Promise<void> {
   await tx.update(webhookEndpoints).set({ enabled: false, modified_at: now }).where(matchKey(webhookEndpoints, key));
   await tx
@@ -268,7 +268,7 @@ export async function disableEndpoint(tx: Tx, key: RowKey, now: Date): Promise<v
     );
 }
 
-/** Empty events; what was still to be sent of them is dropped (WHK-16). */
+/** Delete the payloads of events and cancel their pending deliveries (WHK-16). */
 export async function archiveEvents(db: Database, keys: readonly RowKey[], now: Date): Promise<void> {
   await db
     .update(webhookEvents)
@@ -277,8 +277,8 @@ export async function archiveEvents(db: Database, keys: readonly RowKey[], now: 
 }
 
 /**
- * Of these occurrences, the ones the seller has been told of: an endpoint in the raw format took it, or none will be
- * asked to (WHK-19).
+ * Find the events among these ids that need no more delivery to the seller. An endpoint in the raw format accepted them, or
+ * none will receive them (WHK-19).
  */
 export async function findTold(db: Database, organization_id: string, event_ids: readonly string[]): Promise<string[]> {
   if (event_ids.length === 0) return [];
@@ -311,7 +311,7 @@ export async function findTold(db: Database, organization_id: string, event_ids:
   return rows.map(({ id }) => id);
 }
 
-/** What is asked for of deliveries, and the types of events that may be among them. */
+/** The filters of the list of deliveries, and the event types that the caller may read. */
 type DeliveryFilter = ListQuery<typeof operations.listDeliveries> & { readable: EventType[] | undefined };
 const codes: Record<NonNullable<DeliveryFilter["http_code_class"]>, [number, number]> = {
   "2xx": [200, 299],
@@ -320,7 +320,7 @@ const codes: Record<NonNullable<DeliveryFilter["http_code_class"]>, [number, num
   "5xx": [500, 599],
 };
 
-/** Attempts with the event each belongs to and the version that its endpoint speaks, newest first, and how many there are. */
+/** List delivery attempts, newest first, with their event and the API version of their endpoint, and the total. */
 export function listDeliveries(db: Database, organizations: readonly string[], filter: DeliveryFilter) {
   const ofEvents = joinByKey(webhookDeliveries.webhook_event_id, webhookEvents);
   const { query, event_type, readable, ...ofThemselves } = filter;
@@ -359,7 +359,7 @@ export function listDeliveries(db: Database, organizations: readonly string[], f
   return readPage(page, () => countMatching(db, organizations, "webhook_deliveries", asked, count));
 }
 
-/** Have the copies of an event say something else, and forget what receivers answered to them, who may have repeated it. */
+/** Replace the data of an event's copies, and delete the receivers' responses, which may repeat the old data. */
 export async function rewriteCopies(
   tx: Tx,
   { organization_id, id: event_id }: RowKey,

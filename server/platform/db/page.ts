@@ -10,19 +10,19 @@ import { unpreparedPlan } from "./unprepared.ts";
 export type Paging = { page: number; limit: number };
 
 type Asked<O extends { query: z.ZodType }> = z.output<O["query"]>;
-/** What has its own place in a statement; whose rows they may be is found from the organizations before. */
+/** Parameters that are no filters. `organization_id` is resolved to the permitted organizations before. */
 type Placed = "page" | "limit" | "sorting" | "organization_id";
-/** What a list may be asked for, as its operation in the contract declares it. */
+/** The query parameters of a list, as its operation in the contract declares them. */
 export type ListQuery<O extends { query: z.ZodType }> = Paging &
   Pick<Asked<O>, Extract<keyof Asked<O>, "sorting">> &
   Partial<Omit<Asked<O>, Placed>>;
-/** One condition for each filter of a list: without one for each that is declared, it does not compile. */
+/** One condition for each filter of a list. If a declared filter has no condition, the code does not compile. */
 export type Conditions<F> = {
   [K in Exclude<keyof F, Placed>]-?: (value: Exclude<F[K], undefined>) => SQL | undefined;
 };
 type Given = (value: unknown) => SQL | undefined;
 
-/** What those filters ask for that were given. */
+/** Combine the conditions of the filters that are set. */
 export const matchFilters = <F extends object>(filter: F, conditions: Conditions<F>): SQL | undefined =>
   and(
     ...Object.entries(conditions as Record<string, Given>).map(([name, condition]) => {
@@ -31,26 +31,27 @@ export const matchFilters = <F extends object>(filter: F, conditions: Conditions
     }),
   );
 
-/** A page as it is answered; `total` is of the whole list (API-14). */
+/** The response for one page; `total` counts the whole list (API-14). */
 export const buildPage = <T>(items: T[], total: number, { limit }: Paging) => ({
   items,
   pagination: { total_count: total, max_page: (total + limit - 1 - ((total + limit - 1) % limit)) / limit },
 });
 
-/** Lengths of pages that are asked for often. */
+/** Common page sizes. */
 export const usualLimits = new Set([10, 20, 25, 50, 100]);
 
 /**
- * How long a page is, as its statement has it: of all rows, where nothing else is `asked`. A usual length stands in the text, so that
- * the plan is made for it, and kept. One for any length would be for a tenth of the list, so that each page would be planned by itself
- * instead, which takes longer than to read it. Where something is asked, how many rows have it decides, and it is planned for that.
+ * The limit of a page's statement. Without filters, a usual limit is written into the text, so that PostgreSQL keeps a plan
+ * for it. As a parameter, the generic plan assumes a tenth of the list, so each page would be planned again, which takes
+ * longer than reading it. With filters, the best plan depends on how many rows match, so each statement is planned for its
+ * values.
  */
 export const limitPage = ({ limit }: Pick<Paging, "limit">, asked: SQL | undefined): number =>
   asked === undefined && usualLimits.has(limit) ? (sql.raw(String(limit)) as never) : limit;
 
 export const computeOffset = ({ page, limit }: Paging): number => (page - 1) * limit;
 
-/** Sort keys to an ORDER BY; the id comes last, so that pages never overlap. */
+/** Build an ORDER BY from sort keys; the id comes last, so that pages never overlap. */
 export function orderBy<K extends string>(
   sorting: readonly NoInfer<K | `-${K}`>[],
   columns: Record<K, PgColumn | SQL>,
@@ -64,7 +65,7 @@ export function orderBy<K extends string>(
   return [...order, sorting[0]?.startsWith("-") ? desc(id) : asc(id)];
 }
 
-/** One page, and how many rows there are in all, asked for together. */
+/** Read one page and the total number of rows at the same time. */
 export async function readPage<T>(
   page: () => PromiseLike<T[]>,
   count: () => PromiseLike<number>,
@@ -73,14 +74,11 @@ export async function readPage<T>(
   return { items, total };
 }
 
-/** What a statement selects that counts rows with what they are joined to, and how many those are. */
+/** The selection of a statement that counts rows with their joins, and the function that reads the count. */
 export const counted = { total: count() };
 export const countRows = async (rows: PromiseLike<{ total: number }[]>): Promise<number> => (await rows)[0]?.total ?? 0;
 
-/**
- * The ids of a page, which is found first: what its rows are joined to is then read for them alone, however many are before them
- * or have what is asked for.
- */
+/** Find the ids of a page first, so that the joins are read only for its rows, however many rows precede them or match. */
 export const selectIds = (
   db: Database,
   table: OwnedTable,
@@ -97,7 +95,7 @@ export const selectIds = (
     .limit(limit)
     .offset(offset);
 
-/** One page of a table's rows, and how many there are in all. */
+/** List one page of a table's rows, and the total number of rows. */
 export function listRows<T extends PgTable>(
   db: Database,
   table: T,
@@ -117,10 +115,10 @@ export function listRows<T extends PgTable>(
 /** The text as a case-insensitive substring pattern; `%`, `_` and `\` are literal (API-16). */
 export const buildPattern = (text: string): string => `%${text.replace(/[\\%_]/g, "\\$&")}%`;
 
-/** A number as JSON and the database write it; whoever asks for it in other digits asks for a text. */
+/** A number as JSON and the database write it; other notations are matched as text. */
 const numeric = /^-?(0|[1-9]\d{0,400})(\.\d{1,400})?$/;
 
-/** The entries that a filter's text can mean, as JSON: metadata keeps numbers and booleans as such. */
+/** The entries that a filter's text can match, as JSON: metadata keeps numbers and booleans as such. */
 function entriesOf(key: string, value: string): string[] {
   const name = JSON.stringify(key);
   const asItself = numeric.test(value) || value === "true" || value === "false";
@@ -151,7 +149,7 @@ export const matchOrganizations = (column: PgColumn, ids: string | readonly stri
   return first !== undefined && others.length === 0 ? eq(column, first) : inArray(column, [...ids]);
 };
 
-/** What there is besides rows of several organizations, loaded for the rows of each at once. The order stays. */
+/** Load related data for rows of several organizations, once for each organization. The order of the rows is kept. */
 export async function loadByOrganization<R extends { organization_id: string }, T>(
   rows: readonly R[],
   load: (organization_id: string, rows: R[]) => Promise<T[]>,

@@ -4,7 +4,7 @@ import { awaitStatement, awaitWithin, getHeavyWork, startStatement } from "../jo
 import { unpreparedPlan } from "./unprepared.ts";
 import { ConnectionLostError } from "./unreachable.ts";
 
-/** A client of one connection, in use by one asker at a time. */
+/** A client with one connection, used by one caller at a time. */
 type Connection = {
   sql: Sql;
   statementTimeoutMs: number;
@@ -13,37 +13,39 @@ type Connection = {
   isHeavy: boolean;
   prepared: Set<string>;
 };
-/** A statement of the driver; it is sent once it is awaited. */
+/** A statement of the driver; it is sent when it is awaited. */
 type Query<T> = PromiseLike<T> & { canceller?: ((query: Query<T>) => Promise<unknown>) | null };
 type Ask = <T>(query: (connection: Connection) => PromiseLike<T>, text: string) => Promise<T>;
 
 const connectSecondsMax = 10;
 const closeSecondsMax = 5;
-/** What a connection keeps prepared, here and in the database: as many statements, none longer than this. */
+/** Limits for prepared statements of a connection: their number, and the characters of each text. */
 const preparedMax = 1_000;
 const preparedCharactersMax = 16_000;
 
-/** Statements that share a connection: which one, once the first has it, and how many of them are still to be answered. */
+/**
+ * Statements that share a connection: the connection, once the first statement has it, and the number of pending statements.
+ */
 type Bundle = { connection: Connection | Promise<Connection> | undefined; open: number };
 const bundles = new AsyncLocalStorage<Bundle>();
 
 /**
- * Ask these at once, outside of a transaction over one connection: the second is sent without waiting for what the first
- * is answered, mostly in the same packet. Each is a transaction of its own, as ever. For what belongs together and is quick: the
- * second waits where the first takes long.
+ * Run statements at the same time over one connection, outside of a transaction. The second is sent without waiting for the
+ * first result, mostly in the same packet. Each statement is a transaction of its own. Use it for fast statements only: the
+ * second waits while the first runs.
  */
 export const queryTogether = <T extends readonly unknown[]>(
   ask: () => { readonly [K in keyof T]: PromiseLike<T[K]> },
 ): Promise<T> => bundles.run({ connection: undefined, open: 0 }, () => Promise.all(ask())) as Promise<T>;
 
-/** One statement. A connection that fails otherwise than by the database's word, or by its last word, is not used again. */
+/** Run one statement. After any error other than a plain `ERROR` of PostgreSQL, the connection is not used again. */
 async function run<T>(connection: Connection, query: (connection: Connection) => PromiseLike<T>): Promise<T> {
   try {
     const work = getHeavyWork();
     if (work) await startStatement(work);
     const statement: Query<T> = query(connection);
     const cancel = () => {
-      // Should the cancellation come late, it would meet the statement of somebody else.
+      // A late cancellation could hit the statement of another caller, so the connection is not used again.
       connection.isCancelled = true;
       connection.isGone = true;
       statement.canceller?.(statement).catch(() => {});
@@ -58,8 +60,8 @@ async function run<T>(connection: Connection, query: (connection: Connection) =>
 }
 
 /**
- * Whether the connection keeps the statement, so that it is parsed and planned once and needs no first question about its
- * types. Inserts of many rows have a text for each number of rows, and are not worth the room.
+ * Whether the connection prepares the statement, so that it is parsed and planned once and needs no round trip for its
+ * types. Inserts of many rows have a different text for each number of rows, so preparing them does not pay.
  */
 function isKept({ prepared }: Connection, text: string): boolean {
   if (prepared.has(text)) return true;
@@ -69,7 +71,10 @@ function isKept({ prepared }: Connection, text: string): boolean {
   return true;
 }
 
-/** What drizzle takes of a client: `unsafe`, whose rows are asked for as arrays before it runs. */
+/**
+ * The part of a client that drizzle uses: `unsafe`. Drizzle may call `values` on the result, for rows as arrays, before the
+ * statement is sent.
+ */
 const unsafeOf =
   (ask: Ask): Sql["unsafe"] =>
   (text: string, values: Parameters<Sql["unsafe"]>[1] = []) => {
@@ -90,34 +95,33 @@ const unsafeOf =
     return pending as never;
   };
 
-/** How many connections there are at most, and how long each statement may take. */
+/** The maximum number of connections, and the time limit of a statement. */
 export type PoolLimits = { connections: number; statementTimeoutMs: number };
 
 /**
- * Connections to PostgreSQL, as one client for drizzle. The driver's own pool writes to a connection that has ended under a
- * transaction, which ends the process, or sends what was left of the transaction over another, outside of it. Here each
- * connection has a client of its own, which is thrown away once its connection has ended, and a transaction that has lost its
- * connection asks nothing more.
+ * Open a connection pool to PostgreSQL, as one client for drizzle. If a connection ends during a transaction, the driver's
+ * own pool crashes the process or sends the rest over another connection. Here each connection has a client of its own,
+ * which is discarded when the connection ends. A transaction that has lost its connection sends no more statements.
  */
 export function openPool(url: string, { connections: max, statementTimeoutMs }: PoolLimits): Sql {
   const free: Connection[] = [];
-  // Heavy work takes half of the connections at most: buyers find one also while it goes on.
+  // Heavy work uses at most half of the connections, so that checkouts get one while it runs.
   const heavyMax = Math.max(1, max >> 1);
   let heavyCount = 0;
   const waitingHeavy: PromiseWithResolvers<Connection>[] = [];
   const waiting: PromiseWithResolvers<Connection>[] = [];
   const open = new Set<Connection>();
   let isOver = false;
-  // Never connected: it has the options that drizzle sets, and the shape that it wants.
+  // This client never connects: it provides the options that drizzle sets, and the shape that drizzle expects.
   const client = postgres(url);
 
   function connect(): Connection {
     const sql = postgres(url, {
       max: 1,
       connect_timeout: connectSecondsMax,
-      // Else it would end connections by age, also under a transaction.
+      // Otherwise the driver would end old connections, even during a transaction.
       max_lifetime: null,
-      // Else each connection first asks for the types of arrays, whose failure nobody would hear of: it ends the process.
+      // Otherwise each connection first loads the array types; a failure of that query is unhandled and ends the process.
       fetch_types: false,
       onnotice: () => {},
       onclose: () => {
@@ -176,13 +180,13 @@ export function openPool(url: string, { connections: max, statementTimeoutMs }: 
       if (connection.isGone) throw new ConnectionLostError("The connection of the transaction has ended.");
       return run(connection, query);
     };
-    // One statement after the other, so that none waits in the driver for a connection that may be another by then.
+    // Send statements one after the other, so that none waits in the driver for a connection that may have changed by then.
     const ask: Ask = (query, text) => {
       const result = last.then(async () => {
         if (begun) return send(query);
         begun = send(({ sql }) => sql.unsafe("begin"));
-        // Were the beginning refused, what was sent behind it would be done outside of any transaction. What only reads may be, and
-        // where the connection keeps it, it is sent at once.
+        // If `begin` failed, a statement sent right behind it would run outside of a transaction. That is safe for reads, so
+        // a prepared `select` is sent immediately.
         if (!(text.startsWith("select ") && connection.prepared.has(text))) await begun;
         const [answer] = await Promise.all([send(query), begun]);
         return answer;
@@ -209,7 +213,7 @@ export function openPool(url: string, { connections: max, statementTimeoutMs }: 
       const result = await work({ unsafe, savepoint });
       await last;
       if (!begun) return result;
-      // PostgreSQL answers the commit of a transaction in which a statement has failed by undoing it, without an error.
+      // PostgreSQL rolls back the commit of a transaction with a failed statement, and reports no error.
       const { command } = await control("commit");
       if (command !== "COMMIT") throw new Error("A transaction was undone: one of its statements had failed.");
       return result;
@@ -217,7 +221,7 @@ export function openPool(url: string, { connections: max, statementTimeoutMs }: 
       if (connection.isCancelled) throw error;
       if (connection.isGone)
         throw new ConnectionLostError("The connection of a transaction has ended.", { cause: error });
-      // Where nothing can be undone the connection is not used again; its end undoes everything.
+      // If the rollback fails, the connection is not used again; its end rolls back the transaction.
       if (begun)
         await control("rollback").catch(() => {
           connection.isGone = true;

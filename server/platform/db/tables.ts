@@ -4,9 +4,9 @@ import { organization } from "../../identity/organizations/tables.ts";
 import { instant, ownedKey } from "./columns.ts";
 
 /**
- * What happened, in wire form, written in the transaction of the change itself (the outbox).
- * `xid` is the writing transaction: readers that tail the table only look below the oldest open transaction,
- * so that a slow commit is never skipped by a cursor that has already passed its `seq`.
+ * Events in wire form, written in the transaction of the change itself (the outbox). `xid` is the writing transaction:
+ * readers that tail the table only read below the oldest open transaction, so that a cursor past a `seq` never skips a slow
+ * commit.
  */
 export const events = pgTable(
   "events",
@@ -27,14 +27,14 @@ export const events = pgTable(
     ownedKey(table.id),
     index("events_tail").on(table.organization_id, table.xid, table.seq),
     index("events_undispatched").on(table.organization_id, table.seq).where(sql`${table.dispatched_at} is null`),
-    // A page that waits for its checkout asks for what was told of it last.
+    // A page that waits for its checkout reads the checkout's latest event.
     index("events_of_checkout")
       .on(table.organization_id, sql`(${table.data} ->> 'id')`)
       .where(sql`${table.type} = 'checkout.updated'`),
   ],
 );
 
-/** The lists that may be long, so that counting them is left to tallies. */
+/** Lists that may be long, so that they are counted by `list_tallies`. */
 export type CountedList =
   | "benefit_grants"
   | "checkouts"
@@ -49,9 +49,8 @@ export type CountedList =
   | "webhook_deliveries";
 
 /**
- * How many rows of a list an organization has: the sum of its rows here. Whatever statement makes or takes away such rows notes
- * how many (triggers see to it), so that nobody who makes one waits for another, and counting a million reads a few rows; a
- * sweep adds them up.
+ * The number of rows of an organization's list is the sum of its rows here. Triggers add a row for every insert and delete,
+ * so that concurrent inserts do not wait for each other. Counting a million rows reads a few rows; a worker compacts them.
  */
 export const listTallies = pgTable(
   "list_tallies",
@@ -66,7 +65,7 @@ export const listTallies = pgTable(
   (table) => [ownedKey(table.id)],
 );
 
-/** First answers of POST requests that carried an `Idempotency-Key`, kept for 24 hours. */
+/** First responses to POST requests with an `Idempotency-Key`, kept for 24 hours. */
 export const idempotencyKeys = pgTable(
   "idempotency_keys",
   {
@@ -74,9 +73,9 @@ export const idempotencyKeys = pgTable(
     key: text().notNull(),
     request_hash: text().notNull(),
     status: integer(),
-    /** Sealed: an answer may carry a secret that is shown once. */
+    /** Sealed, because a response may contain a secret that is shown once. */
     body: text(),
-    /** Whom the answer is about, by which an erasure finds it (kept-answers.ts). */
+    /** The ids of those whom the response mentions, by which an erasure finds it (kept-answers.ts). */
     mentions: text().array(),
     created_at: instant().notNull(),
   },
@@ -88,27 +87,27 @@ export const idempotencyKeys = pgTable(
 );
 
 /**
- * Mail that was or is to be sent; without a mail server, the development inbox. Its words are sealed, as there may be a link
- * in them that lets in whoever reads it, and not kept once it is sent. What is kept is what it says: it is set, as text and as
- * HTML, when somebody is to read it, which in a sandbox is seldom.
+ * Mails, sent and pending; without a mail server, the development inbox. The content is sealed, because it may contain a
+ * sign-in link, and is deleted once the mail is sent. It is stored unrendered: text and HTML are rendered when the mail is
+ * sent or read.
  */
 export const mails = pgTable(
   "mails",
   {
     id: uuid().primaryKey(),
-    /** The sandbox in whose name it is written, and with which it stays: it is never sent. */
+    /** The sandbox that wrote the mail; such a mail is kept and never sent. */
     organization_id: text().references(() => organization.id, { onDelete: "cascade" }),
-    /** The customer whom it is written to; null for everybody else. */
+    /** The customer to whom the mail is addressed; null for other recipients. */
     customer_id: uuid(),
     to: text().notNull(),
     subject: text().notNull(),
     letter: text().notNull(),
     created_at: instant().notNull(),
     sent_at: instant(),
-    /** From when on it is of no use: the link in it has died. */
+    /** When the link in the mail expires; the mail is not sent after that. */
     expires_at: instant(),
     attempts: integer().notNull().default(0),
-    /** When the next attempt is due; null: nothing to do. A sender that takes the row moves it ahead of itself. */
+    /** When the next attempt is due; null if none is. A sender that claims the row sets it to the end of its lease. */
     next_attempt_at: instant(),
   },
   (table) => [
@@ -121,7 +120,7 @@ export const mails = pgTable(
   ],
 );
 
-/** Who did what, when and from where. Written with the change; a trigger refuses to change or delete it. */
+/** The audit log: actor, action, time and address. Written with the change; a trigger refuses updates and deletes. */
 export const auditLog = pgTable(
   "audit_log",
   {
@@ -132,7 +131,7 @@ export const auditLog = pgTable(
     key_id: text(),
     /** The platform admin who acted in the user's name. */
     impersonated_by: text(),
-    /** What was done: `member.role_updated`, `product.created`. */
+    /** The action: `member.role_updated`, `product.created`. */
     action: text().notNull(),
     subject_type: text(),
     subject_id: text(),
@@ -149,15 +148,15 @@ export const auditLog = pgTable(
 );
 
 /**
- * Calls that were refused, counted by hour, caller, operation and reason, so that a flood of them is a few rows. A row of the audit
- * log that is still being counted: kept apart, because the log itself is never changed.
+ * Refused calls, counted by hour, caller, operation and reason, so that a flood of calls takes a few rows. The counts are
+ * kept apart from the audit log, because the log itself is never changed.
  */
 export const refusedCalls = pgTable(
   "refused_calls",
   {
     /** A hash of what the row counts, so that all servers count in the same row. */
     key: text().primaryKey(),
-    /** In the order of time with the ids of the audit log. */
+    /** A time-ordered id, comparable with the ids of the audit log. */
     id: uuid().notNull(),
     organization_id: text().references(() => organization.id, { onDelete: "cascade" }),
     actor_kind: text().$type<"user" | "key" | "customer" | "system">().notNull(),
@@ -168,7 +167,7 @@ export const refusedCalls = pgTable(
     reason: text().notNull(),
     status: integer().notNull(),
     count: integer().notNull(),
-    /** From where the last one came. */
+    /** The client of the latest refused call. */
     ip_address: text(),
     user_agent: text(),
     created_at: instant().notNull(),
@@ -184,7 +183,7 @@ export const refusedCalls = pgTable(
 /** Changes of stored data that the server makes once, in code, when a newer version starts. */
 export const upgrades = pgTable("upgrades", { name: text().primaryKey(), finished_at: instant().notNull() });
 
-/** How often something was tried in a window of time, and until when it is refused: by address, account or code. */
+/** Attempts counted per time window, by address, account or code, and until when more are refused. */
 export const attempts = pgTable(
   "attempts",
   {
@@ -196,18 +195,18 @@ export const attempts = pgTable(
   (table) => [index("attempts_age").on(table.window_ends_at)],
 );
 
-/** Rows whose work failed. They are tried again later, and hold up no other; what was given up is a dead letter. */
+/** Rows whose job failed. They are retried later and do not block other rows; after the last retry they are dead letters. */
 export const failedWork = pgTable(
   "failed_work",
   {
-    /** Which work: the name of its sweep. */
+    /** The name of the worker. */
     kind: text().notNull(),
     row_id: text().notNull(),
     organization_id: text(),
     attempts: integer().notNull(),
     error: text().notNull(),
     first_failed_at: instant().notNull(),
-    /** By the server's clock; null: given up. */
+    /** By the server's clock; null for a dead letter. */
     retry_at: instant(),
   },
   (table) => [

@@ -2,44 +2,41 @@ import type { PgDatabase, PgQueryResultHKT } from "drizzle-orm/pg-core";
 import type { SystemEvent } from "../../../shared/system-events.ts";
 import type { auditLog, events } from "./tables.ts";
 
-/** PostgreSQL through either driver. A transaction is one too, so reads take either. */
+/** PostgreSQL through either driver. A transaction is also a `Database`, so reads accept both. */
 export type Database = PgDatabase<PgQueryResultHKT>;
 
 type EventRow = typeof events.$inferSelect;
-/** Events of which the same is told. */
+/** Pending events that share their data. */
 export type PendingEvents = Pick<EventRow, "organization_id" | "created_at"> & {
   readonly emitted: readonly Pick<EventRow, "id" | "type">[];
   /**
-   * What is told, as the text of JSON, and what of it is in the list of events. Asked for once, when it is written: what is only known at
-   * the end, such as a number, is in it.
+   * Returns the data as JSON text, and their entries in the list of usage events. It is called once, when the events are
+   * written, so that values known only at the end, such as a number, are included.
    */
   write(): { wire: string; listed: readonly ListedEvent[] };
 };
-/** What floe itself notes in the list of events. */
+/** An event that floe itself adds to the list of usage events. */
 export type ListedEvent = SystemEvent & { id: string; timestamp: Date };
 
-/** What a transaction, or a savepoint in one, writes with its end, and does once it is committed. */
+/** The pending writes of a transaction or a savepoint, and its callbacks at the end and after the commit. */
 export type TransactionUnit = {
-  /** Of what a savepoint stands in. */
+  /** The unit that contains the savepoint; null for a transaction. */
   readonly parent: TransactionUnit | null;
-  /** The transaction itself, where this is the unit of one of several that go side by side in it. */
+  /** The transaction itself, if this is the unit of one of several concurrent jobs in it. */
   readonly root?: Database;
   isUndone: boolean;
   readonly events: PendingEvents[];
   readonly entries: (typeof auditLog.$inferInsert)[];
-  /** What is done last, while as little as possible waits for it. */
+  /** Functions that run last, so that their locks are held as briefly as possible. */
   readonly atEnd: (() => Promise<void>)[];
   readonly afterCommit: (() => Promise<void> | void)[];
 };
 
-/**
- * A transaction that `transact` has begun, and only that: neither a pool nor a transaction that would forget what is noted on
- * it can be passed where one is asked for.
- */
+/** A transaction begun by `transact`. The type rejects a pool, and a transaction that would lose its pending writes. */
 export type Tx = Parameters<Parameters<Database["transaction"]>[0]>[0] & { readonly unit: TransactionUnit };
 
 /**
- * What a request has written in the transactions that its operation opens, with what such a transaction has made: the entry of
- * the audit log, the answer to its key.
+ * A write that a request adds to the transactions of its operation, given their result. Examples: the entry of the audit
+ * log, the response of an idempotency key.
  */
 export type ExtraWrite = (tx: Tx, made: unknown) => Promise<void>;

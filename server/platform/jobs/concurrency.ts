@@ -1,12 +1,12 @@
 import type { Database } from "../context.ts";
 
 type Turns = { open: number; waiting: (() => void)[] };
-/** Of each database, who is at work for whom, and who waits. */
+/** For each database, the running and waiting work by name. */
 const turnsOf = new WeakMap<Database, Map<string, Turns>>();
 
 /**
- * Do what needs the database for long when it is one's turn: of what is asked for under one name, so much goes on at once, and the
- * rest waits in its order, without a connection. So who asks for much leaves the other connections to others.
+ * Run long database work with a concurrency limit per name. The rest waits in order, without a connection, so that one name
+ * cannot use up all connections.
  */
 export async function withConcurrencyLimit<T>(
   db: Database,
@@ -24,7 +24,7 @@ export async function withConcurrencyLimit<T>(
     return await work();
   } finally {
     const next = own.waiting.shift();
-    // Who goes next takes the place as it is.
+    // The next waiting work takes over the slot.
     if (next) next();
     else {
       own.open -= 1;

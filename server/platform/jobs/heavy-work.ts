@@ -3,22 +3,27 @@ import { ApiError } from "../../../shared/errors.ts";
 import { StatementTimeoutError } from "../db/unreachable.ts";
 import { yieldToForeground } from "./priority.ts";
 
-/** An operation that takes the database for long: each of its statements is limited, and none runs once its caller has gone. */
+/**
+ * An operation that uses the database for long. Each of its statements has a time limit, and none runs after the client has
+ * disconnected.
+ */
 export type HeavyWork = { ended: AbortController; statementTimeoutMs: number; yieldedAt: number };
 
 const works = new AsyncLocalStorage<HeavyWork | undefined>();
-/** So long heavy work keeps the process at most before it lets others go ahead. */
+/** How long heavy work may block the process before it yields. */
 const sliceMs = 10;
 
 /** The heavy work that a statement is part of, if any. */
 export const getHeavyWork = (): HeavyWork | undefined => works.getStore();
 
-/** What is not to be broken off with the work that it is part of, such as giving back what the work holds. */
+/** Run work that must not be aborted with the heavy work around it, such as releasing its resources. */
 export const runToTheEnd = <T>(run: () => T): T => works.run(undefined, run);
 
 const isSliceOver = ({ yieldedAt }: HeavyWork): boolean => performance.now() - yieldedAt > sliceMs;
 
-/** To be awaited before each statement of heavy work: lets lighter work go ahead, and fails once the work has ended. */
+/**
+ * Await this before each statement of heavy work. It yields to foreground work, and throws once the heavy work is aborted.
+ */
 export async function startStatement(work: HeavyWork): Promise<void> {
   if (isSliceOver(work)) {
     await yieldToForeground();
@@ -27,13 +32,13 @@ export async function startStatement(work: HeavyWork): Promise<void> {
   work.ended.signal.throwIfAborted();
 }
 
-/** To be awaited between the parts of long work: heavy work that has kept the process for its slice lets lighter work go ahead. */
+/** Await this between the parts of long work: heavy work whose time slice is over yields to foreground work. */
 export function pause(): Promise<void> | undefined {
   const work = getHeavyWork();
   return work && isSliceOver(work) ? startStatement(work) : undefined;
 }
 
-/** Run work that stops after each of its parts, with a pause where one is due. */
+/** Run work in parts, with a pause after a part when one is due. */
 export async function runInParts<T>(parts: Iterator<void, T>): Promise<T> {
   for (;;) {
     const part = parts.next();
@@ -52,7 +57,7 @@ export async function mapInParts<I, T>(items: Iterable<I>, map: (item: I) => T):
   return results;
 }
 
-/** Await a statement; it is cancelled when its work ends before, or when it takes too long. */
+/** Await a statement; it is cancelled when its heavy work is aborted, or at its time limit. */
 export async function awaitStatement<T>(work: HeavyWork, statement: PromiseLike<T>, cancel: () => void): Promise<T> {
   const { signal } = work.ended;
   const timer = setTimeout(() => work.ended.abort(tooLong(work)), work.statementTimeoutMs);
@@ -68,7 +73,7 @@ export async function awaitStatement<T>(work: HeavyWork, statement: PromiseLike<
   }
 }
 
-/** Await a statement of other work; it is cancelled when it takes too long. */
+/** Await a statement of other work; it is cancelled at its time limit. */
 export async function awaitWithin<T>(timeoutMs: number, statement: PromiseLike<T>, cancel: () => void): Promise<T> {
   let isLate = false;
   const timer = setTimeout(() => {
@@ -96,20 +101,20 @@ const callerGone = () => new ApiError("RequestTimeout", "The connection was clos
 
 type Options = { statementTimeoutMs: number; onGone(leave: () => void): void };
 
-/** Run an operation as heavy work, until it is done or its caller has gone. */
+/** Run an operation as heavy work, until it is done or the client disconnects. */
 export async function runHeavyWork<T>({ statementTimeoutMs, onGone }: Options, run: () => Promise<T>): Promise<T> {
   const work: HeavyWork = { ended: new AbortController(), statementTimeoutMs, yieldedAt: performance.now() };
   onGone(() => work.ended.abort(callerGone()));
   try {
     return await works.run(work, run);
   } catch (error) {
-    // Why the work ended, and not what the database said of it.
+    // Throw the reason of the abort instead of the error of the database.
     work.ended.signal.throwIfAborted();
     throw error;
   }
 }
 
-/** The same for what is read piece by piece: each piece is made within the work. */
+/** Iterate a stream within heavy work: each chunk is produced as part of the work. */
 export async function* readHeavyWork<T>(pieces: AsyncIterable<T>): AsyncIterable<T> {
   const work = getHeavyWork();
   const iterator = pieces[Symbol.asyncIterator]();
@@ -121,7 +126,7 @@ export async function* readHeavyWork<T>(pieces: AsyncIterable<T>): AsyncIterable
 }
 
 type Limits = { perOrganization: number; perServer: number };
-/** So many of an organization wait for their turn, and so long; the rest is refused at once. */
+/** How many requests of an organization may wait for a slot, and how long; others are refused immediately. */
 const waitingMax = 8;
 const waitMs = 30_000;
 
@@ -133,8 +138,8 @@ const refused = () =>
 type Waiting = { subject: string; start: () => void };
 
 /**
- * The slots for heavy work of this process: so many for an organization, and so many in all. Answers how to give the slot back;
- * refuses with 429 where too many wait already.
+ * Create the slots for heavy work of this process, limited per organization and in total. Returns the function that releases
+ * the slot; throws 429 when too many requests wait, or after `waitMs`.
  */
 export function openHeavySlots({ perOrganization, perServer }: Limits) {
   const running = new Map<string, number>();
@@ -164,7 +169,7 @@ export function openHeavySlots({ perOrganization, perServer }: Limits) {
           subject,
           start: () => {
             clearTimeout(timer);
-            // The slot is taken here, so that nobody who comes now takes it before.
+            // The slot is reserved here, so that no new request takes it first.
             begin(subject);
             resolve();
           },

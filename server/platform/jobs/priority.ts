@@ -1,23 +1,23 @@
 import { waitForTick } from "./coalesce.ts";
 
-/** For so long at most heavy work waits for others, so that it comes to its end also where these never do. */
+/** How long heavy work waits for foreground work at most, so that it also finishes under constant load. */
 const patienceMs = 20;
-/** Who was here so shortly before is there still: a buyer asks again at once. */
+/** Foreground work this recent counts as still running: a checkout page sends its next request at once. */
 const recentlyMs = 100;
 
 export type PriorityGate = {
-  /** Do what somebody waits for: heavy work gives way to it. */
+  /** Run work that a caller waits for: heavy work yields to it. */
   runForeground<T>(work: () => Promise<T>): Promise<T>;
-  /** Whether heavy work has the way for itself, so that it may come in large pieces. */
+  /** Whether no foreground work is running or recent, so that heavy work may run in larger parts. */
   isIdle(): boolean;
   /**
-   * To be waited for before each piece of work that keeps this process from all else for long: such pieces come one at a time,
-   * and when nothing goes ahead.
+   * Await this before each part of work that blocks the event loop for long. Such parts run one at a time, and only when no
+   * foreground work runs, or after `patienceMs`.
    */
   yieldToForeground(): Promise<void>;
 };
 
-/** A way that those who share one thread go: what is light goes ahead, what is heavy gives way. */
+/** Create a priority gate for the work of one thread: foreground work runs first, heavy work yields. */
 export function createPriorityGate(): PriorityGate {
   let under_way = 0;
   let last_at = Number.NEGATIVE_INFINITY;
@@ -50,5 +50,5 @@ export function createPriorityGate(): PriorityGate {
   };
 }
 
-/** The way of this process. */
+/** The priority gate of this process. */
 export const { runForeground, isIdle, yieldToForeground } = createPriorityGate();

@@ -1,16 +1,19 @@
-/** What work without haste and requests have to do with each other: while somebody asks, it goes in small steps, with pauses. */
+/** Slows down background work while requests are being served: it runs in small batches, with pauses. */
 export type Throttle = {
-  /** Note that a request has come, or is answered. */
+  /** Record that a request has arrived or has been answered. */
   recordRequest(): void;
-  /** Whether one has, just now. */
+  /** Whether a request was recorded within the last `askedMs`. */
   hasRecentRequests(): boolean;
-  /** Wait for a turn, of which there is one at a time while somebody asks. Answers how to say that it is over. */
+  /** Wait for a slot; there is one while requests are being served. Returns the function that releases the slot. */
   acquireSlot(): Promise<() => void>;
 };
 
-/** So long after a request the next one is expected. */
+/** The time after a request during which another one is expected. */
 const askedMs = 300;
-/** A turn takes a third of the time at most; what waits for others, as for a card processor, holds up the next for no longer. */
+/**
+ * The pause after a slot takes twice the time of the slot, at most `pauseMaxMs`. A slot held for `turnMaxMs`, as by a call
+ * to the card processor, no longer delays the next one.
+ */
 const pauses = 2;
 const pauseMaxMs = 500;
 const turnMaxMs = 1000;

@@ -11,9 +11,8 @@ import { redactError } from "../loggable.ts";
 import type { EmailContent } from "./email-layout.ts";
 
 /**
- * A letter and whom it goes to; one whose link dies says how soon, one in the name of a seller of which, and one to a customer to
- * which. `at`: when a sandbox
- * writes it, where that is another time than the clock's.
+ * A mail with its recipient. `valid_hours` is set if its link expires, `organization_id` for mail of a seller, and
+ * `customer_id` for mail to a customer. `at` is the time at which a sandbox writes it, if that is not the clock's.
  */
 export type Mail = EmailContent & {
   to: string;
@@ -25,7 +24,7 @@ export type Mail = EmailContent & {
 
 const inboxSize = 50;
 const hourMs = 60 * 60 * 1000;
-/** A sender that has not reported by then is lost, and the mail is sent again under the same Message-ID. */
+/** After this time a claimed mail counts as lost, and is sent again under the same Message-ID. */
 const leaseMs = 2 * 60 * 1000;
 const attemptsMax = 100;
 const longestPauseMs = hourMs;
@@ -34,12 +33,12 @@ const connectMs = 10_000;
 const silenceMs = 30_000;
 const loopback = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
-/** Where a person at this machine reads mail on the page /mail, and nobody else can. */
+/** Whether mail is shown on the page /mail, which only a developer at this machine can open. */
 const hasInbox = ({ SMTP_URL, development }: Config): boolean => !SMTP_URL && development;
 
 /**
- * Write mails with the change that they tell of; they are sent as soon as there is a mail server, by the server's clock. What
- * a sandbox writes is kept and shown, with the sandbox's own time.
+ * Queue mails in the transaction of the change. They are sent once a mail server is configured, by the server's clock. Mails
+ * of a sandbox are kept and shown, with the sandbox's own time.
  */
 export async function queueMail(tx: Tx, deps: Deps, ...letters: readonly Mail[]): Promise<void> {
   const { clock, config, jobs } = deps;
@@ -65,16 +64,17 @@ export async function queueMail(tx: Tx, deps: Deps, ...letters: readonly Mail[])
   jobs.wake(tx, mailWorker.name);
 }
 
-/** Forget the mails to a customer, those that wait to be sent among them. */
+/** Delete the mails to a customer, including pending ones. */
 export async function deleteMailsTo(tx: Tx, customer_id: string): Promise<void> {
   await tx.delete(mails).where(eq(mails.customer_id, customer_id));
 }
 
-/** A text without line ends and other signs that do not print, so that nothing but a subject stands in a subject. */
+/** Replace line ends and other non-printing characters by spaces, so that a subject cannot inject headers. */
 const oneLine = (text: string): string => text.replace(/[\p{C}\p{Z}]+/gu, " ").trim();
 
 /**
- * A mail as it is read; null where its words were sealed with a secret of the server's that is gone, or are not kept any more.
+ * Unseal and render a mail. Returns null if its content has been deleted, or was sealed with a secret that the server no
+ * longer has.
  */
 export async function openMail<M extends { id: string; letter: string }>(
   { secrets, url }: Config,
@@ -82,17 +82,17 @@ export async function openMail<M extends { id: string; letter: string }>(
 ): Promise<(Omit<M, "letter"> & { text: string; html: string }) | null> {
   const said = letter === "" ? null : tryUnseal(secrets, "mail", mail.id, letter);
   if (said === null) return null;
-  // Loaded with the first mail: a server that starts has none to show.
+  // Loaded with the first mail, so that the server starts faster.
   const { renderLetter } = await import("./email-layout.ts");
   return { ...mail, ...renderLetter(JSON.parse(said) as EmailContent, url) };
 }
 
-/** What is over needs no words; those of many mails hold a link that lets in whoever reads it. */
+/** The values of a finished mail. The content is deleted, because many mails contain a sign-in link. */
 const over = { next_attempt_at: null, letter: "" };
 
 /**
- * Send one mail, once, if it is due and nobody else is at it. While the mail server does not take it, it is tried again,
- * at last every hour. A crash after sending and before the note of it sends it again under the same Message-ID.
+ * Send one mail if it is due and no other sender has claimed it. A failed mail is retried with backoff, up to one hour
+ * apart. After a crash between sending and recording, it is sent again under the same Message-ID.
  */
 export async function sendMail(deps: Deps, mail_id: string): Promise<void> {
   const { clock, config, db, log } = deps;
@@ -132,7 +132,7 @@ export async function sendMail(deps: Deps, mail_id: string): Promise<void> {
   await note({ ...over, sent_at: clock.now() });
 }
 
-/** Hand a mail to the mail server. */
+/** Send a mail to the mail server. */
 async function hand(
   config: Config,
   url: string,
@@ -142,7 +142,7 @@ async function hand(
   const { hostname, username } = new URL(url);
   const transport = createTransport({
     url,
-    // A password goes through a network only encrypted; ?requireTLS=false in the address says otherwise.
+    // A password is sent only over TLS; `?requireTLS=false` in the address disables this.
     requireTLS: username !== "" && !loopback.has(hostname),
     connectionTimeout: connectMs,
     greetingTimeout: connectMs,
@@ -152,13 +152,13 @@ async function hand(
     const { id, to, subject, text, html } = mail;
     await transport.sendMail({
       from: config.MAIL_FROM,
-      // As an address, not a list of them that would be taken apart.
+      // An object, because a string would be parsed as a list of addresses.
       to: { name: "", address: to },
       subject,
       text,
       html,
       messageId: `<${id}@${new URL(config.url).hostname}>`,
-      // Answering machines leave it alone.
+      // Auto-responders do not answer such mail.
       headers: { "Auto-Submitted": "auto-generated" },
     });
   } finally {
@@ -166,7 +166,7 @@ async function hand(
   }
 }
 
-/** Whether the mail server has said that it will never take this mail. A fault of the settings is not the mail's. */
+/** Whether the mail server permanently rejected this mail. Errors of the configuration do not count. */
 function isRefused(error: unknown): boolean {
   const { code, responseCode = 0 } = error as { code?: string; responseCode?: number };
   return (code === "EENVELOPE" || code === "EMESSAGE") && responseCode >= 500;
@@ -175,7 +175,7 @@ function isRefused(error: unknown): boolean {
 const isDue = (now: Date) =>
   and(lte(mails.next_attempt_at, now), or(isNull(mails.expires_at), gt(mails.expires_at, now)));
 
-/** Mails whose time has come, while there is a mail server. */
+/** Sends due mails, if a mail server is configured. */
 export const mailWorker: Worker = {
   name: "mails.send",
   pollIntervalMs: 1000,
@@ -191,7 +191,7 @@ export const mailWorker: Worker = {
 
 const cleaningEveryMs = 10 * 60 * 1000;
 
-/** The words of mails that came too late to be sent are dropped, and old mails that nobody waits for are forgotten. */
+/** Deletes the content of mails that expired unsent, and old mails that are not pending. */
 export const mailCleanup: readonly Worker[] = [
   {
     name: "mails.expire",
@@ -215,7 +215,7 @@ export const mailCleanup: readonly Worker[] = [
   ),
 ];
 
-/** Say at the start that mail stays here, where nobody would notice otherwise. */
+/** Warn at the start that mail is not sent, if no mail server is configured and no inbox shows it. */
 export async function warnOfUnsentMail({ config, db, log }: Pick<Deps, "config" | "db" | "log">): Promise<void> {
   if (config.SMTP_URL || hasInbox(config)) return;
   const waiting = await db.$count(mails, isNotNull(mails.next_attempt_at));

@@ -1,56 +1,59 @@
 import type { TaxCalculator } from "./tax-calculator.ts";
 
 /**
- * The card payment provider, as few verbs. Every charge, set-up and refund carries our own id as its idempotency key, so that
- * it can be repeated after a crash; what begins with `retrieve` tells the truth about one whose answer was lost.
+ * The interface to a card processor. Every charge, set-up and refund carries our own id as its idempotency key, so that it
+ * can be repeated after a crash. The `retrieve` methods return the actual state after a response was lost.
  */
 export type Processor = {
-  /** In whose books it writes, as `stripe_test`: what one account keeps, another does not know. */
+  /** The processor account, such as `stripe_test`: ids of one account are unknown to another. */
   account: string;
-  /** Charge `amount` minor units to the card that the buyer has just entered. The same `payment_id` again: the same intent, charged at most once. */
+  /**
+   * Charge `amount` minor units to the card just entered. The same `payment_id` returns the same intent, charged at most
+   * once.
+   */
   confirm(charge: Charge): Promise<Intent>;
-  /** Which card a buyer has just entered; null when it is not known. Nothing is charged or kept. */
+  /** Read the card that a buyer has just entered; null if the processor does not know it. Nothing is charged or saved. */
   readCard(confirmation_token_id: string): Promise<Pick<Intent, "card" | "fingerprint"> | null>;
-  /** Keep a card for later charges, without charging it. The same `setup_id` again: the same set-up. */
+  /** Save a card for later charges without charging it. The same `setup_id` returns the same set-up. */
   saveMethod(setup: MethodSetup): Promise<SetupOutcome>;
-  /** How a set-up stands by now; null when the processor never received it. */
+  /** The current state of a set-up; null if the processor never received it. */
   retrieveSetup(attempt: SetupAttempt): Promise<SetupOutcome | null>;
-  /** Give an unfinished set-up up, so that it can no longer succeed; answers what is true afterwards. */
+  /** Cancel an unfinished set-up, so that it can no longer succeed; returns the state afterwards. */
   cancelSetup(attempt: SetupAttempt): Promise<SetupOutcome | null>;
   /**
-   * Forget a customer of ours, known to the processor by these ids of its own if it said so, with their cards. Asked again, it
-   * changes nothing.
+   * Delete a customer and their cards at the processor; `processor_ids` are the processor's own ids of the customer.
+   * Repeating it changes nothing.
    */
   forgetCustomer(one: { id: string; processor_ids: readonly string[] }): Promise<void>;
-  /** Charge a card that was kept, while its owner is away. The same `payment_id` again: the same intent. */
+  /** Charge a saved card off-session. The same `payment_id` returns the same intent. */
   chargeSaved(charge: SavedCharge): Promise<Intent>;
-  /** Give money back. The same `refund_id` again, however much later: the same refund, as it stands by then. */
+  /** Refund money. The same `refund_id`, however much later, returns the same refund in its current state. */
   refund(refund: RefundRequest): Promise<RefundOutcome>;
-  /** How a refund stands by now, whoever made it; null when there is none. */
+  /** The current state of a refund, also of one made at the processor; null if none exists. */
   retrieveRefund(processor_id: string): Promise<RefundOutcome | null>;
-  /** How a dispute stands by now; null when there is none. */
+  /** The current state of a dispute; null if none exists. */
   retrieveDispute(processor_id: string): Promise<Dispute | null>;
-  /** Let the buyer have it: the dispute is lost at once. One that has ended stays as it is. */
+  /** Accept a dispute: it is lost immediately. A closed dispute is not changed. */
   acceptDispute(processor_id: string): Promise<Dispute>;
-  /** What became of the intent made for this payment; null when the processor never received it. */
+  /** The current intent of a payment; null if the processor never received it. */
   retrieve(attempt: Attempt): Promise<Intent | null>;
-  /** Give an unfinished intent up, so that it can no longer succeed; answers what is true afterwards. */
+  /** Cancel an unfinished intent, so that it can no longer succeed; returns the state afterwards. */
   cancel(attempt: Attempt): Promise<Intent | null>;
-  /** Read a signed event; throws when the signature is wrong, answers undefined when it says nothing about what is ours. */
+  /** Read a signed event. Throws if the signature is wrong; returns undefined if the event concerns none of our objects. */
   readEvent?(body: Buffer, signature: string): Promise<ProcessorEvent | undefined>;
-  /** What the browser needs to collect a card; null where the built-in test form does it. */
+  /** The key with which the browser collects a card; null if the built-in test form does it. */
   publishable_key: string | null;
   /** Present on the test processor alone. */
   test?: TestControls;
 };
 
 /**
- * The one that the settings name, with what computes the tax of its charges where they name that; and the one of sandboxes.
- * Without a real one they are the same.
+ * `own` is the configured processor, `tax` its tax calculator if one is configured, and `test` the processor of sandboxes.
+ * Without a configured processor, `own` and `test` are the same.
  */
 export type Processors = { own: Processor; tax: TaxCalculator | null; test: Processor };
 
-/** Who owns a card. `processor_id`: null until the processor knows them. */
+/** The owner of a card. `processor_id` is null until the processor knows the owner. */
 export type CardOwner = { id: string; processor_id: string | null; email: string; name: string | null };
 
 type PaymentTerms = {
@@ -64,7 +67,7 @@ type PaymentTerms = {
 };
 export type Charge = PaymentTerms & {
   confirmation_token_id: string;
-  /** Whose card is kept for later charges in the same go; null where it is used once. */
+  /** The customer for whom the card is saved with the charge; null if the card is used once. */
   keep: { customer: CardOwner } | null;
 };
 /** A charge of a saved method: the processor's own ids of the customer and the card. */
@@ -83,11 +86,11 @@ export type SetupOutcome = {
   status: IntentStatus;
   /** Given to the browser to finish a challenge. */
   client_secret: string;
-  /** The card that was kept; null until the set-up has succeeded. */
+  /** The saved card; null until the set-up has succeeded. */
   method: Method | null;
   decline: Decline | null;
 };
-/** How an earlier set-up is found again. */
+/** Identifies an earlier set-up. */
 export type SetupAttempt = { setup_id: string; processor_id: string | null; created_at: Date };
 
 export type RefundRequest = {
@@ -128,15 +131,15 @@ export type Dispute = {
   evidence_due_at: Date | null;
 };
 
-/** How an earlier charge is found again. */
+/** Identifies an earlier charge. */
 export type Attempt = { payment_id: string; processor_id: string | null; created_at: Date };
 
 export type Card = { brand: string; last4: string; exp_month: number; exp_year: number };
-/** A card that is kept at the processor. */
+/** A card saved at the processor. */
 export type Method = {
   processor_id: string;
   customer_processor_id: string;
-  /** The same for the same number, whoever types it, and never the number. */
+  /** Equal for equal card numbers, whichever customer enters them; never the number itself. */
   fingerprint: string | null;
   card: Card;
 };
@@ -158,20 +161,20 @@ export type Intent = {
   card: Card | null;
   /** The card's, as `Method` has it. */
   fingerprint: string | null;
-  /** The card that was kept with the charge; present when it succeeded and was to be kept. */
+  /** The card saved with the charge; present if the charge succeeded and `keep` was set. */
   method: Method | null;
 };
 
 /**
- * The processor's word that something became of an intent, a set-up, a refund or a dispute. What it is, is asked for: events
- * come late, twice and out of order.
+ * A notice that an intent, a set-up, a refund or a dispute has changed. The state is retrieved from the processor, because
+ * events arrive late, twice and out of order.
  */
 export type ProcessorEvent = PaymentEvent | SetupEvent | RefundEvent | DisputeEvent;
-/** `id`: the processor's own of the event. `processor_id`: of what it is about. */
+/** `id` is the processor's id of the event, `processor_id` that of its object. */
 type Told = { id: string; account: string; processor_id: string; organization_id: string };
 export type PaymentEvent = Told & { kind: "payment"; payment_id: string };
 export type SetupEvent = Told & { kind: "setup"; setup_id: string };
-/** Of the money that a payment of ours took. */
+/** A notice about the charge of one of our payments. */
 type OfCharge = Told & { payment_id: string; intent_processor_id: string };
 /** `refund_id`: ours; null where it was made at the processor itself. */
 export type RefundEvent = OfCharge & { kind: "refund"; refund_id: string | null };
@@ -179,23 +182,26 @@ export type DisputeEvent = OfCharge & { kind: "dispute" };
 
 export type CardInput = { number: string; exp_month: number; exp_year: number; cvc: string };
 
-/** What became of a challenge. */
+/** The result of a 3-D Secure challenge. */
 export type ProcessorAnswer = { kind: "payment"; outcome: Intent } | { kind: "setup"; outcome: SetupOutcome };
 
-/** What the test form may do: turn a test card into a token, and answer a 3-D Secure challenge. And what tests may. */
+/** Controls of the test processor. The test form creates tokens and answers 3-D Secure challenges; tests use the others. */
 export type TestControls = {
   tokenize(card: CardInput): Promise<string>;
-  /** Null when there is no such intent or set-up. */
+  /** Returns null if no such intent or set-up exists. */
   authenticate(client_secret: string, approved: boolean): Promise<ProcessorAnswer | null>;
-  /** A buyer goes to their bank about a charge. */
+  /** Open a dispute of a charge, as a buyer does at their bank. */
   openDispute(intent_processor_id: string): Promise<Dispute>;
-  /** The bank has looked at it. */
+  /** Decide a dispute, as the bank does. */
   decideDispute(processor_id: string, status: Dispute["status"]): Promise<Dispute>;
-  /** Money is given back at the processor itself. */
+  /** Create a refund at the processor itself. */
   refundElsewhere(intent_processor_id: string, amount: number): Promise<RefundOutcome>;
 };
 
-/** The processor refused the request itself: a sentence for the buyer, and its machine name, as `charge_disputed`. Nothing was done. */
+/**
+ * The processor rejected the request and did nothing. `message` is a sentence for the buyer; `code` is a machine name such
+ * as `charge_disputed`.
+ */
 export class ProcessorError extends Error {
   override readonly name = "ProcessorError";
   readonly code: string | null;
@@ -205,5 +211,5 @@ export class ProcessorError extends Error {
   }
 }
 
-/** Whether the processor turned a request away unread, as too many came at once: it can be made again as it is. */
+/** Whether the processor rejected a request by its rate limit, so that the same request can be sent again. */
 export const isTurnedAway = (error: unknown): boolean => error instanceof ProcessorError && error.code === "rate_limit";

@@ -1,62 +1,62 @@
 import type { Readable } from "node:stream";
 
-/** What a file is in a storage: its place there, and what was said of it when it was begun. */
+/** A file in a storage: its path, and the properties given when its upload began. */
 export type StoredFile = {
-  /** Made by us from ids and a plain name: no folder of anybody's choice is in it. */
+  /** Built by the server from ids and a plain name, so that no caller chooses a folder. */
   path: string;
   name: string;
   mime_type: string;
   size: number;
 };
-/** A stretch of a file that is sent by itself. */
+/** A byte range of a file that is uploaded separately. */
 export type StoredPart = {
   number: number;
   chunk_start: number;
   chunk_end: number;
   checksum_sha256_base64?: string | null | undefined;
 };
-/** Where a part is to be sent with PUT, until when, and with which headers. */
+/** Where to PUT a part, until when, and with which headers. */
 export type PartTarget = { url: string; expires_at: Date; headers: Record<string, string> };
-/** A part as the sender says it arrived. */
+/** A part as reported by the client that uploaded it. */
 export type SentPart = { number: number; checksum_etag: string; checksum_sha256_base64?: string | null | undefined };
 export type CompleteUpload = {
   upload_id: string;
   parts: readonly StoredPart[];
   sent: readonly SentPart[];
-  /** The SHA-256 that the whole must have, when it was given. */
+  /** The expected SHA-256 of the whole file; null if the client gave none. */
   checksum_sha256_base64: string | null;
 };
-/** What a storage knows of a complete file; the whole's SHA-256 only where it was worked out. */
+/** The properties of a complete file; `sha256` is null if the storage did not compute it. */
 export type Completed = { etag: string; sha256: Buffer | null; version: string | null };
-/** Why a file cannot be completed as it was sent; `part` where it is about one. */
+/** Why an upload cannot be completed; `part` is set if one part is the cause. */
 export type Refusal = { refused: string; part?: number };
-/** A first and last byte. */
+/** A byte range; both ends are inclusive. */
 export type Span = { start: number; end: number };
 
-/** Why a part that was sent to us is not taken. */
+/** Why the server rejects an uploaded part. */
 export type PartRefusal = "invalid" | "gone" | "size" | "checksum";
 
-/** The one interface to where files are kept. Every call may be repeated. */
+/** The interface to file storage. Every call may be repeated. */
 export type Storage = {
-  /** Begin an upload; answers the storage's own id of it. */
+  /** Begin an upload; returns the storage's own id of it. */
   begin(file: StoredFile, parts: readonly StoredPart[]): Promise<string>;
-  /** Where each part goes. */
+  /** Returns the target of each part. */
   targets(file: StoredFile, upload_id: string, parts: readonly StoredPart[]): Promise<PartTarget[]>;
-  /** Put the parts together, whole or not at all. */
+  /** Complete a file from its parts, atomically. */
   complete(file: StoredFile, upload: CompleteUpload): Promise<Completed | Refusal>;
-  /** Keep a file that the server has made, whole or not at all. */
+  /** Write a file that the server has made, atomically. */
   write(file: StoredFile, bytes: Uint8Array): Promise<void>;
-  /** An address that answers the file to whoever has it, for an hour. */
+  /** Create a download address. Any client with the address can read the file for one hour. */
   download(file: StoredFile): Promise<{ url: string; expires_at: Date }>;
-  /** The bytes of a file, or a span of them; undefined when it is not there. */
+  /** Read a file, or a byte range of it; undefined if it does not exist. */
   read(path: string, span?: Span): Promise<Readable | undefined>;
-  /** Remove a file, and what was sent of one that was never completed. */
+  /** Remove a file, and the parts of an upload that was never completed. */
   remove(path: string, upload_id: string | null): Promise<void>;
-  /** Of a storage whose addresses are our own: what they do. */
+  /** Present if the server itself serves the storage's addresses. */
   local?: {
-    /** Take a part; answers its ETag. */
+    /** Receive a part; returns its ETag. */
     receive(token: string, bytes: Readable, length: number | undefined): Promise<{ etag: string } | PartRefusal>;
-    /** The file that a download address stands for, until its time is over. */
+    /** The file of a download token; undefined if the token is invalid or expired. */
     granted(token: string): StoredFile | undefined;
   };
 };
@@ -64,7 +64,7 @@ export type Storage = {
 export const uploadMs = 24 * 60 * 60 * 1000;
 export const downloadMs = 60 * 60 * 1000;
 
-/** How a browser is told to save a file, under its own name also where that is not plain ASCII (RFC 6266). */
+/** Format the `Content-Disposition` header of a download, also for names that are not plain ASCII (RFC 6266). */
 export function writeAttachment(name: string): string {
   const plain = name.replace(/[^\x20-\x7e]|["\\%]/g, "_");
   if (plain === name) return `attachment; filename="${name}"`;
