@@ -65,8 +65,8 @@ import { deleteCodesOf } from "../portal/store.ts";
 import { attachWaitingEvents } from "../usage/events/service.ts";
 
 /**
- * Who answers to what, on one page. They answer in the transaction of what happened: it has not happened where they fail.
- * What is slow or without bound is done by a sweep, for which that transaction leaves a row due.
+ * All reactions to signals. They run in the transaction of the change: if one fails, the change is rolled back. Slow or
+ * unbounded work is left to a worker, for which the transaction stores a due row.
  */
 export const reactions: Reactions = new Map([
   bindReactions(orderAmended, queueReprint),

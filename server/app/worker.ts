@@ -43,7 +43,7 @@ import { attachWorker, eventNameCounterWorker } from "../usage/events/jobs.ts";
 import { partWorker } from "../usage/events/parts.ts";
 import { recountWorker, usageSettlementWorker } from "../usage/meters/jobs.ts";
 
-/** What falls due by the calendar. */
+/** Workers for rows that fall due at a time. */
 export const dueWorkers: readonly Worker[] = [
   paymentReconciliationWorker,
   setupReconciliationWorker,
@@ -78,7 +78,10 @@ export const dueWorkers: readonly Worker[] = [
   createAnswerMoveWorker([orders, checkouts, subscriptions].map(moveAnswersOf)),
 ];
 
-/** What happens to a seller as its time passes: when a sandbox is moved, it is done in the order in which it falls due. */
+/**
+ * Workers that process a seller's rows as its time passes. When a sandbox's clock is moved, they run in the order in which
+ * rows fall due.
+ */
 export const timeTravelWorkers: readonly RowWorker[] = dueWorkers.filter(
   (sweep): sweep is RowWorker =>
     "due" in sweep &&
@@ -88,7 +91,7 @@ export const timeTravelWorkers: readonly RowWorker[] = dueWorkers.filter(
     sweep !== accessWorker,
 );
 
-/** What nobody needs any more. */
+/** Workers that delete data no longer needed. */
 export const cleanupWorkers: readonly Worker[] = [
   ...mailCleanup,
   idempotencyCleanup,
@@ -107,12 +110,12 @@ export const cleanupWorkers: readonly Worker[] = [
   failureCleanup,
 ];
 
-/** Work until stopped, on rows as they fall due. */
+/** Start all workers; they run until stopped. */
 export async function startWorker(deps: Deps): Promise<{ stop(): Promise<void> }> {
   await warnOfUnsentMail(deps);
   await resealEndpoints(deps);
   await requeueDeadLetters(deps);
-  // Not waited for: files may be kept far away.
+  // Not awaited, because the file storage may be slow.
   const replay = replayLog(deps).catch((error: unknown) => {
     deps.log.error(
       { err: error },

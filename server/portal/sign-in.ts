@@ -22,13 +22,13 @@ import { codeLength, drawCode, readCode } from "./rules.ts";
 import * as store from "./store.ts";
 import { getPortalWords } from "./words.ts";
 
-/** The name of the sweep that mails codes, as it is woken. */
+/** The name of the worker that mails codes, with which it is woken. */
 export const codeMailWorkerName = "portal.mail_codes";
 
 const minuteMs = 60 * 1000;
 const codeMinutes = 10;
 const linkHours = 24;
-/** So many codes of one customer are good at a time: nobody's letter box is filled by others who ask. */
+/** The maximum number of valid codes of a customer, so that requests by others cannot flood the customer's inbox. */
 const codesMax = 5;
 
 type CodeRequest = { email: string; organization_id: string; request_id?: string | undefined };
@@ -36,7 +36,7 @@ type CodeGuess = { [field in keyof CodeRequest]?: string | undefined } & { code:
 
 const hashRequest = (secret: string, request_id: string): string => hashToken(secret, `portal request ${request_id}`);
 
-/** Note that somebody asks for a code. The answer is the same whoever they are (CUP-08). */
+/** Record a request for a code. The response is the same for known and unknown addresses (CUP-08). */
 export async function requestCode(ctx: Ctx, { request_id, ...body }: CodeRequest): Promise<void> {
   await countRequest(ctx, body);
   const request_hash = request_id === undefined ? null : hashRequest(ctx.config.secret, request_id);
@@ -62,7 +62,9 @@ function newCode(): string {
   }
 }
 
-/** Whom an address opens something for: a customer, and the people of teams who have it; of one's own team once. */
+/**
+ * Find the customer and the team members that an address may sign in as; a member of the customer's own team is listed once.
+ */
 async function findDoors(tx: Tx, organization_id: string, email: string) {
   const customer = await findCustomerByEmail(tx, organization_id, email);
   const people = await findMembersByEmail(tx, organization_id, email, codesMax);
@@ -70,23 +72,26 @@ async function findDoors(tx: Tx, organization_id: string, email: string) {
     ...(customer ? [{ customer, member: null }] : []),
     ...people.flatMap(({ member, team }) => (team.id === customer?.id ? [] : [{ customer: team, member }])),
   ];
-  // In one order, as each customer is locked.
+  // A fixed order, because each customer is locked.
   return doors.toSorted((a, b) => a.customer.id.localeCompare(b.customer.id));
 }
 
-/** Mail a code for each that the address opens to who asked for one; of anybody else nothing is left. */
+/**
+ * Mail a code for each customer and member that the requested address may sign in as. For an unknown address, the request is
+ * deleted.
+ */
 export async function sendCode(deps: Deps, key: RowKey): Promise<void> {
   await transact(deps, async (tx) => {
     const asked = await store.lockAsked(tx, key);
     if (!asked) return;
     const now = getServerClock(deps.clock).now();
     const seller = await findOrganization(tx, key.organization_id);
-    // Requests of one customer are answered one after the other, so that no more codes are good than may be.
+    // Requests of one customer are processed one after the other, so that the limit of valid codes holds.
     const isOver = !seller || asked.expires_at <= now;
     let isFilled = false;
     for (const { customer, member } of isOver ? [] : await findDoors(tx, key.organization_id, asked.email)) {
       const member_id = member?.id ?? null;
-      // Not as it was typed by whoever asked.
+      // The stored address, not the one typed into the request.
       const to = member?.email ?? customer.email;
       if (!to || !(await lockCustomer(tx, key.organization_id, customer))) continue;
       if ((await store.countCodes(tx, customer, "sign_in", now, member_id)) >= codesMax) continue;
@@ -116,13 +121,13 @@ export async function sendCode(deps: Deps, key: RowKey): Promise<void> {
 const wrongCode = () =>
   new ApiError("CustomerSessionCodeInvalidOrExpired", "This code is wrong, was used already, or has expired.");
 
-/** Take what opens something, once. By chance two people may have the same code: then it is nobody's. */
+/** Claim a code or link, once. If two people have the same code by chance, neither gets in. */
 async function take(tx: Tx, { config, clock }: Ctx, purpose: store.CodeRow["purpose"], secret: string) {
   const taken = await store.claimCodes(tx, purpose, hashWithEach(config.secrets, secret), getServerClock(clock).now());
   return taken.length === 1 ? taken[0] : undefined;
 }
 
-/** Open a session by a code that was mailed (CUP-10, CUP-11). */
+/** Create a session from a mailed code (CUP-10, CUP-11). */
 export async function authenticate(ctx: Ctx, guess: CodeGuess): Promise<{ token: string }> {
   const { secrets } = ctx.config;
   const { request_id, email = null, organization_id = null } = guess;
@@ -143,7 +148,7 @@ export async function authenticate(ctx: Ctx, guess: CodeGuess): Promise<{ token:
       if (!member || !isSameEmail(member.email, taken.email)) return undefined;
       return openSession(ctx, tx, customer, { member_id: member.id });
     }
-    // It was sent to the address that they had then.
+    // The customer's address may have changed since the code was mailed.
     if (!isSameEmail(customer.email, taken.email)) return undefined;
     const seller = await findClockOf(joinTransaction(ctx, tx), taken.organization_id);
     await verifyEmail(tx, seller, customer);
@@ -154,13 +159,14 @@ export async function authenticate(ctx: Ctx, guess: CodeGuess): Promise<{ token:
   return { token: opened.token };
 }
 
-/** Whether a link is for the address that the customer has, and has had ever since it was mailed. */
+/** Whether the customer's address is unchanged since the link was mailed. */
 const isLinkCurrent = ({ email, email_version }: CustomerRow, link: PortalLink): boolean =>
   isSameEmail(email, link.email) && email_version === link.email_version;
 
 /**
- * Open a session by the link of a mail, as often as it is asked for (CUP-28). The link is for the address that it was mailed to, and
- * ends when the customer has another address, also where they have the first one again later. Mails are forwarded, so opening it does not verify the address.
+ * Create a session from a mailed link, which may be used repeatedly (CUP-28). The link becomes invalid when the customer's
+ * address changes, even if the first address is restored later. Mails are forwarded, so opening a link does not verify the
+ * address.
  */
 export async function openLink(ctx: Ctx, linkToken: string): Promise<{ token: string }> {
   const link = parsePortalLink(ctx.config, linkToken, getServerClock(ctx.clock).now());
@@ -179,7 +185,7 @@ export async function openLink(ctx: Ctx, linkToken: string): Promise<{ token: st
   return { token: opened.token };
 }
 
-/** Have a link sent to a new address, where the seller lets customers change theirs (CUP-15). */
+/** Send a confirmation link to a new address, if the seller lets customers change theirs (CUP-15). */
 export async function requestEmailUpdate(ctx: Ctx, email: string): Promise<void> {
   const seller = await findSellerOf(ctx);
   const { member } = getAsker(ctx);
@@ -226,13 +232,13 @@ export async function requestEmailUpdate(ctx: Ctx, email: string): Promise<void>
 const wrongLink = () =>
   new ApiError("CustomerEmailUpdateInvalidOrExpired", "This link is wrong, was used already, or has expired.");
 
-/** Whether a link to a new address is good, or the refusal. */
+/** Throw unless the link to a new address is valid. */
 export async function checkEmailUpdate({ db, config, clock }: Ctx, token: string): Promise<void> {
   const now = getServerClock(clock).now();
   if ((await store.findCodes(db, "email", hashWithEach(config.secrets, token), now)).length !== 1) throw wrongLink();
 }
 
-/** Take the address that a link was sent to: who opens it reads the mail there. */
+/** Change the address to the one that the link was sent to: opening the link proves access to its inbox. */
 export async function verifyEmailUpdate(ctx: Ctx, token: string): Promise<{ token: string }> {
   const opened = await transact(ctx, async (tx) => {
     const taken = await take(tx, ctx, "email", token);

@@ -33,8 +33,8 @@ import { portalCodes } from "./tables.ts";
 export type CodeRow = typeof portalCodes.$inferSelect;
 
 /**
- * Note that somebody asks for a code, whoever they are; of a seller that there is not nothing is noted. Known and unknown
- * people cost the same.
+ * Record a request for a sign-in code, for known and unknown addresses alike, so that both take the same time. For an
+ * unknown or blocked seller nothing is recorded.
  */
 export async function insertCodeRequest(
   db: Database,
@@ -48,7 +48,7 @@ export async function insertCodeRequest(
     from ${organization} where ${organization.id} = ${organization_id} and ${organization.blocked_at} is null`);
 }
 
-/** Somebody who waits for a code, kept until the transaction ends; nothing where another server was faster. */
+/** Lock a pending code request until the transaction ends; undefined if another server has claimed it. */
 export async function lockAsked(tx: Tx, key: RowKey): Promise<CodeRow | undefined> {
   const [row] = await tx
     .select()
@@ -58,7 +58,7 @@ export async function lockAsked(tx: Tx, key: RowKey): Promise<CodeRow | undefine
   return row;
 }
 
-/** How many codes of one kind a customer, or one of their people, has that are good still. */
+/** Count the valid codes of one purpose that a customer or a member has. */
 export async function countCodes(
   db: Database,
   { organization_id, id }: RowKey,
@@ -82,13 +82,13 @@ export async function countCodes(
   return row?.total ?? 0;
 }
 
-/** Keep a code that is good at once. */
+/** Insert a code that is valid immediately. */
 export async function insertCode(tx: Tx, values: typeof portalCodes.$inferInsert): Promise<void> {
   await tx.insert(portalCodes).values(values);
 }
 
 type Filled = Pick<CodeRow, "customer_id" | "member_id" | "code_hash" | "email">;
-/** Keep the hash of the code that is being mailed. */
+/** Store the hash of the code that is being mailed. */
 export async function fillCode(tx: Tx, key: RowKey, patch: Filled): Promise<void> {
   await tx
     .update(portalCodes)
@@ -96,7 +96,7 @@ export async function fillCode(tx: Tx, key: RowKey, patch: Filled): Promise<void
     .where(matchKey(portalCodes, key));
 }
 
-/** Forget somebody who asked. */
+/** Delete a code request. */
 export async function deleteCode(tx: Tx, key: RowKey): Promise<void> {
   await tx.delete(portalCodes).where(matchKey(portalCodes, key));
 }
@@ -104,7 +104,7 @@ export async function deleteCode(tx: Tx, key: RowKey): Promise<void> {
 const good = (purpose: CodeRow["purpose"], hashes: readonly string[], now: Date) =>
   and(inArray(portalCodes.code_hash, [...hashes]), eq(portalCodes.purpose, purpose), gt(portalCodes.expires_at, now));
 
-/** Those whose code one of these hashes is of; by chance two may have the same. */
+/** Find valid codes with one of these hashes; by chance two customers may have the same code. */
 export const findCodes = (
   db: Database,
   purpose: CodeRow["purpose"],
@@ -116,7 +116,7 @@ export const findCodes = (
     .from(portalCodes)
     .where(good(purpose, hashes, now));
 
-/** Take a code: whoever comes second finds it gone. */
+/** Delete and return the valid codes with one of these hashes. A concurrent second call returns none. */
 export const claimCodes = (
   tx: Tx,
   purpose: CodeRow["purpose"],
@@ -128,10 +128,13 @@ export const claimCodes = (
     .where(good(purpose, hashes, now))
     .returning();
 
-/** So many wrong codes are tried, then all that they were tried for open nothing. */
+/** After this many wrong guesses, all codes that the guesses were made for become invalid. */
 const triesMax = 5;
 
-/** Which codes a guess is made for: those of a request, those of an address, or any that was asked for without a request id. */
+/**
+ * Which codes a guess is compared with: those of a request, those of an address, or all that were requested without a
+ * request id.
+ */
 export type GuessTarget = {
   request_hashes: readonly string[] | null;
   email: string | null;
@@ -139,8 +142,8 @@ export type GuessTarget = {
 };
 
 /**
- * Take the one code with one of these hashes among those that a guess is made for. A wrong guess counts for each of them, and they
- * are locked, so that many guesses at once are counted one after the other. Two people may have the same code: then it is nobody's.
+ * Claim the one code with one of these hashes among the target's codes. A wrong guess counts for each of them; they are
+ * locked, so that concurrent guesses are counted one after the other. If two people have the same code, neither gets in.
  */
 export async function claimGuessedCode(
   tx: Tx,
@@ -178,7 +181,7 @@ export async function claimGuessedCode(
   return found.length === 1 && code && code.tries < triesMax ? code : undefined;
 }
 
-/** Forget the codes and links of a customer whose address is another now: they were sent for the one before. */
+/** Delete the codes and links of a customer whose address has changed, because they were sent to the previous one. */
 export async function deleteCodesOf(tx: Tx, { organization_id, id }: RowKey): Promise<void> {
   await tx
     .delete(portalCodes)
@@ -191,7 +194,7 @@ export async function deleteCodesOf(tx: Tx, { organization_id, id }: RowKey): Pr
     );
 }
 
-/** A seller by the name in addresses, as everybody may see it. */
+/** Find a seller by its slug, for public pages. */
 export async function findPublicSeller(db: Database, slug: string): Promise<OrganizationRow | undefined> {
   const [row] = await db
     .select()
@@ -202,7 +205,7 @@ export async function findPublicSeller(db: Database, slug: string): Promise<Orga
 
 const shownMax = 100;
 
-/** What a seller has on sale for everybody, the newest first. */
+/** List the products that a seller offers publicly, newest first. */
 export async function listOnSale(db: Database, organization_id: string): Promise<PricedProduct[]> {
   const { items } = await listProducts(db, [organization_id], {
     page: 1,
@@ -217,7 +220,7 @@ export async function listOnSale(db: Database, organization_id: string): Promise
 const ofOrder = ({ organization_id, id }: RowKey) =>
   and(eq(payments.organization_id, organization_id), eq(payments.order_id, id));
 
-/** The latest attempt to pay an order. */
+/** Find the latest payment of an order. */
 export async function findLastTry(db: Database, order: RowKey): Promise<PaymentRow | undefined> {
   const [row] = await db
     .select()

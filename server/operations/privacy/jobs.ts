@@ -41,7 +41,7 @@ import { customerErased, type ErasedCustomer, erasures } from "./service.ts";
 import * as store from "./store.ts";
 import { customerErasures } from "./tables.ts";
 
-/** Customers are removed from all that is held, stage after stage: what is broken off goes on where it was. */
+/** Erases customers in stages; an interrupted erasure resumes at its stage. */
 export const erasureWorker: RowWorker = {
   name: erasures,
   pollIntervalMs: 5000,
@@ -57,14 +57,17 @@ export const erasureWorker: RowWorker = {
     const erasure = await store.findErasure(deps.db, key);
     if (erasure?.stage !== null || erasure.due_at === null) return;
     await deleteAtProcessor(deps, key);
-    // The storage may be far away: what is in the log twice is in it once.
+    // Outside of a transaction, because the storage may be slow. Writing the log twice does no harm.
     await writeLog(deps);
     const now = deps.clock.now();
     await transact(deps, (tx) => store.updateErasure(tx, key, { words: null, due_at: null, finished_at: now }));
   },
 };
 
-/** Whoever forgets a person at once, each in a transaction of its own, so that none waits with another's locks. */
+/**
+ * The functions that erase a customer's data, each run in a transaction of its own, so that none waits while it holds
+ * another's locks.
+ */
 const forgetting: ((tx: Tx, person: Erased, deps: Deps) => Promise<void>)[] = [
   deleteSessions,
   eraseCodes,
@@ -82,7 +85,7 @@ const forgetting: ((tx: Tx, person: Erased, deps: Deps) => Promise<void>)[] = [
   (tx, person, { config }) => eraseKeptAnswers(tx, config, person),
 ];
 
-/** Answers whether there is more to do at once. */
+/** Run the next step of an erasure; returns whether another step is due immediately. */
 async function takeStep(deps: Deps, key: RowKey): Promise<boolean> {
   const next = await transact(deps, async (tx): Promise<boolean | { customer: CustomerRow; words: PersonWords }> => {
     // In the order in which whoever erases has them.
@@ -98,7 +101,7 @@ async function takeStep(deps: Deps, key: RowKey): Promise<boolean> {
       await store.updateErasure(tx, key, { fence });
       return true;
     }
-    // Who has read the person before they were made unreadable may still write what they have read.
+    // A transaction that read the customer before the removal may still write what it has read.
     if (!isPassed) {
       await store.updateErasure(tx, key, { due_at: new Date(deps.clock.now().getTime() + barrierPauseMs) });
       return false;
@@ -116,7 +119,7 @@ async function takeStep(deps: Deps, key: RowKey): Promise<boolean> {
   return true;
 }
 
-/** What holders of copies look for, and how they erase it. */
+/** Describe to the holders of copies what to search for, and how to redact it. */
 const describeCopies = (customer: CustomerRow, words: PersonWords): ErasedCustomer => ({
   organization_id: customer.organization_id,
   id: customer.id,
@@ -125,8 +128,8 @@ const describeCopies = (customer: CustomerRow, words: PersonWords): ErasedCustom
 });
 
 /**
- * Erase again who was erased before and can be read now, as a snapshot brought them back, in the caller's transaction. Events and use
- * are gone through by the sweep afterwards.
+ * Repeat the erasure of customers whom a restored snapshot made readable, in the caller's transaction. The worker redacts
+ * events and usage afterwards.
  */
 export async function applyErasures(
   tx: Tx,

@@ -10,10 +10,10 @@ import {
 import type { customerErasures } from "./tables.ts";
 
 export type ErasureRow = typeof customerErasures.$inferSelect;
-/** What somebody is known by besides their id: addresses in lower case, and names that stand for nobody and nothing else. */
+/** The words that identify a customer apart from the id: addresses in lower case, and names that are unambiguous. */
 export type PersonWords = { emails: string[]; names: string[] };
 
-/** An erasure as it is answered. */
+/** Serialize an erasure for a response. */
 export const serializeErasure = ({ id: customer_id, created_at, stage, finished_at }: ErasureRow): CustomerErasure => ({
   customer_id,
   created_at,
@@ -21,14 +21,17 @@ export const serializeErasure = ({ id: customer_id, created_at, stage, finished_
   finished_at,
 });
 
-/** What is looked for in texts. A name of one word may mean anything; a business keeps its own (CUS-20). */
+/**
+ * The words to search for in texts. A name of a single word is ambiguous and is not searched for; a business keeps its names
+ * (CUS-20).
+ */
 export function getWords({ email, name, billing_name, billing_address, tax_id }: CustomerRow): PersonWords {
   const own = tax_id === null ? [name, billing_name] : [];
   const names = [...own, billing_address?.line1].filter((text) => typeof text === "string" && /\S\s+\S/.test(text));
   return { emails: email === null ? [] : listSpellings(email), names: [...new Set(names as string[])] };
 }
 
-/** Somebody as all who hold something about them are to forget them; `row` is how they are by now. */
+/** Describe an erased customer for the domains that erase their data; `row` is the customer after the erasure. */
 export const describeErased = (row: CustomerRow, { emails, names }: PersonWords): Erased => ({
   organization_id: row.organization_id,
   id: row.id,
@@ -39,7 +42,7 @@ export const describeErased = (row: CustomerRow, { emails, names }: PersonWords)
 
 const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 
-/** What becomes of fields with these names in what is about somebody. */
+/** The replacement values of fields with these names in data about a customer. */
 function forget(row: CustomerRow): Record<string, (value: unknown) => unknown> {
   const shown = serializeCustomer(row);
   const nothing = () => null;
@@ -63,10 +66,10 @@ function forget(row: CustomerRow): Record<string, (value: unknown) => unknown> {
   };
 }
 
-/** The account elsewhere that something was given to, as grants tell it, and states with them. */
+/** Whether a field holds the account at an external service to which a benefit was granted. */
 const tellsAccount = (key: string): boolean => key === "account_id" || key === "granted_account_id";
 
-/** Fields of the customer's own object alone: other things have names, too. */
+/** Fields replaced only in the customer's own object, because other objects have names, too. */
 const ofThemselves = (row: CustomerRow): Record<string, (value: unknown) => unknown> => ({
   name: () => row.name,
   metadata: () => ({}),
@@ -74,8 +77,8 @@ const ofThemselves = (row: CustomerRow): Record<string, (value: unknown) => unkn
 });
 
 /**
- * Something that was told, without the person in it: fields of what is about them become what is left of them, and texts that
- * name them lose the name. `row` is how they are by now.
+ * Redact a customer in the data of an event: fields about the customer get their erased values, and texts lose the names.
+ * `row` is the customer after the erasure.
  */
 export function redactWords(value: unknown, row: CustomerRow, words: PersonWords): unknown {
   const fields = forget(row);
@@ -100,7 +103,7 @@ export function redactWords(value: unknown, row: CustomerRow, words: PersonWords
   return walk(value);
 }
 
-/** Take somebody's addresses and names out of a text. */
+/** Create a function that removes a customer's addresses and names from a text. */
 export function createTextScrubber(row: CustomerRow, { emails, names }: PersonWords): (text: string) => string {
   const named = [...emails, ...names].toSorted((a, b) => b.length - a.length);
   if (named.length === 0) return (text) => text;

@@ -7,7 +7,10 @@ import { mails } from "../../platform/db/tables.ts";
 import type { ErasureRow } from "./rules.ts";
 import { customerErasures } from "./tables.ts";
 
-/** Note that somebody is to be erased, or again; what they are known by is kept from the first time, as it is gone by now. */
+/**
+ * Record the erasure of a customer, or its repetition. The search words of the first time are kept, because the customer's
+ * data are gone by now.
+ */
 export async function insertErasure(
   tx: Tx,
   values: typeof customerErasures.$inferInsert & { due_at: Date },
@@ -25,13 +28,13 @@ export async function insertErasure(
     });
 }
 
-/** How far an erasure is. */
+/** Find an erasure with its progress. */
 export async function findErasure(db: Database, key: RowKey): Promise<ErasureRow | undefined> {
   const [row] = await db.select().from(customerErasures).where(matchKey(customerErasures, key));
   return row;
 }
 
-/** Whom a seller has had erased. */
+/** List the erased customers of a seller. */
 export async function listErasedOf(tx: Tx, organization_id: string): Promise<string[]> {
   const rows = await tx
     .select({ id: customerErasures.id })
@@ -40,7 +43,7 @@ export async function listErasedOf(tx: Tx, organization_id: string): Promise<str
   return rows.map(({ id }) => id);
 }
 
-/** An erasure that is due, kept from others. */
+/** Lock an erasure that is due. */
 export async function lockErasure(tx: Tx, key: RowKey, now: Date): Promise<ErasureRow | undefined> {
   const [row] = await tx
     .select()
@@ -55,7 +58,7 @@ export async function updateErasure(tx: Tx, key: RowKey, patch: Partial<ErasureR
   await tx.update(customerErasures).set(patch).where(matchKey(customerErasures, key));
 }
 
-/** Everybody who was erased, but in sandboxes, where nobody is real. */
+/** List all erased customers, except in sandboxes, where no customer is real. */
 export const listErased = (db: Database): Promise<RowKey[]> =>
   db
     .select({ organization_id: customerErasures.organization_id, id: customerErasures.id })
@@ -63,7 +66,7 @@ export const listErased = (db: Database): Promise<RowKey[]> =>
     .innerJoin(organization, eq(organization.id, customerErasures.organization_id))
     .where(eq(organization.sandbox, false));
 
-/** Of these customers those who can be read, as a backup has them from before they were erased. */
+/** Find the customers among these that are readable, because a backup from before their erasure was restored. */
 export const findReadable = (tx: Tx, keys: readonly RowKey[]): Promise<RowKey[]> =>
   tx
     .select({ organization_id: customers.organization_id, id: customers.id })
@@ -71,13 +74,13 @@ export const findReadable = (tx: Tx, keys: readonly RowKey[]): Promise<RowKey[]>
     .innerJoin(organization, eq(organization.id, customers.organization_id))
     .where(and(matchKeys(customers, keys), isNull(customers.anonymized_at), eq(organization.sandbox, false)));
 
-/** A table with rows about customers, and how these are found in it. */
+/** A table with rows about customers, and the columns by which they are found. */
 export type PersonalData = {
   name: string;
   columns: { name: string; type: string }[];
-  /** The columns that tell its rows apart beside the organization. */
+  /** The key columns, without the organization. */
   key: string[];
-  /** The table whose rows its rows are parts of, and by which column; null where they name the customer themselves. */
+  /** The parent table and the column that refers to it; null if the rows name the customer themselves. */
   parent: { name: string; column: string } | null;
 };
 
@@ -94,8 +97,8 @@ const parentsOf = sql`(select coalesce(json_agg(json_build_object('name', t.reln
 type Table = Omit<PersonalData, "parent"> & { parents: { name: string; column: string }[] };
 
 /**
- * The tables with rows about customers: those that name one, and those whose rows are parts of such rows. They are read from the
- * database, so that a new one is among them.
+ * Find the tables whose rows name a customer, or are parts of such rows. They are read from the catalog of the database, so
+ * that new tables are included.
  */
 export async function findHoldings(db: Database): Promise<PersonalData[]> {
   const tables: Table[] = await db
@@ -123,7 +126,7 @@ export async function findHoldings(db: Database): Promise<PersonalData[]> {
     return parent && !ofSellers.has(table.name) ? [{ ...plain, parent }] : [];
   });
 }
-/** Parts of what is about a customer that say something about the seller's work alone. */
+/** Child tables of customer data that concern only the seller's own work. */
 const ofSellers = new Set([
   ...[
     "subscription_letters",
@@ -136,16 +139,16 @@ const ofSellers = new Set([
   "order_confirmations",
 ]);
 
-/** Columns that open something, or are the server's own notes: no part of what is told about somebody. */
+/** Columns with credentials or internal state, which exports omit. */
 const secret =
   /(_hash|_sealed|_due_at)$|^(token|client_secret|confirmation_token_id|payment_processor_metadata|fingerprint|terms|changes|begins|digest)$/;
 
 const listed = (parts: readonly SQL[]): SQL => sql.join([...parts], sql`, `);
 
-/** By what rows are read where the key would be slow, as there are millions. */
+/** Columns by which to page large tables, where paging by the key would be slow. */
 const readBy: Record<string, string[]> = { usage_events: ["timestamp", "id"] };
 
-/** What a table holds about a customer, page after page, as JSON: however much it is, little is held at a time. */
+/** Read a table's rows about a customer as JSON, page by page, so that memory use stays small. */
 export async function* readHolding(db: Database, holding: PersonalData, customer: RowKey): AsyncGenerator<unknown[]> {
   const { name, columns, parent } = holding;
   const key = readBy[name] ?? holding.key;
@@ -176,7 +179,7 @@ export async function* readHolding(db: Database, holding: PersonalData, customer
 }
 const exportPage = 500;
 
-/** The mails that were written to a customer in the last weeks: their words are not kept. */
+/** List the recent mails to a customer; their content is not kept. */
 export const listMailsTo = (db: Database, customer_id: string) =>
   db
     .select({

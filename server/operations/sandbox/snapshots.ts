@@ -4,14 +4,14 @@ import type { Database, Tx } from "../../platform/context.ts";
 import { writeArray } from "../../platform/db/arrays.ts";
 import { documentNames, documentsMax, type SavedColumns, snapshotFiles, snapshotRows, snapshots } from "./tables.ts";
 
-/** A table whose rows are saved: its columns, its key beside the organization, and the tables that it points to. */
+/** A table whose rows are saved: its columns, its key without the organization, and the tables it refers to. */
 export type SavedTable = { name: string; columns: Column[]; key: string[]; parents: string[] };
 type Column = { name: string; type: string };
 export type SnapshotRow = typeof snapshots.$inferSelect;
 
 /**
- * The tables with rows of sellers that stay as they are whatever is restored, and why. Tables without an
- * `organization_id` are nobody's, or of accounts.
+ * Tables with rows of sellers that a restore does not change, and why. Tables without an `organization_id` belong to no
+ * seller, or to accounts.
  */
 export const leftOut: Record<string, string> = {
   audit_log: "who did what is never undone",
@@ -25,7 +25,7 @@ export const leftOut: Record<string, string> = {
     "who is on their way with an account comes back to the session that they left, which has ended",
   portal_codes: "what opens a session is left out as they are, and a restore ends all of them",
 };
-/** What ends with a restore, as it may point to rows that are gone. */
+/** Tables emptied by a restore, because their rows may refer to deleted rows. */
 const ended = ["customer_account_requests", "customer_sessions", "portal_codes"];
 /** Columns of the organization that stay: what accounts know it by, whether it may be used, and its clock, which is set. */
 const keptSettings = new Set([
@@ -36,7 +36,10 @@ const keptSettings = new Set([
 const namesOf = (numbers: SQL) => sql`(select coalesce(json_agg(a.attname order by n.place), '[]')
   from unnest(${numbers}) with ordinality n(number, place) join pg_attribute a on a.attrelid = c.oid and a.attnum = n.number)`;
 
-/** The tables that are saved, each after those that it points to. They are read from the database: a new one is one of them. */
+/**
+ * Find the tables to save, each after the tables it refers to. They are read from the catalog of the database, so that new
+ * tables are included.
+ */
 export async function findTables(db: Database): Promise<SavedTable[]> {
   const rows = await db
     .select({
@@ -123,7 +126,7 @@ const prepare = (tx: Tx) =>
   tx.execute(sql`select set_config('datestyle', 'ISO, YMD', true), set_config('enable_nestloop', 'off', true),
     set_config('jit', 'off', true), set_config('work_mem', '64MB', true)`);
 
-/** Save every row of an organization under a name; `undefined` where another snapshot has it. */
+/** Save all rows of an organization under a name; returns undefined if another snapshot has the name. */
 export async function insertSnapshot(
   tx: Tx,
   values: Omit<typeof snapshots.$inferInsert, "rows" | "columns">,
@@ -148,7 +151,7 @@ export async function insertSnapshot(
     return sql`select ${table.name}::text, row_number() over ()::int, array[${listOf(texts.map(side.text))}], ${listOf(more)}
       from ${side.rows}`;
   });
-  // In one statement, so that all are of one moment.
+  // One statement, so that all rows are read from one database snapshot.
   await tx.execute(sql`insert into ${snapshotRows} (organization_id, snapshot_id, kind, place, texts, ${namesIn(documentNames)})
     select ${organization_id}, ${id}::uuid, present.* from (${sql.join(parts, sql` union all `)}) as present`);
   const file = savedSide({ name: "files", columns: [], key: [], parents: [] }, made);

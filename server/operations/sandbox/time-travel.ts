@@ -7,20 +7,22 @@ import { findLastDue, findNext } from "../../platform/db/due.ts";
 import { runToTheEnd } from "../../platform/jobs/heavy-work.ts";
 import { type RowWorker, runWorkers, timeTravelBatchSize } from "../../platform/jobs/workers.ts";
 
-/** How long, by the server's clock, a seller's due work is left to who holds its clock, if that one is never heard of again. */
+/**
+ * How long workers leave a seller's due work to the holder of its clock, by the server's clock, in case the holder crashed.
+ */
 const holdMs = 60_000;
 
-/** The clock of a seller, while one request alone has to do with what falls due by it. */
+/** A seller's clock that one request holds, so that only this request processes the seller's due work. */
 export type HeldClock = {
-  /** Set it, and stay its holder; answers the server's time at that moment. Refused where it was lost meanwhile. */
+  /** Set the clock and renew the hold; returns the server's time. Throws if the hold was lost. */
   set(at: Date, target?: Date | null): Promise<Date>;
-  /** Set it in a transaction, which leads nowhere any more. */
+  /** Set the clock within a transaction, and clear its target. */
   setWithin(tx: Tx, at: Date): Promise<void>;
 };
 
 /**
- * Do work while nobody else does what a seller has due: not the worker of this or another server, and no second request.
- * What the worker of this server has begun is waited for. `undefined` where another holds it.
+ * Hold a seller's clock while running `work`: neither workers nor other requests process the seller's due work meanwhile.
+ * Running batches of this server are awaited first. Returns undefined if another request holds the clock.
  */
 export async function runWithClock<T>(
   deps: Deps,
@@ -86,7 +88,7 @@ export async function advanceClock(
     const next = await findNext(deps.db, getServerClock(deps.clock).now(), organization_id, works);
     const [first] = next.map(({ at }) => at.getTime()).sort((a, b) => a - b);
     if (first === undefined || first > to.getTime()) break;
-    // At least one step is made, so that whoever asks again comes to the end.
+    // Always make at least one step, so that repeated calls reach the end.
     if (!isFirst && isOver()) return false;
     if (first > instant.getTime()) instant = new Date(first);
     const [leader, ...beside] = next.filter(({ at }) => at.getTime() === first);

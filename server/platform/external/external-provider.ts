@@ -3,10 +3,10 @@ import { fetchService } from "./services.ts";
 const waitMostS = 24 * 3600;
 const messageMost = 200;
 
-/** Another service has not done what it was asked, and may later. */
+/** The external service did not process the request, and may do so later. */
 export class ExternalBusyError extends Error {
   override readonly name = "Busy";
-  /** Until when it wants not to be asked, where it has said so. */
+  /** The time before which the service asked not to be called; null if it gave none. */
   readonly until: Date | null;
   constructor(message: string, until: Date | null = null) {
     super(message);
@@ -14,11 +14,11 @@ export class ExternalBusyError extends Error {
   }
 }
 
-/** It will not do it, however often it is asked: somebody has to do something first. */
+/** The external service rejected the request permanently: a person has to change something first. */
 export class ExternalRefusedError extends Error {
   override readonly name = "Refused";
   readonly status: number;
-  /** What the service itself calls the reason, where it has a name or a number for it. */
+  /** The service's own numeric error code; null if it has none. */
   readonly code: number | null;
   constructor(message: string, status: number, code: number | null = null) {
     super(message);
@@ -30,7 +30,7 @@ export class ExternalRefusedError extends Error {
 /** Until when whoever was asked too often wants not to be, by whom and what is asked. */
 const closed = new Map<string, Date>();
 
-/** What of a text from outside can be shown and kept. */
+/** Clean and shorten a text from outside, so that it can be displayed and stored. */
 export const cleanText = (text: unknown, most = messageMost): string =>
   typeof text === "string"
     ? text
@@ -40,7 +40,7 @@ export const cleanText = (text: unknown, most = messageMost): string =>
         .toWellFormed()
     : "";
 
-/** In how many seconds a service wants to be asked again, by what its answer says; null where it says nothing. */
+/** The seconds after which the service allows another call, by its response; null if it does not say. */
 function waitOf({ headers, json }: { headers: Headers; json: unknown }, now: Date): number | null {
   const number = (text: string | null): number | null =>
     text !== null && text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : null;
@@ -55,23 +55,23 @@ function waitOf({ headers, json }: { headers: Headers; json: unknown }, now: Dat
 }
 
 export type ExternalCall = {
-  /** Who is asked, as people know it. */
+  /** The display name of the service. */
   name: string;
-  /** What is counted together where the service counts calls. */
+  /** The key of the service's rate limit, which several calls share. */
   counted: string;
   url: string;
   method: "GET" | "PUT" | "POST" | "DELETE";
   headers: Record<string, string>;
   body?: object;
-  /** The statuses that say that it was done. */
+  /** The HTTP statuses that mean success. */
   done: readonly number[];
   /** By the server's clock. */
   now: Date;
 };
 
 /**
- * Ask another service to do something that may be asked for again. Ends with `Busy` or `Refused` where it was not done. A service
- * that has had enough for now is not asked until it wants to be.
+ * Call an external service; the call must be repeatable. Throws `ExternalBusyError` or `ExternalRefusedError` if it failed.
+ * A service that is rate limited is not called before the time it asked for.
  */
 export async function callExternal(call: ExternalCall): Promise<{ status: number; json: unknown }> {
   const { name, counted, url, method, headers, body, done, now } = call;
@@ -88,12 +88,12 @@ export async function callExternal(call: ExternalCall): Promise<{ status: number
   const { status, json } = answer;
   const wait = waitOf(answer, now);
   const again = wait === null ? null : new Date(now.getTime() + wait * 1000);
-  // Both say with what was done, too, that it was the last for now.
+  // Both services also report with a success that the limit is reached.
   if (again && (status === 429 || answer.headers.get("x-ratelimit-remaining") === "0")) closed.set(counted, again);
   if (done.includes(status)) return { status, json };
   const { message, code } = (typeof json === "object" && json !== null ? json : {}) as Record<string, unknown>;
   const said = cleanText(message);
-  // GitHub says with 403, too, that it is asked too often.
+  // GitHub also reports its rate limit with 403.
   const isLimited =
     status === 429 || (status === 403 && (answer.headers.has("retry-after") || /rate limit/i.test(said)));
   if (isLimited)
@@ -106,5 +106,5 @@ export async function callExternal(call: ExternalCall): Promise<{ status: number
     typeof code === "number" ? code : null,
   );
 }
-/** As GitHub asks for where it says no time. */
+/** The pause that GitHub asks for if a response names none. */
 const unsaidWaitMs = 60_000;

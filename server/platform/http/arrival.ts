@@ -3,14 +3,16 @@ import { ApiError } from "../../../shared/errors.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** True where what is sent is a file, which takes as long as it takes. */
+    /** True if the body is a file, which has no time limit. */
     isFile?: true;
   }
 }
 
 const arrivalMsStandard = 30_000;
 
-/** Answers whoever takes too long to send a body, and closes their connection: what came of it is held meanwhile. */
+/**
+ * Respond to clients that take too long to send a body, and close the connection, because the received part occupies memory.
+ */
 export const limitArrival =
   (arrival_ms_max = arrivalMsStandard): preParsingAsyncHookHandler =>
   async (request, reply, payload) => {

@@ -13,7 +13,7 @@ import type { Limit } from "./limits.ts";
 export type Backoff = { free: number; longest_seconds: number };
 type Parts = { db: Database; clock: Clock; config: Config };
 
-/** A guesser who pauses this long starts anew. */
+/** After this pause, the count of wrong guesses starts from zero. */
 const forgottenAfterMs = 7 * 24 * 60 * 60 * 1000;
 const inARowMax = 100;
 const countMax = 1_000_000;
@@ -49,7 +49,7 @@ export function createLimiter({ db, clock, config }: Parts) {
       return row && row.count > max ? secondsUntil(row.ends, now) : 0;
     },
 
-    /** A counted try does not count after all. */
+    /** Take back a counted attempt. */
     async takeBack(key: string): Promise<void> {
       await db
         .update(attempts)
@@ -94,12 +94,12 @@ export function createLimiter({ db, clock, config }: Parts) {
       return row?.until ? Math.max(secondsUntil(row.until, now), 1) : 1;
     },
 
-    /** The guess was right: start anew. */
+    /** Reset the count after a correct guess. */
     async forget(key: string, device?: string): Promise<void> {
       await db.delete(attempts).where(eq(attempts.key, keyOf(key, device)));
     },
 
-    /** What was guessed at has changed: everybody starts anew, each device too. */
+    /** Reset all counts after the secret has changed, those of devices included. */
     async forgetAll(key: string): Promise<void> {
       await db.delete(attempts).where(or(eq(attempts.key, keyOf(key)), like(attempts.key, `${keyOf(key)}:%`)));
     },
