@@ -1,7 +1,6 @@
 /**
- * Where time comes from. The only place that reads the system clock, so that tests and sandboxes can move it. A seller has
- * a clock of its own, which is the server's moved by `clock_offset_ms`; what concerns accounts, or the world outside, goes
- * by the server's.
+ * The source of time: the only place that reads the system clock, so that tests and sandboxes can move it. A seller's clock
+ * is the server's, shifted by `clock_offset_ms`. Accounts and external services use the server's clock.
  */
 export type Clock = {
   now(): Date;
@@ -9,11 +8,11 @@ export type Clock = {
   server?: Clock;
 };
 
-/** What of a seller all work for it goes by. */
+/** The properties of a seller that all its requests and jobs depend on. */
 export type SellerTerms = {
-  /** How far its clock is ahead of the server's. */
+  /** How far the seller's clock is ahead of the server's, in milliseconds. */
   clock_offset_ms: number;
-  /** Whether it is there to try things out: its cards are test cards, and its mail is kept. */
+  /** Whether the seller is a sandbox: its cards are test cards, and its mail is stored instead of sent. */
   sandbox: boolean;
 };
 
@@ -36,7 +35,7 @@ type Served<P, T> = {
   processors: { own: P; tax: T | null; test: P };
 };
 
-/** The same context for a seller whose row is at hand: by its clock, and with the processor that takes its money. */
+/** The context for a seller: with its clock, and the processor and tax calculator that it uses. */
 export const withSellerClock = <P, T, C extends Served<P, T>>(
   ctx: C,
   { clock_offset_ms, sandbox }: SellerTerms,

@@ -12,11 +12,11 @@ import type { Storage } from "./storage/storage.ts";
 
 export type { Database, SellerTerms, Tx };
 
-/** On whose behalf a request is made, and for which single organization, whose terms they are. */
+/** The caller of a request, with the one organization it acts for and that organization's terms. */
 export type Actor = SellerTerms & {
   kind: "anonymous" | "key" | "user" | "customer" | "system";
   organization_id: string | null;
-  /** Where a person reads in several of their organizations at once: all of them. */
+  /** All organizations of a list request by a person who reads several at once. */
   organization_ids?: readonly string[];
   scopes: ReadonlySet<Scope>;
   user_id: string | null;
@@ -25,7 +25,7 @@ export type Actor = SellerTerms & {
   limited?: boolean;
   /** The platform admin who acts in the user's name. */
   impersonated_by?: string | null;
-  /** The customer of the organization who asks for themselves, and by which session. */
+  /** The customer who calls for themselves, and the session used. */
   customer?: { customer_id: string; session_id: string; member: AskingMember | null; token?: string };
   /** Of a person, and of their key: every organization that they are in, with what they may do in each. */
   memberships?: readonly Membership[];
@@ -40,14 +40,14 @@ export const anonymous: Actor = {
   key_id: null,
 };
 
-/** Whom of a team a session is for; null where it is for the customer as such, who may do everything. */
+/** The team member of a session; null if the session belongs to the customer as such, who may do everything. */
 export type AskingMember = { id: string; role: Member["role"] };
 
-/** Who a request says it is, before it is known for which organization it speaks. */
+/** The identity of a request, before its organization is resolved. */
 export type Identity =
   | { kind: "anonymous" }
   | { kind: "invalid" }
-  /** A key that may not be used now: it is beyond its limit, and good again after so many seconds. */
+  /** A key that has reached its limit; it is valid again after `retry_after` seconds. */
   | { kind: "limited"; retry_after: number }
   /** An organization's key, or what was made by one to read its metrics alone, which has no id. */
   | ({ kind: "key"; key_id: string | null; organization_id: string; scopes: ReadonlySet<Scope> } & SellerTerms)

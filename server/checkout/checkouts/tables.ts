@@ -42,7 +42,7 @@ export const checkouts = pgTable(
     trial_end: instant(),
     /** The free subscription that is upgraded. */
     subscription_id: uuid(),
-    /** What is to be paid: computed when something changes that it depends on, and copied everywhere else. */
+    /** The amounts to pay, computed when an input changes, and copied everywhere else. */
     quote: jsonb().$type<Quote>().notNull(),
     allow_discount_codes: boolean().notNull().default(true),
     require_billing_address: boolean().notNull().default(false),

@@ -30,7 +30,7 @@ type ForUser = {
   trialIntervalCount?: number | undefined;
 };
 
-/** Who sends a checkout request: nobody who is known, or a user, with whom they may sell for. */
+/** The sender of a checkout request: null if unknown, otherwise a user with the sellers they may sell for. */
 export type Requester = { user_id: string; seller_ids: readonly string[] } | null;
 
 /**

@@ -9,7 +9,7 @@ import { type Worker, withRowTime } from "../../platform/jobs/workers.ts";
 import { inviteDue } from "./seats.ts";
 import { confirmDue, sendDueEmail, sendDueReminder, warnDue } from "./service.ts";
 
-/** Sales whose buyers are to be told that they are paid. One seller's are told of together, as each waits for a moment anyhow. */
+/** Sends the confirmations of paid orders, in batches per seller. */
 export const confirmationWorker: Worker = {
   name: "orders.confirm",
   pollIntervalMs: 1500,
@@ -26,7 +26,7 @@ export const confirmationWorker: Worker = {
   run: confirmDue,
 };
 
-/** Customers who are to be told what has become of their subscription. */
+/** Sends mails about changes of subscriptions. */
 export const subscriptionEmailWorker: Worker = {
   name: subscriptionEmailWorkerName,
   pollIntervalMs: 1500,
@@ -44,7 +44,7 @@ export const subscriptionEmailWorker: Worker = {
   },
 };
 
-/** People who are to be invited to a seat. */
+/** Sends invitations to seats. */
 export const seatInvitationWorker: Worker = {
   name: invitations,
   pollIntervalMs: 1500,
@@ -60,7 +60,7 @@ export const seatInvitationWorker: Worker = {
   run: (deps, [key]) => inviteDue(deps, key),
 };
 
-/** Customers who are to be told of a charge that comes. */
+/** Sends reminders of upcoming charges. */
 export const subscriptionReminderWorker: Worker = {
   name: "subscriptions.remind",
   pollIntervalMs: 5000,
@@ -76,7 +76,7 @@ export const subscriptionReminderWorker: Worker = {
   run: (deps, [key]) => sendDueReminder(deps, key),
 };
 
-/** Customers who are to be told that the card expires that they pay with. */
+/** Sends warnings that a customer's saved card expires. */
 export const cardExpiryWorker: Worker = {
   name: "cards.warn",
   pollIntervalMs: 5000,

@@ -16,14 +16,14 @@ export type UpcomingRenewal = {
   planned: { product: string; seats: number | null } | null;
 };
 
-/** A subscription, and what is to be told of it. */
+/** The data of a mail about a subscription. */
 export type LifecycleFacts = {
   aggregate: SubscriptionAggregate;
   seller: OrganizationRow;
   ahead: UpcomingRenewal;
   /** The card that it is charged to. */
   card: PaymentMethodRow | undefined;
-  /** Its orders that were charged in vain. */
+  /** Orders whose charge failed. */
   unpaid: readonly OrderRow[];
   /** What was left to be paid as it ended. */
   last: OrderRow | undefined;
@@ -152,7 +152,7 @@ const sayings: Partial<Record<EmailOccasion, (facts: LifecycleFacts, speech: Ema
   },
 };
 
-/** A mail about a subscription; null where nobody is to be told, or it is not so any more. */
+/** Build a mail about a subscription; null if no recipient remains, or the occasion no longer applies. */
 export function writeLifeMail(occasion: EmailOccasion, facts: LifecycleFacts): Mail | null {
   const { aggregate, seller, link, portal } = facts;
   const { customer, product, row } = aggregate;

@@ -8,7 +8,7 @@ import { type EmailOccasion, getLetterWords } from "./messages.ts";
 
 type Setting = keyof ReturnType<typeof serializeOrganization>["customer_email_settings"];
 
-/** By which setting a seller has a customer told of something: of each thing there is one mail, and one setting. */
+/** The seller's setting that enables the mail of each occasion. */
 export const settingOf: Record<EmailOccasion, Setting> = {
   started: "subscription_confirmation",
   trial_started: "subscription_confirmation",
@@ -42,7 +42,7 @@ const settingOfOrder = (order: OrderRow): Setting => {
   return order.billing_reason === "purchase" ? "order_confirmation" : "subscription_cycled";
 };
 
-/** To whom something is told; null where the seller has it not told, or there is nobody to write to. */
+/** The recipient of a mail; null if the seller has disabled it or the customer has no address. */
 export function getAddressee(
   { email, anonymized_at, deleted_at }: CustomerRow,
   seller: OrganizationRow,
@@ -52,7 +52,7 @@ export function getAddressee(
   return isWanted && anonymized_at === null && deleted_at === null ? email : null;
 }
 
-/** To whom an order that was paid is confirmed; null where that is nobody. */
+/** The recipient of an order's confirmation; null if there is none. */
 export const findConfirmationAddress = (
   { order, customer }: { order: OrderRow; customer: CustomerRow },
   seller: OrganizationRow,
