@@ -1,4 +1,4 @@
-// What `npm start` and `npm test` run first on a fresh clone: install, build, then the work itself in a new enough Node.
+// What `npm start`, `npm run dev` and `npm test` run first on a fresh clone: install, build, then the work itself in a new enough Node.
 // Plain JavaScript: an older Node reads this file.
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -80,7 +80,7 @@ process.env.PATH = `${dirname(node)}${process.platform === "win32" ? ";" : ":"}$
 const tool = (name) => join(root, "node_modules", ".bin", name);
 
 if (mode === "install") process.exit(0);
-build(node);
+if (mode !== "dev") build(node);
 if (mode === "test" || mode === "test:long") {
   // Whoever names a file wants its tests alone, short or long; an option, as of continuous integration, leaves nothing out.
   const isPart = rest.every((word) => word.startsWith("-"));
@@ -99,14 +99,15 @@ if (mode === "test" || mode === "test:long") {
   run(node, [join(root, "node_modules", "vitest", "vitest.mjs"), "run", ...rest], { shown: true });
 } else if (mode === "test:of") {
   run(node, [join(root, "tests", "support", "test-of.ts"), ...rest], { shown: true });
-} else if (mode === "start") {
+} else if (mode === "start" || mode === "dev") {
+  const [file, ...words] = mode === "start" ? ["floe.js", "serve"] : ["dev.mjs"];
   // The server stops when this channel closes, so that it does not outlive this process even if that is killed.
   const stdio = ["inherit", "inherit", "inherit", "ipc"];
-  const child = spawn(node, [join(root, "bin", "floe.js"), "serve", ...rest], { cwd: root, stdio });
+  const child = spawn(node, [join(root, "bin", file), ...words, ...rest], { cwd: root, stdio });
   // A terminal sends Ctrl-C to the server too, which takes the two for one; this process waits until the server has stopped.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
   child.on("exit", (code, signal) => process.exit(code ?? (signal === "SIGKILL" ? 137 : 1)));
 } else if (mode !== "build") {
-  say(`setup: "${mode}" is not one of start, test, test:long, test:of, build, install.`);
+  say(`setup: "${mode}" is not one of start, dev, test, test:long, test:of, build, install.`);
   process.exit(64);
 }

@@ -29,7 +29,8 @@ const noPreloads: Plugin = {
 /** Compressed once here, so that the server has only to pick one. */
 const compressed: Plugin = {
   name: "compressed",
-  apply: "build",
+  // Compression takes most of the time of a build: the development loop goes without.
+  apply: (_config, { command, mode }) => command === "build" && mode !== "development",
   async writeBundle({ dir = "" }, bundle) {
     const texts = Object.keys(bundle).filter((name) => /\.(js|css)$/.test(name));
     await Promise.all(
