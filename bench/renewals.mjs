@@ -17,8 +17,8 @@ const rounds = 3;
 const renewedARound = 200;
 
 const { start } = await import("../tests/support/floe.ts");
-const { runWorkers: runSweeps } = await import("../server/platform/jobs/workers.ts");
-const { subscriptionWorker: subscriptionAdvance } = await import("../server/billing/subscriptions/jobs.ts");
+const { runWorkers } = await import("../server/platform/jobs/workers.ts");
+const { subscriptionWorker } = await import("../server/billing/subscriptions/jobs.ts");
 const postgres = await startPostgres();
 const proxy = await openCountingProxy(postgres.url);
 const floe = await start({ databaseUrl: proxy.url, settings: { FLOE_EMAIL_VERIFICATION: "off" } });
@@ -70,7 +70,7 @@ const renew = async (count) => {
   floe.clock.time = new Date(Date.now() + 1000);
   const before = await db.$count(sql`orders`);
   const began = performance.now();
-  await runSweeps(floe.deps, [subscriptionAdvance]);
+  await runWorkers(floe.deps, [subscriptionWorker]);
   const ms = performance.now() - began;
   const made = (await db.$count(sql`orders`)) - before;
   if (made !== count) throw new Error([`${made} of ${count} were renewed.`, ...floe.logged.slice(-3)].join("\n"));
@@ -82,7 +82,7 @@ const record = async () => {
   await makeDue(1);
   floe.clock.time = new Date(Date.now() + 1000);
   proxy.seen.statements = [];
-  await runSweeps(floe.deps, [subscriptionAdvance]);
+  await runWorkers(floe.deps, [subscriptionWorker]);
   const statements = proxy.seen.statements;
   proxy.seen.statements = undefined;
   await db.execute(sql`update subscriptions set due_at = null`);

@@ -378,7 +378,7 @@ export function buildManifest(
 /** Write the manifest as the files that `openManifest` reads. */
 export async function writeManifest(folder: string, contract: Contract): Promise<void> {
   const manifest = buildManifest(contract);
-  const { formatRootHelp: rootHelp } = await import("./program.ts");
+  const { formatRootHelp } = await import("./program.ts");
   mkdirSync(folder, { recursive: true });
   const put = (name: string, content: unknown): void =>
     writeFileSync(join(folder, name), `${JSON.stringify(content)}\n`);
@@ -386,7 +386,7 @@ export async function writeManifest(folder: string, contract: Contract): Promise
   put("fields.json", Object.fromEntries([...manifest.groups].map(([name, { fields }]) => [name, fields])));
   for (const [name, { entry }] of manifest.groups) put(`${name}.json`, entry);
   // The overview is asked for often and never changes: written here, it needs no parser at run time.
-  writeFileSync(join(folder, "help.txt"), rootHelp(manifest));
+  writeFileSync(join(folder, "help.txt"), formatRootHelp(manifest));
 }
 
 if (process.argv[1] === import.meta.filename) {

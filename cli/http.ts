@@ -34,9 +34,9 @@ const proxied = (env: Env): boolean =>
 
 async function begin(url: URL, options: RequestOptions, env: Env): Promise<ClientRequest> {
   if (proxied(env)) {
-    const { findProxy: proxyFor, requestThroughProxy: throughProxy } = await import("./proxy.ts");
-    const proxy = proxyFor(url, env);
-    if (proxy) return throughProxy(proxy, url, options);
+    const { findProxy, requestThroughProxy } = await import("./proxy.ts");
+    const proxy = findProxy(url, env);
+    if (proxy) return requestThroughProxy(proxy, url, options);
   }
   // Not imported above: https brings TLS with it, which a server on this machine does not need.
   const client = process.getBuiltinModule(url.protocol === "https:" ? "node:https" : "node:http");

@@ -56,8 +56,8 @@ function listProfiles(context: Context): void {
 
 async function useProfile(context: Context, name: string): Promise<void> {
   if (!readProfileNames(context.io.env).includes(name)) throw describeMissingProfile(context.io.env, name);
-  const { selectProfile: chooseProfile } = await import("../settings-write.ts");
-  await chooseProfile(context.io.env, name);
+  const { selectProfile } = await import("../settings-write.ts");
+  await selectProfile(context.io.env, name);
   context.say(`${name} is used where no profile is named.\n`);
 }
 
@@ -74,8 +74,8 @@ async function removeProfile(context: Context, name: string, yes: boolean | unde
       if (error.kind !== "signed_out") left.push(server);
     });
   }
-  const { deleteProfile: forgetProfile } = await import("../settings-write.ts");
-  await forgetProfile(env, name);
+  const { deleteProfile } = await import("../settings-write.ts");
+  await deleteProfile(env, name);
   const untold =
     left.length > 0 ? ` ${left.join(", ")} could not be told; the session there ends when it expires.` : "";
   context.say(`Forgot the profile ${name}.${untold}\n`);

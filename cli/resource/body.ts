@@ -106,12 +106,12 @@ export async function readBody(
   if (op.method === "POST") checkTypes(given.type, typed);
   const asks = asksOf(group, op);
   if (missingOf(asks(given)).length > 0 && context.interactive) {
-    const { promptMissing: askMissing } = await import("./form.ts");
+    const { promptMissing } = await import("./form.ts");
     // What was typed wrongly is said before anything is asked.
     const start = { given: await resolveNames(context, given), typed };
     const answers = new Map<string, string>();
     const ask = async (refused: Map<string, string>): Promise<Body> => {
-      const asked = await askMissing(context, op, start, asks, answers, refused);
+      const asked = await promptMissing(context, op, start, asks, answers, refused);
       const again = (fault: Fault) => {
         const wrong = refusedOf(fault, answers);
         return wrong.size > 0 ? ask(wrong) : Promise.resolve(undefined);

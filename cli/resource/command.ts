@@ -82,8 +82,8 @@ const withoutBody: Body = { body: undefined, further: [], told: (fault) => fault
 /** An operation with what people type for its fields, which is loaded only where there is such. */
 async function complete(op: OperationEntry): Promise<OperationEntry> {
   if (!op.body?.some(({ shorthands }) => shorthands)) return op;
-  const { addShorthands: withShorthands } = await import("./shorthands.ts");
-  return { ...op, body: withShorthands(op.body) };
+  const { addShorthands } = await import("./shorthands.ts");
+  return { ...op, body: addShorthands(op.body) };
 }
 
 /** Make the command of an operation, and answer its flags; `makeContext` is called when it runs, with those that were given. */
@@ -279,10 +279,10 @@ async function pickOne(context: Context, group: GroupEntry, param: string): Prom
   const { items = [] } = ((await context.call({ method, path, query, organization: !ofPerson })) ?? {}) as Page;
   const rows = items as { id: string }[];
   if (rows.length === 0) throw new Fault("not_found", `there is no ${group.noun} yet`, absent.parts);
-  const { promptChoice: askChoice } = await import("../ask.ts");
+  const { promptChoice } = await import("../ask.ts");
   const columns = group.columnsOf?.[listed.name] ?? group.columns;
   const shown = listPickable(rows, columns, (context.io.stdout.columns ?? 80) - 2);
-  return askChoice(
+  return promptChoice(
     context,
     `Which ${group.noun}?`,
     rows.map(({ id }, index) => ({ value: id, label: shown[index] ?? id })),

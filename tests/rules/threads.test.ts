@@ -11,9 +11,9 @@ const limits = { idle_ms: 60_000, silent_ms_max: 10_000, memory_mb_max: 64 };
 /** A program that does what its order says, and answers which thread it is. */
 const program = `
   import { threadId } from "node:worker_threads";
-  import { answerInThread } from ${JSON.stringify(new URL("../../server/platform/jobs/thread.ts", import.meta.url).href)};
+  import { serveThread } from ${JSON.stringify(new URL("../../server/platform/jobs/thread.ts", import.meta.url).href)};
   const early = Promise.withResolvers();
-  answerInThread(async (order) => {
+  serveThread(async (order) => {
     if (order === "fail") throw new Error("It cannot be done.");
     if (order === "end") process.exit(3);
     if (order === "throw") setImmediate(() => { throw new Error("Nobody catches it."); });

@@ -153,9 +153,9 @@ function openRunner(deps: Deps, sweep: Worker, rest_ms: number, { only, since }:
   const givesWay = sweep.yieldBatchSize !== undefined && rest_ms > 0;
   const isDated = sweep.atRowTime === true && since !== undefined;
   const {
-    concurrency: parallel = 1,
-    maxPerTenant: share = parallel,
-    batchSize: together = 1,
+    concurrency = 1,
+    maxPerTenant = concurrency,
+    batchSize = 1,
   } = isDated ? { batchSize: timeTravelBatchSize } : sweep;
   const dateOf = ({ due_at }: DueRow): { at?: Date } =>
     isDated && due_at ? { at: due_at < since ? since : due_at } : {};
@@ -170,12 +170,12 @@ function openRunner(deps: Deps, sweep: Worker, rest_ms: number, { only, since }:
   async function turn(): Promise<Turn> {
     const now = performance.now();
     for (const [id, until] of resting) if (until <= now) resting.delete(id);
-    const busy = [...underWay].filter(([, count]) => count >= share).map(([seller]) => seller);
-    const limit = (parallel - pieces.size) * together;
+    const busy = [...underWay].filter(([, count]) => count >= maxPerTenant).map(([seller]) => seller);
+    const limit = (concurrency - pieces.size) * batchSize;
     const rows = await findDue(deps.db, deps.clock.now(), typeof due === "function" ? due(deps) : due, {
       name,
       limit,
-      share: share * together,
+      share: maxPerTenant * batchSize,
       after,
       busy,
       except: [...working, ...resting.keys()],
@@ -186,8 +186,8 @@ function openRunner(deps: Deps, sweep: Worker, rest_ms: number, { only, since }:
     after = rows.length < limit ? "" : (rows.at(-1)?.organization_id ?? "");
     let isHeldBack = busy.length > 0 || lanes.size > 0;
     for (const [seller, own] of Map.groupBy(rows, (row) => row.organization_id)) {
-      isHeldBack ||= own.length >= share * together;
-      const yields = givesWay && own.length >= Math.min(limit, share * together);
+      isHeldBack ||= own.length >= maxPerTenant * batchSize;
+      const yields = givesWay && own.length >= Math.min(limit, maxPerTenant * batchSize);
       const begun = new Set(lanes);
       const free = own.filter(({ lane }) => {
         const isFree = lane === null || !begun.has(lane);
@@ -195,7 +195,7 @@ function openRunner(deps: Deps, sweep: Worker, rest_ms: number, { only, since }:
         return isFree;
       });
       isHeldBack ||= free.length < own.length;
-      while (free.length > 0 && (seller === "" || (underWay.get(seller) ?? 0) < share))
+      while (free.length > 0 && (seller === "" || (underWay.get(seller) ?? 0) < maxPerTenant))
         begin(seller, free.splice(0, stepOf(yields)) as [DueRow, ...DueRow[]], yields);
     }
     if (rows.length >= limit || isBehind || (rows.length > 0 && isHeldBack)) return "more";
@@ -203,7 +203,7 @@ function openRunner(deps: Deps, sweep: Worker, rest_ms: number, { only, since }:
   }
 
   const stepOf = (yields: boolean): number =>
-    yields && deps.jobs.throttle.hasRecentRequests() ? (sweep.yieldBatchSize ?? together) : together;
+    yields && deps.jobs.throttle.hasRecentRequests() ? (sweep.yieldBatchSize ?? batchSize) : batchSize;
 
   function begin(seller: string, rows: [DueRow, ...DueRow[]], yields: boolean): void {
     count += rows.length;
@@ -267,7 +267,7 @@ function openRunner(deps: Deps, sweep: Worker, rest_ms: number, { only, since }:
       clearTimeout(timeout);
     }
   }
-  return { turn, pieces, isFull: () => pieces.size >= parallel, count: () => count };
+  return { turn, pieces, isFull: () => pieces.size >= concurrency, count: () => count };
 }
 
 class TimeLimit extends Error {

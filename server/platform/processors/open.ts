@@ -12,8 +12,8 @@ export async function openProcessors(config: Config, db: Database, clock: Clock)
     const test = createTestProcessor(db, clock);
     return { own: test, test, tax: null };
   }
-  const { createStripeProcessor: stripeProcessor } = await import("./stripe.ts");
-  const own = stripeProcessor({
+  const { createStripeProcessor } = await import("./stripe.ts");
+  const own = createStripeProcessor({
     secret_key: STRIPE_SECRET_KEY,
     publishable_key: STRIPE_PUBLISHABLE_KEY,
     webhook_secret: STRIPE_WEBHOOK_SECRET,
@@ -29,6 +29,6 @@ async function openTaxCalculator({
   STRIPE_API_URL,
 }: Config): Promise<TaxCalculator | null> {
   if (FLOE_TAX !== "stripe" || !STRIPE_SECRET_KEY) return null;
-  const { createStripeTax: stripeTax } = await import("./stripe-tax.ts");
-  return stripeTax({ secret_key: STRIPE_SECRET_KEY, api_url: STRIPE_API_URL });
+  const { createStripeTax } = await import("./stripe-tax.ts");
+  return createStripeTax({ secret_key: STRIPE_SECRET_KEY, api_url: STRIPE_API_URL });
 }

@@ -14,8 +14,8 @@ export async function openStorage(config: Config, clock: Clock): Promise<Storage
       secrets: config.secrets,
       clock,
     });
-  const { createS3Storage: s3Storage } = await import("./s3.ts");
-  return s3Storage({
+  const { createS3Storage } = await import("./s3.ts");
+  return createS3Storage({
     bucket: S3_BUCKET,
     region: S3_REGION,
     endpoint: S3_ENDPOINT,
