@@ -3,8 +3,11 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { eventually } from "./eventually.ts";
 import { freePort } from "./free-port.ts";
+
+const readyMaxMs = 240_000;
 
 /** A line of each part: the file, its text, the text that replaces it, and whether the new one is seen. */
 type Change = { file: string; text: string; replacement: string; isSeen: (loop: DevLoop) => Promise<boolean> };
@@ -72,14 +75,18 @@ export async function startDevLoop(): Promise<DevLoop> {
       output += String(chunk);
     });
   const loop = { folder, url: `http://localhost:${port}`, launcher, printed: () => output };
-  const isReady = async () => {
-    if (launcher.exitCode !== null) throw new Error(`The loop ended with ${launcher.exitCode}:\n${output}`);
-    return output.includes("floe is ready") || undefined;
-  };
-  await eventually(isReady, "the development loop is ready").catch((error: Error) => {
+  const fail = (text: string): never => {
     launcher.kill();
-    throw new Error(`${error.message}\n${output}`);
-  });
+    rmSync(folder, { recursive: true, force: true });
+    throw new Error(`${text}\n${output}`);
+  };
+  // It builds everything and makes a database first.
+  const ends = performance.now() + readyMaxMs;
+  while (!output.includes("floe is ready")) {
+    if (launcher.exitCode !== null) fail(`The development loop ended with ${launcher.exitCode}.`);
+    if (performance.now() > ends) fail("The development loop is not ready in time.");
+    await sleep(50);
+  }
   return loop;
 }
 
