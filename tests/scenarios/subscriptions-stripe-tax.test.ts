@@ -199,6 +199,33 @@ test("what a change gives back is given back with its tax, and is reported as no
   expect(reported(order.id)).toEqual([]);
 });
 
+test.each([
+  ["exclusive", [10_000, 2000], [-5000, -1000], 6000],
+  ["inclusive", [10_000, 1667], [-5000, -834], 5000],
+])(
+  "an order that was reduced while it was unpaid is filed for what was paid (%s)",
+  async (behavior, sale, less, due) => {
+    shop = await openShop(floe, "2027-03-31");
+    const price = (price_amount: number) => [{ amount_type: "fixed", price_amount, tax_behavior: behavior }];
+    const small = await shop.sells("Small", price(1000));
+    const big = await shop.sells("Big", price(10_000), { trial_interval: "day", trial_interval_count: 1 });
+    const buyer = { customer_billing_address: { country: "FR" }, confirmation_token_id: "ctoken_chargeCustomerFail" };
+    const id = await shop.subscribes(big, { buyer });
+    await shop.on("2027-04-01");
+    const open = await last(id);
+    expect([open.status, open.tax_amount]).toEqual(["pending", sale[1]]);
+    await shop.on("2027-04-16");
+    expect(await shop.changes(id, { product_id: small, proration_behavior: "prorate" })).toBe("done");
+    const reduced = await shop.seller.client.orders.get({ params: { id: open.id } });
+    expect([reduced.due_amount, reported(open.id)]).toEqual([due, []]);
+    const { customer_id } = await shop.get(id);
+    expect(await shop.changes(id, { payment_method_id: await shop.leaves(customer_id, "ctoken_visa") })).toBe("done");
+    await floe.runJobs();
+    expect((await shop.seller.client.orders.get({ params: { id: open.id } })).status).toBe("paid");
+    expect([reported(open.id), reported(`${open.id}_reduction`)]).toEqual([[sale], [less]]);
+  },
+);
+
 test("a dispute that is lost is told to Stripe Tax, less what had gone back before, once", async () => {
   const { id } = await begin();
   await shop.on("2027-04-01");

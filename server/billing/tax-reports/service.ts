@@ -9,25 +9,35 @@ import * as store from "./store.ts";
 /** The sweep that tells the service. */
 export const taxReportWorkerName = "tax_reports.tell";
 
-/** A sale whose tax a service computed is paid: the service is told. */
+/**
+ * Report a paid order whose tax a service computed. The service knows the whole calculation, so what reduced the order while it
+ * was unpaid (ORD-31) is reported as a reversal of the sale: its tax was never charged.
+ */
 export async function reportSale(tx: Tx, ctx: Deps | Ctx, { order }: OrderAggregate): Promise<void> {
   const { given } = order.derivation.tax;
   const { net_amount } = computeTotals(order);
-  // What a bill gives back is no sale.
-  if (!given || net_amount <= 0) return;
+  const { id: order_id, organization_id, tax_amount, tax_behavior, reduced_amount, reduced_tax_amount } = order;
+  // An order that gives money back is not a sale, and an order that was reduced to nothing is none either.
+  if (!given || net_amount - reduced_amount <= 0) return;
   const now = ctx.clock.now();
-  const { id: order_id, organization_id, tax_amount, tax_behavior } = order;
-  await store.insertReport(tx, {
+  const withTax = (net: number, tax: number): number => (tax_behavior === "inclusive" ? net + tax : net);
+  const base = { organization_id, created_at: now, order_id, due_at: now };
+  const isNew = await store.insertReport(tx, {
+    ...base,
     id: createId(now),
-    organization_id,
-    created_at: now,
     kind: "sale",
-    order_id,
     calculation_id: given.calculation_id,
-    amount: tax_behavior === "inclusive" ? net_amount + tax_amount : net_amount,
+    amount: withTax(net_amount, tax_amount),
     tax_amount,
-    due_at: now,
   });
+  if (isNew && reduced_amount + reduced_tax_amount > 0)
+    await store.insertReport(tx, {
+      ...base,
+      id: createId(now),
+      kind: "refund",
+      amount: withTax(reduced_amount, reduced_tax_amount),
+      tax_amount: reduced_tax_amount,
+    });
   ctx.jobs.wake(tx, taxReportWorkerName);
 }
 
@@ -104,7 +114,7 @@ async function tell(deps: Deps, calculator: TaxCalculator, row: store.ReportRow)
   }
   const { organization_id, refund_id, dispute_id, kind } = row;
   const cause = dispute_id === null ? { refund_id: refund_id ?? "" } : { dispute_id };
-  const reference = dispute_id ?? `${refund_id}`;
+  const reference = dispute_id ?? refund_id ?? `${row.order_id}_reduction`;
   const about = kind === "refund" ? await store.findSale(db, row) : await store.findReturn(db, organization_id, cause);
   if (!about) throw new Error(`The tax report ${row.id} is about none.`);
   const { processor_id, line_id } = await tell(deps, calculator, about);

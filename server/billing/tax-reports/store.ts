@@ -5,9 +5,10 @@ import { taxReports } from "./tables.ts";
 
 export type ReportRow = typeof taxReports.$inferSelect;
 
-/** Add what the service is to be told, unless that stands already. */
-export async function insertReport(tx: Tx, values: typeof taxReports.$inferInsert): Promise<void> {
-  await tx.insert(taxReports).values(values).onConflictDoNothing();
+/** Add a report, unless there is one of the same cause. Returns whether it was added. */
+export async function insertReport(tx: Tx, values: typeof taxReports.$inferInsert): Promise<boolean> {
+  const rows = await tx.insert(taxReports).values(values).onConflictDoNothing().returning({ id: taxReports.id });
+  return rows.length > 0;
 }
 
 async function find(db: Database, organization_id: string, which: SQL | undefined): Promise<ReportRow | undefined> {

@@ -16,7 +16,7 @@ export const taxReports = pgTable(
     ...owned(),
     kind: text().$type<"sale" | "refund" | "undo">().notNull(),
     order_id: uuid().notNull(),
-    /** What goes back by: of all but a sale, one of these two. */
+    /** By what money goes back: a refund or a dispute. Neither: the reductions of the order before it was paid. */
     refund_id: uuid(),
     dispute_id: uuid(),
     /** Of a sale: the service's calculation that it was charged by. */
