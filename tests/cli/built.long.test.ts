@@ -141,7 +141,13 @@ describe("the built command line", () => {
 
   test("has Ink in a file of its own, which asks for no package that is not there", async () => {
     const ui = (await import(join(dist, "cli-ui.js"))) as Record<string, unknown>;
-    expect(Object.keys(ui).sort()).toEqual(["askChoice", "askForm", "drawFrames", "drawTimeline", "spin"]);
+    expect(Object.keys(ui).sort()).toEqual([
+      "drawFrames",
+      "drawTimeline",
+      "promptChoice",
+      "promptForm",
+      "runWithSpinner",
+    ]);
     // A class that is in both files is two classes, and `instanceof` fails without a word.
     expect(readFileSync(join(dist, "cli-ui.js"), "utf8")).not.toContain("exit_code");
   });
