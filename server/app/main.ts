@@ -41,7 +41,8 @@ const migrationsFolder = (): string =>
 const webFolder = (): string | null =>
   [beside("./web"), beside("../../dist/web")].find((folder) => existsSync(`${folder}/index.html`)) ?? null;
 
-const slowStopMs = 10_000;
+/** How long a stop may take. Kubernetes kills a process after 30 seconds; a loaded machine needs more than ten. */
+const slowStopMs = 25_000;
 const sameSignalMs = 1000;
 /** After its start: by then a server has looked through its queues once. */
 const settledMs = 5_000;
