@@ -7,7 +7,7 @@ let floe: Floe;
 let seller: Seller;
 let [guide, map]: { id: string }[] = [];
 beforeAll(async () => {
-  floe = await start({ embedded: true });
+  floe = await start();
 });
 afterAll(() => floe.close());
 beforeEach(async () => {
