@@ -210,7 +210,7 @@ export const faults = {
     ["any-subscription", "server/billing/refunds/store.ts", ", inArray(orders.subscription_id, ids))", ")", "tests/api/refunds.test.ts"],
   ],
   simulator: [
-    ["drop-event", "server/platform/db/unit-of-work.ts", "told.map((row) => ({ ...row,", "told.slice(noted.length > 4 && place === 0 ? 1 : 0).map((row) => ({ ...row,", ...simulator],
+    ["drop-event", "server/platform/db/unit-of-work.ts", "emitted.map((row) => ({ ...row,", "emitted.slice(noted.length > 4 && place === 0 ? 1 : 0).map((row) => ({ ...row,", ...simulator],
     ["event-twice", "server/billing/orders/service.ts", "\"order.updated\", \"order.paid\"] as const", "\"order.updated\", \"order.paid\", \"order.paid\"] as const", ...simulator],
     ["state-untold", "server/billing/subscriptions/billing.ts", "  scheduleStateEvent(tx, ctx, aggregate);\n", "\n", ...simulator],
     ["skip-a-day", "server/billing/subscriptions/plan.ts", "const start = row.current_period_end;", "const start = new Date(row.current_period_end.getTime() + 86_400_000);", ...simulator],

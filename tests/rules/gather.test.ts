@@ -78,7 +78,7 @@ describe("heavy work", () => {
   // One of its own: on the one of the process others may have been left behind by a server that was cut off.
   let { runForeground, isIdle, yieldToForeground }: PriorityGate = createPriorityGate();
   beforeEach(() => {
-    ({ runForeground: runForeground, isIdle: isIdle, yieldToForeground: yieldToForeground } = createPriorityGate());
+    ({ runForeground, isIdle, yieldToForeground } = createPriorityGate());
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
   });
   afterEach(() => {

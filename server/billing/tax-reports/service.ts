@@ -6,7 +6,7 @@ import { type AmountShare, computeTotals, type OrderAggregate, type OrderRow } f
 import type { CountedRefund } from "../refunds/service.ts";
 import * as store from "./store.ts";
 
-/** The sweep that tells the service. */
+/** The worker that sends the reports. */
 export const taxReportWorkerName = "tax_reports.tell";
 
 /**
@@ -97,14 +97,14 @@ async function reportReturn(
   ctx.jobs.wake(tx, taxReportWorkerName);
 }
 
-/** Tell the service; no transaction is open. The same again is the same there. */
+/** Send a report to the service, outside of transactions. The service accepts a repetition. */
 export async function reportToTaxService(deps: Deps, row: store.ReportRow): Promise<void> {
   if (!deps.taxCalculator)
     throw new Error("FLOE_TAX=stripe is off, and this sale was taxed by it: turn it on to file.");
   await tell(deps, deps.taxCalculator, row);
 }
 
-/** What a report is about is told before it: the sale before its refund, the refund before it comes back. */
+/** Send a report after the one that it refers to: a refund after its sale, an undoing after its refund. */
 async function tell(deps: Deps, calculator: TaxCalculator, row: store.ReportRow): Promise<store.ReportRow> {
   if (row.processor_id !== null) return row;
   const { db } = deps;

@@ -7,8 +7,8 @@ import { orders } from "../orders/tables.ts";
 import { refunds } from "../refunds/tables.ts";
 
 /**
- * What the service that computed a sale's tax is told, so that it files it: the sale when it is paid, what goes back of it,
- * and that it has not gone back after all. Written with what it tells of, and sent later.
+ * Reports to the service that computed the tax of a sale, so that it files that tax: the paid sale, what is returned of it, and
+ * the undoing of such a return. Each is inserted in the transaction of what it reports, and sent later by a worker.
  */
 export const taxReports = pgTable(
   "tax_reports",

@@ -78,7 +78,7 @@ async function pagesOf(ctx: Ctx, organization_id: string, request: ForUser) {
   return pages;
 }
 
-/** Refuse a page of somebody else's that would show the seller's checkout. */
+/** Refuse to show the seller's checkout in a frame of a page that is not the seller's. */
 async function checkPage(ctx: Ctx, organization_id: string, embed_origin: string | null | undefined): Promise<void> {
   const seller = embed_origin ? await findOrganization(ctx.db, organization_id) : undefined;
   if (seller && embed_origin) checkEmbed(seller, embed_origin);
@@ -125,7 +125,7 @@ export async function createForUser(ctx: Ctx, request: ForUser, requester: Reque
   if (!body.success) throw invalid(...body.error.issues.map((issue) => fault(issue.path.map(String), issue.message)));
   await checkPage(ctx, seller, body.data.embed_origin);
   const open = async (tx: Tx): Promise<OpenedCheckout> => {
-    // They signed in to another account meanwhile, which has what they were buying; this would be nobody's.
+    // The user signed in to another account during this request: a checkout for the old one would have no owner.
     if (buyer && user_id && !(await store.lockUser(tx, user_id)))
       throw new ApiError("Unauthorized", "You are signed in to another account now. Try again.");
     return openCheckout(tx, ctx, seller, body.data);

@@ -78,10 +78,10 @@ export async function findNext(
   works: readonly { name: string; due: DueQuery }[],
 ): Promise<{ name: string; at: Date }[]> {
   const parts = works.flatMap(({ name, due }) => {
-    const { organization_id: owner, at, delayMs: after_ms = 0, serverClock: by_server } = due;
+    const { organization_id: owner, at, delayMs = 0, serverClock } = due;
     if (!owner) return [];
-    const own = by_server ? sql`(select clock_offset_ms from ${organization} where id = ${organization_id})` : sql`0`;
-    const time = at ? sql`${at} + (${after_ms} + ${own}) * interval '1 millisecond'` : sql`'epoch'::timestamptz`;
+    const own = serverClock ? sql`(select clock_offset_ms from ${organization} where id = ${organization_id})` : sql`0`;
+    const time = at ? sql`${at} + (${delayMs} + ${own}) * interval '1 millisecond'` : sql`'epoch'::timestamptz`;
     return [
       sql`(${dueRows(due, name, now)(sql`${name}::text as name, ${time} as at`, sql`${owner} = ${organization_id}`, 1)})`,
     ];
@@ -99,13 +99,13 @@ export async function findLastDue(
   until: Date,
   limit: number,
 ): Promise<Date | null> {
-  const { organization_id: owner, at, delayMs: after_ms = 0 } = due;
+  const { organization_id: owner, at, delayMs = 0 } = due;
   if (!owner || !at) return null;
-  const whose = sql`${owner} = ${organization_id} and ${at} <= ${new Date(until.getTime() - after_ms).toISOString()}::timestamptz`;
+  const whose = sql`${owner} = ${organization_id} and ${at} <= ${new Date(until.getTime() - delayMs).toISOString()}::timestamptz`;
   const [row] = await db
     .select({ at: sql`max(found.at)`.mapWith(failedWork.first_failed_at) })
     .from(
-      sql`(${dueRows(due, name, now)(sql`${at} + ${after_ms} * interval '1 millisecond' as at`, whose, limit)}) as found`,
+      sql`(${dueRows(due, name, now)(sql`${at} + ${delayMs} * interval '1 millisecond' as at`, whose, limit)}) as found`,
     );
   return row?.at ?? null;
 }
@@ -116,11 +116,11 @@ export async function findLastDue(
  * are skipped.
  */
 export async function findDue(db: Database, now: Date, due: DueQuery, search: DueSearch): Promise<DueRow[]> {
-  const { table, id, organization_id, where = sql`true`, at, delayMs: after_ms = 0 } = due;
-  const clock = sql`${new Date(now.getTime() - after_ms).toISOString()}::timestamptz`;
+  const { table, id, organization_id, where = sql`true`, at, delayMs = 0 } = due;
+  const clock = sql`${new Date(now.getTime() - delayMs).toISOString()}::timestamptz`;
   const due_at =
     at && organization_id && !due.serverClock
-      ? sql`${at} + ${after_ms} * interval '1 millisecond'`
+      ? sql`${at} + ${delayMs} * interval '1 millisecond'`
       : sql`null::timestamptz`;
   const lane = due.partitionBy ? sql`${due.partitionBy}::text` : sql`null::text`;
   const fields = sql`${id}::text as id, failed.first_failed_at as failing_since, ${due_at} as due_at, ${lane} as lane`;

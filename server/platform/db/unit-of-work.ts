@@ -127,8 +127,8 @@ async function writeEvents(tx: Tx, noted: TransactionUnit["events"]): Promise<vo
       organization_id: noted[index]?.organization_id,
     })),
   );
-  const rows = noted.flatMap(({ emitted: told, organization_id, created_at }, place) =>
-    told.map((row) => ({ ...row, organization_id, created_at, place: place + 1 })),
+  const rows = noted.flatMap(({ emitted, organization_id, created_at }, place) =>
+    emitted.map((row) => ({ ...row, organization_id, created_at, place: place + 1 })),
   );
   const { organization_id, deleted_at, enabled } = webhookEndpoints;
   // The subquery hides the number of texts from the planner, which would otherwise plan the statement again for each number.

@@ -3,4 +3,4 @@
  * what one customer writes into metadata a million rows may have one value and ten another, and a plan for any of them would
  * walk the million to find the ten.
  */
-export const unpreparedPlan = "/* planned anew */";
+export const unpreparedPlan = "/* unprepared plan */";

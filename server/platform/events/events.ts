@@ -42,20 +42,20 @@ export async function emitEach<T extends keyof typeof payloads & EventType>(
   // Data that are not a function are encoded now, so that an error surfaces here and later changes have no effect.
   const now = typeof data === "function" ? undefined : encode(data);
   const created_at = ctx.clock.now();
-  const told: PendingEvents["emitted"][number][] = [];
+  const emitted: PendingEvents["emitted"][number][] = [];
   for (const type of types) {
-    told.push({ id: createId(created_at), type });
+    emitted.push({ id: createId(created_at), type });
     ctx.jobs.wake(tx, "events.dispatch");
   }
   const write = () => {
     const sent = now ?? encode((data as () => Data<T>)());
-    const listed = told.flatMap(({ id, type }) => {
+    const listed = emitted.flatMap(({ id, type }) => {
       const event = buildSystemEvent(type as T, sent as never);
       return event ? [{ ...event, id, timestamp: created_at }] : [];
     });
     return { wire: sealTokens(ctx.config.secret, "event-tokens", organization_id, JSON.stringify(sent)), listed };
   };
-  tx.unit.events.push({ organization_id, created_at, emitted: told, write });
+  tx.unit.events.push({ organization_id, created_at, emitted, write });
 }
 
 /** Record an event only in the list of usage events (MTR-05), in the transaction of the change. */

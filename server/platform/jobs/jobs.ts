@@ -25,7 +25,7 @@ export type Jobs = {
   working(): boolean;
 };
 
-const stirred = Symbol("stirred");
+const activity = Symbol("activity");
 
 /** Create the in-memory state. Jobs are rows in the database, so none is lost with the process. */
 export function createJobs(): Jobs {
@@ -33,31 +33,31 @@ export function createJobs(): Jobs {
   const wakes = new EventEmitter().setMaxListeners(0);
   const underWay = new Map<string, Set<Promise<void>>>();
   let isWorking = false;
-  let stirred_at = performance.now();
-  const stir = () => {
-    stirred_at = performance.now();
-    wakes.emit(stirred);
+  let lastActivityAt = performance.now();
+  const notifyActivity = () => {
+    lastActivityAt = performance.now();
+    wakes.emit(activity);
   };
   return {
     throttle: createThrottle(),
     wake(tx, sweep) {
       tx.unit.afterCommit.push(() => {
         wakes.emit(sweep);
-        stir();
+        notifyActivity();
       });
     },
     onWake(sweep, look) {
       wakes.on(sweep, look);
       return () => void wakes.off(sweep, look);
     },
-    notifyActivity: stir,
-    lastActivityAt: () => stirred_at,
+    notifyActivity,
+    lastActivityAt: () => lastActivityAt,
     onActivity(look) {
-      wakes.on(stirred, look);
-      return () => void wakes.off(stirred, look);
+      wakes.on(activity, look);
+      return () => void wakes.off(activity, look);
     },
     begin(organization_id, piece) {
-      stir();
+      notifyActivity();
       const pieces = underWay.get(organization_id) ?? new Set();
       underWay.set(organization_id, pieces.add(piece));
       const end = () => {

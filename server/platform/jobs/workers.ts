@@ -52,7 +52,7 @@ export const timeTravelBatchSize = 1000;
 /** A worker that processes up to `limit` rows in one statement. `runBatch` returns the number of rows. */
 export type BulkWorker = Named & { limit: number; runBatch(deps: Deps, limit: number): Promise<number> };
 
-const limitMsStandard = 60_000;
+const timeoutMsStandard = 60_000;
 const backoffMostMs = 60_000;
 /**
  * After this time without a write or due work, workers poll less often, so that an idle server uses little CPU. Work that
@@ -93,12 +93,12 @@ export const createSyncWorker = <R>(
 /** Create a worker that deletes rows no longer needed, at most 1000 in a statement. */
 export const createCleanupWorker = (
   name: string,
-  every_ms: number,
+  pollIntervalMs: number,
   table: PgTable,
   isOld: (now: Date) => SQL | undefined,
 ): Worker => ({
   name,
-  pollIntervalMs: every_ms,
+  pollIntervalMs,
   limit: 1000,
   runBatch: ({ db, clock }, limit) => deleteSome(db, table, isOld(clock.now()), limit),
 });
@@ -149,7 +149,7 @@ function openRunner(deps: Deps, sweep: Worker, rest_ms: number, { only, since }:
     };
     return { turn, pieces, isFull: () => false, count: () => count };
   }
-  const { name, due, timeoutMs: limit_ms = limitMsStandard, run: work } = sweep;
+  const { name, due, timeoutMs = timeoutMsStandard, run } = sweep;
   const givesWay = sweep.yieldBatchSize !== undefined && rest_ms > 0;
   const isDated = sweep.atRowTime === true && since !== undefined;
   const {
@@ -253,11 +253,11 @@ function openRunner(deps: Deps, sweep: Worker, rest_ms: number, { only, since }:
     const [seller] = rows;
     const theirs = withSellerClock(deps, seller);
     const timer = Promise.withResolvers<never>();
-    const timeout = setTimeout(() => timer.reject(new TimeLimit(`It took longer than ${limit_ms} ms.`)), limit_ms);
+    const timeout = setTimeout(() => timer.reject(new TimeLimit(`It took longer than ${timeoutMs} ms.`)), timeoutMs);
     try {
       const [first, ...others] = rows;
       const dated = (row: DueRow): DueWorkRow => ({ ...row, ...dateOf(row) });
-      await Promise.race([work(theirs, [dated(first), ...others.map(dated)]), timer.promise]);
+      await Promise.race([run(theirs, [dated(first), ...others.map(dated)]), timer.promise]);
       const failed = rows.filter(({ failing_since }) => failing_since !== null).map(({ id }) => id);
       if (failed.length > 0) await deleteFailures(deps.db, name, failed);
       return undefined;
