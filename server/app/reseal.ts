@@ -13,7 +13,6 @@ import {
 } from "../platform/crypto/secrets.ts";
 import { writeArray } from "../platform/db/arrays.ts";
 import { upgrades } from "../platform/db/tables.ts";
-import { getSealRow } from "../platform/http/idempotency.ts";
 
 /** The name under which `upgrades` records that all stored seals have a purpose. */
 const upgradeName = "seals-with-purpose";
@@ -64,15 +63,6 @@ const sealedColumns: readonly SealedColumn[] = [
     owner: ["organization_id", "customer_id", "member_id", "platform"],
     name: ({ organization_id = null, customer_id = null, member_id = null, platform = null }) =>
       getAccountSealRow({ organization_id, customer_id, member_id, platform }),
-  },
-  {
-    ...{ table: "idempotency_keys", column: "body", purpose: "idempotency-answer" },
-    key: [
-      ["subject", "text"],
-      ["key", "text"],
-    ],
-    owner: ["subject", "key"],
-    name: ({ subject, key }) => getSealRow({ subject: subject ?? "", key: key ?? "" }),
   },
   {
     ...{ table: "account", column: "idToken", purpose: "id-token", key: [["id", "text"]], prefix: "sealed:" },

@@ -1,6 +1,10 @@
-import { isNotNull } from "drizzle-orm";
+import { createHash } from "node:crypto";
+import { eq, isNotNull } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { anonymous } from "../../server/platform/context.ts";
 import { idempotencyKeys } from "../../server/platform/db/tables.ts";
+import { respondOnce } from "../../server/platform/http/idempotency.ts";
+import { readProfile } from "../../server/platform/http/profiles.ts";
 import { api } from "../../shared/api/index.ts";
 import type { Operation } from "../../shared/contract.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
@@ -130,6 +134,41 @@ test("answers about a customer are erased with them, and what was done for the k
   for (const again of [await confirm(), await floe.request("POST", "/v1/checkouts/", typed)])
     expect([again.status, (again.json as { error: string }).error]).toEqual([409, "IdempotencyKeyInUse"]);
   expect((await floe.request("POST", "/v1/customers/", other)).headers["idempotency-replayed"]).toBe("true");
+});
+
+test("a key is found by the hash of every secret of the server, and neither it nor its request is stored", async () => {
+  const keyed = { subject: seller.organization_id, key: "order of grace@example.com", request: "POST /v1/x grace" };
+  const [older, newer] = ["an older secret of this server, long enough", "a newer secret of this server, long enough"];
+  let runs = 0;
+  const respond = (secrets: readonly string[], request = keyed.request, begun = Promise.resolve()) =>
+    respondOnce(
+      {
+        ...{ ...floe.deps, config: { ...floe.deps.config, secret: secrets[0] ?? "", secrets } },
+        ...{ actor: { ...anonymous, organization_id: seller.organization_id }, client: readProfile({}) as never },
+        ...{ ip: "127.0.0.1", extraWrites: [] },
+      },
+      { ...keyed, request },
+      () => undefined,
+      async () => {
+        runs += 1;
+        await begun;
+        return { status: 201, body: { run: runs } };
+      },
+    );
+  const unfinished = Promise.withResolvers<void>();
+  const first = respond([older], keyed.request, unfinished.promise);
+  await expect.poll(() => runs).toBe(1);
+  await expect(respond([newer, older])).rejects.toMatchObject({ error: "IdempotencyKeyInUse" });
+  unfinished.resolve();
+  expect(await first).toMatchObject({ replayed: false });
+  expect(await respond([newer, older])).toEqual({ status: 201, body: { run: 1 }, replayed: true });
+  await expect(respond([newer, older], "POST /v1/x ada")).rejects.toMatchObject({ error: "RequestValidationError" });
+  const rows = await floe.deps.db.select().from(idempotencyKeys).where(eq(idempotencyKeys.subject, keyed.subject));
+  expect(JSON.stringify(rows)).not.toContain("grace");
+  const guesses = [keyed.key, keyed.request].map((text) => createHash("sha256").update(text).digest("hex"));
+  for (const guess of guesses) expect(JSON.stringify(rows)).not.toContain(guess);
+  // Whoever no longer names the secret cannot find what it hashed.
+  expect(await respond([newer])).toEqual({ status: 201, body: { run: 2 }, replayed: false });
 });
 
 const buyable = () =>

@@ -70,7 +70,7 @@ export const idempotencyKeys = pgTable(
   "idempotency_keys",
   {
     subject: text().notNull(),
-    key: text().notNull(),
+    key_hash: text().notNull(),
     request_hash: text().notNull(),
     status: integer(),
     /** Sealed, because a response may contain a secret that is shown once. */
@@ -80,7 +80,7 @@ export const idempotencyKeys = pgTable(
     created_at: instant().notNull(),
   },
   (table) => [
-    primaryKey({ columns: [table.subject, table.key] }),
+    primaryKey({ columns: [table.subject, table.key_hash] }),
     index("idempotency_keys_age").on(table.created_at),
     index("idempotency_keys_mentions").using("gin", table.mentions).where(sql`${table.mentions} is not null`),
   ],

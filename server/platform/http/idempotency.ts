@@ -1,9 +1,8 @@
-import { createHash } from "node:crypto";
-import { and, eq, isNull, lt, or } from "drizzle-orm";
+import { and, eq, inArray, isNull, lt, or } from "drizzle-orm";
 import { ApiError } from "../../../shared/errors.ts";
 import { getServerClock } from "../clock.ts";
 import type { Ctx, Database } from "../context.ts";
-import { seal, unseal } from "../crypto/secrets.ts";
+import { hashToken, hashWithEach, seal, unseal } from "../crypto/secrets.ts";
 import { idempotencyKeys } from "../db/tables.ts";
 import type { ExtraWrite } from "../db/transaction.ts";
 import { joinTransaction, transact } from "../db/unit-of-work.ts";
@@ -14,6 +13,7 @@ import { findMentions } from "./kept-answers.ts";
 /** `kept` is what a repetition is answered with, where that is not the whole body. */
 export type IdempotentAnswer = { status: number; body: unknown; kept?: unknown };
 export type IdempotentRequest = { subject: string; key: string; request: string };
+type StoredKey = { subject: string; key_hash: string };
 
 const keptMs = 24 * 60 * 60 * 1000;
 /** An answer that has not come by then was lost with its process; the request may be tried again. */
@@ -46,9 +46,18 @@ export async function respondOnce(
   outside: AnswerOf | undefined,
   work: (ctx: Ctx) => Promise<IdempotentAnswer>,
 ): Promise<IdempotentAnswer & { replayed: boolean }> {
-  const request_hash = createHash("sha256").update(keyed.request).digest("hex");
-  const row = { subject: keyed.subject, key: keyed.key, request_hash, created_at: getServerClock(ctx.clock).now() };
-  const mine = and(eq(idempotencyKeys.subject, keyed.subject), eq(idempotencyKeys.key, keyed.key));
+  const { secret, secrets } = ctx.config;
+  // A key is often made of what it is about, such as an order's number or an address: neither it nor the request can be guessed.
+  const stored = { subject: keyed.subject, key_hash: hashToken(secret, keyed.key) };
+  const row = {
+    ...stored,
+    request_hash: hashToken(secret, keyed.request),
+    created_at: getServerClock(ctx.clock).now(),
+  };
+  const mine = and(
+    eq(idempotencyKeys.subject, keyed.subject),
+    inArray(idempotencyKeys.key_hash, hashWithEach(secrets, keyed.key)),
+  );
   const reserve = async (db: Database): Promise<boolean> => {
     const now = getServerClock(ctx.clock).now().getTime();
     const stale = or(
@@ -56,17 +65,19 @@ export async function respondOnce(
       and(isNull(idempotencyKeys.status), lt(idempotencyKeys.created_at, new Date(now - abandonedMs))),
     );
     await db.delete(idempotencyKeys).where(and(mine, stale));
+    // What an earlier secret hashed does not conflict with the hash of the current one.
+    if (secrets.length > 1 && (await db.$count(idempotencyKeys, mine)) > 0) return false;
     const made = await db
       .insert(idempotencyKeys)
       .values(row)
       .onConflictDoNothing()
-      .returning({ key: idempotencyKeys.key });
+      .returning({ key_hash: idempotencyKeys.key_hash });
     return made.length > 0;
   };
   const record = (db: Database, answer: IdempotentAnswer) =>
     db
       .update(idempotencyKeys)
-      .set({ status: answer.status, ...keepAnswer(ctx, keyed, answer) })
+      .set({ status: answer.status, ...keepAnswer(ctx, stored, answer) })
       .where(mine);
 
   if (outside) {
@@ -105,7 +116,7 @@ export async function respondOnce(
         "IdempotencyKeyInUse",
         "The first request with this idempotency key was done, but its answer was erased with the customer it is about.",
       );
-    if (first && first.request_hash !== request_hash) {
+    if (first && !hashWithEach(secrets, keyed.request).includes(first.request_hash)) {
       throw new ApiError("RequestValidationError", [
         {
           loc: ["header", "idempotency-key"],
@@ -120,32 +131,23 @@ export async function respondOnce(
         "The first request with this idempotency key is still being worked on. Try again.",
       );
     }
-    return { status: first.status, body: JSON.parse(openAnswer(ctx, keyed, first.body)), replayed: true };
+    return {
+      status: first.status,
+      body: JSON.parse(unseal(secrets, "idempotency-answer", getSealRow(first), first.body)),
+      replayed: true,
+    };
   }
 }
 
 /** The row that an answer is sealed for. */
-export const getSealRow = ({ subject, key }: Pick<IdempotentRequest, "subject" | "key">): string =>
-  JSON.stringify([subject, key]);
+const getSealRow = ({ subject, key_hash }: StoredKey): string => JSON.stringify([subject, key_hash]);
 
-function keepAnswer({ config }: Ctx, keyed: IdempotentRequest, { body, kept = body }: IdempotentAnswer) {
+function keepAnswer({ config }: Ctx, stored: StoredKey, { body, kept = body }: IdempotentAnswer) {
   const mentions = findMentions(config, kept);
   return {
-    body: seal(config.secret, "idempotency-answer", getSealRow(keyed), JSON.stringify(kept ?? null)),
+    body: seal(config.secret, "idempotency-answer", getSealRow(stored), JSON.stringify(kept ?? null)),
     mentions: mentions.length > 0 ? mentions : null,
   };
-}
-
-/** The kept answer; never is the work done again because its answer was sealed with a secret that is gone. */
-function openAnswer(ctx: Ctx, keyed: IdempotentRequest, sealed: string): string {
-  try {
-    return unseal(ctx.config.secrets, "idempotency-answer", getSealRow(keyed), sealed);
-  } catch {
-    throw new ApiError(
-      "IdempotencyKeyInUse",
-      "The first request with this idempotency key was done, but its answer can no longer be read: the server's secret has changed.",
-    );
-  }
 }
 
 /** Answers older than a day are forgotten. */
