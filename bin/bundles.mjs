@@ -52,10 +52,12 @@ export const getWorkerOptions = (root, outdir) => ({
   plugins: [withStandardFonts],
 });
 
-/** Copy the files that the server reads beside its code: a color profile that pdfkit asks for, and the migrations without their snapshots. */
+/** Copy the files that the server reads beside its code: a color profile that pdfkit asks for, the documents, and the migrations without their snapshots. */
 export function copyServerFiles(root, outdir) {
   const pdfkit = dirname(fileURLToPath(import.meta.resolve("pdfkit")));
   cpSync(join(pdfkit, "data/sRGB_IEC61966_2_1.icc"), join(outdir, "data/sRGB_IEC61966_2_1.icc"));
+  for (const name of ["llms.txt", "docs"])
+    cpSync(join(root, name), join(outdir, name), { recursive: true, filter: (path) => !path.endsWith(".svg") });
   cpSync(join(root, "server/migrations"), join(outdir, "migrations"), {
     recursive: true,
     filter: (path) => !path.endsWith("_snapshot.json"),

@@ -15,7 +15,18 @@ const seconds = () => `${((Date.now() - began) / 1000).toFixed(0)} s`;
 
 const installStamp = join(root, "node_modules", ".floe-installed");
 const buildStamp = join(root, "dist", ".floe-built");
-const sources = ["shared", "server", "cli", "web", "bin", "package.json", "package-lock.json", "tsconfig.json"];
+const sources = [
+  "shared",
+  "server",
+  "cli",
+  "web",
+  "bin",
+  "docs",
+  "llms.txt",
+  "package.json",
+  "package-lock.json",
+  "tsconfig.json",
+];
 
 const kept = (file) => (existsSync(file) ? readFileSync(file, "utf8") : "");
 

@@ -331,7 +331,7 @@ test("every link from one document to another, or to a place in it, leads there"
     ].map(([, title = ""]) => toAnchor(title.trim()));
   const broken: string[] = [];
   let seen = 0;
-  for (const page of files.filter((file) => /^(README\.md|docs\/.*\.md)$/.test(file))) {
+  for (const page of files.filter((file) => /^([A-Z]+\.md|(docs|examples)\/.*\.md)$/.test(file))) {
     for (const [, link = ""] of readFileSync(page, "utf8").matchAll(/\]\(((?!https?:)[^)\s]+)\)/g)) {
       const [path = "", anchor] = link.split("#");
       const target = path === "" ? page : normalize(join(dirname(page), path));
@@ -344,18 +344,25 @@ test("every link from one document to another, or to a place in it, leads there"
   expect(broken).toEqual([]);
 });
 
-/** The pages that describe the server: one for each context, and one for all of it. */
-const serverPages = [...contexts.map((context) => `server/${context}/README.md`), "docs/architecture.md"];
+/** The pages that describe the code: one for each context, and those for all of it. */
+const serverPages = [
+  ...contexts.map((context) => `server/${context}/README.md`),
+  ...["docs/architecture.md", "CONTRIBUTING.md", "AGENTS.md"],
+];
 
 /** Paths in backticks that lead nowhere: from the repository, from `server/` or from the page's own folder. */
 function listDeadPaths(page: string, text: string): string[] {
   const prose = text.replace(/^```.*?^```/gms, "");
   const names = new Set(files.map((file) => basename(file)));
-  return [...prose.matchAll(/`([\w.-]+(?:\/[\w.-]+)*\/?)`/g)]
-    .map(([, path = ""]) => path)
-    .filter((path) => path.includes("/") || /\.(ts|tsx|mjs|md|json)$/.test(path))
-    .filter((path) => !["", "server", dirname(page)].some((folder) => existsSync(join(folder, path))))
-    .filter((path) => path.includes("/") || !names.has(path));
+  return (
+    [...prose.matchAll(/`([\w.-]+(?:\/[\w.-]+)*\/?)`/g)]
+      .map(([, path = ""]) => path)
+      .filter((path) => path.includes("/") || /\.(ts|tsx|mjs|md|json)$/.test(path))
+      // Folders that a run of floe makes.
+      .filter((path) => !/^\.floe(-dev)?\/$/.test(path))
+      .filter((path) => !["", "server", dirname(page)].some((folder) => existsSync(join(folder, path))))
+      .filter((path) => path.includes("/") || !names.has(path))
+  );
 }
 
 test("each context has a page of its own, and every path on these pages exists", () => {

@@ -23,6 +23,7 @@ import { limitArrival } from "../platform/http/arrival.ts";
 import { openBytesMax } from "../platform/http/body.ts";
 import { limitOpening } from "../platform/http/checkout-limits.ts";
 import { addDevelopmentRoutes as developmentRoutes } from "../platform/http/development.ts";
+import { addDocs } from "../platform/http/docs.ts";
 import { sendError } from "../platform/http/errors.ts";
 import { addHealthRoute } from "../platform/http/health.ts";
 import { limitRequests } from "../platform/http/limits.ts";
@@ -51,12 +52,22 @@ export type AppOptions = {
   provider: Provider;
   /** Folder of the built web app; null leaves the pages out. */
   web: string | null;
+  /** Folder with `llms.txt` and `docs/`; null leaves the documents out. */
+  docs: string | null;
   demo: DemoStore | null;
   development: boolean;
 };
 
 /** Put the parts together: the only place where they meet. Plugins stand in the order in which they act. */
-export async function buildApp({ deps, auth, provider, web, demo, development }: AppOptions): Promise<FastifyInstance> {
+export async function buildApp({
+  deps,
+  auth,
+  provider,
+  web,
+  docs,
+  demo,
+  development,
+}: AppOptions): Promise<FastifyInstance> {
   const isHosted = deps.config.FLOE_BILLING === "polar";
   const app = Fastify({
     bodyLimit: openBytesMax,
@@ -142,6 +153,7 @@ export async function buildApp({ deps, auth, provider, web, demo, development }:
   if (local) await app.register(async (scope) => routeStorage(scope, deps, local));
   addReference(app, deps);
   addReceiptKeyRoute(app, deps);
+  if (docs) addDocs(app, docs);
   if (development) {
     await app.register(async (scope) => {
       parseRequests(scope);

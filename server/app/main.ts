@@ -38,6 +38,8 @@ export type Server = { config: Config; address: string; demo: DemoStore | null; 
 const beside = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 const migrationsFolder = (): string =>
   [beside("./migrations"), beside("../migrations")].find((folder) => existsSync(folder)) ?? beside("./migrations");
+const docsFolder = (): string | null =>
+  [beside("."), beside("../..")].find((folder) => existsSync(`${folder}/llms.txt`)) ?? null;
 const webFolder = (): string | null =>
   [beside("./web"), beside("../../dist/web")].find((folder) => existsSync(`${folder}/index.html`)) ?? null;
 
@@ -107,7 +109,7 @@ export async function start(
     const open = config.FLOE_PASSWORD_SIGN_IN && config.FLOE_SIGN_UP === "open";
     const demo =
       development && open && provider === embedded ? await openDemoStore(deps, auth, embedded, folder) : null;
-    const app = await buildApp({ deps, auth, provider, web: webFolder(), demo, development });
+    const app = await buildApp({ deps, auth, provider, web: webFolder(), docs: docsFolder(), demo, development });
     await listen(app, config);
     closing.push(() => app.close());
     worker = await startWorker(deps);

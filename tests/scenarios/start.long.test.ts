@@ -140,6 +140,8 @@ describe("what npm installs", () => {
       });
       expect((await get("/openapi.json")).status).toBe(200);
       expect((await get("/api/reference/")).text).toContain("floe API");
+      expect((await get("/llms.txt")).text).toBe(readFileSync("llms.txt", "utf8"));
+      expect((await get("/docs/usage.md")).text).toBe(readFileSync("docs/usage.md", "utf8"));
       const script = await get("/api/reference/js/scalar.js");
       expect([script.status, script.text.length > 1e6]).toEqual([200, true]);
       const weak = await fetch(`http://localhost:${port}/api/auth/sign-up/email`, {

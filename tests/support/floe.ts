@@ -204,6 +204,7 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
     auth,
     provider: options.provider?.(config) ?? embedded,
     web: options.web ?? null,
+    docs: null,
     demo: null,
     development: options.development ?? false,
   });
