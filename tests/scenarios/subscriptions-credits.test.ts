@@ -1,4 +1,5 @@
-import { eq } from "drizzle-orm";
+import { readFileSync } from "node:fs";
+import { eq, sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { disputes } from "../../server/billing/disputes/tables.ts";
 import { findLedgerFaults, loadLedger } from "../../server/billing/ledger.ts";
@@ -35,6 +36,16 @@ const firstOrder = async (shop: Shop, id: string) => {
   if (!order) throw new Error("There is no order.");
   return order;
 };
+/** Orders as they were before credits named the line that they give back, brought to what they are now by the migration. */
+async function forgetCreditedLines(organization_id: string): Promise<void> {
+  const { db } = floe.deps;
+  const isOwn = sql`organization_id = ${organization_id}`;
+  await db.execute(sql`update order_items set reverses_item_id = null, tax_amount = 0 where ${isOwn}`);
+  await db.execute(sql`update orders set derivation = jsonb_set(derivation, '{lines}',
+    (select jsonb_agg(line - 'reverses') from jsonb_array_elements(derivation->'lines') line)) where ${isOwn}`);
+  const migration = readFileSync("server/migrations/0017_linked_credits.sql", "utf8");
+  await db.execute(sql.raw(migration));
+}
 const trial = { trial_interval: "day", trial_interval_count: 1 };
 const seats = (price_per_seat: number) => [
   { amount_type: "seat_based", seat_tiers: { tiers: [{ min_seats: 1, max_seats: null, price_per_seat }] } },
@@ -165,6 +176,28 @@ describe("RFD-13: money that goes back takes the credit of its own order along",
     const other = await shop.subscribes(await shop.sells("Other", 2500), { buyer: { customer_email: email } });
     await refund(shop, (await firstOrder(shop, other)).id, 2500);
     expect(await shop.balance(id)).toBe(4500);
+  });
+
+  const exclusive = (price_amount: number) => [{ amount_type: "fixed", price_amount, tax_behavior: "exclusive" }];
+  test.each([
+    ["in full", 10_000, -595],
+    ["in part", 2500, 5355 - 2975],
+  ])("a refund %s takes a credit that was granted before credits named their line", async (_how, refunded, left) => {
+    const shop = await openShop(floe, "2026-06-01", { proration_behavior: "invoice" });
+    const { organization_id } = shop.seller;
+    await shop.accepted("PATCH", `/v1/organizations/${organization_id}`, { country: "DE" });
+    await shop.accepted("POST", "/v1/tax/registrations", { country: "DE" });
+    const small = await shop.sells("Small", exclusive(1000));
+    const buyer = { customer_billing_address: { country: "DE", line1: "1 Weg", city: "Ulm", postal_code: "89073" } };
+    const id = await shop.subscribes(await shop.sells("Big", exclusive(10_000)), { buyer });
+    const order = await firstOrder(shop, id);
+    await shop.set("2026-06-16");
+    expect(await shop.changes(id, { product_id: small })).toBe("done");
+    // Half of 119.00 goes back, and half of 11.90 is charged.
+    expect(await shop.balance(id)).toBe(5950 - 595);
+    await forgetCreditedLines(organization_id);
+    await refund(shop, order.id, refunded);
+    expect(await shop.balance(id)).toBe(left);
   });
 
   test("a dispute that is lost takes it, and gives it back where it is won after all", async () => {

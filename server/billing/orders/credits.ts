@@ -10,13 +10,12 @@ import { orderItems, orders } from "./tables.ts";
 /** Money with the tax in it, and that tax. */
 export type GrossAmount = { amount: number; tax_amount: number };
 
-type Reversing = Pick<OrderItemRow, "amount" | "tax_amount" | "reverses_item_id">;
-/** What a line gives back, above zero. One that does not name what it gives back is taxed as its order. */
-function computeGross({ amount, tax_amount, reverses_item_id }: Reversing, order: OrderRow): GrossAmount {
-  const own =
-    reverses_item_id === null
-      ? addUp(computeTaxes(0 - amount, order.derivation.tax).map((one) => one.amount))
-      : 0 - tax_amount;
+type Reversing = Pick<OrderItemRow, "amount" | "tax_amount" | "position">;
+/** What a line gives back, above zero. One that was computed without what it gives back is taxed as its order. */
+function computeGross({ amount, tax_amount, position }: Reversing, { derivation, ...order }: OrderRow): GrossAmount {
+  const own = derivation.lines[position]?.reverses
+    ? 0 - tax_amount
+    : addUp(computeTaxes(0 - amount, derivation.tax).map((one) => one.amount));
   return { amount: order.tax_behavior === "inclusive" ? 0 - amount : own - amount, tax_amount: own };
 }
 

@@ -58,7 +58,7 @@ function computeTaxesOf({ tax, taxed_amount }: SoldOrder, amount: number): TaxLi
 /** Take so much of a sold line, as far as there is so much of it; what is taken is not there for the next one. */
 function takeFrom(line: SoldLine, wanted: number): { amount: number; reverses: Reversal } {
   const { item_id, order } = line;
-  const most = Math.min(wanted, line.amount - line.reversed_amount);
+  const most = Math.max(0, Math.min(wanted, line.amount - line.reversed_amount));
   if (!order) {
     line.reversed_amount += most;
     const bare = { order_id: null, behavior: "exclusive", tax_lines: [], is_apart: false } as const;
