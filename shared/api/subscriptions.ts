@@ -354,6 +354,7 @@ export const subscriptions = {
     errors: [
       ...refusals,
       ...paidRefusals,
+      "MissingPaymentMethod",
       "SubscriptionLocked",
       "QuoteChanged",
       "MaximumAmountExceeded",

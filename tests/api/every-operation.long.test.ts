@@ -374,7 +374,7 @@ describe("the answers that have a reason of their own", () => {
       expect(await ask(name, { seats: 2 })).toBe("NotASeatBasedSubscription");
       expect(await ask(name, { resume: true })).toBe("BadRequest");
     }
-    expect(await ask("update", { product_id: product.id, proration_behavior: "reset" })).toBe("PaymentFailed");
+    expect(await ask("update", { product_id: product.id, proration_behavior: "reset" })).toBe("MissingPaymentMethod");
     expect(await ask("update", { metadata: {}, quote: "none" })).toBe("QuoteChanged");
     const row = eq(subscriptions.id, params.id ?? "");
     await floe.deps.db.update(subscriptions).set({ change_order_id: newId() }).where(row);

@@ -116,7 +116,7 @@ describe("another product (SUB-36, SUB-37)", () => {
     await shop.set("2026-06-16");
     const up = { product_id: paid, proration_behavior: "invoice" };
     // There is no card that could be charged.
-    expect(await shop.changes(id, up)).toBe("402 PaymentFailed");
+    expect(await shop.changes(id, up)).toBe("402 MissingPaymentMethod");
     expect(await shop.state(id)).toBe("active 0 2026-06-01 to 2026-07-01");
     const other = await shop.subscribes(paid);
     expect(await shop.changes(other, { product_id: free, proration_behavior: "invoice" })).toBe("done");

@@ -260,26 +260,38 @@ describe("CUP-29: a customer without a card", () => {
     },
   );
 
-  test("is changed by a seller all the same: refused where it is charged now, else owed, and asked for by mail", async () => {
+  test("is moved by a seller to nothing that costs something either, whenever it is charged; with a card they are", async () => {
     const shop = await openShop(floe, "2027-01-15");
     const free = await shop.sells("Free", [{ amount_type: "free" }]);
     const paid = await shop.sells("Paid", 31_000);
     const id = await shop.subscribes(free, { card: null });
     const before = await shop.get(id);
-    for (const proration_behavior of ["invoice", "reset"])
-      expect(await shop.changes(id, { product_id: paid, proration_behavior })).toBe("402 PaymentFailed");
-    expect(await shop.get(id)).toEqual(before);
-    expect(await shop.changes(id, { product_id: paid, proration_behavior: "prorate" })).toBe("done");
-    await shop.on("2027-01-20");
-    expect(await shop.changes(id, { product_id: free, proration_behavior: "prorate" })).toBe("done");
-    // What was never paid gives no credit back.
-    expect(await shop.balance(id)).toBe(0);
-    expect(await shop.changes(id, { product_id: paid, proration_behavior: "prorate" })).toBe("done");
+    const moves = ["invoice", "reset", "prorate", "next_period"].map((proration_behavior) => ({
+      ...{ product_id: paid, proration_behavior },
+    }));
+    await shop.told();
+    for (const move of moves) expect(await shop.changes(id, move)).toBe("402 MissingPaymentMethod");
+    expect([await shop.get(id), await shop.told()]).toEqual([before, []]);
+    const other = await shop.sells("Gratis", [{ amount_type: "free" }]);
+    expect(await shop.changes(id, { product_id: other })).toBe("done");
+    const payment_method_id = await shop.leaves(before.customer_id, cards.good);
+    expect(await shop.changes(id, { payment_method_id })).toBe("done");
+    expect(await shop.changes(id, moves[0] ?? {})).toBe("done");
+    expect((await shop.orders(id)).at(-1)).toBe("2027-01-15 update 31000 paid");
+  });
+
+  test("keeps what makes a plan free for them: a seller does not take it away, and may give it", async () => {
+    const shop = await openShop(floe, "2027-01-15");
+    const gift = await shop.gives({ duration: "forever", basis_points: 10_000 });
+    const paid = await shop.sells("Paid", 31_000);
+    const id = await shop.subscribes(paid, { card: null, checkout: { discount_id: gift } });
+    const less = await shop.gives({ duration: "forever", basis_points: 5000 });
+    for (const discount_id of [null, less])
+      expect(await shop.changes(id, { discount_id })).toBe("402 MissingPaymentMethod");
+    expect(await shop.changes(id, { metadata: { tier: "gift" } })).toBe("done");
     await shop.on("2027-02-15");
-    const last = (await shop.orders(id)).at(-1);
-    expect(last).toMatch(/^2027-02-15 cycle \d+ pending$/);
-    expect((await shop.get(id)).status).toBe("past_due");
-    expect(await shop.balance(id)).toBe(0);
+    expect((await shop.orders(id)).at(-1)).toBe("2027-02-15 cycle 0 paid");
+    expect((await shop.get(id)).status).toBe("active");
   });
 
   test("is charged at once for a dearer plan where the seller has said nothing (SUB-34)", async () => {

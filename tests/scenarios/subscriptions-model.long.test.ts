@@ -403,7 +403,7 @@ async function perform(play: Play, one: Command): Promise<[string, string]> {
   const wanted = model.take(step);
   if (wanted !== "done") {
     // What is refused is refused when it is looked at, but for a card, of which nobody knows before it is charged.
-    const isSeen = wanted === "402 PaymentFailed" ? status === 200 : status >= 400;
+    const isSeen = wanted.startsWith("402 ") ? status === 200 : status >= 400;
     return [`${said}${isSeen ? "" : `, previewed ${status}`}`, wanted];
   }
   const { charge, after } = json as unknown as Preview;

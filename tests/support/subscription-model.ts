@@ -332,6 +332,10 @@ export function beginModel({
     if (it.status === "canceled" || it.isEnding) refuse("403 AlreadyCanceledSubscription");
     if (it.status === "paused") refuse("403 InactiveSubscription");
   }
+  /** Nothing but a card pays for a plan (CUP-29). */
+  function checkPayable(of: Plan) {
+    if (it.card === null && of.prices.some(({ kind }) => kind !== "free")) refuse("402 MissingPaymentMethod");
+  }
   const seatsOf = (of: Plan) => {
     const price = of.prices.find(({ kind }) => kind === "seat");
     if (price?.kind !== "seat") return null;
@@ -365,6 +369,7 @@ export function beginModel({
       }
       return;
     }
+    checkPayable(to);
     if (behavior === "next_period") {
       if (it.pending?.plan === to) return;
       it.pending = { plan: to, seats: it.pending?.seats ?? null };

@@ -17,7 +17,7 @@ import type { TaxedSeller } from "../tax/rules.ts";
 import { findTaxedSeller } from "../tax/store.ts";
 import { applyPlan, type PendingCharge, processDueSubscription } from "./billing.ts";
 import { lockMeters } from "./metering.ts";
-import { getChoice, isCosting } from "./plan.ts";
+import { getChoice, isCosting, type SubscribedOffer } from "./plan.ts";
 import { computeChargedNow, describePreview, type Evaluation, evaluate, isQuoteOf, readQuoteTime } from "./preview.ts";
 import { findDueTime, isDiscountEnded, type SubscriptionAggregate } from "./rules.ts";
 import { planOrder, serializeSubscription } from "./serialize.ts";
@@ -145,7 +145,7 @@ async function writeChange(
   checkMaximum(ctx, evaluation, body);
   const { ground, plan, redeems, charge } = evaluation;
   if ("payment_method_id" in body) await checkCard(tx, ctx, found, body.payment_method_id);
-  if (ctx.actor.kind === "customer") await checkPayable(tx, ctx, evaluation);
+  await checkPayable(tx, ctx, evaluation);
   const isNothing = Object.keys(plan.patch).length === 0 && !plan.choice && !plan.bill && plan.entries.length === 0;
   if (isNothing) return { aggregate: found, charge: null, waits: false };
   if (redeems) {
@@ -162,19 +162,35 @@ async function writeChange(
 }
 
 /**
- * Refuse a customer's change to what costs something, now or with a later order, while there is no card that could be charged
- * (CUP-29). A seller may make it: they decide whom they trust.
+ * What a subscription is changed to: an offer, now or with the next period, or by resuming it. Or the same offer, if it costs
+ * something only without the former discount.
  */
-async function checkPayable(tx: Tx, ctx: Ctx, { ground, plan, pending }: Evaluation): Promise<void> {
+function findTarget({ ground: { aggregate }, plan, pending }: Evaluation): SubscribedOffer | null {
+  const offer = getChoice(aggregate);
+  const to = plan.choice ?? pending;
+  if (to || plan.events.includes("subscription.resumed")) return to ?? offer;
+  return isCosting(offer, aggregate.discount) ? null : offer;
+}
+
+/**
+ * Refuse a change to what costs something, now or with a later order, while there is no card that could be charged, by a
+ * customer or by a seller (CUP-29): nothing but a card pays for a subscription.
+ */
+async function checkPayable(tx: Tx, ctx: Ctx, evaluation: Evaluation): Promise<void> {
+  const { ground, plan } = evaluation;
   const { aggregate } = ground;
-  const resumed = plan.events.includes("subscription.resumed") ? getChoice(aggregate) : null;
-  const to = plan.choice ?? pending ?? resumed;
+  const to = findTarget(evaluation);
   if (!to) return;
   const left = isDiscountEnded(ground, to) ? null : aggregate.discount;
   if (!isCosting(to, plan.discount === undefined ? left : plan.discount)) return;
   assertPayments(ctx);
   if (!(await store.findCard(tx, ctx, aggregate)))
-    throw new ApiError("MissingPaymentMethod", "Add a card first: there is none that could be charged for this.");
+    throw new ApiError(
+      "MissingPaymentMethod",
+      ctx.actor.kind === "customer"
+        ? "Add a card first: there is none that could be charged for this."
+        : "The customer has no card that could be charged for this. Send them a link to the portal, where they add one.",
+    );
 }
 
 /** The answer to a change that was agreed to on other terms: these, and nothing has changed. */
