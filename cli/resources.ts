@@ -339,6 +339,8 @@ export const resourceViews: Record<string, ResourceView | false> = {
       ],
     },
   },
+  // Told by floe doctor.
+  diagnostics: false,
   sandbox: {
     summary: "A store to try things out in: its time, and what was saved of it",
     noun: "snapshot",

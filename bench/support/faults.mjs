@@ -304,7 +304,7 @@ export const faults = {
   ],
   strangers: [
     ["body-depth", "server/platform/http/body.ts", "if (depth > depthMax)", "if (depth > depthMax * 1000)", "tests/api/bodies.test.ts"],
-    ["inbox-proxy", "server/platform/http/from-here.ts", "!Object.keys(headers).some((name) => forwarded.test(name))", "true", "tests/api/development.test.ts"],
+    ["inbox-proxy", "server/platform/http/from-here.ts", "!isForwarded({ headers })", "true", "tests/api/development.test.ts"],
     ["two-slashes", "shared/destinations.ts", '&& !url.pathname.startsWith("//")', "", "tests/api/destinations.test.ts"],
     ["script-address", "shared/destinations.ts", 'url?.protocol === "https:" || url?.protocol === "http:" ? url : undefined', "url", "tests/api/shown.test.ts"],
     ["other-years", "shared/contract.ts", "if (isInYears(date)) return date;", "if (date) return date;", "tests/api/dates.test.ts"],

@@ -29,6 +29,16 @@ export const commands: Record<string, Entry> = {
     heading: "start",
     load: () => import("./profiles.ts"),
   },
+  status: {
+    summary: "Which store and server you use, and what is wrong",
+    heading: "start",
+    load: async () => ({ add: (await import("./doctor.ts")).addStatus }),
+  },
+  doctor: {
+    summary: "Check the store, its server and this machine; --go-live before real money",
+    heading: "start",
+    load: async () => ({ add: (await import("./doctor.ts")).addDoctor }),
+  },
   open: { summary: "Open a page of the server in the browser", heading: "start", load: () => import("./open.ts") },
   init: catalog("Start a catalogue file", (all) => all.addInit),
   pull: catalog("Bring the file up to what the server has", (all) => all.addPull),

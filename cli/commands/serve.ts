@@ -102,6 +102,11 @@ export const settings: Setting[] = [
     about: "drop usage events that came longer ago",
   },
   { name: "FLOE_FILES_DIR", flag: "--files-dir <folder>", about: "where uploaded files are kept" },
+  {
+    name: "FLOE_BACKUPS_DIR",
+    flag: "--backups-dir <folder>",
+    about: "where your backups are, so that floe doctor warns of old ones",
+  },
   { name: "S3_BUCKET", flag: "--s3-bucket <name>", about: "keep them in this bucket instead" },
   { name: "S3_REGION", flag: "--s3-region <region>", about: "its region (us-east-1)" },
   { name: "S3_ENDPOINT", flag: "--s3-endpoint <url>", about: "its store, where that is not AWS" },

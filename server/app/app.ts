@@ -17,6 +17,7 @@ import type { Auth } from "../identity/accounts/auth.ts";
 import { reading, rejectForeignPages } from "../identity/accounts/http/origins.ts";
 import { sendRenewed } from "../identity/accounts/identity/sessions-renewal.ts";
 import { routeListening } from "../messaging/webhooks/routes.ts";
+import { routeTestMail } from "../operations/diagnostics/routes.ts";
 import type { Deps } from "../platform/context.ts";
 import { openTail } from "../platform/events/tail.ts";
 import { limitArrival } from "../platform/http/arrival.ts";
@@ -130,6 +131,7 @@ export async function buildApp({
     routeDocuments(scope, deps);
     routeDiscordBot(scope, deps, identify);
     routeDownloads(scope, deps);
+    routeTestMail(scope, deps, identify);
     const streams = { deps, tail, identify, limitStreams: openStreamLimits() };
     routeCheckoutStream(scope, {
       ...streams,

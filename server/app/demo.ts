@@ -44,7 +44,7 @@ export async function openDemoStore(
   // The seller is to find nobody signed in but themselves.
   await auth.endSession(session);
   const actor = { ...anonymous, kind: "system" as const, organization_id, scopes: new Set(scopes) };
-  const ctx: Ctx = { ...deps, actor, client: legacyProfile, ip: "127.0.0.1", extraWrites: [] };
+  const ctx: Ctx = { ...deps, actor, client: legacyProfile, ip: "127.0.0.1", isForwarded: false, extraWrites: [] };
   const listed = await provider.products.list(ctx, { query: { page: 1, limit: 1, sorting: ["created_at"] } });
   if (listed.items.length === 0) {
     await provider.products.create(ctx, {

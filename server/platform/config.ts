@@ -114,6 +114,7 @@ const Settings = z.object({
   FLOE_EVENTS_KEPT_MONTHS: optional(z.coerce.number().int().min(1)),
   FLOE_MEDIA_URL: optional(url),
   FLOE_FILES_DIR: optional(z.string()),
+  FLOE_BACKUPS_DIR: optional(z.string()),
   S3_BUCKET: optional(z.string()),
   S3_REGION: z.preprocess(blank, z.string().default("us-east-1")),
   S3_ENDPOINT: optional(url),

@@ -123,6 +123,8 @@ export type Ctx = Deps & {
   actor: Actor;
   client: ClientProfile;
   ip: string;
+  /** Whether a proxy says that it passes the request on for somebody else. */
+  isForwarded: boolean;
   /** What is written in the transactions of the operation besides what it writes itself. */
   extraWrites: readonly ExtraWrite[];
 };

@@ -10,6 +10,7 @@ import { customFields } from "./custom-fields.ts";
 import { customerMeters } from "./customer-meters.ts";
 import { customerSessions } from "./customer-sessions.ts";
 import { customers } from "./customers.ts";
+import { diagnostics } from "./diagnostics.ts";
 import { discounts } from "./discounts.ts";
 import { disputes } from "./disputes.ts";
 import { events } from "./events.ts";
@@ -87,5 +88,6 @@ export const api = {
   metrics,
   catalog,
   sandbox,
+  diagnostics,
 } as const satisfies Contract;
 export type Api = typeof api;

@@ -217,7 +217,14 @@ describe("Idempotency-Key", () => {
   test("what asks somebody outside makes its thing once, also when the server dies before it has answered", async () => {
     const keyed = { subject: seller.organization_id, key: "outside", request: "POST /v1/x" };
     const actor = { ...anonymous, organization_id: seller.organization_id };
-    const ctx = { ...floe.deps, actor, client: readProfile({}) as never, ip: "127.0.0.1", extraWrites: [] };
+    const ctx = {
+      ...floe.deps,
+      actor,
+      client: readProfile({}) as never,
+      ip: "127.0.0.1",
+      isForwarded: false,
+      extraWrites: [],
+    };
     const outside = (body: unknown) => (typeof body === "string" ? { status: 201, body } : undefined);
     const began = Promise.withResolvers<void>();
     // Its last transaction is committed; that it then never ends is how a crash looks.

@@ -145,7 +145,7 @@ test("a key is found by the hash of every secret of the server, and neither it n
       {
         ...{ ...floe.deps, config: { ...floe.deps.config, secret: secrets[0] ?? "", secrets } },
         ...{ actor: { ...anonymous, organization_id: seller.organization_id }, client: readProfile({}) as never },
-        ...{ ip: "127.0.0.1", extraWrites: [] },
+        ...{ ip: "127.0.0.1", isForwarded: false, extraWrites: [] },
       },
       { ...keyed, request },
       () => undefined,

@@ -29,7 +29,7 @@ beforeAll(async () => {
     organization_id: seller.organization_id,
     scopes: new Set<never>(),
   } as const;
-  ctx = { ...floe.deps, actor, client: readProfile({}) as never, ip: "127.0.0.1", extraWrites: [] };
+  ctx = { ...floe.deps, actor, client: readProfile({}) as never, ip: "127.0.0.1", isForwarded: false, extraWrites: [] };
   await floe.deps.db.execute(sql`create table statements (at text)`);
   await floe.deps.db.execute(sql`create function count_statement() returns trigger language plpgsql as $$
     begin insert into statements values (tg_table_name); return null; end $$`);

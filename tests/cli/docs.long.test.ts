@@ -28,7 +28,7 @@ const [onPullRequest, onMain, everyNight] = blocks.filter(({ language }) => lang
 let server: Floe;
 let bin: string;
 beforeAll(async () => {
-  server = await start({ listen: true, realTime: true });
+  server = await start({ listen: true, realTime: true, worker: true });
   bin = folder();
   await Promise.all([bundleCli(process.cwd(), bin, "1.0.0"), writeManifest(join(bin, "manifest"), api)]);
   writeFileSync(join(bin, "package.json"), '{"type":"module"}');

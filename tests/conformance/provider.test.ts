@@ -182,6 +182,7 @@ describe("hosted Polar behind the same API", () => {
       actor,
       client: legacyProfile,
       ip: "",
+      isForwarded: false,
       extraWrites: [],
     } as const;
     await expect(broken.products.get(ctx, { params: { id: crypto.randomUUID() } })).rejects.toMatchObject({

@@ -24,6 +24,7 @@ import { seatClaimService, seatService } from "../../entitlements/seats/service.
 import { organizationService } from "../../identity/organizations/service.ts";
 import { webhookService } from "../../messaging/webhooks/service.ts";
 import { catalogService } from "../../operations/catalog-file/service.ts";
+import { diagnosticService } from "../../operations/diagnostics/service.ts";
 import { metricService } from "../../operations/metrics/service.ts";
 import { privacyService } from "../../operations/privacy/service.ts";
 import { createSandboxService } from "../../operations/sandbox/service.ts";
@@ -90,4 +91,5 @@ export const embedded: Provider = {
   catalog: catalogService,
   // What passes with time is of all domains, and a sandbox does it in its own order.
   sandbox: createSandboxService(timeTravelWorkers),
+  diagnostics: diagnosticService,
 };

@@ -264,6 +264,7 @@ export function createPolarProvider(config: Config): Provider {
       deleteSnapshot: notMoved,
       diffSnapshots: notMoved,
     },
+    diagnostics: { get: notDiagnosed },
     catalog: { pull: notFiled, plan: notFiled, rehearse: notFiled, apply: notFiled, import: notFiled },
     tax: {
       listRegistrations: notTaxed,
@@ -283,6 +284,8 @@ const notHosted = (msg: string) => (): never => {
 const notFiled = notHosted("Catalogue files work with floe's own engine, not with hosted Polar.");
 /** There Polar is the merchant. */
 const notTaxed = notHosted("Hosted Polar sells in its own name and collects the tax itself.");
+
+const notDiagnosed = notHosted("The checks are of floe's own engine, not of hosted Polar.");
 
 const notExported = notHosted("Invoices are exported by floe's own engine, not by hosted Polar.");
 

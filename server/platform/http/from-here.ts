@@ -18,7 +18,11 @@ const isLocalHost = ({ host }: Headers): boolean => localHost.test(host ?? "");
  * the Host header; a proxy on this machine, behind which is everybody, says whom it asks for.
  */
 export const isFromHere = ({ headers }: Pick<FastifyRequest, "headers">): boolean =>
-  isLocalHost(headers) && !Object.keys(headers).some((name) => forwarded.test(name));
+  isLocalHost(headers) && !isForwarded({ headers });
+
+/** Whether a proxy says that it passes a request on. */
+export const isForwarded = ({ headers }: Pick<FastifyRequest, "headers">): boolean =>
+  Object.keys(headers).some((name) => forwarded.test(name));
 
 /** The headers that say where a request comes from. */
 export const pickSourceHeaders = ({ headers }: Pick<FastifyRequest, "headers">): Headers =>

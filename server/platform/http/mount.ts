@@ -15,7 +15,7 @@ import { isAudited, runWithEntry } from "./audit.ts";
 import { bytesMax, openBytesMax } from "./body.ts";
 import { findHolder, pickOwner, tryAs } from "./candidates.ts";
 import { serializeError } from "./errors.ts";
-import { isFromInside } from "./from-here.ts";
+import { isForwarded, isFromInside } from "./from-here.ts";
 import { type AnswerOf, checkKey, type IdempotentAnswer, respondOnce } from "./idempotency.ts";
 import { adapt, type ClientProfile, expectsBareLists } from "./profiles.ts";
 import { Relayed } from "./relayed.ts";
@@ -74,6 +74,7 @@ export const createRequestContext = (deps: Deps, request: FastifyRequest, actor:
   actor,
   client: request.client,
   ip: request.ip,
+  isForwarded: isForwarded(request),
   extraWrites: [],
 });
 

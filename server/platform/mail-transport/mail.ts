@@ -132,6 +132,27 @@ export async function sendMail(deps: Deps, mail_id: string): Promise<void> {
   await note({ ...over, sent_at: clock.now() });
 }
 
+/**
+ * Send a test message at once, and return why the mail server did not take it. Without a mail server nothing is sent. The
+ * message is not queued: the caller waits for the answer of the mail server.
+ */
+export async function sendTestMail({ config, clock }: Deps, to: string): Promise<string | null> {
+  if (!config.SMTP_URL)
+    return hasInbox(config) ? `SMTP_URL is not set: mails are shown at ${config.url}/mail.` : "SMTP_URL is not set.";
+  const { renderLetter } = await import("./email-layout.ts");
+  const content: EmailContent = {
+    subject: "Test message from floe",
+    paragraphs: [`This server (${config.url}) can send mail. You asked for this message with floe doctor --mail.`],
+  };
+  try {
+    const mail = { id: createId(clock.now()), to, subject: content.subject, ...renderLetter(content, config.url) };
+    await hand(config, config.SMTP_URL, mail);
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
 /** Send a mail to the mail server. */
 async function hand(
   config: Config,

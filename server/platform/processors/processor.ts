@@ -41,6 +41,8 @@ export type Processor = {
   cancel(attempt: Attempt): Promise<Intent | null>;
   /** Read a signed event. Throws if the signature is wrong; returns undefined if the event concerns none of our objects. */
   readEvent?(body: Buffer, signature: string): Promise<ProcessorEvent | undefined>;
+  /** How the account is set up at the processor. Throws if the processor does not accept the server's key. */
+  inspect?(): Promise<ProcessorSetup>;
   /** The key with which the browser collects a card; null if the built-in test form does it. */
   publishable_key: string | null;
   /** Present on the test processor alone. */
@@ -52,6 +54,9 @@ export type Processor = {
  * Without a configured processor, `own` and `test` are the same.
  */
 export type Processors = { own: Processor; tax: TaxCalculator | null; test: Processor };
+
+/** The addresses to which the processor sends events, with the types of events for each; `*` is every type. */
+export type ProcessorSetup = { webhooks: { url: string; events: readonly string[]; isEnabled: boolean }[] };
 
 /** The owner of a card. `processor_id` is null until the processor knows the owner. */
 export type CardOwner = { id: string; processor_id: string | null; email: string; name: string | null };

@@ -1,7 +1,8 @@
 import Stripe from "stripe";
 import { z } from "zod";
 import { ApiError } from "../../../shared/errors.ts";
-import type { ProcessorEvent } from "./processor.ts";
+import type { ProcessorEvent, ProcessorSetup } from "./processor.ts";
+import { stripeEventTypes } from "./stripe-event-types.ts";
 
 /** The id of what another object names, which may be the object itself. */
 export const getId = (named: string | { id: string } | null | undefined): string =>
@@ -20,10 +21,27 @@ export async function ignoreMissing<T>(work: Promise<T>): Promise<T | null> {
 export const getAccount = (isLive: boolean, other?: string): string =>
   `${isLive ? "stripe_live" : "stripe_test"}${other ? `_${other}` : ""}`;
 
+/** The compiler checks the names. */
+stripeEventTypes satisfies readonly Stripe.Event["type"][];
+
 /** By what it was marked with, whose an object is. */
 export const OurPayment = z.object({ organization_id: z.uuid(), payment_id: z.uuid() });
 const OurSetup = z.object({ organization_id: z.uuid(), setup_id: z.uuid() });
 const OurRefund = z.object({ refund_id: z.uuid() });
+
+/** Where the account sends its events: 100 addresses are more than Stripe allows. */
+export async function listStripeWebhooks(stripe: Stripe): Promise<ProcessorSetup["webhooks"]> {
+  const { data } = await stripe.webhookEndpoints.list(
+    { limit: 100 },
+    { timeout: inspectionMsMax, maxNetworkRetries: 0 },
+  );
+  return data.map(({ url, enabled_events, status }) => ({
+    url,
+    events: enabled_events,
+    isEnabled: status === "enabled",
+  }));
+}
+const inspectionMsMax = 8000;
 
 /** What a signed event tells; undefined where it is about nothing of ours. */
 export async function readEvent(

@@ -15,7 +15,7 @@ import {
   type SetupAttempt,
   type SetupOutcome,
 } from "./processor.ts";
-import { getAccount, getId, ignoreMissing, OurPayment, readEvent } from "./stripe-events.ts";
+import { getAccount, getId, ignoreMissing, listStripeWebhooks, OurPayment, readEvent } from "./stripe-events.ts";
 
 export type StripeOptions = {
   secret_key: string;
@@ -290,6 +290,7 @@ export function createStripeProcessor(options: StripeOptions): Processor {
       if (!found || found.status === "succeeded" || found.status === "canceled") return found && intentOf(found);
       return intentOf(await stripe.paymentIntents.cancel(found.id, { expand }));
     },
+    inspect: async () => ({ webhooks: await listStripeWebhooks(stripe) }),
     ...(webhook_secret
       ? { readEvent: (body: Buffer, signature: string) => readEvent(stripe, body, signature, webhook_secret) }
       : {}),

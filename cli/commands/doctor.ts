@@ -1,0 +1,143 @@
+/** `floe doctor` and `floe status`: whether the store, its server and this machine are set up so that sales work. */
+import type { Command } from "commander";
+import type { Check } from "../../shared/api/diagnostics.ts";
+import type { Context } from "../context.ts";
+import {
+  buildCheck,
+  checkCertificate,
+  checkReachable,
+  compareWithServer,
+  fetchReport,
+  type Report,
+} from "../doctor/checks.ts";
+import { Fault, isFault } from "../fault.ts";
+import { checkAskedFields, showOne } from "../resource/show.ts";
+import { insertCommands } from "../suggestions.ts";
+import { removeControls } from "../ui/theme.ts";
+
+type Options = { goLive?: boolean; mail?: boolean };
+type Result = { report: Report | undefined; checks: Check[]; unreachable: Fault | undefined };
+
+export function addDoctor(root: Command, contextOf: (command: Command) => Context): void {
+  const command = root
+    .command("doctor")
+    .description(
+      "Check the store, its server and this machine, and say what mends each fault. Exit code 1 on a failure.",
+    )
+    .option("--go-live", "check for the sale of real goods for real money")
+    .option("--mail", "send a test message to your own address")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  floe doctor\n  floe doctor --go-live          # before the first real sale\n  floe doctor --mail\n  floe doctor --json -q '.checks[] | select(.status == \"failure\")'",
+    );
+  command.action(async (options: Options) => {
+    const context = contextOf(command);
+    finish(context, await examine(context, options), formatAll);
+  });
+}
+
+export function addStatus(root: Command, contextOf: (command: Command) => Context): void {
+  const command = root
+    .command("status")
+    .description("Say in a few lines which store and server you use, and what is wrong. Exit code 1 on a failure.");
+  command.addHelpText("after", "\nExamples:\n  floe status\n  floe status --json -q .status");
+  command.action(async () => {
+    const context = contextOf(command);
+    finish(context, await examine(context, {}), formatFaults);
+  });
+}
+
+async function examine(context: Context, { goLive = false, mail = false }: Options): Promise<Result> {
+  const { server } = context.settings();
+  let reachable: Check;
+  try {
+    reachable = await checkReachable(context);
+  } catch (error) {
+    if (!isFault(error) || error.kind === "interrupted" || error.kind === "terminated") throw error;
+    const hint = error.parts.hint ?? null;
+    const check = buildCheck("server", "failure", `${server} does not answer: ${error.message}.`, hint);
+    return { report: undefined, checks: [check], unreachable: error };
+  }
+  const certificate = await checkCertificate(context);
+  const fetched = await fetchReport(context, goLive);
+  const checks = [reachable, certificate];
+  if ("refusal" in fetched) return { report: undefined, checks: [...checks, fetched.refusal], unreachable: undefined };
+  const { report, skewMs } = fetched;
+  checks.push(...compareWithServer(context, report, skewMs), ...report.checks);
+  if (mail) checks.push(await sendTestMail(context));
+  return { report, checks, unreachable: undefined };
+}
+
+type TestMail = { to: string; sent: boolean; error: string | null; duration_ms: number };
+
+async function sendTestMail(context: Context): Promise<Check> {
+  try {
+    const answer = (await context.call({
+      method: "POST",
+      path: "/v1/diagnostics/mail",
+      organization: false,
+    })) as TestMail;
+    if (answer.sent)
+      return buildCheck("test_mail", "ok", `Sent to ${answer.to} in ${answer.duration_ms} ms. Check that it arrived.`);
+    return buildCheck("test_mail", "failure", `Not sent: ${answer.error}`, "Check SMTP_URL and MAIL_FROM.");
+  } catch (error) {
+    if (!isFault(error) || error.kind === "interrupted" || error.kind === "terminated") throw error;
+    return buildCheck("test_mail", "failure", `Not sent: ${error.message}`, error.parts.hint ?? null);
+  }
+}
+
+const count = (checks: readonly Check[], status: Check["status"]): number =>
+  checks.filter((check) => check.status === status).length;
+
+function finish(context: Context, result: Result, format: (context: Context, result: Result) => string): void {
+  const { checks, report, unreachable } = result;
+  const failures = count(checks, "failure");
+  const status = failures > 0 ? "failure" : count(checks, "warning") > 0 ? "warning" : "ok";
+  if (context.json) {
+    const { server } = context.settings();
+    const { organization_id = null, sandbox = null, version = null } = report ?? {};
+    const row = { status, server, version, organization_id, sandbox, checks };
+    showOne(context, row, checkAskedFields(context.globals.json, [...Object.keys(row), "checks.*"]));
+  } else context.print(format(context, result));
+  if (unreachable) throw new Fault(unreachable.kind, unreachable.message, { ...unreachable.parts });
+  if (failures > 0)
+    throw new Fault("error", `${failures} of ${checks.length} checks failed`, { name: "checks_failed" });
+}
+
+const marks = { ok: ["✓", "good"], warning: ["!", "warn"], failure: ["✗", "bad"], skipped: ["-", "dim"] } as const;
+
+function formatCheck(context: Context, { id, status, message, fix }: Check): string {
+  const paint = context.paint.out();
+  const [mark, tone] = marks[status];
+  const place = context.globals;
+  const name = id.replaceAll("_", " ").padEnd(19);
+  const line = `${paint[tone](mark)} ${paint.dim(name)} ${removeControls(message)}\n`;
+  const step =
+    fix === null || status === "ok"
+      ? ""
+      : `${" ".repeat(22)}${insertCommands(removeControls(fix), place, paint.link)}\n`;
+  return line + step;
+}
+
+const formatAll = (context: Context, { checks }: Result): string =>
+  `${checks.map((check) => formatCheck(context, check)).join("")}\n${formatSum(checks)}\n`;
+
+function formatFaults(context: Context, { checks, report }: Result): string {
+  const { server, organization } = context.settings();
+  const mode = report ? (report.sandbox ? "a sandbox" : "real money") : "unknown";
+  const store = organization ? `${organization.name} (${organization.slug})` : (report?.organization_id ?? "none");
+  const head = `Server  ${server}${report ? `, version ${report.version}` : ""}\nStore   ${removeControls(store)}, ${mode}\n\n`;
+  const faults = checks.filter(({ status }) => status === "failure" || status === "warning");
+  const lines = faults.map((check) => formatCheck(context, check)).join("");
+  return `${head}${lines}${formatSum(checks)}\n`;
+}
+
+function formatSum(checks: readonly Check[]): string {
+  const parts = [
+    [count(checks, "failure"), "failed"],
+    [count(checks, "warning"), "with a warning"],
+    [count(checks, "ok"), "passed"],
+    [count(checks, "skipped"), "skipped"],
+  ] as const;
+  return `${checks.length} checks: ${parts.flatMap(([number, word]) => (number > 0 ? [`${number} ${word}`] : [])).join(", ")}.`;
+}
