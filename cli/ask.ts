@@ -3,12 +3,12 @@ import type { Context } from "./context.ts";
 import { Fault } from "./fault.ts";
 import type { Choice, Outcome, Question } from "./ui/questions.ts";
 
-const ended = (context: Context): Fault =>
+const buildEndedFault = (context: Context): Fault =>
   new Fault(context.io.signal.reason === "SIGTERM" ? "terminated" : "interrupted", "nothing was changed");
 
-function answerOf<T>(context: Context, outcome: Outcome<T>): T {
+function getAnswer<T>(context: Context, outcome: Outcome<T>): T {
   if (outcome === "left") throw new Fault("cancelled", "nothing was changed");
-  if (outcome === "interrupted") throw ended(context);
+  if (outcome === "interrupted") throw buildEndedFault(context);
   return outcome.value;
 }
 
@@ -19,13 +19,13 @@ export async function promptForm(
   questions: Question[],
 ): Promise<Record<string, string>> {
   const ui = await import("./ui/index.ts");
-  return answerOf(context, await ui.promptForm(context.io, title, questions));
+  return getAnswer(context, await ui.promptForm(context.io, title, questions));
 }
 
 /** Ask for one of several. */
 export async function promptChoice(context: Context, title: string, choices: Choice[]): Promise<string> {
   const ui = await import("./ui/index.ts");
-  return answerOf(context, await ui.promptChoice(context.io, title, choices));
+  return getAnswer(context, await ui.promptChoice(context.io, title, choices));
 }
 
 /** Wait for something, with a turning wheel where somebody watches. */
@@ -38,8 +38,8 @@ export async function wait<T>(context: Context, label: string, work: () => Promi
   const working = work();
   const outcome = await ui.runWithSpinner(context.io, label, working);
   // An error is had from the work itself; only Ctrl-C leaves it without an end.
-  if (outcome !== "interrupted") return answerOf(context, outcome);
-  return Promise.race([working, Promise.resolve().then(() => Promise.reject(ended(context)))]);
+  if (outcome !== "interrupted") return getAnswer(context, outcome);
+  return Promise.race([working, Promise.resolve().then(() => Promise.reject(buildEndedFault(context)))]);
 }
 
 /** Ask for a yes. Without a terminal the flag that stands for it must be there. */
@@ -61,7 +61,7 @@ export async function confirm(context: Context, question: string, yes: boolean |
   } catch (error) {
     if (error instanceof Fault) throw error;
     context.say("\n");
-    throw ended(context);
+    throw buildEndedFault(context);
   } finally {
     lines.close();
   }

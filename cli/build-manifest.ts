@@ -31,11 +31,11 @@ type Schema = {
   $defs?: Record<string, Schema>;
 };
 
-const kebab = (name: string): string =>
+const toKebabCase = (name: string): string =>
   name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`).replaceAll("_", "-");
 
 /** What travels on the wire of a schema: the encoded side of codecs, so instants are text. */
-const wire = (schema: z.ZodType): Schema =>
+const describeSchema = (schema: z.ZodType): Schema =>
   z.toJSONSchema(schema, {
     io: "input",
     unrepresentable: "any",
@@ -52,18 +52,18 @@ function resolve(schema: Schema, root: Schema): Schema {
 }
 
 /** The alternatives of a schema, flattened, without null. */
-function variants(schema: Schema, root: Schema): Schema[] {
+function listVariants(schema: Schema, root: Schema): Schema[] {
   const resolved = resolve(schema, root);
   const inner = resolved.anyOf ?? resolved.oneOf;
-  if (inner) return inner.flatMap((one) => variants(one, root));
-  if (Array.isArray(resolved.type)) return resolved.type.flatMap((type) => variants({ ...resolved, type }, root));
+  if (inner) return inner.flatMap((one) => listVariants(one, root));
+  if (Array.isArray(resolved.type)) return resolved.type.flatMap((type) => listVariants({ ...resolved, type }, root));
   return resolved.type === "null" ? [] : [resolved];
 }
 
 /** The properties of an object schema; those of a union are put together, and required only where all require them. */
-function fieldsOf(root: Schema): Map<string, { schema: Schema; required: boolean }> {
-  const objects = variants(root, root)
-    .flatMap((one) => (one.allOf ? one.allOf.flatMap((part) => variants(part, root)) : [one]))
+function getFields(root: Schema): Map<string, { schema: Schema; required: boolean }> {
+  const objects = listVariants(root, root)
+    .flatMap((one) => (one.allOf ? one.allOf.flatMap((part) => listVariants(part, root)) : [one]))
     .filter((one) => one.properties);
   const found = new Map<string, { schema: Schema; required: boolean }>();
   for (const [position, object] of objects.entries()) {
@@ -82,7 +82,7 @@ function fieldsOf(root: Schema): Map<string, { schema: Schema; required: boolean
   return found;
 }
 
-const choicesOf = (schemas: Schema[]): string[] => [
+const getChoices = (schemas: Schema[]): string[] => [
   ...new Set(
     schemas
       .flatMap((one) => one.enum ?? (one.const === undefined ? [] : [one.const]))
@@ -91,51 +91,51 @@ const choicesOf = (schemas: Schema[]): string[] => [
 ];
 
 /** How a flag of this schema is read, and what it may say. */
-function kindOf(schema: Schema, root: Schema): { kind: Kind; choices?: string[] } {
-  const kinds = variants(schema, root);
-  const of = (type: string): Schema[] => kinds.filter((one) => one.type === type);
-  if (of("boolean").length > 0) return { kind: "boolean" };
-  const [array] = of("array");
+function getKind(schema: Schema, root: Schema): { kind: Kind; choices?: string[] } {
+  const kinds = listVariants(schema, root);
+  const list = (type: string): Schema[] => kinds.filter((one) => one.type === type);
+  if (list("boolean").length > 0) return { kind: "boolean" };
+  const [array] = list("array");
   if (array) {
-    const items = variants(array.items ?? {}, root);
+    const items = listVariants(array.items ?? {}, root);
     if (items.some((item) => item.type === "object" || item.type === "array")) return { kind: "json" };
-    const choices = choicesOf(items);
+    const choices = getChoices(items);
     return { kind: "list", ...(choices.length > 0 && { choices }) };
   }
-  if (of("object").length > 0) return { kind: "map" };
-  const choices = choicesOf(kinds);
+  if (list("object").length > 0) return { kind: "map" };
+  const choices = getChoices(kinds);
   if (choices.length > 0 && choices.length >= kinds.length) return { kind: "text", choices };
-  if (of("string").length > 0) return { kind: "text" };
-  if (of("integer").length > 0) return { kind: "integer" };
-  if (of("number").length > 0) return { kind: "number" };
+  if (list("string").length > 0) return { kind: "text" };
+  if (list("integer").length > 0) return { kind: "integer" };
+  if (list("number").length > 0) return { kind: "number" };
   // Nothing is known of an unrepresentable schema: text is what most of them are on the wire.
   return { kind: kinds.some((one) => one.type) ? "json" : "text" };
 }
 
 /** The keys of an object, dotted, each with the kind of its value; undefined where any key may stand. */
-function keysOf(schema: Schema, root: Schema): Record<string, Kind> | undefined {
-  const objects = variants(schema, root);
+function getKeys(schema: Schema, root: Schema): Record<string, Kind> | undefined {
+  const objects = listVariants(schema, root);
   if (objects.some((one) => !one.properties || one.additionalProperties)) return undefined;
   const keys: Record<string, Kind> = {};
-  for (const [name, field] of fieldsOf({ ...schema, $defs: root.$defs })) {
-    const inner = keysOf(field.schema, root);
+  for (const [name, field] of getFields({ ...schema, $defs: root.$defs })) {
+    const inner = getKeys(field.schema, root);
     if (inner) for (const [key, kind] of Object.entries(inner)) keys[`${name}.${key}`] = kind;
-    else keys[name] = kindOf(field.schema, root).kind;
+    else keys[name] = getKind(field.schema, root).kind;
   }
   return keys;
 }
 
 /** What a map is known to hold, and whether a part of it would be refused. */
 function mapOf(schema: Schema, root: Schema): Pick<FlagEntry, "keys" | "whole"> {
-  const keys = keysOf(schema, root);
+  const keys = getKeys(schema, root);
   if (!keys || Object.keys(keys).length === 0) return {};
-  const whole = variants(schema, root).some((one) => (one.required ?? []).length > 0);
+  const whole = listVariants(schema, root).some((one) => (one.required ?? []).length > 0);
   return { keys, ...(whole && { whole }) };
 }
 
 /** Whether null is kept for a field; there are those that take it for a field that was not sent. */
-const keepsNull = (body: z.ZodType, name: string): boolean => {
-  if (body instanceof z.ZodUnion) return body.options.some((one) => keepsNull(one as z.ZodType, name));
+const allowsNull = (body: z.ZodType, name: string): boolean => {
+  if (body instanceof z.ZodUnion) return body.options.some((one) => allowsNull(one as z.ZodType, name));
   const read = body instanceof z.ZodObject ? (body.shape[name] as z.ZodType | undefined)?.safeParse(null) : undefined;
   return read?.success === true && read.data === null;
 };
@@ -144,37 +144,37 @@ const keepsNull = (body: z.ZodType, name: string): boolean => {
 function isNullable(body: z.ZodType, { name, kind, choices, refers }: FlagEntry, kinds: Schema[]): boolean {
   if (kind === "list" || choices) return false;
   const isTime = kinds.some(({ format }) => format === "date-time");
-  return (kind === "integer" || kind === "number" || refers !== undefined || isTime) && keepsNull(body, name);
+  return (kind === "integer" || kind === "number" || refers !== undefined || isTime) && allowsNull(body, name);
 }
 
 /** Whether a field is an amount in minor units, or an object of such amounts. */
 const isMoney = (schema: Schema, root: Schema): boolean =>
-  variants(schema, root).some(
+  listVariants(schema, root).some(
     (one) =>
       one.money ??
       [...Object.values(one.properties ?? {}), one.additionalProperties].some(
-        (inner) => typeof inner === "object" && variants(inner, root).some(({ money }) => money),
+        (inner) => typeof inner === "object" && listVariants(inner, root).some(({ money }) => money),
       ),
   );
 
 /** How long a text may be, where it is one kind of text and nothing else. */
-function lengthOf(kinds: Schema[]): Pick<FlagEntry, "length"> {
+function getLength(kinds: Schema[]): Pick<FlagEntry, "length"> {
   const [text, ...others] = kinds.filter(({ type }) => type !== "null");
   const { minLength = 0, maxLength } = text ?? {};
   return others.length > 0 || maxLength === undefined || minLength < 2 ? {} : { length: [minLength, maxLength] };
 }
 
-function flagsOf(schema: z.ZodType, shorthands: ResourceView["shorthands"] = {}): FlagEntry[] {
-  const root = wire(schema);
+function getFlags(schema: z.ZodType, shorthands: ResourceView["shorthands"] = {}): FlagEntry[] {
+  const root = describeSchema(schema);
   return (
-    [...fieldsOf(root)]
+    [...getFields(root)]
       // Which organization is meant is said by --org for every command.
       .filter(([name]) => name !== "organization_id")
       .map(([name, field]) => {
         const { default: standard } = field.schema;
         const about =
-          field.schema.description ?? variants(field.schema, root).find((one) => one.description)?.description;
-        const kind = kindOf(field.schema, root);
+          field.schema.description ?? listVariants(field.schema, root).find((one) => one.description)?.description;
+        const kind = getKind(field.schema, root);
         const isAmount = ["integer", "map"].includes(kind.kind) && isMoney(field.schema, root);
         const description = [
           isAmount ? `${about?.replace(/,? in minor units(?=[,.])/, "")} Written as 24.50.` : about,
@@ -185,7 +185,7 @@ function flagsOf(schema: z.ZodType, shorthands: ResourceView["shorthands"] = {})
           .filter(Boolean)
           .join(" ");
         const refers = references[name] && ["text", "list"].includes(kind.kind) ? { refers: references[name] } : {};
-        const isEmpty = isNullable(schema, { name, ...kind, ...refers }, variants(field.schema, root));
+        const isEmpty = isNullable(schema, { name, ...kind, ...refers }, listVariants(field.schema, root));
         return {
           name,
           ...kind,
@@ -196,22 +196,22 @@ function flagsOf(schema: z.ZodType, shorthands: ResourceView["shorthands"] = {})
           ...refers,
           ...(isEmpty && { nullable: true as const }),
           ...(isAmount && { money: true as const }),
-          ...(kind.kind === "text" && lengthOf(variants(field.schema, root))),
+          ...(kind.kind === "text" && getLength(listVariants(field.schema, root))),
         };
       })
   );
 }
 
 /** Every field of an answer, dotted, to the depth that a person would ask for. */
-function answerFields(schema: Schema, root: Schema, depth = 3): string[] {
+function listPaths(schema: Schema, root: Schema, depth = 3): string[] {
   const found = new Set<string>();
-  for (const [name, field] of fieldsOf({ ...schema, $defs: root.$defs })) {
+  for (const [name, field] of getFields({ ...schema, $defs: root.$defs })) {
     found.add(name);
     if (depth === 0) continue;
-    for (const one of variants(field.schema, root)) {
-      const inner = one.type === "array" ? variants(one.items ?? {}, root) : [one];
+    for (const one of listVariants(field.schema, root)) {
+      const inner = one.type === "array" ? listVariants(one.items ?? {}, root) : [one];
       for (const object of inner) {
-        if (object.properties) for (const path of answerFields(object, root, depth - 1)) found.add(`${name}.${path}`);
+        if (object.properties) for (const path of listPaths(object, root, depth - 1)) found.add(`${name}.${path}`);
         else if (object.type === "object") found.add(`${name}.*`);
       }
     }
@@ -219,9 +219,9 @@ function answerFields(schema: Schema, root: Schema, depth = 3): string[] {
   return [...found];
 }
 
-const answerOf = (op: Operation): { schema: Schema; root: Schema; list: boolean } | undefined => {
+const getAnswer = (op: Operation): { schema: Schema; root: Schema; list: boolean } | undefined => {
   if (!op.response) return undefined;
-  const root = wire(op.response);
+  const root = describeSchema(op.response);
   const items = root.properties?.items?.items;
   return items && root.properties?.pagination
     ? { schema: resolve(items, root), root, list: true }
@@ -229,18 +229,19 @@ const answerOf = (op: Operation): { schema: Schema; root: Schema; list: boolean 
 };
 
 /** The fields of a further command that are sent after this one, as its own. */
-function sentAfter(resource: Resource, look: ResourceView): FlagEntry[] {
+function listLater(resource: Resource, look: ResourceView): FlagEntry[] {
   return Object.entries(look.sentBy ?? {}).flatMap(([field, operation]) => {
     const body = resource[operation]?.body;
-    return (body ? flagsOf(body) : [])
+    return (body ? getFlags(body) : [])
       .filter(({ name }) => name === field)
-      .map(({ required: _, ...entry }) => ({ ...entry, sentBy: nameOf(operation, look) || operation }));
+      .map(({ required: _, ...entry }) => ({ ...entry, sentBy: getName(operation, look) || operation }));
   });
 }
 
-const nameOf = (operation: string, look: ResourceView): string | false => look.names?.[operation] ?? kebab(operation);
+const getName = (operation: string, look: ResourceView): string | false =>
+  look.names?.[operation] ?? toKebabCase(operation);
 
-function operationEntry(
+function buildOperationEntry(
   resource: Resource,
   key: string,
   name: string,
@@ -257,13 +258,13 @@ function operationEntry(
     method: op.method,
     path: op.path,
     params: look.current ? [] : Object.keys(op.params?.shape ?? {}),
-    query: op.query ? flagsOf(op.query) : [],
+    query: op.query ? getFlags(op.query) : [],
     ...(op.body && {
-      body: [...flagsOf(op.body, isMain ? look.shorthands : undefined), ...(isMain ? sentAfter(resource, look) : [])],
+      body: [...getFlags(op.body, isMain ? look.shorthands : undefined), ...(isMain ? listLater(resource, look) : [])],
     }),
     ...(confirm && { confirm }),
     ...(op.method === "DELETE" && { done: `Deleted the ${look.noun}.` }),
-    ...(answerOf(op)?.list && { list: true as const }),
+    ...(getAnswer(op)?.list && { list: true as const }),
     ...(op.file && { file: true as const }),
     ...(look.opens?.[name] && { opens: look.opens[name] }),
     ...(look.current && { current: true as const }),
@@ -273,7 +274,7 @@ function operationEntry(
 }
 
 /** `archive` and `unarchive` are an update with one field already given. */
-function archiving(update: OperationEntry, field: string, look: ResourceView): OperationEntry[] {
+function buildArchiving(update: OperationEntry, field: string, look: ResourceView): OperationEntry[] {
   const base = { method: update.method, path: update.path, params: update.params, query: [] };
   return [
     {
@@ -288,7 +289,7 @@ function archiving(update: OperationEntry, field: string, look: ResourceView): O
 }
 
 /** A command that is an update with some fields already given, and takes a few of the others. */
-function verbEntry(update: OperationEntry, name: string, verb: SubscriptionAction, look: ResourceView): OperationEntry {
+function buildVerb(update: OperationEntry, name: string, verb: SubscriptionAction, look: ResourceView): OperationEntry {
   const { confirm: _, examples: __, ...base } = update;
   const examples = look.examples?.[name];
   return {
@@ -303,7 +304,7 @@ function verbEntry(update: OperationEntry, name: string, verb: SubscriptionActio
 }
 
 /** A resource without an entry in `cli/resources.ts` still gets its commands. */
-const plainLook = (name: string): ResourceView => ({
+const buildPlainView = (name: string): ResourceView => ({
   summary: `Manage ${name}`,
   noun: name.replace(/s$/, ""),
   columns: ["id:id", "name", "created_at:date"],
@@ -315,27 +316,27 @@ function groupOf(key: string, resource: Resource, look: ResourceView): Group {
   const operations: OperationEntry[] = [];
   const fields: Record<string, string[]> = {};
   for (const [operation, op] of Object.entries(resource)) {
-    const name = nameOf(operation, look);
+    const name = getName(operation, look);
     if (name === false) continue;
-    const entry = operationEntry(resource, operation, name, op, look);
-    const answer = answerOf(op);
-    if (answer) fields[name] = answerFields(answer.schema, answer.root);
+    const entry = buildOperationEntry(resource, operation, name, op, look);
+    const answer = getAnswer(op);
+    if (answer) fields[name] = listPaths(answer.schema, answer.root);
     operations.push(entry);
     if (operation === "update" && look.archive) {
-      for (const one of archiving(entry, look.archive, look)) {
+      for (const one of buildArchiving(entry, look.archive, look)) {
         operations.push(one);
         fields[one.name] = fields[name] ?? [];
       }
     }
     if (operation === "update")
       for (const [verb, said] of Object.entries(look.verbs ?? {})) {
-        operations.push(verbEntry(entry, verb, said, look));
+        operations.push(buildVerb(entry, verb, said, look));
         fields[verb] = fields[name] ?? [];
       }
   }
   return {
     entry: {
-      name: look.name ?? kebab(key),
+      name: look.name ?? toKebabCase(key),
       summary: look.summary,
       noun: look.noun,
       columns: look.columns,
@@ -359,7 +360,7 @@ export function buildManifest(
   const groups = new Map(
     [...new Set(order)]
       .flatMap((key) => {
-        const look = looks[key] ?? plainLook(key);
+        const look = looks[key] ?? buildPlainView(key);
         const resource = contract[key];
         if (!look || !resource) return [];
         const group = groupOf(key, resource, look);

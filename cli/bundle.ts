@@ -11,7 +11,7 @@ const apart: Record<string, string> = {
   "server/app/main.ts": "./server.js",
 };
 
-const keepApart = (root: string): Plugin => ({
+const excludePackages = (root: string): Plugin => ({
   name: "keep-apart",
   setup(plugin) {
     plugin.onResolve({ filter: /\.ts$/ }, ({ path, kind, resolveDir }) => {
@@ -66,7 +66,7 @@ export async function bundleCli(root: string, dist: string, version: string): Pr
       entryPoints: [join(root, "cli/entry.ts")],
       write: false,
       external: ["conf", "open"],
-      plugins: [keepApart(root), withoutUnused],
+      plugins: [excludePackages(root), withoutUnused],
     }).then(async (result) => {
       const [made] = result.outputFiles;
       // It is loaded as a script, with what imports the parts for it.
@@ -80,7 +80,7 @@ export async function bundleCli(root: string, dist: string, version: string): Pr
       outfile: join(dist, "cli-catalog.js"),
       format: "esm",
       external: ["conf", "open", "yaml"],
-      plugins: [keepApart(root), withoutUnused],
+      plugins: [excludePackages(root), withoutUnused],
     }),
     build({
       ...common,

@@ -13,7 +13,7 @@ const lineEnd = 0x0a;
 type Compiled = { build: string; commands: string[]; code: Buffer };
 
 /** The first two words of a command line: what they need of the program is known well enough by them. */
-const nameCommand = (argv: string[]): string =>
+const formatCommand = (argv: string[]): string =>
   argv
     .filter((word) => word.length <= wordMax && /^[a-z][a-z-]*$/.test(word))
     .slice(0, 2)
@@ -64,7 +64,7 @@ export function loadCompiled<Exports>(file: string, folder: string | undefined, 
     { filename: file, ...(code && { cachedData: code }) },
   );
   const commands = code && !script.cachedDataRejected ? (kept?.commands ?? []) : [];
-  const command = nameCommand(argv);
+  const command = formatCommand(argv);
   if (path && !commands.includes(command) && commands.length < commandsMax)
     process.once("exit", () =>
       writeCompiled(path, { build, commands: [...commands, command], code: script.createCachedData() }),

@@ -106,7 +106,7 @@ export function pickOrganization(all: Organization[], named: string): Organizati
 export const otherKey = "Leave --org (FLOE_ORG) out, or use a key of that organization.";
 
 /** That nothing says which organization is meant. */
-const noneChosen = (): Fault =>
+const reportNoneChosen = (): Fault =>
   new Fault("usage", "no organization is chosen", { hint: "Run: `floe orgs use SLUG`   (or give --org SLUG)" });
 
 /** The id of the organization that flags, environment and profile say, for the person who is signed in. */
@@ -114,7 +114,7 @@ export async function findOrganizationOfPerson(context: Context): Promise<string
   const { org, organization } = context.settings();
   if (org === undefined) {
     if (organization) return organization.id;
-    throw noneChosen();
+    throw reportNoneChosen();
   }
   if (uuid.test(org)) return org;
   if (organization?.slug === org) return organization.id;

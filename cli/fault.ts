@@ -87,10 +87,10 @@ export function renderFault(fault: Fault, json: boolean, paint: Paint, run: Hint
   }
   // Much of it comes from the server, and none of it may steer the terminal.
   const lines = [`${paint.bad("floe:")} ${removeControls(fault.message)}`];
-  const told = (line: string): string => insertCommands(removeControls(line), place, paint.link);
-  if (text) lines.push("", ...text.split("\n").map(told), "");
-  else for (const one of faults ?? []) lines.push(`  ${told(`${one.flag}: ${one.message}`)}`);
-  if (fault.parts.hint) lines.push(`  ${told(fault.parts.hint)}`);
+  const formatLine = (line: string): string => insertCommands(removeControls(line), place, paint.link);
+  if (text) lines.push("", ...text.split("\n").map(formatLine), "");
+  else for (const one of faults ?? []) lines.push(`  ${formatLine(`${one.flag}: ${one.message}`)}`);
+  if (fault.parts.hint) lines.push(`  ${formatLine(fault.parts.hint)}`);
   if (idempotency_key) lines.push(`  It may be repeated safely with --idempotency-key ${idempotency_key}`);
   return `${lines.join("\n")}\n`;
 }

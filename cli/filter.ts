@@ -15,7 +15,7 @@ const prelude = `. as $row | def money(currency): {floe_money: [., currency]};
 def money: money($row.currency // $row.price_currency); def ago: {floe_ago: .};`;
 
 /** `{{.name}} costs {{.total_amount | money}}` as a program that answers the pieces of a line for each row. */
-function programOf(template: string): string {
+function getProgram(template: string): string {
   const texts = template
     .replaceAll("\\t", "\t")
     .replaceAll("\\n", "\n")
@@ -25,7 +25,7 @@ function programOf(template: string): string {
 }
 
 /** One value in a line of a template. */
-function pieceOf(value: unknown, now: number): string {
+function getPiece(value: unknown, now: number): string {
   if (value === null) return "";
   if (typeof value === "string") return value;
   const { floe_money, floe_ago } = value as { floe_money?: [unknown, unknown]; floe_ago?: unknown };
@@ -40,17 +40,17 @@ function pieceOf(value: unknown, now: number): string {
   return formatMoney(amount, currency);
 }
 
-const lineOf = (pieces: unknown[], now: number): string =>
+const getLine = (pieces: unknown[], now: number): string =>
   pieces
-    .map((piece) => (Array.isArray(piece) ? piece.map((one) => pieceOf(one, now)).join(", ") : String(piece)))
+    .map((piece) => (Array.isArray(piece) ? piece.map((one) => getPiece(one, now)).join(", ") : String(piece)))
     .join("");
 
 /** Make what is done to all that a command prints at a time. A program that jq does not understand is a fault before anything is asked. */
 export async function makeFilter({ jq, template }: Globals, io: Io): Promise<(text: string, now: number) => string> {
   const machine = await loadJq();
-  const program = jq ?? programOf(template ?? "");
+  const program = jq ?? getProgram(template ?? "");
   const flag = jq === undefined ? "--template" : "--jq";
-  const seen = (text: string): string => (io.stdout.isTTY ? text.split("\n").map(removeControls).join("\n") : text);
+  const isSeen = (text: string): string => (io.stdout.isTTY ? text.split("\n").map(removeControls).join("\n") : text);
   // As a definition it is whole; in use its words are known. Neither runs it.
   for (const tried of [`def tried: ${program}\n; empty`, `empty | (${program}\n)`]) {
     const [first] = machine.raw("null", tried).stderr.split("\n");
@@ -65,8 +65,8 @@ export async function makeFilter({ jq, template }: Globals, io: Io): Promise<(te
     const answers = stdout.split("\n").filter(Boolean);
     const lines = answers.map((line) => {
       const value: unknown = JSON.parse(line);
-      if (jq === undefined) return seen(lineOf(value as unknown[], now));
-      if (typeof value === "string") return seen(value);
+      if (jq === undefined) return isSeen(getLine(value as unknown[], now));
+      if (typeof value === "string") return isSeen(value);
       return io.stdout.isTTY ? JSON.stringify(value, null, 2) : line;
     });
     const shown = lines.map((line) => `${line}\n`).join("");

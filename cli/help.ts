@@ -7,7 +7,7 @@ const termWidthMax = 28;
 const indent = "  ";
 
 /** A text in lines of at most so many columns; a word that is longer is broken. */
-function inLines(text: string, width: number): string[] {
+function splitLines(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = "";
   for (const word of text.split(/\s+/).flatMap((one) => one.match(new RegExp(`.{1,${width}}`, "g")) ?? [])) {
@@ -20,7 +20,7 @@ function inLines(text: string, width: number): string[] {
   return line === "" ? lines : [...lines, line];
 }
 
-const widthOf = (helper: Help): number => Math.max(40, helper.helpWidth ?? 80);
+const getWidth = (helper: Help): number => Math.max(40, helper.helpWidth ?? 80);
 
 /** What commander asks for its layout. */
 export const layout = {
@@ -35,9 +35,9 @@ export const layout = {
       ),
     ),
   formatItem(term: string, termWidth: number, description: string, helper: Help): string {
-    const width = widthOf(helper);
+    const width = getWidth(helper);
     const left = " ".repeat(indent.length + termWidth + 2);
-    const text = inLines(description, width - left.length).join(`\n${left}`);
+    const text = splitLines(description, width - left.length).join(`\n${left}`);
     const head = indent + term;
     if (text === "") return head;
     return term.length > termWidth ? `${head}\n${left}${text}` : `${head.padEnd(left.length)}${text}`;
@@ -45,7 +45,7 @@ export const layout = {
   boxWrap: (text: string, width: number): string =>
     text
       .split("\n")
-      .map((line) => (line.length <= width ? line : inLines(line, width).join("\n")))
+      .map((line) => (line.length <= width ? line : splitLines(line, width).join("\n")))
       .join("\n"),
 };
 
@@ -59,7 +59,7 @@ export function describeBeneath(command: Command, manifest: Manifest, columns: n
   let group = command.parent;
   for (; group.parent?.parent; group = group.parent) path.unshift(group.name());
   const fields = manifest.fields(group.name(), path.join(" "))?.filter((one) => !one.includes(".")) ?? [];
-  const lines = inLines(fields.join(", "), columns - indent.length).map((line) => indent + line);
+  const lines = splitLines(fields.join(", "), columns - indent.length).map((line) => indent + line);
   const more = command.options.some(({ hidden }) => hidden);
   return [
     ...(fields.length > 0 ? ["", "JSON fields:", ...lines] : []),

@@ -29,11 +29,11 @@ export class UnreachableError extends Fault {
   }
 }
 
-const proxied = (env: Env): boolean =>
+const wrapProxied = (env: Env): boolean =>
   Boolean(env.HTTP_PROXY || env.http_proxy || env.HTTPS_PROXY || env.https_proxy || env.ALL_PROXY || env.all_proxy);
 
 async function begin(url: URL, options: RequestOptions, env: Env): Promise<ClientRequest> {
-  if (proxied(env)) {
+  if (wrapProxied(env)) {
     const { findProxy, requestThroughProxy } = await import("./proxy.ts");
     const proxy = findProxy(url, env);
     if (proxy) return requestThroughProxy(proxy, url, options);

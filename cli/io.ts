@@ -62,18 +62,18 @@ export function processIo(): Io {
   };
   listen(true);
   const { isatty } = process.getBuiltinModule("node:tty");
-  const output = (descriptor: 1 | 2, stream: () => NodeJS.WriteStream): Output =>
+  const writeOutput = (descriptor: 1 | 2, stream: () => NodeJS.WriteStream): Output =>
     isatty(descriptor) ? stream() : { write: (text) => writeAll(descriptor, text) };
   return {
     get stdin() {
       return process.stdin;
     },
     get stdout() {
-      stdout ??= output(1, () => process.stdout);
+      stdout ??= writeOutput(1, () => process.stdout);
       return stdout;
     },
     get stderr() {
-      stderr ??= output(2, () => process.stderr);
+      stderr ??= writeOutput(2, () => process.stderr);
       return stderr;
     },
     env: getEnvironment(),

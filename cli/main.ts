@@ -11,7 +11,7 @@ declare const FLOE_VERSION: string | undefined;
 const here = import.meta.dirname;
 
 /** The version of the package. */
-const version = (): string =>
+const readVersion = (): string =>
   typeof FLOE_VERSION === "string"
     ? FLOE_VERSION
     : (JSON.parse(readFileSync(join(here, "../package.json"), "utf8")) as { version: string }).version;
@@ -26,7 +26,7 @@ function findCompiled(env: Record<string, string | undefined>): string | undefin
 async function main(argv: string[]): Promise<void> {
   const [first] = argv;
   if (argv.length === 1 && (first === "--version" || first === "-V")) {
-    writeAll(1, `${version()}\n`);
+    writeAll(1, `${readVersion()}\n`);
     return;
   }
   if (argv.length === 0 || (argv.length === 1 && (first === "--help" || first === "-h" || first === "help"))) {
@@ -37,7 +37,7 @@ async function main(argv: string[]): Promise<void> {
   // For the parts that are files of their own.
   if (compiled) enableCompileCache?.(compiled);
   const { runCommandLine } = loadCompiled<typeof import("./entry.ts")>(join(here, "cli-main.cjs"), compiled, argv);
-  await runCommandLine(argv, version());
+  await runCommandLine(argv, readVersion());
 }
 
 void main(process.argv.slice(2));

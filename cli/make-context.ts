@@ -8,7 +8,7 @@ import { insertCommands } from "./suggestions.ts";
 import { createPaint } from "./ui/theme.ts";
 
 /** A fault of this context names its place: one command may have several, as `floe promote` has. */
-const atPlace = <T>(place: Globals, work: Promise<T>): Promise<T> =>
+const matchPlace = <T>(place: Globals, work: Promise<T>): Promise<T> =>
   work.catch((error: unknown) => {
     if (error instanceof Fault) error.parts.place ??= place;
     throw error;
@@ -18,7 +18,7 @@ const atPlace = <T>(place: Globals, work: Promise<T>): Promise<T> =>
 type Held = { to: "stdout" | "stderr"; text: string }[];
 
 /** The program that leafs through long texts; undefined where none is wanted. */
-function pagerOf(io: Io, globals: Globals): string | undefined {
+function getPager(io: Io, globals: Globals): string | undefined {
   const named = io.env.FLOE_PAGER ?? io.env.PAGER ?? "less";
   const unwanted = globals.pager === false || named.trim() === "" || named === "cat" || !isInteractive(io);
   return unwanted ? undefined : named;
@@ -37,9 +37,9 @@ export function makeContext(
     if (held.length > 0) held.push({ to, text });
     else io[to].write(text);
   };
-  const page = (text: string): void => {
+  const loadPage = (text: string): void => {
     const isLong = text.split("\n").length > (io.stdout.rows ?? Number.POSITIVE_INFINITY);
-    if (isLong && held.length === 0 && pagerOf(io, globals)) held.push({ to: "stdout", text });
+    if (isLong && held.length === 0 && getPager(io, globals)) held.push({ to: "stdout", text });
     else write("stdout", text);
   };
   let settings: Settings | undefined;
@@ -62,17 +62,17 @@ export function makeContext(
       return settings;
     },
     call: async (made) => {
-      const { body, now } = await atPlace(globals, callOperation(context, made));
+      const { body, now } = await matchPlace(globals, callOperation(context, made));
       if (now !== undefined) ahead_ms = now - Date.now();
       return body;
     },
     now: () => Date.now() + ahead_ms,
     organization: () => {
-      organization ??= atPlace(globals, findOrganization(context));
+      organization ??= matchPlace(globals, findOrganization(context));
       return organization;
     },
     print: (text) => write("stdout", filter(text, context.now())),
-    page: (text) => page(filter(text, context.now())),
+    page: (text) => loadPage(filter(text, context.now())),
     say: (text) => write("stderr", insertCommands(text, globals, context.paint.err().link)),
     debug: (text) => {
       if (globals.debug || io.env.FLOE_DEBUG) context.say(`${text}\n`);
@@ -83,7 +83,7 @@ export function makeContext(
     },
   };
   const end = async (): Promise<void> => {
-    const pager = pagerOf(io, globals);
+    const pager = getPager(io, globals);
     const texts = held.splice(0);
     const [first, ...more] = texts;
     const isSeen = first && pager ? await io.leaf(pager, first.text) : false;

@@ -90,9 +90,9 @@ const read = (folder: string, name: string): unknown => JSON.parse(readFileSync(
 
 /** The manifest written by the build; each group is a file of its own, so that one command reads one small file. */
 export function openManifest(folder: string): Manifest {
-  const groups = (): IndexEntry => read(folder, "index.json") as IndexEntry;
+  const groupRows = (): IndexEntry => read(folder, "index.json") as IndexEntry;
   return {
-    index: groups,
+    index: groupRows,
     group: (name) => {
       if (!/^[a-z][a-z-]*$/.test(name)) return undefined;
       try {

@@ -1,12 +1,12 @@
 /** Wait, but no longer than until the signal ends everything. */
 export const pause = (ms: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
-    const done = (): void => {
+    const finishRun = (): void => {
       clearTimeout(timer);
-      signal.removeEventListener("abort", done);
+      signal.removeEventListener("abort", finishRun);
       resolve();
     };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener("abort", done);
-    if (signal.aborted) done();
+    const timer = setTimeout(finishRun, ms);
+    signal.addEventListener("abort", finishRun);
+    if (signal.aborted) finishRun();
   });

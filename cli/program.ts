@@ -20,13 +20,13 @@ const headings = {
   develop: "Develop:",
 } as const;
 
-const seconds = (text: string): number => {
+const formatSeconds = (text: string): number => {
   const value = Number(text);
   if (!(value > 0 && value <= 3600)) throw new InvalidArgumentError("is a number of seconds, up to 3600.");
   return value;
 };
 
-const globalOptions = (): Option[] => [
+const addGlobalOptions = (): Option[] => [
   new Option("--server <url>", "the server to talk to (FLOE_SERVER)"),
   new Option("--org <slug>", "the organization, by slug or id (FLOE_ORG)"),
   new Option("--profile <name>", "the profile to use (FLOE_PROFILE)"),
@@ -35,7 +35,7 @@ const globalOptions = (): Option[] => [
   new Option("-q, --jq <program>", "what jq makes of the JSON: --jq '.[].name'"),
   new Option("--template <text>", "a line for each: --template '{{.name}} {{.created_at | ago}}'"),
   new Option("--color <when>", "colour").choices(["auto", "always", "never"]),
-  new Option("--timeout <seconds>", "how long a request may take (30)").argParser(seconds),
+  new Option("--timeout <seconds>", "how long a request may take (30)").argParser(formatSeconds),
   new Option("--no-pager", "long output straight to the terminal (FLOE_PAGER, PAGER)"),
   new Option("--debug", "say each request on stderr"),
 ];
@@ -52,7 +52,7 @@ const takesValue = new Set([
 ]);
 
 /** The first words of a command line that are no flags, as many as name a command: `["products", "list"]`. */
-function words(argv: string[]): string[] {
+function formatWords(argv: string[]): string[] {
   const found: string[] = [];
   for (let at = 0; at < argv.length && found.length < 3; at++) {
     const word = argv[at] ?? "";
@@ -65,7 +65,7 @@ function words(argv: string[]): string[] {
   return found;
 }
 
-const globalsOf = (command: Command): Globals => {
+const getGlobals = (command: Command): Globals => {
   const { server, org, profile, apiKeyFile, json, jq, template, color, timeout, pager, debug } =
     command.optsWithGlobals<Globals>();
   return {
@@ -84,7 +84,7 @@ const globalsOf = (command: Command): Globals => {
 };
 
 /** The parser without commands. Errors are not printed by it: they have one place, in `run`. */
-function bare(write: (text: string) => void, columns = 80): Command {
+function stripText(write: (text: string) => void, columns = 80): Command {
   const root = new Command("floe")
     .description("Sell digital products from the terminal.")
     .usage("<command> [flags]")
@@ -99,13 +99,13 @@ function bare(write: (text: string) => void, columns = 80): Command {
       getErrHelpWidth: () => columns,
     })
     .helpCommand(false);
-  for (const option of globalOptions()) root.addOption(option);
+  for (const option of addGlobalOptions()) root.addOption(option);
   return root;
 }
 
 /** Flags of every command are accepted before and after it, and told in the help of each. */
 function acceptGlobals(command: Command): void {
-  for (const option of globalOptions()) {
+  for (const option of addGlobalOptions()) {
     const taken = command.options.some(({ long }) => long === option.long);
     if (taken) continue;
     option.helpGroup(commonHeading);
@@ -128,7 +128,7 @@ function addStubs(root: Command, manifest: Manifest): void {
 
 /** What `floe --help` prints. */
 export function formatRootHelp(manifest: Manifest): string {
-  const root = bare(() => undefined).version("", "-V, --version", "print the version");
+  const root = stripText(() => undefined).version("", "-V, --version", "print the version");
   addStubs(root, manifest);
   return `${root.helpInformation()}
 Examples:
@@ -168,7 +168,7 @@ async function addCalled(
 }
 
 /** The command that was reached by these words, as far as there is one. */
-function reached(root: Command, called: string[]): string {
+function requireReachable(root: Command, called: string[]): string {
   const path = [root.name()];
   let command: Command | undefined = root;
   for (const word of called) {
@@ -201,7 +201,7 @@ const alike: Record<string, string> = {
 };
 
 /** What was meant by a command that is not there: a verb of its group by another word. */
-function meant(root: Command, called: string[]): string | undefined {
+function findNearestCommand(root: Command, called: string[]): string | undefined {
   const [name = "", verb = ""] = called;
   const group = root.commands.find((one) => one.name() === name);
   const words = otherWords[alike[verb] ?? verb] ?? [];
@@ -210,12 +210,12 @@ function meant(root: Command, called: string[]): string | undefined {
 }
 
 /** Help that was asked for is data; help that stands for an answer is a usage error. */
-function asFault(error: CommanderError, root: Command, argv: string[]): Fault {
+function convertFault(error: CommanderError, root: Command, argv: string[]): Fault {
   // What a flag says of its text begins in small letters: it is the end of this sentence.
   const message = error.message.replace(/^error: /, "").replace(/ is invalid\. (?=[a-z])/, " ");
   const [first, ...more] = message.split("\n");
-  const see = `See: \`${reached(root, words(argv))} --help\``;
-  const other = error.code === "commander.unknownCommand" ? meant(root, words(argv)) : undefined;
+  const see = `See: \`${requireReachable(root, formatWords(argv))} --help\``;
+  const other = error.code === "commander.unknownCommand" ? findNearestCommand(root, formatWords(argv)) : undefined;
   const suggestion =
     other ??
     more
@@ -232,13 +232,13 @@ export async function run(argv: string[], io: Io, manifest: Manifest, version: s
   let helped = "";
   let given: Globals = {};
   const columns = io.stdout.columns ?? 80;
-  const root = bare((text) => {
+  const root = stripText((text) => {
     helped += text;
   }, columns).version(version, "-V, --version", "print the version");
   root.addHelpText("afterAll", ({ command }) => describeBeneath(command, manifest, columns));
   let filter: Awaited<ReturnType<typeof import("./filter.ts").makeFilter>> | undefined;
   root.hook("preAction", async (_, command) => {
-    given = globalsOf(command);
+    given = getGlobals(command);
     if (given.jq !== undefined && given.template !== undefined)
       throw new Fault("usage", "--jq and --template both say what is shown", { hint: "Give one of them." });
     if (given.jq !== undefined || given.template !== undefined)
@@ -246,14 +246,14 @@ export async function run(argv: string[], io: Io, manifest: Manifest, version: s
   });
   let context: ReturnType<typeof makeContext> | undefined;
   try {
-    const called = words(argv);
+    const called = formatWords(argv);
     if (called[0] === "version" && argv.length === 1) {
       io.stdout.write(`${version}\n`);
       return exitCodes.ok[0];
     }
-    if (called[0] === "help") return help(argv, io, manifest, version);
+    if (called[0] === "help") return printHelp(argv, io, manifest, version);
     const flags = await addCalled(root, manifest, called, (command) => {
-      given = globalsOf(command);
+      given = getGlobals(command);
       context = makeContext(io, manifest, version, given, filter);
       return context;
     });
@@ -281,7 +281,7 @@ export async function run(argv: string[], io: Io, manifest: Manifest, version: s
 
 function toFault(error: unknown, root: Command, argv: string[]): Fault {
   if (isFault(error)) return error;
-  if (error instanceof CommanderError) return asFault(error, root, argv);
+  if (error instanceof CommanderError) return convertFault(error, root, argv);
   const { code, message } = error as NodeJS.ErrnoException;
   return new Fault("error", message || String(error), {
     name: code ?? "unexpected",
@@ -289,7 +289,7 @@ function toFault(error: unknown, root: Command, argv: string[]): Fault {
   });
 }
 
-async function help(argv: string[], io: Io, manifest: Manifest, version: string): Promise<number> {
+async function printHelp(argv: string[], io: Io, manifest: Manifest, version: string): Promise<number> {
   const topic = argv.filter((word) => word !== "help");
   if (topic[0] === "exit-codes") {
     for (const [code, meaning] of Object.values(exitCodes))

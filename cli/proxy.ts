@@ -8,12 +8,13 @@ type Env = Record<string, string | undefined>;
 
 /** The proxy for an address by the usual variables, or none (`NO_PROXY`, or this machine). */
 export function findProxy(url: URL, env: Env): URL | undefined {
-  const of = (name: string): string | undefined => env[name.toLowerCase()] || env[name] || undefined;
-  const chosen = (url.protocol === "https:" ? of("HTTPS_PROXY") : of("HTTP_PROXY")) ?? of("ALL_PROXY");
+  const readVariable = (name: string): string | undefined => env[name.toLowerCase()] || env[name] || undefined;
+  const chosen =
+    (url.protocol === "https:" ? readVariable("HTTPS_PROXY") : readVariable("HTTP_PROXY")) ?? readVariable("ALL_PROXY");
   if (!chosen) return undefined;
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const port = url.port || (url.protocol === "https:" ? "443" : "80");
-  const excluded = (of("NO_PROXY") ?? "localhost,127.0.0.1,::1").split(/[\s,]+/).some((entry) => {
+  const excluded = (readVariable("NO_PROXY") ?? "localhost,127.0.0.1,::1").split(/[\s,]+/).some((entry) => {
     if (entry === "*") return true;
     const [name = "", only] = /^\[?([^\]]*?)\]?(?::(\d+))?$/.exec(entry)?.slice(1) ?? [];
     const bare = (entry.split(":").length > 2 ? entry : name).replace(/^\*?\./, "");
@@ -35,7 +36,7 @@ export function findProxy(url: URL, env: Env): URL | undefined {
   });
 }
 
-const credentials = (proxy: URL): Record<string, string> =>
+const readCredentials = (proxy: URL): Record<string, string> =>
   proxy.username
     ? {
         "proxy-authorization": `Basic ${Buffer.from(`${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`).toString("base64")}`,
@@ -46,7 +47,7 @@ const credentials = (proxy: URL): Record<string, string> =>
 export async function requestThroughProxy(proxy: URL, url: URL, options: RequestOptions): Promise<ClientRequest> {
   const at = { host: proxy.hostname, port: proxy.port || 80 };
   if (url.protocol === "http:") {
-    const headers = { ...(options.headers as Record<string, string>), ...credentials(proxy), host: url.host };
+    const headers = { ...(options.headers as Record<string, string>), ...readCredentials(proxy), host: url.host };
     return http.request({ ...options, ...at, path: url.href, headers });
   }
   const target = `${url.hostname}:${url.port || 443}`;
@@ -55,7 +56,7 @@ export async function requestThroughProxy(proxy: URL, url: URL, options: Request
       ...at,
       method: "CONNECT",
       path: target,
-      headers: { host: target, ...credentials(proxy) },
+      headers: { host: target, ...readCredentials(proxy) },
       agent: false,
     });
     connect.once("connect", (answer, opened) => {

@@ -22,7 +22,7 @@ function ownFolder(env: Env): string {
 }
 
 /** What the settings are, and the store that changes them. */
-async function settingsStore(env: Env) {
+async function createSettingsStore(env: Env) {
   const cwd = ownFolder(env);
   const config = readSettingsFile(env, "config.json") as Config;
   const { default: Conf } = await import("conf");
@@ -37,14 +37,14 @@ async function settingsStore(env: Env) {
 
 /** Change one profile, and make it the one in use where none is. */
 export async function writeProfile(env: Env, name: string, change: Profile): Promise<void> {
-  const { config, store } = await settingsStore(env);
+  const { config, store } = await createSettingsStore(env);
   store.set("profiles", { ...config.profiles, [name]: { ...config.profiles?.[name], ...change } });
   if (!config.profile) store.set("profile", name);
 }
 
 /** Use a profile where none is named. */
 export async function selectProfile(env: Env, name: string): Promise<void> {
-  const { store } = await settingsStore(env);
+  const { store } = await createSettingsStore(env);
   store.set("profile", name);
 }
 
@@ -52,7 +52,7 @@ export async function selectProfile(env: Env, name: string): Promise<void> {
 export async function deleteProfile(env: Env, name: string): Promise<void> {
   const { [name]: _, ...credentials } = readSettingsFile(env, "credentials.json") as Credentials;
   writePrivate(env, "credentials.json", credentials);
-  const { config, store } = await settingsStore(env);
+  const { config, store } = await createSettingsStore(env);
   const { [name]: __, ...profiles } = config.profiles ?? {};
   store.set("profiles", profiles);
   if (config.profile === name) store.delete("profile");

@@ -6,19 +6,19 @@ const commandIn = /`(floe [^`]+)`/g;
 export type HintContext = { profile?: string; server?: string; org?: string };
 const flags = { profile: "--profile", server: "--server", org: "--org" } as const;
 
-const quoted = (text: string): string =>
+const quote = (text: string): string =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 /** A command with what was just made in it, marked as one to type; among `NAMES` by commas its own commas are marked. */
 export const completeNamedCommand = (command: string, name: string): string =>
-  `\`${command.replace(/NAMES?/, (place) => quoted(place === "NAMES" ? removeControls(name).replaceAll(",", "\\,") : removeControls(name)))}\``;
+  `\`${command.replace(/NAMES?/, (place) => quote(place === "NAMES" ? removeControls(name).replaceAll(",", "\\,") : removeControls(name)))}\``;
 
 /** The same command in the same place: with the profile, server and organization that were named on the command line. */
 export function completeCommand(command: string, place: HintContext): string {
   if (/^floe (serve|help)\b|--help\b/.test(command)) return command;
   const missing = Object.entries(flags).flatMap(([name, flag]) => {
     const value = place[name as keyof typeof flags];
-    return value === undefined || command.includes(` ${flag} `) ? [] : [`${flag} ${quoted(value)}`];
+    return value === undefined || command.includes(` ${flag} `) ? [] : [`${flag} ${quote(value)}`];
   });
   return [command, ...missing].join(" ");
 }

@@ -73,7 +73,7 @@ export const getRequiredLines = (country: string | null | undefined): { postal_c
   city: !withoutCity.has(country ?? ""),
 });
 
-const line = (text: string) =>
+const defineLine = (text: string) =>
   z
     .string()
     .max(500)
@@ -91,11 +91,11 @@ export const CountryInput = z
   .describe("Country, as its two-letter ISO 3166-1 code.");
 
 const fields = z.object({
-  line1: line("Street and number."),
-  line2: line("Second line of the street address."),
-  postal_code: line("Postal code."),
-  city: line("City."),
-  state: line("State or province; for the US and Canada its ISO 3166-2 code, as NY or US-NY."),
+  line1: defineLine("Street and number."),
+  line2: defineLine("Second line of the street address."),
+  postal_code: defineLine("Postal code."),
+  city: defineLine("City."),
+  state: defineLine("State or province; for the US and Canada its ISO 3166-2 code, as NY or US-NY."),
   country: CountryInput,
 });
 

@@ -13,14 +13,14 @@ const systems: [RegExp, string][] = [
   [/CrOS/, "ChromeOS"],
   [/Linux/, "Linux"],
 ];
-const named = (agent: string, list: [RegExp, string][]): string | undefined =>
+const findName = (agent: string, list: [RegExp, string][]): string | undefined =>
   list.find(([sign]) => sign.test(agent))?.[1];
 
 /** What a browser says of itself, as people name it: "Firefox on Linux". */
 export function readBrowserName(agent: string | null | undefined): string {
   if (!agent) return "An unknown program";
-  const browser = named(agent, browsers);
-  const system = named(agent, systems);
+  const browser = findName(agent, browsers);
+  const system = findName(agent, systems);
   if (browser) return system ? `${browser} on ${system}` : browser;
   return agent.split(/[\s/]/)[0] || "An unknown program";
 }

@@ -89,13 +89,13 @@ const [sentence_length_max, place_length_max, places_max, input_length_max] = [2
 export const truncateText = (text: string, length_max: number): string =>
   text.length <= length_max ? text : `${text.slice(0, length_max).toWellFormed()}…`;
 
-function shownInput(input: unknown): Pick<Fault, "input"> {
+function describeInput(input: unknown): Pick<Fault, "input"> {
   if (typeof input === "string") return { input: truncateText(input, input_length_max) };
   const text = input === undefined ? undefined : JSON.stringify(input);
   return text === undefined || text.length > input_length_max ? {} : { input };
 }
 
-function boundedFaults(faults: readonly Fault[]): Fault[] {
+function limitFaults(faults: readonly Fault[]): Fault[] {
   const told: Fault[] = [];
   let length = 0;
   for (const fault of faults.slice(0, faultsMax)) {
@@ -106,7 +106,7 @@ function boundedFaults(faults: readonly Fault[]): Fault[] {
         .slice(0, places_max)
         .map((part) => (typeof part === "string" ? truncateText(part, place_length_max) : part)),
       msg: truncateText(msg, sentence_length_max),
-      ...shownInput(input),
+      ...describeInput(input),
     };
     length += JSON.stringify(one).length;
     if (told.length > 0 && length > faultsLengthMax) break;
@@ -131,7 +131,7 @@ export class ApiError<Name extends ErrorName = ErrorName> extends Error {
     headers: Record<string, string> = {},
     beside: Record<string, unknown> = {},
   ) {
-    const told = typeof detail === "string" ? truncateText(detail, sentence_length_max) : boundedFaults(detail);
+    const told = typeof detail === "string" ? truncateText(detail, sentence_length_max) : limitFaults(detail);
     super(typeof told === "string" ? told : told.map((fault) => `${fault.loc.join(".")}: ${fault.msg}`).join("; "));
     this.name = error;
     this.error = error;

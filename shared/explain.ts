@@ -15,8 +15,8 @@ export type SettledOrder = {
   refunded_tax_amount: number;
 };
 
-const percent = (basis_points: number): string => `${basis_points / 100} %`;
-const seatsOf = (count: number): string => (count === 1 ? "1 seat" : `${count} seats`);
+const formatPercent = (basis_points: number): string => `${basis_points / 100} %`;
+const getSeats = (count: number): string => (count === 1 ? "1 seat" : `${count} seats`);
 
 /** Why a line costs what it costs. */
 function explainSource(
@@ -44,22 +44,22 @@ function explainSource(
     case "prorated": {
       const { before, after, part, whole, cut } = source;
       const share = `${formatDecimal(`${(100_000n * BigInt(part)) / BigInt(whole)}e-3`)} %`;
-      const net = (one: { amount: number; discount_amount: number }) =>
+      const computeNet = (one: { amount: number; discount_amount: number }) =>
         money(one.amount - one.discount_amount) +
         (one.discount_amount === 0 ? "" : ` (${money(one.amount)} less ${money(one.discount_amount)})`);
       const what =
         after.amount === 0
-          ? `given back: ${net(before)}`
+          ? `given back: ${computeNet(before)}`
           : before.amount === 0
-            ? net(after)
-            : `from ${net(before)} to ${net(after)}`;
+            ? computeNet(after)
+            : `from ${computeNet(before)} to ${computeNet(after)}`;
       return `${what}, for the ${share} of the period that was left, ${cut === "rounded" ? "rounded half away from zero" : "cut to whole units"}`;
     }
     case "seats": {
       const { min_seats, max_seats, price_per_seat } = source.tier;
       const range = max_seats === null ? `${min_seats} and more` : `${min_seats} to ${max_seats}`;
       const how = source.tier_type === "volume" ? "every seat at the price of this tier" : "these seats of this tier";
-      return `${seatsOf(source.seats)} × ${money(price_per_seat)}, the price from the tier of ${range}: ${how}`;
+      return `${getSeats(source.seats)} × ${money(price_per_seat)}, the price from the tier of ${range}: ${how}`;
     }
   }
 }
@@ -70,11 +70,11 @@ function explainDiscount({ discount, lines, discount_amount }: Quote, money: (am
   const reduced = lines.filter((line) => line.discount_amount !== 0);
   const because =
     discount.type === "percentage"
-      ? `${percent(discount.basis_points)} of each line, each rounded half away from zero`
+      ? `${formatPercent(discount.basis_points)} of each line, each rounded half away from zero`
       : `${money(discount.amount)} at most, spread over the lines in proportion`;
-  const shareOf = (line: QuoteLine) =>
+  const getShare = (line: QuoteLine) =>
     discount.type === "percentage"
-      ? `${percent(discount.basis_points)} of ${money(line.amount)}`
+      ? `${formatPercent(discount.basis_points)} of ${money(line.amount)}`
       : `the share of ${money(line.amount)}`;
   return [
     { depth: 1, label: `Discount ${name}`, amount: -discount_amount, rule: `discount_${discount.type}`, because },
@@ -83,7 +83,7 @@ function explainDiscount({ discount, lines, discount_amount }: Quote, money: (am
       label: `on ${line.label}`,
       amount: -line.discount_amount,
       rule: `discount_${discount.type}_share`,
-      because: shareOf(line),
+      because: getShare(line),
     })),
   ];
 }
@@ -100,14 +100,14 @@ const untaxed: Record<Quote["tax"]["reason"], string> = {
 function explainTax({ tax, tax_lines, tax_amount, net_amount }: Quote, money: (amount: number) => string): Step[] {
   const within = tax.behavior === "inclusive";
   const source = tax.source ? ` (${tax.source.name}, ${tax.source.date})` : "";
-  const why = (line: TaxLine) => {
+  const explainReason = (line: TaxLine) => {
     if (tax.given)
       return `${line.rate} % on ${money(line.taxable_amount)}, as ${tax.source?.name ?? "the tax service"} computed it (${tax.given.calculation_id})`;
     return within
       ? `within the price: ${line.rate} % of ${money(line.taxable_amount)}, taken out of what is asked`
       : `${line.rate} % of ${money(net_amount)}, rounded half away from zero`;
   };
-  const place = (line: TaxLine) => [line.country, line.state].filter(Boolean).join(", ");
+  const formatPlace = (line: TaxLine) => [line.country, line.state].filter(Boolean).join(", ");
   return [
     {
       depth: 1,
@@ -118,17 +118,17 @@ function explainTax({ tax, tax_lines, tax_amount, net_amount }: Quote, money: (a
     },
     ...tax_lines.map((line) => ({
       depth: 2,
-      label: `${line.name} ${line.rate} % (${place(line)})`,
+      label: `${line.name} ${line.rate} % (${formatPlace(line)})`,
       amount: line.amount,
       rule: tax.given ? "tax_given" : `tax_${tax.behavior}`,
-      because: why(line),
+      because: explainReason(line),
     })),
   ];
 }
 
 /** How every figure of a sale came about, from the total down to its parts. */
 export function explainQuote(quote: Quote, settled?: SettledOrder): Step[] {
-  const money = (amount: number) => formatMoney(amount, quote.currency);
+  const formatAmount = (amount: number) => formatMoney(amount, quote.currency);
   const within = quote.tax.behavior === "inclusive" && quote.tax_lines.length > 0;
   const steps: Step[] = [
     {
@@ -146,10 +146,10 @@ export function explainQuote(quote: Quote, settled?: SettledOrder): Step[] {
       label: line.label,
       amount: line.amount,
       rule: line.source.rule,
-      because: explainSource(line.source, money, (amount) => formatUnitMoney(amount, quote.currency)),
+      because: explainSource(line.source, formatAmount, (amount) => formatUnitMoney(amount, quote.currency)),
     })),
-    ...explainDiscount(quote, money),
-    ...explainTax(quote, money),
+    ...explainDiscount(quote, formatAmount),
+    ...explainTax(quote, formatAmount),
   ];
   if (!settled) return steps;
   const { applied_balance_amount, due_amount, refunded_amount, refunded_tax_amount } = settled;
@@ -183,7 +183,7 @@ export function explainQuote(quote: Quote, settled?: SettledOrder): Step[] {
       label: "Refunded",
       amount: -(refunded_amount + refunded_tax_amount),
       rule: "refunds",
-      because: `${money(refunded_amount)} and ${money(refunded_tax_amount)} of tax`,
+      because: `${formatAmount(refunded_amount)} and ${formatAmount(refunded_tax_amount)} of tax`,
     });
   return steps;
 }

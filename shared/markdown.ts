@@ -26,13 +26,13 @@ function parseInline(text: string, depth = 0): Inline[] {
     const [whole, code, strong, strong2, em, em2, label, href] = found;
     if (found.index > at) parts.push(text.slice(at, found.index));
     at = found.index + whole.length;
-    const inner = (some: string) => parseInline(some, depth + 1);
+    const parseInner = (some: string) => parseInline(some, depth + 1);
     if (code !== undefined) parts.push({ kind: "code", text: code });
     else if (href === undefined) {
       const isStrong = strong !== undefined || strong2 !== undefined;
-      parts.push({ kind: isStrong ? "strong" : "em", text: inner(strong ?? strong2 ?? em ?? em2 ?? "") });
+      parts.push({ kind: isStrong ? "strong" : "em", text: parseInner(strong ?? strong2 ?? em ?? em2 ?? "") });
     } else if (whole.startsWith("!") || !isLink(href)) parts.push(label ?? "");
-    else parts.push({ kind: "link", href, text: inner(label || href) });
+    else parts.push({ kind: "link", href, text: parseInner(label || href) });
   }
   if (at < text.length) parts.push(text.slice(at));
   return parts;
@@ -68,14 +68,14 @@ export function parseMarkdown(text: string): Block[] {
   return blocks;
 }
 
-const textOf = (inlines: readonly Inline[]): string =>
+const getText = (inlines: readonly Inline[]): string =>
   inlines
-    .map((one) => (typeof one === "string" ? one : typeof one.text === "string" ? one.text : textOf(one.text)))
+    .map((one) => (typeof one === "string" ? one : typeof one.text === "string" ? one.text : getText(one.text)))
     .join("");
 
 /** The same as one line without signs, no longer than `most` characters. */
 export function toPlainText(markdown: string, most: number): string {
   const lines = parseMarkdown(markdown).flatMap((block) => (block.kind === "list" ? block.items : block.lines));
-  const text = lines.map(textOf).join(" ").replace(/\s+/g, " ").trim();
+  const text = lines.map(getText).join(" ").replace(/\s+/g, " ").trim();
   return text.length <= most ? text : `${text.slice(0, most - 1).trimEnd()}…`;
 }

@@ -27,7 +27,7 @@ const signs: Record<string, FilterClause["operator"]> = {
 const bracketDepthMax = 32;
 const textLengthMax = 100_000;
 
-function tokens(text: string): Token[] {
+function tokenizeText(text: string): Token[] {
   if (text.length > textLengthMax)
     throw new FilterError(`A filter has at most ${textLengthMax} characters.`, textLengthMax);
   const found: Token[] = [];
@@ -61,62 +61,62 @@ const isOperator = (word: string): word is FilterClause["operator"] =>
  * `or`; a word without quotes after an operator is a text. An empty text matches every event.
  */
 export function parseFilter(text: string): Filter {
-  const list = tokens(text);
+  const list = tokenizeText(text);
   let position = 0;
   let depth = 0;
   const peek = (): Token => list[position] ?? { kind: "end", value: "", at: text.length };
-  const next = (): Token => {
+  const readNext = (): Token => {
     const token = peek();
     position += 1;
     return token;
   };
   const isWord = (word: string): boolean => peek().kind === "word" && peek().value.toLowerCase() === word;
 
-  function joined(conjunction: Filter["conjunction"], part: () => FilterClause | Filter): FilterClause | Filter {
+  function parseJoined(conjunction: Filter["conjunction"], part: () => FilterClause | Filter): FilterClause | Filter {
     const parts = [part()];
     while (isWord(conjunction)) {
-      next();
+      readNext();
       parts.push(part());
     }
     const [only] = parts;
     return parts.length === 1 && only ? only : { conjunction, clauses: parts };
   }
-  const either = (): FilterClause | Filter => joined("or", () => joined("and", one));
+  const parseEither = (): FilterClause | Filter => parseJoined("or", () => parseJoined("and", parseOne));
 
-  function one(): FilterClause | Filter {
-    const token = next();
+  function parseOne(): FilterClause | Filter {
+    const token = readNext();
     if (token.kind === "open") {
       if (peek().kind === "close") {
-        next();
+        readNext();
         return { conjunction: "and", clauses: [] };
       }
       depth += 1;
       if (depth > bracketDepthMax)
         throw new FilterError(`Brackets are nested more than ${bracketDepthMax} deep.`, token.at);
-      const inner = either();
+      const inner = parseEither();
       depth -= 1;
-      const end = next();
+      const end = readNext();
       if (end.kind !== "close") throw new FilterError("A ) is missing.", end.at);
       return inner;
     }
     if (token.kind !== "word" && token.kind !== "text")
       throw new FilterError("A property is missing, such as name or tokens.", token.at);
-    return { property: token.value, operator: operator(), value: value() };
+    return { property: token.value, operator: readOperator(), value: readValue() };
   }
 
-  function operator(): FilterClause["operator"] {
-    const token = next();
+  function readOperator(): FilterClause["operator"] {
+    const token = readNext();
     const word = token.value.toLowerCase();
     if (token.kind === "word" && word === "not" && isWord("like")) {
-      next();
+      readNext();
       return "not_like";
     }
     if (token.kind === "word" && isOperator(word)) return word;
     throw new FilterError(`An operator is missing: one of ${filterOperators.join(", ")}.`, token.at);
   }
 
-  function value(): FilterClause["value"] {
-    const token = next();
+  function readValue(): FilterClause["value"] {
+    const token = readNext();
     if (token.kind === "number") return Number(token.value);
     if (token.kind === "word" && /^(true|false)$/i.test(token.value)) return token.value.toLowerCase() === "true";
     if (token.kind === "word" || token.kind === "text") return token.value;
@@ -124,13 +124,13 @@ export function parseFilter(text: string): Filter {
   }
 
   if (peek().kind === "end") return { conjunction: "and", clauses: [] };
-  const found = either();
+  const found = parseEither();
   if (peek().kind !== "end")
     throw new FilterError(`"${peek().value}" is one word too many; join conditions by and or or.`, peek().at);
   return "clauses" in found ? found : { conjunction: "and", clauses: [found] };
 }
 
-const quoted = (text: string): string => `"${text.replace(/["\\]/g, "\\$&")}"`;
+const quote = (text: string): string => `"${text.replace(/["\\]/g, "\\$&")}"`;
 const plainWord = /^[A-Za-z_][\w.-]*$/;
 const reserved = /^(and|or|not|true|false)$/i;
 
@@ -142,8 +142,8 @@ function printClause(clause: FilterClause | Filter, within: Filter["conjunction"
     return isPlain ? inner : `(${inner})`;
   }
   const property =
-    plainWord.test(clause.property) && !reserved.test(clause.property) ? clause.property : quoted(clause.property);
-  return `${property} ${clause.operator} ${typeof clause.value === "string" ? quoted(clause.value) : clause.value}`;
+    plainWord.test(clause.property) && !reserved.test(clause.property) ? clause.property : quote(clause.property);
+  return `${property} ${clause.operator} ${typeof clause.value === "string" ? quote(clause.value) : clause.value}`;
 }
 
 /** The same filter without what means nothing: a filter around one condition, and the word that would join none. */

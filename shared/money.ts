@@ -12,7 +12,7 @@ export const getMaximumAmount = (currency: string): number => maximums[currency.
 /** How many digits of an amount stand behind the decimal point: 0 or 2. */
 export const getCurrencyDigits = (currency: string): 0 | 2 => (zeroDecimal.has(currency.toLowerCase()) ? 0 : 2);
 
-const whole = (value: number, what: string): bigint => {
+const toBigInteger = (value: number, what: string): bigint => {
   if (!Number.isSafeInteger(value)) throw new RangeError(`${what} must be a whole number, not ${value}`);
   return BigInt(value);
 };
@@ -32,7 +32,10 @@ export function divideHalfAway(numerator: bigint, denominator: bigint): bigint {
  * the cent as at hosted Polar (RFD-05). No amount is negative.
  */
 export function roundFractionHalfEven(amount: number, part: number, total: number): number {
-  const [top, bottom] = [whole(amount, "An amount") * whole(part, "A part"), whole(total, "A total")];
+  const [top, bottom] = [
+    toBigInteger(amount, "An amount") * toBigInteger(part, "A part"),
+    toBigInteger(total, "A total"),
+  ];
   if (top < 0n || bottom <= 0n) throw new RangeError("A share is of an amount above zero");
   const [down, rest] = [top / bottom, (top % bottom) * 2n];
   return Number(rest > bottom || (rest === bottom && down % 2n === 1n) ? down + 1n : down);
@@ -40,11 +43,13 @@ export function roundFractionHalfEven(amount: number, part: number, total: numbe
 
 /** `amount` times the fraction `part / total`, rounded half away from zero. */
 export const computeFraction = (amount: number, part: number, total: number): number =>
-  Number(divideHalfAway(whole(amount, "An amount") * whole(part, "A part"), whole(total, "A total")));
+  Number(
+    divideHalfAway(toBigInteger(amount, "An amount") * toBigInteger(part, "A part"), toBigInteger(total, "A total")),
+  );
 
 /** `amount` times the fraction `part / total`, cut to a whole unit towards nothing (SUB-47). */
 export const truncateFraction = (amount: number, part: number, total: number): number =>
-  Number((whole(amount, "An amount") * whole(part, "A part")) / whole(total, "A total"));
+  Number((toBigInteger(amount, "An amount") * toBigInteger(part, "A part")) / toBigInteger(total, "A total"));
 
 const timesAYear = { day: 365, week: 52, month: 12, year: 1 } as const;
 /** What an amount for each `count` intervals comes to a month, rounded half away from zero (MET). */
@@ -54,7 +59,7 @@ export const computeMonthlyAmount = (amount: number, interval: keyof typeof time
 /** The mean of so many amounts with this sum, rounded up to a whole unit; 0 where there are none (MET-06). */
 export function roundAverageUp(sum: number, count: number): number {
   if (count <= 0) return 0;
-  const [all, parts] = [whole(sum, "A sum"), whole(count, "A count")];
+  const [all, parts] = [toBigInteger(sum, "A sum"), toBigInteger(count, "A count")];
   const down = all / parts;
   return Number(all > 0n && all % parts !== 0n ? down + 1n : down);
 }
@@ -88,12 +93,12 @@ export function allocate(amount: number, weights: readonly number[]): number[] {
     if (amount === 0) return [];
     throw new RangeError("Nothing to allocate an amount to");
   }
-  const given = weights.map((weight) => whole(weight, "A weight"));
+  const given = weights.map((weight) => toBigInteger(weight, "A weight"));
   if (given.some((weight) => weight < 0n)) throw new RangeError("A weight must not be negative");
   const even = given.every((weight) => weight === 0n);
   const parts = even ? given.map(() => 1n) : given;
   const total = parts.reduce((sum, weight) => sum + weight, 0n);
-  const target = whole(amount, "An amount");
+  const target = toBigInteger(amount, "An amount");
   const size = target < 0n ? -target : target;
   const shares = parts.map((weight, index) => ({
     index,
@@ -139,7 +144,7 @@ export function formatUnitMoney(unit_amount: number | string, currency: string, 
 /** An amount as a plain decimal, the form that `parseMoney` reads: `writeMoney(1900, "usd")` is `19.00`. */
 export function writeMoney(amount: number, currency: string): string {
   const digits = getCurrencyDigits(currency);
-  const text = String(whole(amount < 0 ? -amount : amount, "An amount")).padStart(digits + 1, "0");
+  const text = String(toBigInteger(amount < 0 ? -amount : amount, "An amount")).padStart(digits + 1, "0");
   const sign = amount < 0 ? "-" : "";
   return digits === 0 ? sign + text : `${sign}${text.slice(0, -digits)}.${text.slice(-digits)}`;
 }

@@ -5,9 +5,9 @@ export type Permissions = Record<string, readonly string[]>;
 
 /** The resources of billing, as the scopes name them: a role may hold each action of each. */
 const billing: Permissions = Object.fromEntries(
-  [...new Set(scopes.map((scope) => resourceOf(scope)))].map((resource) => [
+  [...new Set(scopes.map((scope) => getResource(scope)))].map((resource) => [
     resource,
-    scopes.filter((scope) => resourceOf(scope) === resource).map((scope) => scope.slice(resource.length + 1)),
+    scopes.filter((scope) => getResource(scope) === resource).map((scope) => scope.slice(resource.length + 1)),
   ]),
 );
 
@@ -66,11 +66,11 @@ type Resource = Scope extends `${infer Name}:${string}` ? Name : never;
 export const getScopes = (permissions: Permissions): Set<Scope> =>
   expandScopes(
     scopes.filter((scope) => {
-      const resource = resourceOf(scope);
+      const resource = getResource(scope);
       return permissions[resource]?.includes(scope.slice(resource.length + 1)) ?? false;
     }),
   );
 
-function resourceOf(scope: Scope): string {
+function getResource(scope: Scope): string {
   return scope.slice(0, scope.indexOf(":"));
 }

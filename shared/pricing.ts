@@ -129,8 +129,12 @@ export function computeAmount(source: AmountSource): number {
     case "prorated": {
       const { before, after, part, whole, cut, limited_amount } = source;
       if (limited_amount !== undefined) return limited_amount;
-      const net = (one: Discounted) => one.amount - one.discount_amount;
-      return (cut === "rounded" ? computeFraction : truncateFraction)(net(after) - net(before), part, whole);
+      const computeNet = (one: Discounted) => one.amount - one.discount_amount;
+      return (cut === "rounded" ? computeFraction : truncateFraction)(
+        computeNet(after) - computeNet(before),
+        part,
+        whole,
+      );
     }
     case "free":
     case "trial":
@@ -192,7 +196,7 @@ export function computeTaxes(amount: number, { behavior, rates }: Pick<TaxTreatm
 }
 
 /** The taxes as a service computed them. */
-const giveTaxes = ({ rates }: TaxTreatment, given: GivenTax): TaxLine[] =>
+const applyGivenTaxes = ({ rates }: TaxTreatment, given: GivenTax): TaxLine[] =>
   rates.map((rate, index) => {
     const { taxable_amount = 0, amount = 0 } = given.rates[index] ?? {};
     return { ...rate, taxable_amount, amount };
@@ -249,7 +253,7 @@ export function computeQuote(terms: PurchaseTerms): Quote {
   const apart = lines.filter((line) => line.reverses?.is_apart);
   const sold = asked - addUp(apart.map(({ amount }) => amount));
   const isOwn = apart.length === 0 || apart.length < lines.length;
-  const taxed = given ? giveTaxes(terms.tax, given) : computeTaxes(sold, terms.tax);
+  const taxed = given ? applyGivenTaxes(terms.tax, given) : computeTaxes(sold, terms.tax);
   const own = !isOwn ? [] : given ? taxed : limitTaxes(taxed, computeReturnedTax(lines));
   const tax_lines =
     apart.length === 0 ? own : mergeTaxes([...own, ...apart.flatMap(({ reverses }) => reverses?.tax_lines ?? [])]);

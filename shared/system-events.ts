@@ -15,30 +15,30 @@ export type SystemEvent = {
 };
 
 /** What nothing is said of is left out: clients read such a field as a text or a number, or as missing. */
-const known = (fields: Record<string, Said>): SystemEvent["metadata"] =>
+const omitUnknown = (fields: Record<string, Said>): SystemEvent["metadata"] =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined));
 
 type Subscribed = Sent<"subscription.created">;
-const ofSubscription =
+const describeSubscriptionEvent =
   (name: string, more: (data: Subscribed) => Record<string, Said> = () => ({})) =>
   (data: Subscribed): SystemEvent => {
     const { id, customer_id, product_id, amount, currency, recurring_interval, recurring_interval_count } = data;
     const all = { product_id, amount, currency, recurring_interval, recurring_interval_count, ...more(data) };
-    return { name, customer_id, metadata: known({ subscription_id: id, ...all }) };
+    return { name, customer_id, metadata: omitUnknown({ subscription_id: id, ...all }) };
   };
 
-const ofGrant =
+const describeGrantEvent =
   (name: string) =>
   ({ id, customer_id, member_id, benefit_id, benefit }: Sent<"benefit_grant.created">): SystemEvent => ({
     ...{ name, customer_id, member_id },
-    metadata: known({ benefit_id, benefit_grant_id: id, benefit_type: benefit.type, member_id }),
+    metadata: omitUnknown({ benefit_id, benefit_grant_id: id, benefit_type: benefit.type, member_id }),
   });
 
 type SentCustomer = Pick<
   z.output<(typeof payloads)["customer.created"]>,
   "id" | "email" | "name" | "external_id" | "billing_address" | "tax_id" | "metadata"
 >;
-const ofCustomer =
+const matchCustomer =
   (name: string) =>
   ({
     id,
@@ -52,45 +52,45 @@ const ofCustomer =
 
 /** A change of what others read of a customer, with the fields that are others; undefined where none of these is. */
 export function describeUpdated(before: SentCustomer, after: SentCustomer): SystemEvent | undefined {
-  const fieldsOf = ({ name, email, billing_address, tax_id, metadata }: SentCustomer): Record<string, Said> => ({
+  const getFields = ({ name, email, billing_address, tax_id, metadata }: SentCustomer): Record<string, Said> => ({
     ...{ name, email, billing_address, tax_id: tax_id?.[0] ?? null, metadata },
   });
-  const [was, is] = [fieldsOf(before), fieldsOf(after)];
+  const [was, is] = [getFields(before), getFields(after)];
   const changed = Object.entries(is).filter(([field, value]) => JSON.stringify(value) !== JSON.stringify(was[field]));
   if (changed.length === 0) return;
-  const { metadata, ...event } = ofCustomer("customer.updated")(after);
+  const { metadata, ...event } = matchCustomer("customer.updated")(after);
   return { ...event, metadata: { ...metadata, updated_fields: Object.fromEntries(changed) } };
 }
 
 /** Of what is told to receivers, what is in the list of events as well, by its name there. */
 const described: { [T in Told]?: (data: Sent<T>) => SystemEvent } = {
-  "subscription.created": ofSubscription("subscription.created", ({ started_at, created_at }) => ({
+  "subscription.created": describeSubscriptionEvent("subscription.created", ({ started_at, created_at }) => ({
     started_at: started_at ?? created_at,
   })),
-  "subscription.cycled": ofSubscription("subscription.cycled"),
-  "subscription.canceled": ofSubscription("subscription.canceled", (data) => ({
+  "subscription.cycled": describeSubscriptionEvent("subscription.cycled"),
+  "subscription.canceled": describeSubscriptionEvent("subscription.canceled", (data) => ({
     customer_cancellation_reason: data.customer_cancellation_reason,
     customer_cancellation_comment: data.customer_cancellation_comment,
     canceled_at: data.canceled_at ?? data.ended_at,
     ends_at: data.ends_at,
     cancel_at_period_end: data.cancel_at_period_end,
   })),
-  "subscription.uncanceled": ofSubscription("subscription.uncanceled"),
-  "subscription.revoked": ofSubscription("subscription.revoked"),
-  "subscription.past_due": ofSubscription("subscription.past_due", ({ past_due_at }) => ({ past_due_at })),
-  "subscription.paused": ofSubscription("subscription.paused", ({ paused_at, resumes_at }) => ({
+  "subscription.uncanceled": describeSubscriptionEvent("subscription.uncanceled"),
+  "subscription.revoked": describeSubscriptionEvent("subscription.revoked"),
+  "subscription.past_due": describeSubscriptionEvent("subscription.past_due", ({ past_due_at }) => ({ past_due_at })),
+  "subscription.paused": describeSubscriptionEvent("subscription.paused", ({ paused_at, resumes_at }) => ({
     paused_at,
     resumes_at,
   })),
-  "subscription.resumed": ofSubscription("subscription.resumed"),
-  "benefit_grant.created": ofGrant("benefit.granted"),
-  "benefit_grant.cycled": ofGrant("benefit.cycled"),
-  "benefit_grant.updated": ofGrant("benefit.updated"),
-  "benefit_grant.revoked": ofGrant("benefit.revoked"),
+  "subscription.resumed": describeSubscriptionEvent("subscription.resumed"),
+  "benefit_grant.created": describeGrantEvent("benefit.granted"),
+  "benefit_grant.cycled": describeGrantEvent("benefit.cycled"),
+  "benefit_grant.updated": describeGrantEvent("benefit.updated"),
+  "benefit_grant.revoked": describeGrantEvent("benefit.revoked"),
   "order.paid": ({ id, customer_id, product_id, product, total_amount, platform_fee_amount, ...order }) => ({
     name: "order.paid",
     customer_id,
-    metadata: known({
+    metadata: omitUnknown({
       ...{ order_id: id, product_id, billing_type: product.is_recurring ? "recurring" : "one_time" },
       ...{ amount: total_amount, currency: order.currency, net_amount: order.net_amount, tax_amount: order.tax_amount },
       ...{ applied_balance_amount: order.applied_balance_amount, discount_amount: order.discount_amount },
@@ -102,10 +102,10 @@ const described: { [T in Told]?: (data: Sent<T>) => SystemEvent } = {
   "checkout.created": ({ id, status, customer_id, product_id }) => ({
     name: "checkout.created",
     customer_id,
-    metadata: known({ checkout_id: id, checkout_status: status, product_id }),
+    metadata: omitUnknown({ checkout_id: id, checkout_status: status, product_id }),
   }),
-  "customer.created": ofCustomer("customer.created"),
-  "customer.deleted": ofCustomer("customer.deleted"),
+  "customer.created": matchCustomer("customer.created"),
+  "customer.deleted": matchCustomer("customer.deleted"),
 };
 
 /** So much of an order went back to its buyer, without tax. */

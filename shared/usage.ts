@@ -3,7 +3,7 @@ import { addUp, divideHalfAway, formatDecimal } from "./money.ts";
 import type { AmountSource } from "./pricing.ts";
 
 /** Decimals as whole numbers of one scale, so that they can be computed with exactly. */
-function scaled(...texts: string[]): { scale: number; values: bigint[] } {
+function scaleDecimals(...texts: string[]): { scale: number; values: bigint[] } {
   const parts = texts.map((text) => formatDecimal(text).split("."));
   const scale = Math.max(...parts.map(([, decimals = ""]) => decimals.length));
   return { scale, values: parts.map(([units = "", decimals = ""]) => BigInt(units + decimals.padEnd(scale, "0"))) };
@@ -11,13 +11,13 @@ function scaled(...texts: string[]): { scale: number; values: bigint[] } {
 
 /** The sum of two decimals, exactly. */
 export function addDecimals(one: string, other: string): string {
-  const { scale, values } = scaled(one, other);
+  const { scale, values } = scaleDecimals(one, other);
   return formatDecimal(`${values.reduce((sum, value) => sum + value, 0n)}e-${scale}`);
 }
 
 /** What a decimal is more than another, exactly. */
 export function computeDifference(more: string, less: string): string {
-  const { scale, values } = scaled(more, less);
+  const { scale, values } = scaleDecimals(more, less);
   const [a = 0n, b = 0n] = values;
   return formatDecimal(`${a - b}e-${scale}`);
 }
@@ -38,7 +38,7 @@ export function computeBalance(use: { consumed_units: string; credited_units: nu
 
 /** So many units at a price for one, which may be a part of the minor unit: rounded half away from zero, and none below none. */
 export function computeUnitsAmount(unit_amount: string, units: string): number {
-  const [price, count] = [scaled(unit_amount), scaled(units)];
+  const [price, count] = [scaleDecimals(unit_amount), scaleDecimals(units)];
   const [a = 0n] = price.values;
   const [b = 0n] = count.values;
   if (b <= 0n) return 0;
@@ -79,21 +79,21 @@ export type PartialUsage = {
  * left within the period, so it is billed with what others used until its end.
  */
 export function groupByPeriod<P extends { ended_at: Date | null; is_part: boolean }>(parts: readonly P[]): P[][] {
-  const timeOf = ({ ended_at }: P): number => ended_at?.getTime() ?? Number.POSITIVE_INFINITY;
-  const ends = parts.filter(({ is_part }) => !is_part).map(timeOf);
+  const getTime = ({ ended_at }: P): number => ended_at?.getTime() ?? Number.POSITIVE_INFINITY;
+  const ends = parts.filter(({ is_part }) => !is_part).map(getTime);
   const endOf = (part: P): number =>
     part.is_part
-      ? ends.reduce((first, end) => (end >= timeOf(part) && end < first ? end : first), Number.POSITIVE_INFINITY)
-      : timeOf(part);
+      ? ends.reduce((first, end) => (end >= getTime(part) && end < first ? end : first), Number.POSITIVE_INFINITY)
+      : getTime(part);
   return [...Map.groupBy(parts, endOf).values()];
 }
 
 const decimalsOfAverage = 16;
 
 /** The average of so many values, to so many decimals. */
-function averageOf(total: string, counted: number): string {
+function getAverage(total: string, counted: number): string {
   if (counted === 0) return "0";
-  const { scale, values } = scaled(total);
+  const { scale, values } = scaleDecimals(total);
   const [sum = 0n] = values;
   return formatDecimal(
     `${divideHalfAway(sum * 10n ** BigInt(decimalsOfAverage), BigInt(counted))}e-${scale + decimalsOfAverage}`,
@@ -101,7 +101,7 @@ function averageOf(total: string, counted: number): string {
 }
 
 /** What covers the use of others, too: all that ends with the period. What goes on afterwards is spent on one's own use alone. */
-function sharedCredit({ consumed_units, credited_units, rollover_units }: PartialUsage): number {
+function computeSharedCredit({ consumed_units, credited_units, rollover_units }: PartialUsage): number {
   const ends = credited_units - rollover_units;
   const more = roundUnitsUp(consumed_units) - BigInt(ends);
   if (more <= 0n) return ends;
@@ -115,21 +115,21 @@ function sharedCredit({ consumed_units, credited_units, rollover_units }: Partia
 export function aggregateUse(func: string, parts: readonly PartialUsage[], distinct: number) {
   const add = (texts: readonly string[]): string => texts.reduce(addDecimals, "0");
   const some = parts.filter(({ counted }) => counted > 0).map(({ consumed_units }) => consumed_units);
-  const extreme = (sign: "" | "-"): string =>
+  const findExtreme = (sign: "" | "-"): string =>
     some.reduce(
       (one, other) => (computeDifference(one, other).startsWith("-") === (sign === "-") ? one : other),
       some[0] ?? "0",
     );
   const [total, counted] = [add(parts.map((part) => part.total)), addUp(parts.map((part) => part.counted))];
   const units: Record<string, () => string> = {
-    max: () => extreme(""),
-    min: () => extreme("-"),
-    avg: () => averageOf(total, counted),
+    max: () => findExtreme(""),
+    min: () => findExtreme("-"),
+    avg: () => getAverage(total, counted),
     unique: () => String(distinct),
   };
   return {
     consumed_units: units[func]?.() ?? add(parts.map((part) => part.consumed_units)),
-    credited_units: addUp(parts.map(sharedCredit)),
+    credited_units: addUp(parts.map(computeSharedCredit)),
     free_units: add(parts.map((part) => part.free_units)),
   };
 }
@@ -137,7 +137,7 @@ export function aggregateUse(func: string, parts: readonly PartialUsage[], disti
 type Priced = Omit<UsageTotals, "rule" | "meter">;
 
 /** What so much use costs (PRD-40). */
-function priceUse(source: Priced, units: string): number {
+function computeUsePrice(source: Priced, units: string): number {
   const { unit_amount, cap_amount } = source;
   return Math.min(
     computeUnitsAmount(unit_amount, computeBillableUnits(source, units)),
@@ -148,19 +148,21 @@ function priceUse(source: Priced, units: string): number {
 /** What a line of use comes to: of late use, what it adds to what was billed before; never less than nothing. */
 export function computeUsageAmount(use: Priced): number {
   const { consumed_units, before_units } = use;
-  const before = before_units === null ? 0 : priceUse(use, before_units);
-  return Math.max(0, priceUse(use, consumed_units) - before);
+  const before = before_units === null ? 0 : computeUsePrice(use, before_units);
+  return Math.max(0, computeUsePrice(use, consumed_units) - before);
 }
 
 /** The units that a line of use asks for: of late use, those beyond what was billed before. */
 export function computeBilledUnits(use: Priced): string {
   const { consumed_units, before_units } = use;
-  const above = (units: string): string => {
+  const computeAbove = (units: string): string => {
     const billable = computeBillableUnits(use, units);
     return billable.startsWith("-") ? "0" : billable;
   };
   const units =
-    before_units === null ? above(consumed_units) : computeDifference(above(consumed_units), above(before_units));
+    before_units === null
+      ? computeAbove(consumed_units)
+      : computeDifference(computeAbove(consumed_units), computeAbove(before_units));
   return units.startsWith("-") ? "0" : units;
 }
 

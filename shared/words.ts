@@ -1,6 +1,6 @@
 import type { z } from "zod";
 
-const counted = (count: number | bigint, one: string): string => `${count} ${one}${Number(count) === 1 ? "" : "s"}`;
+const formatCount = (count: number | bigint, one: string): string => `${count} ${one}${Number(count) === 1 ? "" : "s"}`;
 
 /** What a value of a type is called. */
 const kinds: Readonly<Record<string, string>> = {
@@ -23,9 +23,9 @@ const formats: Readonly<Record<string, string>> = {
 const choicesShownMax = 20;
 
 /** How long, how many or how much something may be: `Must have at least 3 characters.` */
-function sayBound(origin: string, edge: string, bound: number | bigint): string {
-  if (origin === "string") return `Must have ${edge} ${counted(bound, "character")}.`;
-  if (origin === "array" || origin === "set") return `Must have ${edge} ${counted(bound, "item")}.`;
+function formatBound(origin: string, edge: string, bound: number | bigint): string {
+  if (origin === "string") return `Must have ${edge} ${formatCount(bound, "character")}.`;
+  if (origin === "array" || origin === "set") return `Must have ${edge} ${formatCount(bound, "item")}.`;
   return `Must be ${edge} ${bound}.`;
 }
 
@@ -37,10 +37,10 @@ export function describeIssue(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case "too_small": {
       if (issue.origin === "string" && issue.minimum === 1) return "Must not be empty.";
-      return sayBound(issue.origin, issue.inclusive === false ? "more than" : "at least", issue.minimum);
+      return formatBound(issue.origin, issue.inclusive === false ? "more than" : "at least", issue.minimum);
     }
     case "too_big":
-      return sayBound(issue.origin, issue.inclusive === false ? "less than" : "at most", issue.maximum);
+      return formatBound(issue.origin, issue.inclusive === false ? "less than" : "at most", issue.maximum);
     case "invalid_type":
       return Object.hasOwn(kinds, issue.expected) ? `Must be ${kinds[issue.expected]}.` : message;
     case "invalid_value": {

@@ -38,7 +38,7 @@ type Answer = {
   checkout?: Checkout;
 };
 
-const sentence = (...candidates: unknown[]): string =>
+const pickSentence = (...candidates: unknown[]): string =>
   candidates.find((candidate): candidate is string => typeof candidate === "string" && candidate !== "") ??
   "Something went wrong. Please try again.";
 
@@ -78,7 +78,7 @@ export async function requestApi<T>(
         status: response.status,
         // Billing names a fault `error`, accounts `code`.
         error: [answer.error, answer.code].find((name) => typeof name === "string") ?? "",
-        detail: sentence(answer.detail, answer.message, answer.error_description, faults[0]?.msg),
+        detail: pickSentence(answer.detail, answer.message, answer.error_description, faults[0]?.msg),
         faults,
         ...(answer.checkout && { checkout: answer.checkout }),
         ...(Number(response.headers.get("retry-after")) > 0 && {
@@ -94,21 +94,23 @@ export async function requestApi<T>(
   }
 }
 
-const at = (client_secret: string): string => `/v1/checkouts/client/${encodeURIComponent(client_secret)}`;
+const buildCheckoutPath = (client_secret: string): string =>
+  `/v1/checkouts/client/${encodeURIComponent(client_secret)}`;
 const testProcessor = "/v1/payment-processor/test";
 
 export type Card = { number: string; exp_month: number; exp_year: number; cvc: string };
 
 /** Everything the checkout page asks the server. */
 export const checkouts = {
-  get: (secret: string) => requestApi<Checkout>("GET", at(secret)),
-  update: (secret: string, patch: object) => requestApi<Checkout>("PATCH", at(secret), patch),
-  confirm: (secret: string, body: object) => requestApi<CheckoutConfirmed>("POST", `${at(secret)}/confirm`, body),
-  order: (secret: string) => requestApi<CheckoutOrder>("GET", `${at(secret)}/order`),
+  get: (secret: string) => requestApi<Checkout>("GET", buildCheckoutPath(secret)),
+  update: (secret: string, patch: object) => requestApi<Checkout>("PATCH", buildCheckoutPath(secret), patch),
+  confirm: (secret: string, body: object) =>
+    requestApi<CheckoutConfirmed>("POST", `${buildCheckoutPath(secret)}/confirm`, body),
+  order: (secret: string) => requestApi<CheckoutOrder>("GET", `${buildCheckoutPath(secret)}/order`),
   /** Where a document of the order is; null while it is being printed. */
   document: (secret: string, kind: "invoice" | "receipt") =>
-    requestApi<{ url: string } | null>("GET", `${at(secret)}/order/${kind}`),
-  streamUrl: (secret: string): string => `${at(secret)}/stream`,
+    requestApi<{ url: string } | null>("GET", `${buildCheckoutPath(secret)}/order/${kind}`),
+  streamUrl: (secret: string): string => `${buildCheckoutPath(secret)}/stream`,
   /** Hands the card to the processor, so that it never passes through the checkout. */
   tokenizeTestCard: (card: Card, billing_name: string) =>
     requestApi<{ id: string }>("POST", `${testProcessor}/confirmation-tokens`, { card, billing_name }),

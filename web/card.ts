@@ -55,7 +55,7 @@ export function readExpiry(text: string): { exp_month: number; exp_year: number 
 }
 
 /** The check digit that catches most slips of the finger (ISO/IEC 7812). */
-function checks(digits: string): boolean {
+function hasValidChecksum(digits: string): boolean {
   let sum = 0;
   for (const [index, digit] of [...digits].reverse().entries()) {
     const value = Number(digit) * (index % 2 === 1 ? 2 : 1);
@@ -73,7 +73,7 @@ export function findCardFaults(card: CardValues, words: Words, today = new Date(
   const faults: Partial<CardValues> = {};
   if (digits === "") faults.card_number = words.missing.card_number;
   else if (!lengths.includes(digits.length)) faults.card_number = words.card_incomplete;
-  else if (!checks(digits)) faults.card_number = words.card_wrong;
+  else if (!hasValidChecksum(digits)) faults.card_number = words.card_wrong;
 
   const expiry = readExpiry(card.card_expiry);
   if (card.card_expiry.trim() === "") faults.card_expiry = words.missing.card_expiry;

@@ -33,7 +33,7 @@ export type Faults = Partial<Record<FieldName | "seats" | "discount_code" | "car
 export type AddressField = "country" | "line1" | "line2" | "city" | "postal_code" | "state";
 const addressFields: readonly AddressField[] = ["country", "line1", "line2", "city", "postal_code", "state"];
 
-const sayMissing = (field: FieldName, words: Words): string =>
+const formatMissing = (field: FieldName, words: Words): string =>
   Object.hasOwn(words.missing, field) ? words.missing[field as keyof Words["missing"]] : words.missing.other;
 
 /** Where on the form a fault of the server belongs; the last part of its place that is known decides. */
@@ -77,7 +77,7 @@ export function readFaults(failure: Failure, words: Words): Faults {
     if (field === undefined) faults.form ??= msg;
     else
       faults[field] ??=
-        type === "missing" ? sayMissing(field as FieldName, words) : (words.refusals[`${field}:${type}`] ?? msg);
+        type === "missing" ? formatMissing(field as FieldName, words) : (words.refusals[`${field}:${type}`] ?? msg);
   }
   if (failure.faults.length > 0) return faults;
   const said = describeFailure(failure, words);
@@ -89,7 +89,7 @@ export const findOpenPrice = (checkout: Checkout) =>
   getPrices(checkout).find((price) => price.amount_type === "custom");
 
 /** Whether a field of the address is asked for at all. */
-const asks = (checkout: Checkout, field: AddressField): boolean =>
+const isAsked = (checkout: Checkout, field: AddressField): boolean =>
   requiresAddress(checkout) && checkout.billing_address_fields[field] !== "disabled";
 
 /** An address is asked for where there is something to pay, and where the seller wants it. */
@@ -103,19 +103,19 @@ type Form = { own_card_form: boolean; words: Words };
 /** What is plainly missing or mistyped; the server has the last word. */
 export function check(values: Values, checkout: Checkout, { own_card_form, words }: Form): Faults {
   const faults: Faults = {};
-  const need = (field: FieldName): void => {
-    if ((values[field] ?? "").trim() === "") faults[field] = sayMissing(field, words);
+  const requireField = (field: FieldName): void => {
+    if ((values[field] ?? "").trim() === "") faults[field] = formatMissing(field, words);
   };
   if (!checkout.customer_id) {
-    need("email");
+    requireField("email");
     if (!faults.email && !/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(values.email.trim())) faults.email = words.email_form;
   }
-  need("name");
+  requireField("name");
   if (findOpenPrice(checkout) && parseMoney(values.amount, checkout.currency) === undefined)
     faults.amount = words.missing.amount;
-  if (requiresAddress(checkout) && values.business === "true") need("company");
+  if (requiresAddress(checkout) && values.business === "true") requireField("company");
   for (const field of addressFields) {
-    if (asks(checkout, field) && checkout.billing_address_fields[field] === "required") need(field);
+    if (isAsked(checkout, field) && checkout.billing_address_fields[field] === "required") requireField(field);
   }
   for (const { custom_field, required } of checkout.attached_custom_fields) {
     const key = getAnswerKey(custom_field.slug);
@@ -145,7 +145,7 @@ export function readBillingAddress(
   checkout: Checkout,
 ): Partial<Record<AddressField, string>> | undefined {
   if (values.country === "") return undefined;
-  const given = addressFields.filter((field) => asks(checkout, field) && values[field].trim() !== "");
+  const given = addressFields.filter((field) => isAsked(checkout, field) && values[field].trim() !== "");
   return Object.fromEntries([["country", values.country], ...given.map((field) => [field, values[field].trim()])]);
 }
 

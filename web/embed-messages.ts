@@ -10,12 +10,12 @@ type Message =
 export const isEmbedded = (): boolean => document.documentElement.dataset.embed !== undefined;
 
 /** The origin the seller named when the checkout was made. The address of this page says one too, but anyone can write that. */
-const allowedOrigin = ({ embed_origin }: Pick<Checkout, "embed_origin">): string | undefined =>
+const getAllowedOrigin = ({ embed_origin }: Pick<Checkout, "embed_origin">): string | undefined =>
   findWebPage(embed_origin)?.origin;
 
 /** Tells the page around this one; false where there is none or the checkout names no origin for it. */
 export function notifyParent(checkout: Pick<Checkout, "embed_origin">, message: Message): boolean {
-  const origin = allowedOrigin(checkout);
+  const origin = getAllowedOrigin(checkout);
   if (!isEmbedded() || origin === undefined) return false;
   window.parent.postMessage({ type: "POLAR_CHECKOUT", ...message }, origin);
   return true;

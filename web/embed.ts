@@ -68,7 +68,7 @@ class EmbedCheckout extends EventTarget {
     quit.autofocus = true;
 
     let closable = true;
-    const tell = (detail: Message): void => {
+    const emitChange = (detail: Message): void => {
       const event = detail.event;
       if (!this.dispatchEvent(new CustomEvent(event, { detail, cancelable: true }))) return;
       if (event === "loaded") {
@@ -88,10 +88,11 @@ class EmbedCheckout extends EventTarget {
       }
     };
     const listen = ({ data, origin, source }: MessageEvent<Message | null>): void => {
-      if (source === frame.contentWindow && origin === target.origin && data?.type === "POLAR_CHECKOUT") tell(data);
+      if (source === frame.contentWindow && origin === target.origin && data?.type === "POLAR_CHECKOUT")
+        emitChange(data);
     };
     const leave = (): void => {
-      if (closable) tell({ event: "close" } as Message);
+      if (closable) emitChange({ event: "close" } as Message);
     };
     let timer: ReturnType<typeof setTimeout>;
     const openLinkAfter = (ms: number): void => {
@@ -147,11 +148,11 @@ class EmbedCheckout extends EventTarget {
 
   /** Answers clicks on every link marked `data-floe-checkout` or `data-polar-checkout`, also on later ones. */
   static init(): void {
-    document.addEventListener("click", clicked);
+    document.addEventListener("click", handleClick);
   }
 }
 
-function clicked(event: MouseEvent): void {
+function handleClick(event: MouseEvent): void {
   if (event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
   const name = ["data-floe-checkout", "data-polar-checkout"].find((key) =>
     (event.target as Element).closest(`[${key}]`),

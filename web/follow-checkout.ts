@@ -17,7 +17,7 @@ function follow(secret: string, heard: (checkout: Checkout, delivered: boolean) 
   let timer: ReturnType<typeof setInterval> | undefined;
   let retry: ReturnType<typeof setTimeout> | undefined;
 
-  const ask = async (): Promise<void> => {
+  const refreshCheckout = async (): Promise<void> => {
     if (asking) {
       again = true;
       return;
@@ -30,14 +30,14 @@ function follow(secret: string, heard: (checkout: Checkout, delivered: boolean) 
     if (answer.ok) heard(answer.value, delivered);
     if (again) {
       again = false;
-      void ask();
+      void refreshCheckout();
     } else if (!answer.ok) {
       // The stream may have nothing more to say.
-      retry = setTimeout(() => void ask(), pollDelayMs);
+      retry = setTimeout(() => void refreshCheckout(), pollDelayMs);
     }
   };
   const poll = (): void => {
-    timer ??= setInterval(() => void ask(), pollDelayMs);
+    timer ??= setInterval(() => void refreshCheckout(), pollDelayMs);
   };
 
   const stream = new EventSource(checkouts.streamUrl(secret));
@@ -45,16 +45,16 @@ function follow(secret: string, heard: (checkout: Checkout, delivered: boolean) 
     clearInterval(timer);
     timer = undefined;
     // What happened before the stream was open is not sent again.
-    void ask();
+    void refreshCheckout();
   };
   stream.onmessage = ({ data }: MessageEvent<string>) => {
     const { key, payload } = JSON.parse(data) as { key?: string; payload?: { status?: string } };
     if (key === "checkout.webhook_event_delivered" && payload?.status === "succeeded") delivered = true;
-    if (key !== undefined) void ask();
+    if (key !== undefined) void refreshCheckout();
   };
   stream.onerror = () => {
     poll();
-    void ask();
+    void refreshCheckout();
   };
   return () => {
     stopped = true;
@@ -64,12 +64,12 @@ function follow(secret: string, heard: (checkout: Checkout, delivered: boolean) 
   };
 }
 
-const sessionKey = (client_secret: string): string => `purchase:${client_secret}`;
+const buildSessionKey = (client_secret: string): string => `purchase:${client_secret}`;
 
 /** Keep the customer session of a purchase for this tab, where the browser lets a page in a frame keep something. */
 export function storePurchaseSession(client_secret: string, token: string | null): void {
   try {
-    if (token) sessionStorage.setItem(sessionKey(client_secret), token);
+    if (token) sessionStorage.setItem(buildSessionKey(client_secret), token);
   } catch (error) {
     if (!(error instanceof DOMException)) throw error;
   }
@@ -78,7 +78,7 @@ export function storePurchaseSession(client_secret: string, token: string | null
 /** That session, where this tab has it. */
 export function findPurchaseSession(client_secret: string): string | null {
   try {
-    return sessionStorage.getItem(sessionKey(client_secret));
+    return sessionStorage.getItem(buildSessionKey(client_secret));
   } catch (error) {
     if (!(error instanceof DOMException)) throw error;
     return null;

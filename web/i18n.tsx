@@ -12,7 +12,7 @@ export type I18n = {
   day: (date: Date) => string;
 };
 
-const speak = (words: Words, locale: string): I18n => {
+const createI18n = (words: Words, locale: string): I18n => {
   const days = new Intl.DateTimeFormat(locale, { dateStyle: "long" });
   return {
     words,
@@ -27,13 +27,13 @@ const others = import.meta.glob<{ words: Words }>(["./words/*.ts", "!./words/en.
 const loaded = new Map<string, Words>([["en", english]]);
 const languages = Object.keys(others).map((path) => path.slice("./words/".length, -".ts".length));
 
-const inEnglish = (locale: Intl.Locale): I18n => speak(english, pickLanguage(locale, []).locale);
+const createEnglish = (locale: Intl.Locale): I18n => createI18n(english, pickLanguage(locale, []).locale);
 
 /** How it is spoken to a locale, the checkout's own, else the browser's; undefined while the words are not loaded. */
-function speechOf(wanted: string | null | undefined): I18n | undefined {
+function getSpeech(wanted: string | null | undefined): I18n | undefined {
   const { language: spoken, locale } = pickLanguage(readLocale(wanted, language), languages);
   const words = loaded.get(spoken);
-  return words && speak(words, locale);
+  return words && createI18n(words, locale);
 }
 
 /** The same, with the words loaded; where they cannot be had, a page in English is better than none. */
@@ -44,10 +44,10 @@ export async function loadSpeech(wanted: string | null | undefined): Promise<I18
     const found = await others[`./words/${spoken}.ts`]?.().catch(() => undefined);
     if (found) loaded.set(spoken, found.words);
   }
-  return speechOf(wanted) ?? inEnglish(locale);
+  return getSpeech(wanted) ?? createEnglish(locale);
 }
 
-const Spoken = createContext<I18n>(inEnglish(readLocale(language)));
+const Spoken = createContext<I18n>(createEnglish(readLocale(language)));
 
 /** How this page speaks. */
 export const useSpeech = (): I18n => useContext(Spoken);
@@ -62,7 +62,7 @@ export function Speaking({
   before: ReactNode;
   children: ReactNode;
 }) {
-  const [speech, setSpeech] = useState(() => (locale === undefined ? undefined : speechOf(locale)));
+  const [speech, setSpeech] = useState(() => (locale === undefined ? undefined : getSpeech(locale)));
   useEffect(() => {
     if (locale === undefined) return;
     let gone = false;

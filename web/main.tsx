@@ -6,14 +6,14 @@ import { given } from "./server-data.ts";
 import "./theme.css";
 
 /** A page with the words of the checkout that came with it, so that it is drawn but once. */
-async function inWords<T>(page: Promise<T>): Promise<T> {
+async function loadWithMessages<T>(page: Promise<T>): Promise<T> {
   if (given) await (await import("./i18n.tsx")).loadSpeech(given.checkout.locale);
   return page;
 }
 
 const routes: Route[] = [
-  { path: "/checkout/:client_secret", load: () => inWords(import("./pages/checkout.tsx")) },
-  { path: "/checkout/:client_secret/confirmation", load: () => inWords(import("./pages/confirmation.tsx")) },
+  { path: "/checkout/:client_secret", load: () => loadWithMessages(import("./pages/checkout.tsx")) },
+  { path: "/checkout/:client_secret/confirmation", load: () => loadWithMessages(import("./pages/confirmation.tsx")) },
   { path: "/card/:token", load: () => import("./pages/card.tsx") },
   { path: "/buy/:client_secret", load: () => import("./pages/buy.tsx") },
   { path: "/sign-in", load: () => import("./pages/sign-in.tsx") },

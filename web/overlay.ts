@@ -16,9 +16,9 @@ export function loadSellerScript(): Promise<Seller> {
   return new Promise((resolve, reject) => {
     const script = document.createElement("script");
     script.src = "/embed.js";
-    const failed = (): void => reject(new Error("/embed.js could not be loaded."));
-    script.onload = () => (window.Floe ? resolve(window.Floe) : failed());
-    script.onerror = failed;
+    const handleFailure = (): void => reject(new Error("/embed.js could not be loaded."));
+    script.onload = () => (window.Floe ? resolve(window.Floe) : handleFailure());
+    script.onerror = handleFailure;
     document.head.append(script);
   });
 }

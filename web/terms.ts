@@ -64,7 +64,7 @@ export type Schedule = {
 };
 
 /** The first charge that a discount does not reach any more; undefined where it reaches all of them (DSC-22). */
-function discountEnd({ discount }: Checkout, first: Date, next: (from: Date) => Date): Date | undefined {
+function computeDiscountEnd({ discount }: Checkout, first: Date, next: (from: Date) => Date): Date | undefined {
   if (!discount || discount.duration === "forever") return undefined;
   if (discount.duration === "once") return next(first);
   const last = addInterval(first, "month", (discount.duration_in_months ?? 1) - 1);
@@ -82,9 +82,9 @@ export function getSchedule(checkout: Checkout): Schedule | undefined {
   const trial_end = ends === null ? null : new Date(ends);
   const first = trial_end ?? new Date(checkout.as_of);
   const day = first.getUTCDate();
-  const next = (from: Date): Date => addInterval(from, interval, count, day);
-  const begins = trial_end ?? next(first);
-  const end = discountEnd(checkout, first, next);
+  const addPeriod = (from: Date): Date => addInterval(from, interval, count, day);
+  const begins = trial_end ?? addPeriod(first);
+  const end = computeDiscountEnd(checkout, first, addPeriod);
   const whole = { amount, from: end ?? begins };
   const steps =
     end === undefined
@@ -103,7 +103,7 @@ export function getSchedule(checkout: Checkout): Schedule | undefined {
 }
 
 /** A decimal times a whole number, exactly. */
-function times(decimal: string, factor: number): string {
+function multiply(decimal: string, factor: number): string {
   const [units = "0", decimals = ""] = decimal.split(".");
   const digits = String(BigInt(units + decimals) * BigInt(factor)).padStart(decimals.length + 1, "0");
   return decimals === "" ? digits : `${digits.slice(0, -decimals.length)}.${digits.slice(-decimals.length)}`;
@@ -119,7 +119,7 @@ export function describeUse(price: Price, { words, locale, money }: I18n): { nam
       : meter.unit === "custom"
         ? [meter.custom_label ?? undefined, meter.custom_multiplier ?? 1]
         : [undefined, 1];
-  const each = words.per_unit(formatUnitMoney(times(unit_amount, factor), price_currency, locale), label);
+  const each = words.per_unit(formatUnitMoney(multiply(unit_amount, factor), price_currency, locale), label);
   return {
     name: meter.name,
     cost: cap_amount === null ? each : `${each}, ${words.at_most(money(cap_amount, price_currency))}`,

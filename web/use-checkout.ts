@@ -9,7 +9,7 @@ let fresh = given?.checkout.client_secret;
 
 type Change = { patch: object; answered: (answer: Result<Checkout>) => void };
 
-const fieldsIn = ({ patch }: Change): string => Object.keys(patch).join();
+const joinFields = ({ patch }: Change): string => Object.keys(patch).join();
 
 /** Loads a checkout and sends its changes one after the other, in the order they were made. */
 export function useCheckout(secret: string) {
@@ -44,7 +44,7 @@ export function useCheckout(secret: string) {
     for (let next = waiting.current.shift(); next; next = waiting.current.shift()) {
       const answered = [next.answered];
       // Of several changes of the same, made while another was under way, the last one counts.
-      while (waiting.current[0] && fieldsIn(waiting.current[0]) === fieldsIn(next)) {
+      while (waiting.current[0] && joinFields(waiting.current[0]) === joinFields(next)) {
         next = waiting.current.shift() as Change;
         answered.push(next.answered);
       }

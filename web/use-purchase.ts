@@ -23,19 +23,19 @@ export const getStripeKey = (checkout: Checkout): string | undefined =>
   checkout.payment_processor_metadata.publishable_key || undefined;
 
 /** The buyer's challenge that is still to be answered, by the intent's secret. */
-const challengeOf = ({ status, payment_processor_metadata: { intent_status, intent_client_secret } }: Checkout) =>
+const getChallenge = ({ status, payment_processor_metadata: { intent_status, intent_client_secret } }: Checkout) =>
   status === "confirmed" && intent_status === "requires_action" ? intent_client_secret : undefined;
 
-const sayChanged = (checkout: Checkout, { words, money }: I18n): string =>
+const formatChanged = (checkout: Checkout, { words, money }: I18n): string =>
   words.changed(money(getDueToday(checkout), checkout.currency));
 
 /** An address of which nothing is said that is not known; none without its country. */
-function filledIn(address: WalletPayer["address"]): Record<string, string> | undefined {
+function fillFromWallet(address: WalletPayer["address"]): Record<string, string> | undefined {
   const known = Object.entries(address).flatMap(([field, text]): [string, string][] => (text ? [[field, text]] : []));
   return address.country ? Object.fromEntries(known) : undefined;
 }
 
-async function tokenOf(payer: WalletPayer): Promise<Result<{ id: string }> | { faults: Faults }> {
+async function getToken(payer: WalletPayer): Promise<Result<{ id: string }> | { faults: Faults }> {
   const made = await payer.token();
   return "id" in made ? { ok: true, value: made } : { faults: { form: made.fault } };
 }
@@ -63,7 +63,7 @@ export function usePurchase({ values, order, stripe, faulty, changed, finished }
     callbacks.current = { faulty, finished, take, checkout, words };
   });
 
-  const intent = challengeOf(checkout);
+  const intent = getChallenge(checkout);
   const challenge = intent !== undefined && intent !== answered ? intent : undefined;
   const waiting = checkout.status === "confirmed" && challenge === undefined;
   const secret = checkout.client_secret;
@@ -120,12 +120,12 @@ export function usePurchase({ values, order, stripe, faulty, changed, finished }
     return checkouts.tokenizeTestCard(card, values.name.trim());
   };
 
-  const refuse = (faults: Faults): false => {
+  const showFaults = (faults: Faults): false => {
     faulty(faults);
     return false;
   };
   const show = (standing: Checkout): false => {
-    changed(sayChanged(standing, speech));
+    changed(formatChanged(standing, speech));
     return false;
   };
   /** Whether it is confirmed: otherwise nothing was charged, and the page says why. */
@@ -136,14 +136,14 @@ export function usePurchase({ values, order, stripe, faulty, changed, finished }
     const customer_name = (wallet?.name || values.name).trim();
     const body: Record<string, unknown> = { customer_name, quote: standing.quote };
     if (!checkout.customer_id) body.customer_email = (wallet?.email ?? values.email).trim();
-    const customer_billing_address = wallet ? filledIn(wallet.address) : readBillingAddress(values, checkout);
+    const customer_billing_address = wallet ? fillFromWallet(wallet.address) : readBillingAddress(values, checkout);
     if (customer_billing_address) body.customer_billing_address = customer_billing_address;
     Object.assign(body, readBusiness(values, checkout));
     if (checkout.attached_custom_fields.length > 0) body.custom_field_data = writeAnswers(values, checkout);
     if (checkout.is_payment_form_required) {
-      const made = wallet ? await tokenOf(wallet) : await tokenize();
-      if ("faults" in made) return refuse(made.faults);
-      if (!made.ok) return refuse(readFaults(made.failure, words));
+      const made = wallet ? await getToken(wallet) : await tokenize();
+      if ("faults" in made) return showFaults(made.faults);
+      if (!made.ok) return showFaults(readFaults(made.failure, words));
       body.confirmation_token_id = made.value.id;
     }
     const answer = await checkouts.confirm(secret, body);
@@ -163,7 +163,7 @@ export function usePurchase({ values, order, stripe, faulty, changed, finished }
       take(answer.failure.checkout);
       return show(answer.failure.checkout);
     }
-    return refuse(readFaults(answer.failure, words));
+    return showFaults(readFaults(answer.failure, words));
   };
 
   const submit = async (): Promise<void> => {

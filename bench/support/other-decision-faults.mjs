@@ -25,7 +25,7 @@ export const otherDecisionFaults = {
   "seat-decisions": [
     ["below-nothing", "server/entitlements/seats/rules.ts", "Math.max(0, (seats ?? 0) - taken)", "(seats ?? 0) - taken", ...seats],
     ["one-more", "server/entitlements/seats/rules.ts", "countSeatsLeft(container, taken) === 0", "countSeatsLeft(container, taken - 1) === 0", ...seats],
-    ["two-people", "server/entitlements/seats/rules.ts", "named(email, customer_id, external_customer_id, member_id, external_member_id) !== 1", "named(email, customer_id, external_customer_id, member_id, external_member_id) < 1", ...seats],
+    ["two-people", "server/entitlements/seats/rules.ts", "countNamed(email, customer_id, external_customer_id, member_id, external_member_id) !== 1", "countNamed(email, customer_id, external_customer_id, member_id, external_member_id) < 1", ...seats],
     ["token-left", "server/entitlements/seats/rules.ts", "  token_hash: null,\n", "", ...seats],
   ],
   "key-decisions": [

@@ -11,10 +11,12 @@ export type Account = {
 /** The person's own account. */
 export function getAccount(context: Context): Account {
   const { token } = findPersonInUse(context);
-  const at = (path: string): string => `/api/auth/${path}`;
+  const buildPath = (path: string): string => `/api/auth/${path}`;
   return {
-    get: (path, query = {}) => context.call({ method: "GET", path: at(path), query, organization: false, token }),
-    post: (path, body = {}) => context.call({ method: "POST", path: at(path), body, organization: false, token }),
+    get: (path, query = {}) =>
+      context.call({ method: "GET", path: buildPath(path), query, organization: false, token }),
+    post: (path, body = {}) =>
+      context.call({ method: "POST", path: buildPath(path), body, organization: false, token }),
   };
 }
 

@@ -11,29 +11,29 @@ function isAmountAt([first, ...rest]: Path): boolean {
   return kind === "discounts" && field === "amount";
 }
 
-function eachAmount(document: Document, node: unknown, path: Path, found: (scalar: Scalar) => void): void {
-  if (isAlias(node)) eachAmount(document, node.resolve(document), path, found);
+function visitAmounts(document: Document, node: unknown, path: Path, found: (scalar: Scalar) => void): void {
+  if (isAlias(node)) visitAmounts(document, node.resolve(document), path, found);
   else if (isScalar(node)) {
     if (isAmountAt(path)) found(node);
   } else if (isMap(node))
     for (const { key, value } of node.items) {
       const name = isScalar(key) ? String(key.value) : "";
       // What is merged in stands as if it were written here.
-      eachAmount(document, value, name === "<<" ? path : [...path, name], found);
+      visitAmounts(document, value, name === "<<" ? path : [...path, name], found);
     }
   else if (isSeq(node))
-    for (const [index, item] of node.items.entries()) eachAmount(document, item, [...path, index], found);
+    for (const [index, item] of node.items.entries()) visitAmounts(document, item, [...path, index], found);
 }
 
 /** Take amounts as they are written: `25.00` stays these five characters. */
 export const preserveAmounts = (document: Document): void =>
-  eachAmount(document, document.contents, [], (scalar) => {
+  visitAmounts(document, document.contents, [], (scalar) => {
     if (typeof scalar.value === "number" && scalar.source !== undefined) scalar.value = scalar.source;
   });
 
 /** Write amounts as numbers are written, with their decimals and without quotes. */
 export const unquoteAmounts = (document: Document, node: unknown = document.contents, path: Path = []): void =>
-  eachAmount(document, node, path, (scalar) => {
+  visitAmounts(document, node, path, (scalar) => {
     const [, decimals] = (typeof scalar.value === "string" && /^\d+\.(\d+)$/.exec(scalar.value)) || [];
     const number = Number(scalar.value);
     if (decimals === undefined || number.toFixed(decimals.length) !== scalar.value) return;

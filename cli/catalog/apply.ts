@@ -28,7 +28,7 @@ export function checkFormat(format: string | undefined): void {
 const isJson = (context: Context): boolean => context.globals.json !== undefined;
 
 export type PlanOptions = { prune?: boolean; verbose?: boolean; file?: CatalogFile };
-const viewOf = (context: Context, { prune = false, verbose = false, file }: PlanOptions, paint: Paint): View => ({
+const getView = (context: Context, { prune = false, verbose = false, file }: PlanOptions, paint: Paint): View => ({
   pruning: prune,
   verbose,
   paint,
@@ -44,7 +44,7 @@ export function showPlan(
   how: PlanOptions,
 ): void {
   const chosen = format ?? (isJson(context) ? "json" : "text");
-  const view = viewOf(context, how, context.paint.out());
+  const view = getView(context, how, context.paint.out());
   const told = "rehearsal" in plan ? plan.rehearsal : undefined;
   if (chosen === "json") showOne({ ...context, json: true }, plan);
   else if (chosen === "markdown")
@@ -58,7 +58,7 @@ export function showPlan(
 
 /** Tell a plan to whoever is about to apply it. */
 export const printPlan = (context: Context, plan: CatalogPlan, how: PlanOptions): void =>
-  context.say(formatPlan(plan, viewOf(context, how, context.paint.err())));
+  context.say(formatPlan(plan, getView(context, how, context.paint.err())));
 
 /** What keeps a plan from being applied is a conflict. What it is was told with the plan; a program gets it here too. */
 export function assertApplicable(context: Context, plan: CatalogPlan): void {
@@ -75,10 +75,10 @@ export function assertApplicable(context: Context, plan: CatalogPlan): void {
   });
 }
 
-const counted = (count: number): string => (count === 1 ? "one step" : `${count} steps`);
+const formatCount = (count: number): string => (count === 1 ? "one step" : `${count} steps`);
 
 /** Where a plan is applied, for the question before it: which organization is easily mistaken. */
-async function placeOf(
+async function getPlace(
   context: Context,
   { organization_id: id }: CatalogPlan,
   yes: boolean | undefined,
@@ -86,12 +86,12 @@ async function placeOf(
   const { server, profile, organization } = context.settings();
   const at = `at ${server}${profile === "default" ? "" : ` (profile ${profile})`}`;
   if (yes || !context.interactive) return at;
-  const known = organization?.id === id ? organization : await organizationCalled(context, id);
+  const known = organization?.id === id ? organization : await findOrganizationNamed(context, id);
   return known ? `to ${removeControls(known.name)} (${removeControls(known.slug)}) ${at}` : at;
 }
 
 /** An organization by its id; none where the key may not read it. */
-async function organizationCalled(context: Context, id: string): Promise<Organization | undefined> {
+async function findOrganizationNamed(context: Context, id: string): Promise<Organization | undefined> {
   try {
     return (await context.call({ method: "GET", path: "/v1/organizations/:id", params: { id } })) as Organization;
   } catch (error) {
@@ -108,7 +108,7 @@ export async function confirmPlan(
 ): Promise<void> {
   if (plan.steps.length === 0) return;
   const gone = plan.steps.filter(({ action }) => action === "delete").map(({ kind, key }) => `${kind}.${key}`);
-  const question = `Apply ${counted(plan.steps.length)} ${await placeOf(context, plan, yes)}?`;
+  const question = `Apply ${formatCount(plan.steps.length)} ${await getPlace(context, plan, yes)}?`;
   if (gone.length === 0) return confirm(context, question, yes);
   const { catalog } = plan;
   const what = `this deletes for good: ${gone.join(", ")}`;

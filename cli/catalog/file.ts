@@ -63,7 +63,7 @@ type Env = Record<string, string | undefined>;
 const placeholder = /\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
 /** Values of environment variables in place of `${env:NAME}`; the missing ones are told together. */
-function filler(env: Env, { filled, values }: Secrets) {
+function createFiller(env: Env, { filled, values }: Secrets) {
   const missing: { path: Path; name: string }[] = [];
   function fill(value: unknown, path: Path): unknown {
     if (typeof value === "string") {
@@ -101,7 +101,7 @@ export function readCatalog(name: string, text: string, env: Env, environment: s
     const at = lines.linePos(broken.pos[0]);
     throw describeFlaws(name, text, [{ path: [], message: broken.message, line: at.line, column: at.col, length: 1 }]);
   }
-  const whole = plainValue(name, document);
+  const whole = readPlainValue(name, document);
   if (!isMap(whole)) {
     const message = text.trim() === "" ? "It is empty." : "A catalogue is a map: version, catalog, products, …";
     const hint = "Start with: `floe init`";
@@ -118,11 +118,11 @@ export function readCatalog(name: string, text: string, env: Env, environment: s
   // Maps field by field, everything else as a whole.
   const written = (over === undefined ? base : mergeDeep(base, over)) as Record<string, unknown>;
   const secrets: Secrets = { written, filled: new Map(), values: new Map() };
-  const { fill, missing } = filler(env, secrets);
+  const { fill, missing } = createFiller(env, secrets);
   const catalog = fill(written, []);
   const result = Catalog.safeParse(catalog);
   // References are looked at also where something else is wrong: whoever mends a file wants to know all of it.
-  const lost = () => {
+  const reportUnread = () => {
     const told = new Set(result.error?.issues.map((issue) => formatPath(issue.path as Path)));
     return findLostReferences(catalog as Record<string, unknown>).filter(({ path }) => !told.has(formatPath(path)));
   };
@@ -136,7 +136,7 @@ export function readCatalog(name: string, text: string, env: Env, environment: s
     // What is wrong with a text that lacks a part of it is not known yet.
     ...(result.success
       ? []
-      : [...result.error.issues.flatMap((issue) => plainIssues(catalog, issue)), ...lost()]
+      : [...result.error.issues.flatMap((issue) => listPlainIssues(catalog, issue)), ...reportUnread()]
     ).filter(({ path }) => !unset.has(formatPath(path))),
   ];
   if (flaws.length > 0)
@@ -144,9 +144,15 @@ export function readCatalog(name: string, text: string, env: Env, environment: s
       name,
       text,
       flaws.map(({ path, message }) => ({
-        path: asWritten(path, catalog),
+        path: restoreWrittenPath(path, catalog),
         message: hideText(message, secrets),
-        ...placeOf(document, lines, asWritten(path, catalog), environment, message.startsWith("There is no field")),
+        ...getPlace(
+          document,
+          lines,
+          restoreWrittenPath(path, catalog),
+          environment,
+          message.startsWith("There is no field"),
+        ),
       })),
     );
   return {
@@ -161,7 +167,7 @@ export function readCatalog(name: string, text: string, env: Env, environment: s
 }
 
 /** What the YAML means; references may be used, but not to make much out of little. */
-function plainValue(name: string, document: Document.Parsed): unknown {
+function readPlainValue(name: string, document: Document.Parsed): unknown {
   try {
     preserveAmounts(document);
     return document.toJS();
@@ -180,7 +186,7 @@ const isAbsent = (value: unknown, [name, ...rest]: Path): boolean =>
     : typeof value !== "object" || value === null || isAbsent((value as Record<string, unknown>)[name], rest);
 
 /** An issue as people understand it: of a choice between forms, the form that was meant. */
-function plainIssues(catalog: unknown, issue: Issue, before: Path = []): { path: Path; message: string }[] {
+function listPlainIssues(catalog: unknown, issue: Issue, before: Path = []): { path: Path; message: string }[] {
   const path = [...before, ...issue.path.map((part) => (typeof part === "number" ? part : String(part)))];
   if (issue.code !== "invalid_union" || issue.errors.length === 0) {
     if (issue.code === "unrecognized_keys")
@@ -193,19 +199,19 @@ function plainIssues(catalog: unknown, issue: Issue, before: Path = []): { path:
     return [{ path, message: isMissing ? `${String(path.at(-1))} is missing.` : describeIssue(issue) }];
   }
   // A form whose own fields are all there, but one wrong inside, is what was meant; a missing or unknown field speaks against it.
-  const strangeness = (issues: Issue[]): number =>
+  const scoreIssues = (issues: Issue[]): number =>
     issues.reduce((sum, one) => {
-      if (one.code === "invalid_union" && one.errors.length > 0) return sum + Math.min(...one.errors.map(strangeness));
+      if (one.code === "invalid_union" && one.errors.length > 0) return sum + Math.min(...one.errors.map(scoreIssues));
       return sum + (one.code === "unrecognized_keys" || (one.path.length === 0 && one.code !== "custom") ? strange : 1);
     }, 0);
-  const [meant = []] = [...issue.errors].sort((a, b) => strangeness(a) - strangeness(b));
+  const [meant = []] = [...issue.errors].sort((a, b) => scoreIssues(a) - scoreIssues(b));
   // Where no form fits at all, what the choice itself says is clearer than what its first form lacks.
-  if (issue.message !== "Invalid input" && strangeness(meant) >= strange) return [{ path, message: issue.message }];
-  return meant.flatMap((one) => plainIssues(catalog, one, path));
+  if (issue.message !== "Invalid input" && scoreIssues(meant) >= strange) return [{ path, message: issue.message }];
+  return meant.flatMap((one) => listPlainIssues(catalog, one, path));
 }
 
 /** One price in words says all of the prices, and how often they are paid. */
-function asWritten(path: Path, catalog: unknown): Path {
+function restoreWrittenPath(path: Path, catalog: unknown): Path {
   const [kind, key, field] = path;
   const items = isMap(catalog) ? catalog.products : undefined;
   const product = isMap(items) && kind === "products" ? items[String(key)] : undefined;
@@ -213,13 +219,13 @@ function asWritten(path: Path, catalog: unknown): Path {
   return isSpoken && (field === "prices" || field === "recurring") ? [kind ?? "", key ?? "", "price"] : path;
 }
 
-function placeIn(lines: LineCounter, [start]: readonly [number, number, number]): { line: number; column: number } {
+function locateStart(lines: LineCounter, [start]: readonly [number, number, number]): { line: number; column: number } {
   const { line, col } = lines.linePos(start);
   return { line, column: col };
 }
 
 /** Where a path stands in the text: its value, or the nearest thing around it that is there. */
-function placeOf(
+function getPlace(
   document: Document.Parsed,
   lines: LineCounter,
   path: Path,
@@ -228,19 +234,19 @@ function placeOf(
 ): Pick<Flaw, "line" | "column" | "length"> {
   // What an environment says otherwise is told where it says so.
   const inOver = ["environments", environment ?? "", ...path];
-  if (environment !== undefined && document.hasIn(inOver)) return placeOf(document, lines, inOver, undefined, isField);
+  if (environment !== undefined && document.hasIn(inOver)) return getPlace(document, lines, inOver, undefined, isField);
   // A field that is not known is told at its name, since that is what is wrong with it.
-  const named = isField ? keyRange(document, path) : undefined;
-  if (named) return { ...placeIn(lines, named), length: Math.max(1, named[1] - named[0]) };
+  const named = isField ? getKeyRange(document, path) : undefined;
+  if (named) return { ...locateStart(lines, named), length: Math.max(1, named[1] - named[0]) };
   for (let depth = path.length; depth >= 0; depth -= 1) {
     const here = path.slice(0, depth);
     const node = depth === 0 ? document.contents : document.getIn(here, true);
     const range = isNode(node) ? node.range : undefined;
     // A whole section is told at its name, not over all its lines.
-    const key = depth > 0 ? keyRange(document, here) : undefined;
-    const found = range && !document.getIn(here) ? range : (scalarRange(node) ?? key ?? range);
+    const key = depth > 0 ? getKeyRange(document, here) : undefined;
+    const found = range && !document.getIn(here) ? range : (getScalarRange(node) ?? key ?? range);
     if (!found) continue;
-    return { ...placeIn(lines, found), length: Math.max(1, found[1] - found[0]) };
+    return { ...locateStart(lines, found), length: Math.max(1, found[1] - found[0]) };
   }
   return { line: 1, column: 1, length: 1 };
 }
@@ -248,13 +254,13 @@ function placeOf(
 /** The place in the file of a dotted path, such as that of an issue of a plan: `floe.yaml:12:9`. */
 export function describePlace({ name, document, lines, catalog }: CatalogFile, dotted: string): string {
   const path = dotted.split(".").map((part, index) => (index > 1 && /^\d+$/.test(part) ? Number(part) : part));
-  const { line, column } = placeOf(document, lines, asWritten(path, catalog));
+  const { line, column } = getPlace(document, lines, restoreWrittenPath(path, catalog));
   return `${name}:${line}:${column}`;
 }
 
-const scalarRange = (node: unknown) => (isNode(node) && "value" in node && node.range ? node.range : undefined);
+const getScalarRange = (node: unknown) => (isNode(node) && "value" in node && node.range ? node.range : undefined);
 
-function keyRange(document: Document.Parsed, path: Path): readonly [number, number, number] | undefined {
+function getKeyRange(document: Document.Parsed, path: Path): readonly [number, number, number] | undefined {
   const parent = path.length === 1 ? document.contents : document.getIn(path.slice(0, -1), true);
   let found: readonly [number, number, number] | undefined;
   if (isNode(parent))
@@ -319,8 +325,8 @@ export function locateFlaws(file: CatalogFile, faults: { loc: (string | number)[
     file.name,
     file.text,
     faults.map(({ loc, msg }) => {
-      const path = asWritten(loc[0] === "body" && loc[1] === "document" ? loc.slice(2) : loc, file.catalog);
-      return { path, message: hideText(msg, file.secrets), ...placeOf(file.document, file.lines, path) };
+      const path = restoreWrittenPath(loc[0] === "body" && loc[1] === "document" ? loc.slice(2) : loc, file.catalog);
+      return { path, message: hideText(msg, file.secrets), ...getPlace(file.document, file.lines, path) };
     }),
   );
 }

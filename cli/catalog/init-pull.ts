@@ -19,7 +19,7 @@ const packaged = "node_modules/floe/dist/schema/catalog-v1.json";
 const beside = "floe.schema.json";
 
 /** Where an editor finds the schema, seen from the file: in the installed package, or written beside it. */
-function schemaFor(file: string): string | undefined {
+function findSchema(file: string): string | undefined {
   const folder = dirname(resolve(file));
   if (existsSync(join(folder, beside))) return `./${beside}`;
   for (let at = folder; ; at = dirname(at)) {
@@ -52,7 +52,7 @@ const example = { pro: { name: "Pro", price: "19.00 usd/month" } };
 const startOf = (catalog: string) => ({ version: 1, catalog, products: example });
 
 /** What is wrong with the name of a catalogue, or undefined. */
-function wrongName(name: string): string | undefined {
+function findNameFault(name: string): string | undefined {
   const result = Catalog.safeParse(startOf(name));
   return result.success ? undefined : result.error.issues[0]?.message;
 }
@@ -61,7 +61,7 @@ async function init(context: Context, given: string | undefined, { file, force, 
   const isThere = existsSync(file) && !force;
   if (isThere && !schema)
     throw new Fault("usage", `${file} is there already`, { hint: "Give --force to write over it." });
-  const wrong = given === undefined ? undefined : wrongName(given);
+  const wrong = given === undefined ? undefined : findNameFault(given);
   if (wrong) throw new Fault("usage", `"${given}" is no name of a catalogue: ${wrong}`);
   if (schema) {
     const path = join(dirname(file), beside);
@@ -73,20 +73,20 @@ async function init(context: Context, given: string | undefined, { file, force, 
       context.say(`Editors find it by a first line in ${file}: # yaml-language-server: $schema=./${beside}\n`);
     return;
   }
-  const asked = given === undefined && context.interactive ? await askStart(context, file) : undefined;
+  const asked = given === undefined && context.interactive ? await promptStart(context, file) : undefined;
   const catalog = asked?.catalog ?? given ?? standardCatalog;
   if (asked?.from === "server") return pull(context, { file, catalog, all: true });
-  writeWhole(file, writeNewText(file, startOf(catalog), schemaFor(file)));
+  writeWhole(file, writeNewText(file, startOf(catalog), findSchema(file)));
   context.say(`Wrote ${file}. Next: floe plan   (what you have already: floe pull --all)\n`);
 }
 
-async function askStart(context: Context, file: string): Promise<{ catalog: string; from: string }> {
+async function promptStart(context: Context, file: string): Promise<{ catalog: string; from: string }> {
   const { name = "" } = await promptForm(context, `Start ${file}`, [
     {
       name: "name",
       label: "name of the catalogue",
       hint: `Enter alone for ${standardCatalog}; two files can share one organization under two names`,
-      check: (text) => (text.trim() === "" ? undefined : wrongName(text.trim())),
+      check: (text) => (text.trim() === "" ? undefined : findNameFault(text.trim())),
     },
   ]);
   const from = await promptChoice(context, "What does it begin with?", [
@@ -132,7 +132,7 @@ export function addPull(root: Command, contextOf: ContextOf): void {
 }
 
 /** A new file without an entry is refused where another catalogue has what the server holds. */
-function refuseEmpty(
+function rejectEmpty(
   catalog: string,
   document: Record<string, unknown>,
   others: Awaited<ReturnType<typeof requestPull>>["others"],
@@ -156,9 +156,9 @@ async function pull(context: Context, options: PullOptions): Promise<void> {
       hint: "Leave --catalog out, or name another file: --file FILE",
     });
   const { document, proposed, others } = await requestPull(context, catalog, options.all === true);
-  if (before === undefined) refuseEmpty(catalog, document, others, options);
-  const edits = before === undefined ? [] : await newerThan(context, options, before, document);
-  const text = before === undefined ? writeNewText(file, document, schemaFor(file)) : mergeText(file, before, edits);
+  if (before === undefined) rejectEmpty(catalog, document, others, options);
+  const edits = before === undefined ? [] : await findNewer(context, options, before, document);
+  const text = before === undefined ? writeNewText(file, document, findSchema(file)) : mergeText(file, before, edits);
   if (options.check) {
     if (text === before) return context.say(`${file} is up to date.\n`);
     throw new Fault("changes", `${file} is not up to date`, { name: "changes", hint: "Run: `floe pull`" });
@@ -189,7 +189,7 @@ type Items = Record<string, Record<string, Record<string, unknown>> | undefined>
 type Item = Record<string, unknown>;
 
 /** Prices in the words of the file: one price as one, several as a list. */
-function priceEdits(
+function listPriceEdits(
   at: string[],
   { pulled, written = {} }: { pulled: Item; written: Item | undefined },
   env: string | undefined,
@@ -213,7 +213,7 @@ function priceEdits(
 }
 
 /** Of what the server has: the fields that the file has otherwise, and the things that it lacks. So its own words stay. */
-async function newerThan(
+async function findNewer(
   context: Context,
   { file: name, env }: PullOptions,
   text: string,
@@ -233,7 +233,9 @@ async function newerThan(
     if (action !== "update" || !item) continue;
     const prices = changes.some(({ field }) => field === "prices");
     if (prices)
-      edits.push(...priceEdits([kind, key], { pulled: item, written: inFile[kind]?.[key] }, env, over[kind]?.[key]));
+      edits.push(
+        ...listPriceEdits([kind, key], { pulled: item, written: inFile[kind]?.[key] }, env, over[kind]?.[key]),
+      );
     for (const change of changes.filter(({ field }) => field !== "prices")) {
       // A percentage is written as a percentage, whatever it is counted in.
       const field = change.field === "basis_points" ? "percent" : change.field;

@@ -18,7 +18,7 @@ const withCatalog = (command: Command): Command =>
     .option("--webhooks", "webhooks too, which otherwise stay with their own profile");
 
 /** The catalogue of a profile. Where it tells of what happens is its own: another's would tell the wrong server. */
-async function catalogOf(context: Context, options: Options): Promise<CatalogInput> {
+async function getCatalog(context: Context, options: Options): Promise<CatalogInput> {
   const { document } = await requestPull(context, resolveCatalogName(options), false);
   const { webhooks: own, ...rest } = document;
   return (options.webhooks ? { ...rest, ...(own ? { webhooks: own } : {}) } : rest) as CatalogInput;
@@ -35,7 +35,7 @@ export function addPromote(root: Command, contextOf: ContextOf): void {
     const [source, target] = [switchProfile(context, from), switchProfile(context, to)];
     await runPlan(
       target,
-      await catalogOf(source, options),
+      await getCatalog(source, options),
       { verbose: options.verbose === true, whole: options.webhooks === true },
       options,
     );
@@ -52,7 +52,7 @@ export function addDiff(root: Command, contextOf: ContextOf): void {
     const context = contextOf(command);
     checkFormat(options.format);
     const [source, target] = [switchProfile(context, options.from), switchProfile(context, options.to)];
-    const made = await requestPlan(target, await catalogOf(source, options), false);
+    const made = await requestPlan(target, await getCatalog(source, options), false);
     const missing = options.webhooks ? made.missing : made.missing.filter(({ kind }) => kind !== "webhooks");
     showPlan(target, { ...made, missing }, options.format, { verbose: options.verbose === true });
     if (options.exitCode && made.steps.length + made.issues.length > 0)

@@ -4,48 +4,48 @@ import { formatMoney } from "../../shared/money.ts";
 import { wrap } from "../ui/table.ts";
 import { type Paint, removeControls } from "../ui/theme.ts";
 
-const counted = (count: number, one: string, many = `${one}s`): string =>
+const formatCount = (count: number, one: string, many = `${one}s`): string =>
   `${count.toLocaleString("en-US")} ${count === 1 ? one : many}`;
-const keep = (count: number): string => `${counted(count, "subscription")} ${count === 1 ? "keeps" : "keep"}`;
+const formatKept = (count: number): string => `${formatCount(count, "subscription")} ${count === 1 ? "keeps" : "keep"}`;
 
 /** `$10.00 → $12.00 a month (+$2.00)`. */
-function becomes(from: number, to: number, currency: string): string {
-  const money = (amount: number): string => formatMoney(amount, currency);
+function formatChange(from: number, to: number, currency: string): string {
+  const formatAmount = (amount: number): string => formatMoney(amount, currency);
   const sign = to > from ? "+" : "-";
-  return `${money(from)} → ${money(to)} a month (${sign}${money(Math.abs(to - from))})`;
+  return `${formatAmount(from)} → ${formatAmount(to)} a month (${sign}${formatAmount(Math.abs(to - from))})`;
 }
 
-function productLines({ name, key, subscriptions, ...product }: Rehearsal["products"][number]): string[] {
+function formatProductLines({ name, key, subscriptions, ...product }: Rehearsal["products"][number]): string[] {
   const label = removeControls(key === null ? name : `products.${key}`);
   const lines = product.keeps.map(({ currency, subscriptions: count, monthly_amount, new_monthly_amount }) => {
-    const now = `${keep(count)} the old prices, and ${count === 1 ? "pays" : "pay"} ${formatMoney(monthly_amount, currency)} a month as before`;
+    const now = `${formatKept(count)} the old prices, and ${count === 1 ? "pays" : "pay"} ${formatMoney(monthly_amount, currency)} a month as before`;
     if (new_monthly_amount === null) return `${now}.`;
     const difference = new_monthly_amount - monthly_amount;
     const sign = difference < 0 ? "-" : "+";
     return `${now}. At the new prices that would be ${formatMoney(new_monthly_amount, currency)} (${sign}${formatMoney(Math.abs(difference), currency)}).`;
   });
-  if (product.is_archived) lines.push(`Not sold any more; ${keep(subscriptions)} it.`);
-  const told = (what: string, names: string[]) =>
+  if (product.is_archived) lines.push(`Not sold any more; ${formatKept(subscriptions)} it.`);
+  const addLine = (what: string, names: string[]) =>
     names.length > 0 &&
-    lines.push(`${counted(subscriptions, "subscription")} ${what}: ${names.map(removeControls).join(", ")}.`);
-  told(subscriptions === 1 ? "gets" : "get", product.gains);
-  told(subscriptions === 1 ? "loses" : "lose", product.loses);
+    lines.push(`${formatCount(subscriptions, "subscription")} ${what}: ${names.map(removeControls).join(", ")}.`);
+  addLine(subscriptions === 1 ? "gets" : "get", product.gains);
+  addLine(subscriptions === 1 ? "loses" : "lose", product.loses);
   return lines.map((line) => `${label}: ${line}`);
 }
 
 /** The lines of a rehearsal, and whether each means that somebody pays otherwise, or loses something. */
-function rehearsalLines(told: Rehearsal): { text: string; isLoss: boolean }[] {
+function listRehearsalLines(told: Rehearsal): { text: string; isLoss: boolean }[] {
   if (told.subscriptions === 0) return [{ text: "No subscription is concerned.", isLoss: false }];
   const { pay_more, pay_less, renewals } = told;
   const differs = pay_more + pay_less > 0;
   const sums = renewals.map(({ currency, subscriptions, monthly_amount: from, new_monthly_amount: to }) =>
     from === to
-      ? `${counted(subscriptions, "renewal")} in ${currency.toUpperCase()}: ${formatMoney(from, currency)} a month, as before.`
-      : `${counted(subscriptions, "renewal")} in ${currency.toUpperCase()}: ${becomes(from, to, currency)}.`,
+      ? `${formatCount(subscriptions, "renewal")} in ${currency.toUpperCase()}: ${formatMoney(from, currency)} a month, as before.`
+      : `${formatCount(subscriptions, "renewal")} in ${currency.toUpperCase()}: ${formatChange(from, to, currency)}.`,
   );
   return [
     {
-      text: `${counted(told.subscriptions, "subscription")} ${told.subscriptions === 1 ? "is" : "are"} concerned.`,
+      text: `${formatCount(told.subscriptions, "subscription")} ${told.subscriptions === 1 ? "is" : "are"} concerned.`,
       isLoss: false,
     },
     ...sums.map((text) => ({ text, isLoss: differs })),
@@ -66,12 +66,12 @@ function rehearsalLines(told: Rehearsal): { text: string; isLoss: boolean }[] {
       }),
     ),
     ...told.products.flatMap((product) =>
-      productLines(product).map((text) => ({ text, isLoss: / loses?: /.test(text) })),
+      formatProductLines(product).map((text) => ({ text, isLoss: / loses?: /.test(text) })),
     ),
     ...told.discounts
       .filter(({ subscriptions }) => subscriptions > 0)
       .map(({ key, name, subscriptions, is_deleted }) => ({
-        text: `${removeControls(key === null ? name : `discounts.${key}`)}: ${is_deleted ? `not given any more; ${keep(subscriptions)} it` : `${counted(subscriptions, "subscription")} ${subscriptions === 1 ? "has" : "have"} it`}.`,
+        text: `${removeControls(key === null ? name : `discounts.${key}`)}: ${is_deleted ? `not given any more; ${formatKept(subscriptions)} it` : `${formatCount(subscriptions, "subscription")} ${subscriptions === 1 ? "has" : "have"} it`}.`,
         isLoss: false,
       })),
   ];
@@ -79,7 +79,7 @@ function rehearsalLines(told: Rehearsal): { text: string; isLoss: boolean }[] {
 
 /** A rehearsal for a terminal of so many columns; what goes on in a further line stands below its beginning. */
 export function formatRehearsal(told: Rehearsal, paint: Paint, columns: number): string {
-  const lines = rehearsalLines(told).map(({ text, isLoss }) =>
+  const lines = listRehearsalLines(told).map(({ text, isLoss }) =>
     wrap(text, Math.max(20, columns - 4))
       .map((part, index) => `${index === 0 ? "  " : "    "}${isLoss ? paint.warn(part) : part}\n`)
       .join(""),
@@ -89,6 +89,6 @@ export function formatRehearsal(told: Rehearsal, paint: Paint, columns: number):
 
 /** A rehearsal for a pull request. */
 export const formatRehearsalMarkdown = (told: Rehearsal, escaped: (text: string) => string): string =>
-  `\n#### Subscriptions (before tax, without use that is counted)\n\n${rehearsalLines(told)
+  `\n#### Subscriptions (before tax, without use that is counted)\n\n${listRehearsalLines(told)
     .map(({ text }) => `- ${escaped(text)}\n`)
     .join("")}`;

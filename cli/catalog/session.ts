@@ -33,7 +33,7 @@ export const requestPlan = (
   prune: boolean,
   file?: CatalogFile,
 ): Promise<CatalogPlan> =>
-  located(file, () =>
+  locateErrors(file, () =>
     context.call({ method: "POST", path: "/v1/catalog/plan", body: { document, prune } }),
   ) as Promise<CatalogPlan>;
 
@@ -44,14 +44,14 @@ export const requestRehearsal = (
   prune: boolean,
   file?: CatalogFile,
 ): Promise<RehearsedPlan> =>
-  located(file, () =>
+  locateErrors(file, () =>
     context.call({ method: "POST", path: "/v1/catalog/rehearse", body: { document, prune } }),
   ) as Promise<RehearsedPlan>;
 
 type Apply = { document: CatalogInput; prune: boolean; fingerprint?: string };
 /** Apply, all of it or nothing; a stale plan is a conflict. */
 export const requestApply = (context: Context, body: Apply, file?: CatalogFile): Promise<CatalogPlan> =>
-  located(file, () => context.call({ method: "POST", path: "/v1/catalog/apply", body })) as Promise<CatalogPlan>;
+  locateErrors(file, () => context.call({ method: "POST", path: "/v1/catalog/apply", body })) as Promise<CatalogPlan>;
 
 type Pulled = {
   document: Record<string, unknown>;
@@ -62,7 +62,7 @@ type Pulled = {
 export const requestPull = (context: Context, catalog: string, all: boolean): Promise<Pulled> =>
   context.call({ method: "GET", path: "/v1/catalog/", query: { catalog, all } }) as Promise<Pulled>;
 
-async function located(file: CatalogFile | undefined, ask: () => Promise<unknown>): Promise<unknown> {
+async function locateErrors(file: CatalogFile | undefined, ask: () => Promise<unknown>): Promise<unknown> {
   try {
     return await ask();
   } catch (error) {

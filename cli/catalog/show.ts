@@ -21,46 +21,47 @@ const verbs: Record<Step["action"], string> = {
 };
 const hundredth = 100;
 
-function priceText(price: Fields): string {
+function formatPriceText(price: Fields): string {
   const currency = String(price.currency ?? "usd");
-  const money = (amount: unknown): string => formatMoney(Number(amount), currency);
+  const formatAmount = (amount: unknown): string => formatMoney(Number(amount), currency);
   const rest = price.tax_behavior ? `, tax ${String(price.tax_behavior)}` : "";
   if (price.free) return `free${rest}`;
-  if (price.fixed !== undefined) return money(price.fixed) + rest;
+  if (price.fixed !== undefined) return formatAmount(price.fixed) + rest;
   if (price.custom) {
     const { minimum, maximum, preset } = price.custom as Fields;
-    const most = maximum === null || maximum === undefined ? "" : ` to ${money(maximum)}`;
-    const offered = preset === null || preset === undefined ? "" : `, ${money(preset)} offered`;
-    return `${money(minimum ?? 0)}${most === "" ? "+" : most}${offered}${rest}`;
+    const most = maximum === null || maximum === undefined ? "" : ` to ${formatAmount(maximum)}`;
+    const offered = preset === null || preset === undefined ? "" : `, ${formatAmount(preset)} offered`;
+    return `${formatAmount(minimum ?? 0)}${most === "" ? "+" : most}${offered}${rest}`;
   }
   if (price.metered !== undefined) {
-    const cap = price.cap === null || price.cap === undefined ? "" : `, at most ${money(price.cap)}`;
+    const cap = price.cap === null || price.cap === undefined ? "" : `, at most ${formatAmount(price.cap)}`;
     const each = formatUnitMoney(String(price.unit_amount), currency);
     return `${each} per unit of ${String(price.metered)}${cap}${rest}`;
   }
   if (Array.isArray(price.seats)) {
-    const tiers = (price.seats as Fields[]).map((tier) => `${tier.from}-${tier.to ?? ""}: ${money(tier.price)}`);
+    const tiers = (price.seats as Fields[]).map((tier) => `${tier.from}-${tier.to ?? ""}: ${formatAmount(tier.price)}`);
     return `seats ${tiers.join(", ")}${price.tiers === "graduated" ? ", graduated" : ""}${rest}`;
   }
-  return flow(price);
+  return formatFlow(price);
 }
 
 const unset = "(not set)";
 const empty = "(empty)";
 
 /** Any value in the words of a YAML file, on one line. */
-function flow(value: unknown): string {
+function formatFlow(value: unknown): string {
   if (value === null || value === undefined) return unset;
-  if (Array.isArray(value)) return value.length === 0 ? empty : value.map(flow).join(", ");
+  if (Array.isArray(value)) return value.length === 0 ? empty : value.map(formatFlow).join(", ");
   if (typeof value !== "object") return removeControls(String(value));
   const parts = Object.entries(value).map(
-    ([name, one]) => `${removeControls(name)}: ${Array.isArray(one) ? `[${one.map(flow).join(", ")}]` : flow(one)}`,
+    ([name, one]) =>
+      `${removeControls(name)}: ${Array.isArray(one) ? `[${one.map(formatFlow).join(", ")}]` : formatFlow(one)}`,
   );
   return parts.length === 0 ? empty : `{ ${parts.join(", ")} }`;
 }
 
 /** A value as the file writes it. */
-function valueText(field: string, value: unknown): string {
+function formatValue(field: string, value: unknown): string {
   if (value === null || value === undefined) return unset;
   const fields = value as Fields;
   switch (field) {
@@ -69,9 +70,9 @@ function valueText(field: string, value: unknown): string {
     case "aggregation":
       return removeControls(fields.func === "count" ? "count" : `${String(fields.func)} ${String(fields.property)}`);
     case "recurring":
-      return fields.count === 1 ? String(fields.interval) : flow(value);
+      return fields.count === 1 ? String(fields.interval) : formatFlow(value);
     case "prices":
-      return (value as Fields[]).map((price) => removeControls(priceText(price))).join(" + ");
+      return (value as Fields[]).map((price) => removeControls(formatPriceText(price))).join(" + ");
     case "basis_points":
       return `${Number(value) / hundredth} %`;
     case "amount":
@@ -79,29 +80,29 @@ function valueText(field: string, value: unknown): string {
         .map(([currency, amount]) => formatMoney(Number(amount), currency))
         .join(", ");
     case "custom_fields":
-      return flow(
+      return formatFlow(
         (value as { field: string; required: boolean }[]).map((one) =>
           one.required ? `${one.field} (required)` : one.field,
         ),
       );
     default:
-      return flow(value);
+      return formatFlow(value);
   }
 }
 
 /** Prices of one kind and currency are one line; what goes off sale is kept by whoever has it. */
-function priceLines({ from, to }: Change): string[] {
+function formatPriceLines({ from, to }: Change): string[] {
   const { added, removed } = comparePrices(from, to);
-  const slot = (price: Fields): string => getPriceSlot(price as Price);
+  const getSlot = (price: Fields): string => getPriceSlot(price as Price);
   const kept = "the old price stays with who has it";
   return [
     ...added.map((price) => {
-      const before = removed.find((one) => slot(one) === slot(price));
-      return before ? `${priceText(before)} → ${priceText(price)}, ${kept}` : `+ ${priceText(price)}`;
+      const before = removed.find((one) => getSlot(one) === getSlot(price));
+      return before ? `${formatPriceText(before)} → ${formatPriceText(price)}, ${kept}` : `+ ${formatPriceText(price)}`;
     }),
     ...removed
-      .filter((price) => !added.some((one) => slot(one) === slot(price)))
-      .map((price) => `- ${priceText(price)}, ${kept}`),
+      .filter((price) => !added.some((one) => getSlot(one) === getSlot(price)))
+      .map((price) => `- ${formatPriceText(price)}, ${kept}`),
   ].map((line) => `prices: ${removeControls(line)}`);
 }
 
@@ -110,10 +111,10 @@ function changeLines({ action, name, changes }: Step): string[] {
   return changes.flatMap((change) => {
     const { field, from, to } = change;
     const label = field === "basis_points" ? "percent" : field;
-    const text = valueText(field, to);
+    const text = formatValue(field, to);
     // What it is called stands before its lines.
     if (action === "create") return text === unset || text === empty || to === name ? [] : [`${label}: ${text}`];
-    if (field === "prices") return priceLines(change);
+    if (field === "prices") return formatPriceLines(change);
     // Of a map what differs in it; in properties what the file does not name is not its business.
     if ((field === "properties" || field === "metadata") && from && to) {
       const [had, wants] = [from as Fields, to as Fields];
@@ -121,9 +122,9 @@ function changeLines({ action, name, changes }: Step): string[] {
         field === "properties" ? Object.keys(wants) : [...new Set([...Object.keys(had), ...Object.keys(wants)])];
       return names
         .filter((name) => !isSame(had[name] ?? null, wants[name] ?? null))
-        .map((name) => `${field}.${removeControls(name)}: ${flow(had[name])} → ${flow(wants[name])}`);
+        .map((name) => `${field}.${removeControls(name)}: ${formatFlow(had[name])} → ${formatFlow(wants[name])}`);
     }
-    return [`${label}: ${valueText(field, from)} → ${text}`];
+    return [`${label}: ${formatValue(field, from)} → ${text}`];
   });
 }
 
@@ -132,7 +133,7 @@ const noteLines = ({ impact, note }: Step): string[] => [
   ...(note ? [removeControls(note)] : []),
 ];
 
-const summary = (plan: CatalogPlan): string => {
+const summarize = (plan: CatalogPlan): string => {
   const count = (actions: Step["action"][]) => plan.steps.filter(({ action }) => actions.includes(action)).length;
   const parts = [
     `${count(["create"])} to create`,
@@ -146,7 +147,7 @@ const summary = (plan: CatalogPlan): string => {
 const shownMax = 5;
 
 /** What the file no longer has, in a line: many of them would bury the plan. */
-function missingText(
+function formatMissingText(
   { missing }: CatalogPlan,
   { pruning, verbose }: Pick<View, "pruning" | "verbose">,
 ): string | undefined {
@@ -175,7 +176,7 @@ export type View = {
 export function formatPlan(plan: CatalogPlan, view: View): string {
   const { paint, place, where } = view;
   const out: string[] = [];
-  const tone = (action: Step["action"], text: string): string =>
+  const paintAction = (action: Step["action"], text: string): string =>
     action === "create"
       ? paint.good(text)
       : action === "update" || action === "rename"
@@ -183,7 +184,7 @@ export function formatPlan(plan: CatalogPlan, view: View): string {
         : paint.bad(text);
   for (const step of plan.steps) {
     out.push(
-      tone(
+      paintAction(
         step.action,
         `${signs[step.action]} ${verbs[step.action]} ${step.kind}.${step.key}  ${removeControls(step.name)}`,
       ),
@@ -199,10 +200,12 @@ export function formatPlan(plan: CatalogPlan, view: View): string {
         `    ${hint.startsWith("floe ") ? `Run: ${paint.link(removeControls(completeCommand(hint, place)))}` : removeControls(hint)}`,
       );
   }
-  const missing = missingText(plan, view);
+  const missing = formatMissingText(plan, view);
   if (missing) out.push(missing);
   out.push(
-    plan.steps.length + plan.issues.length === 0 ? `Nothing to do: ${plan.unchanged} unchanged.` : `${summary(plan)}.`,
+    plan.steps.length + plan.issues.length === 0
+      ? `Nothing to do: ${plan.unchanged} unchanged.`
+      : `${summarize(plan)}.`,
   );
   return `${out.join("\n")}\n`;
 }
@@ -213,7 +216,7 @@ export const escapeMarkdown = (text: string): string =>
     .replace(/[\\`*_{}[\]<>()|~!]/g, "\\$&")
     .replace(/[@#](?=\w)/g, "$&<!-- -->");
 /** The same as code, between more backticks than stand in it. */
-function code(text: string): string {
+function formatCodeSpan(text: string): string {
   const longest = Math.max(0, ...(text.match(/`+/g) ?? []).map((run) => run.length));
   const fence = "`".repeat(longest + 1);
   const gap = longest > 0 ? " " : "";
@@ -222,11 +225,11 @@ function code(text: string): string {
 
 /** The plan for a pull request. */
 export function formatPlanMarkdown(plan: CatalogPlan, view: Pick<View, "pruning" | "verbose">): string {
-  const out = [`### Catalogue \`${plan.catalog}\`: ${plan.steps.length === 0 ? "nothing to do" : summary(plan)}`, ""];
+  const out = [`### Catalogue \`${plan.catalog}\`: ${plan.steps.length === 0 ? "nothing to do" : summarize(plan)}`, ""];
   if (plan.steps.length > 0) {
     out.push("| | What | Changes | Concerns |", "|---|---|---|---|");
     for (const step of plan.steps) {
-      const what = `${code(`${step.kind}.${step.key}`)} ${escapeMarkdown(step.name)}`;
+      const what = `${formatCodeSpan(`${step.kind}.${step.key}`)} ${escapeMarkdown(step.name)}`;
       const [changes, notes] = [changeLines(step), noteLines(step)].map((lines) =>
         lines.map(escapeMarkdown).join("<br>"),
       );
@@ -235,8 +238,10 @@ export function formatPlanMarkdown(plan: CatalogPlan, view: Pick<View, "pruning"
     out.push("");
   }
   for (const { path, message, hint } of plan.issues)
-    out.push(`- :warning: ${code(path)}: ${escapeMarkdown(message)}${hint ? ` ${code(hint)}` : ""}`);
-  const missing = missingText(plan, view);
+    out.push(
+      `- :warning: ${formatCodeSpan(path)}: ${escapeMarkdown(message)}${hint ? ` ${formatCodeSpan(hint)}` : ""}`,
+    );
+  const missing = formatMissingText(plan, view);
   if (missing) out.push("", escapeMarkdown(missing));
   return `${out.join("\n").trimEnd()}\n`;
 }

@@ -11,24 +11,24 @@ export type Edit = { path: string[]; value: unknown };
 
 /** Whether a file is JSON, by its name. */
 export const isJson = (name: string): boolean => name.toLowerCase().endsWith(".json");
-const jsonText = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
+const formatJson = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
 /** The text of a new file; `schema` is where editors find how it is made. */
 export function writeNewText(name: string, document: Fields, schema: string | undefined): string {
-  if (isJson(name)) return jsonText({ ...(schema && { $schema: schema }), ...document });
+  if (isJson(name)) return formatJson({ ...(schema && { $schema: schema }), ...document });
   const made = new Document(document);
   unquoteAmounts(made);
   if (schema) made.commentBefore = ` yaml-language-server: $schema=${schema}`;
   return made.toString(layout);
 }
 
-const at = (value: unknown, path: string[]): unknown =>
+const getIn = (value: unknown, path: string[]): unknown =>
   path.reduce<unknown>((found, name) => (found as Fields | undefined)?.[name], value);
 
 /** Edits without those of what holds `${env:…}`, which is the file's own business. */
 export function selectEdits(text: string, edits: Edit[]): Edit[] {
   const had: unknown = parseDocument(text, { merge: true }).toJS();
-  return edits.filter(({ path }) => !JSON.stringify(at(had, path) ?? "").includes("${env:"));
+  return edits.filter(({ path }) => !JSON.stringify(getIn(had, path) ?? "").includes("${env:"));
 }
 
 /**
@@ -42,7 +42,7 @@ export function mergeText(name: string, text: string, edits: Edit[]): string {
     preserveAmounts(document);
     const whole = document.toJS() as Fields;
     for (const { path, value } of edits) put(whole, path, value);
-    return jsonText(whole);
+    return formatJson(whole);
   }
   const [splices, rest]: [{ from: number; to: number; value: string }[], Edit[]] = [[], []];
   for (const { path, value } of edits) {

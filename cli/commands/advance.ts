@@ -23,7 +23,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
 }
 
 const day = /^\d{4}-\d{2}-\d{2}$/;
-function bodyOf({ to, by }: Options): { to: string } | { by: string } {
+function getBody({ to, by }: Options): { to: string } | { by: string } {
   if ((to === undefined) === (by === undefined))
     throw new Fault("usage", "give --to or --by", { hint: "For example: `floe advance --by 1month`" });
   if (by !== undefined) return { by };
@@ -33,13 +33,13 @@ function bodyOf({ to, by }: Options): { to: string } | { by: string } {
   return { to: time.toISOString() };
 }
 
-const shown = (at: string): string => `${at.slice(0, 10)} ${at.slice(11, 19)}`;
+const formatInstant = (at: string): string => `${at.slice(0, 10)} ${at.slice(11, 19)}`;
 const tones: [RegExp, Moment["tone"]][] = [
   [/failed|past_due|revoked|expired/, "bad"],
   [/canceled|refund|dispute/, "warn"],
   [/paid|created|active|cycled|succeeded/, "good"],
 ];
-const toneOf = ({ type }: Entry): Moment["tone"] => tones.find(([words]) => words.test(type))?.[1] ?? "none";
+const getTone = ({ type }: Entry): Moment["tone"] => tones.find(([words]) => words.test(type))?.[1] ?? "none";
 
 /** Ask until it is there; each answer tells what happened since the last one. */
 async function* walk(context: Context, body: object): AsyncGenerator<Answer> {
@@ -51,7 +51,7 @@ async function* walk(context: Context, body: object): AsyncGenerator<Answer> {
 }
 
 async function advance(context: Context, options: Options): Promise<void> {
-  const body = bodyOf(options);
+  const body = getBody(options);
   if (context.json) {
     let now = "";
     for await (const answer of walk(context, body)) {
@@ -67,9 +67,17 @@ async function advance(context: Context, options: Options): Promise<void> {
       for await (const answer of walk(context, body)) {
         const moments = answer.timeline.map((entry) => {
           number += 1;
-          return { id: String(number), at: shown(entry.at), text: removeControls(entry.text), tone: toneOf(entry) };
+          return {
+            id: String(number),
+            at: formatInstant(entry.at),
+            text: removeControls(entry.text),
+            tone: getTone(entry),
+          };
         });
-        add(moments, `${shown(answer.now)} ${answer.to === null ? "" : `on the way to ${shown(answer.to)}`}`);
+        add(
+          moments,
+          `${formatInstant(answer.now)} ${answer.to === null ? "" : `on the way to ${formatInstant(answer.to)}`}`,
+        );
         now = answer.now;
       }
       return now;
@@ -77,10 +85,10 @@ async function advance(context: Context, options: Options): Promise<void> {
     if (outcome === "interrupted" || outcome === "left")
       throw new Fault("interrupted", "time stands where it was; the same command goes on");
     if ("error" in outcome.value) throw outcome.value.error;
-    return context.say(`It is ${shown(outcome.value.now)} UTC.\n`);
+    return context.say(`It is ${formatInstant(outcome.value.now)} UTC.\n`);
   }
   for await (const answer of walk(context, body)) {
-    for (const entry of answer.timeline) context.print(`${shown(entry.at)} │ ${removeControls(entry.text)}\n`);
-    if (answer.done) context.say(`It is ${shown(answer.now)} UTC.\n`);
+    for (const entry of answer.timeline) context.print(`${formatInstant(entry.at)} │ ${removeControls(entry.text)}\n`);
+    if (answer.done) context.say(`It is ${formatInstant(answer.now)} UTC.\n`);
   }
 }

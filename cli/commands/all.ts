@@ -7,7 +7,7 @@ type Entry = { summary: string; heading: "start" | "catalog" | "people" | "devel
 
 type CatalogCommands = typeof import("./catalog.ts");
 /** A command of the catalogue as a file; all of them live in one module. */
-const catalog = (summary: string, pick: (all: CatalogCommands) => CommandModule["add"]): Entry => ({
+const defineEntry = (summary: string, pick: (all: CatalogCommands) => CommandModule["add"]): Entry => ({
   summary,
   heading: "catalog",
   load: async () => ({ add: pick(await import("./catalog.ts")) }),
@@ -40,15 +40,15 @@ export const commands: Record<string, Entry> = {
     load: async () => ({ add: (await import("./doctor.ts")).addDoctor }),
   },
   open: { summary: "Open a page of the server in the browser", heading: "start", load: () => import("./open.ts") },
-  init: catalog("Start a catalogue file", (all) => all.addInit),
-  pull: catalog("Bring the file up to what the server has", (all) => all.addPull),
-  validate: catalog("Check the file, without asking the server", (all) => all.addValidate),
-  plan: catalog("Say what would be done to have what the file says", (all) => all.addPlan),
-  apply: catalog("Do what the file says, all of it or nothing", (all) => all.addApply),
-  drift: catalog("Say what on the server is no longer as the file says", (all) => all.addDrift),
-  import: catalog("Give a thing that exists its key in the catalogue", (all) => all.addImport),
-  promote: catalog("Give one profile the catalogue of another", (all) => all.addPromote),
-  diff: catalog("Say how the catalogues of two profiles differ", (all) => all.addDiff),
+  init: defineEntry("Start a catalogue file", (all) => all.addInit),
+  pull: defineEntry("Bring the file up to what the server has", (all) => all.addPull),
+  validate: defineEntry("Check the file, without asking the server", (all) => all.addValidate),
+  plan: defineEntry("Say what would be done to have what the file says", (all) => all.addPlan),
+  apply: defineEntry("Do what the file says, all of it or nothing", (all) => all.addApply),
+  drift: defineEntry("Say what on the server is no longer as the file says", (all) => all.addDrift),
+  import: defineEntry("Give a thing that exists its key in the catalogue", (all) => all.addImport),
+  promote: defineEntry("Give one profile the catalogue of another", (all) => all.addPromote),
+  diff: defineEntry("Say how the catalogues of two profiles differ", (all) => all.addDiff),
   members: {
     summary: "Who belongs to the organization, and as what",
     heading: "people",
@@ -83,18 +83,18 @@ export const commands: Record<string, Entry> = {
 };
 
 type VerbModule = { add(group: Command, contextOf: (command: Command) => Context): void };
-const document = (pick: (all: typeof import("./documents.ts")) => VerbModule["add"]) => async () => ({
+const loadDocument = (pick: (all: typeof import("./documents.ts")) => VerbModule["add"]) => async () => ({
   add: pick(await import("./documents.ts")),
 });
 /** Commands written by hand that stand in a group of the contract, by group and name. */
 export const verbs: Record<string, Record<string, () => Promise<VerbModule>>> = {
   files: { upload: () => import("./files-upload.ts") },
   orders: {
-    invoice: document((all) => all.addInvoice),
-    receipt: document((all) => all.addReceipt),
+    invoice: loadDocument((all) => all.addInvoice),
+    receipt: loadDocument((all) => all.addReceipt),
     invoices: async () => ({ add: (await import("./invoices.ts")).addInvoices }),
   },
-  refunds: { "credit-note": document((all) => all.addCreditNote) },
+  refunds: { "credit-note": loadDocument((all) => all.addCreditNote) },
   events: { tail: () => import("./events-tail.ts") },
   meters: { watch: async () => ({ add: (await import("./meters-watch.ts")).addWatch }) },
   metrics: { show: async () => ({ add: (await import("./metrics.ts")).addShow }) },

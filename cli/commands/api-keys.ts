@@ -54,11 +54,11 @@ export function readRate(text: string): { max: number; window_ms: number } {
   return { max: Number(max), window_ms };
 }
 
-const uses = (text: string): number => {
+const parseUses = (text: string): number => {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError("is a whole number above 0.");
   return Number(text);
 };
-const scopeList = (text: string): string[] => text.split(",").filter(Boolean);
+const parseScopes = (text: string): string[] => text.split(",").filter(Boolean);
 
 export function add(root: Command, contextOf: (command: Command) => Context): void {
   const group = root.command("api-keys").description("Make, renew and revoke keys for programs").helpCommand(false);
@@ -72,8 +72,8 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
   create.option("--name <name>", "the same, as a flag");
   create.option("--personal", "a key of your own, good for all your organizations");
   create.option("--expires-in <time>", "how long it is good for: 12h, 30d, 8w, 1y", readDuration);
-  create.option("--scopes <a,b>", "only these scopes: products:read,orders:read", scopeList);
-  create.option("--uses <count>", "how many requests it is good for in all", uses);
+  create.option("--scopes <a,b>", "only these scopes: products:read,orders:read", parseScopes);
+  create.option("--uses <count>", "how many requests it is good for in all", parseUses);
   create.option("--rate <count/time>", "how many requests in how long: 100/1m", readRate);
   create.addHelpText(
     "after",
@@ -83,7 +83,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
   const update = group.command("update").description("Change a key; its value stays").argument("<id>");
   update.option("--name <name>", "what it is for");
   update.option("--expires-in <time>", "how long it is good for from now: 12h, 30d, 8w, 1y", readDuration);
-  update.option("--scopes <a,b>", "only these scopes from now", scopeList);
+  update.option("--scopes <a,b>", "only these scopes from now", parseScopes);
   update.option("--enable", "accept it again").option("--disable", "refuse it for now");
   update.action((id: string, options: UpdateOptions) => updateKey(contextOf(update), id, options));
   const rotate = group
@@ -104,7 +104,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
 const readGrace = (text: string): number => (text === "0" ? 0 : readDuration(text));
 
 /** Where the keys are: a key cannot manage keys, so it is always a person who asks. */
-async function ownerOf(context: Context, personal: boolean | undefined): Promise<{ account: Account; owner: object }> {
+async function getOwner(context: Context, personal: boolean | undefined): Promise<{ account: Account; owner: object }> {
   if (personal) return { account: getAccount(context), owner: { configId: "default" } };
   const place = await findPlace(context);
   return { account: place, owner: { configId: "organization", organizationId: place.organizationId } };
@@ -112,7 +112,7 @@ async function ownerOf(context: Context, personal: boolean | undefined): Promise
 
 async function listKeys(context: Context, personal: boolean | undefined): Promise<void> {
   const asked = checkAskedFields(context.globals.json, fields);
-  const { account, owner } = await ownerOf(context, personal);
+  const { account, owner } = await getOwner(context, personal);
   const keys = readListed<Key>(await account.get("api-key/list", { ...owner }), "apiKeys");
   showList(context, writeWireCase(keys), columns, asked);
 }
@@ -129,7 +129,7 @@ async function createKey(context: Context, given: string | undefined, options: C
     throw new Fault("usage", "the name of the key is missing", { hint: "For example: `floe api-keys create ci`" });
   }
   const asked = checkAskedFields(context.globals.json, ["key", ...fields]);
-  const { account, owner } = await ownerOf(context, options.personal);
+  const { account, owner } = await getOwner(context, options.personal);
   const made = (await account.post("api-key/create", {
     name,
     ...owner,

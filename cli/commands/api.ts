@@ -94,7 +94,7 @@ async function request(context: Context, method: string, given: string, options:
       ...(options.idempotencyKey && { idempotencyKey: options.idempotencyKey }),
     });
   const query = method === "GET" ? field : undefined;
-  const answer = options.paginate ? await everyPage(call, query) : await call(query);
+  const answer = options.paginate ? await listEveryPage(call, query) : await call(query);
   if (answer === undefined) return;
   const { json } = context.globals;
   const shown = typeof json === "string" && json !== "" ? pickOf(answer, json.split(",")) : answer;
@@ -105,7 +105,7 @@ const pickOf = (answer: unknown, fields: string[]): unknown =>
   Array.isArray(answer) ? answer.map((one) => pick(one, fields)) : pick(answer, fields);
 
 /** The items of all pages of a list. */
-async function everyPage(
+async function listEveryPage(
   call: (query: Record<string, unknown>) => Promise<unknown>,
   query: Record<string, unknown> = {},
 ): Promise<unknown[]> {

@@ -44,7 +44,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
   list.action((options: Options) => listAudit(contextOf(list), options));
 }
 
-const whoOf = ({ actor }: Entry): string => actor.email ?? actor.name ?? actor.keyName ?? actor.kind;
+const getWho = ({ actor }: Entry): string => actor.email ?? actor.name ?? actor.keyName ?? actor.kind;
 
 async function listAudit(context: Context, { mine, action, actor, limit }: Options): Promise<void> {
   const asked = checkAskedFields(context.globals.json, fields);
@@ -64,6 +64,6 @@ async function listAudit(context: Context, { mine, action, actor, limit }: Optio
     before = page.next;
     if (!before || page.entries.length === 0) break;
   }
-  const shown = context.json ? entries : entries.map((one) => ({ ...one, who: whoOf(one) }));
+  const shown = context.json ? entries : entries.map((one) => ({ ...one, who: getWho(one) }));
   showList(context, writeWireCase(shown), columns, asked);
 }

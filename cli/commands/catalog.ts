@@ -55,7 +55,7 @@ const withScope = (command: Command): Command =>
       [] as string[],
     );
 
-function placeIn(text: string): { kind: string; key: string } {
+function parsePlace(text: string): { kind: string; key: string } {
   const [kind, key, ...rest] = text.split(".");
   if (!kind || !key || rest.length > 0)
     throw new Fault("usage", `"${text}" is not a key`, { hint: "Written as products.pro" });
@@ -63,11 +63,11 @@ function placeIn(text: string): { kind: string; key: string } {
 }
 
 /** What of the file is meant: all of it, or targets with what they need. */
-function targeted(file: CatalogFile, targets: string[], prune: boolean): CatalogInput {
+function filterTargets(file: CatalogFile, targets: string[], prune: boolean): CatalogInput {
   if (targets.length === 0) return file.catalog;
   if (prune)
     throw new Fault("usage", "--prune is for the whole file, not with --target", { hint: "Leave one of them out." });
-  const places = targets.map(placeIn);
+  const places = targets.map(parsePlace);
   const unknown = targets.filter((_, index) => !selectTargets(file.catalog, places.slice(index, index + 1)));
   const kept = selectTargets(file.catalog, places);
   if (!kept) throw new Fault("usage", `${file.name} has no ${unknown.join(", ")}`, { hint: "Written as products.pro" });
@@ -105,7 +105,7 @@ async function plan(context: Context, options: PlanOptions): Promise<void> {
   const prune = options.prune === true;
   const file = openFile(context, options);
   const ask = options.rehearse ? requestRehearsal : requestPlan;
-  const asked = await ask(context, targeted(file, options.target, prune), prune, file);
+  const asked = await ask(context, filterTargets(file, options.target, prune), prune, file);
   const made = hidePlan(options.target.length > 0 ? { ...asked, missing: [] } : asked, file.secrets);
   showPlan(context, made, options.format, { ...options, file });
   assertApplicable(context, made);
@@ -146,7 +146,7 @@ export function addApply(root: Command, contextOf: ContextOf): void {
 async function apply(context: Context, options: ApplyOptions): Promise<void> {
   const file = openFile(context, options);
   const prune = options.prune === true;
-  const document = targeted(file, options.target, prune);
+  const document = filterTargets(file, options.target, prune);
   await runPlan(context, document, { ...options, file, whole: options.target.length === 0 }, options);
 }
 
@@ -167,7 +167,7 @@ async function applySaved(context: Context, name: string, options: ApplyOptions)
       hint: `Run: \`floe apply ${name} --org ${saved.organization_id}\``,
     });
   const file = readCatalog(saved.file.name, saved.file.text, context.io.env, saved.file.environment ?? undefined);
-  const document = targeted(file, saved.targets, saved.prune);
+  const document = filterTargets(file, saved.targets, saved.prune);
   if (context.globals.json === undefined) printPlan(context, saved.plan, { prune: saved.prune });
   await confirmPlan(context, saved.plan, options);
   const applied = await requestApply(context, { document, prune: saved.prune, fingerprint: saved.fingerprint }, file);
@@ -222,7 +222,7 @@ export function addImport(root: Command, contextOf: ContextOf): void {
   command.addHelpText("after", "\nExamples:\n  floe import products.pro 0193a000-0000-7000-8000-0000000000aa");
   command.action(async (place: string, id: string, options: { file: string; catalog?: string }) => {
     const context = contextOf(command);
-    const { kind, key } = placeIn(place);
+    const { kind, key } = parsePlace(place);
     const body = { catalog: resolveCatalogName(options), kind, key, id };
     await context.call({ method: "POST", path: "/v1/catalog/import", body });
     context.say(`${kind}.${key} is ${id} now. See: floe plan\n`);

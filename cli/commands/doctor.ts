@@ -32,7 +32,7 @@ export function addDoctor(root: Command, contextOf: (command: Command) => Contex
     );
   command.action(async (options: Options) => {
     const context = contextOf(command);
-    finish(context, await examine(context, options), formatAll);
+    finish(context, await inspect(context, options), formatAll);
   });
 }
 
@@ -43,11 +43,11 @@ export function addStatus(root: Command, contextOf: (command: Command) => Contex
   command.addHelpText("after", "\nExamples:\n  floe status\n  floe status --json -q .status");
   command.action(async () => {
     const context = contextOf(command);
-    finish(context, await examine(context, {}), formatFaults);
+    finish(context, await inspect(context, {}), formatFaults);
   });
 }
 
-async function examine(context: Context, { goLive = false, mail = false }: Options): Promise<Result> {
+async function inspect(context: Context, { goLive = false, mail = false }: Options): Promise<Result> {
   const { server } = context.settings();
   let reachable: Check;
   try {

@@ -16,7 +16,7 @@ const againMs = 400;
 /** Printing takes a moment; a queue of a thousand takes minutes. */
 const waitMaxMs = 5 * 60_000;
 
-const command =
+const addCommand =
   (kind: Kind): Add =>
   (group, contextOf) => {
     const made = group
@@ -28,21 +28,21 @@ const command =
     made.action((id: string, options: { output?: string }) => save(contextOf(made), kind, id, options.output));
   };
 
-export const addInvoice = command({
+export const addInvoice = addCommand({
   name: "invoice",
   noun: "invoice of an order",
   of: "order",
   path: "/v1/orders/:id/invoice",
   isAsked: true,
 });
-export const addReceipt = command({
+export const addReceipt = addCommand({
   name: "receipt",
   noun: "receipt of an order",
   of: "order",
   path: "/v1/orders/:id/receipt",
   isAsked: false,
 });
-export const addCreditNote = command({
+export const addCreditNote = addCommand({
   name: "credit-note",
   noun: "credit note of a refund",
   of: "refund",

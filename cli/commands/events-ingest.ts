@@ -49,7 +49,7 @@ const lanes = 3;
 /** A server that is started anew, or a line that is gone for a while, is waited for: a few minutes in all. */
 const [tries_max, wait_max_ms] = [12, 30_000];
 
-const size = (text: string): number => {
+const parseSize = (text: string): number => {
   const value = Number(text);
   if (!(Number.isInteger(value) && value >= 1 && value <= 5000))
     throw new InvalidArgumentError("is a whole number from 1 to 5000.");
@@ -61,7 +61,7 @@ export function addFlags(command: Command): void {
   command
     .option("--from-file <file|->", "send each line of a file, or of stdin, as an event")
     .option("--as <name>", "count the same lines anew, under this name")
-    .option("--batch <number>", `so many lines in each request (${batch_lines})`, size);
+    .option("--batch <number>", `so many lines in each request (${batch_lines})`, parseSize);
 }
 
 /** Send what a file has; false where none is named. */
@@ -85,9 +85,9 @@ export async function run(context: Context, options: Options): Promise<boolean> 
   const saved = openCursor(context.io.env, [...place, options.as ?? ""]);
   const known = path === "-" ? undefined : parseMark(saved.read());
   // What was acknowledged is passed over, if the file still begins with it; else all of it is sent, which counts nothing twice.
-  const passed = known && (await beginsWith(context, path, options, known)) ? known : undefined;
+  const passed = known && (await isContinuation(context, path, options, known)) ? known : undefined;
   if (passed) context.say(`${passed.line.toLocaleString("en-US")} lines were sent before; going on after them.\n`);
-  const shown = meterOf(context, path, total, began);
+  const shown = getMeter(context, path, total, began);
   try {
     await sendAll(context, {
       path,
@@ -158,23 +158,23 @@ function end(context: Context, sums: Sums, passed: number, began: number, isDry:
 type Shown = { add(bytes: number, events: number): void; end(): void };
 
 /** How far it is, and how fast: a bar where the size is known, a number where lines come from a pipe. */
-function meterOf(context: Context, path: string, total: number, began: number): Shown {
-  const speed = (events: number) =>
+function getMeter(context: Context, path: string, total: number, began: number): Shown {
+  const formatSpeed = (events: number) =>
     `${events.toLocaleString("en-US")} events, ${Math.round((events * 1000) / Math.max(1, Date.now() - began)).toLocaleString("en-US")} a second`;
   if (total > 0) {
     const bar = showProgress(context, path, total);
     bar.start("");
-    return { add: (bytes, events) => bar.add(bytes, speed(events)), end: () => bar.end() };
+    return { add: (bytes, events) => bar.add(bytes, formatSpeed(events)), end: () => bar.end() };
   }
   const { isTTY } = context.io.stderr;
   return {
-    add: (_, events) => isTTY && context.say(`\r\u001b[2K${speed(events)}`),
+    add: (_, events) => isTTY && context.say(`\r\u001b[2K${formatSpeed(events)}`),
     end: () => isTTY && context.say("\r\u001b[2K"),
   };
 }
 
 /** The lines of a file as they are read, none held longer than its batch. */
-async function* linesOf(context: Context, path: string): AsyncGenerator<Buffer> {
+async function* getLines(context: Context, path: string): AsyncGenerator<Buffer> {
   const stream = path === "-" ? context.io.stdin : createReadStream(path, { highWaterMark: 256 * 1024 });
   let rest: Buffer[] = [];
   let length = 0;
@@ -197,11 +197,11 @@ async function* linesOf(context: Context, path: string): AsyncGenerator<Buffer> 
 /** What a file said until a line: the digest of what it said before, and of the line. */
 const follow = (digest: string, line: Buffer): string =>
   createHash("sha256").update(digest).update("\n").update(line).digest("hex").slice(0, 32);
-const beginning = ({ as = "" }: Options): string => createHash("sha256").update(as).digest("hex").slice(0, 32);
+const getBeginning = ({ as = "" }: Options): string => createHash("sha256").update(as).digest("hex").slice(0, 32);
 
-async function beginsWith(context: Context, path: string, options: Options, mark: Mark): Promise<boolean> {
-  let [digest, number] = [beginning(options), 0];
-  for await (const line of linesOf(context, path)) {
+async function isContinuation(context: Context, path: string, options: Options, mark: Mark): Promise<boolean> {
+  let [digest, number] = [getBeginning(options), 0];
+  for await (const line of getLines(context, path)) {
     digest = follow(digest, line);
     number += 1;
     if (number === mark.line) return digest === mark.digest;
@@ -219,9 +219,9 @@ export async function* splitBatches(
   options: Options,
   passed = 0,
 ): AsyncGenerator<Batch> {
-  let [digest, number] = [beginning(options), 0];
+  let [digest, number] = [getBeginning(options), 0];
   let batch: Batch = { lines: [], bytes: 0, mark: { line: 0, digest } };
-  for await (const line of linesOf(context, path)) {
+  for await (const line of getLines(context, path)) {
     digest = follow(digest, line);
     number += 1;
     batch.bytes += line.length + 1;
@@ -268,7 +268,7 @@ async function sendAll(context: Context, { path, options, passed, sums, shown, s
   let failed: { error: unknown } | undefined;
   let turn: Promise<unknown> = Promise.resolve();
   /** A generator is asked by one at a time. */
-  const take = (): Promise<Batch | undefined> => {
+  const claimBatch = (): Promise<Batch | undefined> => {
     const next = turn.then(async () => {
       if (failed) return undefined;
       const { value, done } = await batches.next();
@@ -279,8 +279,8 @@ async function sendAll(context: Context, { path, options, passed, sums, shown, s
     turn = next.catch(() => undefined);
     return next;
   };
-  const lane = async (): Promise<void> => {
-    for (let batch = await take(); batch; batch = await take()) {
+  const sendBatches = async (): Promise<void> => {
+    for (let batch = await claimBatch(); batch; batch = await claimBatch()) {
       const { lines, mark } = batch;
       if (lines.length > 0) {
         const { inserted, duplicates, events = [] } = await sendBatch(context, lines);
@@ -302,7 +302,7 @@ async function sendAll(context: Context, { path, options, passed, sums, shown, s
   };
   await Promise.all(
     Array.from({ length: lanes }, () =>
-      lane().catch((error: unknown) => {
+      sendBatches().catch((error: unknown) => {
         failed ??= { error };
       }),
     ),
@@ -322,7 +322,7 @@ async function sendBatch(context: Context, lines: Line[]): Promise<Taken> {
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
       const isPassing = error.kind === "unreachable" || error.kind === "rate_limited";
-      if (!isPassing || attempt >= tries_max || context.io.signal.aborted) throw placed(error, lines);
+      if (!isPassing || attempt >= tries_max || context.io.signal.aborted) throw locateFault(error, lines);
       await pause(Math.min(wait_max_ms, 500 * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2), context.io.signal);
       if (context.io.signal.aborted) throw new Fault("interrupted", "stopped");
     }
@@ -331,7 +331,7 @@ async function sendBatch(context: Context, lines: Line[]): Promise<Taken> {
 
 const shownFaultsMax = 10;
 /** The same refusal, by the lines of the file. */
-function placed(fault: Fault, lines: readonly Line[]): Fault {
+function locateFault(fault: Fault, lines: readonly Line[]): Fault {
   const faults = (fault.parts.places ?? []).flatMap(({ loc, msg }) => {
     const [, list, index, ...field] = loc;
     const line = list === "events" && typeof index === "number" ? lines[index] : undefined;

@@ -29,24 +29,24 @@ const [page_size, pages_max] = [100, 20];
 const lateMs = 10 * 60_000;
 const units: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-function instant(text: string): Since {
+function parseInstant(text: string): Since {
   const [, count, unit = ""] = /^(\d+)([smhd])$/.exec(text) ?? [];
   if (count !== undefined) return { ago_ms: Number(count) * (units[unit] ?? 0) };
   const at = new Date(text).getTime();
   if (Number.isNaN(at)) throw new InvalidArgumentError("is a length as 10m, 2h or 1d, or a time.");
   return { at };
 }
-const several = (text: string, before: string[] = []): string[] => [...before, ...text.split(",").filter(Boolean)];
+const parseList = (text: string, before: string[] = []): string[] => [...before, ...text.split(",").filter(Boolean)];
 
 export function add(group: Command, contextOf: (command: Command) => Context): void {
   const command = group
     .command("tail")
     .description("Show events as they come")
-    .option("--name <names>", "only of these names: completion,image", several)
-    .option("--customer <names>", "only of these customers, by address or id", several)
-    .option("--external-customer <ids>", "the same by your own ids", several)
+    .option("--name <names>", "only of these names: completion,image", parseList)
+    .option("--customer <names>", "only of these customers, by address or id", parseList)
+    .option("--external-customer <ids>", "the same by your own ids", parseList)
     .option("--source <source>", "only what you sent (user), or what floe noted (system)")
-    .option("--since <when>", "begin with what happened since: 10m, 2h, or a time", instant)
+    .option("--since <when>", "begin with what happened since: 10m, 2h, or a time", parseInstant)
     .addHelpText(
       "after",
       "\nExamples:\n  floe events tail\n  floe events tail --name completion --since 10m\n  floe events tail --customer ada@example.com --json      # one JSON object per line",
@@ -74,7 +74,7 @@ async function tail(context: Context, options: Options): Promise<void> {
   if (!context.json) context.say("Waiting for events. Ctrl-C stops.\n");
   while (!signal.aborted) {
     const news = await read(context, { ...asked, start_timestamp: new Date(start).toISOString() }, told);
-    for (const event of news.reverse()) context.print(lineOf(context, event));
+    for (const event of news.reverse()) context.print(getLine(context, event));
     start = Math.max(since, clock() - lateMs);
     for (const [id, at] of told) if (at < start) told.delete(id);
     await pause(pollMs, signal);
@@ -99,18 +99,18 @@ async function read(context: Context, query: Record<string, unknown>, told: Map<
   return news;
 }
 
-const time = (at: string): string => new Date(at).toTimeString().slice(0, 8);
-const textOf = (value: unknown): string => (typeof value === "object" ? JSON.stringify(value) : String(value));
+const formatTime = (at: string): string => new Date(at).toTimeString().slice(0, 8);
+const getText = (value: unknown): string => (typeof value === "object" ? JSON.stringify(value) : String(value));
 
-function lineOf(context: Context, event: Event): string {
+function getLine(context: Context, event: Event): string {
   if (context.json) return `${JSON.stringify(event)}\n`;
   const { timestamp, name, customer, external_customer_id, metadata } = event;
   const paint = context.paint.out();
   const whose = customer?.email ?? external_customer_id ?? "";
-  const said = Object.entries(metadata).map(([key, value]) => `${key}=${textOf(value)}`);
-  const start = `${time(timestamp)}  ${removeControls(name).padEnd(16)}  ${removeControls(whose).padEnd(24)}  `;
+  const said = Object.entries(metadata).map(([key, value]) => `${key}=${getText(value)}`);
+  const start = `${formatTime(timestamp)}  ${removeControls(name).padEnd(16)}  ${removeControls(whose).padEnd(24)}  `;
   const { columns = 80 } = context.io.stdout;
   if (start.length >= columns) return `${truncateCell(start, columns - 1)}\n`;
   const rest = truncateCell(removeControls(said.join(" ")), columns - start.length);
-  return `${paint.dim(time(timestamp))}  ${paint.strong(removeControls(name).padEnd(16))}  ${removeControls(whose).padEnd(24)}  ${paint.dim(rest)}\n`;
+  return `${paint.dim(formatTime(timestamp))}  ${paint.strong(removeControls(name).padEnd(16))}  ${removeControls(whose).padEnd(24)}  ${paint.dim(rest)}\n`;
 }

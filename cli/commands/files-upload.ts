@@ -108,7 +108,7 @@ async function sendFile(context: Context, source: Source, options: Options): Pro
   // Reading takes long only where there is much; in a pipe the lines are of what is sent.
   const reads = size > partBytes && context.io.stderr.isTTY;
   if (reads) shown.start("reading");
-  const { parts, checksum } = await hashed(source, (bytes) => reads && shown.add(bytes));
+  const { parts, checksum } = await hashKey(source, (bytes) => reads && shown.add(bytes));
   const begun = (await context.call({
     method: "POST",
     path: "/v1/files/",
@@ -125,13 +125,13 @@ async function sendFile(context: Context, source: Source, options: Options): Pro
   shown.start("");
   const etags = new Map<number, string>();
   const waiting = [...begun.upload.parts];
-  const lane = async (): Promise<void> => {
+  const uploadParts = async (): Promise<void> => {
     for (let part = waiting.shift(); part; part = waiting.shift()) {
       etags.set(part.number, await sendPart(context, file, part));
       shown.add(part.chunk_end - part.chunk_start);
     }
   };
-  await Promise.all(Array.from({ length: lanes }, lane)).catch((error: unknown) => {
+  await Promise.all(Array.from({ length: lanes }, uploadParts)).catch((error: unknown) => {
     // The other lanes take no more.
     waiting.length = 0;
     throw error;
@@ -156,14 +156,14 @@ async function sendFile(context: Context, source: Source, options: Options): Pro
 }
 
 /** Read the file once for its checksum and those of its parts. */
-async function hashed(
+async function hashKey(
   { file, path, size }: Source,
   onRead: (bytes: number) => void,
 ): Promise<{ parts: Part[]; checksum: string }> {
   const whole = createHash("sha256");
   const parts: Part[] = [];
   for (let start = 0; start < size; start += partBytes) {
-    const bytes = await stretch(file, path, start, Math.min(start + partBytes, size));
+    const bytes = await readStretch(file, path, start, Math.min(start + partBytes, size));
     whole.update(bytes);
     onRead(bytes.length);
     parts.push({
@@ -176,7 +176,7 @@ async function hashed(
   return { parts, checksum: whole.digest("base64") };
 }
 
-async function stretch(file: FileHandle, path: string, start: number, end: number): Promise<Buffer> {
+async function readStretch(file: FileHandle, path: string, start: number, end: number): Promise<Buffer> {
   const bytes = Buffer.allocUnsafe(end - start);
   for (let filled = 0; filled < bytes.length; ) {
     const { bytesRead } = await file.read(bytes, filled, bytes.length - filled, start + filled);
@@ -188,7 +188,7 @@ async function stretch(file: FileHandle, path: string, start: number, end: numbe
 
 /** Send one part until it arrives; answers its ETag. */
 async function sendPart(context: Context, file: FileHandle, part: Target): Promise<string> {
-  const body = await stretch(file, "the file", part.chunk_start, part.chunk_end);
+  const body = await readStretch(file, "the file", part.chunk_start, part.chunk_end);
   const url = new URL(part.url);
   for (let attempt = 1; ; attempt++) {
     const answer = await send({

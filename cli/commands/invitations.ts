@@ -55,7 +55,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
       .command(verb)
       .description(`${verb === "accept" ? "Accept" : "Reject"} an invitation`)
       .argument("<id>");
-    answer.action((id: string) => answerInvitation(contextOf(answer), verb, past, id));
+    answer.action((id: string) => respondToInvitation(contextOf(answer), verb, past, id));
   }
 }
 
@@ -63,13 +63,13 @@ async function listInvitations(context: Context, options: { mine?: boolean; stat
   const asked = checkAskedFields(context.globals.json, fields);
   const answer = options.mine
     ? await getAccount(context).get("organization/list-user-invitations")
-    : await ofOrganization(context);
+    : await matchOrganization(context);
   const all = readListed<Invitation>(answer, "invitations");
   const shown = options.status ? all.filter(({ status }) => status === options.status) : all;
   showList(context, writeWireCase(shown), columns, asked);
 }
 
-async function ofOrganization(context: Context): Promise<unknown> {
+async function matchOrganization(context: Context): Promise<unknown> {
   const place = await findPlace(context);
   return place.get("organization/list-invitations", { organizationId: place.organizationId });
 }
@@ -102,7 +102,7 @@ async function cancelInvitation(context: Context, named: string, yes: boolean | 
   context.say(`Canceled the invitation of ${found.email}.\n`);
 }
 
-async function answerInvitation(context: Context, verb: string, past: string, invitationId: string): Promise<void> {
+async function respondToInvitation(context: Context, verb: string, past: string, invitationId: string): Promise<void> {
   await getAccount(context).post(`organization/${verb}-invitation`, { invitationId });
   context.say(`${past} the invitation.${verb === "accept" ? " See: floe orgs list" : ""}\n`);
 }

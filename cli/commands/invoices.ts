@@ -36,7 +36,7 @@ export function addInvoices(group: Command, contextOf: (command: Command) => Con
 }
 
 /** A day is all of it. */
-function timeOf(flag: string, text: string | undefined, end: boolean): string | undefined {
+function getTime(flag: string, text: string | undefined, end: boolean): string | undefined {
   if (text === undefined) return undefined;
   const time = new Date(day.test(text) ? `${text}T${end ? "23:59:59.999" : "00:00:00"}Z` : text);
   if (Number.isNaN(time.getTime())) throw new Fault("usage", `${flag} is a day, as 2026-01-31, or a time`);
@@ -44,7 +44,7 @@ function timeOf(flag: string, text: string | undefined, end: boolean): string | 
 }
 
 async function saveAll(context: Context, { from, to, customer, product, output }: Options): Promise<void> {
-  const [created_after, created_before] = [timeOf("--from", from, false), timeOf("--to", to, true)];
+  const [created_after, created_before] = [getTime("--from", from, false), getTime("--to", to, true)];
   await mkdir(output, { recursive: true }).catch((error: NodeJS.ErrnoException) => {
     throw new Fault("usage", `${output} cannot be made (${error.code})`);
   });
@@ -59,23 +59,23 @@ async function saveAll(context: Context, { from, to, customer, product, output }
     },
   })) as Export;
   const place = { params: { id: begun.id } };
-  const standing = async () =>
+  const getExportStatus = async () =>
     (await context.call({ method: "GET", path: "/v1/invoice-exports/:id", ...place })) as Export;
-  let now = await standing();
-  for (; now.status === "collecting"; now = await standing()) await wait(context);
+  let now = await getExportStatus();
+  for (; now.status === "collecting"; now = await getExportStatus()) await wait(context);
   if (now.total > 0) {
     const shown = showProgress(context, "invoices", now.total, String);
     try {
       let seen = now.done;
       shown.start("printing", seen);
-      for (; now.status !== "done"; now = await standing()) {
+      for (; now.status !== "done"; now = await getExportStatus()) {
         shown.add(now.done - seen);
         seen = now.done;
         await wait(context);
       }
       shown.add(now.done - seen);
       shown.start("saving");
-      const page = async (number: number) =>
+      const loadPage = async (number: number) =>
         (await context.call({
           method: "GET",
           path: "/v1/invoice-exports/:id/invoices",
@@ -83,7 +83,7 @@ async function saveAll(context: Context, { from, to, customer, product, output }
           query: { page: number, limit: pageSize },
         })) as Printed;
       for (let number = 1, pages = 1; number <= pages; number += 1) {
-        const { items, pagination } = await page(number);
+        const { items, pagination } = await loadPage(number);
         pages = pagination.max_page;
         await saveSome(context, output, items, () => shown.add(1));
       }
@@ -98,7 +98,7 @@ async function saveAll(context: Context, { from, to, customer, product, output }
 
 async function saveSome(context: Context, folder: string, items: Printed["items"], saved: () => void): Promise<void> {
   const waiting = [...items];
-  const lane = async (): Promise<void> => {
+  const downloadInvoices = async (): Promise<void> => {
     for (let item = waiting.shift(); item; item = waiting.shift()) {
       if (item.url === null) throw new Fault("error", `${item.number} has changed meanwhile`, { hint: "Begin again." });
       // A number is the server's own; nothing else of it becomes a part of a path.
@@ -106,7 +106,7 @@ async function saveSome(context: Context, folder: string, items: Printed["items"
       saved();
     }
   };
-  await Promise.all(Array.from({ length: lanes }, lane)).catch((error: unknown) => {
+  await Promise.all(Array.from({ length: lanes }, downloadInvoices)).catch((error: unknown) => {
     // The other lanes take no more.
     waiting.length = 0;
     throw error;

@@ -34,7 +34,7 @@ function count(text: string): number {
   return Number(text);
 }
 
-const time = (): string => new Date().toTimeString().slice(0, 8);
+const formatTime = (): string => new Date().toTimeString().slice(0, 8);
 /** Clocks differ a little; only what is clearly older than the connection happened while nobody listened. */
 const skewMs = 500;
 
@@ -58,7 +58,7 @@ async function listen(context: Context, options: Options): Promise<void> {
     if (!options.printSecret) saved.write(id);
   };
 
-  const hello = (event: StreamEvent): void => {
+  const handleHello = (event: StreamEvent): void => {
     const said = parse<{ secret?: string }>(event.data);
     if (options.printSecret) {
       context.print(`${said.secret ?? ""}\n`);
@@ -88,7 +88,7 @@ async function listen(context: Context, options: Options): Promise<void> {
       events: options.events ?? [],
       cursor: () => cursor,
       onEvent: async (event) => {
-        if (event.event === "hello") return hello(event);
+        if (event.event === "hello") return handleHello(event);
         if (event.event === "delivery") return deliver(event);
         // A kind of event that a newer server may send: it counts as seen.
         return settle(event.id);
@@ -98,13 +98,15 @@ async function listen(context: Context, options: Options): Promise<void> {
         if (options.printSecret) return;
         const to = target ? `, forwarding to ${target.href}` : "";
         context.say(
-          again ? `${time()}  Connected again.\n` : `${paint.good("Listening")} at ${server}${to}. Ctrl-C stops.\n`,
+          again
+            ? `${formatTime()}  Connected again.\n`
+            : `${paint.good("Listening")} at ${server}${to}. Ctrl-C stops.\n`,
         );
         if (!again && resuming) context.say("Going on where the last one stopped; what was missed comes first.\n");
       },
       onLost: (reason, waitMs) =>
         context.say(
-          `${time()}  ${paint.warn("Connection lost")} (${reason}); trying again in ${(Math.trunc(waitMs / 100) / 10).toString()} s.\n`,
+          `${formatTime()}  ${paint.warn("Connection lost")} (${reason}); trying again in ${(Math.trunc(waitMs / 100) / 10).toString()} s.\n`,
         ),
     });
   } catch (error) {
@@ -154,6 +156,6 @@ function report(
         : paint.bad(String(status));
   const tail = outcome ? `  → ${answer}  ${paint.dim(`${duration_ms} ms`)}` : "";
   context.say(
-    `${time()}  ${removeControls(type)}  ${paint.dim(removeControls(id))}${missed ? paint.dim("  (missed)") : ""}${tail}\n`,
+    `${formatTime()}  ${removeControls(type)}  ${paint.dim(removeControls(id))}${missed ? paint.dim("  (missed)") : ""}${tail}\n`,
   );
 }

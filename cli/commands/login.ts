@@ -58,18 +58,18 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
 async function login(context: Context, options: LoginOptions): Promise<void> {
   const ways = [options.start, options.finish, options.withToken].filter(Boolean);
   if (ways.length > 1) throw new Fault("usage", "--start, --finish and --with-token exclude each other");
-  if (options.withToken) return keepToken(context);
-  if (options.finish) return finish(context, pendingOf(context));
+  if (options.withToken) return saveToken(context);
+  if (options.finish) return finish(context, getPending(context));
   const isAwaited = context.interactive || options.wait || options.start || !options.browser;
   if (!isAwaited)
     throw new Fault("usage", "nobody is there to confirm a code in a browser", {
       hint: "Run: `floe login --start`, then `floe login --finish`; or wait for it with `floe login --wait`; or set FLOE_API_KEY.",
     });
-  const code = await askCode(context, options.scopes);
+  const code = await requestCode(context, options.scopes);
   if (options.start) return leave(context, code);
-  sayCode(context, code);
+  printCode(context, code);
   // First the text, then the browser: where none can be opened, the text is all there is.
-  const page = pageOf(code);
+  const page = getPage(code);
   if (options.browser && context.interactive && /^https?:\/\//.test(page)) {
     await context.io
       .openBrowser(page)
@@ -78,7 +78,7 @@ async function login(context: Context, options: LoginOptions): Promise<void> {
   return finish(context, code);
 }
 
-async function askCode(context: Context, scopes: string | undefined): Promise<Code> {
+async function requestCode(context: Context, scopes: string | undefined): Promise<Code> {
   const scope = (scopes ?? "")
     .split(/[\s,]+/)
     .join(" ")
@@ -89,12 +89,12 @@ async function askCode(context: Context, scopes: string | undefined): Promise<Co
   return (await context.call({ method: "POST", path: "/api/auth/device/code", body, auth: false })) as Code;
 }
 
-const pageOf = (code: Code): string => code.verification_uri_complete ?? code.verification_uri;
+const getPage = (code: Code): string => code.verification_uri_complete ?? code.verification_uri;
 
-function sayCode(context: Context, code: Code): void {
+function printCode(context: Context, code: Code): void {
   const paint = context.paint.err();
   context.say(
-    `Open   ${paint.link(removeControls(pageOf(code)))}\nCode   ${paint.strong(removeControls(spoken(code.user_code)))}\n`,
+    `Open   ${paint.link(removeControls(getPage(code)))}\nCode   ${paint.strong(removeControls(formatCode(code.user_code)))}\n`,
   );
   if (code.confirmation_number)
     context.say(`Enter ${paint.strong(removeControls(code.confirmation_number))} in the browser. There is one try.\n`);
@@ -107,7 +107,7 @@ async function leave(context: Context, code: Code): Promise<void> {
   const { writePending } = await import("../settings-write.ts");
   writePending(context.io.env, { profile, server, ends, code });
   if (!context.json) {
-    sayCode(context, code);
+    printCode(context, code);
     return context.say("Once it is confirmed: `floe login --finish`\n");
   }
   const { device_code: _, ...shown } = code;
@@ -119,7 +119,7 @@ async function leave(context: Context, code: Code): Promise<void> {
   );
 }
 
-function pendingOf(context: Context): Code {
+function getPending(context: Context): Code {
   const { profile, server } = context.settings();
   const pending = readPending(context.io.env);
   if (pending.profile !== profile || pending.server !== server || !pending.code || !pending.ends)
@@ -130,32 +130,32 @@ function pendingOf(context: Context): Code {
 /** Wait until the code is confirmed, and keep the sign-in. */
 async function finish(context: Context, code: Code): Promise<void> {
   const token = await wait(context, "Waiting for the code to be confirmed", () => poll(context, code));
-  const user = await userOf(context, token.access_token);
-  await keep(context, {
+  const user = await getUser(context, token.access_token);
+  await saveCredential(context, {
     token: token.access_token,
     ...(user && { user }),
     ...(token.expires_in && { expires_at: new Date(Date.now() + token.expires_in * 1000).toISOString() }),
   });
-  sayDone(context, user?.email ? ` as ${user.email}` : "");
+  reportDone(context, user?.email ? ` as ${user.email}` : "");
   if (token.scope) context.say(`Limited to: ${removeControls(token.scope.split(" ").join(", "))}.\n`);
   if (context.io.env.FLOE_API_KEY) context.say("FLOE_API_KEY is set and is used before this sign-in.\n");
   await settle(context, user);
 }
 
-const sayDone = (context: Context, who: string): void =>
+const reportDone = (context: Context, who: string): void =>
   context.say(`${context.paint.err().good("✓ Signed in")} at ${context.settings().server}${removeControls(who)}.\n`);
 
 /** Keep a token that was made elsewhere: that of a session, or an API key. */
-async function keepToken(context: Context): Promise<void> {
+async function saveToken(context: Context): Promise<void> {
   const token = (await textOf(context.io.stdin)).trim();
   if (token === "") throw new Fault("usage", "there is no token in standard input");
-  const user = await userOf(context, token).catch((error: unknown) => {
+  const user = await getUser(context, token).catch((error: unknown) => {
     if (error instanceof Fault && error.kind === "signed_out") return undefined;
     throw error;
   });
   if (!user) await checkKey(context, token);
-  await keep(context, user ? { token, user } : { token, is_key: true });
-  sayDone(context, user?.email ? ` as ${user.email}` : " with an API key");
+  await saveCredential(context, user ? { token, user } : { token, is_key: true });
+  reportDone(context, user?.email ? ` as ${user.email}` : " with an API key");
   if (user) await settle(context, user);
 }
 
@@ -167,7 +167,7 @@ async function checkKey(context: Context, token: string): Promise<void> {
   });
 }
 
-async function userOf(context: Context, token: string): Promise<User | undefined> {
+async function getUser(context: Context, token: string): Promise<User | undefined> {
   const call = { method: "GET", path: "/api/auth/get-session", organization: false, token };
   const { user } = ((await context.call(call)) as Session) ?? {};
   if (!user) return undefined;
@@ -175,7 +175,7 @@ async function userOf(context: Context, token: string): Promise<User | undefined
   return { ...(id && { id }), ...(email && { email }), ...(name && { name }) };
 }
 
-async function keep(context: Context, credential: Credential): Promise<void> {
+async function saveCredential(context: Context, credential: Credential): Promise<void> {
   const { server, profile } = context.settings();
   const { env } = context.io;
   const { writeCredential, writePending, writeProfile } = await import("../settings-write.ts");
@@ -199,9 +199,9 @@ async function settle(context: Context, user: User | undefined): Promise<void> {
 }
 
 /** The code as the page in the browser shows it. */
-const spoken = (user_code: string): string => user_code.replace(/^(.{4})(.{4})$/, "$1-$2");
+const formatCode = (user_code: string): string => user_code.replace(/^(.{4})(.{4})$/, "$1-$2");
 
-const expired = (): Fault =>
+const buildExpiredFault = (): Fault =>
   new Fault("signed_out", "the code has expired before it was confirmed", {
     name: "expired_token",
     hint: "Run again: `floe login`",
@@ -228,25 +228,25 @@ async function poll(context: Context, code: Code): Promise<Token> {
         seconds = Math.min(seconds * 2, intervalSecondsMax);
       } else if (name === "access_denied") {
         throw new Fault("not_permitted", "the sign-in was denied in the browser", { name });
-      } else if (name === "expired_token") throw expired();
+      } else if (name === "expired_token") throw buildExpiredFault();
       else throw error;
     }
   }
-  throw expired();
+  throw buildExpiredFault();
 }
 
 /** The only organization, the one that was named, or the one that the person picks. */
 async function chooseOrganization(context: Context): Promise<Organization | undefined> {
   const all = await listOwnOrganizations(context);
   const { org } = context.settings();
-  const short = ({ id, name, slug }: Organization): Organization => ({ id, name, slug });
-  if (org !== undefined) return short(pickOrganization(all, org));
+  const pickFields = ({ id, name, slug }: Organization): Organization => ({ id, name, slug });
+  if (org !== undefined) return pickFields(pickOrganization(all, org));
   const [only, ...others] = all;
   if (!only) {
     context.say("You have no organization yet. Make one: floe orgs create NAME\n");
     return undefined;
   }
-  if (others.length === 0) return short(only);
+  if (others.length === 0) return pickFields(only);
   if (context.interactive) {
     const choices = all.map((one) => ({ value: one.slug, label: `${removeControls(one.name)} (${one.slug})` }));
     const slug = await promptChoice(context, "Which organization?", choices).catch((error: unknown) => {
@@ -254,7 +254,7 @@ async function chooseOrganization(context: Context): Promise<Organization | unde
       if (error instanceof Fault && error.kind === "cancelled") return undefined;
       throw error;
     });
-    if (slug !== undefined) return short(pickOrganization(all, slug));
+    if (slug !== undefined) return pickFields(pickOrganization(all, slug));
   }
   context.say(
     `You are in several organizations: ${all.map((one) => one.slug).join(", ")}. Choose one: floe orgs use SLUG\n`,

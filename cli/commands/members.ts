@@ -21,7 +21,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
     "after",
     "\nExamples:\n  floe members role ada@example.com admin\n  floe members role ada@example.com member,support",
   );
-  role.action((named: string, given: string) => giveRole(contextOf(role), named, given));
+  role.action((named: string, given: string) => assignRole(contextOf(role), named, given));
   const remove = group
     .command("remove")
     .description("Remove a member; what they may do ends at once")
@@ -37,7 +37,7 @@ async function listMembers(context: Context): Promise<void> {
   showList(context, writeWireCase(await getMembers(await findPlace(context))), columns, asked);
 }
 
-async function giveRole(context: Context, named: string, given: string): Promise<void> {
+async function assignRole(context: Context, named: string, given: string): Promise<void> {
   const asked = checkAskedFields(context.globals.json, fields);
   const place = await findPlace(context);
   const { id, user } = await findMemberNamed(place, named);

@@ -21,11 +21,11 @@ export async function fill(context: Context, said: Record<string, unknown>): Pro
       ? end - (days[String(interval ?? "day")] ?? 1) * dayMs
       : Date.parse(String(start_timestamp));
   // What is no time is refused by the server, with its place.
-  const iso = (time: number, typed: unknown) => (Number.isNaN(time) ? typed : new Date(time).toISOString());
+  const formatIso = (time: number, typed: unknown) => (Number.isNaN(time) ? typed : new Date(time).toISOString());
   const length = pieces.find(([most]) => end - start <= most * dayMs)?.[1] ?? "year";
   return {
-    start_timestamp: start_timestamp ?? iso(start, undefined),
-    end_timestamp: end_timestamp ?? iso(end, undefined),
+    start_timestamp: start_timestamp ?? formatIso(start, undefined),
+    end_timestamp: end_timestamp ?? formatIso(end, undefined),
     interval: interval ?? length,
   };
 }

@@ -12,7 +12,7 @@ type Options = { every: number; hours: number; timezone?: string };
 type Used = { customer: { email: string | null; external_id: string | null } | null; consumed_units: number };
 const [every_seconds, shown_hours, hour_ms, customers_shown] = [2, 12, 3_600_000, 5];
 
-const within =
+const isInside =
   (most: number) =>
   (text: string): number => {
     const value = Number(text);
@@ -26,8 +26,8 @@ export function addWatch(group: Command, contextOf: (command: Command) => Contex
     .command("watch")
     .argument("<id>", "its id, or its name")
     .description("Draw what a meter counts, as it counts")
-    .option("--every <seconds>", `look so often (${every_seconds})`, within(3600), every_seconds)
-    .option("--hours <number>", `of so many hours (${shown_hours})`, within(168), shown_hours)
+    .option("--every <seconds>", `look so often (${every_seconds})`, isInside(3600), every_seconds)
+    .option("--hours <number>", `of so many hours (${shown_hours})`, isInside(168), shown_hours)
     .option("--timezone <zone>", "in which hours begin, as Asia/Kolkata (yours)")
     .addHelpText(
       "after",
@@ -54,7 +54,7 @@ async function watch(context: Context, named: string, options: Options): Promise
         timezone,
       },
     })) as Quantities;
-  const mostOf = async () => {
+  const getMost = async () => {
     const query = { meter_id: id, sorting: "-consumed_units", limit: customers_shown };
     const { items } = (await context.call({ method: "GET", path: "/v1/customer-meters/", query })) as { items: Used[] };
     return items.map(({ customer, consumed_units }) => ({
@@ -77,7 +77,7 @@ async function watch(context: Context, named: string, options: Options): Promise
   const ui = await import("../ui/index.ts");
   const outcome = await ui.drawFrames(context.io, `Every ${options.every} s; q ends it.`, async (draw, ended) => {
     while (!ended.aborted) {
-      const [answer, customers] = [await read(), await mostOf()];
+      const [answer, customers] = [await read(), await getMost()];
       if (before !== undefined) changes.push(answer.total - before);
       before = answer.total;
       const drawn = { answer, title: meter.name, interval: "hour", timezone, changes, customers };

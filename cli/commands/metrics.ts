@@ -35,12 +35,12 @@ const standard: MetricSlug[] = [
 const shownDays: Record<string, number> = { hour: 1, day: 30, week: 84, month: 365, year: 1826 };
 const [watch_seconds, day_ms] = [5, 86_400_000];
 
-const seconds = (text: string): number => {
+const formatSeconds = (text: string): number => {
   const value = Number(text);
   if (!(value >= 1 && value <= 3600)) throw new InvalidArgumentError("is a number of seconds, from 1 to 3600.");
   return value;
 };
-const several = (text: string, before: string[] = []): string[] => [...before, ...text.split(",").filter(Boolean)];
+const parseList = (text: string, before: string[] = []): string[] => [...before, ...text.split(",").filter(Boolean)];
 
 /** `floe metrics` alone: it stands in its group as what is done where no other command is named. */
 export function addShow(group: Command, contextOf: (command: Command) => Context): void {
@@ -51,11 +51,11 @@ export function addShow(group: Command, contextOf: (command: Command) => Context
     .option("--from <date>", "the first day: 2026-11-01")
     .option("--to <date>", "the last day (today, by the store's clock)")
     .option("--timezone <zone>", "in which days begin, as Europe/Paris (yours)")
-    .option("--product <names>", "only these products, by name or id", several)
-    .option("--customer <names>", "only these customers, by address or id", several)
+    .option("--product <names>", "only these products, by name or id", parseList)
+    .option("--customer <names>", "only these customers, by address or id", parseList)
     .option("--billing-type <type>", "only one_time or recurring products")
     .option("--metrics <slugs>", "only these: revenue,orders")
-    .option("--watch [seconds]", "draw it anew every few seconds (5)", seconds)
+    .option("--watch [seconds]", "draw it anew every few seconds (5)", formatSeconds)
     .option("--open", "as a page with charts, in the browser")
     .addHelpText(
       "after",
@@ -71,18 +71,18 @@ Examples:
 }
 
 const day = /^\d{4}-\d{2}-\d{2}$/;
-function dateOf(flag: string, text: string): string {
+function getDate(flag: string, text: string): string {
   if (day.test(text) && new Date(`${text}T00:00:00Z`).toISOString().startsWith(text)) return text;
   throw new Fault("usage", `${flag} ${text} is not a day`, { hint: "For example: `floe metrics --from 2026-11-01`" });
 }
 /** The day that it is in a time zone, so many days ago. */
-function dayIn(timeZone: string, at: number): string {
+function formatDayIn(timeZone: string, at: number): string {
   return new Intl.DateTimeFormat("sv-SE", { timeZone, dateStyle: "short" }).format(new Date(at));
 }
 
 type About = { now: string; currency: string };
 /** What time it is for the store, which in a sandbox may be ahead; null where no single one is asked about. */
-async function aboutOf(context: Context): Promise<About | null> {
+async function loadAbout(context: Context): Promise<About | null> {
   try {
     return (await context.call({ method: "GET", path: "/v1/metrics/about" })) as About;
   } catch (error) {
@@ -97,27 +97,27 @@ async function queryOf(context: Context, options: Options, about: () => Promise<
   if (!(interval in shownDays))
     throw new Fault("usage", `there is no interval ${interval}`, { hint: `There are: ${metricIntervals.join(", ")}` });
   try {
-    dayIn(timezone, Date.now());
+    formatDayIn(timezone, Date.now());
   } catch {
     throw new Fault("usage", `there is no time zone ${timezone}`, { hint: "For example: `--timezone Europe/Paris`" });
   }
-  const from = options.from === undefined ? undefined : dateOf("--from", options.from);
-  const to = options.to === undefined ? undefined : dateOf("--to", options.to);
-  const end_date = to ?? dayIn(timezone, Date.parse((await about())?.now ?? new Date().toISOString()));
+  const from = options.from === undefined ? undefined : getDate("--from", options.from);
+  const to = options.to === undefined ? undefined : getDate("--to", options.to);
+  const end_date = to ?? formatDayIn(timezone, Date.parse((await about())?.now ?? new Date().toISOString()));
   const before = new Date(Date.parse(end_date) - ((shownDays[interval] ?? 1) - 1) * day_ms).toISOString().slice(0, 10);
   const start_date = from ?? before;
-  const named = (group: string, list: string[] | undefined) => list?.map((name) => readIdOrName(group, name));
+  const readNames = (group: string, list: string[] | undefined) => list?.map((name) => readIdOrName(group, name));
   const organization_id = await context.organization();
   return resolveNames(context, {
     ...{ start_date, end_date, interval, timezone },
     ...(organization_id && { organization_id }),
-    ...(options.product && { product_id: named("products", options.product) }),
-    ...(options.customer && { customer_id: named("customers", options.customer) }),
+    ...(options.product && { product_id: readNames("products", options.product) }),
+    ...(options.customer && { customer_id: readNames("customers", options.customer) }),
     ...(billingType && { billing_type: billingType }),
   } as Query);
 }
 
-async function currencyOf(context: Context): Promise<string | undefined> {
+async function getCurrency(context: Context): Promise<string | undefined> {
   try {
     const id = await context.organization();
     type Priced = { default_presentment_currency?: string };
@@ -176,12 +176,12 @@ async function showPage(context: Context, options: Options): Promise<void> {
 async function show(context: Context, options: Options): Promise<void> {
   if (options.open) return showPage(context, options);
   let told: Promise<About | null> | undefined;
-  const about = () => {
-    told ??= aboutOf(context);
+  const describeSubject = () => {
+    told ??= loadAbout(context);
     return told;
   };
-  const query = await queryOf(context, options, about);
-  const slugs = options.metrics === undefined ? undefined : several(options.metrics);
+  const query = await queryOf(context, options, describeSubject);
+  const slugs = options.metrics === undefined ? undefined : parseList(options.metrics);
   const read = async () =>
     (await context.call({
       method: "GET",
@@ -200,19 +200,19 @@ async function show(context: Context, options: Options): Promise<void> {
     }
     throw new Fault("interrupted", "stopped watching");
   }
-  const currency = (await about())?.currency ?? (await currencyOf(context));
+  const currency = (await describeSubject())?.currency ?? (await getCurrency(context));
   const { columns = 80 } = context.io.stdout;
-  const lines = (answer: Answer) =>
+  const renderLines = (answer: Answer) =>
     drawMetrics(
       { answer, slugs: slugs ?? standard, currency, interval: query.interval, timezone: query.timezone },
       columns,
       context.paint.out(),
     );
-  if (!options.watch || !context.interactive) return context.print(`${lines(await read()).join("\n")}\n`);
+  if (!options.watch || !context.interactive) return context.print(`${renderLines(await read()).join("\n")}\n`);
   const ui = await import("../ui/index.ts");
   const outcome = await ui.drawFrames(context.io, `Every ${wait_ms / 1000} s; q ends it.`, async (draw, signal) => {
     while (!signal.aborted) {
-      draw(lines(await read()));
+      draw(renderLines(await read()));
       await pause(wait_ms, signal);
     }
   });

@@ -40,7 +40,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
   );
 }
 
-const short = ({ id, name, slug }: Organization): Organization => ({ id, name, slug });
+const pickFields = ({ id, name, slug }: Organization): Organization => ({ id, name, slug });
 
 async function showAll(context: Context): Promise<void> {
   const asked = checkAskedFields(context.globals.json, fields);
@@ -48,16 +48,16 @@ async function showAll(context: Context): Promise<void> {
   const current = context.settings().organization?.id;
   showList(
     context,
-    all.map((one) => ({ ...short(one), current: one.id === current })),
+    all.map((one) => ({ ...pickFields(one), current: one.id === current })),
     columns,
     asked,
   );
 }
 
-async function keep(context: Context, chosen: Organization): Promise<void> {
+async function saveOrganization(context: Context, chosen: Organization): Promise<void> {
   const { profile, server } = context.settings();
   const { writeProfile } = await import("../settings-write.ts");
-  await writeProfile(context.io.env, profile, { server, organization: short(chosen) });
+  await writeProfile(context.io.env, profile, { server, organization: pickFields(chosen) });
 }
 
 async function choose(context: Context, named: string | undefined): Promise<void> {
@@ -75,11 +75,11 @@ async function choose(context: Context, named: string | undefined): Promise<void
     );
   }
   const chosen = pickOrganization(all, slug);
-  await keep(context, chosen);
+  await saveOrganization(context, chosen);
   context.say(`Organization: ${chosen.name} (${chosen.slug}).\n`);
 }
 
-const slugOf = (name: string): string =>
+const getSlug = (name: string): string =>
   name
     .normalize("NFKD")
     .toLowerCase()
@@ -103,7 +103,7 @@ async function make(
     ]);
     name = answers.name ?? "";
   }
-  const body = { name, slug: slug ?? slugOf(name) };
+  const body = { name, slug: slug ?? getSlug(name) };
   if (body.slug === "")
     throw new Fault("usage", `no slug can be made from "${name}"`, { hint: "Give one: --slug my-store" });
   const made = (await context.call({
@@ -113,7 +113,7 @@ async function make(
     organization: false,
     token,
   })) as Organization;
-  await keep(context, made);
+  await saveOrganization(context, made);
   context.say(`Created ${made.name} (${made.slug}); it is the organization of this profile now.\n`);
-  showOne(context, { ...short(made), current: true });
+  showOne(context, { ...pickFields(made), current: true });
 }

@@ -22,14 +22,14 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
   const permissions = group.command("permissions").description("List everything that a role can allow");
   permissions.action(() => listPermissions(contextOf(permissions)));
   const create = group.command("create").description("Create a role").argument("<role>", "its name, in lower case");
-  allowing(create);
+  buildAllowing(create);
   create.addHelpText(
     "after",
     "\nExamples:\n  floe roles create support --allow orders:read --allow customers:read,write",
   );
   create.action((name: string, { allow }: { allow: Permissions }) => createRole(contextOf(create), name, allow));
   const update = group.command("update").description("Change what a role may do").argument("<role>");
-  allowing(update);
+  buildAllowing(update);
   update.action((name: string, { allow }: { allow: Permissions }) => updateRole(contextOf(update), name, allow));
   const remove = group
     .command("delete")
@@ -39,7 +39,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
   remove.action((name: string, options: { yes?: boolean }) => deleteRole(contextOf(remove), name, options.yes));
 }
 
-const allowing = (command: Command): Command =>
+const buildAllowing = (command: Command): Command =>
   command.requiredOption(
     "--allow <resource:actions>",
     "what it may do, such as orders:read or products:read,write; give it again for more",
@@ -59,12 +59,12 @@ export function readPermission(text: string, before: Permissions = {}): Permissi
   return { ...before, [resource]: [...new Set([...(before[resource] ?? []), ...actions])] };
 }
 
-const inLines = (permissions: Permissions): string[] =>
+const splitLines = (permissions: Permissions): string[] =>
   Object.entries(permissions)
     .filter(([, actions]) => actions.length > 0)
     .map(([resource, actions]) => `${resource}:${actions.join(",")}`);
 
-async function rolesOf(context: Context): Promise<Shown[]> {
+async function getRoles(context: Context): Promise<Shown[]> {
   const place = await findPlace(context);
   const own = readListed<Role>(
     await place.get("organization/list-roles", { organizationId: place.organizationId }),
@@ -74,20 +74,20 @@ async function rolesOf(context: Context): Promise<Shown[]> {
     ...Object.entries(organizationRoles).map(([role, permissions]) => ({
       role,
       built_in: true,
-      permissions: inLines(permissions),
+      permissions: splitLines(permissions),
     })),
-    ...own.map(({ role, permission }) => ({ role, built_in: false, permissions: inLines(permission) })),
+    ...own.map(({ role, permission }) => ({ role, built_in: false, permissions: splitLines(permission) })),
   ];
 }
 
 async function listRoles(context: Context): Promise<void> {
   const asked = checkAskedFields(context.globals.json, fields);
-  showList(context, await rolesOf(context), columns, asked);
+  showList(context, await getRoles(context), columns, asked);
 }
 
 async function getRole(context: Context, name: string): Promise<void> {
   const asked = checkAskedFields(context.globals.json, fields);
-  const found = (await rolesOf(context)).find(({ role }) => role === name.toLowerCase());
+  const found = (await getRoles(context)).find(({ role }) => role === name.toLowerCase());
   if (!found) throw new Fault("not_found", `there is no role "${name}"`, { hint: "See: `floe roles list`" });
   if (context.json) showOne(context, found, asked);
   else for (const line of found.permissions) context.print(`${line}\n`);
@@ -95,7 +95,7 @@ async function getRole(context: Context, name: string): Promise<void> {
 
 function listPermissions(context: Context): void {
   if (context.json) showOne(context, statements);
-  else for (const line of inLines(statements)) context.print(`${line}\n`);
+  else for (const line of splitLines(statements)) context.print(`${line}\n`);
 }
 
 async function createRole(context: Context, role: string, permission: Permissions): Promise<void> {
@@ -109,7 +109,7 @@ async function updateRole(context: Context, roleName: string, permission: Permis
   const place = await findPlace(context);
   const { organizationId } = place;
   const changed = await place.post("organization/update-role", { roleName, data: { permission }, organizationId });
-  context.say(`Changed the role ${roleName}: ${inLines(permission).join(" ")}\n`);
+  context.say(`Changed the role ${roleName}: ${splitLines(permission).join(" ")}\n`);
   if (context.json) showOne(context, writeWireCase(changed));
 }
 

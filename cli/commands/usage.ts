@@ -63,7 +63,7 @@ async function verify(context: Context, asked: { customer?: string; meter?: stri
   };
   const sums = { checked: 0, skipped: 0 };
   const differences: Difference[] = [];
-  const shown = (checked: number) => `${checked.toLocaleString("en-US")} balances and periods recounted`;
+  const formatChecked = (checked: number) => `${checked.toLocaleString("en-US")} balances and periods recounted`;
   const { isTTY } = context.io.stderr;
   let after: string | null | undefined;
   do {
@@ -73,8 +73,8 @@ async function verify(context: Context, asked: { customer?: string; meter?: stri
     sums.checked += part.checked;
     sums.skipped += part.skipped;
     differences.push(...part.differences);
-    if (isTTY) context.say(`\r\u001b[2K${shown(sums.checked)}`);
-    if (!context.json) for (const one of part.differences) context.print(`${differing(one)}\n`);
+    if (isTTY) context.say(`\r\u001b[2K${formatChecked(sums.checked)}`);
+    if (!context.json) for (const one of part.differences) context.print(`${listDiffering(one)}\n`);
     after = part.next;
   } while (after !== null);
   if (isTTY) context.say("\r\u001b[2K");
@@ -82,7 +82,7 @@ async function verify(context: Context, asked: { customer?: string; meter?: stri
   else {
     const skipped = `; ${sums.skipped.toLocaleString("en-US")} passed over, as their events are not all kept`;
     const found = differences.length.toLocaleString("en-US");
-    context.print(`${shown(sums.checked)}, ${found} differences${sums.skipped > 0 ? skipped : ""}\n`);
+    context.print(`${formatChecked(sums.checked)}, ${found} differences${sums.skipped > 0 ? skipped : ""}\n`);
   }
   if (differences.length > 0)
     throw new Fault("conflict", "What is kept is not what the events and credits come to", {
@@ -90,7 +90,7 @@ async function verify(context: Context, asked: { customer?: string; meter?: stri
     });
 }
 
-function differing({ customer_id, meter_id, what, kept, recounted, started_at, ended_at }: Difference): string {
+function listDiffering({ customer_id, meter_id, what, kept, recounted, started_at, ended_at }: Difference): string {
   const stretch = `${started_at?.slice(0, 10) ?? "ever"} to ${ended_at?.slice(0, 10) ?? "now"}`;
   return `customer ${customer_id}, meter ${meter_id}, ${stretch}: ${what} ${kept} is kept, ${recounted} recounted`;
 }
@@ -107,12 +107,12 @@ async function compare(context: Context, path: string, options: Options): Promis
     const fresh = lines.filter(({ event }) => !seen.has(event.external_id) && seen.add(event.external_id));
     report.events += lines.length;
     report.repeated += lines.length - fresh.length;
-    if (fresh.length > 0) note(report, fresh, await ask(context, fresh));
+    if (fresh.length > 0) note(report, fresh, await ingestLines(context, fresh));
     bar?.add(bytes);
   }
   bar?.end();
   if (context.json) context.print(`${JSON.stringify(report)}\n`);
-  else context.print(`${drawn(report).join("\n")}\n`);
+  else context.print(`${isDrawn(report).join("\n")}\n`);
   const wrong = report.missing.length + report.conflicts.length;
   if (wrong > 0)
     throw new Fault(
@@ -125,7 +125,7 @@ async function compare(context: Context, path: string, options: Options): Promis
 }
 
 /** What would become of the lines if they were sent: those that were counted would be duplicates. */
-async function ask(context: Context, lines: readonly Line[]): Promise<IngestAnswer[]> {
+async function ingestLines(context: Context, lines: readonly Line[]): Promise<IngestAnswer[]> {
   const answer = (await context.call({
     method: "POST",
     path: "/v1/events/ingest",
@@ -149,15 +149,15 @@ function note(report: Report, lines: readonly Line[], answers: readonly IngestAn
   }
 }
 
-const numbered = (lines: readonly number[]): string =>
+const formatNumbered = (lines: readonly number[]): string =>
   `line ${lines.slice(0, linesShown).join(", ")}${lines.length > linesShown ? ", …" : ""}`;
 
-function drawn({ counted, repeated, conflicts, missing, late }: Report): string[] {
+function isDrawn({ counted, repeated, conflicts, missing, late }: Report): string[] {
   const rows: [number, string][] = [
     [counted, "counted"],
     [repeated, "more than once in the file, counted once"],
-    [conflicts.length, `counted with other content: ${numbered(conflicts)}`],
-    [missing.length, `not counted: ${numbered(missing)}`],
+    [conflicts.length, `counted with other content: ${formatNumbered(conflicts)}`],
+    [missing.length, `not counted: ${formatNumbered(missing)}`],
     ...drawLate(late),
   ];
   const width = Math.max(...rows.map(([count]) => count.toLocaleString("en-US").length));

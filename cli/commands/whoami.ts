@@ -23,10 +23,10 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
   const command = root
     .command("whoami")
     .description("Say who is signed in, at which server, and for which organization. Exit code 4 when signed out.");
-  command.action(() => whoami(contextOf(command)));
+  command.action(() => showIdentity(contextOf(command)));
 }
 
-async function whoami(context: Context): Promise<void> {
+async function showIdentity(context: Context): Promise<void> {
   const { server, profile, apiKey, organization } = context.settings();
   const asked = checkAskedFields(context.globals.json, ["user", "organization", ...fields]);
   if (apiKey) {

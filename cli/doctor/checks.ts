@@ -132,9 +132,10 @@ function checkClock(skewMs: number): Check {
 function checkUrl(context: Context, { url }: Report): Check {
   const { server } = context.settings();
   const origin = new URL(server).origin;
-  const loopback = (text: string): boolean => /^(localhost|127\.0\.0\.1|\[::1\])$/.test(new URL(text).hostname);
+  const isLoopback = (text: string): boolean => /^(localhost|127\.0\.0\.1|\[::1\])$/.test(new URL(text).hostname);
   const isSame =
-    new URL(url).origin === origin || (loopback(url) && loopback(origin) && new URL(url).port === new URL(origin).port);
+    new URL(url).origin === origin ||
+    (isLoopback(url) && isLoopback(origin) && new URL(url).port === new URL(origin).port);
   if (isSame) return buildCheck("url", "ok", `FLOE_URL is ${url}, the address that you use.`);
   const fix = `Set FLOE_URL to ${origin}, or use: \`floe doctor --server ${url}\``;
   return buildCheck("url", "warning", `FLOE_URL is ${url}, but you use ${origin}. Links lead to FLOE_URL.`, fix);

@@ -9,7 +9,7 @@ export function createEventReader(): { push(text: string): StreamEvent[] } {
   let event = "";
   let data: string[] = [];
   let id: string | undefined;
-  const line = (text: string): StreamEvent | undefined => {
+  const readLine = (text: string): StreamEvent | undefined => {
     if (text === "") {
       const done =
         data.length > 0
@@ -34,7 +34,7 @@ export function createEventReader(): { push(text: string): StreamEvent[] } {
       const found: StreamEvent[] = [];
       // A carriage return at the very end may be half of a line end: it waits for what follows.
       for (let end = /\r\n|\n|\r(?!$)/.exec(rest); end; end = /\r\n|\n|\r(?!$)/.exec(rest)) {
-        const done = line(rest.slice(0, end.index));
+        const done = readLine(rest.slice(0, end.index));
         if (done) found.push(done);
         rest = rest.slice(end.index + end[0].length);
       }

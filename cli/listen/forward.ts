@@ -47,7 +47,7 @@ export async function forwardEvent(
     "webhook-signature": delivery.signature,
   };
   const started = Date.now();
-  const took = (): number => Date.now() - started;
+  const consumeMatch = (): number => Date.now() - started;
   for (let attempt = 1; ; attempt++) {
     let outcome: Outcome;
     try {
@@ -62,10 +62,10 @@ export async function forwardEvent(
         env: {},
         signal: options.signal,
       });
-      outcome = { status, duration_ms: took(), attempts: attempt };
+      outcome = { status, duration_ms: consumeMatch(), attempts: attempt };
     } catch (error) {
       if (!(error instanceof Fault) || error.kind !== "unreachable") throw error;
-      outcome = { error: error.message, duration_ms: took(), attempts: attempt };
+      outcome = { error: error.message, duration_ms: consumeMatch(), attempts: attempt };
     }
     const accepted = outcome.status !== undefined && outcome.status < 300;
     if (accepted || attempt > options.retries) return outcome;

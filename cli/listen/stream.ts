@@ -91,7 +91,7 @@ async function readAll(response: IncomingMessage, watch: Watch, silenceMs: numbe
   }
 }
 
-const stopped = (signal: AbortSignal): Fault =>
+const isStopped = (signal: AbortSignal): Fault =>
   new Fault(signal.reason === "SIGTERM" ? "terminated" : "interrupted", "stopped listening");
 
 /** Follow the stream for good. Ends by a Fault: stopped, refused, or out of reach for too long. */
@@ -114,7 +114,7 @@ export async function streamEvents(
       attempt = 0;
       reason = await readAll(response, watch, limits.silenceMs);
     } catch (error) {
-      if (signal.aborted) throw stopped(signal);
+      if (signal.aborted) throw isStopped(signal);
       if (!(error instanceof Fault)) throw error;
       // Refused is refused; a server that is away, restarting or busy may come back, once it had been there.
       const passing =
@@ -124,7 +124,7 @@ export async function streamEvents(
       if (!connected || !passing) throw error;
       reason = error.message;
     }
-    if (signal.aborted) throw stopped(signal);
+    if (signal.aborted) throw isStopped(signal);
     const now = Date.now();
     lostAt ??= now;
     if (now - lostAt >= limits.giveUpMs) {
@@ -140,6 +140,6 @@ export async function streamEvents(
     attempt++;
     watch.onLost(reason, waitMs);
     await pause(waitMs, signal);
-    if (signal.aborted) throw stopped(signal);
+    if (signal.aborted) throw isStopped(signal);
   }
 }

@@ -23,21 +23,21 @@ export type Body = {
 };
 
 /** What a command needs to know and was not told. */
-function asksOf(group: GroupEntry, op: OperationEntry): (given: Given) => FormField[] {
+function createFieldFinder(group: GroupEntry, op: OperationEntry): (given: Given) => FormField[] {
   const required = (op.body ?? []).filter((entry) => entry.required).map((entry) => getFlagName(entry).slice(2));
   const all = forms[`${group.name} ${op.name}`] ?? (() => required.map((flag) => ({ flag })));
   return (given) => all(given).filter(({ flag }) => getValueAt(given, findFlag(op, flag).place) === undefined);
 }
 
-const missingOf = (asks: FormField[]): string[] =>
+const getMissing = (asks: FormField[]): string[] =>
   asks.filter(({ optional }) => !optional).map(({ flag, missing }) => missing ?? `--${flag}`);
 
 /** The parts of a field that shorthands wrote, whose rest is not to be lost. */
-const partlyWritten = (typed: TypedInput[]): Set<string> =>
+const isPartlyWritten = (typed: TypedInput[]): Set<string> =>
   new Set(typed.flatMap(({ short }) => (short?.writes[0].includes(".") ? [short.writes[0].split(".")[0] ?? ""] : [])));
 
 /** The type that was said, or that only one of the flags given belongs to. */
-function typeOf(op: OperationEntry, given: Given, typed: TypedInput[]): Given {
+function getType(op: OperationEntry, given: Given, typed: TypedInput[]): Given {
   if (op.method !== "POST" || given.type !== undefined) return given;
   const types = new Set(typed.flatMap(({ short }) => (short?.of?.length === 1 ? short.of : [])));
   const [type, ...others] = types;
@@ -52,7 +52,7 @@ function checkTypes(type: unknown, typed: TypedInput[]): void {
 }
 
 /** What follows from the flags that were given, where nothing else was said. */
-function filled(given: Given, typed: TypedInput[]): Given {
+function omitEmpty(given: Given, typed: TypedInput[]): Given {
   let whole = given;
   for (const { short } of typed) {
     for (const [place, value] of Object.entries(short?.fills ?? {})) {
@@ -65,7 +65,7 @@ function filled(given: Given, typed: TypedInput[]): Given {
 }
 
 /** What the server takes whole and only a part was said of, with the rest as it is. */
-async function completed(
+async function isComplete(
   context: Context,
   op: OperationEntry,
   params: Record<string, unknown>,
@@ -73,7 +73,7 @@ async function completed(
   typed: TypedInput[],
 ): Promise<Given> {
   if (op.method !== "PATCH") return given;
-  const parts = partlyWritten(typed);
+  const parts = isPartlyWritten(typed);
   for (const { name, whole } of op.body ?? []) if (op.current && whole) parts.add(name);
   const wanted = [...parts].filter((name) => isMap(given[name]));
   if (wanted.length === 0) return given;
@@ -96,40 +96,40 @@ export async function readBody(
     if (flags.length > 0) throw new Fault("usage", "--data that is no object cannot be joined with flags");
     return { body: options.data, further: [], told: (fault) => fault };
   }
-  const parts = partlyWritten(flags);
+  const parts = isPartlyWritten(flags);
   const data = options.data ?? {};
   let given: Given = { ...data, ...op.preset };
   for (const [name, value] of Object.entries(said))
     given[name] = parts.has(name) ? mergeDeep(data[name], value) : value;
   const typed = flags;
-  given = typeOf(op, given, typed);
+  given = getType(op, given, typed);
   if (op.method === "POST") checkTypes(given.type, typed);
-  const asks = asksOf(group, op);
-  if (missingOf(asks(given)).length > 0 && context.interactive) {
+  const asks = createFieldFinder(group, op);
+  if (getMissing(asks(given)).length > 0 && context.interactive) {
     const { promptMissing } = await import("./form.ts");
     // What was typed wrongly is said before anything is asked.
     const start = { given: await resolveNames(context, given), typed };
     const answers = new Map<string, string>();
-    const ask = async (refused: Map<string, string>): Promise<Body> => {
+    const promptFields = async (refused: Map<string, string>): Promise<Body> => {
       const asked = await promptMissing(context, op, start, asks, answers, refused);
-      const again = (fault: Fault) => {
-        const wrong = refusedOf(fault, answers);
-        return wrong.size > 0 ? ask(wrong) : Promise.resolve(undefined);
+      const runAgain = (fault: Fault) => {
+        const wrong = getRefused(fault, answers);
+        return wrong.size > 0 ? promptFields(wrong) : Promise.resolve(undefined);
       };
-      return { ...(await bodyOf(context, group, op, params, asked)), again };
+      return { ...(await getBody(context, group, op, params, asked)), again: runAgain };
     };
-    return ask(new Map());
+    return promptFields(new Map());
   }
-  const missing = missingOf(asks(given));
+  const missing = getMissing(asks(given));
   if (missing.length > 0) throw describeMissing(op, missing, given);
   if (op.method === "PATCH" && entries.length > 0 && Object.keys(given).length === 0) {
     throw new Fault("usage", "nothing to change was given", { hint: `Flags: ${entries.map(getFlagName).join(", ")}` });
   }
-  return bodyOf(context, group, op, params, { given, typed });
+  return getBody(context, group, op, params, { given, typed });
 }
 
 /** What is sent for what was said. */
-async function bodyOf(
+async function getBody(
   context: Context,
   group: GroupEntry,
   op: OperationEntry,
@@ -138,13 +138,13 @@ async function bodyOf(
 ): Promise<Body> {
   const named = await resolveNames(context, given);
   const known = await resolveAmounts(context, group.name, named, params.id);
-  const whole = filled(await completed(context, op, params, known, typed), typed);
-  const { body, further } = apart(group, op.body ?? [], whole);
+  const whole = omitEmpty(await isComplete(context, op, params, known, typed), typed);
+  const { body, further } = isApart(group, op.body ?? [], whole);
   return { body, further, told: (fault) => translateFault(fault, op, typed) };
 }
 
 /** What a fault says of what was answered, by flag. */
-function refusedOf({ parts }: Fault, answers: Map<string, string>): Map<string, string> {
+function getRefused({ parts }: Fault, answers: Map<string, string>): Map<string, string> {
   const wrong = (parts.faults ?? []).flatMap(({ flag, message }): [string, string][] => {
     const [, name] = /^--([a-z][a-z-]*)/.exec(flag) ?? [];
     return name !== undefined && answers.has(name) ? [[name, message]] : [];
@@ -154,7 +154,7 @@ function refusedOf({ parts }: Fault, answers: Map<string, string>): Map<string, 
 }
 
 /** The fields of this request, and those that are sent after it. */
-function apart(group: GroupEntry, entries: FlagEntry[], whole: Given): { body: Given; further: FollowUp[] } {
+function isApart(group: GroupEntry, entries: FlagEntry[], whole: Given): { body: Given; further: FollowUp[] } {
   const body = { ...whole };
   const further = entries.flatMap(({ name, sentBy }): FollowUp[] => {
     const operation = group.operations.find((one) => sentBy !== undefined && one.name === sentBy);

@@ -33,7 +33,7 @@ async function preview(context: Context, change: Change, params: Record<string, 
 export async function describe(context: Context, body: unknown, params: Record<string, string>): Promise<string> {
   const change = body as Change;
   const shown = await preview(context, change, params);
-  const question = ask(change, shown) ?? (await askForChange(context, params, shown));
+  const question = formatQuestion(change, shown) ?? (await requestChange(context, params, shown));
   change.quote = shown.quote;
   return question;
 }
@@ -74,15 +74,15 @@ export function addFlags(command: Command): void {
   command.option("--max-charge <amount>", "with --yes: change nothing where more than this would be charged now");
 }
 
-function sayNow({ charge, currency }: Preview): string {
-  const money = (amount: number) => formatMoney(amount, currency);
+function reportNow({ charge, currency }: Preview): string {
+  const formatAmount = (amount: number) => formatMoney(amount, currency);
   const why = (charge?.derivation.lines ?? [])
-    .map((line) => `${formatChargeLine(line, currency)}: ${money(line.amount)}`)
+    .map((line) => `${formatChargeLine(line, currency)}: ${formatAmount(line.amount)}`)
     .join("; ");
-  return charge ? `Charged now: ${money(charge.due_amount)} (${why}).` : "Nothing is charged now.";
+  return charge ? `Charged now: ${formatAmount(charge.due_amount)} (${why}).` : "Nothing is charged now.";
 }
 
-function saySoon({ later, reduced_amount, currency }: Preview): string {
+function reportSoon({ later, reduced_amount, currency }: Preview): string {
   const lines = later
     .map((line) => `${formatChargeLine(line, currency)}: ${formatMoney(line.amount, currency)}`)
     .join("; ");
@@ -91,29 +91,29 @@ function saySoon({ later, reduced_amount, currency }: Preview): string {
 }
 
 /** The question before a change of another kind than the plan; undefined for that. */
-function ask(change: Change, shown: Preview): string | undefined {
+function formatQuestion(change: Change, shown: Preview): string | undefined {
   const { charge, unpaid_amount, after, currency } = shown;
-  const money = (amount: number) => formatMoney(amount, currency);
-  const unpaid = unpaid_amount > 0 ? `What is unpaid, ${money(unpaid_amount)}, is charged at once.` : undefined;
+  const formatAmount = (amount: number) => formatMoney(amount, currency);
+  const unpaid = unpaid_amount > 0 ? `What is unpaid, ${formatAmount(unpaid_amount)}, is charged at once.` : undefined;
   if ("payment_method_id" in change) return `Charge this card from now on? ${unpaid ?? "Nothing is charged now."}`;
   if (change.cancel_at_period_end) return "Have this subscription end with its period? It is not charged again.";
   if ("cancel_at_period_end" in change)
     return `Have this subscription go on? ${unpaid ?? "It is charged again when its period ends."}`;
-  if ("resume" in change) return `Have this subscription go on now? A new period begins. ${sayNow(shown)}`;
+  if ("resume" in change) return `Have this subscription go on now? A new period begins. ${reportNow(shown)}`;
   if ("revoke" in change)
-    return `End this subscription now? What the customer has of it is taken back at once, and nothing is refunded.${charge ? ` ${sayNow(shown)}` : ""}`;
+    return `End this subscription now? What the customer has of it is taken back at once, and nothing is refunded.${charge ? ` ${reportNow(shown)}` : ""}`;
   if (change.trial_end && after.trial_end && after.status === "trialing")
-    return `Let the trial end ${formatLocalTime(String(after.trial_end))}? The first charge, ${money(after.amount)} a period, comes then.${saySoon(shown)}`;
+    return `Let the trial end ${formatLocalTime(String(after.trial_end))}? The first charge, ${formatAmount(after.amount)} a period, comes then.${reportSoon(shown)}`;
   return undefined;
 }
 
-const sayInterval = ({ recurring_interval, recurring_interval_count }: Preview["after"] | Subscription): string =>
+const formatInterval = ({ recurring_interval, recurring_interval_count }: Preview["after"] | Subscription): string =>
   recurring_interval_count === 1
     ? `a ${recurring_interval}`
     : `every ${recurring_interval_count} ${recurring_interval}s`;
 
 /** The question before a change of the plan: whose it is, from what to what, what is charged today and with the next order. */
-async function askForChange(context: Context, params: Record<string, string>, shown: Preview): Promise<string> {
+async function requestChange(context: Context, params: Record<string, string>, shown: Preview): Promise<string> {
   const { after, currency } = shown;
   const get = (path: string, named: Record<string, string>) => context.call({ method: "GET", path, params: named });
   const { product_id, product, customer, ...before } = (await get("/v1/subscriptions/:id", params)) as Subscription;
@@ -121,10 +121,10 @@ async function askForChange(context: Context, params: Record<string, string>, sh
   const next =
     id === product_id ? product : ((await get("/v1/products/:id", { id })) as Pick<Subscription["product"], "name">);
   const whose = customer.email ?? customer.name ?? "this customer";
-  const from = `${product.name}, ${formatMoney(before.amount, currency)} ${sayInterval({ product_id, product, customer, ...before })}`;
+  const from = `${product.name}, ${formatMoney(before.amount, currency)} ${formatInterval({ product_id, product, customer, ...before })}`;
   const to =
     after.pending_product_id === null
-      ? `${next.name}, ${formatMoney(after.amount, currency)} ${sayInterval(after)}`
+      ? `${next.name}, ${formatMoney(after.amount, currency)} ${formatInterval(after)}`
       : `${next.name} with the next period`;
-  return `Change ${whose} from ${from}, to ${to}? ${sayNow(shown)}${saySoon(shown)}`;
+  return `Change ${whose} from ${from}, to ${to}? ${reportNow(shown)}${reportSoon(shown)}`;
 }

@@ -18,14 +18,14 @@ export const formatChargeLine = (line: Preview["later"][number], currency: strin
   });
 
 /** What it comes to, and what that is made of where it is more than one thing. */
-function stepsOf(label: string, { derivation, applied_balance_amount, due_amount }: Charge): Step[] {
+function getSteps(label: string, { derivation, applied_balance_amount, due_amount }: Charge): Step[] {
   const { lines, discount_amount, tax_amount, tax, currency } = derivation;
-  const part = (name: string, amount: number): Step => ({ depth: 1, label: name, amount, because: "" });
+  const buildPart = (name: string, amount: number): Step => ({ depth: 1, label: name, amount, because: "" });
   const parts = [
-    ...lines.map((line) => part(formatChargeLine(line, currency), line.amount)),
-    ...(discount_amount === 0 ? [] : [part("Discount", -discount_amount)]),
-    ...(!tax_amount ? [] : [part(tax.behavior === "inclusive" ? "Tax, included" : "Tax", tax_amount)]),
-    ...(applied_balance_amount === 0 ? [] : [part("Balance", applied_balance_amount)]),
+    ...lines.map((line) => buildPart(formatChargeLine(line, currency), line.amount)),
+    ...(discount_amount === 0 ? [] : [buildPart("Discount", -discount_amount)]),
+    ...(!tax_amount ? [] : [buildPart(tax.behavior === "inclusive" ? "Tax, included" : "Tax", tax_amount)]),
+    ...(applied_balance_amount === 0 ? [] : [buildPart("Balance", applied_balance_amount)]),
   ];
   const [only] = parts;
   const isPlain = parts.length === 1 && only?.amount === due_amount;
@@ -35,7 +35,7 @@ function stepsOf(label: string, { derivation, applied_balance_amount, due_amount
 function drawForecast({ charges, ends_at, currency }: Forecast): { steps: Step[]; currency: string } {
   const all = addUp(charges.map(({ due_amount }) => due_amount));
   const until = ends_at === null ? "in a year" : `until it ends, ${formatLocalTime(String(ends_at))}`;
-  const steps = charges.flatMap(({ at, ...charge }) => stepsOf(formatLocalTime(String(at)), charge));
+  const steps = charges.flatMap(({ at, ...charge }) => getSteps(formatLocalTime(String(at)), charge));
   return { currency, steps: [...steps, { depth: 0, label: "In all", amount: all, because: until }] };
 }
 
@@ -45,7 +45,7 @@ function drawPreview({ charge, unpaid_amount, reduced_amount, later, after, curr
 } {
   const because = unpaid_amount > 0 ? "what is unpaid" : "nothing";
   const now = charge
-    ? stepsOf("Charged now", charge)
+    ? getSteps("Charged now", charge)
     : [{ depth: 0, label: "Charged now", amount: unpaid_amount, because }];
   const less = { depth: 0, label: "Less due of what is unpaid", amount: -reduced_amount, because: "" };
   const soon = later.map((line) => ({

@@ -32,10 +32,10 @@ type Asked = {
   ): Promise<string | undefined>;
 };
 /** Questions that say what the request would do, which the server knows, by group and operation. */
-const askChange = () => import("./change-question.ts");
+const loadQuestion = () => import("./change-question.ts");
 const questions: Record<string, Record<string, () => Promise<Asked>>> = {
   refunds: { create: () => import("./refund-question.ts") },
-  subscriptions: { update: askChange, uncancel: askChange, resume: askChange, revoke: askChange },
+  subscriptions: { update: loadQuestion, uncancel: loadQuestion, resume: loadQuestion, revoke: loadQuestion },
 };
 
 /** Flags that stand beside those of an operation, and what is done in place of its request where one of them says so. */
@@ -45,7 +45,7 @@ type Beside = {
 };
 const besides: Record<string, Record<string, () => Promise<Beside>>> = {
   events: { ingest: () => import("../commands/events-ingest.ts") },
-  subscriptions: { update: askChange, uncancel: askChange, resume: askChange, revoke: askChange },
+  subscriptions: { update: loadQuestion, uncancel: loadQuestion, resume: loadQuestion, revoke: loadQuestion },
 };
 /** Answers that a person sees drawn. */
 type Drawn = { show(context: Context, answer: unknown, query: Record<string, unknown>, named: string): void };
@@ -96,7 +96,7 @@ export async function addOperation(
   const whole = await complete(entry);
   const isFilled = fillings[group.name]?.[whole.name] !== undefined;
   const op = isFilled ? { ...whole, query: whole.query.map(({ required: _, ...flag }) => flag) } : whole;
-  const command = placeOf(parent, group, op.name).description(op.summary);
+  const command = getPlace(parent, group, op.name).description(op.summary);
   const names = group.namedBy?.map((name) => name.replaceAll("_", " ")).join(", ");
   const which = group.within ? `id or name of one of the ${group.within}` : names && `its id, or its ${names}`;
   for (const param of op.params) {
@@ -139,7 +139,7 @@ export async function addOperation(
 }
 
 /** The command of this name; of two words, the first is a command that holds others. */
-function placeOf(parent: Command, { parts }: GroupEntry, name: string): Command {
+function getPlace(parent: Command, { parts }: GroupEntry, name: string): Command {
   const [part = "", verb] = name.split(" ");
   if (verb === undefined) return parent.command(part);
   const holder = parent.commands.find((one) => one.name() === part) ?? parent.command(part).helpCommand(false);
@@ -161,7 +161,7 @@ async function runOperation(
   const said = filling ? { ...typed, ...(await filling.fill(context, typed)) } : typed;
   const missing = op.query.filter(({ name, required }) => required && said[name] === undefined);
   if (missing.length > 0) throw describeMissing(op, missing.map(getFlagName));
-  const params = await paramsOf(context, group, op, values);
+  const params = await getParams(context, group, op, values);
   // What only some commands need is loaded by them: a list starts without it.
   const named = findNames(said).length > 0 ? await (await import("./names.ts")).resolveNames(context, said) : said;
   const query = Object.values(named).some((value) => value instanceof WrittenAmount)
@@ -207,7 +207,7 @@ async function runOperation(
       return await context.call(made);
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
-      const fault = notThere(told(error), group, values);
+      const fault = rejectMissing(told(error), group, values);
       const next = await again?.(fault);
       if (!next) throw fault;
       sent = next;
@@ -243,7 +243,7 @@ async function openPage({ io, say }: Context, url: unknown): Promise<void> {
 }
 
 /** The parameters of the path; what is not an id is looked up by name, where things of the group have one. */
-async function paramsOf(
+async function getParams(
   context: Context,
   group: GroupEntry,
   op: OperationEntry,
@@ -302,7 +302,7 @@ async function callFurther(
   return context.call(call).catch((error: unknown) => {
     if (!(error instanceof Fault)) throw error;
     const fault = told(error);
-    if (!changed) throw notThere(fault, group, [id]);
+    if (!changed) throw rejectMissing(fault, group, [id]);
     const flags = Object.entries(body).map(
       ([field, value]) => `--${field.replaceAll("_", "-")} ${[value].flat().join(",")}`,
     );
@@ -315,7 +315,7 @@ async function callFurther(
 }
 
 /** "Not found", with what was not found. */
-function notThere(fault: Fault, group: GroupEntry, [id, ...within]: string[]): Fault {
+function rejectMissing(fault: Fault, group: GroupEntry, [id, ...within]: string[]): Fault {
   if (fault.parts.status !== 404 || id === undefined) return fault;
   const list = group.operations.find(({ name }) => /(^| )list$/.test(name));
   const hint = list ? { hint: `See: \`floe ${group.name} ${list.name}\`` } : {};

@@ -11,13 +11,13 @@ const drawnEveryMs = 100;
 /** Fetch what is at a path of the API; how long it may say nothing is the time that a request may take. */
 export async function download(context: Context, path: string, output: string | undefined): Promise<void> {
   if (output === undefined || output === "-") {
-    for await (const part of partsOf(context, path)) context.print(part);
+    for await (const part of getParts(context, path)) context.print(part);
     return;
   }
   const { saveWhole } = await import("../save.ts");
   const shown = count(context);
   try {
-    await saveWhole(output, shown.watch(partsOf(context, path)));
+    await saveWhole(output, shown.watch(getParts(context, path)));
   } finally {
     shown.end();
   }
@@ -28,9 +28,10 @@ export async function download(context: Context, path: string, output: string | 
 function count({ io, say }: Context) {
   const { isTTY, columns = 80 } = io.stderr;
   let [rows, bytes, drawn] = [-1, 0, 0];
-  const far = () => `${Math.max(rows, 0).toLocaleString("en")} ${rows === 1 ? "row" : "rows"}, ${formatBytes(bytes)}`;
+  const computeDistance = () =>
+    `${Math.max(rows, 0).toLocaleString("en")} ${rows === 1 ? "row" : "rows"}, ${formatBytes(bytes)}`;
   return {
-    far,
+    far: computeDistance,
     async *watch(parts: AsyncIterable<string>): AsyncGenerator<string> {
       for await (const part of parts) {
         // The first line is the head.
@@ -38,7 +39,7 @@ function count({ io, say }: Context) {
         bytes += Buffer.byteLength(part);
         if (isTTY && Date.now() - drawn >= drawnEveryMs) {
           drawn = Date.now();
-          say(`\r\u001b[2K${truncateCell(far(), columns - 1)}`);
+          say(`\r\u001b[2K${truncateCell(computeDistance(), columns - 1)}`);
         }
         yield part;
       }
@@ -50,7 +51,7 @@ function count({ io, say }: Context) {
 }
 
 /** The text of an answer as it comes. A refusal, a silence and a line that breaks are faults. */
-async function* partsOf(context: Context, path: string): AsyncGenerator<string> {
+async function* getParts(context: Context, path: string): AsyncGenerator<string> {
   const { server, timeoutMs } = context.settings();
   const silence = new AbortController();
   const timer = setTimeout(() => silence.abort(), timeoutMs);

@@ -7,11 +7,11 @@ import { type DefaultValue, type Kind, readIdOrName, type Shorthand } from "./sh
 import { findPlaces, join, type TypedInput } from "./typed.ts";
 import { readValue } from "./values.ts";
 
-const kebab = (name: string): string => name.replaceAll("_", "-");
+const toKebabCase = (name: string): string => name.replaceAll("_", "-");
 
 /** The flag of a field, as it is typed: the first shorthand that always writes it, or its own. */
 export const getFlagName = (entry: FlagEntry): string =>
-  `--${entry.shorts?.find(({ writes }) => writes[0] === entry.name)?.flag ?? kebab(entry.name)}`;
+  `--${entry.shorts?.find(({ writes }) => writes[0] === entry.name)?.flag ?? toKebabCase(entry.name)}`;
 
 const placeholders: Record<FlagEntry["kind"], string> = {
   text: "<text>",
@@ -23,8 +23,8 @@ const placeholders: Record<FlagEntry["kind"], string> = {
   json: "<json>",
 };
 
-const usd: DefaultValue = () => "usd";
-const yen: DefaultValue = () => "jpy";
+const formatUsd: DefaultValue = () => "usd";
+const formatYen: DefaultValue = () => "jpy";
 
 /** What one text of a shorthand says, under the wire's own names. */
 function readShort(short: Shorthand, text: string, standard: DefaultValue): Record<string, unknown> {
@@ -33,12 +33,12 @@ function readShort(short: Shorthand, text: string, standard: DefaultValue): Reco
   if (short.read) return short.read(text, standard);
   const { kind = "text", choices, refers } = short;
   const value = readValue({ name: place, kind, ...(choices && { choices }) }, text);
-  return nestEntries(place.split("."), named(value, refers));
+  return nestEntries(place.split("."), readIdentifier(value, refers));
 }
 
-const named = (value: unknown, group: string | undefined): unknown => {
+const readIdentifier = (value: unknown, group: string | undefined): unknown => {
   if (!group) return value;
-  if (Array.isArray(value)) return value.map((one) => named(one, group));
+  if (Array.isArray(value)) return value.map((one) => readIdentifier(one, group));
   return typeof value === "string" ? readIdOrName(group, value) : value;
 };
 
@@ -54,21 +54,21 @@ export type Flag = {
 };
 
 /** Every flag that writes a field: the shorthands and its own. */
-function flagsOf(entry: FlagEntry): [name: string, flag: Flag][] {
+function getFlags(entry: FlagEntry): [name: string, flag: Flag][] {
   const { name, kind, choices } = entry;
-  const own: Flag = { entry, kind, place: [name], description: about(entry), ...(choices && { choices }) };
+  const own: Flag = { entry, kind, place: [name], description: describeSubject(entry), ...(choices && { choices }) };
   return [
     ...(entry.shorts ?? []).map((short): [string, Flag] => {
       const { flag, kind = "text", choices, description, writes } = short;
       return [flag, { entry, short, kind, place: writes[0].split("."), description, ...(choices && { choices }) }];
     }),
-    [kebab(name), own],
+    [toKebabCase(name), own],
   ];
 }
 
 /** The flag of this name, which the command has. */
 export function findFlag(op: OperationEntry, name: string): Flag {
-  const flag = (op.body ?? []).flatMap(flagsOf).find(([one]) => one === name)?.[1];
+  const flag = (op.body ?? []).flatMap(getFlags).find(([one]) => one === name)?.[1];
   if (!flag) throw new Error(`There is no flag --${name}.`);
   return flag;
 }
@@ -86,9 +86,9 @@ function readShortTold(short: Shorthand, text: string, standard: DefaultValue): 
 export const readFlag = (
   { entry, short }: Flag,
   text: string,
-  standard: DefaultValue = usd,
+  standard: DefaultValue = formatUsd,
 ): Record<string, unknown> =>
-  short ? readShort(short, text, standard) : { [entry.name]: named(readValue(entry, text), entry.refers) };
+  short ? readShort(short, text, standard) : { [entry.name]: readIdentifier(readValue(entry, text), entry.refers) };
 
 /** Choices stand where the value does, unless that would push the descriptions off the screen. */
 const isShort = (flag: string, choices: string[]): boolean => {
@@ -96,29 +96,29 @@ const isShort = (flag: string, choices: string[]): boolean => {
   return length <= 45 && flag.length + length <= 53;
 };
 /** What stands for the value of a field in help. */
-const placeholderOf = ({ name, kind, choices, money }: FlagEntry): string =>
-  money && kind === "integer" ? "<amount>" : shown(kebab(name), kind, choices);
-const shown = (flag: string, kind: Kind, choices: string[] | undefined): string =>
+const getPlaceholder = ({ name, kind, choices, money }: FlagEntry): string =>
+  money && kind === "integer" ? "<amount>" : formatFlag(toKebabCase(name), kind, choices);
+const formatFlag = (flag: string, kind: Kind, choices: string[] | undefined): string =>
   kind !== "list" && choices && isShort(flag, choices) ? `<${choices.join("|")}>` : placeholders[kind];
 
 /** What is said of a field wherever it is asked for. */
-const about = ({ kind, description, refers }: FlagEntry): string =>
+const describeSubject = ({ kind, description, refers }: FlagEntry): string =>
   [description, refers && (kind === "list" ? "By name or id, several with commas." : "By name or id.")]
     .filter(Boolean)
     .join(" ");
 
 const valuesMax = 60;
 /** The values that there are; of very many, such as currencies, the first. */
-const valuesOf = (choices: string[]): string =>
+const getValues = (choices: string[]): string =>
   choices.length > valuesMax ? `${choices.slice(0, 6).join(", ")}, … (${choices.length} in all)` : choices.join(", ");
 
 /** What help says of a flag. */
-const helpOf = (entry: FlagEntry): string => {
+const getHelp = (entry: FlagEntry): string => {
   const { kind, choices, required, shorts, nullable } = entry;
-  const isTold = choices && (kind === "list" || !isShort(kebab(entry.name), choices));
+  const isTold = choices && (kind === "list" || !isShort(toKebabCase(entry.name), choices));
   return [
-    about(entry),
-    isTold && `${kind === "list" ? "Of" : "One of"}: ${valuesOf(choices)}.`,
+    describeSubject(entry),
+    isTold && `${kind === "list" ? "Of" : "One of"}: ${getValues(choices)}.`,
     nullable && "Or none.",
     required && !shorts?.length && "(required)",
   ]
@@ -130,15 +130,15 @@ function addShort(command: Command, short: Shorthand, heading: string): void {
   const { flag, kind = "text", choices, of } = short;
   const description = of ? `${of.join(", ")}: ${short.description}` : short.description;
   const option = new Option(
-    `--${flag} ${short.placeholder ? `<${short.placeholder}>` : shown(flag, kind, choices)}`,
+    `--${flag} ${short.placeholder ? `<${short.placeholder}>` : formatFlag(flag, kind, choices)}`,
     description,
   ).helpGroup(heading);
   option.argParser((text: string, before: string[] | undefined) => {
     // The currency may not be known yet: some have two decimals, the others none.
     try {
-      readShortTold(short, text, yen);
+      readShortTold(short, text, formatYen);
     } catch {
-      readShortTold(short, text, usd);
+      readShortTold(short, text, formatUsd);
     }
     return [...(before ?? []), text];
   });
@@ -154,8 +154,8 @@ export function addFlags(command: Command, entries: FlagEntry[], heading: string
   for (const entry of entries) {
     const shorts = entry.shorts ?? [];
     for (const short of shorts) addShort(command, short, heading);
-    if (shorts.some(({ flag }) => flag === kebab(entry.name))) continue;
-    const option = new Option(`--${kebab(entry.name)} ${placeholderOf(entry)}`, helpOf(entry));
+    if (shorts.some(({ flag }) => flag === toKebabCase(entry.name))) continue;
+    const option = new Option(`--${toKebabCase(entry.name)} ${getPlaceholder(entry)}`, getHelp(entry));
     option.helpGroup(heading);
     // What a shorter flag says as well would only take room; --help --all shows it.
     if (written.has(entry.name)) option.hideHelp();
@@ -169,11 +169,16 @@ const attribute = (flag: string): string => flag.replace(/-([a-z0-9])/g, (_, let
 export function readTyped(
   entries: FlagEntry[],
   options: Record<string, unknown>,
-  standard: DefaultValue = usd,
+  standard: DefaultValue = formatUsd,
 ): { said: Record<string, unknown>; typed: TypedInput[] } {
   let said: Record<string, unknown> = {};
   const typed: TypedInput[] = [];
-  const take = (flag: string, text: string | undefined, fields: Record<string, unknown>, short?: Shorthand): void => {
+  const readTypedFlag = (
+    flag: string,
+    text: string | undefined,
+    fields: Record<string, unknown>,
+    short?: Shorthand,
+  ): void => {
     const one = {
       flag,
       places: findPlaces(fields, said),
@@ -185,10 +190,10 @@ export function readTyped(
   };
   for (const entry of entries) {
     const shorts = entry.shorts ?? [];
-    const value = options[attribute(kebab(entry.name))];
-    if (value !== undefined && !shorts.some(({ flag }) => flag === kebab(entry.name)))
-      take(`--${kebab(entry.name)}`, undefined, {
-        [entry.name]: value === cleared ? null : named(value, entry.refers),
+    const value = options[attribute(toKebabCase(entry.name))];
+    if (value !== undefined && !shorts.some(({ flag }) => flag === toKebabCase(entry.name)))
+      readTypedFlag(`--${toKebabCase(entry.name)}`, undefined, {
+        [entry.name]: value === cleared ? null : readIdentifier(value, entry.refers),
       });
     for (const short of shorts) {
       const given = options[attribute(short.flag)];
@@ -196,7 +201,7 @@ export function readTyped(
       // A flag without a value is one that may stand without.
       const texts = Array.isArray(given) ? (given as string[]) : [""];
       for (const text of short.many ? texts : texts.slice(-1))
-        take(`--${short.flag}`, text, readShortTold(short, text, standard), short);
+        readTypedFlag(`--${short.flag}`, text, readShortTold(short, text, standard), short);
     }
   }
   return { said, typed };
@@ -217,7 +222,7 @@ export function findOptionalValues(entries: FlagEntry[]): Map<string, RegExp> {
     // A list of fields has no dash in it; an id has. `get --json ID` therefore means what it says.
     ["--json", /^[a-z_][a-z0-9_.*]*(,[a-z_][a-z0-9_.*]*)*$/i],
     ...entries
-      .flatMap((entry) => [{ flag: kebab(entry.name), kind: entry.kind }, ...(entry.shorts ?? [])])
+      .flatMap((entry) => [{ flag: toKebabCase(entry.name), kind: entry.kind }, ...(entry.shorts ?? [])])
       .filter(({ kind }) => kind === "boolean")
       .map(({ flag }): [string, RegExp] => [`--${flag}`, /^(true|false)$/]),
   ]);

@@ -20,7 +20,7 @@ export type FormAnswers = Map<string, string>;
 export type FormErrors = Map<string, string>;
 
 /** What a text means for the body, and that it goes with what is there; throws what is wrong with it. */
-function taken({ given, typed }: Body, ask: FormField, flag: Flag, text: string, standard?: DefaultValue): Body {
+function isTaken({ given, typed }: Body, ask: FormField, flag: Flag, text: string, standard?: DefaultValue): Body {
   const fields = ask.means ? ask.means(text) : readFlag(flag, text, standard);
   const { short } = flag;
   const one: TypedInput = { flag: `--${ask.flag}`, text, places: findPlaces(fields, given), ...(short && { short }) };
@@ -28,7 +28,7 @@ function taken({ given, typed }: Body, ask: FormField, flag: Flag, text: string,
 }
 
 /** What is wrong with a text, in a line. */
-function wrongWith(read: () => unknown): string | undefined {
+function findFaultOf(read: () => unknown): string | undefined {
   try {
     read();
     return undefined;
@@ -39,7 +39,7 @@ function wrongWith(read: () => unknown): string | undefined {
   }
 }
 
-function questionOf(body: Body, ask: FormField, flag: Flag, before?: Question["before"]): Question {
+function getQuestion(body: Body, ask: FormField, flag: Flag, before?: Question["before"]): Question {
   const { kind, choices } = flag;
   const description = ask.hint ?? flag.description;
   const first = ask.optional && kind === "boolean" ? ["false", "true"] : ["true", "false"];
@@ -56,14 +56,14 @@ function questionOf(body: Body, ask: FormField, flag: Flag, before?: Question["b
       if (!flag.short && text.length < least) return `has at least ${least} characters.`;
       if (!flag.short && text.length > most) return `has at most ${most} characters.`;
       // Which currency is meant is asked for later: what is an amount in one with decimals, or in one without, may be one.
-      const wrong = wrongWith(() => taken(body, ask, flag, text));
-      return wrong && wrongWith(() => taken(body, ask, flag, text, () => "jpy")) && wrong;
+      const wrong = findFaultOf(() => isTaken(body, ask, flag, text));
+      return wrong && findFaultOf(() => isTaken(body, ask, flag, text, () => "jpy")) && wrong;
     },
   };
 }
 
 /** The id of a file on this machine, which is uploaded; any other text stays what it is. */
-async function uploaded(context: Context, { upload }: FormField, text: string): Promise<string | undefined> {
+async function isUploaded(context: Context, { upload }: FormField, text: string): Promise<string | undefined> {
   if (!upload || !existsSync(text.trim())) return text;
   const { uploadOne } = await import("../commands/files-upload.ts");
   try {
@@ -76,7 +76,7 @@ async function uploaded(context: Context, { upload }: FormField, text: string): 
 }
 
 /** The same with an answer, its ids in place of names; undefined, and said why, where it cannot be taken. */
-async function known(context: Context, read: (standard: DefaultValue) => Body): Promise<Body | undefined> {
+async function readDraft(context: Context, read: (standard: DefaultValue) => Body): Promise<Body | undefined> {
   try {
     const next = await readInCurrency(context, read);
     return { ...next, given: await resolveNames(context, next.given) };
@@ -108,8 +108,8 @@ export async function promptMissing(
     if (kept !== undefined) {
       asked.add(ask.flag);
       const had = body;
-      const read = (standard?: DefaultValue): Body => taken(had, ask, findFlag(op, ask.flag), kept, standard);
-      if (kept.trim() !== "") body = ask.pick ? read() : ((await known(context, read)) ?? body);
+      const read = (standard?: DefaultValue): Body => isTaken(had, ask, findFlag(op, ask.flag), kept, standard);
+      if (kept.trim() !== "") body = ask.pick ? read() : ((await readDraft(context, read)) ?? body);
       continue;
     }
     if (ask.pick) {
@@ -117,7 +117,7 @@ export async function promptMissing(
       const choices = ask.pick.choices.map(([value, label]) => ({ value, label }));
       const chosen = await promptChoice(context, ask.pick.title, choices);
       answers.set(ask.flag, chosen);
-      body = taken(body, ask, findFlag(op, ask.flag), chosen);
+      body = isTaken(body, ask, findFlag(op, ask.flag), chosen);
       continue;
     }
     const next = more.findIndex(({ pick, flag }) => pick || (answers.has(flag) && !refused.has(flag)));
@@ -129,15 +129,17 @@ export async function promptMissing(
       together.map((one) => {
         const [text, fault] = [answers.get(one.flag), refused.get(one.flag)];
         const last = text === undefined || fault === undefined ? undefined : { text, fault };
-        return questionOf(before, one, findFlag(op, one.flag), last);
+        return getQuestion(before, one, findFlag(op, one.flag), last);
       }),
     );
     for (const one of together) {
-      const text = await uploaded(context, one, given[one.flag] ?? "");
+      const text = await isUploaded(context, one, given[one.flag] ?? "");
       if (text === undefined) continue;
       if (text.trim() !== "") {
         const start = body;
-        const next = await known(context, (standard) => taken(start, one, findFlag(op, one.flag), text, standard));
+        const next = await readDraft(context, (standard) =>
+          isTaken(start, one, findFlag(op, one.flag), text, standard),
+        );
         // What has no such name is asked for again; the other answers stay.
         if (!next) continue;
         body = next;

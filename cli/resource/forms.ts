@@ -20,7 +20,7 @@ export type FormField = {
 };
 type Given = Record<string, unknown>;
 
-const need = (...flags: string[]): FormField[] =>
+const requireField = (...flags: string[]): FormField[] =>
   flags.map((flag) => (flag.endsWith("?") ? { flag: flag.slice(0, -1), optional: true } : { flag }));
 
 const benefitFlags: Record<string, string[]> = {
@@ -33,8 +33,8 @@ const benefitFlags: Record<string, string[]> = {
   github_repository: ["repository", "permission?"],
 };
 
-function benefit({ type }: Given): FormField[] {
-  if (typeof type === "string") return need("description", ...(benefitFlags[type] ?? []));
+function defineBenefit({ type }: Given): FormField[] {
+  if (typeof type === "string") return requireField("description", ...(benefitFlags[type] ?? []));
   const choices: [string, string][] = [
     ["custom", "A note to the buyer"],
     ["license_keys", "License keys"],
@@ -44,7 +44,7 @@ function benefit({ type }: Given): FormField[] {
     ["discord", "A role on a Discord server"],
     ["github_repository", "Access to a GitHub repository"],
   ];
-  return [{ flag: "type", pick: { title: "What does it give?", choices } }, ...need("description")];
+  return [{ flag: "type", pick: { title: "What does it give?", choices } }, ...requireField("description")];
 }
 
 const fieldFlags: Record<string, string[]> = {
@@ -54,9 +54,9 @@ const fieldFlags: Record<string, string[]> = {
   select: ["options"],
 };
 
-function customField({ type }: Given): FormField[] {
-  const common = need("slug", "name");
-  if (typeof type === "string") return [...common, ...need(...(fieldFlags[type] ?? []))];
+function defineCustomField({ type }: Given): FormField[] {
+  const common = requireField("slug", "name");
+  if (typeof type === "string") return [...common, ...requireField(...(fieldFlags[type] ?? []))];
   const choices: [string, string][] = [
     ["text", "Text"],
     ["number", "A number"],
@@ -67,8 +67,8 @@ function customField({ type }: Given): FormField[] {
   return [{ flag: "type", pick: { title: "What does it ask for?", choices } }, ...common];
 }
 
-function discount(given: Given): FormField[] {
-  const asks: FormField[] = need("name");
+function buildDiscount(given: Given): FormField[] {
+  const asks: FormField[] = requireField("name");
   const isSaid = ["amount", "amounts", "basis_points"].some((name) => given[name] !== undefined);
   if (!isSaid && given.type === undefined) {
     const choices: [string, string][] = [
@@ -77,21 +77,21 @@ function discount(given: Given): FormField[] {
     ];
     const pick = { title: "What is taken off?", choices };
     asks.unshift({ flag: "type", pick, missing: "--percent or --amount-off" });
-  } else if (!isSaid) asks.push(...need(given.type === "fixed" ? "amount-off" : "percent"));
+  } else if (!isSaid) asks.push(...requireField(given.type === "fixed" ? "amount-off" : "percent"));
   const months: [string, string][] = [
     ["once", "Only of the first invoice"],
     ["forever", "Of every invoice"],
     ["repeating", "Of those of the first months"],
   ];
-  asks.push({ flag: "for", pick: { title: "On a subscription, of which invoices?", choices: months }, means });
-  if (given.duration === "repeating") asks.push(...need("duration-in-months"));
-  return [...asks, ...need("code?")];
+  asks.push({ flag: "for", pick: { title: "On a subscription, of which invoices?", choices: months }, means: isMeant });
+  if (given.duration === "repeating") asks.push(...requireField("duration-in-months"));
+  return [...asks, ...requireField("code?")];
 }
 
 // The months of a repeating one are a question of their own.
-const means = (duration: string): Record<string, unknown> => ({ duration });
+const isMeant = (duration: string): Record<string, unknown> => ({ duration });
 
-function product(given: Given): FormField[] {
+function describeProduct(given: Given): FormField[] {
   const { prices } = given;
   const isMetered = Array.isArray(prices) && prices.some((one) => getValueAt(one, ["amount_type"]) === "metered_unit");
   const choices: [string, string][] = [
@@ -119,20 +119,20 @@ function product(given: Given): FormField[] {
     typeof each === "string"
       ? { flag: "price", label: `price each ${each}`, hint: `${amounts}, free, or metered:METER:0.002 for each unit` }
       : { flag: "price", hint: `${amounts}, or free` };
-  const rest = [...need("name"), price, ...need("description?"), picture];
+  const rest = [...requireField("name"), price, ...requireField("description?"), picture];
   if (isMetered)
     return [{ ...interval, missing: "an interval for the metered price, as in metered:METER:0.002/month" }, ...rest];
   return prices === undefined ? [{ ...interval, optional: true }, ...rest] : rest;
 }
 
-const checkoutLink = ({ product_id, product_price_id }: Given): FormField[] =>
-  product_id === undefined && product_price_id === undefined ? need("products") : [];
+const buildCheckoutLink = ({ product_id, product_price_id }: Given): FormField[] =>
+  product_id === undefined && product_price_id === undefined ? requireField("products") : [];
 
 /** The questions of a command, from what is known; those of other commands are the fields that are required. */
 export const forms: Record<string, (given: Given) => FormField[]> = {
-  "benefits create": benefit,
-  "custom-fields create": customField,
-  "discounts create": discount,
-  "products create": product,
-  "checkout-links create": checkoutLink,
+  "benefits create": defineBenefit,
+  "custom-fields create": defineCustomField,
+  "discounts create": buildDiscount,
+  "products create": describeProduct,
+  "checkout-links create": buildCheckoutLink,
 };

@@ -15,8 +15,8 @@ const pagesMax = 20;
 const shownMax = 5;
 
 /** `API calls` and `api-calls` are the same name to whoever types one of them. */
-const slug = (text: string): string => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-");
-const ways: ((text: string) => string)[] = [(text) => text, (text) => text.toLowerCase(), slug];
+const toSlug = (text: string): string => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-");
+const ways: ((text: string) => string)[] = [(text) => text, (text) => text.toLowerCase(), toSlug];
 
 /** The things of one group, as far as they were asked for. */
 class Things {
@@ -118,9 +118,9 @@ class Things {
     const least = countMistakes(name);
     const near = names
       .map((one) => {
-        const words = [slug(one), ...slug(one).split("-")];
-        const away = Math.min(...words.map((word) => measureDistance(word, slug(name))));
-        return { one, away, within: slug(one).includes(slug(name)) };
+        const words = [toSlug(one), ...toSlug(one).split("-")];
+        const away = Math.min(...words.map((word) => measureDistance(word, toSlug(name))));
+        return { one, away, within: toSlug(one).includes(toSlug(name)) };
       })
       .filter(({ away, within }) => within || away <= least)
       .sort((a, b) => a.away - b.away)
@@ -140,7 +140,7 @@ class Things {
   }
 }
 
-function thingsOf(context: Context, name: string): Things {
+function getThings(context: Context, name: string): Things {
   const group = context.manifest.group(name);
   const list = group?.operations.find((op) => op.list);
   if (!group || !list) throw new Error(`Nothing is known of ${name}.`);
@@ -149,7 +149,7 @@ function thingsOf(context: Context, name: string): Things {
 
 /** The id of the thing that a person named in place of its id, and what it is called. */
 export async function findId(context: Context, { group, name }: NamedReference): Promise<string> {
-  const found = (await thingsOf(context, group).ids([name], true)).get(name);
+  const found = (await getThings(context, group).ids([name], true)).get(name);
   if (!found || found instanceof Fault) throw found ?? new Error(`No answer for ${name}.`);
   return found.id;
 }
@@ -169,7 +169,7 @@ export async function resolveNames<T>(context: Context, value: T): Promise<T> {
   const faults: Fault[] = [];
   for (const group of new Set(named.map((one) => one.group))) {
     const names = [...new Set(named.filter((one) => one.group === group).map(({ name }) => name))];
-    const found = await thingsOf(context, group).ids(names, false);
+    const found = await getThings(context, group).ids(names, false);
     ids.set(group, found);
     for (const one of found.values()) if (one instanceof Fault) faults.push(one);
   }

@@ -12,10 +12,11 @@ export async function describe(context: Context, body: unknown): Promise<string>
     query: { order_id, amount, ...(revoke_benefits && { revoke_benefits }) },
     organization: true,
   })) as z.input<typeof RefundPreview>;
-  const money = (units: number) => formatMoney(units, shown.currency);
-  const parts = shown.tax_amount > 0 ? ` (${money(shown.amount)} and ${money(shown.tax_amount)} of tax)` : "";
+  const formatAmount = (units: number) => formatMoney(units, shown.currency);
+  const parts =
+    shown.tax_amount > 0 ? ` (${formatAmount(shown.amount)} and ${formatAmount(shown.tax_amount)} of tax)` : "";
   const names = shown.benefits.map(({ description }) => description).join(", ");
   const benefits = shown.revoke_benefits ? `Taken back: ${names || "no benefits"}.` : "The customer keeps access.";
-  const left = `${money(shown.remaining_amount)} (before tax) can still be refunded afterwards.`;
-  return `Refund ${money(shown.total_amount)}${parts} of the order ${order_id}? ${left} ${benefits}`;
+  const left = `${formatAmount(shown.remaining_amount)} (before tax) can still be refunded afterwards.`;
+  return `Refund ${formatAmount(shown.total_amount)}${parts} of the order ${order_id}? ${left} ${benefits}`;
 }

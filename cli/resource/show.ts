@@ -9,14 +9,14 @@ import { readCharges } from "./charges.ts";
 
 type Row = Record<string, unknown>;
 
-const matches = (known: string, asked: string): boolean =>
+const isMatch = (known: string, asked: string): boolean =>
   known === asked || (known.endsWith(".*") && asked.startsWith(known.slice(0, -1))) || known.startsWith(`${asked}.`);
 
 /** The fields asked for by `--json a,b.c`, checked against those there are. */
 export function checkAskedFields(asked: string | true | undefined, known: string[] | undefined): string[] | undefined {
   if (asked === undefined || asked === true || asked === "") return undefined;
   const fields = asked.split(",").filter(Boolean);
-  const unknown = known ? fields.filter((field) => !known.some((one) => matches(one, field))) : [];
+  const unknown = known ? fields.filter((field) => !known.some((one) => isMatch(one, field))) : [];
   if (unknown.length > 0) {
     throw new Fault("usage", `there is no field ${unknown.join(", ")}`, {
       hint: `There are: ${(known ?? []).filter((one) => !one.includes(".")).join(", ")}`,
@@ -47,7 +47,7 @@ function merge(one: unknown, other: unknown): unknown {
 export const pick = (value: unknown, fields: string[]): unknown =>
   fields.map((field) => pickOne(value, field.split("."))).reduce((all, one) => merge(all, one), {});
 
-const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
+const writeJson = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
 /** Show rows. */
 export function showList(
@@ -57,7 +57,7 @@ export function showList(
   fields?: string[],
   none = "There are none.\n",
 ): void {
-  if (context.json) context.page(json(fields ? rows.map((row) => pick(row, fields)) : rows));
+  if (context.json) context.page(writeJson(fields ? rows.map((row) => pick(row, fields)) : rows));
   else if (rows.length === 0) context.say(none);
   else context.page(renderTable(rows, columns, context.paint.out(), context.io.stdout.columns ?? 80, context.now()));
 }
@@ -80,8 +80,8 @@ function renderTree({ steps, currency }: Tree, width: number): string {
     money: formatMoney(amount, currency),
     because: removeControls(because),
   }));
-  const widest = (field: "name" | "money") => Math.max(...drawn.map((one) => [...one[field]].length));
-  const [names, amounts] = [widest("name"), widest("money")];
+  const findWidest = (field: "name" | "money") => Math.max(...drawn.map((one) => [...one[field]].length));
+  const [names, amounts] = [findWidest("name"), findWidest("money")];
   return drawn
     .map(({ depth, name, money, because }) => {
       const figure = `${name.padEnd(names)}  ${money.padStart(amounts)}`;
@@ -97,7 +97,7 @@ function renderTree({ steps, currency }: Tree, width: number): string {
 /** Show one object. */
 export function showOne(context: Context, row: unknown, fields?: string[]): void {
   const tree = isTree(row) ? row : readCharges(row);
-  if (context.json) context.page(json(fields ? pick(row, fields) : row));
+  if (context.json) context.page(writeJson(fields ? pick(row, fields) : row));
   else if (tree) context.page(renderTree(tree, context.io.stdout.columns ?? 80));
   else context.page(renderDetail(row, context.paint.out(), context.io.stdout.columns ?? 80));
 }

@@ -8,8 +8,8 @@ type Place = (string | number)[];
 /** One flag as it was typed, and the places of the body that it wrote; `text` where it is a shorthand. */
 export type TypedInput = { flag: string; text?: string; short?: Shorthand; places: Place[] };
 
-const quoted = (text: string): string => (/[\s"'$!]/.test(text) ? `'${text}'` : text);
-const asWritten = ({ flag, text }: TypedInput): string => (text ? `${flag} ${quoted(text)}` : flag);
+const quote = (text: string): string => (/[\s"'$!]/.test(text) ? `'${text}'` : text);
+const restoreWrittenPath = ({ flag, text }: TypedInput): string => (text ? `${flag} ${quote(text)}` : flag);
 
 /** Put what a flag says to what was said before: lists add up, and nothing may be said in two ways. */
 export function join(
@@ -26,7 +26,7 @@ export function join(
     else if (before !== value)
       throw new Fault(
         "usage",
-        `${asWritten(typed)} says ${String(value)} for the ${name.replaceAll("_", " ")}, where ${String(before)} was said before`,
+        `${restoreWrittenPath(typed)} says ${String(value)} for the ${name.replaceAll("_", " ")}, where ${String(before)} was said before`,
       );
   }
   return whole;
@@ -48,13 +48,13 @@ export function findPlaces(fields: Record<string, unknown>, said: unknown, at: P
 export const getValueAt = (body: unknown, [name, ...rest]: string[]): unknown =>
   name === undefined ? body : isMap(body) ? getValueAt(body[name], rest) : undefined;
 
-const begins = (place: Place, other: Place): boolean => place.every((part, index) => part === other[index]);
+const hasPrefix = (place: Place, other: Place): boolean => place.every((part, index) => part === other[index]);
 
 /** The flag that wrote a place, with what was typed. */
 function flagOf(place: Place, op: OperationEntry, typed: TypedInput[]): string | undefined {
   let found: { one: TypedInput; at: Place } | undefined;
   for (const one of typed) {
-    for (const at of one.places) if (begins(at, place) && at.length > (found?.at.length ?? 0)) found = { one, at };
+    for (const at of one.places) if (hasPrefix(at, place) && at.length > (found?.at.length ?? 0)) found = { one, at };
   }
   if (found && !found.one.short) return undefined;
   if (found) {
@@ -64,15 +64,15 @@ function flagOf(place: Place, op: OperationEntry, typed: TypedInput[]): string |
     const last = at.at(-1);
     const inside = typeof last === "number" && typeof first === "number" ? [last - first] : [];
     const part = one.short?.part?.(one.text ?? "", [...inside, ...place.slice(at.length)]);
-    return part ? `${asWritten(one)} (${part})` : asWritten(one);
+    return part ? `${restoreWrittenPath(one)} (${part})` : restoreWrittenPath(one);
   }
   // Nothing wrote it, so it is missing, or is about all that the field holds.
   const written = new Set(typed.map(({ flag }) => flag));
   const could = (op.body ?? [])
     .flatMap(({ shorts }) => shorts ?? [])
-    .filter(({ writes }) => begins(writes[0].split("."), place) || begins(place, writes[0].split(".")));
+    .filter(({ writes }) => hasPrefix(writes[0].split("."), place) || hasPrefix(place, writes[0].split(".")));
   const short = could.find(({ flag }) => written.has(`--${flag}`)) ?? could[0];
-  return short && (could.length === 1 || begins(short.writes[0].split("."), place)) ? `--${short.flag}` : undefined;
+  return short && (could.length === 1 || hasPrefix(short.writes[0].split("."), place)) ? `--${short.flag}` : undefined;
 }
 
 /** A fault that names flags as they were typed: what is wrong with `prices[1]` was said by the second `--price`. */

@@ -24,7 +24,7 @@ export function readJson(text: string, readStdin: () => string = () => readFileS
   }
 }
 
-const scalar = (text: string): unknown =>
+const isScalar = (text: string): unknown =>
   /^(true|false|-?\d{1,15}(\.\d+)?)$/.test(text) ? (JSON.parse(text) as unknown) : text;
 
 /** `key=value`, several of them, or one JSON object. */
@@ -43,7 +43,7 @@ function readMap(
   const [key, value] = [text.slice(0, at), text.slice(at + 1)];
   // Money of a map is keyed by its currency.
   if (money) return { ...before, [key]: readAmount(value, key) };
-  if (!keys) return { ...before, [key]: scalar(value) };
+  if (!keys) return { ...before, [key]: isScalar(value) };
   const kind = keys[key];
   if (!kind) throw new InvalidArgumentError(`has no ${key}. There are: ${Object.keys(keys).join(", ")}.`);
   const read = readValue({ name: key, kind: kind === "map" ? "json" : kind }, value);

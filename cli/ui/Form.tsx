@@ -8,13 +8,14 @@ type Answers = Record<string, string>;
 type Props = { title: string; questions: Question[]; done(outcome: Outcome<Answers>): void };
 
 /** What stands at a question before anything is typed. */
-const firstText = (question: Question | undefined): string => question?.before?.text ?? question?.choices?.[0] ?? "";
+const findFirstText = (question: Question | undefined): string =>
+  question?.before?.text ?? question?.choices?.[0] ?? "";
 
 /** Questions one under the other; each is checked before the next is asked. */
 export function Form({ title, questions, done }: Props) {
   const [answers, setAnswers] = useState<Answers>({});
   const [at, setAt] = useState(0);
-  const [shown, setShown] = useState(beginTyping(firstText(questions[0])));
+  const [shown, setShown] = useState(beginTyping(findFirstText(questions[0])));
   const [fault, setFault] = useState(questions[0]?.before?.fault);
   // Keys may come faster than frames: the text is kept where the next key finds it at once.
   const text = useRef(shown);
@@ -25,13 +26,13 @@ export function Form({ title, questions, done }: Props) {
     setShown(next);
     setFault(undefined);
   };
-  const go = (to: number, from: Answers): void => {
+  const moveTo = (to: number, from: Answers): void => {
     setAt(to);
     const answered = from[questions[to]?.name ?? ""];
-    put(beginTyping(answered ?? firstText(questions[to])));
+    put(beginTyping(answered ?? findFirstText(questions[to])));
     if (answered === undefined) setFault(questions[to]?.before?.fault);
   };
-  const take = (): void => {
+  const acceptAnswer = (): void => {
     if (!question) return;
     const wrong = question.check(text.current.text);
     if (wrong) {
@@ -40,9 +41,9 @@ export function Form({ title, questions, done }: Props) {
     }
     const next = { ...answers, [question.name]: text.current.text };
     setAnswers(next);
-    go(at + 1, next);
+    moveTo(at + 1, next);
   };
-  const turn = (step: number): void => {
+  const changeChoice = (step: number): void => {
     const { choices = [] } = question ?? {};
     if (choices.length > 0)
       put(beginTyping(choices[(choices.indexOf(text.current.text) + step + choices.length) % choices.length] ?? ""));
@@ -58,10 +59,10 @@ export function Form({ title, questions, done }: Props) {
   useInput((input, key) => {
     if (key.ctrl && input === "c") done("interrupted");
     else if (key.escape) done("left");
-    else if (key.return) take();
-    else if (key.upArrow) go(Math.max(0, at - 1), answers);
-    else if (key.leftArrow) turn(-1);
-    else if (key.rightArrow) turn(1);
+    else if (key.return) acceptAnswer();
+    else if (key.upArrow) moveTo(Math.max(0, at - 1), answers);
+    else if (key.leftArrow) changeChoice(-1);
+    else if (key.rightArrow) changeChoice(1);
     else if (question?.choices) return;
     // Home and end, under both of their names.
     else if (key.home || (key.ctrl && input === "a")) put(moveCursor(text.current, Number.NEGATIVE_INFINITY));
@@ -71,7 +72,7 @@ export function Form({ title, questions, done }: Props) {
     else if (input && !key.ctrl && !key.meta) {
       const typed = applyInput(text.current, input);
       put(typed);
-      if (typed.entered) take();
+      if (typed.entered) acceptAnswer();
     }
   });
 

@@ -18,21 +18,21 @@ export function Select({ title, choices, done }: Props) {
     state.current = next;
     setShown(next);
   };
-  const matching = (typed: string): Choice[] =>
+  const filterMatching = (typed: string): Choice[] =>
     choices.filter(({ label, value }) => `${label} ${value}`.toLowerCase().includes(typed.toLowerCase()));
-  const take = (): void => {
-    const chosen = matching(state.current.typed)[state.current.position];
+  const acceptChoice = (): void => {
+    const chosen = filterMatching(state.current.typed)[state.current.position];
     if (chosen) done({ value: chosen.value });
   };
   const move = (step: number): void => {
     const { typed, position } = state.current;
-    put({ typed, position: Math.max(0, Math.min(matching(typed).length - 1, position + step)) });
+    put({ typed, position: Math.max(0, Math.min(filterMatching(typed).length - 1, position + step)) });
   };
 
   useInput((input, key) => {
     if (key.ctrl && input === "c") done("interrupted");
     else if (key.escape) done("left");
-    else if (key.return) take();
+    else if (key.return) acceptChoice();
     else if (key.upArrow) move(-1);
     else if (key.downArrow) move(1);
     else if (key.backspace || key.delete)
@@ -40,11 +40,11 @@ export function Select({ title, choices, done }: Props) {
     else if (input && !key.ctrl && !key.meta) {
       const typed = applyInput(beginTyping(state.current.typed), input);
       put({ typed: typed.text, position: 0 });
-      if (typed.entered) take();
+      if (typed.entered) acceptChoice();
     }
   });
 
-  const list = matching(shown.typed);
+  const list = filterMatching(shown.typed);
   const first = Math.max(0, Math.min(shown.position - rows + 1, list.length - rows));
   return (
     <Box flexDirection="column">

@@ -83,13 +83,13 @@ export const drawFrames = (
   const ended = show<{ error: unknown }>(
     io,
     (done) => {
-      const frames: Frames = (draw) => {
+      const listFrames: Frames = (draw) => {
         work(draw, over.signal).then(
           () => done({ value: { error: undefined } }),
           (error: unknown) => done({ value: { error } }),
         );
       };
-      return createElement(Frame, { frames, hint, stop: () => done("left") });
+      return createElement(Frame, { frames: listFrames, hint, stop: () => done("left") });
     },
     { stays: true },
   );

@@ -70,45 +70,47 @@ export function drawMetrics(
 ): string[] {
   const { periods, totals, metrics } = answer;
   const shown = slugs.filter((slug) => slug in metrics);
-  const when = (period: { timestamp: string } | undefined) =>
+  const formatMoment = (period: { timestamp: string } | undefined) =>
     period ? formatPeriod(period.timestamp, interval, timezone) : "";
-  const valueIn = (period: Answer["periods"][number], slug: string) => Number(period[slug] ?? 0);
-  const titled = (slug: string) => removeControls(metrics[slug]?.display_name ?? slug);
-  const written = (slug: string, value = 0) => formatMetric(value, metrics[slug]?.type, currency);
+  const getValueIn = (period: Answer["periods"][number], slug: string) => Number(period[slug] ?? 0);
+  const buildTitled = (slug: string) => removeControls(metrics[slug]?.display_name ?? slug);
+  const formatFigure = (slug: string, value = 0) => formatMetric(value, metrics[slug]?.type, currency);
   const lines = [
-    paint.dim(`By the ${interval}, ${when(periods[0])} to ${when(periods.at(-1))}, ${removeControls(timezone)}`),
+    paint.dim(
+      `By the ${interval}, ${formatMoment(periods[0])} to ${formatMoment(periods.at(-1))}, ${removeControls(timezone)}`,
+    ),
     "",
   ];
-  const names = Math.min(name_width, Math.max(...shown.map((slug) => titled(slug).length), 0));
-  const values = Math.max(value_width, ...shown.map((slug) => written(slug, totals[slug]).length));
+  const names = Math.min(name_width, Math.max(...shown.map((slug) => buildTitled(slug).length), 0));
+  const values = Math.max(value_width, ...shown.map((slug) => formatFigure(slug, totals[slug]).length));
   const room = Math.min(columns - names - values - 2 * gap, 90);
   for (const slug of shown) {
     const tone = isLoss(slug) ? paint.warn : slug.includes("revenue") ? paint.good : paint.link;
     const spark = drawSparkline(
-      periods.map((period) => valueIn(period, slug)),
+      periods.map((period) => getValueIn(period, slug)),
       room,
     );
     lines.push(
-      `${truncateCell(titled(slug), names).padEnd(names)}${" ".repeat(gap)}${paint.strong(written(slug, totals[slug]).padStart(values))}${" ".repeat(gap)}${tone(spark)}`.trimEnd(),
+      `${truncateCell(buildTitled(slug), names).padEnd(names)}${" ".repeat(gap)}${paint.strong(formatFigure(slug, totals[slug]).padStart(values))}${" ".repeat(gap)}${tone(spark)}`.trimEnd(),
     );
   }
   const [first] = shown;
   if (first === undefined || periods.length < 2) return lines;
   const last = periods.slice(-bars_max);
-  const labels = Math.max(...last.map((period) => when(period).length));
-  const amounts = Math.max(...last.map((period) => written(first, valueIn(period, first)).length));
-  const most = Math.max(...last.map((period) => Math.abs(valueIn(period, first))));
+  const labels = Math.max(...last.map((period) => formatMoment(period).length));
+  const amounts = Math.max(...last.map((period) => formatFigure(first, getValueIn(period, first)).length));
+  const most = Math.max(...last.map((period) => Math.abs(getValueIn(period, first))));
   const width = columns - labels - amounts - 2 * gap - 2;
   lines.push(
     "",
-    paint.strong(titled(first)) + (last.length < periods.length ? paint.dim(`, the last ${last.length}`) : ""),
+    paint.strong(buildTitled(first)) + (last.length < periods.length ? paint.dim(`, the last ${last.length}`) : ""),
   );
   for (const period of last) {
-    const value = valueIn(period, first);
+    const value = getValueIn(period, first);
     const bar = "█".repeat(most === 0 ? 0 : Math.round((Math.abs(value) / most) * width));
     const tone = value < 0 ? paint.bad : isLoss(first) ? paint.warn : paint.good;
     lines.push(
-      `  ${when(period).padEnd(labels)}${" ".repeat(gap)}${written(first, value).padStart(amounts)}${" ".repeat(gap)}${tone(bar)}`.trimEnd(),
+      `  ${formatMoment(period).padEnd(labels)}${" ".repeat(gap)}${formatFigure(first, value).padStart(amounts)}${" ".repeat(gap)}${tone(bar)}`.trimEnd(),
     );
   }
   return lines;

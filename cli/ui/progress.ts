@@ -24,12 +24,14 @@ export function showProgress(context: Context, name: string, total: number, say 
   let shown = name;
   let done = 0;
   let steps = 0;
-  const far = (): string => `${Math.floor((done / total) * 100)} % of ${say(total)}`;
+  const computeDistance = (): string => `${Math.floor((done / total) * 100)} % of ${say(total)}`;
   const draw = (): void => {
     const filled = Math.floor((done / total) * barWidth);
     const bar = "█".repeat(filled) + "░".repeat(barWidth - filled);
     // A line that is broken by the terminal could not be drawn over; its last column stays free.
-    context.say(`\r\u001b[2K${truncateCell(`${bar} ${far()}  ${phase}${removeControls(shown)}`, columns - 1)}`);
+    context.say(
+      `\r\u001b[2K${truncateCell(`${bar} ${computeDistance()}  ${phase}${removeControls(shown)}`, columns - 1)}`,
+    );
   };
   return {
     start(what, from = 0) {
@@ -41,7 +43,7 @@ export function showProgress(context: Context, name: string, total: number, say 
       shown = note;
       if (isTTY) return draw();
       const reached = Math.floor((done / total) * lineSteps);
-      if (reached > steps) context.say(`${removeControls(name)}: ${far()}\n`);
+      if (reached > steps) context.say(`${removeControls(name)}: ${computeDistance()}\n`);
       steps = reached;
     },
     end() {

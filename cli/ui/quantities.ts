@@ -20,7 +20,7 @@ const [gap, bars_max] = [2, 14];
 export function drawQuantities(drawn: QuantityChart, columns: number, paint: Paint): string[] {
   const { answer, title, interval, timezone, changes, customers } = drawn;
   const { quantities, total } = answer;
-  const when = ({ timestamp }: { timestamp: string }) => formatPeriod(timestamp, interval, timezone);
+  const formatMoment = ({ timestamp }: { timestamp: string }) => formatPeriod(timestamp, interval, timezone);
   const lines = [
     truncateCell(`${paint.strong(removeControls(title))}  ${paint.good(formatUnits(total))}`, columns + 20),
     paint.dim(truncateCell(`by the ${interval}, ${removeControls(timezone)}`, columns)),
@@ -33,7 +33,7 @@ export function drawQuantities(drawn: QuantityChart, columns: number, paint: Pai
     lines.push(`${label}${paint.strong(now)}${" ".repeat(gap)}${paint.link(line)}`);
   }
   const last = quantities.slice(-bars_max);
-  const labels = Math.max(0, ...last.map((one) => when(one).length));
+  const labels = Math.max(0, ...last.map((one) => formatMoment(one).length));
   const amounts = Math.max(0, ...last.map(({ quantity }) => formatUnits(quantity).length));
   const most = Math.max(0, ...last.map(({ quantity }) => Math.abs(quantity)));
   const width = Math.max(0, columns - labels - amounts - 2 * gap - 2);
@@ -42,7 +42,7 @@ export function drawQuantities(drawn: QuantityChart, columns: number, paint: Pai
     const bar = "█".repeat(most === 0 ? 0 : Math.round((Math.abs(one.quantity) / most) * width));
     const tone = one.quantity < 0 ? paint.bad : paint.good;
     lines.push(
-      `  ${when(one).padEnd(labels)}${" ".repeat(gap)}${formatUnits(one.quantity).padStart(amounts)}${" ".repeat(gap)}${tone(bar)}`.trimEnd(),
+      `  ${formatMoment(one).padEnd(labels)}${" ".repeat(gap)}${formatUnits(one.quantity).padStart(amounts)}${" ".repeat(gap)}${tone(bar)}`.trimEnd(),
     );
   }
   if (quantities.length > last.length) lines.push(paint.dim(`  the last ${last.length} of ${quantities.length}`));

@@ -5,7 +5,7 @@ import { type Paint, removeControls } from "./theme.ts";
 type Row = Record<string, unknown>;
 
 /** The value at a dotted path; through a list, of its first. */
-function at(row: unknown, path: string): unknown {
+function getIn(row: unknown, path: string): unknown {
   return path.split(".").reduce<unknown>((value, key) => {
     const one: unknown = Array.isArray(value) ? value[0] : value;
     return typeof one === "object" && one !== null ? (one as Row)[key] : undefined;
@@ -14,13 +14,13 @@ function at(row: unknown, path: string): unknown {
 
 const isRow = (value: unknown): value is Row => typeof value === "object" && value !== null && !Array.isArray(value);
 
-const two = (part: number): string => String(part).padStart(2, "0");
+const padTwo = (part: number): string => String(part).padStart(2, "0");
 
 /** An instant in the time zone of the reader, to the minute. */
 export function formatLocalTime(text: string): string {
   const date = new Date(text);
   if (Number.isNaN(date.getTime())) return text;
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}`;
+  return `${date.getFullYear()}-${padTwo(date.getMonth() + 1)}-${padTwo(date.getDate())} ${padTwo(date.getHours())}:${padTwo(date.getMinutes())}`;
 }
 
 const dayWidth = "2026-01-31".length;
@@ -47,80 +47,80 @@ export function formatRelativeTime(text: string, now: number): string {
 /** A number of units as people read it. */
 export const formatUnits = (units: number): string => units.toLocaleString("en-US", { maximumFractionDigits: 2 });
 
-const money = (amount: unknown, currency: unknown): string => {
+const formatAmount = (amount: unknown, currency: unknown): string => {
   if (typeof amount !== "number" || !Number.isSafeInteger(amount)) return "";
   if (typeof currency !== "string" || !/^[a-z]{3}$/i.test(currency)) return String(amount);
   return formatMoney(amount, currency);
 };
 
 /** A price as a person says it. */
-function price(value: unknown): string {
+function formatPrice(value: unknown): string {
   if (!isRow(value)) return "";
   const every = typeof value.recurring_interval === "string" ? `/${value.recurring_interval}` : "";
   const currency = value.price_currency;
   if (value.amount_type === "free" || value.price_amount === 0) return `free${every}`;
-  if (value.amount_type === "custom") return `${money(value.minimum_amount ?? 0, currency)}+${every}`;
+  if (value.amount_type === "custom") return `${formatAmount(value.minimum_amount ?? 0, currency)}+${every}`;
   if (value.amount_type === "metered_unit" && typeof currency === "string") {
-    const cap = typeof value.cap_amount === "number" ? ` up to ${money(value.cap_amount, currency)}` : "";
-    return `${formatUnitMoney(String(value.unit_amount), currency)}/${String(at(value, "meter.name") ?? "unit")}${cap}`;
+    const cap = typeof value.cap_amount === "number" ? ` up to ${formatAmount(value.cap_amount, currency)}` : "";
+    return `${formatUnitMoney(String(value.unit_amount), currency)}/${String(getIn(value, "meter.name") ?? "unit")}${cap}`;
   }
   if (value.amount_type === "seat_based")
-    return `${money(at(value, "seat_tiers.tiers.price_per_seat"), currency)}/seat${every}`;
-  if (typeof value.price_amount === "number") return `${money(value.price_amount, currency)}${every}`;
+    return `${formatAmount(getIn(value, "seat_tiers.tiers.price_per_seat"), currency)}/seat${every}`;
+  if (typeof value.price_amount === "number") return `${formatAmount(value.price_amount, currency)}${every}`;
   return `${String(value.amount_type)}${every}`;
 }
 
 /** How much a discount takes off: a share, or an amount for each currency. */
-function takenOff(basis_points: unknown, row: unknown): string {
+function computeDeducted(basis_points: unknown, row: unknown): string {
   if (typeof basis_points === "number") return `${basis_points / 100} %`;
-  const amounts = at(row, "amounts");
+  const amounts = getIn(row, "amounts");
   if (isRow(amounts))
     return Object.entries(amounts)
-      .map(([code, amount]) => money(amount, code))
+      .map(([code, amount]) => formatAmount(amount, code))
       .join(", ");
-  return money(at(row, "amount"), at(row, "currency"));
+  return formatAmount(getIn(row, "amount"), getIn(row, "currency"));
 }
 
 const looksLikeTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
 
 /** One value as a person reads it. `row` is where it stands: its currency is there. */
-function humanize(value: unknown, kind: string | undefined, row: unknown, now = Date.now()): string {
-  if (kind === "off") return takenOff(value, row);
+function formatHuman(value: unknown, kind: string | undefined, row: unknown, now = Date.now()): string {
+  if (kind === "off") return computeDeducted(value, row);
   if (value === null || value === undefined) return "";
-  if (kind === "money") return money(value, at(row, "currency") ?? at(row, "price_currency"));
+  if (kind === "money") return formatAmount(value, getIn(row, "currency") ?? getIn(row, "price_currency"));
   if (kind === "units" && typeof value === "number") return formatUnits(value);
   if (kind === "price")
     return (Array.isArray(value) ? value : [value])
       .filter((one) => !isRow(one) || one.is_archived !== true)
-      .map(price)
+      .map(formatPrice)
       .join(", ");
   if (kind === "lasts")
-    return value === "repeating" ? `${String(at(row, "duration_in_months"))} months` : String(value);
+    return value === "repeating" ? `${String(getIn(row, "duration_in_months"))} months` : String(value);
   if (kind === "flag") return value === true ? "yes" : value === false ? "no" : String(value);
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (kind === "date") return formatRelativeTime(String(value), now);
   if (typeof value === "string" && looksLikeTime.test(value)) return formatLocalTime(value);
   if (Array.isArray(value))
-    return value.map((one) => (isRow(one) ? called(one) : removeControls(String(one)))).join(", ");
-  if (isRow(value)) return typeof value.id === "string" ? namedWithin(value) : inOneLine(value);
+    return value.map((one) => (isRow(one) ? isCalled(one) : removeControls(String(one)))).join(", ");
+  if (isRow(value)) return typeof value.id === "string" ? findNamedWithin(value) : joinInOneLine(value);
   return removeControls(String(value));
 }
 
 /** What a thing without a name is, of those that a customer's state lists. */
-function described(row: Row): string | undefined {
+function describeChange(row: Row): string | undefined {
   if (typeof row.benefit_type === "string") return removeControls(row.benefit_type);
   if (typeof row.recurring_interval === "string" && typeof row.status === "string")
-    return `${money(row.amount, row.currency)}/${removeControls(row.recurring_interval)} (${removeControls(row.status)})`;
+    return `${formatAmount(row.amount, row.currency)}/${removeControls(row.recurring_interval)} (${removeControls(row.status)})`;
   const { consumed_units: used, credited_units: credited } = row;
   if (typeof used !== "number" || typeof credited !== "number") return undefined;
   return `${formatUnits(used)} of ${formatUnits(credited)}`;
 }
 
 /** What a thing in a list is called: a person wants to know which it is, not all of it. */
-const called = (row: Row): string => {
+const isCalled = (row: Row): string => {
   // What is only attached to something is called as the thing itself.
   const inner = [row.custom_field, row.product, row.customer].find(isRow);
-  if (inner && row.display_key === undefined) return called(inner);
+  if (inner && row.display_key === undefined) return isCalled(inner);
   const names = [
     row.display_key,
     row.name,
@@ -128,35 +128,35 @@ const called = (row: Row): string => {
     row.description,
     row.email,
     row.slug,
-    described(row),
+    describeChange(row),
     row.type,
     row.id,
   ];
   const name = names.find((one) => typeof one === "string" && one !== "");
-  return name === undefined ? inOneLine(row) : removeControls(String(name));
+  return name === undefined ? joinInOneLine(row) : removeControls(String(name));
 };
 
 /** What a thing of its own is called where it stands within another, such as the customer of an order. */
-function namedWithin(row: Row): string {
-  const [name, email] = [called(row), removeControls(String(row.email ?? ""))];
+function findNamedWithin(row: Row): string {
+  const [name, email] = [isCalled(row), removeControls(String(row.email ?? ""))];
   return email === "" || email === name ? name : `${name}, ${email}`;
 }
 
 /** The fields of a small thing, such as an address, on one line. */
-const inOneLine = (row: Row): string =>
+const joinInOneLine = (row: Row): string =>
   Object.entries(row)
-    .map(([key, value]): [string, string] => [key, typeof value === "boolean" ? String(value) : inLine(value)])
+    .map(([key, value]): [string, string] => [key, typeof value === "boolean" ? String(value) : formatInLine(value)])
     .filter(([, text]) => text !== "")
     .map(([key, text]) => `${removeControls(key)}=${text}`)
     .join(" ");
-const inLine = (value: unknown): string => {
-  if (!isRow(value)) return humanize(value, undefined, {});
-  return Object.keys(value).length === 0 ? "" : called(value);
+const formatInLine = (value: unknown): string => {
+  if (!isRow(value)) return formatHuman(value, undefined, {});
+  return Object.keys(value).length === 0 ? "" : isCalled(value);
 };
 
 let segmenter: Intl.Segmenter | undefined;
 /** The characters of a text as they are seen. Made when it is needed: it brings the tables of ICU with it. */
-function segmentsOf(text: string): Iterable<Intl.SegmentData> {
+function getSegments(text: string): Iterable<Intl.SegmentData> {
   segmenter ??= new Intl.Segmenter();
   return segmenter.segment(text);
 }
@@ -165,19 +165,19 @@ const wide =
   /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/u;
 
 /** How many columns of a terminal a text takes. */
-function widthOf(text: string): number {
+function getWidth(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length;
   let width = 0;
-  for (const { segment } of segmentsOf(text)) width += wide.test(segment) ? 2 : 1;
+  for (const { segment } of getSegments(text)) width += wide.test(segment) ? 2 : 1;
   return width;
 }
 
 /** The beginning of a text that fits into so many columns. */
 export function truncateCell(text: string, width: number): string {
-  if (widthOf(text) <= width) return text;
+  if (getWidth(text) <= width) return text;
   let kept = "";
   let used = 0;
-  for (const { segment } of segmentsOf(text)) {
+  for (const { segment } of getSegments(text)) {
     const next = wide.test(segment) ? 2 : 1;
     if (used + next > width - 1) break;
     kept += segment;
@@ -187,11 +187,11 @@ export function truncateCell(text: string, width: number): string {
 }
 
 const pad = (text: string, width: number, right: boolean): string => {
-  const gap = " ".repeat(Math.max(0, width - widthOf(text)));
+  const gap = " ".repeat(Math.max(0, width - getWidth(text)));
   return right ? gap + text : text + gap;
 };
 
-const title = (path: string): string =>
+const formatTitle = (path: string): string =>
   path === "id"
     ? "ID"
     : path
@@ -204,9 +204,9 @@ const title = (path: string): string =>
         .toUpperCase();
 
 /** Whether a column may be cut: texts and prices. What a thing is called and its id are typed, and so stay whole. */
-const shrinks = (kind: string | undefined): boolean => kind === undefined || kind === "price";
+const isShrinkable = (kind: string | undefined): boolean => kind === undefined || kind === "price";
 /** Whether a column stays however narrow the terminal is. */
-const stays = (kind: string | undefined): boolean => kind === "name" || kind === "key";
+const isFixedWidth = (kind: string | undefined): boolean => kind === "name" || kind === "key";
 
 const tones: Record<string, "good" | "warn" | "bad"> = Object.fromEntries([
   ...["paid", "succeeded", "confirmed", "active", "accepted"].map((state) => [state, "good"]),
@@ -214,7 +214,7 @@ const tones: Record<string, "good" | "warn" | "bad"> = Object.fromEntries([
   ...["failed", "expired", "canceled", "rejected", "refunded", "disputed", "void"].map((state) => [state, "bad"]),
 ]);
 /** How narrow a column may become before another one is left out: half a price is none. */
-const leastWidth = (kind: string | undefined): number => (kind === "price" ? 14 : 8);
+const getLeastWidth = (kind: string | undefined): number => (kind === "price" ? 14 : 8);
 
 /**
  * Rows in columns that fit the terminal. What a row is called, or its id where it has no name, stays whole, since it is
@@ -229,49 +229,49 @@ export function renderTable(
 ): string {
   const parsed = columns.map((column) => {
     const [path = "", kind] = column.split(":");
-    return { path, kind, title: title(path), right: kind === "money" || kind === "units" };
+    return { path, kind, title: formatTitle(path), right: kind === "money" || kind === "units" };
   });
-  const cells = rows.map((row) => parsed.map(({ path, kind }) => humanize(at(row, path), kind, row, now)));
+  const cells = rows.map((row) => parsed.map(({ path, kind }) => formatHuman(getIn(row, path), kind, row, now)));
   // A column in which no row has anything would only take room.
   const shown = parsed.map((_, index) => index).filter((index) => index < 2 || cells.some((line) => line[index]));
   const widths = parsed.map(({ title: head }, index) =>
-    Math.max(widthOf(head), ...cells.map((line) => widthOf(line[index] ?? ""))),
+    Math.max(getWidth(head), ...cells.map((line) => getWidth(line[index] ?? ""))),
   );
-  const total = (): number => shown.reduce((sum, index) => sum + (widths[index] ?? 0) + 2, -2);
+  const computeTotal = (): number => shown.reduce((sum, index) => sum + (widths[index] ?? 0) + 2, -2);
   const natural = [...widths];
-  while (total() > terminal) {
+  while (computeTotal() > terminal) {
     const [widest] = shown
-      .filter((index) => shrinks(parsed[index]?.kind) && (widths[index] ?? 0) > leastWidth(parsed[index]?.kind))
+      .filter((index) => isShrinkable(parsed[index]?.kind) && (widths[index] ?? 0) > getLeastWidth(parsed[index]?.kind))
       .sort((a, b) => (widths[b] ?? 0) - (widths[a] ?? 0));
     if (widest !== undefined) widths[widest] = (widths[widest] ?? 0) - 1;
     else {
-      const last = shown.findLastIndex((index) => !stays(parsed[index]?.kind));
+      const last = shown.findLastIndex((index) => !isFixedWidth(parsed[index]?.kind));
       if (last < 0 || shown.length <= 2) break;
       shown.splice(last, 1);
       widths.splice(0, widths.length, ...natural);
     }
   }
-  const line = (texts: string[], tone: (text: string, index: number) => string): string =>
+  const renderLine = (texts: string[], tone: (text: string, index: number) => string): string =>
     shown
       .map((index, position) => {
         const width = widths[index] ?? 0;
         const right = parsed[index]?.right ?? false;
         const text = texts[index] ?? "";
-        const fitted = stays(parsed[index]?.kind) ? text : truncateCell(text, width);
+        const fitted = isFixedWidth(parsed[index]?.kind) ? text : truncateCell(text, width);
         return tone(position === shown.length - 1 && !right ? fitted : pad(fitted, width, right), index);
       })
       .join("  ")
       .trimEnd();
-  const head = line(
+  const head = renderLine(
     parsed.map(({ title: text }) => text),
     paint.dim,
   );
-  const body = cells.map((texts) => line(texts, (text, index) => toned(text, parsed[index]?.kind, paint)));
+  const body = cells.map((texts) => renderLine(texts, (text, index) => paintCell(text, parsed[index]?.kind, paint)));
   return `${[head, ...body].join("\n")}\n`;
 }
 
 /** A cell as its kind is painted. */
-function toned(text: string, kind: string | undefined, paint: Paint): string {
+function paintCell(text: string, kind: string | undefined, paint: Paint): string {
   if (kind === "id" || kind === "key") return paint.dim(text);
   if (kind === "name") return paint.strong(text);
   const tone = kind === "state" ? tones[text.trim()] : undefined;
@@ -283,7 +283,7 @@ export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = "";
   for (const word of text.split(/(?<=\s)/)) {
-    if (line !== "" && widthOf(line + word.trimEnd()) > width) {
+    if (line !== "" && getWidth(line + word.trimEnd()) > width) {
       lines.push(line.trimEnd());
       line = "";
     }
@@ -296,24 +296,24 @@ export function wrap(text: string, width: number): string[] {
 export function renderFields(row: unknown, columns: string[], paint: Paint, terminal: number, now: number): string {
   const lines = columns.flatMap((column): [string, string][] => {
     const [path = "", kind] = column.split(":");
-    const text = humanize(at(row, path), kind, row, now);
-    return text === "" ? [] : [[title(path).toLowerCase(), toned(text, kind, paint)]];
+    const text = formatHuman(getIn(row, path), kind, row, now);
+    return text === "" ? [] : [[formatTitle(path).toLowerCase(), paintCell(text, kind, paint)]];
   });
-  return inColumns(lines, paint, terminal);
+  return renderColumns(lines, paint, terminal);
 }
 
 /** Names and texts beside each other. */
-function inColumns(lines: [string, string][], paint: Paint, terminal: number, before = ""): string {
+function renderColumns(lines: [string, string][], paint: Paint, terminal: number, before = ""): string {
   const width = Math.max(0, ...lines.map(([key]) => key.length));
   const indent = `\n${before}${" ".repeat(width + 2)}`;
   const room = Math.max(20, terminal - before.length - width - 2);
-  const line = ([key, text]: [string, string]): string =>
+  const renderLine = ([key, text]: [string, string]): string =>
     `${before}${paint.dim(key.padEnd(width))}  ${wrap(text, room).join(indent)}\n`;
-  return lines.map(line).join("");
+  return lines.map(renderLine).join("");
 }
 
 /** Where a field stands among the others: first what it is called and how it is, last times and ids. */
-function rank(key: string): number {
+function getRank(key: string): number {
   if (/^(name|label|email|slug|description|status)$/.test(key)) return 0;
   if (/(^|_)(at|from|until|since)$/.test(key)) return 2;
   return /(^|_)id$/.test(key) ? 3 : 1;
@@ -327,28 +327,30 @@ const isNoise = (key: string, value: unknown): boolean =>
 export function renderDetail(row: unknown, paint: Paint, terminal: number): string {
   const lines: [key: string, text: string][] = [];
   const parts: { title: string; lines: [string, string][] }[] = [];
-  const settings = (value: Row, prefix: string): [string, string][] =>
+  const listSettings = (value: Row, prefix: string): [string, string][] =>
     Object.entries(value).flatMap(([key, inner]): [string, string][] => {
-      if (isRow(inner)) return settings(inner, `${prefix}${key}.`);
-      const text = humanize(inner, undefined, value);
+      if (isRow(inner)) return listSettings(inner, `${prefix}${key}.`);
+      const text = formatHuman(inner, undefined, value);
       return text === "" ? [] : [[prefix + key, text]];
     });
   for (const [key, inner] of Object.entries(isRow(row) ? row : {})) {
     if (isNoise(key, inner)) continue;
     if (isRow(inner) && /(_settings|^capabilities)$/.test(key)) {
-      const own = settings(inner, "");
+      const own = listSettings(inner, "");
       if (own.length > 0) parts.push({ title: key, lines: own });
       continue;
     }
     if (isRow(inner) && Object.keys(inner).length === 0) continue;
     const kind =
       key === "prices" ? "price" : /(^|_)amount$/.test(key) ? "money" : key === "status" ? "state" : undefined;
-    const text = isRow(inner) ? namedWithin(inner) : humanize(inner, kind, row);
-    const named = rank(key) === 0 && key === "name" ? "name" : /(^|_)id$/.test(key) ? "id" : kind;
-    if (text !== "") lines.push([key, toned(text, named, paint)]);
+    const text = isRow(inner) ? findNamedWithin(inner) : formatHuman(inner, kind, row);
+    const named = getRank(key) === 0 && key === "name" ? "name" : /(^|_)id$/.test(key) ? "id" : kind;
+    if (text !== "") lines.push([key, paintCell(text, named, paint)]);
   }
-  lines.sort(([a], [b]) => rank(a) - rank(b));
+  lines.sort(([a], [b]) => getRank(a) - getRank(b));
   const words = lines.map(([key, text]): [string, string] => [key.replace(/^is_/, "").replaceAll("_", " "), text]);
-  const below = parts.map((part) => `\n${paint.strong(part.title)}\n${inColumns(part.lines, paint, terminal, "  ")}`);
-  return inColumns(words, paint, terminal) + below.join("");
+  const below = parts.map(
+    (part) => `\n${paint.strong(part.title)}\n${renderColumns(part.lines, paint, terminal, "  ")}`,
+  );
+  return renderColumns(words, paint, terminal) + below.join("");
 }

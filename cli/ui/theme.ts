@@ -13,7 +13,7 @@ export const inkColors = { good: "green", bad: "red", warn: "yellow", link: "cya
 const set = (value: string | undefined): boolean => value !== undefined && value !== "" && value !== "0";
 
 /** Whether to use colour: flag, then NO_COLOR, then FORCE_COLOR, then the terminal. */
-function wantsColor(env: Env, flag: string | undefined, stream: { isTTY?: boolean }): boolean {
+function shouldUseColor(env: Env, flag: string | undefined, stream: { isTTY?: boolean }): boolean {
   if (flag === "always") return true;
   if (flag === "never") return false;
   if (env.NO_COLOR) return false;
@@ -23,12 +23,12 @@ function wantsColor(env: Env, flag: string | undefined, stream: { isTTY?: boolea
 
 /** The painter of one stream. */
 export function createPaint(env: Env, flag: string | undefined, stream: { isTTY?: boolean }): Paint {
-  const on = wantsColor(env, flag, stream);
-  const one =
+  const on = shouldUseColor(env, flag, stream);
+  const createStyle =
     ([start, end]: readonly [number, number]) =>
     (text: string) =>
       on ? `\u001b[${start}m${text}\u001b[${end}m` : text;
-  return Object.fromEntries(Object.entries(codes).map(([tone, pair]) => [tone, one(pair)])) as Paint;
+  return Object.fromEntries(Object.entries(codes).map(([tone, pair]) => [tone, createStyle(pair)])) as Paint;
 }
 
 /** Text of the server without the characters that would steer the terminal. */

@@ -32,7 +32,7 @@ export function lockDataFolder(folder: string): { secret: string; release(): voi
   const mine = `${process.pid} ${startOf(process.pid)}`;
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    takeLock(lock, mine, folder);
+    acquireLock(lock, mine, folder);
     return { secret: storeText(join(folder, "secret")), release: () => rmSync(lock, { force: true }) };
   } catch (error) {
     if (error instanceof DataFolderError) throw error;
@@ -42,7 +42,7 @@ export function lockDataFolder(folder: string): { secret: string; release(): voi
   }
 }
 
-function takeLock(lock: string, mine: string, folder: string): void {
+function acquireLock(lock: string, mine: string, folder: string): void {
   for (let tries = 0; ; tries += 1) {
     try {
       writeFileSync(lock, mine, { flag: "wx", mode: 0o600 });

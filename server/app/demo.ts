@@ -28,7 +28,7 @@ export async function openDemoStore(
   if (!existsSync(file)) {
     const [row] = await deps.db.select({ users: sql<number>`count(*)::int` }).from(user);
     if (row && row.users > 0) return null;
-    keep(file, { email: "seller@example.com", password: randomBytes(9).toString("base64url") });
+    save(file, { email: "seller@example.com", password: randomBytes(9).toString("base64url") });
   }
   const kept = Demo.parse(JSON.parse(readFileSync(file, "utf8")));
   if (kept.organization_id) return { ...kept, organization_id: kept.organization_id };
@@ -56,9 +56,9 @@ export async function openDemoStore(
     });
   }
   const store = { email: kept.email, password: kept.password, organization_id };
-  keep(file, store);
+  save(file, store);
   return store;
 }
 
-const keep = (file: string, demo: z.input<typeof Demo>) =>
+const save = (file: string, demo: z.input<typeof Demo>) =>
   writeFileSync(file, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 });

@@ -35,13 +35,15 @@ import { startWorker } from "./worker.ts";
 export type Server = { config: Config; address: string; demo: DemoStore | null; close(): Promise<void> };
 
 /** Beside the built server (dist/), or beside the sources. */
-const beside = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
-const migrationsFolder = (): string =>
-  [beside("./migrations"), beside("../migrations")].find((folder) => existsSync(folder)) ?? beside("./migrations");
-const docsFolder = (): string | null =>
-  [beside("."), beside("../..")].find((folder) => existsSync(`${folder}/llms.txt`)) ?? null;
-const webFolder = (): string | null =>
-  [beside("./web"), beside("../../dist/web")].find((folder) => existsSync(`${folder}/index.html`)) ?? null;
+const resolveBeside = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+const findMigrationsFolder = (): string =>
+  [resolveBeside("./migrations"), resolveBeside("../migrations")].find((folder) => existsSync(folder)) ??
+  resolveBeside("./migrations");
+const findDocsFolder = (): string | null =>
+  [resolveBeside("."), resolveBeside("../..")].find((folder) => existsSync(`${folder}/llms.txt`)) ?? null;
+const findWebFolder = (): string | null =>
+  [resolveBeside("./web"), resolveBeside("../../dist/web")].find((folder) => existsSync(`${folder}/index.html`)) ??
+  null;
 
 /** How long a stop may take. Kubernetes kills a process after 30 seconds; a loaded machine needs more than ten. */
 const slowStopMs = 25_000;
@@ -77,7 +79,7 @@ export async function start(
       ? await openPostgres(config.DATABASE_URL, getPoolLimits(config))
       : await (await import("../platform/db/database-embedded.ts")).openEmbedded(folder);
     closing.push(() => database.close());
-    await database.migrate(migrationsFolder());
+    await database.migrate(findMigrationsFolder());
     const jobs = createJobs();
     let worker: { stop(): Promise<void> } | undefined;
     closing.push(() => worker?.stop());
@@ -109,7 +111,15 @@ export async function start(
     const open = config.FLOE_PASSWORD_SIGN_IN && config.FLOE_SIGN_UP === "open";
     const demo =
       development && open && provider === embedded ? await openDemoStore(deps, auth, embedded, folder) : null;
-    const app = await buildApp({ deps, auth, provider, web: webFolder(), docs: docsFolder(), demo, development });
+    const app = await buildApp({
+      deps,
+      auth,
+      provider,
+      web: findWebFolder(),
+      docs: findDocsFolder(),
+      demo,
+      development,
+    });
     await listen(app, config);
     closing.push(() => app.close());
     worker = await startWorker(deps);
@@ -143,7 +153,7 @@ const isPlain = (error: unknown): error is Error =>
 
 /** `floe serve`: start, say where everything is, and stop cleanly on Ctrl-C. Exit code 1 when it cannot start. */
 export async function serve(given: Record<string, string | undefined> = {}): Promise<void> {
-  const say = (line: string) => process.stderr.write(`${line}\n`);
+  const printLine = (line: string) => process.stderr.write(`${line}\n`);
   let server: Server | undefined;
   let stopping_since: number | undefined;
   const stop = async () => {
@@ -151,16 +161,16 @@ export async function serve(given: Record<string, string | undefined> = {}): Pro
     if (stopping_since !== undefined && performance.now() - stopping_since < sameSignalMs) return;
     if (stopping_since !== undefined) process.exit(130);
     stopping_since = performance.now();
-    say("Stopping …");
+    printLine("Stopping …");
     setTimeout(() => process.exit(1), slowStopMs).unref();
     await server?.close();
     process.exit(0);
   };
   watchLauncher(() => void stop());
   try {
-    server = await start(given, say);
+    server = await start(given, printLine);
   } catch (error) {
-    say(
+    printLine(
       isPlain(error)
         ? `floe: ${error.message}`
         : `floe: the server could not start.\n${error instanceof Error ? error.stack : String(error)}`,
@@ -170,12 +180,12 @@ export async function serve(given: Record<string, string | undefined> = {}): Pro
     setTimeout(() => process.exit(1), 1000).unref();
     return;
   }
-  for (const line of welcome(server)) process.stdout.write(`${line}\n`);
+  for (const line of buildWelcome(server)) process.stdout.write(`${line}\n`);
   setTimeout(releaseMemory, settledMs).unref();
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => void stop());
 }
 
-function welcome({ config, demo }: Server): string[] {
+function buildWelcome({ config, demo }: Server): string[] {
   const isRed = process.stdout.isTTY && process.stdout.hasColors();
   const warnings = listWarnings(config).map((text) => (isRed ? `\u001b[31m  ${text}\u001b[39m` : `  ${text}`));
   const lines = [``, `  floe is ready at ${config.url}`, ...(warnings.length > 0 ? [``, ...warnings] : [])];

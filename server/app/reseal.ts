@@ -82,14 +82,15 @@ const sellerKey: readonly KeyColumn[] = [
   ["id", "uuid"],
 ];
 const identify = (column: string): SQL => sql`${sql.identifier(column)}`;
-const asText = (text: string, isDocument = false): SQL => (isDocument ? sql`${text}::text::jsonb` : sql`${text}::text`);
+const castText = (text: string, isDocument = false): SQL =>
+  isDocument ? sql`${text}::text::jsonb` : sql`${text}::text`;
 
 const findTablePlace = ({ table, column, key = sellerKey, isDocument }: SealedColumn): Place => ({
   table: identify(table),
   where: sql`true`,
   key,
   read: (name) => sql`${identify(name)}::text`,
-  write: (text) => sql`${identify(column)} = ${asText(text, isDocument)}`,
+  write: (text) => sql`${identify(column)} = ${castText(text, isDocument)}`,
 });
 
 /** The places of a column in the snapshots of sandboxes. */
@@ -112,7 +113,7 @@ async function findSnapshotPlaces(db: Database, { table, column, isDocument }: S
       where: sql`organization_id = ${organization_id} and snapshot_id = ${id}::uuid and kind = ${table}`,
       key: [["place", "int"] as const],
       read,
-      write: (text: string) => sql`${target} = ${asText(text, isDocument)}`,
+      write: (text: string) => sql`${target} = ${castText(text, isDocument)}`,
     };
   });
 }

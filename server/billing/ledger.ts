@@ -99,7 +99,7 @@ function findCreditFaults(rows: LedgerRows): string[] {
   return faults;
 }
 
-const keyOf = (order: OrderRow, { country, state, rate }: TaxLine): string =>
+const getKey = (order: OrderRow, { country, state, rate }: TaxLine): string =>
   [order.customer_id, order.currency, country, state ?? "", rate].join(" ");
 
 /** The second law: for each customer, currency, place and rate, no more tax was returned than was charged. */
@@ -113,7 +113,7 @@ function findTaxFaults(rows: LedgerRows): string[] {
     const weights = tax_lines.map(({ amount }) => Math.max(0, amount));
     const shares = addUp(weights) === 0 ? weights : allocate(back, weights);
     for (const [index, line] of tax_lines.entries()) {
-      const key = keyOf(order, line);
+      const key = getKey(order, line);
       sums.set(key, (sums.get(key) ?? 0) + line.amount - (shares[index] ?? 0));
     }
   }

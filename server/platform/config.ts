@@ -4,14 +4,14 @@ import { z } from "zod";
 import { describeIssue } from "../../shared/words.ts";
 import { readUserFields } from "./user-fields.ts";
 
-const blank = (value: unknown) => (value === "" ? undefined : value);
-const optional = <T extends z.ZodType>(schema: T) => z.preprocess(blank, schema.optional());
+const convertBlank = (value: unknown) => (value === "" ? undefined : value);
+const buildOptional = <T extends z.ZodType>(schema: T) => z.preprocess(convertBlank, schema.optional());
 const url = z.url({ protocol: /^https?$/ });
 const secretLengthMin = 32;
 const secretCharactersMin = 8;
 
 /** What makes a text too easy to guess to be a secret; a random one of the right length has none of it. */
-function secretFault(secret: string): string | undefined {
+function findSecretFault(secret: string): string | undefined {
   if (secret.trim() === "") return "is empty: give at least 32 random characters, or leave the setting out";
   if (secret.length < secretLengthMin) return "must be at least 32 characters";
   const repeats = /^(.{1,16})\1+.{0,15}$/s.exec(secret);
@@ -20,7 +20,7 @@ function secretFault(secret: string): string | undefined {
   return undefined;
 }
 const secretText = z.string().superRefine((text, issues) => {
-  const fault = secretFault(text);
+  const fault = findSecretFault(text);
   if (fault !== undefined) issues.addIssue({ code: "custom", message: fault });
 });
 
@@ -30,25 +30,25 @@ const isProxy = (text: string): boolean =>
   ipaddr.IPv4.isValidFourPartDecimal(text) ||
   ipaddr.IPv6.isValid(text) ||
   ipaddr.isValidCIDR(text);
-const items = (text: string): string[] =>
+const splitList = (text: string): string[] =>
   text
     .split(",")
     .map((item) => item.trim())
     .filter((item) => item !== "");
 
 /** The address of a service, without a slash at the end. */
-const base = (usual: string) =>
+const getBase = (usual: string) =>
   z.preprocess(
-    blank,
+    convertBlank,
     url.default(usual).transform((text) => text.replace(/\/+$/, "")),
   );
-const list = z.string().default("").transform(items);
+const list = z.string().default("").transform(splitList);
 /** A switch that is on unless it is turned off. */
-const on = z.preprocess(blank, z.stringbool().default(true));
+const on = z.preprocess(convertBlank, z.stringbool().default(true));
 const unitsMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000 };
 /** A length of time as people write it, `30m`, in milliseconds. */
-const lasts = (min_ms: number, max_ms: number, says: string) =>
-  optional(
+const isLasting = (min_ms: number, max_ms: number, says: string) =>
+  buildOptional(
     z.string().transform((text, { addIssue }): number => {
       const [, count, unit = ""] = /^([1-9]\d{0,4})([smh])$/.exec(text) ?? [];
       const ms = Number(count) * (unitsMs[unit] ?? Number.NaN);
@@ -58,7 +58,7 @@ const lasts = (min_ms: number, max_ms: number, says: string) =>
     }),
   );
 /** A key in PEM form; on one line its line ends are written `\n`. */
-const privateKey =
+const readPrivateKey =
   (type: KeyObject["asymmetricKeyType"], message: string) =>
   (text: string, { addIssue }: z.RefinementCtx): KeyObject => {
     try {
@@ -70,8 +70,8 @@ const privateKey =
     addIssue({ code: "custom", message });
     return z.NEVER;
   };
-const appleKey = privateKey("ec", "must be a private key of Apple's: the text of the .p8 file");
-const gitHubKey = privateKey("rsa", "must be a private key of a GitHub app: the text of its .pem file");
+const appleKey = readPrivateKey("ec", "must be a private key of Apple's: the text of the .p8 file");
+const gitHubKey = readPrivateKey("rsa", "must be a private key of a GitHub app: the text of its .pem file");
 
 /** The fields that users have beside those of every user. */
 const userFields = z.string().transform((text, { addIssue }) => {
@@ -83,94 +83,103 @@ const userFields = z.string().transform((text, { addIssue }) => {
 
 /** Every setting, by the name of its environment variable. `.env.example` says what each is for. */
 const Settings = z.object({
-  HOST: z.preprocess(blank, z.string().default("127.0.0.1")),
-  PORT: z.preprocess(blank, z.coerce.number().int().min(0).max(65535).default(4455)),
-  FLOE_URL: optional(url),
-  FLOE_DATA_DIR: z.preprocess(blank, z.string().default(".floe")),
-  DATABASE_URL: optional(z.string().regex(/^postgres(ql)?:\/\/\S+$/, "must begin with postgres:// or postgresql://")),
-  FLOE_DATABASE_CONNECTIONS: z.preprocess(blank, z.coerce.number().int().min(2).max(500).default(10)),
-  FLOE_DATABASE_STATEMENT_SECONDS: z.preprocess(blank, z.coerce.number().int().min(1).max(3600).default(600)),
+  HOST: z.preprocess(convertBlank, z.string().default("127.0.0.1")),
+  PORT: z.preprocess(convertBlank, z.coerce.number().int().min(0).max(65535).default(4455)),
+  FLOE_URL: buildOptional(url),
+  FLOE_DATA_DIR: z.preprocess(convertBlank, z.string().default(".floe")),
+  DATABASE_URL: buildOptional(
+    z.string().regex(/^postgres(ql)?:\/\/\S+$/, "must begin with postgres:// or postgresql://"),
+  ),
+  FLOE_DATABASE_CONNECTIONS: z.preprocess(convertBlank, z.coerce.number().int().min(2).max(500).default(10)),
+  FLOE_DATABASE_STATEMENT_SECONDS: z.preprocess(convertBlank, z.coerce.number().int().min(1).max(3600).default(600)),
   // Not `optional`: an empty secret is a mistake, never a wish to have none.
   FLOE_SECRET: secretText.optional(),
   FLOE_SECRET_PREVIOUS: z.preprocess(
-    blank,
+    convertBlank,
     z
       .string()
       .default("")
       .refine(
-        (text) => items(text).every((one) => one.length >= secretLengthMin),
+        (text) => splitList(text).every((one) => one.length >= secretLengthMin),
         "must be earlier secrets, each of at least 32 characters, by commas",
       ),
   ),
-  FLOE_BILLING: z.preprocess(blank, z.enum(["embedded", "polar"]).default("embedded")),
-  TRUST_PROXY: optional(
-    z.string().refine((text) => items(text).every(isProxy), "must be addresses or ranges, as 10.0.0.0/8, by commas"),
+  FLOE_BILLING: z.preprocess(convertBlank, z.enum(["embedded", "polar"]).default("embedded")),
+  TRUST_PROXY: buildOptional(
+    z
+      .string()
+      .refine((text) => splitList(text).every(isProxy), "must be addresses or ranges, as 10.0.0.0/8, by commas"),
   ),
   FLOE_WEBHOOK_PORTS: list.pipe(z.array(z.string().pipe(z.coerce.number<string>().int().min(1).max(65_535)))),
-  FLOE_REQUESTS_PER_MINUTE: optional(z.coerce.number().int().min(0)),
-  FLOE_HEAVY_PER_ORGANIZATION: z.preprocess(blank, z.coerce.number().int().min(1).max(100).default(1)),
-  FLOE_HEAVY_PER_SERVER: z.preprocess(blank, z.coerce.number().int().min(1).max(100).default(4)),
-  FLOE_HEAVY_STATEMENT_SECONDS: z.preprocess(blank, z.coerce.number().int().min(1).max(3600).default(60)),
-  FLOE_EVENTS_KEPT_MONTHS: optional(z.coerce.number().int().min(1)),
-  FLOE_MEDIA_URL: optional(url),
-  FLOE_FILES_DIR: optional(z.string()),
-  FLOE_BACKUPS_DIR: optional(z.string()),
-  S3_BUCKET: optional(z.string()),
-  S3_REGION: z.preprocess(blank, z.string().default("us-east-1")),
-  S3_ENDPOINT: optional(url),
-  S3_ACCESS_KEY_ID: optional(z.string()),
-  S3_SECRET_ACCESS_KEY: optional(z.string()),
-  SMTP_URL: optional(z.string().regex(/^smtps?:\/\/\S+$/, "must begin with smtp:// or smtps://")),
-  MAIL_FROM: z.preprocess(blank, z.string().default("floe <no-reply@localhost>")),
-  STRIPE_SECRET_KEY: optional(
+  FLOE_REQUESTS_PER_MINUTE: buildOptional(z.coerce.number().int().min(0)),
+  FLOE_HEAVY_PER_ORGANIZATION: z.preprocess(convertBlank, z.coerce.number().int().min(1).max(100).default(1)),
+  FLOE_HEAVY_PER_SERVER: z.preprocess(convertBlank, z.coerce.number().int().min(1).max(100).default(4)),
+  FLOE_HEAVY_STATEMENT_SECONDS: z.preprocess(convertBlank, z.coerce.number().int().min(1).max(3600).default(60)),
+  FLOE_EVENTS_KEPT_MONTHS: buildOptional(z.coerce.number().int().min(1)),
+  FLOE_MEDIA_URL: buildOptional(url),
+  FLOE_FILES_DIR: buildOptional(z.string()),
+  FLOE_BACKUPS_DIR: buildOptional(z.string()),
+  S3_BUCKET: buildOptional(z.string()),
+  S3_REGION: z.preprocess(convertBlank, z.string().default("us-east-1")),
+  S3_ENDPOINT: buildOptional(url),
+  S3_ACCESS_KEY_ID: buildOptional(z.string()),
+  S3_SECRET_ACCESS_KEY: buildOptional(z.string()),
+  SMTP_URL: buildOptional(z.string().regex(/^smtps?:\/\/\S+$/, "must begin with smtp:// or smtps://")),
+  MAIL_FROM: z.preprocess(convertBlank, z.string().default("floe <no-reply@localhost>")),
+  STRIPE_SECRET_KEY: buildOptional(
     z.string().regex(/^[sr]k_(test|live)_\S+$/, "must begin with sk_ or rk_, and test_ or live_"),
   ),
-  STRIPE_PUBLISHABLE_KEY: optional(z.string().regex(/^pk_(test|live)_\S+$/, "must begin with pk_test_ or pk_live_")),
-  STRIPE_WEBHOOK_SECRET: optional(z.string().startsWith("whsec_", "must begin with whsec_")),
-  STRIPE_API_URL: base("https://api.stripe.com").refine((text) => new URL(text).pathname === "/", "must have no path"),
-  FLOE_TEST_CARDS: optional(z.stringbool()),
-  FLOE_TAX: z.preprocess(blank, z.enum(["registrations", "stripe"]).default("registrations")),
-  POLAR_ACCESS_TOKEN: optional(z.string()),
-  POLAR_URL: optional(url),
-  POLAR_ORGANIZATION: optional(z.uuid()),
-  GITHUB_CLIENT_ID: optional(z.string()),
-  GITHUB_CLIENT_SECRET: optional(z.string()),
-  GITHUB_APP_ID: optional(z.string()),
-  GITHUB_APP_PRIVATE_KEY: optional(z.string().transform(gitHubKey)),
-  GITHUB_URL: base("https://github.com"),
-  GITHUB_API_URL: base("https://api.github.com"),
-  GOOGLE_CLIENT_ID: optional(z.string()),
-  GOOGLE_CLIENT_SECRET: optional(z.string()),
-  GOOGLE_URL: base("https://accounts.google.com"),
-  DISCORD_CLIENT_ID: optional(z.string()),
-  DISCORD_CLIENT_SECRET: optional(z.string()),
-  DISCORD_BOT_TOKEN: optional(z.string()),
-  DISCORD_URL: base("https://discord.com"),
-  APPLE_CLIENT_ID: optional(z.string()),
-  APPLE_CLIENT_SECRET: optional(z.string()),
-  APPLE_TEAM_ID: optional(z.string()),
-  APPLE_KEY_ID: optional(z.string()),
-  APPLE_PRIVATE_KEY: optional(z.string().transform(appleKey)),
-  APPLE_URL: base("https://appleid.apple.com"),
+  STRIPE_PUBLISHABLE_KEY: buildOptional(
+    z.string().regex(/^pk_(test|live)_\S+$/, "must begin with pk_test_ or pk_live_"),
+  ),
+  STRIPE_WEBHOOK_SECRET: buildOptional(z.string().startsWith("whsec_", "must begin with whsec_")),
+  STRIPE_API_URL: getBase("https://api.stripe.com").refine(
+    (text) => new URL(text).pathname === "/",
+    "must have no path",
+  ),
+  FLOE_TEST_CARDS: buildOptional(z.stringbool()),
+  FLOE_TAX: z.preprocess(convertBlank, z.enum(["registrations", "stripe"]).default("registrations")),
+  POLAR_ACCESS_TOKEN: buildOptional(z.string()),
+  POLAR_URL: buildOptional(url),
+  POLAR_ORGANIZATION: buildOptional(z.uuid()),
+  GITHUB_CLIENT_ID: buildOptional(z.string()),
+  GITHUB_CLIENT_SECRET: buildOptional(z.string()),
+  GITHUB_APP_ID: buildOptional(z.string()),
+  GITHUB_APP_PRIVATE_KEY: buildOptional(z.string().transform(gitHubKey)),
+  GITHUB_URL: getBase("https://github.com"),
+  GITHUB_API_URL: getBase("https://api.github.com"),
+  GOOGLE_CLIENT_ID: buildOptional(z.string()),
+  GOOGLE_CLIENT_SECRET: buildOptional(z.string()),
+  GOOGLE_URL: getBase("https://accounts.google.com"),
+  DISCORD_CLIENT_ID: buildOptional(z.string()),
+  DISCORD_CLIENT_SECRET: buildOptional(z.string()),
+  DISCORD_BOT_TOKEN: buildOptional(z.string()),
+  DISCORD_URL: getBase("https://discord.com"),
+  APPLE_CLIENT_ID: buildOptional(z.string()),
+  APPLE_CLIENT_SECRET: buildOptional(z.string()),
+  APPLE_TEAM_ID: buildOptional(z.string()),
+  APPLE_KEY_ID: buildOptional(z.string()),
+  APPLE_PRIVATE_KEY: buildOptional(z.string().transform(appleKey)),
+  APPLE_URL: getBase("https://appleid.apple.com"),
   FLOE_PASSWORD_SIGN_IN: on,
-  FLOE_SIGN_UP: z.preprocess(blank, z.enum(["open", "closed"]).default("open")),
+  FLOE_SIGN_UP: z.preprocess(convertBlank, z.enum(["open", "closed"]).default("open")),
   FLOE_AUTO_SIGN_IN: on,
   FLOE_PASSWORD_RESET: on,
-  FLOE_EMAIL_VERIFICATION: z.preprocess(blank, z.enum(["off", "on", "required"]).default("on")),
+  FLOE_EMAIL_VERIFICATION: z.preprocess(convertBlank, z.enum(["off", "on", "required"]).default("on")),
   FLOE_CHANGE_EMAIL: on,
   FLOE_DELETE_USER: on,
   FLOE_ANONYMOUS_SIGN_IN: on,
-  FLOE_OIDC: z.preprocess(blank, list),
-  FLOE_TRUSTED_PROVIDERS: z.preprocess(blank, list),
-  FLOE_SOCIAL_SIGN_UP: z.preprocess(blank, z.enum(["open", "requested", "closed"]).default("open")),
-  FLOE_LINK_DIFFERENT_EMAILS: z.preprocess(blank, z.stringbool().default(false)),
-  FLOE_DEVICE_FLOW: z.preprocess(blank, z.enum(["standard", "hardened"]).default("standard")),
-  FLOE_DEVICE_CODE_LASTS: lasts(60_000, 24 * 3_600_000, "is a time from 1m to 24h, as 30m"),
-  FLOE_DEVICE_INTERVAL: lasts(1000, 60_000, "is a time from 1s to 60s, as 5s"),
-  FLOE_USER_FIELDS: z.preprocess(blank, userFields.prefault("{}")),
-  FLOE_SESSION_MAX_DAYS: z.preprocess(blank, z.coerce.number().int().min(1).max(365).default(30)),
-  FLOE_ADMIN_USER_IDS: z.preprocess(blank, z.string().default("")),
-  LOG_LEVEL: z.preprocess(blank, z.enum(["silent", "error", "warn", "info", "debug"]).default("warn")),
+  FLOE_OIDC: z.preprocess(convertBlank, list),
+  FLOE_TRUSTED_PROVIDERS: z.preprocess(convertBlank, list),
+  FLOE_SOCIAL_SIGN_UP: z.preprocess(convertBlank, z.enum(["open", "requested", "closed"]).default("open")),
+  FLOE_LINK_DIFFERENT_EMAILS: z.preprocess(convertBlank, z.stringbool().default(false)),
+  FLOE_DEVICE_FLOW: z.preprocess(convertBlank, z.enum(["standard", "hardened"]).default("standard")),
+  FLOE_DEVICE_CODE_LASTS: isLasting(60_000, 24 * 3_600_000, "is a time from 1m to 24h, as 30m"),
+  FLOE_DEVICE_INTERVAL: isLasting(1000, 60_000, "is a time from 1s to 60s, as 5s"),
+  FLOE_USER_FIELDS: z.preprocess(convertBlank, userFields.prefault("{}")),
+  FLOE_SESSION_MAX_DAYS: z.preprocess(convertBlank, z.coerce.number().int().min(1).max(365).default(30)),
+  FLOE_ADMIN_USER_IDS: z.preprocess(convertBlank, z.string().default("")),
+  LOG_LEVEL: z.preprocess(convertBlank, z.enum(["silent", "error", "warn", "info", "debug"]).default("warn")),
 });
 /** The names of all settings. */
 export const settingNames: readonly string[] = Object.keys(Settings.shape);
@@ -178,12 +187,12 @@ export type Settings = z.output<typeof Settings> & { openid: OpenIdSettings[] };
 
 const openIdPart = z.object({
   /** The provider's own name for itself; where its discovery document lies follows from it. */
-  ISSUER: z.preprocess(blank, url),
-  CLIENT_ID: z.preprocess(blank, z.string()),
-  CLIENT_SECRET: z.preprocess(blank, z.string()),
-  NAME: optional(z.string()),
+  ISSUER: z.preprocess(convertBlank, url),
+  CLIENT_ID: z.preprocess(convertBlank, z.string()),
+  CLIENT_SECRET: z.preprocess(convertBlank, z.string()),
+  NAME: buildOptional(z.string()),
   SCOPES: z.preprocess(
-    blank,
+    convertBlank,
     z
       .string()
       .default("openid email profile")
@@ -228,7 +237,7 @@ export class ConfigError extends Error {
 /** Of production (API-01). While developing there is no limit. */
 const requestsPerMinuteStandard = 500;
 const loopbackHosts = ["127.0.0.1", "localhost", "::1"];
-const bareHost = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, "");
+const getBareHost = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, "");
 
 /** What is unsafe or unfinished about how a server is set up, for whoever starts it and for /readyz. */
 export function listWarnings({ FLOE_BILLING, STRIPE_SECRET_KEY, loopback, test_cards }: Config): string[] {
@@ -252,7 +261,7 @@ export function readSettings(
     throw new ConfigError(`Wrong setting. ${lines.join("; ")}`);
   }
   const { data } = result;
-  const alone = halves(data);
+  const alone = splitHalves(data);
   if (alone) throw new ConfigError(alone);
   const openid = data.FLOE_OIDC.map((id) => readOpenId(id, (name) => given[name] ?? env[name]));
   if (new Set(data.FLOE_OIDC).size < openid.length) throw new ConfigError("FLOE_OIDC names a provider twice.");
@@ -275,7 +284,7 @@ export function readSettings(
 }
 
 /** What is set of a service without the rest that it needs. */
-function halves(settings: z.output<typeof Settings>): string | undefined {
+function splitHalves(settings: z.output<typeof Settings>): string | undefined {
   for (const name of ["GITHUB", "GOOGLE", "DISCORD"] as const) {
     if (Boolean(settings[`${name}_CLIENT_ID`]) !== Boolean(settings[`${name}_CLIENT_SECRET`]))
       return `${name}_CLIENT_ID and ${name}_CLIENT_SECRET go together: set both or neither.`;
@@ -308,9 +317,9 @@ function readOpenId(id: string, read: (name: string) => string | undefined): Ope
   const part = Object.fromEntries(Object.keys(openIdPart.shape).map((name) => [name, read(prefix + name)]));
   const result = openIdPart.safeParse(part);
   if (result.success) return { ...result.data, id };
-  const missing = (name: PropertyKey | undefined) => !part[String(name)];
+  const isMissing = (name: PropertyKey | undefined) => !part[String(name)];
   const lines = result.error.issues.map(({ path: [name], message }) =>
-    missing(name) ? `${prefix}${String(name)} is missing` : `${prefix}${String(name)}: ${message}`,
+    isMissing(name) ? `${prefix}${String(name)} is missing` : `${prefix}${String(name)}: ${message}`,
   );
   throw new ConfigError(`FLOE_OIDC names ${id}, which is not set up. ${lines.join("; ")}`);
 }
@@ -334,14 +343,14 @@ export function completeConfig(settings: Settings, generatedSecret?: string): Co
     settings.HOST === "0.0.0.0" || settings.HOST === "127.0.0.1" || settings.HOST === "::" ? "localhost" : host;
   const address = (settings.FLOE_URL ?? `http://${shown}:${settings.PORT}`).replace(/\/+$/, "");
   // Behind an address of its own stands a proxy, and behind that everybody.
-  const loopback = [settings.HOST, bareHost(new URL(address))].every((name) => loopbackHosts.includes(name));
+  const loopback = [settings.HOST, getBareHost(new URL(address))].every((name) => loopbackHosts.includes(name));
   const development = embedded && loopback;
   return {
     ...settings,
     secret,
     media_url: (settings.FLOE_MEDIA_URL ?? `${address}/media`).replace(/\/+$/, ""),
-    secrets: [...new Set([secret, ...items(settings.FLOE_SECRET_PREVIOUS)])],
-    admin_user_ids: items(settings.FLOE_ADMIN_USER_IDS),
+    secrets: [...new Set([secret, ...splitList(settings.FLOE_SECRET_PREVIOUS)])],
+    admin_user_ids: splitList(settings.FLOE_ADMIN_USER_IDS),
     embedded,
     url: address,
     loopback,

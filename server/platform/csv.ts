@@ -5,15 +5,15 @@ const number = /^-\d+(\.\d+)?$/;
 /** Some countries' spreadsheets part cells by semicolons or tabs. */
 const special = /[",;\t\r\n]/;
 
-function cell(text: string | null): string {
+function renderCell(text: string | null): string {
   if (text === null) return "";
-  if (formula.test(text) && !number.test(text)) return quoted(`'${text}`);
-  return special.test(text) ? quoted(text) : text;
+  if (formula.test(text) && !number.test(text)) return quote(`'${text}`);
+  return special.test(text) ? quote(text) : text;
 }
-const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`;
+const quote = (text: string): string => `"${text.replaceAll('"', '""')}"`;
 
 /**
  * One line of a CSV file (RFC 4180). What a buyer wrote may begin like a formula: it gets an apostrophe in front, which
  * spreadsheets take for "this is text".
  */
-export const formatCsvLine = (cells: readonly (string | null)[]): string => `${cells.map(cell).join(",")}\r\n`;
+export const formatCsvLine = (cells: readonly (string | null)[]): string => `${cells.map(renderCell).join(",")}\r\n`;

@@ -45,7 +45,7 @@ export function drawText(length: number): string {
   return text;
 }
 
-function checksum(text: string): string {
+function computeChecksum(text: string): string {
   let rest = crc32(text) >>> 0;
   let digits = "";
   do {
@@ -58,5 +58,5 @@ function checksum(text: string): string {
 /** A token of the published form: prefix, 37 random characters, 6 of checksum (TOK-01). */
 export function createToken(prefix: string): string {
   const random = drawText(tokenRandomLength);
-  return `${prefix}${random}${checksum(random)}`;
+  return `${prefix}${random}${computeChecksum(random)}`;
 }

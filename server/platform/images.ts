@@ -2,7 +2,7 @@
 export const imagePixelsMax = 25_000_000;
 
 type Size = { width: number; height: number };
-const largest = (sizes: readonly Size[]): Size | undefined =>
+const findLargest = (sizes: readonly Size[]): Size | undefined =>
   sizes.toSorted((a, b) => b.width * b.height - a.width * a.height)[0];
 
 /** A decoder may believe any of several headers, so the largest one counts. */
@@ -11,7 +11,7 @@ function readPng(bytes: Buffer): Size | undefined {
   for (let at = 8; at + 16 <= bytes.length; at += 12 + bytes.readUInt32BE(at))
     if (bytes.toString("latin1", at + 4, at + 8) === "IHDR")
       sizes.push({ width: bytes.readUInt32BE(at + 8), height: bytes.readUInt32BE(at + 12) });
-  return largest(sizes);
+  return findLargest(sizes);
 }
 
 const jpegFrames = new Set([0xc0, 0xc1, 0xc2, 0xc3, 0xc5, 0xc6, 0xc7, 0xc9, 0xca, 0xcb, 0xcd, 0xce, 0xcf]);
@@ -24,7 +24,7 @@ function readJpeg(bytes: Buffer): Size | undefined {
     // Between segments stand fill bytes and, after a scan's header, its data.
     at += marker >= 0xc0 && marker !== 0xff && !(marker >= 0xd0 && marker <= 0xd9) ? 2 + bytes.readUInt16BE(at + 2) : 1;
   }
-  return largest(sizes);
+  return findLargest(sizes);
 }
 
 function readWebp(bytes: Buffer): Size | undefined {
@@ -45,7 +45,7 @@ function readWebp(bytes: Buffer): Size | undefined {
     const length = bytes.readUInt32LE(at + 4);
     at = data + length + (length % 2);
   }
-  return largest(sizes);
+  return findLargest(sizes);
 }
 
 const svgHeadLength = 16_384;
@@ -84,11 +84,11 @@ function readSvg(bytes: Buffer): Size | undefined {
 /** The width and height that the header of an image says, whatever its file is called; undefined where it is no image. */
 export function readImageSize(data: Uint8Array): Size | undefined {
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
-  const begins = (text: string, at = 0) => bytes.toString("latin1", at, at + text.length) === text;
-  if (begins("\x89PNG")) return readPng(bytes);
-  if (begins("\xff\xd8\xff")) return readJpeg(bytes);
-  if (begins("GIF8") && bytes.length >= 10) return { width: bytes.readUInt16LE(6), height: bytes.readUInt16LE(8) };
-  if (begins("RIFF") && begins("WEBP", 8)) return readWebp(bytes);
+  const hasPrefix = (text: string, at = 0) => bytes.toString("latin1", at, at + text.length) === text;
+  if (hasPrefix("\x89PNG")) return readPng(bytes);
+  if (hasPrefix("\xff\xd8\xff")) return readJpeg(bytes);
+  if (hasPrefix("GIF8") && bytes.length >= 10) return { width: bytes.readUInt16LE(6), height: bytes.readUInt16LE(8) };
+  if (hasPrefix("RIFF") && hasPrefix("WEBP", 8)) return readWebp(bytes);
   return readSvg(bytes);
 }
 

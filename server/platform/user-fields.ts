@@ -39,7 +39,7 @@ const Definition = z.strictObject({
 });
 
 /** A name as people write it: `companyName` is "Company name". */
-const sayName = (name: string): string => {
+const formatName = (name: string): string => {
   const words = name.replace(/([a-z0-9])([A-Z])/g, "$1 $2").split(/[ _]+/);
   const said = words.map((word) => (/^[A-Z0-9]{2,}$/.test(word) ? word : word.toLowerCase())).join(" ");
   return said.charAt(0).toUpperCase() + said.slice(1);
@@ -80,7 +80,7 @@ export function readUserFields(text: string): { fields: UserField[] } | { fault:
       const said = result.error.issues.map((issue) => `${[name, ...issue.path].join(".")}: ${describeIssue(issue)}`);
       return { fault: said.join("; ") };
     }
-    const field = { name, ...result.data, label: result.data.label ?? sayName(name) };
+    const field = { name, ...result.data, label: result.data.label ?? formatName(name) };
     const wrong = field.default === undefined ? undefined : findFieldFault(field, field.default);
     if (wrong !== undefined) return { fault: `${name}.default ${wrong}` };
     if (field.required && !field.input && field.default === undefined)

@@ -17,7 +17,7 @@ import { transact } from "../platform/db/unit-of-work.ts";
 import { findAsker, getAsker } from "./access.ts";
 
 /** What has become of a card that is left: kept, waiting for its owner's bank, or refused. */
-async function answer(
+async function sendMethods(
   ctx: Ctx,
   setup: SetupRow,
   settled: SettledPayment,
@@ -44,11 +44,11 @@ async function leaveCard(ctx: Ctx, body: { confirmation_token_id: string; set_de
   const setup = await transact(ctx, async (tx) =>
     startFreeSetup(tx, ctx, await findAsker(ctx, tx), { confirmation_token_id, sets_default }),
   );
-  return answer(ctx, setup, await executeSetup(ctx, setup));
+  return sendMethods(ctx, setup, await executeSetup(ctx, setup));
 }
 
 /** Go on once the bank was asked: the processor says what became of it. */
-async function goOn(ctx: Ctx, setup_intent_id: string, set_default: boolean) {
+async function continueRun(ctx: Ctx, setup_intent_id: string, set_default: boolean) {
   const { organization_id, customer_id: id } = getAsker(ctx);
   const setup = await findFreeSetup(ctx.db, { organization_id, customer_id: id }, setup_intent_id);
   if (!setup) throw notFound();
@@ -60,7 +60,7 @@ async function goOn(ctx: Ctx, setup_intent_id: string, set_default: boolean) {
     const kept = await findKept(ctx, setup);
     await transact(ctx, (tx) => setDefaultMethod(tx, ctx, { organization_id, id }, kept.id));
   }
-  return answer(ctx, setup, settled);
+  return sendMethods(ctx, setup, settled);
 }
 
 /** Whether a subscription is charged to a card: its own, else its customer's default one. */
@@ -71,7 +71,7 @@ const isCharged = ({ row, customer }: SubscriptionAggregate, id: string): boolea
  * Take a card away. What is charged to it goes on with another, the default one first; where there is none, the card stays
  * (CUP-17).
  */
-async function takeAway(tx: Tx, ctx: Ctx, id: string): Promise<void> {
+async function removeAccess(tx: Tx, ctx: Ctx, id: string): Promise<void> {
   const { organization_id, customer_id } = getAsker(ctx);
   // Before their subscriptions, as whoever ends all of them locks their customer first.
   const customer = await lockCustomer(tx, organization_id, { id: customer_id });
@@ -103,6 +103,6 @@ export const portalCardService: Service<typeof portalCards, Ctx> = {
   list: (ctx, { query }) =>
     customerCardService.listPaymentMethods(ctx, { params: { id: getAsker(ctx).customer_id }, query }),
   create: (ctx, { body }) => leaveCard(ctx, body),
-  confirm: (ctx, { body }) => goOn(ctx, body.setup_intent_id, body.set_default),
-  delete: (ctx, { params }) => transact(ctx, (tx) => takeAway(tx, ctx, params.id)),
+  confirm: (ctx, { body }) => continueRun(ctx, body.setup_intent_id, body.set_default),
+  delete: (ctx, { params }) => transact(ctx, (tx) => removeAccess(tx, ctx, params.id)),
 };

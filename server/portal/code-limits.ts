@@ -23,8 +23,8 @@ export async function countRequest(
   { email, organization_id }: { email: string; organization_id: string },
 ): Promise<void> {
   const { hit } = openLimiter(ctx);
-  refuse(await hit(`portal-request-of-seller:${organization_id}`, requestsPerSeller));
-  refuse(await hit(`portal-request:${organization_id} ${email.toLowerCase()}`, requestsPerAddress));
+  rejectTooSoon(await hit(`portal-request-of-seller:${organization_id}`, requestsPerSeller));
+  rejectTooSoon(await hit(`portal-request:${organization_id} ${email.toLowerCase()}`, requestsPerAddress));
 }
 
 /** Count a code that is tried, from whatever address. Answers how to take it back, as a good code is no guess. */
@@ -42,13 +42,13 @@ export async function countGuess(
   if (email !== undefined)
     counted.push([`portal-guess:${organization_id ?? ""} ${email.toLowerCase()}`, guessesPerAddress]);
   if (request_id === undefined && email === undefined) counted.push(["portal-guess-unnamed:", unnamedGuesses]);
-  for (const [key, limit] of counted) refuse(await hit(key, limit));
+  for (const [key, limit] of counted) rejectTooSoon(await hit(key, limit));
   return async () => {
     for (const [key] of counted) await takeBack(key);
   };
 }
 
-function refuse(wait: number): void {
+function rejectTooSoon(wait: number): void {
   if (wait === 0) return;
   throw new ApiError("TooManyRequests", `Too many codes. Try again in ${wait} s.`, { "Retry-After": String(wait) });
 }

@@ -19,7 +19,7 @@ import { serializePortalCustomer, serializePortalOrganization } from "./rules.ts
 import { listOwnGrants } from "./store.ts";
 
 /** What a kind says of itself to those who have it: no secrets of the seller's. */
-function shownProperties(benefit: Benefit): unknown {
+function toPublicProperties(benefit: Benefit): unknown {
   if (benefit.type === "discord") return { guild_id: benefit.properties.guild_id };
   if (benefit.type === "downloadables") {
     const { files, archived } = benefit.properties;
@@ -32,7 +32,7 @@ function show(given: Grant, organization: CustomerOrganization, accounts: readon
   const { benefit, customer } = given;
   const { member: _, ...grant } = serializeGrant(given);
   const kind = serializeBenefit(benefit);
-  const shown = { ...kind, organization, properties: shownProperties(kind) };
+  const shown = { ...kind, organization, properties: toPublicProperties(kind) };
   // Each kind has the shape of its own, which its properties were checked by.
   return { ...grant, customer: serializePortalCustomer(customer, accounts), benefit: shown } as CustomerBenefitGrant;
 }
@@ -46,10 +46,10 @@ async function findOwn(ctx: Ctx, id: string, db: Database = ctx.db): Promise<Gra
   return found;
 }
 
-const organizationOf = async (ctx: Ctx) => serializePortalOrganization(await findSellerOf(ctx));
+const getOrganization = async (ctx: Ctx) => serializePortalOrganization(await findSellerOf(ctx));
 
 const showOne = async (ctx: Ctx, id: string): Promise<CustomerBenefitGrant> =>
-  show(await findOwn(ctx, id), await organizationOf(ctx), await findOwnAccounts(ctx));
+  show(await findOwn(ctx, id), await getOrganization(ctx), await findOwnAccounts(ctx));
 
 /** Say to which account something is to be given, or that it is to be given to none for now (BEN-80). */
 async function chooseAccount(tx: Tx, ctx: Ctx, id: string, body: Choice): Promise<void> {
@@ -80,7 +80,7 @@ type Choice = z.output<typeof portalGrants.update.body>;
 export const portalGrantService: Service<typeof portalGrants, Ctx> = {
   async list(ctx, { query }) {
     const { items, total } = await listOwnGrants(ctx.db, getAsker(ctx), { ...query, own_only: limitToOwn(ctx) });
-    const [organization, accounts] = [await organizationOf(ctx), await findOwnAccounts(ctx)];
+    const [organization, accounts] = [await getOrganization(ctx), await findOwnAccounts(ctx)];
     return buildPage(
       items.map((grant) => show(grant, organization, accounts)),
       total,

@@ -22,24 +22,24 @@ export type CustomerRouteOptions = {
 const verbatim = new Set(["metadata", "custom_field_data", "benefit_metadata", "seat_metadata"]);
 
 /** Names as published clients of the account side have them: `granted_benefits` is `grantedBenefits`. */
-function camel(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(camel);
+function toCamelCase(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(toCamelCase);
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => [
       key.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()),
-      verbatim.has(key) ? inner : camel(inner),
+      verbatim.has(key) ? inner : toCamelCase(inner),
     ]),
   );
 }
 
 /** The same the other way round, of what is asked for: `productBillingType` is `product_billing_type`. */
-const snake = (query: object): Record<string, unknown> =>
+const toSnakeCase = (query: object): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(query).map(([key, value]) => [key.replace(/[A-Z]/g, (one) => `_${one.toLowerCase()}`), value]),
   );
 
-const wire = (schema: z.ZodType, value: unknown): unknown => camel(z.encode(schema, value as never));
+const encodeAnswer = (schema: z.ZodType, value: unknown): unknown => toCamelCase(z.encode(schema, value as never));
 
 /**
  * `/api/auth/customer/…` and `/api/auth/usage/…`: what the signed-in user has as a customer, for pages that know them by their
@@ -93,11 +93,11 @@ export function routeOwnPurchases(app: FastifyInstance, options: CustomerRouteOp
   ) =>
     route("GET", url, async (request) => {
       const { ctx } = await open(request);
-      const given = snake(request.query as object);
+      const given = toSnakeCase(request.query as object);
       const parsed = query.safeParse(given);
       if (!parsed.success)
         throw new ApiError("RequestValidationError", readFaults(["query"], parsed.error.issues, given));
-      return { result: wire(response, await ask(ctx, parsed.data)) };
+      return { result: encodeAnswer(response, await ask(ctx, parsed.data)) };
     });
 
   for (const method of ["GET", "POST"] as const) {
@@ -112,7 +112,7 @@ export function routeOwnPurchases(app: FastifyInstance, options: CustomerRouteOp
   }
   route("GET", "/customer/state", async (request) => {
     const { ctx, customer_id: id } = await open(request);
-    return wire(api.customers.getState.response, await provider.customers.getState(ctx, { params: { id } }));
+    return encodeAnswer(api.customers.getState.response, await provider.customers.getState(ctx, { params: { id } }));
   });
   const { portalOrders, portalSubscriptions, portalGrants, portalMeters } = api;
   list("/customer/orders/list", portalOrders.list.query, portalOrders.list.response, (ctx, query) =>
@@ -158,6 +158,6 @@ export function routeOwnPurchases(app: FastifyInstance, options: CustomerRouteOp
       throw new ApiError("RequestValidationError", readFaults(["body"], parsed.error.issues, { events }));
     const given = parsed.data;
     const query = api.events.ingest.query.parse({});
-    return wire(api.events.ingest.response, await provider.events.ingest(ctx, { body: given, query }));
+    return encodeAnswer(api.events.ingest.response, await provider.events.ingest(ctx, { body: given, query }));
   });
 }

@@ -30,13 +30,13 @@ import { findPublicSeller, listOnSale } from "./store.ts";
 async function updateMe(ctx: Ctx, body: z.output<typeof CustomerPortalCustomerUpdate>): Promise<void> {
   const { organization_id, customer_id } = getAsker(ctx);
   const { default_payment_method_id, ...billing } = body;
-  const refuse = (msg: string) => invalid(fault(["default_payment_method_id"], msg));
+  const buildMethodFault = (msg: string) => invalid(fault(["default_payment_method_id"], msg));
   if (default_payment_method_id === null)
-    throw refuse("A card is chosen by naming another, or taken away by deleting it.");
+    throw buildMethodFault("A card is chosen by naming another, or taken away by deleting it.");
   if (default_payment_method_id !== undefined) {
     const owner = { organization_id, customer_id };
     if (!(await findChargeable(ctx.db, owner, ctx.processor.account, [default_payment_method_id])))
-      throw refuse("Payment method not found.");
+      throw buildMethodFault("Payment method not found.");
   }
   const sent = { ...billing, ...(default_payment_method_id === undefined ? {} : { default_payment_method_id }) };
   await updateCustomer(ctx, { id: customer_id }, sent);

@@ -55,7 +55,7 @@ export async function requestCode(ctx: Ctx, { request_id, ...body }: CodeRequest
   });
 }
 
-function newCode(): string {
+function createCode(): string {
   for (;;) {
     const code = drawCode(randomBytes(2 * codeLength));
     if (code !== undefined) return code;
@@ -95,7 +95,7 @@ export async function sendCode(deps: Deps, key: RowKey): Promise<void> {
       const to = member?.email ?? customer.email;
       if (!to || !(await lockCustomer(tx, key.organization_id, customer))) continue;
       if ((await store.countCodes(tx, customer, "sign_in", now, member_id)) >= codesMax) continue;
-      const code = newCode();
+      const code = createCode();
       const filled = { customer_id: customer.id, member_id, email: to, code_hash: hashToken(deps.config.secret, code) };
       if (!isFilled) await store.fillCode(tx, key, filled);
       else await store.insertCode(tx, { ...asked, ...filled, id: createId(now), due_at: null });
@@ -118,11 +118,11 @@ export async function sendCode(deps: Deps, key: RowKey): Promise<void> {
   });
 }
 
-const wrongCode = () =>
+const rejectCode = () =>
   new ApiError("CustomerSessionCodeInvalidOrExpired", "This code is wrong, was used already, or has expired.");
 
 /** Claim a code or link, once. If two people have the same code by chance, neither gets in. */
-async function take(tx: Tx, { config, clock }: Ctx, purpose: store.CodeRow["purpose"], secret: string) {
+async function consumeCode(tx: Tx, { config, clock }: Ctx, purpose: store.CodeRow["purpose"], secret: string) {
   const taken = await store.claimCodes(tx, purpose, hashWithEach(config.secrets, secret), getServerClock(clock).now());
   return taken.length === 1 ? taken[0] : undefined;
 }
@@ -154,7 +154,7 @@ export async function authenticate(ctx: Ctx, guess: CodeGuess): Promise<{ token:
     await verifyEmail(tx, seller, customer);
     return openSession(ctx, tx, customer);
   });
-  if (!opened) throw wrongCode();
+  if (!opened) throw rejectCode();
   await takeBack();
   return { token: opened.token };
 }
@@ -229,19 +229,19 @@ export async function requestEmailUpdate(ctx: Ctx, email: string): Promise<void>
   });
 }
 
-const wrongLink = () =>
+const rejectLink = () =>
   new ApiError("CustomerEmailUpdateInvalidOrExpired", "This link is wrong, was used already, or has expired.");
 
 /** Throw unless the link to a new address is valid. */
 export async function checkEmailUpdate({ db, config, clock }: Ctx, token: string): Promise<void> {
   const now = getServerClock(clock).now();
-  if ((await store.findCodes(db, "email", hashWithEach(config.secrets, token), now)).length !== 1) throw wrongLink();
+  if ((await store.findCodes(db, "email", hashWithEach(config.secrets, token), now)).length !== 1) throw rejectLink();
 }
 
 /** Change the address to the one that the link was sent to: opening the link proves access to its inbox. */
 export async function verifyEmailUpdate(ctx: Ctx, token: string): Promise<{ token: string }> {
   const opened = await transact(ctx, async (tx) => {
-    const taken = await take(tx, ctx, "email", token);
+    const taken = await consumeCode(tx, ctx, "email", token);
     const { organization_id, customer_id: id, email, member_id = null } = taken ?? {};
     if (!organization_id || !id || !email) return undefined;
     const customer = await lockCustomer(tx, organization_id, { id });
@@ -256,6 +256,6 @@ export async function verifyEmailUpdate(ctx: Ctx, token: string): Promise<{ toke
     await verifyEmail(tx, inner, changed);
     return openSession(ctx, tx, changed, { member_id });
   });
-  if (!opened) throw wrongLink();
+  if (!opened) throw rejectLink();
   return { token: opened.token };
 }

@@ -101,7 +101,7 @@ export async function deleteCode(tx: Tx, key: RowKey): Promise<void> {
   await tx.delete(portalCodes).where(matchKey(portalCodes, key));
 }
 
-const good = (purpose: CodeRow["purpose"], hashes: readonly string[], now: Date) =>
+const paintGood = (purpose: CodeRow["purpose"], hashes: readonly string[], now: Date) =>
   and(inArray(portalCodes.code_hash, [...hashes]), eq(portalCodes.purpose, purpose), gt(portalCodes.expires_at, now));
 
 /** Find valid codes with one of these hashes; by chance two customers may have the same code. */
@@ -114,7 +114,7 @@ export const findCodes = (
   db
     .select()
     .from(portalCodes)
-    .where(good(purpose, hashes, now));
+    .where(paintGood(purpose, hashes, now));
 
 /** Delete and return the valid codes with one of these hashes. A concurrent second call returns none. */
 export const claimCodes = (
@@ -125,7 +125,7 @@ export const claimCodes = (
 ): Promise<CodeRow[]> =>
   tx
     .delete(portalCodes)
-    .where(good(purpose, hashes, now))
+    .where(paintGood(purpose, hashes, now))
     .returning();
 
 /** After this many wrong guesses, all codes that the guesses were made for become invalid. */
@@ -217,7 +217,7 @@ export async function listOnSale(db: Database, organization_id: string): Promise
   return items;
 }
 
-const ofOrder = ({ organization_id, id }: RowKey) =>
+const matchOrder = ({ organization_id, id }: RowKey) =>
   and(eq(payments.organization_id, organization_id), eq(payments.order_id, id));
 
 /** Find the latest payment of an order. */
@@ -225,7 +225,7 @@ export async function findLastTry(db: Database, order: RowKey): Promise<PaymentR
   const [row] = await db
     .select()
     .from(payments)
-    .where(ofOrder(order))
+    .where(matchOrder(order))
     .orderBy(desc(payments.created_at), desc(payments.id))
     .limit(1);
   return row;
@@ -233,7 +233,7 @@ export async function findLastTry(db: Database, order: RowKey): Promise<PaymentR
 
 /** How often a customer has tried in vain to pay an order by themselves. */
 export const countTries = (db: Database, order: RowKey): Promise<number> =>
-  db.$count(payments, and(ofOrder(order), eq(payments.trigger, "retry_customer"), eq(payments.status, "failed")));
+  db.$count(payments, and(matchOrder(order), eq(payments.trigger, "retry_customer"), eq(payments.status, "failed")));
 
 const sortableGrants = {
   granted_at: benefitGrants.granted_at,
@@ -252,7 +252,7 @@ export async function listOwnGrants(
   { organization_id, customer_id }: { organization_id: string; customer_id: string },
   filter: GrantFilter,
 ): Promise<{ items: Grant[]; total: number }> {
-  const boughtBy = (column: PgColumn, ids: string[]) =>
+  const matchBuyer = (column: PgColumn, ids: string[]) =>
     db
       .select({ id: column })
       .from(orders)
@@ -271,19 +271,19 @@ export async function listOwnGrants(
       own_only: (member_id) => (member_id === null ? undefined : eq(benefitGrants.member_id, member_id)),
       checkout_id: (ids) =>
         or(
-          inArray(benefitGrants.order_id, boughtBy(orders.id, ids)),
-          inArray(benefitGrants.subscription_id, boughtBy(orders.subscription_id, ids)),
+          inArray(benefitGrants.order_id, matchBuyer(orders.id, ids)),
+          inArray(benefitGrants.subscription_id, matchBuyer(orders.subscription_id, ids)),
         ),
     }),
   );
-  const page = () =>
+  const loadPage = () =>
     selectGrants(db)
       .where(where)
       .orderBy(...orderBy(filter.sorting, sortableGrants, benefitGrants.id))
       .limit(filter.limit)
       .offset(computeOffset(filter));
   const ofBenefits = joinByKey(benefitGrants.benefit_id, benefits);
-  return readPage(page, () =>
+  return readPage(loadPage, () =>
     countRows(db.select(counted).from(benefitGrants).innerJoin(benefits, ofBenefits).where(where)),
   );
 }

@@ -27,7 +27,7 @@ const operation = {
   access: ofCustomer("customer_portal:own:read"),
 } as const;
 
-const fieldOf = (data: unknown, key: string): unknown =>
+const getField = (data: unknown, key: string): unknown =>
   typeof data === "object" && data !== null ? (data as Record<string, unknown>)[key] : undefined;
 
 /**
@@ -39,11 +39,11 @@ export function describeNews(
   customer_id: string,
   member_id: string | null = null,
 ): string | undefined {
-  const isTheirs = type.startsWith("customer.") ? fieldOf(data, "id") : fieldOf(data, "customer_id");
-  if (isTheirs !== customer_id || (member_id !== null && fieldOf(data, "member_id") !== member_id)) return undefined;
-  if (type === "benefit_grant.created" && fieldOf(data, "is_granted") === true) return "benefit.granted";
+  const isTheirs = type.startsWith("customer.") ? getField(data, "id") : getField(data, "customer_id");
+  if (isTheirs !== customer_id || (member_id !== null && getField(data, "member_id") !== member_id)) return undefined;
+  if (type === "benefit_grant.created" && getField(data, "is_granted") === true) return "benefit.granted";
   if (type === "benefit_grant.revoked") return "benefit.revoked";
-  if (type === "order.updated" && fieldOf(data, "is_invoice_generated") === true) return "order.invoice_generated";
+  if (type === "order.updated" && getField(data, "is_invoice_generated") === true) return "order.invoice_generated";
   return type;
 }
 
@@ -69,7 +69,7 @@ export function routePortalStreams(app: FastifyInstance, options: PortalStreamOp
         for await (const event of tail.follow(organization_id, from, AbortSignal.any([gone, refused.signal]))) {
           const key = describeNews(event, customer.customer_id, own);
           if (key !== undefined)
-            await send(formatSseMessage({ id: event.id, key, payload: { id: fieldOf(event.data, "id") } }));
+            await send(formatSseMessage({ id: event.id, key, payload: { id: getField(event.data, "id") } }));
         }
       } finally {
         clearInterval(check);
@@ -90,7 +90,7 @@ export function routePortalStreams(app: FastifyInstance, options: PortalStreamOp
         const signal = AbortSignal.any([gone, AbortSignal.timeout(lifetimeMs)]);
         await send(formatSseMessage({ key: "connected", payload: {} }));
         for await (const event of tail.follow(seat.organization_id, from, signal)) {
-          const isClaim = event.type === "customer_seat.claimed" && fieldOf(event.data, "id") === seat.id;
+          const isClaim = event.type === "customer_seat.claimed" && getField(event.data, "id") === seat.id;
           const news = describeNews(event, seat.customer_id ?? "");
           const key = isClaim ? event.type : news === "benefit.granted" ? news : undefined;
           if (key !== undefined) await send(formatSseMessage({ id: event.id, key, payload: {} }));

@@ -8,7 +8,7 @@ import { buildPage } from "../platform/db/page.ts";
 import { findAsker } from "./access.ts";
 
 /** A balance has no id of its own: it is the one of a customer in a currency. */
-function idOf(customer_id: string, currency: string): string {
+function getId(customer_id: string, currency: string): string {
   const hex = createHash("sha256").update(`wallet ${customer_id} ${currency}`).digest("hex");
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
@@ -20,7 +20,7 @@ async function findWallets(ctx: Ctx): Promise<CustomerWallet[]> {
   return balances
     .filter(({ amount }) => amount > 0)
     .map(({ currency, amount, modified_at }) => ({
-      ...{ id: idOf(customer.id, currency), created_at: customer.created_at, modified_at, customer_id: customer.id },
+      ...{ id: getId(customer.id, currency), created_at: customer.created_at, modified_at, customer_id: customer.id },
       ...{ balance: amount, currency },
     }));
 }

@@ -66,7 +66,7 @@ const common = {
   organization_id: z.uuid(),
 };
 
-const benefit = <K extends keyof typeof propertiesOf>(type: K) =>
+const defineBenefit = <K extends keyof typeof propertiesOf>(type: K) =>
   z.object({
     ...common,
     type: z.literal(type),
@@ -78,14 +78,14 @@ const benefit = <K extends keyof typeof propertiesOf>(type: K) =>
 
 /** What a product gives to whoever buys it. */
 export const Benefit = z.discriminatedUnion("type", [
-  benefit("custom"),
-  benefit("discord"),
-  benefit("github_repository"),
-  benefit("downloadables"),
-  benefit("license_keys"),
-  benefit("meter_credit"),
-  benefit("feature_flag"),
-  benefit("slack_shared_channel"),
+  defineBenefit("custom"),
+  defineBenefit("discord"),
+  defineBenefit("github_repository"),
+  defineBenefit("downloadables"),
+  defineBenefit("license_keys"),
+  defineBenefit("meter_credit"),
+  defineBenefit("feature_flag"),
+  defineBenefit("slack_shared_channel"),
 ]);
 export type Benefit = z.output<typeof Benefit>;
 
@@ -129,13 +129,13 @@ const positive = z.int().min(1).max(int32Max);
 /** How long a license key may last at most, in each unit (BEN-30). */
 const ttlMax = { day: 36_500, month: 1200, year: 457 } as const;
 const filesMax = 100;
-const blank = (value: unknown) => (typeof value === "string" && value.trim() === "" ? null : value);
+const convertBlank = (value: unknown) => (typeof value === "string" && value.trim() === "" ? null : value);
 
 /** The properties of each type as they are sent. What they name is the server's to check. */
 const inputOf = {
   custom: z.object({
     note: z.preprocess(
-      blank,
+      convertBlank,
       z
         .string()
         .max(10_000)
@@ -161,7 +161,7 @@ const inputOf = {
   }),
   license_keys: z.object({
     prefix: z.preprocess(
-      blank,
+      convertBlank,
       z
         .string()
         .trim()
@@ -210,7 +210,7 @@ export const readProperties = (type: keyof typeof inputOf, sent: unknown) => inp
 const description = z.string().min(3).max(42).describe("What it is, as products show it, 3 to 42 characters.");
 const visibility = z.enum(["draft", "private", "public"]);
 
-const created = <K extends keyof typeof inputOf, P extends z.ZodType>(type: K, properties: P) =>
+const defineCreate = <K extends keyof typeof inputOf, P extends z.ZodType>(type: K, properties: P) =>
   z.object({
     type: z.literal(type),
     description,
@@ -220,14 +220,14 @@ const created = <K extends keyof typeof inputOf, P extends z.ZodType>(type: K, p
     organization_id: organizationOf,
   });
 export const BenefitCreate = z.discriminatedUnion("type", [
-  created("custom", inputOf.custom.prefault({})),
-  created("discord", inputOf.discord),
-  created("github_repository", inputOf.github_repository),
-  created("downloadables", inputOf.downloadables),
-  created("license_keys", inputOf.license_keys.prefault({})),
-  created("meter_credit", inputOf.meter_credit),
-  created("feature_flag", inputOf.feature_flag.prefault({})),
-  created("slack_shared_channel", inputOf.slack_shared_channel),
+  defineCreate("custom", inputOf.custom.prefault({})),
+  defineCreate("discord", inputOf.discord),
+  defineCreate("github_repository", inputOf.github_repository),
+  defineCreate("downloadables", inputOf.downloadables),
+  defineCreate("license_keys", inputOf.license_keys.prefault({})),
+  defineCreate("meter_credit", inputOf.meter_credit),
+  defineCreate("feature_flag", inputOf.feature_flag.prefault({})),
+  defineCreate("slack_shared_channel", inputOf.slack_shared_channel),
 ]);
 
 /** A flag has none, and would let anything pass for properties. */

@@ -38,7 +38,7 @@ const propertiesOf = {
 
 export const customFieldTypes = ["text", "number", "date", "checkbox", "select"] as const;
 
-const field = <K extends keyof typeof propertiesOf>(type: K) =>
+const defineField = <K extends keyof typeof propertiesOf>(type: K) =>
   z.object({
     ...stored,
     metadata: metadataOut,
@@ -51,11 +51,11 @@ const field = <K extends keyof typeof propertiesOf>(type: K) =>
 
 /** A question that a checkout asks besides the usual ones. */
 export const CustomField = z.discriminatedUnion("type", [
-  field("text"),
-  field("number"),
-  field("date"),
-  field("checkbox"),
-  field("select"),
+  defineField("text"),
+  defineField("number"),
+  defineField("date"),
+  defineField("checkbox"),
+  defineField("select"),
 ]);
 export type CustomField = z.output<typeof CustomField>;
 
@@ -81,23 +81,23 @@ const slug = z
   .regex(/^[a-z0-9_-]+$/, "Lower-case letters, digits, - and _ only.")
   .describe("What the answer is kept under; one of a kind in the organization.");
 const name = z.string().min(1).max(255).describe("Name of the field.");
-const bounds = (low: string, high: string) => (properties: Record<string, unknown>, issues: z.RefinementCtx) => {
+const checkBounds = (low: string, high: string) => (properties: Record<string, unknown>, issues: z.RefinementCtx) => {
   const [least, most] = [properties[low], properties[high]];
   if (typeof least === "number" && typeof most === "number" && least > most)
     issues.addIssue({ code: "custom", path: [high], message: `${high} must not be below ${low}.` });
 };
 
 /** Properties that are null or blank are as good as not given (CUF-03). */
-const withoutBlanks = (value: unknown): unknown =>
+const omitBlanks = (value: unknown): unknown =>
   typeof value === "object" && value !== null && !Array.isArray(value)
     ? Object.fromEntries(Object.entries(value).filter(([, one]) => one !== null && one !== ""))
     : value;
 
 /** The properties of each type as they are sent: the bounds make sense, and no option is there twice. */
 const inputOf = {
-  text: propertiesOf.text.superRefine(bounds("min_length", "max_length")),
-  number: propertiesOf.number.superRefine(bounds("ge", "le")),
-  date: propertiesOf.date.superRefine(bounds("ge", "le")),
+  text: propertiesOf.text.superRefine(checkBounds("min_length", "max_length")),
+  number: propertiesOf.number.superRefine(checkBounds("ge", "le")),
+  date: propertiesOf.date.superRefine(checkBounds("ge", "le")),
   checkbox: propertiesOf.checkbox,
   select: propertiesOf.select.refine(
     ({ options }) => new Set(options.map(({ value }) => value)).size === options.length,
@@ -107,23 +107,23 @@ const inputOf = {
 
 /** The properties as they are sent, for the type that a field has. */
 export const readProperties = (type: keyof typeof propertiesOf, sent: unknown) =>
-  inputOf[type].safeParse(withoutBlanks(sent));
+  inputOf[type].safeParse(omitBlanks(sent));
 
-const created = <K extends keyof typeof propertiesOf, P extends z.ZodType>(type: K, properties: P) =>
+const defineCreate = <K extends keyof typeof propertiesOf, P extends z.ZodType>(type: K, properties: P) =>
   z.object({
     type: z.literal(type),
     slug,
     name,
-    properties: z.preprocess(withoutBlanks, properties).describe("How it asks and checks."),
+    properties: z.preprocess(omitBlanks, properties).describe("How it asks and checks."),
     metadata: metadata.default(() => ({})).describe("Your own keys and values."),
     organization_id: organizationOf,
   });
 export const CustomFieldCreate = z.discriminatedUnion("type", [
-  created("text", inputOf.text.prefault({})),
-  created("number", inputOf.number.prefault({})),
-  created("date", inputOf.date.prefault({})),
-  created("checkbox", inputOf.checkbox.prefault({})),
-  created("select", inputOf.select),
+  defineCreate("text", inputOf.text.prefault({})),
+  defineCreate("number", inputOf.number.prefault({})),
+  defineCreate("date", inputOf.date.prefault({})),
+  defineCreate("checkbox", inputOf.checkbox.prefault({})),
+  defineCreate("select", inputOf.select),
 ]);
 
 export const CustomFieldUpdate = z.object({

@@ -27,11 +27,11 @@ export const CustomerSessionCreate = z
   })
   .superRefine(({ customer_id, external_customer_id, customer_external_id }, issues) => {
     const external = external_customer_id ?? customer_external_id ?? null;
-    const refuse = (field: string, message: string, type: string) =>
+    const reject = (field: string, message: string, type: string) =>
       issues.addIssue({ code: "custom", path: [field], message, params: { type } });
-    if (!customer_id && external === null) refuse("customer_id", "Field required", "missing");
+    if (!customer_id && external === null) reject("customer_id", "Field required", "missing");
     if (customer_id && external !== null)
-      refuse("external_customer_id", "A session is for one customer: name it by one id.", "value_error");
+      reject("external_customer_id", "A session is for one customer: name it by one id.", "value_error");
   });
 
 export const customerSessions = {

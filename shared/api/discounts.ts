@@ -114,30 +114,31 @@ type Terms = {
   starts_at?: Date | null | undefined;
   ends_at?: Date | null | undefined;
 };
-const faultAt = (issues: z.RefinementCtx, path: string, message: string, kind = "value_error") =>
+const addFault = (issues: z.RefinementCtx, path: string, message: string, kind = "value_error") =>
   issues.addIssue({ code: "custom", path: [path], message, params: { type: kind } });
 
 /** Dates in their order (DSC-03). */
 function checkDates({ starts_at, ends_at }: Terms, issues: z.RefinementCtx): void {
-  if (starts_at && ends_at && starts_at >= ends_at) faultAt(issues, "ends_at", "Ends at must be after starts at.");
+  if (starts_at && ends_at && starts_at >= ends_at) addFault(issues, "ends_at", "Ends at must be after starts at.");
 }
 
 /** What a new discount must say, by its type and duration (DSC-03, DSC-04). */
 function checkTerms(body: Terms, issues: z.RefinementCtx): void {
   checkDates(body, issues);
   if (body.duration === "repeating" && !body.duration_in_months)
-    faultAt(issues, "duration_in_months", "A repeating discount needs its number of months.", "missing");
+    addFault(issues, "duration_in_months", "A repeating discount needs its number of months.", "missing");
   if (body.duration !== "repeating" && body.duration_in_months)
-    faultAt(issues, "duration_in_months", "Only a repeating discount has a number of months.");
+    addFault(issues, "duration_in_months", "Only a repeating discount has a number of months.");
   const share = body.basis_points ?? undefined;
   const isFixed = (body.type ?? (share === undefined ? "fixed" : "percentage")) === "fixed";
   const given = [body.amount, body.amounts].filter((one) => one !== undefined && one !== null).length;
-  if (isFixed && given === 0) faultAt(issues, "amount", "A fixed discount needs an amount.", "missing");
-  if (isFixed && given === 2) faultAt(issues, "amounts", "Give either amount and currency, or amounts.");
-  if (isFixed && share !== undefined) faultAt(issues, "basis_points", "A fixed discount has an amount, no percentage.");
+  if (isFixed && given === 0) addFault(issues, "amount", "A fixed discount needs an amount.", "missing");
+  if (isFixed && given === 2) addFault(issues, "amounts", "Give either amount and currency, or amounts.");
+  if (isFixed && share !== undefined)
+    addFault(issues, "basis_points", "A fixed discount has an amount, no percentage.");
   if (!isFixed && share === undefined)
-    faultAt(issues, "basis_points", "A percentage discount needs its basis points: 2550 is 25.5 %.", "missing");
-  if (!isFixed && given > 0) faultAt(issues, "amount", "A percentage discount has no amount.");
+    addFault(issues, "basis_points", "A percentage discount needs its basis points: 2550 is 25.5 %.", "missing");
+  if (!isFixed && given > 0) addFault(issues, "amount", "A percentage discount has no amount.");
 }
 
 export const DiscountCreate = z

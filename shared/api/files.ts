@@ -95,7 +95,7 @@ const anyType = z
   .max(255)
   .regex(/^[\w.+-]+\/[\w.+-]+(; ?[\w.+-]+=[\w.+-]+)*$/, "A MIME type is written as application/pdf.");
 
-const created = <S extends FileService>(service: S, mime_type: z.ZodString) =>
+const defineCreate = <S extends FileService>(service: S, mime_type: z.ZodString) =>
   z
     .object({
       service: z.literal(service).describe("What it is for."),
@@ -112,20 +112,20 @@ const created = <S extends FileService>(service: S, mime_type: z.ZodString) =>
     .superRefine(({ size, upload: { parts } }, issues) => {
       let at = 0;
       for (const [index, part] of parts.entries()) {
-        const wrong = (field: string, message: string) =>
+        const reportFault = (field: string, message: string) =>
           issues.addIssue({ code: "custom", path: ["upload", "parts", index, field], message });
-        if (part.number !== index + 1) wrong("number", "Parts are numbered from 1, in order.");
-        if (part.chunk_start !== at) wrong("chunk_start", `This part must begin at ${at}.`);
-        if (part.chunk_end <= part.chunk_start) wrong("chunk_end", "A part must not be empty.");
+        if (part.number !== index + 1) reportFault("number", "Parts are numbered from 1, in order.");
+        if (part.chunk_start !== at) reportFault("chunk_start", `This part must begin at ${at}.`);
+        if (part.chunk_end <= part.chunk_start) reportFault("chunk_end", "A part must not be empty.");
         at = part.chunk_end;
       }
       if (at !== size && parts.length > 0)
         issues.addIssue({ code: "custom", path: ["upload", "parts"], message: `The parts must end at ${size}.` });
     });
 export const FileCreate = z.discriminatedUnion("service", [
-  created("downloadable", anyType),
-  created("product_media", picture),
-  created("organization_avatar", picture),
+  defineCreate("downloadable", anyType),
+  defineCreate("product_media", picture),
+  defineCreate("organization_avatar", picture),
 ]);
 
 export const files = {

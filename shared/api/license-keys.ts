@@ -69,14 +69,14 @@ export type LicenseLease = z.output<typeof LicenseLease>;
 const key = z.string().min(1).max(200).describe("The license key.");
 const organizationId = z.uuid().describe("The organization that sold it.");
 const label = z.string().min(1).max(255).describe("What it is called, such as the name of a computer.");
-const conditions = (what: string) => metadata.default(() => ({})).describe(what);
+const defineConditions = (what: string) => metadata.default(() => ({})).describe(what);
 const activationId = z.uuid().nullish().describe("The activation that is used.");
 
 export const LicenseKeyActivate = z.object({
   key,
   organization_id: organizationId,
   label,
-  conditions: conditions("What has to be the same whenever this activation is validated."),
+  conditions: defineConditions("What has to be the same whenever this activation is validated."),
   meta: metadata.default(() => ({})).describe("Your own keys and values."),
 });
 export const LicenseKeyValidate = z.object({
@@ -86,7 +86,7 @@ export const LicenseKeyValidate = z.object({
   benefit_id: z.uuid().nullish().describe("The benefit that it has to be of."),
   customer_id: z.uuid().nullish().describe("The customer whose it has to be."),
   increment_usage: z.int().min(0).max(int32Max).nullish().describe("By how much it is used with this."),
-  conditions: conditions("What the activation was made with."),
+  conditions: defineConditions("What the activation was made with."),
 });
 export const LicenseKeyDeactivate = z.object({
   key,
@@ -97,7 +97,7 @@ export const LicenseKeyLease = z.object({
   key,
   organization_id: organizationId,
   activation_id: activationId,
-  conditions: conditions("What the activation was made with."),
+  conditions: defineConditions("What the activation was made with."),
   seconds: z
     .int()
     .min(60)
@@ -204,17 +204,29 @@ export const licenseKeys = {
   lease: { ...uses.lease, ...mine, path: `${at}/lease`, body: LicenseKeyLease.extend(own) },
 } as const satisfies Resource;
 
-const named = <K extends string>(name: K) => `customer_portal:license_keys:${name}` as const;
+const buildScope = <K extends string>(name: K) => `customer_portal:license_keys:${name}` as const;
 /** The same for the programs that were sold, which hold no credential but the key. */
 export const licenseKeyUses = {
-  validate: { ...uses.validate, ...open, id: named("validate"), path: `${portal}/validate`, body: LicenseKeyValidate },
-  activate: { ...uses.activate, ...open, id: named("activate"), path: `${portal}/activate`, body: LicenseKeyActivate },
+  validate: {
+    ...uses.validate,
+    ...open,
+    id: buildScope("validate"),
+    path: `${portal}/validate`,
+    body: LicenseKeyValidate,
+  },
+  activate: {
+    ...uses.activate,
+    ...open,
+    id: buildScope("activate"),
+    path: `${portal}/activate`,
+    body: LicenseKeyActivate,
+  },
   deactivate: {
     ...uses.deactivate,
     ...open,
-    id: named("deactivate"),
+    id: buildScope("deactivate"),
     path: `${portal}/deactivate`,
     body: LicenseKeyDeactivate,
   },
-  lease: { ...uses.lease, ...open, id: named("lease"), path: `${portal}/lease`, body: LicenseKeyLease },
+  lease: { ...uses.lease, ...open, id: buildScope("lease"), path: `${portal}/lease`, body: LicenseKeyLease },
 } as const satisfies Resource;

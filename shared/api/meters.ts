@@ -149,12 +149,12 @@ type Stretch = z.output<z.ZodObject<typeof stretch>>;
 
 /** Refuse a stretch of time that ends before it begins, or is too long for its pieces. */
 export function checkStretch({ start_timestamp, end_timestamp, interval }: Stretch, ctx: z.RefinementCtx): void {
-  const refuse = (path: string, message: string) => ctx.addIssue({ code: "custom", path: [path], message });
+  const reject = (path: string, message: string) => ctx.addIssue({ code: "custom", path: [path], message });
   const days = (end_timestamp.getTime() - start_timestamp.getTime()) / dayMs;
-  if (start_timestamp.toISOString() < firstStart) refuse("start_timestamp", "Must be in 2023 or later.");
-  if (days < 0) refuse("end_timestamp", "Must not be before the start.");
+  if (start_timestamp.toISOString() < firstStart) reject("start_timestamp", "Must be in 2023 or later.");
+  if (days < 0) reject("end_timestamp", "Must not be before the start.");
   if (days > daysMax[interval])
-    refuse("end_timestamp", `By the ${interval}, at most ${daysMax[interval]} days can be asked for.`);
+    reject("end_timestamp", `By the ${interval}, at most ${daysMax[interval]} days can be asked for.`);
 }
 
 const quantitiesQuery = z

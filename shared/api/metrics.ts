@@ -79,18 +79,18 @@ export const metricLimits: Record<MetricInterval, { min_days: number; max_days: 
 /** Before it there was nothing to measure; a range may begin earlier all the same. */
 export const metricMinDate = "2023-01-01";
 
-const eachSlug = <T extends z.ZodType>(shape: T) =>
+const mapSlugs = <T extends z.ZodType>(shape: T) =>
   Object.fromEntries(metricSlugs.map((slug) => [slug, shape.optional()])) as Record<MetricSlug, z.ZodOptional<T>>;
 
 export const Metric = z.object({ slug: z.string(), display_name: z.string(), type: z.enum(metricTypes) });
 export type Metric = z.output<typeof Metric>;
 
 /** The numbers of one stretch of time, which begins at `timestamp`. Those that were not asked for are left out. */
-export const MetricPeriod = z.object({ timestamp: instant, ...eachSlug(z.number()) });
+export const MetricPeriod = z.object({ timestamp: instant, ...mapSlugs(z.number()) });
 export type MetricPeriod = z.output<typeof MetricPeriod>;
 
-export const MetricsTotals = z.object(eachSlug(z.number()));
-export const Metrics = z.object(eachSlug(Metric));
+export const MetricsTotals = z.object(mapSlugs(z.number()));
+export const Metrics = z.object(mapSlugs(Metric));
 
 export const MetricsResponse = z.object({
   periods: z.array(MetricPeriod),

@@ -52,7 +52,7 @@ export const CustomerOrganizationData = z.object({
   publishable_key: z.string().nullable(),
 });
 
-const blankIsNull = (max: number) =>
+const defineBlankToNull = (max: number) =>
   z
     .string()
     .max(max)
@@ -61,7 +61,7 @@ const blankIsNull = (max: number) =>
 
 /** What customers may change of themselves (CUP-14). */
 export const CustomerPortalCustomerUpdate = z.object({
-  billing_name: blankIsNull(256).describe("Name on invoices; null or blank takes it away."),
+  billing_name: defineBlankToNull(256).describe("Name on invoices; null or blank takes it away."),
   billing_address: AddressInput.nullish().describe("Address on invoices; once set it can be changed, not taken away."),
   tax_id: TaxIdInput.describe("Tax number; needs a billing address with a country. Null or blank takes it away."),
   default_payment_method_id: z.uuid().nullish().describe("The card that is charged where no other is chosen."),

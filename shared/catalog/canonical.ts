@@ -9,7 +9,7 @@ import type { Kind } from "./kinds/kind.ts";
 const translated = new Set(["properties", "prices", "products", "medias", "starts_at", "ends_at", "filter"]);
 
 /** Properties as the API would keep them: trimmed, and a blank as none. What is not all there yet is left as it is. */
-function canonicalProperties({ readProperties }: AnyKind, type: unknown, given: Fields): Fields {
+function canonicalizeProperties({ readProperties }: AnyKind, type: unknown, given: Fields): Fields {
   const result = readProperties?.(type as never, given);
   if (!result?.success) return given;
   const kept: Fields = { ...result.data };
@@ -17,12 +17,12 @@ function canonicalProperties({ readProperties }: AnyKind, type: unknown, given: 
 }
 
 /** Fields as the API would keep them, so that what it trims is not taken for a difference for ever. */
-function canonical(kind: AnyKind, fields: Fields): Fields {
+function canonicalize(kind: AnyKind, fields: Fields): Fields {
   const shape: Record<string, z.ZodType> = kind.update.shape as Record<string, z.ZodType>;
   return Object.fromEntries(
     Object.entries(fields).map(([field, value]) => {
       if (field === "filter") return [field, normalizeFilter(value as Filter)];
-      if (field === "properties" && value) return [field, canonicalProperties(kind, fields.type, value as Fields)];
+      if (field === "properties" && value) return [field, canonicalizeProperties(kind, fields.type, value as Fields)];
       const result = translated.has(field) ? undefined : shape[field]?.safeParse(value);
       return [field, result?.success && result.data !== undefined ? result.data : value];
     }),
@@ -30,11 +30,11 @@ function canonical(kind: AnyKind, fields: Fields): Fields {
 }
 
 /** Without what was not said. */
-const said = (fields: Fields): Fields =>
+const omitUndefined = (fields: Fields): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 
 /** What the file wants of a thing; `standard` is the currency of prices that name none. */
 export function readWantedFields(kind: Kind, key: string, item: Item, standard: string): Fields {
   const own = getKind(kind);
-  return canonical(own, said(own.wantedFields(item, key, standard)));
+  return canonicalize(own, omitUndefined(own.wantedFields(item, key, standard)));
 }

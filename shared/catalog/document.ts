@@ -6,20 +6,20 @@ import { type Fault, type Kind, kinds } from "./kinds/kind.ts";
 import { validatePrice } from "./prices.ts";
 
 /** Without a prototype: a thing may be called `constructor`, and one that is not there must not be found. */
-const keyed = <T extends z.ZodType>(item: T) =>
+const matchKey = <T extends z.ZodType>(item: T) =>
   z
     .record(key, item)
     .overwrite((items) => Object.assign(Object.create(null), items))
     .optional();
 
 const sections = {
-  meters: keyed(catalogKinds.meters.item),
-  benefits: keyed(catalogKinds.benefits.item),
-  custom_fields: keyed(catalogKinds.custom_fields.item),
-  products: keyed(catalogKinds.products.item),
-  discounts: keyed(catalogKinds.discounts.item),
-  checkout_links: keyed(catalogKinds.checkout_links.item),
-  webhooks: keyed(catalogKinds.webhooks.item),
+  meters: matchKey(catalogKinds.meters.item),
+  benefits: matchKey(catalogKinds.benefits.item),
+  custom_fields: matchKey(catalogKinds.custom_fields.item),
+  products: matchKey(catalogKinds.products.item),
+  discounts: matchKey(catalogKinds.discounts.item),
+  checkout_links: matchKey(catalogKinds.checkout_links.item),
+  webhooks: matchKey(catalogKinds.webhooks.item),
 };
 
 /** One document is planned in one transaction, so it has an end. */
@@ -39,7 +39,7 @@ export const Catalog = z
       context.addIssue({ code: "custom", path: [], message });
       return;
     }
-    for (const fault of faultsOf(catalog))
+    for (const fault of getFaults(catalog))
       context.addIssue({ code: "custom", path: fault.path, message: fault.message });
   });
 export type Catalog = z.output<typeof Catalog>;
@@ -62,26 +62,26 @@ export function listFields([kind, ...inside]: readonly PropertyKey[]): string[] 
 const isKind = (name: PropertyKey): name is Kind => (kinds as readonly PropertyKey[]).includes(name);
 
 /** That a file has no such thing, and which one is meant. */
-function noThing(items: object | undefined, to: Kind, name: string): string {
+function describeMissingItem(items: object | undefined, to: Kind, name: string): string {
   const [near] = findNearest(name, Object.keys(items ?? {}));
   return `There is no "${name}" under ${to} in this file.${near === undefined ? "" : ` Did you mean "${near}"?`}`;
 }
 
 /** The references that lead nowhere, of the things that are right by themselves, in a file of which others are not. */
 export function findLostReferences(catalog: Record<string, unknown>): Fault[] {
-  const itemsOf = (kind: Kind): Record<string, unknown> => {
+  const getItems = (kind: Kind): Record<string, unknown> => {
     const items = catalog[kind];
     return typeof items === "object" && items !== null ? { ...items } : {};
   };
   return kinds.flatMap((kind) =>
-    Object.entries(itemsOf(kind)).flatMap(([name, written]) => {
+    Object.entries(getItems(kind)).flatMap(([name, written]) => {
       const faults: Fault[] = [];
       const item = getKind(kind).item.safeParse(written);
       if (item.success)
         getKind(kind).findFaults?.(item.data, (to, other, path) => {
-          const items = itemsOf(to);
+          const items = getItems(to);
           if (!Object.hasOwn(items, other))
-            faults.push({ path: [kind, name, ...path], message: noThing(items, to, other) });
+            faults.push({ path: [kind, name, ...path], message: describeMissingItem(items, to, other) });
         });
       return faults;
     }),
@@ -89,14 +89,14 @@ export function findLostReferences(catalog: Record<string, unknown>): Fault[] {
 }
 
 /** What no single field can tell: references that lead nowhere, keys and codes that stand twice. */
-function faultsOf(catalog: Pick<Catalog, Kind>): Fault[] {
+function getFaults(catalog: Pick<Catalog, Kind>): Fault[] {
   const faults: Fault[] = [];
   for (const kind of kinds) {
     const items: Record<string, Item> = catalog[kind] ?? {};
     for (const [name, item] of Object.entries(items)) {
       const note = ({ path, message }: Fault) => void faults.push({ path: [kind, name, ...path], message });
       const own = getKind(kind).findFaults?.(item, (to, other, path) => {
-        if (catalog[to]?.[other] === undefined) note({ path, message: noThing(catalog[to], to, other) });
+        if (catalog[to]?.[other] === undefined) note({ path, message: describeMissingItem(catalog[to], to, other) });
       });
       for (const fault of own ?? []) note(fault);
       for (const [index, old] of (item.previously ?? []).entries())

@@ -44,7 +44,7 @@ export type Plan = {
   missing: { kind: Kind; key: string }[];
 };
 
-const nameOf = (kind: Kind, row: Rows[Kind] | undefined, item: Fields | undefined, key: string): string => {
+const getName = (kind: Kind, row: Rows[Kind] | undefined, item: Fields | undefined, key: string): string => {
   const name = getKind(kind).nameOf({ ...row, ...item });
   return typeof name === "string" && name !== "" ? name : key;
 };
@@ -119,7 +119,7 @@ export function* planCatalog(catalog: Catalog, current: Current, prune: boolean)
       yield;
       const entry = index.entries.get(key);
       const want = readWantedFields(kind, key, item, current.currency);
-      plan.issues.push(...fileIssues(kind, key, want, filesByName));
+      plan.issues.push(...listFileIssues(kind, key, want, filesByName));
       const row = entry && index.rows.get(entry.id);
       if (!entry || !row) {
         create(kind, key, want, index);
@@ -127,7 +127,7 @@ export function* planCatalog(catalog: Catalog, current: Current, prune: boolean)
       }
       const before = index.keyBefore(entry.id);
       if (before !== undefined && before !== key)
-        plan.steps.push(stepOf("rename", kind, key, row, [{ field: "key", from: before, to: key }]));
+        plan.steps.push(getStep("rename", kind, key, row, [{ field: "key", from: before, to: key }]));
       compare(kind, key, want, row);
     }
     for (const { key, id } of entries.filter((entry) => entry.kind === kind && !items[entry.key])) {
@@ -137,10 +137,10 @@ export function* planCatalog(catalog: Catalog, current: Current, prune: boolean)
       if (row && getKind(kind).foundFields(row, names).archived !== true) plan.missing.push({ kind, key });
     }
   }
-  if (prune) removals();
+  if (prune) planRemovals();
   return plan;
 
-  function stepOf(
+  function getStep(
     action: Action,
     kind: Kind,
     key: string,
@@ -148,7 +148,7 @@ export function* planCatalog(catalog: Catalog, current: Current, prune: boolean)
     changes: Change[],
     item?: Fields,
   ): Step {
-    return { action, kind, key, id: row?.id ?? null, name: nameOf(kind, row, item, key), changes, impact: [] };
+    return { action, kind, key, id: row?.id ?? null, name: getName(kind, row, item, key), changes, impact: [] };
   }
 
   function create(kind: Kind, key: string, want: Fields, index: KindIndex): void {
@@ -157,13 +157,13 @@ export function* planCatalog(catalog: Catalog, current: Current, prune: boolean)
       plan.issues.push({
         code: "looks_like",
         path: `${kind}.${key}`,
-        message: `${nameOf(kind, like, undefined, key)} (${like.id}) looks like ${kind}.${key}, and is in no catalogue.`,
+        message: `${getName(kind, like, undefined, key)} (${like.id}) looks like ${kind}.${key}, and is in no catalogue.`,
         hint: `floe import ${kind}.${key} ${like.id}`,
       });
       return;
     }
     const changes = Object.entries(want).map(([field, to]) => ({ field, from: null, to }));
-    const step = stepOf("create", kind, key, undefined, changes, want);
+    const step = getStep("create", kind, key, undefined, changes, want);
     plan.steps.push(index.entries.has(key) ? { ...step, note: "It was deleted by hand, and is made anew." } : step);
   }
 
@@ -181,18 +181,18 @@ export function* planCatalog(catalog: Catalog, current: Current, prune: boolean)
         hint: `Give it another key, and take ${key} out or archive it.`,
       });
     if (changes.length === 0) plan.unchanged += 1;
-    else if (fixed.length === 0) plan.steps.push(stepOf("update", kind, key, row, changes));
+    else if (fixed.length === 0) plan.steps.push(getStep("update", kind, key, row, changes));
   }
 
   /** Deleted first, since what comes may take over its code or slug; put away last, when nothing needs it any more. */
-  function removals(): void {
+  function planRemovals(): void {
     const [deleted, archived]: [Step[], Step[]] = [[], []];
     for (const { kind, key } of [...plan.missing].reverse()) {
       const index = indexes.get(kind);
       const row = index?.rows.get(index.entries.get(key)?.id ?? "");
       if (getKind(kind).isArchived)
-        archived.push(stepOf("archive", kind, key, row, [{ field: "archived", from: false, to: true }]));
-      else deleted.push(stepOf("delete", kind, key, row, []));
+        archived.push(getStep("archive", kind, key, row, [{ field: "archived", from: false, to: true }]));
+      else deleted.push(getStep("delete", kind, key, row, []));
     }
     plan.steps = [...deleted, ...plan.steps, ...archived];
   }
@@ -200,21 +200,22 @@ export function* planCatalog(catalog: Catalog, current: Current, prune: boolean)
 
 const uses: Record<FileService, string> = { product_media: "a picture", downloadable: "a download" };
 /** As it is typed in a shell. */
-const typed = (name: string): string => (/^[\w@%+=:,./-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`);
+const quoteArgument = (name: string): string =>
+  /^[\w@%+=:,./-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`;
 
-function fileIssues(
+function listFileIssues(
   kind: Kind,
   key: string,
   want: Fields,
   filesByName: ReadonlyMap<string, Current["files"]>,
 ): Issue[] {
   const properties = want.properties as Fields | undefined;
-  const named = (field: string, list: unknown, service: FileService) =>
+  const listFileFaults = (field: string, list: unknown, service: FileService) =>
     (Array.isArray(list) ? list.map(String) : []).map((name, index) => ({ name, service, at: `${field}.${index}` }));
   const all = [
-    ...named("medias", want.medias, "product_media"),
-    ...named("properties.files", properties?.files, "downloadable"),
-    ...named("properties.archived", properties?.archived, "downloadable"),
+    ...listFileFaults("medias", want.medias, "product_media"),
+    ...listFileFaults("properties.files", properties?.files, "downloadable"),
+    ...listFileFaults("properties.archived", properties?.archived, "downloadable"),
   ];
   return all.flatMap(({ name, service, at }): Issue[] => {
     const called = filesByName.get(name) ?? [];
@@ -227,12 +228,12 @@ function fileIssues(
           code: "ambiguous_file",
           path,
           message: `${others.length + 1} uploaded files are called "${name}".`,
-          hint: `floe files update ${only.id} --name ${typed(`2 ${name}`)}`,
+          hint: `floe files update ${only.id} --name ${quoteArgument(`2 ${name}`)}`,
         },
       ];
     const what = called.length > 0 ? `"${name}" is uploaded, but not as ${uses[service]}.` : undefined;
     const how = service === "downloadable" ? "" : ` --service ${service}`;
-    const hint = `floe files upload ${typed(name)}${how}`;
+    const hint = `floe files upload ${quoteArgument(name)}${how}`;
     return [{ code: "unknown_file", path, message: what ?? `There is no uploaded file "${name}".`, hint }];
   });
 }

@@ -11,28 +11,29 @@ import type { Path, Price } from "./prices.ts";
 export function readWantedPrice(price: Price, standard: string): Fields {
   const in_currency = price.currency ?? standard;
   const common = { currency: in_currency, tax_behavior: price.tax_behavior ?? null };
-  const minor = (text: string): number => readMinor(text, in_currency);
-  const orNone = (text: string | null | undefined): number | null => (typeof text === "string" ? minor(text) : null);
+  const parseMinor = (text: string): number => readMinor(text, in_currency);
+  const parseOrNull = (text: string | null | undefined): number | null =>
+    typeof text === "string" ? parseMinor(text) : null;
   if ("fixed" in price) {
-    const fixed = minor(price.fixed);
+    const fixed = parseMinor(price.fixed);
     return { ...(fixed === 0 ? { free: true } : { fixed }), ...common };
   }
   if ("free" in price) return { free: true, ...common };
   if ("custom" in price) {
     const { minimum, maximum, preset } = price.custom;
-    const least = minimum === undefined ? {} : { minimum: minor(minimum) };
-    return { custom: { ...least, maximum: orNone(maximum), preset: orNone(preset) }, ...common };
+    const least = minimum === undefined ? {} : { minimum: parseMinor(minimum) };
+    return { custom: { ...least, maximum: parseOrNull(maximum), preset: parseOrNull(preset) }, ...common };
   }
   if ("metered" in price)
     return {
       metered: price.metered,
       unit_amount: readMinorUnit(price.unit_price, in_currency),
-      cap: orNone(price.cap),
+      cap: parseOrNull(price.cap),
       ...common,
     };
   const seats = [...price.seats]
     .sort((a, b) => a.from - b.from)
-    .map(({ from, to = null, price: each }) => ({ from, to, price: minor(each) }));
+    .map(({ from, to = null, price: each }) => ({ from, to, price: parseMinor(each) }));
   return { seats, tiers: price.tiers ?? "volume", ...common };
 }
 
@@ -71,7 +72,7 @@ export function readFoundPrice(price: ProductPrice, names: Names): Fields {
 
 /** Prices that are as they are wanted are kept; the others are made, and what is left out goes off sale (PRD-22). */
 export function writePrices(wantedPrices: Fields[], ids: Ids, row: Product | undefined): Fields[] {
-  const bodies = wantedPrices.map((price) => priceBody(price, ids));
+  const bodies = wantedPrices.map((price) => buildPriceBody(price, ids));
   const left = row ? [...row.prices] : [];
   const names: Names = { keyOf: (_, id) => id, fileName: (id) => id };
   return bodies.map((body, index) => {
@@ -83,7 +84,7 @@ export function writePrices(wantedPrices: Fields[], ids: Ids, row: Product | und
   });
 }
 
-function priceBody(price: Fields, ids: Ids): Fields {
+function buildPriceBody(price: Fields, ids: Ids): Fields {
   const common = { price_currency: price.currency, tax_behavior: price.tax_behavior };
   if ("fixed" in price) return { amount_type: "fixed", price_amount: price.fixed, ...common };
   if ("free" in price) return { amount_type: "fixed", price_amount: 0, ...common };
@@ -123,23 +124,23 @@ function priceBody(price: Fields, ids: Ids): Fields {
 export function omitPriceDefaults(price: Fields): Fields | string {
   const { fixed, custom, seats, unit_amount, cap, ...rest } = price;
   const code = String(price.currency);
-  const written = (amount: unknown) => (typeof amount === "number" ? writeMoney(amount, code) : amount);
-  const each = (fields: Fields): Fields =>
-    Object.fromEntries(Object.entries(fields).map(([name, amount]) => [name, written(amount)]));
+  const writeAmount = (amount: unknown) => (typeof amount === "number" ? writeMoney(amount, code) : amount);
+  const mapEach = (fields: Fields): Fields =>
+    Object.fromEntries(Object.entries(fields).map(([name, amount]) => [name, writeAmount(amount)]));
   // What is said in two words needs no fields.
-  if (!price.tax_behavior && fixed !== undefined) return `${written(fixed)} ${code}`;
+  if (!price.tax_behavior && fixed !== undefined) return `${writeAmount(fixed)} ${code}`;
   if (!price.tax_behavior && price.free) return `free ${code}`;
   return omitDefaults(
     {
-      ...(fixed === undefined ? {} : { fixed: written(fixed) }),
-      ...(custom === undefined ? {} : { custom: omitDefaults(each(custom as Fields)) }),
+      ...(fixed === undefined ? {} : { fixed: writeAmount(fixed) }),
+      ...(custom === undefined ? {} : { custom: omitDefaults(mapEach(custom as Fields)) }),
       ...rest,
       ...(unit_amount === undefined
         ? {}
-        : { unit_price: formatUnitPrice(String(unit_amount), code), cap: written(cap) }),
+        : { unit_price: formatUnitPrice(String(unit_amount), code), cap: writeAmount(cap) }),
       ...(seats === undefined
         ? {}
-        : { seats: (seats as Fields[]).map((tier) => omitDefaults({ ...tier, price: written(tier.price) })) }),
+        : { seats: (seats as Fields[]).map((tier) => omitDefaults({ ...tier, price: writeAmount(tier.price) })) }),
     },
     { tiers: "volume" },
   );

@@ -40,15 +40,19 @@ export type Path = (string | number)[];
 type Written = { path: Path; text: string; currency: string | undefined; ofUnit?: boolean };
 
 /** The amounts of a price. */
-function amountsOfPrice(price: Price, path: Path): Written[] {
+function listPriceAmounts(price: Price, path: Path): Written[] {
   const { currency: code } = price;
-  const at = (name: string | number, text: string | null | undefined, more: Path = []): Written[] =>
+  const listWritten = (name: string | number, text: string | null | undefined, more: Path = []): Written[] =>
     typeof text === "string" ? [{ path: [...path, name, ...more], text, currency: code }] : [];
-  if ("fixed" in price) return at("fixed", price.fixed);
-  if ("custom" in price) return Object.entries(price.custom).flatMap(([name, text]) => at("custom", text, [name]));
-  if ("seats" in price) return price.seats.flatMap((tier, index) => at("seats", tier.price, [index, "price"]));
+  if ("fixed" in price) return listWritten("fixed", price.fixed);
+  if ("custom" in price)
+    return Object.entries(price.custom).flatMap(([name, text]) => listWritten("custom", text, [name]));
+  if ("seats" in price) return price.seats.flatMap((tier, index) => listWritten("seats", tier.price, [index, "price"]));
   if ("metered" in price)
-    return [...at("unit_price", price.unit_price).map((one) => ({ ...one, ofUnit: true })), ...at("cap", price.cap)];
+    return [
+      ...listWritten("unit_price", price.unit_price).map((one) => ({ ...one, ofUnit: true })),
+      ...listWritten("cap", price.cap),
+    ];
   return [];
 }
 
@@ -57,7 +61,7 @@ const usual = "usd";
 
 /** What is wrong with the amounts of a price; `standard` is the currency of one that names none. */
 export const validatePrice = (price: Price, path: Path, standard: string): { path: Path; message: string }[] =>
-  amountsOfPrice(price, path).flatMap(({ path: at, text, currency: code = standard, ofUnit }) => {
+  listPriceAmounts(price, path).flatMap(({ path: at, text, currency: code = standard, ofUnit }) => {
     const message = findWrongAmount(text, code, ofUnit);
     return message === undefined ? [] : [{ path: at, message }];
   });
@@ -65,7 +69,7 @@ export const validatePrice = (price: Price, path: Path, standard: string): { pat
 type Spoken = { price: Price; interval: WrittenInterval | undefined };
 
 /** A price as on the command line; a currency that stands with the amount says how many decimals it has. */
-function spokenPrice(text: string, refuse: (why: string) => never): Spoken {
+function parsePriceText(text: string, refuse: (why: string) => never): Spoken {
   const { amount, isOpen, currency: code, interval: every } = readPriceText(text, refuse);
   const in_currency = code === undefined ? {} : { currency: code as z.output<typeof currency> };
   if (amount === undefined) return { price: { free: true, ...in_currency }, interval: every };
@@ -80,11 +84,11 @@ function spokenPrice(text: string, refuse: (why: string) => never): Spoken {
 export const SpokenPrice = z
   .union([z.string(), z.number()])
   .transform((text, context): Spoken => {
-    const refuse = (why: string): never => {
+    const throwNoPrice = (why: string): never => {
       throw new NoPrice(`"${text}" ${why}. Write 25.00, 25.00 eur, 25.00/month, 5.00+ or free.`);
     };
     try {
-      const spoken = spokenPrice(String(text), refuse);
+      const spoken = parsePriceText(String(text), throwNoPrice);
       for (const { message } of validatePrice(spoken.price, [], usual)) context.addIssue({ code: "custom", message });
       return spoken;
     } catch (error) {

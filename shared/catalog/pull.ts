@@ -25,7 +25,7 @@ export function suggestKey(name: string, taken: ReadonlySet<string>): string {
   }
 }
 
-function titleOf(kind: Kind, row: Rows[Kind]): string {
+function getTitle(kind: Kind, row: Rows[Kind]): string {
   const { keyFrom, nameOf } = getKind(kind);
   const title = (keyFrom ?? nameOf)({ ...row });
   return typeof title === "string" && title !== "" ? title : kind.replace(/s$/, "");
@@ -41,7 +41,7 @@ export function writeDocument(catalog: string, current: Current): { document: Fi
     const taken = new Set(entries.filter((entry) => entry.kind === kind).map(({ key }) => key));
     for (const row of current.rows[kind] as Rows[Kind][]) {
       if (entries.some((entry) => entry.kind === kind && entry.id === row.id)) continue;
-      const name = titleOf(kind, row);
+      const name = getTitle(kind, row);
       const key = suggestKey(name, taken);
       taken.add(key);
       entries.push({ kind, key, id: row.id });

@@ -21,14 +21,14 @@ function withPlaceholders(value: unknown): unknown {
 }
 
 /** The same with nothing required: an environment names only what is otherwise in it. */
-function loosened({ required: _, ...node }: Node): Node {
+function loosenSchema({ required: _, ...node }: Node): Node {
   const { properties, additionalProperties } = node;
   return {
     ...node,
     ...(properties && {
-      properties: Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, loosened(one)])),
+      properties: Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, loosenSchema(one)])),
     }),
-    ...(isNode(additionalProperties) && { additionalProperties: loosened(additionalProperties) }),
+    ...(isNode(additionalProperties) && { additionalProperties: loosenSchema(additionalProperties) }),
   };
 }
 
@@ -36,7 +36,7 @@ function loosened({ required: _, ...node }: Node): Node {
 export function describeCatalog(): object {
   const made = z.toJSONSchema(Catalog, { io: "input", target: "draft-7", unrepresentable: "any" });
   const whole = withPlaceholders(made) as Node;
-  const sections = Object.fromEntries(kinds.map((kind) => [kind, loosened(whole.properties?.[kind] ?? {})]));
+  const sections = Object.fromEntries(kinds.map((kind) => [kind, loosenSchema(whole.properties?.[kind] ?? {})]));
   return {
     ...whole,
     title: "floe catalogue",

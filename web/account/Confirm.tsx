@@ -31,7 +31,7 @@ export function Confirm({ title, action, confirmed, left, children }: Props) {
     // Once what it ended is gone too: until then that may still hold the focus.
     requestAnimationFrame(() => setTimeout(focusHeading));
   };
-  const go = async (): Promise<void> => {
+  const confirmAction = async (): Promise<void> => {
     setBusy(true);
     const refused = await confirmed();
     setBusy(false);
@@ -57,7 +57,7 @@ export function Confirm({ title, action, confirmed, left, children }: Props) {
           <Button quiet onClick={leave}>
             Cancel
           </Button>
-          <Button danger busy={busy} onClick={() => void go()}>
+          <Button danger busy={busy} onClick={() => void confirmAction()}>
             {action}
           </Button>
         </div>

@@ -14,25 +14,25 @@ type Form = {
 };
 
 // Names of ours apart, so that no declared field can be taken for one of them.
-const key = (name: string): string => `own.${name}`;
+const buildKey = (name: string): string => `own.${name}`;
 
 /** The fields as they are shown at first: what is known of the person, else what it is without their word. */
 export const startOwn = (fields: OwnField[], user?: User & Record<string, unknown>): Values =>
   Object.fromEntries(
     fields.map(({ name, type, default: usual }) => {
       const value = user ? user[name] : usual;
-      if (type === "boolean") return [key(name), value === true ? "yes" : ""];
-      return [key(name), value === null || value === undefined ? "" : String(value)];
+      if (type === "boolean") return [buildKey(name), value === true ? "yes" : ""];
+      return [buildKey(name), value === null || value === undefined ? "" : String(value)];
     }),
   );
 
 export function findOwnFaults(fields: OwnField[], values: Values): Values {
   const faults: Values = {};
   for (const { name, label, type, required, default: usual } of fields) {
-    const text = (values[key(name)] ?? "").trim();
-    if (text === "" && type !== "boolean" && required && usual === null) faults[key(name)] = `${label} is needed.`;
+    const text = (values[buildKey(name)] ?? "").trim();
+    if (text === "" && type !== "boolean" && required && usual === null) faults[buildKey(name)] = `${label} is needed.`;
     if (text !== "" && type === "number" && !Number.isFinite(Number(text)))
-      faults[key(name)] = "Write a number, like 12.5.";
+      faults[buildKey(name)] = "Write a number, like 12.5.";
   }
   return faults;
 }
@@ -41,7 +41,7 @@ export function findOwnFaults(fields: OwnField[], values: Values): Values {
 export function readOwn(fields: OwnField[], values: Values, { isNew }: { isNew: boolean }): ServerData {
   const given: ServerData = {};
   for (const { name, type, required, default: usual } of fields) {
-    const text = (values[key(name)] ?? "").trim();
+    const text = (values[buildKey(name)] ?? "").trim();
     if (type === "boolean") given[name] = text !== "";
     else if (text !== "") given[name] = type === "number" ? Number(text) : text;
     else if (!isNew) given[name] = required ? usual : null;
@@ -53,7 +53,7 @@ export function readOwn(fields: OwnField[], values: Values, { isNew }: { isNew: 
 export function findOwnRefusal(fields: OwnField[], failure: Failure): Values | undefined {
   const sentence = getSentence(failure);
   const field = failure.status === 400 ? fields.find(({ name }) => sentence.startsWith(`${name} `)) : undefined;
-  return field && { [key(field.name)]: `${field.label}${sentence.slice(field.name.length)}.` };
+  return field && { [buildKey(field.name)]: `${field.label}${sentence.slice(field.name.length)}.` };
 }
 
 export function OwnFields({ fields, form }: { fields: OwnField[]; form: Form }) {
@@ -63,9 +63,9 @@ export function OwnFields({ fields, form }: { fields: OwnField[]; form: Form }) 
         key={name}
         label={label}
         name={name}
-        checked={form.values[key(name)] !== ""}
-        error={form.faults[key(name)]}
-        onChange={({ target }) => form.set({ [key(name)]: target.checked ? "yes" : "" })}
+        checked={form.values[buildKey(name)] !== ""}
+        error={form.faults[buildKey(name)]}
+        onChange={({ target }) => form.set({ [buildKey(name)]: target.checked ? "yes" : "" })}
       />
     ) : (
       <Field
@@ -74,7 +74,7 @@ export function OwnFields({ fields, form }: { fields: OwnField[]; form: Form }) 
         optional={!required}
         required={required}
         inputMode={type === "number" ? "decimal" : undefined}
-        {...form.field(key(name))}
+        {...form.field(buildKey(name))}
         name={name}
       />
     ),

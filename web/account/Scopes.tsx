@@ -6,7 +6,7 @@ export type Access = Record<string, Level>;
 
 const resources = [...new Set(scopes.map((scope) => scope.split(":")[0] ?? ""))];
 const has = (resource: string, action: string): boolean => scopes.some((scope) => scope === `${resource}:${action}`);
-const words = (resource: string): string => {
+const formatWords = (resource: string): string => {
   const text = resource.replaceAll("_", " ");
   return text.slice(0, 1).toUpperCase() + text.slice(1);
 };
@@ -22,7 +22,7 @@ export function ScopeFields({ access, change }: { access: Access; change: (acces
       <legend className="legend">What it may do</legend>
       {resources.map((resource) => (
         <label key={resource}>
-          {words(resource)}
+          {formatWords(resource)}
           <span className="control select">
             <select
               value={access[resource] ?? ""}

@@ -13,7 +13,7 @@ export function SocialButtons({ methods, next, guests }: Props) {
   const { providers, anonymous } = methods;
   if (providers.length === 0 && !(anonymous && guests)) return null;
 
-  const away = async (id: string): Promise<void> => {
+  const signInWith = async (id: string): Promise<void> => {
     if (busy) return;
     setBusy(id);
     setFault(undefined);
@@ -31,12 +31,12 @@ export function SocialButtons({ methods, next, guests }: Props) {
       {fault && <Notice tone="fault">{fault}</Notice>}
       <div className="ways">
         {providers.map(({ id, name }) => (
-          <Button key={id} quiet full busy={busy === id} onClick={() => void away(id)}>
+          <Button key={id} quiet full busy={busy === id} onClick={() => void signInWith(id)}>
             Continue with {name}
           </Button>
         ))}
         {anonymous && guests && (
-          <Button quiet full busy={busy === "guest"} onClick={() => void away("guest")}>
+          <Button quiet full busy={busy === "guest"} onClick={() => void signInWith("guest")}>
             Continue as a guest
           </Button>
         )}

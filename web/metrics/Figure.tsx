@@ -73,7 +73,7 @@ export function Figure({ slug, drawn }: { slug: Slug; drawn: FigureChart }) {
   );
   const total = measured.totals[slug] ?? 0;
   const was = before?.totals[slug];
-  const compared = (): string => {
+  const formatCompared = (): string => {
     if (was === undefined) return "\u00a0";
     if (was === total) return words.same;
     const change = computeChange(type, total, was);
@@ -95,7 +95,7 @@ export function Figure({ slug, drawn }: { slug: Slug; drawn: FigureChart }) {
     <figure className="card metric" aria-labelledby={id}>
       <h3 id={id}>{name}</h3>
       <p className="total money">{writing.full(total)}</p>
-      <p className="soft small">{compared()}</p>
+      <p className="soft small">{formatCompared()}</p>
       <div className="course">
         <Suspense>
           <Chart

@@ -6,15 +6,19 @@ export type NumberFormatters = { full: (value: number) => string; short: (value:
 
 /** Numbers of a type that metrics have, in a currency, as a locale writes them. */
 export function getWriting(type: string, currency: string, locale: string): NumberFormatters {
-  const by = (options: Intl.NumberFormatOptions) => {
+  const createFormatter = (options: Intl.NumberFormatOptions) => {
     const format = new Intl.NumberFormat(locale, options);
     return (value: number): string => format.format(value);
   };
   if (type === "percentage")
-    return { full: by({ style: "percent", maximumFractionDigits: 1 }), short: by({ style: "percent" }) };
-  if (type === "scalar") return { full: by({ maximumFractionDigits: 2 }), short: by({ notation: "compact" }) };
+    return {
+      full: createFormatter({ style: "percent", maximumFractionDigits: 1 }),
+      short: createFormatter({ style: "percent" }),
+    };
+  if (type === "scalar")
+    return { full: createFormatter({ maximumFractionDigits: 2 }), short: createFormatter({ notation: "compact" }) };
   const unit = 10 ** getCurrencyDigits(currency);
-  const money = by({ style: "currency", currency, notation: "compact", currencyDisplay: "narrowSymbol" });
+  const money = createFormatter({ style: "currency", currency, notation: "compact", currencyDisplay: "narrowSymbol" });
   const isFine = type === "currency_sub_cent";
   return {
     full: (value) =>

@@ -100,7 +100,7 @@ function Question({ invitation, refused }: { invitation: Invitation; refused: (f
   const [busy, setBusy] = useState<"accept" | "reject">();
   const [outcome, setOutcome] = useState<"accept" | "reject">();
   const { organizationName, inviterEmail, role, id, expiresAt } = invitation;
-  const answer = async (how: "accept" | "reject"): Promise<void> => {
+  const respond = async (how: "accept" | "reject"): Promise<void> => {
     if (busy) return;
     setBusy(how);
     const result = await invitations[how](id);
@@ -141,10 +141,10 @@ function Question({ invitation, refused }: { invitation: Invitation; refused: (f
         </div>
       </dl>
       <div className="row">
-        <Button busy={busy === "accept"} onClick={() => void answer("accept")}>
+        <Button busy={busy === "accept"} onClick={() => void respond("accept")}>
           Join
         </Button>
-        <Button quiet busy={busy === "reject"} onClick={() => void answer("reject")}>
+        <Button quiet busy={busy === "reject"} onClick={() => void respond("reject")}>
           Decline
         </Button>
       </div>
@@ -174,9 +174,9 @@ export default function AcceptInvitationPage() {
   useEffect(() => {
     if (!unconfirmed) return;
     // The link may be followed in another window.
-    const look = (): void => void load();
-    addEventListener("focus", look);
-    return () => removeEventListener("focus", look);
+    const reload = (): void => void load();
+    addEventListener("focus", reload);
+    return () => removeEventListener("focus", reload);
   }, [unconfirmed, load]);
 
   if (pending || (signed && !invitation && !failure)) return <Frame />;

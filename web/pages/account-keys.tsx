@@ -128,7 +128,7 @@ function NewKey({
   );
 }
 
-function reachOf({ scopes, expiresAt, lastRequest }: Key): string {
+function getReach({ scopes, expiresAt, lastRequest }: Key): string {
   const reach = scopes.length > 3 ? `${scopes.length} scopes` : scopes.join(", ") || "no scopes";
   const end = expiresAt ? `expires on ${formatDay(expiresAt)}` : "does not expire";
   return `${reach} · ${end} · ${lastRequest ? `last used on ${formatDay(lastRequest)}` : "never used"}`;
@@ -171,7 +171,7 @@ function Keys({ owner }: { owner: KeyOwner }) {
               <p className="small">
                 <code>{key.start}…</code>
               </p>
-              <p className="soft small">{reachOf(key)}</p>
+              <p className="soft small">{getReach(key)}</p>
             </div>
             <div className="row">
               <Button quiet aria-label={`Renew ${key.name}`} onClick={() => setAsking({ key, how: "rotate" })}>

@@ -19,7 +19,7 @@ type Asking = {
   own?: boolean;
 };
 
-const nameOf = ({ clientName, clientId }: Device): string => clientName ?? clientId;
+const getName = ({ clientName, clientId }: Device): string => clientName ?? clientId;
 
 function Places({ own }: { own: string }) {
   const places = useQuery(sessions.list);
@@ -39,7 +39,7 @@ function Places({ own }: { own: string }) {
     act: () => sessions.revoke(place.token),
   });
   const disconnect = (device: Device): Asking => ({
-    title: `Disconnect ${nameOf(device)}?`,
+    title: `Disconnect ${getName(device)}?`,
     action: "Disconnect",
     text: "It is signed out at once. To come back it has to be approved anew.",
     act: () => devices.revoke(device.id),
@@ -100,7 +100,7 @@ function Places({ own }: { own: string }) {
           {listed.value?.map((device) => (
             <li key={device.id}>
               <div>
-                <strong>{nameOf(device)}</strong>
+                <strong>{getName(device)}</strong>
                 <p className="soft small">
                   {device.ipAddress ? `${device.ipAddress} · ` : ""}since {formatMoment(device.createdAt)}
                   {device.scope ? ` · ${device.scope.split(/\s+/).join(", ")}` : ""}
@@ -108,7 +108,7 @@ function Places({ own }: { own: string }) {
               </div>
               <Button
                 quiet
-                aria-label={`Disconnect ${nameOf(device)}, ${formatMoment(device.createdAt)}`}
+                aria-label={`Disconnect ${getName(device)}, ${formatMoment(device.createdAt)}`}
                 onClick={() => setAsking(disconnect(device))}
               >
                 Disconnect

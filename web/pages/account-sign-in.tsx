@@ -98,7 +98,7 @@ function Linked({ accounts, reload, fault }: { accounts?: Account[]; reload: () 
   const [busy, setBusy] = useState<string>();
   const [refused, setRefused] = useState<string>();
   const [leaving, setLeaving] = useState<Account>();
-  const nameOf = (id: string): string => methods?.providers.find((one) => one.id === id)?.name ?? id;
+  const getName = (id: string): string => methods?.providers.find((one) => one.id === id)?.name ?? id;
   const linked = accounts?.filter(({ providerId }) => providerId !== "credential");
   const free = methods?.providers.filter(({ id }) => !accounts?.some(({ providerId }) => providerId === id)) ?? [];
   const link = async (id: string): Promise<void> => {
@@ -116,10 +116,10 @@ function Linked({ accounts, reload, fault }: { accounts?: Account[]; reload: () 
         {linked?.map((account) => (
           <li key={account.id}>
             <div>
-              <strong>{nameOf(account.providerId)}</strong>
+              <strong>{getName(account.providerId)}</strong>
               <p className="soft small">Linked on {formatDay(account.createdAt)}</p>
             </div>
-            <Button quiet aria-label={`Unlink ${nameOf(account.providerId)}`} onClick={() => setLeaving(account)}>
+            <Button quiet aria-label={`Unlink ${getName(account.providerId)}`} onClick={() => setLeaving(account)}>
               Unlink
             </Button>
           </li>
@@ -137,7 +137,7 @@ function Linked({ accounts, reload, fault }: { accounts?: Account[]; reload: () 
       )}
       {leaving && (
         <Confirm
-          title={`Unlink ${nameOf(leaving.providerId)}?`}
+          title={`Unlink ${getName(leaving.providerId)}?`}
           action="Unlink"
           left={() => setLeaving(undefined)}
           confirmed={async () => {

@@ -28,7 +28,7 @@ type Words = ReturnType<typeof getCardWords>;
 /** Whether nothing is charged now: another card is to be charged from the next payment on. */
 const isKeeping = ({ status }: CardLink): boolean => status === "expiring" || status === "keeping";
 
-const titleOf = (link: CardLink, words: Words): string =>
+const getTitle = (link: CardLink, words: Words): string =>
   isKeeping(link) ? words.keep_title : link.ended_at ? words.title_last : words.title;
 
 /** A moment by the reader's own time of day. */
@@ -50,7 +50,7 @@ function Unpaid({ link }: { link: CardLink }) {
   const speech = useSpeech();
   const words = useWords();
   const moment = useMoment();
-  const month = ({ exp_month, exp_year }: NonNullable<CardLink["card"]>): string =>
+  const formatMonth = ({ exp_month, exp_year }: NonNullable<CardLink["card"]>): string =>
     new Intl.DateTimeFormat(speech.locale, { month: "long", year: "numeric", timeZone: "UTC" }).format(
       Date.UTC(exp_year, exp_month - 1, 1),
     );
@@ -58,7 +58,7 @@ function Unpaid({ link }: { link: CardLink }) {
   const isTest = !publishable_key || publishable_key.startsWith("pk_test_");
   const isOpen = link.status === "open" || link.status === "paying";
   return (
-    <section className="water" aria-label={titleOf(link, words)}>
+    <section className="water" aria-label={getTitle(link, words)}>
       <p className="seller">
         {organization.logo_url ? (
           <img src={organization.logo_url} alt="" />
@@ -78,7 +78,7 @@ function Unpaid({ link }: { link: CardLink }) {
         <div className="what">
           <h1>{link.product_name}</h1>
         </div>
-        {isKeeping(link) && card && <p className="later">{words.expires(formatCard(card), month(card))}</p>}
+        {isKeeping(link) && card && <p className="later">{words.expires(formatCard(card), formatMonth(card))}</p>}
         {isOpen && (
           <>
             <p className="total">
@@ -166,7 +166,7 @@ function Form({ link, token, take }: { link: CardLink; token: string; take: (lin
   return (
     <form ref={form} noValidate onSubmit={submit} aria-busy={busy}>
       <section>
-        <h2>{titleOf(link, words)}</h2>
+        <h2>{getTitle(link, words)}</h2>
         <div className="fields">
           <p className="soft">{isKeeping(link) ? words.keep_how : link.ended_at ? words.how_last : words.how}</p>
           {publishable_key ? (
@@ -249,7 +249,7 @@ function Page({ link, token, take }: { link: CardLink; token: string; take: (lin
   // A link to replace a card says so also once that is done.
   const [wasKept] = useState(isKeeping(link));
   const waits = status === "open" || status === "expiring";
-  useTitle(`${wasKept ? words.keep_title : titleOf(link, words)} · ${link.organization.name}`);
+  useTitle(`${wasKept ? words.keep_title : getTitle(link, words)} · ${link.organization.name}`);
 
   useEffect(() => {
     if (!asked || !publishable_key) return;
@@ -262,14 +262,14 @@ function Page({ link, token, take }: { link: CardLink; token: string; take: (lin
 
   useEffect(() => {
     if ((status !== "paying" && status !== "keeping") || asked) return;
-    const look = async (): Promise<void> => {
+    const refresh = async (): Promise<void> => {
       const now = await cardLinks.get(token);
       if (!now.ok) return;
       setDeclined(now.value.status === "open" || now.value.status === "expiring");
       take(now.value);
     };
-    void look();
-    const timer = setInterval(() => void look(), pollMs);
+    void refresh();
+    const timer = setInterval(() => void refresh(), pollMs);
     return () => clearInterval(timer);
   }, [status, asked, token, take]);
 

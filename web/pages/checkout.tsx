@@ -41,21 +41,21 @@ const StripeCard = lazy(() => import("../parts/StripeCard.tsx"));
 const Wallets = lazy(() => import("../parts/Wallets.tsx"));
 
 /** What the buyer chose, or what was proposed: the line of it is the last. */
-const chosenAmount = (checkout: Checkout): number => getLines(checkout).at(-1)?.amount ?? checkout.amount;
+const getChosenAmount = (checkout: Checkout): number => getLines(checkout).at(-1)?.amount ?? checkout.amount;
 
 /** Where the buyer seems to be, by their address in the network. */
-const countryHere = () => sellableCountries.find((country) => country === given?.country);
+const findCountryHere = () => sellableCountries.find((country) => country === given?.country);
 
-const valuesOf = (checkout: Checkout): Values => {
+const getValues = (checkout: Checkout): Values => {
   const address = checkout.customer_billing_address;
   return {
     email: checkout.customer_email ?? "",
     name: checkout.customer_name ?? "",
-    amount: findOpenPrice(checkout) ? writeMoney(chosenAmount(checkout), checkout.currency) : "",
+    amount: findOpenPrice(checkout) ? writeMoney(getChosenAmount(checkout), checkout.currency) : "",
     business: String(checkout.is_business_customer),
     company: checkout.customer_billing_name ?? "",
     tax_id: checkout.customer_tax_id ?? "",
-    country: address?.country ?? countryHere() ?? "",
+    country: address?.country ?? findCountryHere() ?? "",
     line1: address?.line1 ?? "",
     line2: address?.line2 ?? "",
     city: address?.city ?? "",
@@ -76,7 +76,7 @@ function Form({ order }: { order: Order }) {
   const speech = useSpeech();
   const { words, money } = speech;
   const { checkout, update } = order;
-  const [values, setValues] = useState(() => valuesOf(checkout));
+  const [values, setValues] = useState(() => getValues(checkout));
   const [faults, setFaults] = useState<Faults>({});
   const [changed, setChanged] = useState<string>();
   const [attempt, setAttempt] = useState(0);
@@ -115,7 +115,7 @@ function Form({ order }: { order: Order }) {
 
   // The country that is proposed counts for the tax, as one that is chosen.
   const proposed = checkout.status === "open" && requiresAddress(checkout) && !checkout.customer_billing_address;
-  const country = proposed ? countryHere() : undefined;
+  const country = proposed ? findCountryHere() : undefined;
   useEffect(() => {
     if (country) void update({ customer_billing_address: { country } });
   }, [country, update]);
@@ -124,7 +124,7 @@ function Form({ order }: { order: Order }) {
   const least = open?.amount_type === "custom" ? open.minimum_amount || getMinimumAmount(checkout.currency) : 0;
   const settleAmount = (): void => {
     const amount = parseMoney(values.amount, checkout.currency);
-    if (amount !== undefined && amount !== chosenAmount(checkout)) void send({ amount });
+    if (amount !== undefined && amount !== getChosenAmount(checkout)) void send({ amount });
   };
   const settlePlace = ({ country = values.country, state = values.state }: Partial<Values>): void => {
     if (country) void send({ customer_billing_address: { country, ...(state ? { state } : {}) } });
@@ -140,7 +140,7 @@ function Form({ order }: { order: Order }) {
     if (!purchase.busy) void purchase.submit();
   };
   /** What is mistyped is told when it is left; what is missing still may come. */
-  const look = ({ target }: FocusEvent): void => {
+  const checkField = ({ target }: FocusEvent): void => {
     const { name } = target as HTMLInputElement;
     if (!checkedOnLeaving.includes(name) || values[name as keyof Values]?.trim() === "") return;
     const found = check(values, checkout, { own_card_form: !publishable_key, words })[name as keyof Faults];
@@ -150,7 +150,7 @@ function Form({ order }: { order: Order }) {
   const isUnpayable = checkout.is_payment_form_required && checkout.is_payment_available === false;
   const takesPayment = checkout.is_payment_form_required && !isUnpayable;
   return (
-    <form ref={form} noValidate onSubmit={submit} onBlur={look} aria-busy={purchase.busy}>
+    <form ref={form} noValidate onSubmit={submit} onBlur={checkField} aria-busy={purchase.busy}>
       {checkout.products.length > 1 && <Choices order={order} choose={(product_id) => send({ product_id })} />}
       {takesPayment && publishable_key && (
         <Suspense fallback={<div className="wallets" />}>

@@ -12,9 +12,9 @@ import "../device.css";
 
 const codeLength = 8;
 /** A code as the service keeps it; people type it in lower case, with a dash or spaces. */
-const plain = (code: string): string => code.replace(/[^a-z0-9]/gi, "").toUpperCase();
+const normalize = (code: string): string => code.replace(/[^a-z0-9]/gi, "").toUpperCase();
 /** A code as people read it aloud. */
-const spoken = (code: string): string => code.replace(/^(.{4})(.{1,4})$/, "$1-$2");
+const formatCode = (code: string): string => code.replace(/^(.{4})(.{1,4})$/, "$1-$2");
 
 function CodeForm({ found, given }: { found: (request: DeviceRequest) => void; given: string }) {
   const [code, setCode] = useState(given);
@@ -44,13 +44,13 @@ function CodeForm({ found, given }: { found: (request: DeviceRequest) => void; g
   // A code in the address was not typed here, so it is still shown and asked about before anything is approved.
   const first = useRef(given);
   useEffect(() => {
-    if (first.current) void look(plain(first.current));
+    if (first.current) void look(normalize(first.current));
     first.current = "";
   }, [look]);
 
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    if (!busy) void look(plain(code));
+    if (!busy) void look(normalize(code));
   };
   return (
     <form ref={input} className="card stack" noValidate onSubmit={submit}>
@@ -68,7 +68,7 @@ function CodeForm({ found, given }: { found: (request: DeviceRequest) => void; g
           error={fault}
           onChange={({ target }) => {
             setFault(undefined);
-            setCode(spoken(plain(target.value).slice(0, codeLength)));
+            setCode(formatCode(normalize(target.value).slice(0, codeLength)));
           }}
         />
       </div>
@@ -113,7 +113,7 @@ function Facts({ request, user }: { request: DeviceRequest; user: User }) {
       <div>
         <dt className="soft">Code</dt>
         <dd>
-          <code>{spoken(plain(request.user_code))}</code>
+          <code>{formatCode(normalize(request.user_code))}</code>
         </dd>
       </div>
       <div>
@@ -279,7 +279,7 @@ function End({ outcome }: { outcome: Outcome }) {
 /** Where a terminal sends its user to be signed in: enter or confirm the code, then approve or deny. */
 export default function DevicePage() {
   const [address] = useState(() => new URL(location.href));
-  const given = plain(address.searchParams.get("user_code") ?? "").slice(0, codeLength);
+  const given = normalize(address.searchParams.get("user_code") ?? "").slice(0, codeLength);
   const { pending, value, failure } = useStore(session);
   const [request, setRequest] = useState<DeviceRequest>();
   const [outcome, setOutcome] = useState<Outcome>();
@@ -314,7 +314,7 @@ export default function DevicePage() {
       ) : request ? (
         <Question request={request} user={value.user} done={setOutcome} />
       ) : (
-        <CodeForm given={spoken(given)} found={setRequest} />
+        <CodeForm given={formatCode(given)} found={setRequest} />
       )}
     </Shell>
   );

@@ -27,7 +27,7 @@ type Metrics = ReturnType<typeof openMetrics>;
 const command = <code>floe metrics --open</code>;
 
 /** What the address asks for; whatever it does not say, or says wrongly, is as usual. */
-function firstQuestion(asked: URLSearchParams, { about }: Known): Question {
+function buildFirstQuestion(asked: URLSearchParams, { about }: Known): Question {
   const given = asked.get("interval") as Interval;
   const interval = intervals.includes(given) ? given : "day";
   const zone = asked.get("timezone") ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -155,7 +155,7 @@ function useDrawn(metrics: Metrics, question: Question, group: Group, { about }:
 function Inside({ metrics, known, asked }: { metrics: Metrics; known: Known; asked: URLSearchParams }) {
   const words = useMetricsWords();
   const { words: common } = useSpeech();
-  const [question, setQuestion] = useState(() => firstQuestion(asked, known));
+  const [question, setQuestion] = useState(() => buildFirstQuestion(asked, known));
   const [group, setGroup] = useState<Group>(
     () => groupNames.find((name) => name === asked.get("group")) ?? ("revenue" as const),
   );

@@ -13,7 +13,7 @@ function Confirm({ slug, token }: { slug: string; token: string }) {
   const words = usePortalWords();
   const [refused, setRefused] = useState<Failure>();
   const [busy, setBusy] = useState(false);
-  const take = async (): Promise<void> => {
+  const confirmEmail = async (): Promise<void> => {
     setBusy(true);
     const answer = await entrance.takeEmail(token);
     setBusy(false);
@@ -25,7 +25,7 @@ function Confirm({ slug, token }: { slug: string; token: string }) {
   return (
     <Arrival said={[words.email_change, words.email_take_how]}>
       {refused && <Notice tone="fault">{describeFailure(refused, common)}</Notice>}
-      <Button full busy={busy} onClick={() => void take()}>
+      <Button full busy={busy} onClick={() => void confirmEmail()}>
         {words.email_take}
       </Button>
     </Arrival>

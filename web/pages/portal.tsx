@@ -27,7 +27,7 @@ const secretParams = ["customer_session_token", "email", "link"];
  * in the history and sent to others. It stands after `#` (this server's own links) or in the query (links of the API). The e-mail
  * address is for the sign-in; `link` is the token of a mail's link, which is exchanged for a session.
  */
-function takeSession(slug: string): { token: string | null; email: string; link: string | null } {
+function consumeSession(slug: string): { token: string | null; email: string; link: string | null } {
   const url = new URL(location.href);
   const fragment = new URLSearchParams(url.hash.slice(1));
   const get = (name: string): string | null => fragment.get(name) ?? url.searchParams.get(name);
@@ -73,7 +73,15 @@ const GhostCard = () => (
   </div>
 );
 
-function Inside({ seller, slug, session }: { seller: Seller; slug: string; session: ReturnType<typeof takeSession> }) {
+function Inside({
+  seller,
+  slug,
+  session,
+}: {
+  seller: Seller;
+  slug: string;
+  session: ReturnType<typeof consumeSession>;
+}) {
   const { words: common } = useSpeech();
   const words = usePortalWords();
   const [token, setToken] = useState(session.token);
@@ -159,7 +167,7 @@ const isOf = (slug: string, seller: Seller | undefined): boolean =>
 /** A customer's own place at one seller's: what they have, what they pay, and what they can change. */
 export default function PortalPage({ params }: { params: Record<string, string> }) {
   const slug = params.slug ?? "";
-  const [session] = useState(() => takeSession(slug));
+  const [session] = useState(() => consumeSession(slug));
   const [seller, setSeller] = useState(() => (isOf(slug, given_seller) ? given_seller : undefined));
   const [failure, setFailure] = useState<Failure>();
   const load = useCallback(async (): Promise<void> => {

@@ -31,7 +31,7 @@ function useCountries(): { code: string; name: string }[] {
 export function Address({ modes, values, errors, change, settle }: Props) {
   const countries = useCountries();
   const { words } = useSpeech();
-  const common = (field: AddressField) => ({
+  const buildCommon = (field: AddressField) => ({
     name: field,
     value: values[field],
     error: errors[field],
@@ -50,7 +50,12 @@ export function Address({ modes, values, errors, change, settle }: Props) {
   });
   return (
     <>
-      <SelectField label={words.country} {...common("country")} {...pick("country")} autoComplete="billing country">
+      <SelectField
+        label={words.country}
+        {...buildCommon("country")}
+        {...pick("country")}
+        autoComplete="billing country"
+      >
         <option value="">{words.choose_country}</option>
         {countries.map(({ code, name }) => (
           <option key={code} value={code}>
@@ -59,22 +64,22 @@ export function Address({ modes, values, errors, change, settle }: Props) {
         ))}
       </SelectField>
       {modes.line1 !== "disabled" && (
-        <Field label={words.line1} {...common("line1")} autoComplete="billing address-line1" />
+        <Field label={words.line1} {...buildCommon("line1")} autoComplete="billing address-line1" />
       )}
       {modes.line2 !== "disabled" && (
-        <Field label={words.line2} {...common("line2")} autoComplete="billing address-line2" />
+        <Field label={words.line2} {...buildCommon("line2")} autoComplete="billing address-line2" />
       )}
       {(modes.city !== "disabled" || modes.postal_code !== "disabled") && (
         <div className="pair">
           {modes.postal_code !== "disabled" && (
             <Field
               label={country === "US" ? words.zip_code : words.postal_code}
-              {...common("postal_code")}
+              {...buildCommon("postal_code")}
               autoComplete="billing postal-code"
             />
           )}
           {modes.city !== "disabled" && (
-            <Field label={words.city} {...common("city")} autoComplete="billing address-level2" />
+            <Field label={words.city} {...buildCommon("city")} autoComplete="billing address-level2" />
           )}
         </div>
       )}
@@ -83,13 +88,13 @@ export function Address({ modes, values, errors, change, settle }: Props) {
           <Suspense fallback={<GhostLine width="100%" height="4.5rem" />}>
             <StateSelect
               country={country}
-              {...common("state")}
+              {...buildCommon("state")}
               {...pick("state")}
               autoComplete="billing address-level1"
             />
           </Suspense>
         ) : (
-          <Field label={words.region} {...common("state")} autoComplete="billing address-level1" />
+          <Field label={words.region} {...buildCommon("state")} autoComplete="billing address-level1" />
         ))}
     </>
   );

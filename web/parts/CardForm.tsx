@@ -61,7 +61,8 @@ export default function CardForm({ values, errors, faultId, change }: Props) {
   const id = useId();
   const keepCaret = useCaret(values.card_number);
   const brand = findBrand(values.card_number);
-  const said = (field: keyof CardValues): string | undefined => (errors[field] ? `${id}-${field}` : undefined);
+  const getDescriptionId = (field: keyof CardValues): string | undefined =>
+    errors[field] ? `${id}-${field}` : undefined;
   return (
     <fieldset>
       <legend className="legend">{words.card}</legend>
@@ -74,7 +75,7 @@ export default function CardForm({ values, errors, faultId, change }: Props) {
           inputMode="numeric"
           placeholder="1234 1234 1234 1234"
           value={values.card_number}
-          describedBy={[said("card_number"), faultId]}
+          describedBy={[getDescriptionId("card_number"), faultId]}
           onChange={({ target }) => {
             keepCaret(target);
             change({ card_number: formatNumber(target.value) });
@@ -89,7 +90,7 @@ export default function CardForm({ values, errors, faultId, change }: Props) {
           inputMode="numeric"
           placeholder={words.expiry_form}
           value={values.card_expiry}
-          describedBy={[said("card_expiry")]}
+          describedBy={[getDescriptionId("card_expiry")]}
           onChange={({ target }) => change({ card_expiry: formatExpiry(target.value) })}
         />
         <Cell
@@ -100,14 +101,14 @@ export default function CardForm({ values, errors, faultId, change }: Props) {
           placeholder="CVC"
           maxLength={4}
           value={values.card_cvc}
-          describedBy={[said("card_cvc")]}
+          describedBy={[getDescriptionId("card_cvc")]}
           onChange={({ target }) => change({ card_cvc: readDigits(target.value).slice(0, 4) })}
         />
       </div>
       {(["card_number", "card_expiry", "card_cvc"] as const).map(
         (field) =>
           errors[field] && (
-            <p key={field} id={said(field)} className="message fault">
+            <p key={field} id={getDescriptionId(field)} className="message fault">
               {errors[field]}
             </p>
           ),

@@ -24,7 +24,7 @@ export default function Challenge({
     return () => element?.close();
   }, []);
 
-  const answer = async (approved: boolean): Promise<void> => {
+  const respond = async (approved: boolean): Promise<void> => {
     setBusy(approved ? "approve" : "decline");
     const result = await checkouts.authenticateTest(intent_client_secret, approved);
     setBusy(undefined);
@@ -45,10 +45,10 @@ export default function Challenge({
         <p className="soft">{words.bank_test}</p>
         {failure && <Notice tone="fault">{describeFailure(failure, words)}</Notice>}
         <div className="row">
-          <Button busy={busy === "approve"} onClick={() => void answer(true)}>
+          <Button busy={busy === "approve"} onClick={() => void respond(true)}>
             {words.approve}
           </Button>
-          <Button quiet busy={busy === "decline"} onClick={() => void answer(false)}>
+          <Button quiet busy={busy === "decline"} onClick={() => void respond(false)}>
             {words.decline}
           </Button>
         </div>

@@ -2,7 +2,7 @@ import { Fragment, type ReactNode } from "react";
 import { type Inline, parseMarkdown } from "../../shared/markdown.ts";
 
 // What is drawn from one text never changes its order, so that the place of a part is its name.
-const inlines = (all: Inline[]): ReactNode =>
+const renderInlines = (all: Inline[]): ReactNode =>
   all.map((one, index) => {
     const key = `${index}`;
     if (typeof one === "string") return <Fragment key={key}>{one}</Fragment>;
@@ -10,11 +10,11 @@ const inlines = (all: Inline[]): ReactNode =>
     if (one.kind === "link")
       return (
         <a key={key} href={one.href} target="_blank" rel="noreferrer nofollow">
-          {inlines(one.text)}
+          {renderInlines(one.text)}
         </a>
       );
     const Strength = one.kind;
-    return <Strength key={key}>{inlines(one.text)}</Strength>;
+    return <Strength key={key}>{renderInlines(one.text)}</Strength>;
   });
 
 /** What a seller wrote in Markdown. Its headings are none of the page's own. */
@@ -27,7 +27,7 @@ export function Markdown({ text }: { text: string }) {
         <List key={key}>
           {block.items.map((item, at) => {
             const place = `${at}`;
-            return <li key={place}>{inlines(item)}</li>;
+            return <li key={place}>{renderInlines(item)}</li>;
           })}
         </List>
       );
@@ -39,7 +39,7 @@ export function Markdown({ text }: { text: string }) {
           return (
             <Fragment key={place}>
               {at > 0 && <br />}
-              {inlines(line)}
+              {renderInlines(line)}
             </Fragment>
           );
         })}

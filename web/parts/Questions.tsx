@@ -12,7 +12,7 @@ type Props = {
 };
 
 /** The date of a bound, which is in seconds since 1970. */
-const dayOf = (seconds: number | undefined): string | undefined =>
+const getDay = (seconds: number | undefined): string | undefined =>
   seconds === undefined ? undefined : new Date(seconds * 1000).toISOString().slice(0, 10);
 
 /** What the seller asks besides the usual: the custom fields of the chosen product, in the seller's order. */
@@ -42,7 +42,7 @@ export function Questions({ asked, values, errors, change }: Props) {
     if (field.type === "number") return <Field key={slug} inputMode="numeric" {...typed} />;
     if (field.type === "date") {
       const { ge, le } = field.properties;
-      return <Field key={slug} type="date" min={dayOf(ge)} max={dayOf(le)} {...typed} />;
+      return <Field key={slug} type="date" min={getDay(ge)} max={getDay(le)} {...typed} />;
     }
     if (field.type === "checkbox") {
       return (

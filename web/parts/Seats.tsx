@@ -35,7 +35,7 @@ export function Seats({ order: { checkout, update } }: { order: Order }) {
     if (!isGood) setError(words.seat_bounds(least, most));
     else if (wanted !== standing) void send(wanted);
   };
-  const step = (by: number): void => {
+  const changeBy = (by: number): void => {
     const next = Math.min(most, Math.max(least, (isGood ? wanted : standing) + by));
     if (next !== wanted) void send(next);
   };
@@ -47,7 +47,7 @@ export function Seats({ order: { checkout, update } }: { order: Order }) {
         {each !== null && <span className="soft small">{words.per_seat(money(each, checkout.currency))}</span>}
       </label>
       <span className="stepper">
-        <button type="button" aria-label={words.fewer_seats} disabled={wanted <= least} onClick={() => step(-1)}>
+        <button type="button" aria-label={words.fewer_seats} disabled={wanted <= least} onClick={() => changeBy(-1)}>
           −
         </button>
         <input
@@ -69,11 +69,11 @@ export function Seats({ order: { checkout, update } }: { order: Order }) {
             const by = { ArrowUp: 1, ArrowDown: -1, PageUp: 10, PageDown: -10 }[event.key];
             if (by !== undefined) {
               event.preventDefault();
-              step(by);
+              changeBy(by);
             } else if (event.key === "Enter") settle();
           }}
         />
-        <button type="button" aria-label={words.more_seats} disabled={wanted >= most} onClick={() => step(1)}>
+        <button type="button" aria-label={words.more_seats} disabled={wanted >= most} onClick={() => changeBy(1)}>
           +
         </button>
       </span>

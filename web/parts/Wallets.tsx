@@ -63,14 +63,14 @@ export default function Wallets({ publishable_key, checkout, ready, pay }: Props
       buttons.on("click", (event) => (latest.current.ready() ? event.resolve({}) : event.reject()));
       buttons.on("confirm", async (event) => {
         const { billingDetails } = event;
-        const token = async () => {
+        const createToken = async () => {
           const { error: unfinished } = await collected.submit();
           if (unfinished) return { fault: unfinished.message ?? latest.current.failed };
           const { error, confirmationToken } = await stripe.createConfirmationToken({ elements: collected });
           return confirmationToken ? { id: confirmationToken.id } : { fault: error.message ?? latest.current.failed };
         };
         const { name = "", email, address = {} } = billingDetails ?? {};
-        const isPaid = await latest.current.pay({ name, email, address: { ...address }, token });
+        const isPaid = await latest.current.pay({ name, email, address: { ...address }, token: createToken });
         if (!isPaid) event.paymentFailed({ reason: "fail" });
       });
       buttons.mount(frame);

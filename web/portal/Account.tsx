@@ -14,7 +14,7 @@ export const getPlatform = ({ benefit }: { benefit: { type: string } }): Platfor
   benefit.type === "discord" ? "discord" : benefit.type === "github_repository" ? "github" : undefined;
 
 /** What has become of showing an account, as the address says it once; taken out of the address. */
-function takeReturn(): { connected: string | null; error: string | null } {
+function consumeReturn(): { connected: string | null; error: string | null } {
   const url = new URL(location.href);
   const [connected, error] = [url.searchParams.get("connected"), url.searchParams.get("error")];
   if (connected || error) {
@@ -28,8 +28,8 @@ function takeReturn(): { connected: string | null; error: string | null } {
 /** Says what has become of it, to who has just come back. */
 export function Returned() {
   const { account: words } = usePortalWords();
-  const [back, setBack] = useState<ReturnType<typeof takeReturn>>();
-  useEffect(() => setBack((known) => known ?? takeReturn()), []);
+  const [back, setBack] = useState<ReturnType<typeof consumeReturn>>();
+  useEffect(() => setBack((known) => known ?? consumeReturn()), []);
   const { connected, error } = back ?? {};
   if (connected && Object.hasOwn(platforms, connected))
     return <Notice tone="good">{words.connected(platforms[connected as Platform])}</Notice>;
@@ -60,7 +60,7 @@ export function Account({ grant, platform }: { grant: Grant; platform: Platform 
       setBusy(undefined);
     }
   };
-  const act = async (what: "use" | "remove", doing: ReturnType<typeof portal.disconnect>): Promise<void> => {
+  const runAction = async (what: "use" | "remove", doing: ReturnType<typeof portal.disconnect>): Promise<void> => {
     setBusy(what);
     const answer = await doing;
     setFailure(answer.ok ? undefined : answer.failure);
@@ -81,7 +81,7 @@ export function Account({ grant, platform }: { grant: Grant; platform: Platform 
         {account && grant.error && !isRefused && (
           <Button
             busy={busy === "use"}
-            onClick={() => void act("use", portal.giveTo(grant.id, grant.benefit.type, account.account_id))}
+            onClick={() => void runAction("use", portal.giveTo(grant.id, grant.benefit.type, account.account_id))}
           >
             {words.use(name)}
           </Button>
@@ -103,7 +103,11 @@ export function Account({ grant, platform }: { grant: Grant; platform: Platform 
             <Button quiet onClick={() => setRemoving(false)}>
               {cancel_action}
             </Button>
-            <Button danger busy={busy === "remove"} onClick={() => void act("remove", portal.disconnect(platform))}>
+            <Button
+              danger
+              busy={busy === "remove"}
+              onClick={() => void runAction("remove", portal.disconnect(platform))}
+            >
               {words.remove}
             </Button>
           </div>

@@ -5,7 +5,7 @@ import { PortalSpeaking } from "./i18n.tsx";
 import "../portal.css";
 
 /** The secret that a link of a mail brings along, taken out of the address, where it would be shown and sent to others. */
-function takeToken(): string {
+function consumeToken(): string {
   const url = new URL(location.href);
   const token = url.searchParams.get("token") ?? "";
   url.searchParams.delete("token");
@@ -37,7 +37,7 @@ export function Arrival({
 
 /** The page around it, in the reader's language. */
 export function ArrivalPage({ children }: { children: (token: string) => ReactNode }) {
-  const [token] = useState(takeToken);
+  const [token] = useState(consumeToken);
   return (
     <Speaking locale={null} before={<Frame />}>
       <PortalSpeaking before={<Frame />}>{children(token)}</PortalSpeaking>

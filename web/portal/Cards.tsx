@@ -84,7 +84,10 @@ export function Cards({ asked }: { asked: QueryState<Card[]> }) {
   const [busy, setBusy] = useState<string>();
   const month = new Intl.DateTimeFormat(locale, { month: "2-digit", year: "numeric", timeZone: "UTC" });
 
-  const act = async (id: string, doing: Promise<{ ok: true } | { ok: false; failure: Failure }>): Promise<void> => {
+  const runAction = async (
+    id: string,
+    doing: Promise<{ ok: true } | { ok: false; failure: Failure }>,
+  ): Promise<void> => {
     setBusy(id);
     setSaid(undefined);
     const answer = await doing;
@@ -113,7 +116,7 @@ export function Cards({ asked }: { asked: QueryState<Card[]> }) {
                         <Button
                           quiet
                           busy={busy === card.id}
-                          onClick={() => void act(card.id, portal.update({ default_payment_method_id: card.id }))}
+                          onClick={() => void runAction(card.id, portal.update({ default_payment_method_id: card.id }))}
                         >
                           {words.make_default}
                         </Button>
@@ -161,7 +164,7 @@ export function Cards({ asked }: { asked: QueryState<Card[]> }) {
                   danger
                   busy={busy === removing.id}
                   onClick={() =>
-                    void act(removing.id, portal.removeCard(removing.id)).then(() => setRemoving(undefined))
+                    void runAction(removing.id, portal.removeCard(removing.id)).then(() => setRemoving(undefined))
                   }
                 >
                   {words.remove_card}

@@ -25,14 +25,14 @@ function Line({ label, amount, currency }: { label: string; amount: number; curr
 }
 
 /** Lines by their places, as two may say the same; what is drawn of one preview never changes its order. */
-const inOrder = <T,>(lines: T[]): [string, T][] => lines.map((line, index) => [`${index}`, line]);
+const pairWithIndex = <T,>(lines: T[]): [string, T][] => lines.map((line, index) => [`${index}`, line]);
 
 /** What a change costs, now and later, before it is made. */
 function Consequences({ preview, subscription }: { preview: Preview; subscription: Subscription }) {
   const speech = useSpeech();
   const words = usePortalWords();
   const { charge, reduced_amount, later, after, currency } = preview;
-  const say = (line: Preview["later"][number]): string =>
+  const formatPreviewLine = (line: Preview["later"][number]): string =>
     describeLine(line, {
       unit: (amount) => formatUnitMoney(amount, currency, speech.locale),
       money: (amount) => speech.money(amount, currency),
@@ -44,8 +44,13 @@ function Consequences({ preview, subscription }: { preview: Preview; subscriptio
     <div className="stack" aria-live="polite">
       {charge && charge.due_amount > 0 ? (
         <dl className="amounts">
-          {inOrder(charge.derivation.lines).map(([place, line]) => (
-            <Line key={place} label={say(line)} amount={line.amount - line.discount_amount} currency={currency} />
+          {pairWithIndex(charge.derivation.lines).map(([place, line]) => (
+            <Line
+              key={place}
+              label={formatPreviewLine(line)}
+              amount={line.amount - line.discount_amount}
+              currency={currency}
+            />
           ))}
           {charge.derivation.tax_lines.length > 0 && charge.derivation.tax.behavior === "exclusive" && (
             <Line label={speech.words.tax} amount={charge.derivation.tax_amount ?? 0} currency={currency} />
@@ -68,8 +73,8 @@ function Consequences({ preview, subscription }: { preview: Preview; subscriptio
         <>
           <h3>{words.next_order}</h3>
           <dl className="amounts">
-            {inOrder(later).map(([place, line]) => (
-              <Line key={place} label={say(line)} amount={line.amount} currency={currency} />
+            {pairWithIndex(later).map(([place, line]) => (
+              <Line key={place} label={formatPreviewLine(line)} amount={line.amount} currency={currency} />
             ))}
           </dl>
         </>

@@ -45,10 +45,10 @@ export function Course({
   const lines = levels ? limits : [];
   const bars = levels ?? pieces.map(({ quantity }) => Math.max(0, quantity));
   const top = Math.max(...bars, ...lines.map((limit) => limit.units)) || 1;
-  const tallness = (count: number): number => (count / top) * (height - 1);
+  const scaleHeight = (count: number): number => (count / top) * (height - 1);
   const day = new Intl.DateTimeFormat(locale, { day: "numeric", month: "short", timeZone });
-  const dayOf = (timestamp: string | undefined): string => (timestamp ? day.format(new Date(timestamp)) : "");
-  const [from, to] = [dayOf(pieces[0]?.timestamp), dayOf(pieces.at(-1)?.timestamp)];
+  const getDay = (timestamp: string | undefined): string => (timestamp ? day.format(new Date(timestamp)) : "");
+  const [from, to] = [getDay(pieces[0]?.timestamp), getDay(pieces.at(-1)?.timestamp)];
   const step = width / Math.max(1, pieces.length);
   const isNone = value !== undefined && most === 0;
   return (
@@ -64,7 +64,7 @@ export function Course({
             aria-label={levels ? words.so_far(from, to, units(used)) : words.course(from, to, units(most))}
           >
             {pieces.map(({ timestamp }, index) => {
-              const tall = tallness(bars[index] ?? 0);
+              const tall = scaleHeight(bars[index] ?? 0);
               return (
                 <rect
                   key={timestamp}
@@ -76,7 +76,7 @@ export function Course({
               );
             })}
             {lines.map(({ units: count, cap }) => {
-              const y = height - tallness(count);
+              const y = height - scaleHeight(count);
               return <line key={count} className={cap ? "cap" : undefined} x1={0} x2={width} y1={y} y2={y} />;
             })}
           </svg>
@@ -98,7 +98,7 @@ export function Course({
                 .filter(({ quantity }) => quantity !== 0)
                 .map(({ timestamp, quantity }) => (
                   <li key={timestamp} className="head small">
-                    <span>{dayOf(timestamp)}</span>
+                    <span>{getDay(timestamp)}</span>
                     <span className="money">{units(quantity)}</span>
                   </li>
                 ))}

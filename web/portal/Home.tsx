@@ -15,7 +15,7 @@ import { Usage } from "./Usage.tsx";
 
 const ordersStep = 10;
 
-const itemsOf = <T,>({ value, failure }: { value: { items: T[] } | undefined; failure: unknown }) => ({
+const getItems = <T,>({ value, failure }: { value: { items: T[] } | undefined; failure: unknown }) => ({
   value: value?.items,
   failure: failure as never,
 });
@@ -46,7 +46,7 @@ function Own({ portal, seller }: Shown) {
   const place = useMemo(() => ({ portal, seller, me: null, reload }), [portal, seller, reload]);
   return (
     <PortalContext value={place}>
-      <Benefits asked={itemsOf(grants)} />
+      <Benefits asked={getItems(grants)} />
     </PortalContext>
   );
 }
@@ -114,18 +114,18 @@ function Everything({ portal, seller }: Shown) {
         </nav>
         <div className="parts">
           <Subscriptions
-            asked={itemsOf(subscriptions)}
+            asked={getItems(subscriptions)}
             orders={orders.value?.items ?? []}
             cards={cards.value?.items ?? []}
           />
-          {hasBenefits && <Benefits asked={itemsOf(grants)} />}
-          {showsUsage && <Usage asked={itemsOf(meters)} subscriptions={subscriptions.value?.items ?? []} />}
+          {hasBenefits && <Benefits asked={getItems(grants)} />}
+          {showsUsage && <Usage asked={getItems(meters)} subscriptions={subscriptions.value?.items ?? []} />}
           <Orders
             asked={orders}
             cards={cards.value?.items ?? []}
             more={async () => setLimit((shown) => Math.min(shown + ordersStep, 100))}
           />
-          <Cards asked={itemsOf(cards)} />
+          <Cards asked={getItems(cards)} />
           <Billing />
         </div>
       </div>

@@ -54,14 +54,14 @@ export function Pay({ order, cards, left }: { order: Order; cards: Card[]; left:
 
   useEffect(() => {
     if (standing !== "paying") return;
-    const look = async (): Promise<void> => {
+    const refresh = async (): Promise<void> => {
       const now = await portal.paymentStatus(order.id);
       if (!now.ok) return;
       if (now.value.status === "succeeded") paid();
       else if (now.value.status === "failed" || now.value.status === "pending") refused(words.payment_failed);
     };
-    void look();
-    const timer = setInterval(() => void look(), pollMs);
+    void refresh();
+    const timer = setInterval(() => void refresh(), pollMs);
     return () => clearInterval(timer);
   }, [standing, portal, order.id, paid, refused, words]);
 

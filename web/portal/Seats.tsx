@@ -24,7 +24,11 @@ export function Seats({ subscription_id }: { subscription_id: string }) {
   const [said, setSaid] = useState<string>();
   const [busy, setBusy] = useState<string>();
 
-  const act = async (id: string, doing: Promise<{ ok: true } | { ok: false; failure: Failure }>, text?: string) => {
+  const runAction = async (
+    id: string,
+    doing: Promise<{ ok: true } | { ok: false; failure: Failure }>,
+    text?: string,
+  ) => {
     setBusy(id);
     setSaid(undefined);
     const answer = await doing;
@@ -35,7 +39,7 @@ export function Seats({ subscription_id }: { subscription_id: string }) {
     }
     setBusy(undefined);
   };
-  const give = async (): Promise<void> => {
+  const assignSeat = async (): Promise<void> => {
     const answer = await portal.giveSeat({ subscription_id, email: email.trim() });
     if (!answer.ok)
       return setFault(readFaults(answer.failure, common).email ?? describeFailure(answer.failure, common));
@@ -47,7 +51,7 @@ export function Seats({ subscription_id }: { subscription_id: string }) {
     event.preventDefault();
     if (busy) return;
     setBusy("give");
-    void give().finally(() => setBusy(undefined));
+    void assignSeat().finally(() => setBusy(undefined));
   };
   const given = value?.seats.filter(({ status }) => status !== "revoked") ?? [];
   return (
@@ -71,7 +75,7 @@ export function Seats({ subscription_id }: { subscription_id: string }) {
                     <Button
                       quiet
                       busy={busy === seat.id}
-                      onClick={() => void act(seat.id, portal.resendSeat(seat.id), words.resent)}
+                      onClick={() => void runAction(seat.id, portal.resendSeat(seat.id), words.resent)}
                     >
                       {words.resend}
                     </Button>
@@ -79,7 +83,7 @@ export function Seats({ subscription_id }: { subscription_id: string }) {
                   <Button
                     quiet
                     aria-label={words.take_seat(who)}
-                    onClick={() => void act(seat.id, portal.takeSeat(seat.id))}
+                    onClick={() => void runAction(seat.id, portal.takeSeat(seat.id))}
                   >
                     {words.take_seat_short}
                   </Button>

@@ -34,7 +34,7 @@ export function SignIn({
   const [fault, setFault] = useState<string>();
   const [busy, setBusy] = useState(false);
 
-  const ask = async (): Promise<void> => {
+  const requestCode = async (): Promise<void> => {
     if (!/^[^\s@]+@[^\s@]+$/.test(email.trim())) return setFault(common.missing.email);
     const answer = await entrance.requestCode({ organization_id: organization.id, email: email.trim(), request_id });
     if (answer.ok) setSent(true);
@@ -51,7 +51,7 @@ export function SignIn({
     if (busy) return;
     setBusy(true);
     setFault(undefined);
-    void (sent ? enter() : ask()).finally(() => setBusy(false));
+    void (sent ? enter() : requestCode()).finally(() => setBusy(false));
   };
   return (
     <form className="card stack entrance" noValidate onSubmit={submit}>

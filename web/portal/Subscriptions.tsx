@@ -50,18 +50,20 @@ function Forecast({ subscription: { id, currency } }: { subscription: Subscripti
 function useNext({ status, ...subscription }: Subscription): string | undefined {
   const { day } = useSpeech();
   const words = usePortalWords();
-  const at = (text: string): string => day(new Date(text));
+  const formatDate = (text: string): string => day(new Date(text));
   const { cancel_at_period_end, pause_at_period_end, current_period_end, ended_at, trial_end, resumes_at } =
     subscription;
-  if (ended_at) return words.ended(at(ended_at));
-  if (status === "paused") return [words.paused, resumes_at && words.resumes(at(resumes_at))].filter(Boolean).join(" ");
-  if (cancel_at_period_end) return words.ends(at(current_period_end));
+  if (ended_at) return words.ended(formatDate(ended_at));
+  if (status === "paused")
+    return [words.paused, resumes_at && words.resumes(formatDate(resumes_at))].filter(Boolean).join(" ");
+  if (cancel_at_period_end) return words.ends(formatDate(current_period_end));
   if (pause_at_period_end)
-    return [words.pauses(at(current_period_end)), resumes_at && words.resumes(at(resumes_at))]
+    return [words.pauses(formatDate(current_period_end)), resumes_at && words.resumes(formatDate(resumes_at))]
       .filter(Boolean)
       .join(" ");
-  if (status === "trialing" && trial_end) return `${words.trial_until(at(trial_end))} ${words.renews(at(trial_end))}`;
-  if (status === "active") return words.renews(at(current_period_end));
+  if (status === "trialing" && trial_end)
+    return `${words.trial_until(formatDate(trial_end))} ${words.renews(formatDate(trial_end))}`;
+  if (status === "active") return words.renews(formatDate(current_period_end));
   return undefined;
 }
 
@@ -90,14 +92,14 @@ function One({
   const { update_plan, update_seats, pause } = seller.organization.customer_portal_settings.subscription;
   const every = speech.words.every(subscription.recurring_interval, subscription.recurring_interval_count);
 
-  const act = async (name: string, body: object): Promise<void> => {
+  const runAction = async (name: string, body: object): Promise<void> => {
     setBusy(name);
     const answer = await portal.change(subscription.id, body);
     setFailure(answer.ok ? undefined : answer.failure);
     if (answer.ok) await reload();
     setBusy(undefined);
   };
-  const left = (): void => setAsking(undefined);
+  const handleLeave = (): void => setAsking(undefined);
   const steady = isLiving(subscription) && !cancel_at_period_end;
   return (
     <li className="card stack">
@@ -128,7 +130,7 @@ function One({
       {pending_update && (
         <Notice>
           <p>{words.changes(speech.day(new Date(pending_update.applies_at)))}</p>
-          <button type="button" className="plain" onClick={() => void act("forget", { pending_update: null })}>
+          <button type="button" className="plain" onClick={() => void runAction("forget", { pending_update: null })}>
             {words.forget_change}
           </button>
         </Notice>
@@ -146,22 +148,26 @@ function One({
           </Button>
         )}
         {steady && subscription.pause_at_period_end && (
-          <Button quiet busy={busy === "unpause"} onClick={() => void act("unpause", { pause_at_period_end: false })}>
+          <Button
+            quiet
+            busy={busy === "unpause"}
+            onClick={() => void runAction("unpause", { pause_at_period_end: false })}
+          >
             {words.uncancel}
           </Button>
         )}
         {steady && pause && status === "active" && !subscription.pause_at_period_end && (
-          <Button quiet busy={busy === "pause"} onClick={() => void act("pause", { pause_at_period_end: true })}>
+          <Button quiet busy={busy === "pause"} onClick={() => void runAction("pause", { pause_at_period_end: true })}>
             {words.pause}
           </Button>
         )}
         {status === "paused" && pause && (
-          <Button quiet busy={busy === "resume"} onClick={() => void act("resume", { resume: true })}>
+          <Button quiet busy={busy === "resume"} onClick={() => void runAction("resume", { resume: true })}>
             {words.resume}
           </Button>
         )}
         {isLiving(subscription) && cancel_at_period_end && (
-          <Button quiet busy={busy === "keep"} onClick={() => void act("keep", { cancel_at_period_end: false })}>
+          <Button quiet busy={busy === "keep"} onClick={() => void runAction("keep", { cancel_at_period_end: false })}>
             {words.uncancel}
           </Button>
         )}
@@ -180,8 +186,8 @@ function One({
           {isOpen && <Forecast subscription={subscription} />}
         </details>
       )}
-      {asking === "plan" && <ChangePlan subscription={subscription} left={left} />}
-      {asking === "cancel" && <Cancel subscription={subscription} left={left} />}
+      {asking === "plan" && <ChangePlan subscription={subscription} left={handleLeave} />}
+      {asking === "cancel" && <Cancel subscription={subscription} left={handleLeave} />}
       {paying && <Pay order={paying} cards={cards} left={() => setPaying(undefined)} />}
     </li>
   );

@@ -13,12 +13,15 @@ function Gauge({ meter: whole, subscriptions }: { meter: Meter; subscriptions: S
   const { locale } = useSpeech();
   const words = usePortalWords();
   const id = useId();
-  const units = (count: number): string => new Intl.NumberFormat(locale, { maximumFractionDigits: 3 }).format(count);
+  const formatUnits = (count: number): string =>
+    new Intl.NumberFormat(locale, { maximumFractionDigits: 3 }).format(count);
   return (
     <li>
       <p className="head">
         <strong id={id}>{meter.name}</strong>
-        <span className="money">{credited > 0 ? words.used_of(units(used), units(credited)) : units(used)}</span>
+        <span className="money">
+          {credited > 0 ? words.used_of(formatUnits(used), formatUnits(credited)) : formatUnits(used)}
+        </span>
       </p>
       {credited > 0 && (
         <>
@@ -32,11 +35,11 @@ function Gauge({ meter: whole, subscriptions }: { meter: Meter; subscriptions: S
             value={Math.min(used, credited)}
           />
           <p className={balance < 0 ? "small over" : "small soft"}>
-            {balance < 0 ? words.over(units(-balance)) : words.left(units(balance))}
+            {balance < 0 ? words.over(formatUnits(-balance)) : words.left(formatUnits(balance))}
           </p>
         </>
       )}
-      <Course meter={whole} limits={getLimits(whole.meter_id, credited, subscriptions)} units={units} />
+      <Course meter={whole} limits={getLimits(whole.meter_id, credited, subscriptions)} units={formatUnits} />
     </li>
   );
 }

@@ -45,68 +45,71 @@ export const entrance = {
     requestApi<{ token: string }>("POST", `${root}/customer-session/authenticate`, body),
 };
 
-const keyOf = (slug: string): string => `portal:${slug}`;
+const getKey = (slug: string): string => `portal:${slug}`;
 
 /** The session with a seller, for as long as this tab is open. */
-export const findSession = (slug: string): string | null => sessionStorage.getItem(keyOf(slug));
-export const storeSession = (slug: string, token: string): void => sessionStorage.setItem(keyOf(slug), token);
-export const deleteSession = (slug: string): void => sessionStorage.removeItem(keyOf(slug));
+export const findSession = (slug: string): string | null => sessionStorage.getItem(getKey(slug));
+export const storeSession = (slug: string, token: string): void => sessionStorage.setItem(getKey(slug), token);
+export const deleteSession = (slug: string): void => sessionStorage.removeItem(getKey(slug));
 
 const most = 100;
 
 /** Everything that a customer's own page asks, with their session; `ended` hears that it is over. */
 export function openPortal(token: string, ended: () => void) {
-  const ask = async <T>(method: "GET" | "POST" | "PATCH" | "DELETE", path: string, body?: unknown) => {
+  const sendRequest = async <T>(method: "GET" | "POST" | "PATCH" | "DELETE", path: string, body?: unknown) => {
     const answer: Result<T> = await requestApi<T>(method, root + path, body, token);
     if (!answer.ok && answer.failure.status === 401) ended();
     return answer;
   };
   const me = "/customers/me";
-  const at = (kind: string, id: string): string => `/${kind}/${encodeURIComponent(id)}`;
+  const buildPath = (kind: string, id: string): string => `/${kind}/${encodeURIComponent(id)}`;
   return {
     token,
     ended,
-    me: () => ask<Me>("GET", me),
-    user: () => ask<User>("GET", "/customer-session/user"),
-    update: (patch: object) => ask<Me>("PATCH", me, patch),
-    requestEmail: (email: string) => ask<null>("POST", `${me}/email-update/request`, { email }),
-    subscriptions: () => ask<Page<Subscription>>("GET", `/subscriptions/?limit=${most}`),
-    change: (id: string, body: object) => ask<Subscription>("PATCH", at("subscriptions", id), body),
-    preview: (id: string, body: object) => ask<Preview>("POST", `${at("subscriptions", id)}/preview`, body),
-    forecast: (id: string) => ask<Forecast>("GET", `${at("subscriptions", id)}/forecast`),
-    orders: (limit: number) => ask<Page<Order>>("GET", `/orders/?limit=${limit}`),
-    printInvoice: (id: string) => ask<null>("POST", `${at("orders", id)}/invoice`),
-    document: (id: string, kind: "invoice" | "receipt") => ask<{ url: string }>("GET", `${at("orders", id)}/${kind}`),
-    pay: (id: string, by: object) => ask<Charged>("POST", `${at("orders", id)}/confirm-payment`, by),
-    paymentStatus: (id: string) => ask<Paid>("GET", `${at("orders", id)}/payment-status`),
-    cards: () => ask<Page<Card>>("GET", `${me}/payment-methods?limit=${most}`),
-    addCard: (body: object) => ask<Added>("POST", `${me}/payment-methods`, body),
-    confirmCard: (body: object) => ask<Added>("POST", `${me}/payment-methods/confirm`, body),
-    removeCard: (id: string) => ask<null>("DELETE", `${me}/payment-methods/${encodeURIComponent(id)}`),
-    grants: () => ask<Page<Grant>>("GET", `/benefit-grants/?limit=${most}`),
+    me: () => sendRequest<Me>("GET", me),
+    user: () => sendRequest<User>("GET", "/customer-session/user"),
+    update: (patch: object) => sendRequest<Me>("PATCH", me, patch),
+    requestEmail: (email: string) => sendRequest<null>("POST", `${me}/email-update/request`, { email }),
+    subscriptions: () => sendRequest<Page<Subscription>>("GET", `/subscriptions/?limit=${most}`),
+    change: (id: string, body: object) => sendRequest<Subscription>("PATCH", buildPath("subscriptions", id), body),
+    preview: (id: string, body: object) =>
+      sendRequest<Preview>("POST", `${buildPath("subscriptions", id)}/preview`, body),
+    forecast: (id: string) => sendRequest<Forecast>("GET", `${buildPath("subscriptions", id)}/forecast`),
+    orders: (limit: number) => sendRequest<Page<Order>>("GET", `/orders/?limit=${limit}`),
+    printInvoice: (id: string) => sendRequest<null>("POST", `${buildPath("orders", id)}/invoice`),
+    document: (id: string, kind: "invoice" | "receipt") =>
+      sendRequest<{ url: string }>("GET", `${buildPath("orders", id)}/${kind}`),
+    pay: (id: string, by: object) => sendRequest<Charged>("POST", `${buildPath("orders", id)}/confirm-payment`, by),
+    paymentStatus: (id: string) => sendRequest<Paid>("GET", `${buildPath("orders", id)}/payment-status`),
+    cards: () => sendRequest<Page<Card>>("GET", `${me}/payment-methods?limit=${most}`),
+    addCard: (body: object) => sendRequest<Added>("POST", `${me}/payment-methods`, body),
+    confirmCard: (body: object) => sendRequest<Added>("POST", `${me}/payment-methods/confirm`, body),
+    removeCard: (id: string) => sendRequest<null>("DELETE", `${me}/payment-methods/${encodeURIComponent(id)}`),
+    grants: () => sendRequest<Page<Grant>>("GET", `/benefit-grants/?limit=${most}`),
     grantsOf: (benefit_ids: readonly string[]) => {
       const query = new URLSearchParams(benefit_ids.map((id) => ["benefit_id", id]));
-      return ask<Page<Grant>>("GET", `/benefit-grants/?limit=${most}&${query}`);
+      return sendRequest<Page<Grant>>("GET", `/benefit-grants/?limit=${most}&${query}`);
     },
     connect: (platform: string, return_to: string) =>
-      ask<{ url: string }>("GET", `/oauth-accounts/authorize?${new URLSearchParams({ platform, return_to })}`),
-    disconnect: (platform: string) => ask<unknown>("DELETE", at("oauth-accounts", platform)),
+      sendRequest<{ url: string }>("GET", `/oauth-accounts/authorize?${new URLSearchParams({ platform, return_to })}`),
+    disconnect: (platform: string) => sendRequest<unknown>("DELETE", buildPath("oauth-accounts", platform)),
     giveTo: (id: string, benefit_type: string, account_id: string) =>
-      ask<unknown>("PATCH", at("benefit-grants", id), { benefit_type, properties: { account_id } }),
-    files: (benefit_id: string) => ask<Page<Download>>("GET", `/downloadables/?limit=${most}&benefit_id=${benefit_id}`),
+      sendRequest<unknown>("PATCH", buildPath("benefit-grants", id), { benefit_type, properties: { account_id } }),
+    files: (benefit_id: string) =>
+      sendRequest<Page<Download>>("GET", `/downloadables/?limit=${most}&benefit_id=${benefit_id}`),
     licenseKeys: (benefit_id: string) =>
-      ask<Page<LicenseKey>>("GET", `/license-keys/?limit=${most}&benefit_id=${benefit_id}`),
-    licenseKey: (id: string) => ask<KeyInUse>("GET", at("license-keys", id)),
-    replaceKey: (id: string) => ask<LicenseKey>("POST", `${at("license-keys", id)}/rotate`),
-    deactivate: (body: object) => ask<null>("POST", "/license-keys/deactivate", body),
-    meters: () => ask<Page<Meter>>("GET", `/meters/?limit=${most}`),
+      sendRequest<Page<LicenseKey>>("GET", `/license-keys/?limit=${most}&benefit_id=${benefit_id}`),
+    licenseKey: (id: string) => sendRequest<KeyInUse>("GET", buildPath("license-keys", id)),
+    replaceKey: (id: string) => sendRequest<LicenseKey>("POST", `${buildPath("license-keys", id)}/rotate`),
+    deactivate: (body: object) => sendRequest<null>("POST", "/license-keys/deactivate", body),
+    meters: () => sendRequest<Page<Meter>>("GET", `/meters/?limit=${most}`),
     used: (id: string, query: Record<string, string>) =>
-      ask<Quantities>("GET", `${at("meters", id)}/quantities?${new URLSearchParams(query)}`),
+      sendRequest<Quantities>("GET", `${buildPath("meters", id)}/quantities?${new URLSearchParams(query)}`),
     seats: (subscription_id: string) =>
-      ask<Seats>("GET", `/seats?subscription_id=${encodeURIComponent(subscription_id)}`),
-    giveSeat: (body: object) => ask<unknown>("POST", "/seats", body),
-    takeSeat: (id: string) => ask<unknown>("DELETE", at("seats", id)),
-    resendSeat: (id: string) => ask<unknown>("POST", `${at("seats", id)}/resend`),
+      sendRequest<Seats>("GET", `/seats?subscription_id=${encodeURIComponent(subscription_id)}`),
+    giveSeat: (body: object) => sendRequest<unknown>("POST", "/seats", body),
+    takeSeat: (id: string) => sendRequest<unknown>("DELETE", buildPath("seats", id)),
+    resendSeat: (id: string) => sendRequest<unknown>("POST", `${buildPath("seats", id)}/resend`),
   };
 }
 export type Portal = ReturnType<typeof openPortal>;

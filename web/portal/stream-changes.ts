@@ -10,7 +10,7 @@ export function streamChanges({ token, ended }: { token: string; ended: () => vo
   let soon: ReturnType<typeof setTimeout> | undefined;
   let again: ReturnType<typeof setTimeout> | undefined;
   // One thing that happens is told in several messages.
-  const tell = (): void => {
+  const emitChange = (): void => {
     soon ??= setTimeout(() => {
       soon = undefined;
       heard();
@@ -27,7 +27,7 @@ export function streamChanges({ token, ended }: { token: string; ended: () => vo
     if (answer.status >= 400 && answer.status < 500) return stopping.abort();
     const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
     for (let part = await reader?.read(); part && !part.done; part = await reader?.read())
-      if (/^data:/m.test(part.value)) tell();
+      if (/^data:/m.test(part.value)) emitChange();
   };
   const open = (): void => {
     // Whatever ends it, it is tried again.

@@ -1,7 +1,7 @@
 import type { Interval } from "../../shared/calendar.ts";
 
 const units: Record<Interval, string> = { day: "day", week: "week", month: "month", year: "year" };
-const plural = (count: number, one: string, many: string): string => (count === 1 ? one : `${count} ${many}`);
+const formatPlural = (count: number, one: string, many: string): string => (count === 1 ? one : `${count} ${many}`);
 
 /** The checkout in English. Every other language is one file beside this one; amounts and dates come to it as it writes them. */
 export const words = {
@@ -30,7 +30,7 @@ export const words = {
   plus_use: (text: string) => `plus ${text}`,
   at_most: (amount: string) => `at most ${amount}`,
   seats: "Seats",
-  count_seats: (count: number) => plural(count, "1 seat", "seats"),
+  count_seats: (count: number) => formatPlural(count, "1 seat", "seats"),
   fewer_seats: "One seat fewer",
   more_seats: "One seat more",
   seat_bounds: (least: number, most: number) => `Between ${least} and ${most} seats.`,
@@ -96,7 +96,7 @@ export const words = {
   contact: "Contact",
   website: "Website",
   powered: "Powered by floe",
-  faults: (count: number) => `${plural(count, "One field needs", "fields need")} your attention.`,
+  faults: (count: number) => `${formatPlural(count, "One field needs", "fields need")} your attention.`,
   changed: (amount: string) =>
     `What is to be paid has changed. Due today is now ${amount}. Nothing was charged: look at it again, then press the button.`,
   declined: "The payment was declined. You have not been charged; try again or use another card.",

@@ -1,7 +1,7 @@
 /** Benefits as people write them: what each type gives, flag by flag. */
 import { rejectText, type Shorthand } from "../shorthand.ts";
 
-const property = (type: string, name: string, rest: Omit<Shorthand, "writes" | "flag" | "of">): Shorthand => ({
+const readProperty = (type: string, name: string, rest: Omit<Shorthand, "writes" | "flag" | "of">): Shorthand => ({
   flag: name.replaceAll("_", "-"),
   writes: [`properties.${name}`],
   of: [type],
@@ -30,14 +30,14 @@ function readRepository(text: string): Record<string, unknown> {
 
 /** What is typed for a benefit. */
 export const benefits: Record<string, Shorthand> = {
-  note: property("custom", "note", { kind: "text", description: "what the buyer is told" }),
-  prefix: property("license_keys", "prefix", { kind: "text", description: "what keys begin with" }),
-  expires: property("license_keys", "expires", {
+  note: readProperty("custom", "note", { kind: "text", description: "what the buyer is told" }),
+  prefix: readProperty("license_keys", "prefix", { kind: "text", description: "what keys begin with" }),
+  expires: readProperty("license_keys", "expires", {
     placeholder: "1year",
     description: "how long a key is good: 30days, 6months, 1year, or never",
     read: readExpires,
   }),
-  activations: property("license_keys", "activations", {
+  activations: readProperty("license_keys", "activations", {
     placeholder: "number",
     description: "on how many machines a key can be activated, or none",
     fills: { "properties.activations.enable_customer_admin": false },
@@ -50,12 +50,12 @@ export const benefits: Record<string, Shorthand> = {
     writes: ["properties.activations.enable_customer_admin"],
     of: ["license_keys"],
   },
-  limit_usage: property("license_keys", "limit_usage", {
+  limit_usage: readProperty("license_keys", "limit_usage", {
     kind: "integer",
     nullable: true,
     description: "how often a key can be used, or none for no end",
   }),
-  files: property("downloadables", "files", {
+  files: readProperty("downloadables", "files", {
     kind: "list",
     refers: "files",
     description: "the files, by name or id",
@@ -69,17 +69,17 @@ export const benefits: Record<string, Shorthand> = {
     writes: ["properties.meter_id"],
     of: ["meter_credit"],
   },
-  units: property("meter_credit", "units", { kind: "integer", description: "how many units" }),
-  rollover: property("meter_credit", "rollover", {
+  units: readProperty("meter_credit", "units", { kind: "integer", description: "how many units" }),
+  rollover: readProperty("meter_credit", "rollover", {
     kind: "boolean",
     description: "whether units left over are kept for the next period",
   }),
-  guild_token: property("discord", "guild_token", {
+  guild_token: readProperty("discord", "guild_token", {
     kind: "text",
     description: "the token of your server, from the installation of the bot",
   }),
-  role_id: property("discord", "role_id", { kind: "text", description: "the number of the role" }),
-  kick_member: property("discord", "kick_member", {
+  role_id: readProperty("discord", "role_id", { kind: "text", description: "the number of the role" }),
+  kick_member: readProperty("discord", "kick_member", {
     kind: "boolean",
     description: "whether members are removed when they lose it",
   }),
@@ -91,7 +91,7 @@ export const benefits: Record<string, Shorthand> = {
     of: ["github_repository"],
     read: readRepository,
   },
-  permission: property("github_repository", "permission", {
+  permission: readProperty("github_repository", "permission", {
     kind: "text",
     choices: ["pull", "triage", "push", "maintain", "admin"],
     description: "what they may do",

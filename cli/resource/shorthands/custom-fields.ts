@@ -27,7 +27,7 @@ function readBound(text: string): number {
     : ms / 1000;
 }
 
-const property = (name: string, rest: Omit<Shorthand, "writes" | "flag">): Shorthand => ({
+const readProperty = (name: string, rest: Omit<Shorthand, "writes" | "flag">): Shorthand => ({
   flag: name.replace(/^form_/, "").replaceAll("_", "-"),
   writes: [`properties.${name}`],
   ...rest,
@@ -36,19 +36,19 @@ const property = (name: string, rest: Omit<Shorthand, "writes" | "flag">): Short
 /** What is typed for a custom field. */
 export const customFields: Record<string, Shorthand> = {
   options: {
-    ...property("options", { description: "what can be chosen: s=Small,m=Large" }),
+    ...readProperty("options", { description: "what can be chosen: s=Small,m=Large" }),
     placeholder: "value=label,…",
     many: true,
     of: ["select"],
     read: (text) => ({ properties: { options: readOptions(text) } }),
   },
-  min_length: property("min_length", {
+  min_length: readProperty("min_length", {
     kind: "integer",
     of: ["text"],
     description: "least number of characters",
   }),
-  max_length: property("max_length", { kind: "integer", of: ["text"], description: "most characters" }),
-  textarea: property("textarea", { kind: "boolean", of: ["text"], description: "whether it has several lines" }),
+  max_length: readProperty("max_length", { kind: "integer", of: ["text"], description: "most characters" }),
+  textarea: readProperty("textarea", { kind: "boolean", of: ["text"], description: "whether it has several lines" }),
   min: {
     flag: "min",
     placeholder: "number|date",
@@ -65,7 +65,10 @@ export const customFields: Record<string, Shorthand> = {
     of: ["number", "date"],
     read: (text) => ({ properties: { le: readBound(text) } }),
   },
-  form_label: property("form_label", { kind: "text", description: "what the checkout calls it, if not by its name" }),
-  form_help_text: property("form_help_text", { kind: "text", description: "a line of help below it" }),
-  form_placeholder: property("form_placeholder", { kind: "text", description: "what an empty field shows" }),
+  form_label: readProperty("form_label", {
+    kind: "text",
+    description: "what the checkout calls it, if not by its name",
+  }),
+  form_help_text: readProperty("form_help_text", { kind: "text", description: "a line of help below it" }),
+  form_placeholder: readProperty("form_placeholder", { kind: "text", description: "what an empty field shows" }),
 };

@@ -1,7 +1,7 @@
 /** Customers as people write them. */
 import { rejectText, type Shorthand } from "../shorthand.ts";
 
-const line = (name: string, description: string): Shorthand => ({
+const defineLine = (name: string, description: string): Shorthand => ({
   flag: name.replaceAll("_", "-"),
   kind: "text",
   description: `billing address: ${description}`,
@@ -10,13 +10,13 @@ const line = (name: string, description: string): Shorthand => ({
 
 /** What is typed for a customer. */
 export const customers: Record<string, Shorthand> = {
-  line1: line("line1", "street and number"),
-  line2: line("line2", "second line"),
-  postal_code: line("postal_code", "postal code"),
-  city: line("city", "city"),
-  state: line("state", "state or province, for the US and Canada as NY"),
+  line1: defineLine("line1", "street and number"),
+  line2: defineLine("line2", "second line"),
+  postal_code: defineLine("postal_code", "postal code"),
+  city: defineLine("city", "city"),
+  state: defineLine("state", "state or province, for the US and Canada as NY"),
   country: {
-    ...line("country", "country, two letters as DE"),
+    ...defineLine("country", "country, two letters as DE"),
     placeholder: "DE",
     read: (text) =>
       /^[a-z]{2}$/i.test(text.trim())

@@ -39,17 +39,17 @@ function readFor(text: string): Record<string, unknown> {
 const hourMs = 3_600_000;
 
 /** `count` months on; the last of the month where it has no such day. */
-function monthsOn(from: Date, count: number): Date {
+function addMonths(from: Date, count: number): Date {
   const date = new Date(from);
   date.setMonth(date.getMonth() + count);
   if (date.getDate() !== from.getDate()) date.setDate(0);
   return date;
 }
 
-function later(count: number, unit: string | undefined): Date {
+function runLater(count: number, unit: string | undefined): Date {
   const now = new Date();
-  if (unit === "month") return monthsOn(now, count);
-  if (unit === "year") return monthsOn(now, count * 12);
+  if (unit === "month") return addMonths(now, count);
+  if (unit === "year") return addMonths(now, count * 12);
   return new Date(now.getTime() + count * (unit === "week" ? 168 : unit === "day" ? 24 : 1) * hourMs);
 }
 
@@ -58,7 +58,7 @@ export function readTime(text: string): string | null {
   const how = "Write 2026-12-01, 2026-12-01T10:00, +7days, or none.";
   if (text === "none") return null;
   const [, count, unit] = /^\+(\d{1,4})\s*(hour|day|week|month|year)s?$/.exec(text) ?? [];
-  if (count) return later(Number(count), unit).toISOString();
+  if (count) return runLater(Number(count), unit).toISOString();
   const [, day, time, zone] =
     /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-]\d\d:?\d\d)?)?$/i.exec(text.trim()) ?? [];
   if (!day) return rejectText(text, "is not a time", how);

@@ -7,7 +7,8 @@ import { readJson } from "../values.ts";
 const isJson = (text: string): boolean => /^\s*[{@]/.test(text);
 
 /** The text with a caret under one of its characters. */
-const pointed = (text: string, at: number): string => `${text}\n${" ".repeat([...text.slice(0, at)].length)}^`;
+const rewriteReferences = (text: string, at: number): string =>
+  `${text}\n${" ".repeat([...text.slice(0, at)].length)}^`;
 
 function readFilter(text: string): unknown {
   if (isJson(text)) return readJson(text);
@@ -18,7 +19,7 @@ function readFilter(text: string): unknown {
     // What is wrong stands at the first character of a word, and not at the space before it.
     const at = error.at + (/^\s*(?=\S)/.exec(text.slice(error.at))?.[0].length ?? 0);
     throw new Fault("usage", `character ${at + 1}: ${error.message}`, {
-      text: pointed(text.replace(/\s/g, " "), at),
+      text: rewriteReferences(text.replace(/\s/g, " "), at),
       hint: `Write name eq "completion" and tokens gt 100; or joins, brackets group, and an empty text is every event.`,
     });
   }

@@ -25,12 +25,12 @@ function readMinorUnits(
 
 /** One price as typed: `19.00`, `19eur`, `€19`, `free`, `5.00+` (pay what you want, from 5.00), `19.00/month`. */
 function readPrice(typed: string, standard: DefaultValue): Record<string, unknown> {
-  const wrong = (why: string): never => rejectText(typed, why, howToPrice);
-  const { amount: text, isOpen, currency, interval } = readPriceText(typed, wrong);
+  const reportFault = (why: string): never => rejectText(typed, why, howToPrice);
+  const { amount: text, isOpen, currency, interval } = readPriceText(typed, reportFault);
   const price_currency = currency ?? standard();
   if (text === undefined) return { prices: [{ amount_type: "free", price_currency }], ...interval };
-  const wrongAmount = (why: string): never => wrong(`is not an amount in ${price_currency}${why}`);
-  const amount = readMinorUnits(text, price_currency, currency !== undefined, wrongAmount);
+  const reportAmount = (why: string): never => reportFault(`is not an amount in ${price_currency}${why}`);
+  const amount = readMinorUnits(text, price_currency, currency !== undefined, reportAmount);
   const price = isOpen
     ? { amount_type: "custom", minimum_amount: amount, price_currency }
     : { amount_type: "fixed", price_amount: amount, price_currency };
@@ -39,19 +39,20 @@ function readPrice(typed: string, standard: DefaultValue): Record<string, unknow
 
 /** `metered:METER:0.002` or `…:0.002eur:cap=50.00/month`: so much per unit, in the currency and not in its minor unit. */
 function readMetered(typed: string, standard: DefaultValue): Record<string, unknown> {
-  const wrong = (why: string): never => rejectText(typed, why, howToMeter);
+  const reportFault = (why: string): never => rejectText(typed, why, howToMeter);
   const [, meter, symbol, amount = "", code, cap, every] =
     /^metered:(.+?):([$€£])?(\d+(?:\.\d+)?)([a-z]{3})?(?::cap=([^/:]+))?(?:\/([^:]+))?$/i.exec(typed.trim()) ?? [];
-  if (!meter) return wrong("is not a metered price");
-  const interval = readInterval(every?.toLowerCase(), wrong);
-  const price_currency = readCurrency(symbol, code?.toLowerCase(), wrong) ?? standard();
+  if (!meter) return reportFault("is not a metered price");
+  const interval = readInterval(every?.toLowerCase(), reportFault);
+  const price_currency = readCurrency(symbol, code?.toLowerCase(), reportFault) ?? standard();
   // Shifting the point by an exponent keeps every digit that was typed.
   const unclear = symbol || code ? undefined : findWrongAmount(amount, price_currency, true);
-  if (unclear !== undefined) return wrong(`has a price of one unit that is unclear. ${unclear}`);
+  if (unclear !== undefined) return reportFault(`has a price of one unit that is unclear. ${unclear}`);
   const unit_amount = formatDecimal(`${amount}e${getCurrencyDigits(price_currency)}`);
-  const wrongCap = (why: string): never => wrong(`has a cap that is not an amount in ${price_currency}: ${cap}${why}`);
+  const reportCap = (why: string): never =>
+    reportFault(`has a cap that is not an amount in ${price_currency}: ${cap}${why}`);
   const cap_amount =
-    cap === undefined ? undefined : readMinorUnits(cap, price_currency, Boolean(symbol ?? code), wrongCap);
+    cap === undefined ? undefined : readMinorUnits(cap, price_currency, Boolean(symbol ?? code), reportCap);
   const price = {
     amount_type: "metered_unit",
     meter_id: readIdOrName("meters", meter.trim()),
@@ -63,37 +64,44 @@ function readMetered(typed: string, standard: DefaultValue): Record<string, unkn
 }
 
 const seatsForm = /^(?:(volume|graduated):)?([^/]+?)(?:\/(.+))?$/;
-const tiersOf = (typed: string): string[] =>
+const getTiers = (typed: string): string[] =>
   (seatsForm.exec(typed.trim().toLowerCase())?.[2] ?? "").split(",").map((tier) => tier.trim());
 
 /** A price by the number of seats: tiers that follow each other, the last of which may be open. */
 function readSeats(typed: string, standard: DefaultValue): Record<string, unknown> {
-  const wrong = (why: string): never => rejectText(typed, why, howToSeats);
+  const reportFault = (why: string): never => rejectText(typed, why, howToSeats);
   const [, seat_tier_type, , every] = seatsForm.exec(typed.trim().toLowerCase()) ?? [];
-  const interval = readInterval(every, wrong);
-  const texts = tiersOf(typed);
+  const interval = readInterval(every, reportFault);
+  const texts = getTiers(typed);
   const read = texts.map((tier) => {
     const [, from, to, symbol, amount = "", code] =
       /^(\d{1,9})(?:\+|-(\d{1,9})?):([$€£])?([\d.]+)\s*([a-z]{3})?$/.exec(tier) ?? [];
-    if (!from) return wrong(`has a tier that cannot be read: "${tier}"`);
-    const said = readCurrency(symbol, code, wrong);
+    if (!from) return reportFault(`has a tier that cannot be read: "${tier}"`);
+    const said = readCurrency(symbol, code, reportFault);
     return { tier, min_seats: Number(from), max_seats: to ? Number(to) : null, amount, said };
   });
   const said = [...new Set(read.flatMap((one) => one.said ?? []))];
-  if (said.length > 1) return wrong(`has tiers in several currencies: ${said.join(", ")}`);
+  if (said.length > 1) return reportFault(`has tiers in several currencies: ${said.join(", ")}`);
   const [price_currency = standard()] = said;
   for (const [index, { tier, min_seats, max_seats }] of read.entries()) {
     const before = read[index - 1];
-    if (min_seats < 1) return wrong(`begins below one seat: "${tier}"`);
-    if (max_seats !== null && max_seats < min_seats) return wrong(`has a tier that ends before it begins: "${tier}"`);
-    if (before?.max_seats === null) return wrong(`has a tier after the open one "${before.tier}": "${tier}"`);
+    if (min_seats < 1) return reportFault(`begins below one seat: "${tier}"`);
+    if (max_seats !== null && max_seats < min_seats)
+      return reportFault(`has a tier that ends before it begins: "${tier}"`);
+    if (before?.max_seats === null) return reportFault(`has a tier after the open one "${before.tier}": "${tier}"`);
     if (before && min_seats !== before.max_seats + 1)
-      return wrong(`has a tier that does not follow "${before.tier}", which ends at ${before.max_seats}: "${tier}"`);
+      return reportFault(
+        `has a tier that does not follow "${before.tier}", which ends at ${before.max_seats}: "${tier}"`,
+      );
   }
   const tiers = read.map(({ tier, min_seats, max_seats, amount }) => {
-    const wrongTier = (why: string): never =>
-      wrong(`has a tier whose price is not an amount in ${price_currency}: "${tier}"${why}`);
-    return { min_seats, max_seats, price_per_seat: readMinorUnits(amount, price_currency, said.length > 0, wrongTier) };
+    const reportTier = (why: string): never =>
+      reportFault(`has a tier whose price is not an amount in ${price_currency}: "${tier}"${why}`);
+    return {
+      min_seats,
+      max_seats,
+      price_per_seat: readMinorUnits(amount, price_currency, said.length > 0, reportTier),
+    };
   });
   const price = {
     amount_type: "seat_based",
@@ -135,7 +143,7 @@ export const prices: Record<string, Shorthand> = {
     many: true,
     read: readSeats,
     part: (text, [, , list, index]) =>
-      list === "tiers" && typeof index === "number" ? tiersOf(text)[index] : undefined,
+      list === "tiers" && typeof index === "number" ? getTiers(text)[index] : undefined,
   },
   trial: {
     flag: "trial",

@@ -12,7 +12,7 @@ export { identifyHosted } from "./polar-relay.ts";
 const timeoutSeconds = 30;
 
 /** Refuse what a change of a subscription is held to and hosted Polar does not check: it would be left out, and charged all the same. */
-function refuseAgreement(body: { quote?: unknown; maximum_amount?: unknown }): void {
+function rejectAgreement(body: { quote?: unknown; maximum_amount?: unknown }): void {
   for (const name of ["quote", "maximum_amount"] as const)
     if (body[name] !== undefined)
       throw invalid(fault([name], "Hosted Polar does not check this: leave it out.", "value_error", body[name]));
@@ -32,10 +32,10 @@ export function createPolarProvider(config: Config): Provider {
   const relay = async (ctx: Ctx, ask: () => Promise<unknown>): Promise<never> => {
     const { kind, organization_id, organization_ids = [organization_id] } = ctx.actor;
     if (kind !== "anonymous" && !organization_ids.includes(config.POLAR_ORGANIZATION ?? "")) throw notFound();
-    return answered(ask) as Promise<never>;
+    return wrapAnswer(ask) as Promise<never>;
   };
-  const asCustomer = ({ actor }: Ctx): string | null => actor.customer?.token ?? null;
-  const asSeller = ({ actor }: Ctx): string => {
+  const getCustomerToken = ({ actor }: Ctx): string | null => actor.customer?.token ?? null;
+  const getSellerToken = ({ actor }: Ctx): string => {
     const ids = actor.organization_ids ?? [actor.organization_id];
     if (!ids.some((id) => id === config.POLAR_ORGANIZATION)) throw notFound();
     return config.POLAR_ACCESS_TOKEN ?? "";
@@ -64,7 +64,7 @@ export function createPolarProvider(config: Config): Provider {
     },
     benefitGrants: {
       list: (ctx, { query }) => relay(ctx, () => polar.benefitGrants.list(query as never)),
-      retry: notHosted("Hosted Polar tries again by itself."),
+      retry: rejectHosted("Hosted Polar tries again by itself."),
     },
     grantRuns: { list: notRun, get: notRun, stop: notRun, resume: notRun },
     licenseKeys: {
@@ -77,9 +77,9 @@ export function createPolarProvider(config: Config): Provider {
       validate: (ctx, { body }) => relay(ctx, () => polar.licenseKeys.validate(body as never)),
       activate: (ctx, { body }) => relay(ctx, () => polar.licenseKeys.activate(body as never)),
       deactivate: (ctx, { body }) => relay(ctx, () => polar.licenseKeys.deactivate(body as never)),
-      lease: notHosted("Leases are given by floe's own engine, not by hosted Polar."),
+      lease: rejectHosted("Leases are given by floe's own engine, not by hosted Polar."),
     },
-    licenseKeyUses: relayResource(config, "licenseKeyUses", asCustomer, ["lease"]),
+    licenseKeyUses: relayResource(config, "licenseKeyUses", getCustomerToken, ["lease"]),
     files: {
       list: (ctx, { query }) => relay(ctx, () => polar.files.list(query as never)),
       create: (ctx, { body }) => relay(ctx, () => polar.files.create(body as never)),
@@ -102,7 +102,7 @@ export function createPolarProvider(config: Config): Provider {
     },
     customerMeters: {
       list: (ctx, { query }) => relay(ctx, () => polar.customerMeters.list(query as never)),
-      verify: notHosted("Hosted Polar counts by itself."),
+      verify: rejectHosted("Hosted Polar counts by itself."),
       get: (ctx, { params }) => relay(ctx, () => polar.customerMeters.get(params.id)),
     },
     customFields: {
@@ -143,28 +143,28 @@ export function createPolarProvider(config: Config): Provider {
         relay(ctx, () => polar.customers.listPaymentMethods(params.id, query)),
       listPaymentMethodsExternal: (ctx, { params, query }) =>
         relay(ctx, () => polar.customers.listPaymentMethodsExternal(params.external_id, query)),
-      exportData: notHosted("All that hosted Polar holds is exported there."),
-      erase: notHosted("Delete the customer with anonymize: hosted Polar does the rest by itself."),
-      getErasure: notHosted("Hosted Polar does not say how far an erasure is."),
+      exportData: rejectHosted("All that hosted Polar holds is exported there."),
+      erase: rejectHosted("Delete the customer with anonymize: hosted Polar does the rest by itself."),
+      getErasure: rejectHosted("Hosted Polar does not say how far an erasure is."),
       getStateExternal: (ctx, { params }) => relay(ctx, () => polar.customers.getStateExternal(params.external_id)),
     },
     customerSessions: {
       create: (ctx, { body }) => relay(ctx, () => polar.customerSessions.create(body as never)),
     },
-    customerMembers: relayResource(config, "customerMembers", asSeller),
+    customerMembers: relayResource(config, "customerMembers", getSellerToken),
     // What customers ask goes there with their own tokens.
-    customerPortal: relayResource(config, "customerPortal", asCustomer),
-    portalCards: relayResource(config, "portalCards", asCustomer),
-    portalOrders: relayResource(config, "portalOrders", asCustomer),
-    portalSubscriptions: relayResource(config, "portalSubscriptions", asCustomer, ["preview", "forecast"]),
-    portalMeters: relayResource(config, "portalMeters", asCustomer, ["quantities"]),
-    portalKeys: relayResource(config, "portalKeys", asCustomer),
-    portalDownloads: relayResource(config, "portalDownloads", asCustomer),
-    portalGrants: relayResource(config, "portalGrants", asCustomer),
-    portalSeats: relayResource(config, "portalSeats", asCustomer),
-    portalMembers: relayResource(config, "portalMembers", asCustomer),
-    portalWallets: relayResource(config, "portalWallets", asCustomer),
-    portalAccounts: relayResource(config, "portalAccounts", asCustomer),
+    customerPortal: relayResource(config, "customerPortal", getCustomerToken),
+    portalCards: relayResource(config, "portalCards", getCustomerToken),
+    portalOrders: relayResource(config, "portalOrders", getCustomerToken),
+    portalSubscriptions: relayResource(config, "portalSubscriptions", getCustomerToken, ["preview", "forecast"]),
+    portalMeters: relayResource(config, "portalMeters", getCustomerToken, ["quantities"]),
+    portalKeys: relayResource(config, "portalKeys", getCustomerToken),
+    portalDownloads: relayResource(config, "portalDownloads", getCustomerToken),
+    portalGrants: relayResource(config, "portalGrants", getCustomerToken),
+    portalSeats: relayResource(config, "portalSeats", getCustomerToken),
+    portalMembers: relayResource(config, "portalMembers", getCustomerToken),
+    portalWallets: relayResource(config, "portalWallets", getCustomerToken),
+    portalAccounts: relayResource(config, "portalAccounts", getCustomerToken),
     checkouts: {
       list: (ctx, { query }) => relay(ctx, () => polar.checkouts.list(query as never)),
       get: (ctx, { params }) => relay(ctx, () => polar.checkouts.get(params.id)),
@@ -177,9 +177,9 @@ export function createPolarProvider(config: Config): Provider {
         relay(ctx, () => polar.checkouts.clientUpdate(params.client_secret, body as never)),
       confirm: (ctx, { params, body }) =>
         relay(ctx, () => polar.checkouts.clientConfirm(params.client_secret, body as never)),
-      order: noBought,
-      invoice: noBought,
-      receipt: noBought,
+      order: rejectBought,
+      invoice: rejectBought,
+      receipt: rejectBought,
     },
     cardLinks: { get: noCards, confirm: noCards },
     customerSeats: {
@@ -197,27 +197,27 @@ export function createPolarProvider(config: Config): Provider {
       get: (ctx, { params }) => relay(ctx, () => polar.subscriptions.get(params.id)),
       create: (ctx, { body }) => relay(ctx, () => polar.subscriptions.create(body as never)),
       update: async (ctx, { params, body }) => {
-        refuseAgreement(body);
+        rejectAgreement(body);
         return relay(ctx, () => polar.subscriptions.update(params.id, body as never));
       },
       delete: (ctx, { params }) => relay(ctx, () => polar.subscriptions.revoke(params.id)),
       export: (ctx, { query }) => relay(ctx, () => polar.subscriptions.export(query as never)),
-      forecast: notHosted("Hosted Polar does not say what a subscription will be charged."),
-      preview: notHosted("A change of a subscription is previewed by floe's own engine, not by hosted Polar."),
+      forecast: rejectHosted("Hosted Polar does not say what a subscription will be charged."),
+      preview: rejectHosted("A change of a subscription is previewed by floe's own engine, not by hosted Polar."),
     },
     metrics: {
       get: (ctx, { query }) => relay(ctx, () => polar.metrics.get(query as never)),
       export: (ctx, { query }) => relay(ctx, () => polar.metrics.export(query as never)),
       limits: (ctx) => relay(ctx, () => polar.metrics.limits()),
-      about: notHosted("Look at the metrics at hosted Polar itself."),
-      link: notHosted("Look at the metrics at hosted Polar itself."),
+      about: rejectHosted("Look at the metrics at hosted Polar itself."),
+      link: rejectHosted("Look at the metrics at hosted Polar itself."),
     },
     orders: {
       list: (ctx, { query }) => relay(ctx, () => polar.orders.list(query as never)),
       export: (ctx, { query }) => relay(ctx, () => polar.orders.export(query as never)),
       get: (ctx, { params }) => relay(ctx, () => polar.orders.get(params.id)),
       update: (ctx, { params, body }) => relay(ctx, () => polar.orders.update(params.id, body as never)),
-      explain: notHosted("Hosted Polar does not say how the amounts of its orders came about."),
+      explain: rejectHosted("Hosted Polar does not say how the amounts of its orders came about."),
     },
     invoices: {
       generate: (ctx, { params }) => relay(ctx, () => polar.orders.generateInvoice(params.id)),
@@ -226,8 +226,8 @@ export function createPolarProvider(config: Config): Provider {
       createExport: notExported,
       getExport: notExported,
       listExported: notExported,
-      generateCreditNote: noCreditNotes,
-      creditNote: noCreditNotes,
+      generateCreditNote: rejectCreditNotes,
+      creditNote: rejectCreditNotes,
     },
     payments: {
       list: (ctx, { query }) => relay(ctx, () => polar.payments.list(query as never)),
@@ -236,7 +236,7 @@ export function createPolarProvider(config: Config): Provider {
     refunds: {
       list: (ctx, { query }) => relay(ctx, () => polar.refunds.list(query as never)),
       create: (ctx, { body }) => relay(ctx, () => polar.refunds.create(body as never)),
-      preview: notHosted("A refund is previewed by floe's own engine, not by hosted Polar."),
+      preview: rejectHosted("A refund is previewed by floe's own engine, not by hosted Polar."),
     },
     disputes: {
       list: (ctx, { query }) => relay(ctx, () => polar.disputes.list(query as never)),
@@ -277,35 +277,35 @@ export function createPolarProvider(config: Config): Provider {
   };
 }
 
-const notHosted = (msg: string) => (): never => {
+const rejectHosted = (msg: string) => (): never => {
   throw new ApiError("NotPermitted", msg);
 };
 /** Keys are kept beside floe's own tables, and a change in one transaction is floe's own too. */
-const notFiled = notHosted("Catalogue files work with floe's own engine, not with hosted Polar.");
+const notFiled = rejectHosted("Catalogue files work with floe's own engine, not with hosted Polar.");
 /** There Polar is the merchant. */
-const notTaxed = notHosted("Hosted Polar sells in its own name and collects the tax itself.");
+const notTaxed = rejectHosted("Hosted Polar sells in its own name and collects the tax itself.");
 
-const notDiagnosed = notHosted("The checks are of floe's own engine, not of hosted Polar.");
+const notDiagnosed = rejectHosted("The checks are of floe's own engine, not of hosted Polar.");
 
-const notExported = notHosted("Invoices are exported by floe's own engine, not by hosted Polar.");
+const notExported = rejectHosted("Invoices are exported by floe's own engine, not by hosted Polar.");
 
-const noCards = notHosted("Hosted Polar writes to its customers itself, with links of its own.");
+const noCards = rejectHosted("Hosted Polar writes to its customers itself, with links of its own.");
 
 /** A buyer reads of an order there by its checkout alone. */
-const noBought = (): never => {
+const rejectBought = (): never => {
   throw notFound();
 };
 
-const notRun = notHosted("Hosted Polar does not say how far it is with a change of benefits.");
+const notRun = rejectHosted("Hosted Polar does not say how far it is with a change of benefits.");
 
 /** Time goes its own way there. */
-const notMoved = notHosted("Hosted Polar has a sandbox of its own, whose clock is not for sellers to move.");
+const notMoved = rejectHosted("Hosted Polar has a sandbox of its own, whose clock is not for sellers to move.");
 
-const noCreditNotes = (): never => {
+const rejectCreditNotes = (): never => {
   throw new ApiError("NotPermitted", "Credit notes are made by floe's own engine, not by hosted Polar.");
 };
 
-async function answered(ask: () => Promise<unknown>): Promise<Relayed | undefined> {
+async function wrapAnswer(ask: () => Promise<unknown>): Promise<Relayed | undefined> {
   try {
     const json = await ask();
     return json === undefined ? undefined : new Relayed(0, json);

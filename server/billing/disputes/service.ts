@@ -37,14 +37,14 @@ import * as store from "./store.ts";
 const atOnce = new Date(0);
 
 /** What is past due goes by the server's clock, which is the bank's. */
-const answer = (ctx: Ctx, found: DisputeAggregate) => serializeDispute(found, getServerClock(ctx.clock).now());
+const serialize = (ctx: Ctx, found: DisputeAggregate) => serializeDispute(found, getServerClock(ctx.clock).now());
 
 /** The disputes of the API. */
 export const disputeService: Service<typeof disputes, Ctx> = {
   async list(ctx, { query }) {
     const { items, total } = await store.listDisputes(ctx.db, requireOrganizations(ctx), query);
     return buildPage(
-      items.map((found) => answer(ctx, found)),
+      items.map((found) => serialize(ctx, found)),
       total,
       query,
     );
@@ -52,7 +52,7 @@ export const disputeService: Service<typeof disputes, Ctx> = {
   async get(ctx, { params }) {
     const found = await store.findDispute(ctx.db, { organization_id: requireOrganization(ctx), id: params.id });
     if (!found) throw notFound();
-    return answer(ctx, found);
+    return serialize(ctx, found);
   },
   async accept(ctx, { params }) {
     const key = { organization_id: requireOrganization(ctx), id: params.id };
@@ -67,14 +67,14 @@ export const disputeService: Service<typeof disputes, Ctx> = {
       const now = ctx.clock.now();
       const due_at = new Date(now.getTime() + disputeAgainMs);
       accepted = await store.updateDispute(tx, row, { accepted_at: row.accepted_at ?? now, due_at });
-      return answer(ctx, { ...found, dispute: accepted as KnownDispute });
+      return serialize(ctx, { ...found, dispute: accepted as KnownDispute });
     });
     if (accepted) {
       await syncDispute(ctx, accepted).catch((error: unknown) =>
         ctx.log.error({ err: error, dispute_id: key.id }, "The processor was not reached; it will be told again."),
       );
     }
-    return answer(ctx, (await store.findDispute(ctx.db, key)) ?? found);
+    return serialize(ctx, (await store.findDispute(ctx.db, key)) ?? found);
   },
 };
 

@@ -29,13 +29,13 @@ export async function listDisputes(db: Database, organizations: readonly string[
     isKnown,
     matchFilters(filter, { order_id: matchAny(disputes.order_id), status: matchAny(disputes.status) }),
   );
-  const page = () =>
+  const loadPage = () =>
     select(db)
       .where(where)
       .orderBy(...orderBy(filter.sorting, sortable, disputes.id))
       .limit(filter.limit)
       .offset(computeOffset(filter)) as PromiseLike<DisputeAggregate[]>;
-  return readPage(page, () => db.$count(disputes, where));
+  return readPage(loadPage, () => db.$count(disputes, where));
 }
 
 /** A dispute that the processor has said something of. */

@@ -19,9 +19,9 @@ const untaxed: Record<string, TaxShare["category"]> = { reverse_charge: "AE", ex
 /** The sum of rates in percent, in the decimals that they have. */
 function addRates(rates: readonly string[]): string {
   const decimals = Math.max(...rates.map((rate) => rate.split(".")[1]?.length ?? 0));
-  const units = (rate: string) =>
+  const formatUnits = (rate: string) =>
     BigInt(rate.replace(".", "") + "0".repeat(decimals - (rate.split(".")[1]?.length ?? 0)));
-  const sum = String(rates.reduce((total, rate) => total + units(rate), 0n)).padStart(decimals + 1, "0");
+  const sum = String(rates.reduce((total, rate) => total + formatUnits(rate), 0n)).padStart(decimals + 1, "0");
   return decimals === 0 ? sum : `${sum.slice(0, -decimals)}.${sum.slice(-decimals)}`;
 }
 
@@ -83,10 +83,10 @@ const reasons: Partial<Record<TaxShare["category"], { code: string; text: string
   O: { code: "VATEX-EU-O", text: "Not subject to VAT" },
 };
 
-const filled = <T extends object>(fields: T): T =>
+const omitEmpty = <T extends object>(fields: T): T =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null)) as T;
 
-function partyOf(party: Party, id: string, share: TaxShare | undefined, isSeller: boolean) {
+function getParty(party: Party, id: string, share: TaxShare | undefined, isSeller: boolean) {
   const { name, trade_name, address, tax_id, email } = party;
   if (!address) throw new Error("A party without an address has no electronic invoice.");
   // Outside the scope of VAT nobody's VAT id may stand on the invoice (BR-O-02); it stands there as a registration.
@@ -95,10 +95,10 @@ function partyOf(party: Party, id: string, share: TaxShare | undefined, isSeller
     tax_id && (isVat || isSeller)
       ? { "cbc:CompanyID": tax_id, "cac:TaxScheme": { "cbc:ID": isVat ? "VAT" : "FC" } }
       : undefined;
-  return filled({
+  return omitEmpty({
     "cac:PartyIdentification": isSeller ? [{ "cbc:ID": id }] : { "cbc:ID": id },
     "cac:PartyName": trade_name === null ? undefined : { "cbc:Name": trade_name },
-    "cac:PostalAddress": filled({
+    "cac:PostalAddress": omitEmpty({
       "cbc:StreetName": address.line1,
       "cbc:AdditionalStreetName": address.line2,
       "cbc:CityName": address.city,
@@ -107,7 +107,7 @@ function partyOf(party: Party, id: string, share: TaxShare | undefined, isSeller
       "cac:Country": { "cbc:IdentificationCode": address.country },
     }),
     "cac:PartyTaxScheme": scheme && (isSeller ? [scheme] : scheme),
-    "cac:PartyLegalEntity": filled({
+    "cac:PartyLegalEntity": omitEmpty({
       "cbc:RegistrationName": name,
       "cbc:CompanyID": isVat ? undefined : tax_id,
     }),
@@ -118,18 +118,22 @@ function partyOf(party: Party, id: string, share: TaxShare | undefined, isSeller
 /** The same document in the words of EN 16931. */
 export function describeInvoice(document: InvoiceDocument): Invoice {
   const currency = document.currency.toUpperCase();
-  const money = <K extends string>(name: K, amount: number) =>
+  const formatAmount = <K extends string>(name: K, amount: number) =>
     ({ [`cbc:${name}`]: writeMoney(amount, document.currency), [`cbc:${name}@currencyID`]: currency }) as {
       [P in `cbc:${K}` | `cbc:${K}@currencyID`]: string;
     };
   const shares = allocateTax(document);
-  const categoryOf = ({ category, rate }: TaxShare): Category =>
-    filled({ "cbc:ID": category, "cbc:Percent": rate ?? undefined, "cac:TaxScheme": { "cbc:ID": "VAT" } }) as Category;
+  const getCategory = ({ category, rate }: TaxShare): Category =>
+    omitEmpty({
+      "cbc:ID": category,
+      "cbc:Percent": rate ?? undefined,
+      "cac:TaxScheme": { "cbc:ID": "VAT" },
+    }) as Category;
   const { lines, discount } = computeNetLines(document);
   const [only] = shares;
   // A line has one rate. Where there are several, it is the shares that are listed.
   const single = shares.length === 1 && only !== undefined;
-  const discounts = single ? [discount] : shareDiscount(discount, shares);
+  const discounts = single ? [discount] : allocateDiscount(discount, shares);
   const listed = single
     ? lines.map((line) => ({ ...line, share: only }))
     : shares.map((share, index) => ({
@@ -137,16 +141,16 @@ export function describeInvoice(document: InvoiceDocument): Invoice {
         amount: share.taxable_amount + (discounts[index] ?? 0),
         share,
       }));
-  const line = ({ label, amount, share }: (typeof listed)[number], index: number) => ({
+  const renderLine = ({ label, amount, share }: (typeof listed)[number], index: number) => ({
     "cbc:ID": String(index + 1),
     "cbc:InvoicedQuantity": amount < 0 ? "-1" : "1",
     "cbc:InvoicedQuantity@unitCode": "C62",
-    ...money("LineExtensionAmount", amount),
-    "cac:Item": { "cbc:Name": label || document.number, "cac:ClassifiedTaxCategory": categoryOf(share) },
-    "cac:Price": money("PriceAmount", amount < 0 ? -amount : amount),
+    ...formatAmount("LineExtensionAmount", amount),
+    "cac:Item": { "cbc:Name": label || document.number, "cac:ClassifiedTaxCategory": getCategory(share) },
+    "cac:Price": formatAmount("PriceAmount", amount < 0 ? -amount : amount),
   });
   const { reference, total_amount, due_amount } = document;
-  const root: object = filled({
+  const root: object = omitEmpty({
     "cbc:ID": document.number,
     "cbc:IssueDate": document.issued_on,
     "cbc:DueDate": due_amount > 0 ? document.issued_on : undefined,
@@ -158,8 +162,8 @@ export function describeInvoice(document: InvoiceDocument): Invoice {
       reference === null
         ? undefined
         : [{ "cac:InvoiceDocumentReference": { "cbc:ID": reference.number, "cbc:IssueDate": reference.issued_on } }],
-    "cac:AccountingSupplierParty": { "cac:Party": partyOf(document.seller, document.seller.id, only, true) },
-    "cac:AccountingCustomerParty": { "cac:Party": partyOf(document.buyer, document.customer_id, only, false) },
+    "cac:AccountingSupplierParty": { "cac:Party": getParty(document.seller, document.seller.id, only, true) },
+    "cac:AccountingCustomerParty": { "cac:Party": getParty(document.buyer, document.customer_id, only, false) },
     "cac:Delivery": { "cbc:ActualDeliveryDate": reference?.issued_on ?? document.issued_on },
     "cac:PaymentMeans": [
       { "cbc:PaymentMeansCode": document.payment === null ? "1" : "48", "cbc:PaymentID": document.number },
@@ -171,17 +175,17 @@ export function describeInvoice(document: InvoiceDocument): Invoice {
             "cbc:ChargeIndicator": "false",
             "cbc:AllowanceChargeReasonCode": "95",
             "cbc:AllowanceChargeReason": document.discount?.label || "Discount",
-            ...money("Amount", discounts[index] ?? 0),
-            "cac:TaxCategory": categoryOf(share),
+            ...formatAmount("Amount", discounts[index] ?? 0),
+            "cac:TaxCategory": getCategory(share),
           })),
     "cac:TaxTotal": [
       {
-        ...money("TaxAmount", document.tax_amount),
+        ...formatAmount("TaxAmount", document.tax_amount),
         "cac:TaxSubtotal": shares.map((share) => ({
-          ...money("TaxableAmount", share.taxable_amount),
-          ...money("TaxAmount", share.amount),
+          ...formatAmount("TaxableAmount", share.taxable_amount),
+          ...formatAmount("TaxAmount", share.amount),
           "cac:TaxCategory": {
-            ...categoryOf(share),
+            ...getCategory(share),
             ...(reasons[share.category] && {
               "cbc:TaxExemptionReasonCode": reasons[share.category]?.code,
               "cbc:TaxExemptionReason": reasons[share.category]?.text,
@@ -191,20 +195,20 @@ export function describeInvoice(document: InvoiceDocument): Invoice {
       },
     ],
     "cac:LegalMonetaryTotal": {
-      ...money("LineExtensionAmount", document.net_amount + discount),
-      ...money("TaxExclusiveAmount", document.net_amount),
-      ...money("TaxInclusiveAmount", total_amount),
-      ...(discount === 0 ? {} : money("AllowanceTotalAmount", discount)),
-      ...money("PrepaidAmount", total_amount - due_amount),
-      ...money("PayableAmount", due_amount),
+      ...formatAmount("LineExtensionAmount", document.net_amount + discount),
+      ...formatAmount("TaxExclusiveAmount", document.net_amount),
+      ...formatAmount("TaxInclusiveAmount", total_amount),
+      ...(discount === 0 ? {} : formatAmount("AllowanceTotalAmount", discount)),
+      ...formatAmount("PrepaidAmount", total_amount - due_amount),
+      ...formatAmount("PayableAmount", due_amount),
     },
-    "cac:InvoiceLine": listed.map(line),
+    "cac:InvoiceLine": listed.map(renderLine),
   });
   return { "ubl:Invoice": root as Root };
 }
 
 /** A discount in proportion to what falls under each rate, without anything left. */
-function shareDiscount(discount: number, shares: readonly TaxShare[]): number[] {
+function allocateDiscount(discount: number, shares: readonly TaxShare[]): number[] {
   const total = shares.reduce((sum, { taxable_amount }) => sum + taxable_amount, 0);
   const parts = shares.map(({ taxable_amount }) =>
     total === 0 ? 0 : computeFraction(discount, taxable_amount, total),

@@ -36,7 +36,7 @@ type LoadedFont = { name: string; family: Family; characters: ReadonlySet<number
 export type TextPiece = { font: string; text: string };
 
 const require = createRequire(import.meta.url);
-const folderOf = (family: Family): string => dirname(require.resolve(`@fontsource-variable/${family}/unicode.json`));
+const getFolder = (family: Family): string => dirname(require.resolve(`@fontsource-variable/${family}/unicode.json`));
 
 const readSpans = (range: string): [number, number][] =>
   range.split(",").map((part) => {
@@ -45,10 +45,10 @@ const readSpans = (range: string): [number, number][] =>
   });
 
 const slices = new Map<Family, Slice[]>();
-function slicesOf(family: Family): Slice[] {
+function getSlices(family: Family): Slice[] {
   const known = slices.get(family);
   if (known) return known;
-  const ranges: Record<string, string> = JSON.parse(readFileSync(join(folderOf(family), "unicode.json"), "utf8"));
+  const ranges: Record<string, string> = JSON.parse(readFileSync(join(getFolder(family), "unicode.json"), "utf8"));
   const read = Object.entries(ranges).map(([name, range]) => ({
     family,
     name: name.replace(/[[\]]/g, ""),
@@ -61,10 +61,10 @@ function slicesOf(family: Family): Slice[] {
 }
 
 /** Whether a slice is worth unpacking. A slice lacks glyphs for much of its range, so what it has is read from the font itself. */
-const mayHold = ({ spans }: Slice, point: number): boolean => spans.some(([from, to]) => from <= point && point <= to);
+const canHold = ({ spans }: Slice, point: number): boolean => spans.some(([from, to]) => from <= point && point <= to);
 
 /** Chinese, Japanese and Korean write some of the same characters in forms of their own: the reader's come first. */
-function familiesFor(country: string | null): Family[] {
+function listFamilies(country: string | null): Family[] {
   const eastern: EastAsianFamily[] =
     country === "JP"
       ? ["noto-sans-jp", "noto-sans-sc", "noto-sans-kr"]
@@ -92,7 +92,7 @@ function loadFont({ family, name }: Slice): Promise<LoadedFont> {
 }
 
 async function unpackFont(family: Family, key: string): Promise<LoadedFont> {
-  const packed = readFileSync(join(folderOf(family), "files", `${key}-wght-normal.woff2`));
+  const packed = readFileSync(join(getFolder(family), "files", `${key}-wght-normal.woff2`));
   const isEastAsian = ["noto-sans-sc", "noto-sans-jp", "noto-sans-kr"].includes(family);
   let characters = new Set<number>();
   for (const weight of isEastAsian ? [400] : [400, 600]) {
@@ -137,8 +137,8 @@ export async function loadFonts(
   texts: readonly string[],
   country: string | null,
 ): Promise<{ font: string; split: (text: string) => TextPiece[] }> {
-  const families = familiesFor(country);
-  const [latin] = slicesOf("noto-sans");
+  const families = listFamilies(country);
+  const [latin] = getSlices("noto-sans");
   if (!latin) throw new Error("The package of Noto Sans has no Latin letters.");
   const defaultFont = await loadFont(latin);
   const fonts = new Map<string, LoadedFont>();
@@ -146,8 +146,8 @@ export async function loadFonts(
   async function chooseFont(grapheme: string): Promise<boolean> {
     if (fonts.has(grapheme)) return true;
     const point = grapheme.codePointAt(0) ?? 0;
-    for (const slice of families.flatMap(slicesOf)) {
-      if (!mayHold(slice, point)) continue;
+    for (const slice of families.flatMap(getSlices)) {
+      if (!canHold(slice, point)) continue;
       const font = await loadFont(slice);
       if (!hasGlyphs(font, grapheme)) continue;
       fonts.set(grapheme, font);
@@ -160,7 +160,7 @@ export async function loadFonts(
   const findFont = (grapheme: string) =>
     fonts.get(grapheme) ?? [defaultFont, ...fonts.values()].find((font) => hasGlyphs(font, grapheme));
 
-  const place = (character: string): TextPiece => {
+  const pickPiece = (character: string): TextPiece => {
     const font = isInvisible(character) ? undefined : findFont(character);
     return font ? { font: font.name, text: character } : { font: defaultFont.name, text: getPlaceholder(character) };
   };
@@ -168,7 +168,7 @@ export async function loadFonts(
     const pieces: TextPiece[] = [];
     for (const grapheme of splitGraphemes(prepareText(text))) {
       const font = findFont(grapheme);
-      for (const piece of font ? [{ font: font.name, text: grapheme }] : Array.from(grapheme, place)) {
+      for (const piece of font ? [{ font: font.name, text: grapheme }] : Array.from(grapheme, pickPiece)) {
         const last = pieces.at(-1);
         if (last?.font === piece.font) last.text += piece.text;
         else pieces.push(piece);

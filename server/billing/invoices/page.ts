@@ -87,8 +87,8 @@ export type Setting = {
 export function composePage(document: InvoiceDocument, { font, split, logo }: Setting): ReactElement<DocumentProps> {
   const words = getWords(document.language);
   const { kind, currency, seller, buyer } = document;
-  const money = (amount: number) => formatMoney(amount, currency, words.locale);
-  const day = (date: string) =>
+  const formatAmount = (amount: number) => formatMoney(amount, currency, words.locale);
+  const formatDay = (date: string) =>
     new Intl.DateTimeFormat(words.locale, { dateStyle: "long", timeZone: "UTC" }).format(new Date(`${date}T00:00:00Z`));
   /** A text in the direction of its script, each part of it in a font that has its letters. */
   const write = (text: string, style: Style | Style[] = {}) => {
@@ -99,38 +99,40 @@ export function composePage(document: InvoiceDocument, { font, split, logo }: Se
       ...split(text).map((piece) => h(Text, { style: { fontFamily: piece.font, ...direction } as Style }, piece.text)),
     );
   };
-  const given = (text: string, style: Style = {}) => write(text, [styles.text, style]);
-  const captioned = (caption: string, ...content: ReactNode[]) => [write(caption, styles.caption), ...content];
-  const fact = (caption: string, value: string | null) =>
-    value === null ? null : h(View, { style: styles.fact, key: caption }, ...captioned(caption, given(value, {})));
-  const partyOf = (party: Party, caption: string) =>
+  const writeGiven = (text: string, style: Style = {}) => write(text, [styles.text, style]);
+  const writeCaptioned = (caption: string, ...content: ReactNode[]) => [write(caption, styles.caption), ...content];
+  const renderFact = (caption: string, value: string | null) =>
+    value === null
+      ? null
+      : h(View, { style: styles.fact, key: caption }, ...writeCaptioned(caption, writeGiven(value, {})));
+  const getParty = (party: Party, caption: string) =>
     h(
       View,
       { style: styles.party },
-      ...captioned(
+      ...writeCaptioned(
         caption,
-        given(party.name, styles.strong),
-        party.trade_name === null ? null : given(party.trade_name),
-        ...(party.address ? formatAddress(party.address, document.language) : []).map((line) => given(line)),
-        party.email === null ? null : given(party.email, styles.soft),
+        writeGiven(party.name, styles.strong),
+        party.trade_name === null ? null : writeGiven(party.trade_name),
+        ...(party.address ? formatAddress(party.address, document.language) : []).map((line) => writeGiven(line)),
+        party.email === null ? null : writeGiven(party.email, styles.soft),
         party.tax_id === null
           ? null
-          : given(`${/^[A-Z]{2}/.test(party.tax_id) ? words.vat_id : words.tax_id}: ${party.tax_id}`, styles.soft),
+          : writeGiven(`${/^[A-Z]{2}/.test(party.tax_id) ? words.vat_id : words.tax_id}: ${party.tax_id}`, styles.soft),
       ),
     );
-  const line = ({ label, amount }: { label: string; amount: number }, index: number) =>
+  const renderLine = ({ label, amount }: { label: string; amount: number }, index: number) =>
     h(
       View,
       { style: styles.row, key: index, wrap: false },
-      given(label, styles.label),
-      given(money(amount), styles.amount),
+      writeGiven(label, styles.label),
+      writeGiven(formatAmount(amount), styles.amount),
     );
   const sum = (label: string, amount: number, row: Style = {}, text: Style = {}) =>
     h(
       View,
       { style: [styles.total, row], wrap: false },
-      given(label, { ...styles.totalLabel, ...text }),
-      given(money(amount), text),
+      writeGiven(label, { ...styles.totalLabel, ...text }),
+      writeGiven(formatAmount(amount), text),
     );
   const { reference } = document;
   const totals = computeSums(document).map(({ label, amount, weight }) => sum(label, amount, ...weights[weight]));
@@ -173,29 +175,33 @@ export function composePage(document: InvoiceDocument, { font, split, logo }: Se
           { style: styles.brand },
           logo
             ? h(Image, { style: styles.logo, src: { data: Buffer.from(logo.bytes), format: logo.format } } as never)
-            : given(seller.trade_name ?? seller.name, styles.brandName),
+            : writeGiven(seller.trade_name ?? seller.name, styles.brandName),
         ),
         write(words[kind], [styles.title, { color: isReadable(document.accent_color) ? document.accent_color : ink }]),
       ),
       h(
         View,
         { style: styles.facts },
-        fact(words.number[kind], document.number),
-        fact(words.issued, day(document.issued_on)),
-        reference && fact(words.reference, reference.number),
-        document.paid_on && fact(words.paid_on, day(document.paid_on)),
-        document.payment && fact(words.payment, document.payment),
+        renderFact(words.number[kind], document.number),
+        renderFact(words.issued, formatDay(document.issued_on)),
+        reference && renderFact(words.reference, reference.number),
+        document.paid_on && renderFact(words.paid_on, formatDay(document.paid_on)),
+        document.payment && renderFact(words.payment, document.payment),
       ),
-      h(View, { style: styles.parties }, partyOf(seller, words.from), partyOf(buyer, words.to[kind])),
+      h(View, { style: styles.parties }, getParty(seller, words.from), getParty(buyer, words.to[kind])),
       h(
         View,
         { style: styles.tableHead, fixed: true },
         write(words.description, [styles.label, styles.caption, { marginBottom: 0 }]),
         write(words.amount, [styles.amount, styles.caption, { marginBottom: 0 }]),
       ),
-      ...document.lines.map(line),
+      ...document.lines.map(renderLine),
       h(View, { style: styles.totals, wrap: false }, ...totals),
-      h(View, { style: styles.notes }, ...notes.flatMap((note) => (note === null ? [] : [given(note, styles.note)]))),
+      h(
+        View,
+        { style: styles.notes },
+        ...notes.flatMap((note) => (note === null ? [] : [writeGiven(note, styles.note)])),
+      ),
     ),
   );
 }

@@ -26,13 +26,13 @@ export function routeDocuments(app: FastifyInstance, deps: Deps): void {
           Refresh: String(againSeconds),
         })
         .type("text/html; charset=utf-8")
-        .send(pageOf(language, waiting.title, waiting.text));
+        .send(getPage(language, waiting.title, waiting.text));
     },
   );
 }
 
 /** All of it is ours: nothing that anybody wrote stands in it. */
-const pageOf = (language: string, title: string, text: string): string => `<!doctype html>
+const getPage = (language: string, title: string, text: string): string => `<!doctype html>
 <html lang="${language}">
 <meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">
 <title>${title}</title>

@@ -24,16 +24,16 @@ export type Sources = {
 };
 
 const neutral = "#17212b";
-const dayOf = (date: Date): string => date.toISOString().slice(0, 10);
-const textOrNull = (text: string | null | undefined): string | null => cleanText(text ?? "") || null;
+const getDay = (date: Date): string => date.toISOString().slice(0, 10);
+const cleanTextOrNull = (text: string | null | undefined): string | null => cleanText(text ?? "") || null;
 
 /** The seller's number where the tax is paid, and its main one otherwise. */
-function taxIdOf({ seller, registrations }: Sources, tax: readonly InvoiceTax[]): string | null {
+function getTaxId({ seller, registrations }: Sources, tax: readonly InvoiceTax[]): string | null {
   const [first] = tax;
   const own = registrations.find(
     ({ tax_id, country, state }) => tax_id && country === first?.country && (state === null || state === first.state),
   );
-  return textOrNull(own?.tax_id ?? seller.invoice_settings.tax_id);
+  return cleanTextOrNull(own?.tax_id ?? seller.invoice_settings.tax_id);
 }
 
 function describeSeller(sources: Sources, tax: readonly InvoiceTax[]): InvoiceDocument["seller"] {
@@ -46,9 +46,9 @@ function describeSeller(sources: Sources, tax: readonly InvoiceTax[]): InvoiceDo
     name,
     trade_name: name === cleanText(seller.name) ? null : cleanText(seller.name),
     address: address ?? (seller.country ? { ...bare, country: seller.country } : null),
-    tax_id: taxIdOf(sources, tax),
-    email: textOrNull(seller.email),
-    website: textOrNull(seller.website),
+    tax_id: getTaxId(sources, tax),
+    email: cleanTextOrNull(seller.email),
+    website: cleanTextOrNull(seller.website),
   };
 }
 
@@ -57,13 +57,13 @@ function describeBuyer({ order, customer }: OrderAggregate): Party {
     name: cleanText(order.billing_name ?? customer.name ?? customer.email ?? ""),
     trade_name: null,
     address: order.billing_address,
-    tax_id: textOrNull(order.customer_tax_id?.[0]),
-    email: textOrNull(customer.email),
+    tax_id: cleanTextOrNull(order.customer_tax_id?.[0]),
+    email: cleanTextOrNull(customer.email),
   };
 }
 
 /** The share of each rate in what goes back: of one order's refunds all together no more than was taken. */
-function shareRefund(tax: readonly InvoiceTax[], net_amount: number, refund: RefundRow): InvoiceTax[] {
+function allocateRefund(tax: readonly InvoiceTax[], net_amount: number, refund: RefundRow): InvoiceTax[] {
   const amounts = allocate(
     refund.tax_amount,
     tax.map(({ amount }) => amount),
@@ -82,7 +82,11 @@ function shareRefund(tax: readonly InvoiceTax[], net_amount: number, refund: Ref
 }
 
 /** A line; one that gives something back names the invoice of what it gives back. */
-function nameLine({ derivation, currency }: OrderRow, { label, position }: OrderItemRow, language: Language): string {
+function formatLineName(
+  { derivation, currency }: OrderRow,
+  { label, position }: OrderItemRow,
+  language: Language,
+): string {
   const words = getWords(language);
   const { locale } = words;
   const line = derivation.lines[position];
@@ -108,7 +112,7 @@ function describeReduction(order: OrderRow, language: Language): Pick<InvoiceDoc
   return { reduction: { label: words.taken_off(number), amount: 0 - computeTotals(order).total_amount } };
 }
 
-const brandOf = (brand: string): string => brand.charAt(0).toUpperCase() + brand.slice(1);
+const getBrand = (brand: string): string => brand.charAt(0).toUpperCase() + brand.slice(1);
 
 /** The document that a sale, its payment or a refund of it makes. */
 export function describeDocument(sources: Sources): InvoiceDocument {
@@ -137,7 +141,7 @@ export function describeDocument(sources: Sources): InvoiceDocument {
     buyer: describeBuyer(sale),
     tax_reason: treatment.reason === "standard" ? null : treatment.reason,
     note: null,
-    footer: textOrNull(seller.invoice_settings.footer),
+    footer: cleanTextOrNull(seller.invoice_settings.footer),
     accent_color: seller.branding.accent_color ?? neutral,
   };
   if (invoice.kind === "credit_note") {
@@ -145,14 +149,14 @@ export function describeDocument(sources: Sources): InvoiceDocument {
     const total_amount = refund.amount + refund.tax_amount;
     return {
       ...common,
-      issued_on: dayOf(invoice.created_at),
-      reference: { number: order_number, issued_on: dayOf(order.created_at) },
+      issued_on: getDay(invoice.created_at),
+      reference: { number: order_number, issued_on: getDay(order.created_at) },
       lines: [{ label: getWords(language).refund_of(order_number), amount: refund.amount }],
       is_tax_inclusive: false,
       subtotal_amount: refund.amount,
       discount: null,
       net_amount: refund.amount,
-      tax: shareRefund(tax, totals.net_amount, refund),
+      tax: allocateRefund(tax, totals.net_amount, refund),
       tax_amount: refund.tax_amount,
       total_amount,
       balance_amount: 0,
@@ -166,9 +170,9 @@ export function describeDocument(sources: Sources): InvoiceDocument {
   const isReceipt = invoice.kind === "receipt";
   return {
     ...common,
-    issued_on: dayOf(isReceipt && payment ? payment.created_at : order.created_at),
-    reference: isReceipt ? { number: order_number, issued_on: dayOf(order.created_at) } : null,
-    lines: items.map((item) => ({ label: nameLine(order, item, language), amount: item.amount })),
+    issued_on: getDay(isReceipt && payment ? payment.created_at : order.created_at),
+    reference: isReceipt ? { number: order_number, issued_on: getDay(order.created_at) } : null,
+    lines: items.map((item) => ({ label: formatLineName(order, item, language), amount: item.amount })),
     is_tax_inclusive: order.tax_behavior === "inclusive",
     subtotal_amount: order.subtotal_amount,
     discount:
@@ -183,8 +187,8 @@ export function describeDocument(sources: Sources): InvoiceDocument {
     ...describeReduction(order, language),
     paid_amount: paid ? totals.due_amount : 0,
     due_amount: paid ? 0 : totals.due_amount,
-    paid_on: paid && payment ? dayOf(payment.created_at) : null,
-    payment: paid && payment?.card ? `${brandOf(payment.card.brand)} •••• ${payment.card.last4}` : null,
+    paid_on: paid && payment ? getDay(payment.created_at) : null,
+    payment: paid && payment?.card ? `${getBrand(payment.card.brand)} •••• ${payment.card.last4}` : null,
   };
 }
 
@@ -228,9 +232,9 @@ export const getMediaPath = (url: string | null | undefined): string | null =>
 
 /** Which kind of picture these bytes are, if it can be printed. */
 export function getFormat(bytes: Uint8Array): "png" | "jpg" | undefined {
-  const begins = (...first: number[]) => first.every((byte, index) => bytes[index] === byte);
-  if (begins(0x89, 0x50, 0x4e, 0x47)) return "png";
-  return begins(0xff, 0xd8, 0xff) ? "jpg" : undefined;
+  const hasPrefix = (...first: number[]) => first.every((byte, index) => bytes[index] === byte);
+  if (hasPrefix(0x89, 0x50, 0x4e, 0x47)) return "png";
+  return hasPrefix(0xff, 0xd8, 0xff) ? "jpg" : undefined;
 }
 
 /** What waits in the queue of an organization, and of all: exports that are collecting, and documents to be printed. */

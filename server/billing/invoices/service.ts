@@ -107,7 +107,7 @@ async function linkOf(ctx: Ctx, row: InvoiceRow | undefined): Promise<{ url: str
   return link && { url: link.url };
 }
 
-const ofOrder = ({ organization_id, id }: OrderRow, kind: "invoice" | "receipt"): store.DocumentPlace => ({
+const matchOrder = ({ organization_id, id }: OrderRow, kind: "invoice" | "receipt"): store.DocumentPlace => ({
   organization_id,
   kind,
   order_id: id,
@@ -125,7 +125,7 @@ export async function fetchDocument(
 ): Promise<{ url: string } | undefined> {
   const number = kind === "receipt" ? order.receipt_number : hasInvoice(order) ? order.invoice_number : null;
   if (number === null) throw notFound();
-  const place = ofOrder(order, kind);
+  const place = matchOrder(order, kind);
   await schedule(ctx, place, number);
   return linkOf(ctx, await store.findInvoice(ctx.db, place));
 }
@@ -169,12 +169,12 @@ export const invoiceService: Service<typeof operations, Ctx> = {
   async generate(ctx, { params }) {
     const sale = await findSold(ctx, params.id);
     checkDetails(sale);
-    await retryCrashed(ctx, ofOrder(sale.order, "invoice"));
-    await schedule(ctx, ofOrder(sale.order, "invoice"), sale.order.invoice_number ?? "");
+    await retryCrashed(ctx, matchOrder(sale.order, "invoice"));
+    await schedule(ctx, matchOrder(sale.order, "invoice"), sale.order.invoice_number ?? "");
   },
   async get(ctx, { params }) {
     const { order } = await findSold(ctx, params.id);
-    const link = await linkOf(ctx, await store.findInvoice(ctx.db, ofOrder(order, "invoice")));
+    const link = await linkOf(ctx, await store.findInvoice(ctx.db, matchOrder(order, "invoice")));
     if (!link) throw notFound();
     return link;
   },

@@ -93,14 +93,14 @@ export async function loadShapedFont(
   if (!isOutlineFont(outlines)) throw new Error(`The font ${family} cannot be read.`);
   const font = new Font(new Face(new Blob(bytes)));
   const characters = new Set(outlines.characterSet);
-  const layout = (text: string) => shapeRun(font, text);
-  outlines.layout = layout;
+  const arrangeText = (text: string) => shapeRun(font, text);
+  outlines.layout = arrangeText;
   // pdfkit tells fonts apart by this name, and those of all slices of a family have the same.
   Object.defineProperty(outlines, "postscriptName", { value: `${family}-${weight}` });
   // A text is split by the fonts' own characters before it is laid out. react-pdf never has to look for another font, which would not be embedded.
   outlines.hasGlyphForCodePoint = () => true;
   outlines.glyphForCodePoint = (codePoint) =>
-    layout(String.fromCodePoint(characters.has(codePoint) ? codePoint : 0x200b)).glyphs[0];
+    arrangeText(String.fromCodePoint(characters.has(codePoint) ? codePoint : 0x200b)).glyphs[0];
   return characters;
 }
 

@@ -75,15 +75,18 @@ export async function lockQueues(
   organization_id: string,
 ): Promise<{ organization: PrintQueue; all: PrintQueue }> {
   await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended('invoice exports', 0))`);
-  const counts = (owner: AnyPgColumn) => ({
+  const selectCounts = (owner: AnyPgColumn) => ({
     own: sql<number>`count(*) filter (where ${owner} = ${organization_id})::int`,
     all: sql<number>`count(*)::int`,
   });
   const [collecting] = await tx
-    .select(counts(invoiceExports.organization_id))
+    .select(selectCounts(invoiceExports.organization_id))
     .from(invoiceExports)
     .where(isNotNull(invoiceExports.due_at));
-  const [waiting] = await tx.select(counts(invoices.organization_id)).from(invoices).where(isNotNull(invoices.due_at));
+  const [waiting] = await tx
+    .select(selectCounts(invoices.organization_id))
+    .from(invoices)
+    .where(isNotNull(invoices.due_at));
   return {
     organization: { exports: collecting?.own ?? 0, documents: waiting?.own ?? 0 },
     all: { exports: collecting?.all ?? 0, documents: waiting?.all ?? 0 },
@@ -108,7 +111,7 @@ export async function findExport(db: Database, key: RowKey) {
     })
     .from(invoiceExportOrders)
     .leftJoin(invoices, isExported)
-    .where(ofExport(key));
+    .where(matchExport(key));
   return { row, total: counted?.total ?? 0, done: counted?.done ?? 0 };
 }
 
@@ -118,7 +121,7 @@ const isExported = and(
   eq(invoices.kind, "invoice"),
   isNull(invoices.refund_id),
 );
-const ofExport = ({ organization_id, id }: RowKey) =>
+const matchExport = ({ organization_id, id }: RowKey) =>
   and(eq(invoiceExportOrders.organization_id, organization_id), eq(invoiceExportOrders.export_id, id));
 
 /** One page of the invoices of an export, in the order of their numbers. */
@@ -127,7 +130,7 @@ export function listExported(db: Database, key: RowKey, paging: Paging): Promise
     .select(getTableColumns(invoices))
     .from(invoiceExportOrders)
     .innerJoin(invoices, isExported)
-    .where(ofExport(key))
+    .where(matchExport(key))
     .orderBy(sql`length(${invoices.number})`, invoices.number, invoices.id)
     .limit(paging.limit)
     .offset(computeOffset(paging));

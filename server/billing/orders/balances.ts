@@ -19,7 +19,7 @@ const selectBalances = (db: Database, accounts: readonly Account[]) =>
     )
     .orderBy(customerBalances.customer_id, customerBalances.currency);
 type Balance = Pick<typeof customerBalances.$inferSelect, "customer_id" | "currency" | "amount">;
-const amountsOf = (accounts: readonly Account[], rows: readonly Balance[]): number[] =>
+const getAmounts = (accounts: readonly Account[], rows: readonly Balance[]): number[] =>
   accounts.map(
     ({ customer_id, currency }) =>
       rows.find((row) => row.customer_id === customer_id && row.currency === currency)?.amount ?? 0,
@@ -27,12 +27,12 @@ const amountsOf = (accounts: readonly Account[], rows: readonly Balance[]): numb
 
 /** The balance of a customer as it stands. */
 export const findBalance = defineLoader(async (db: Database, accounts: Account[]) =>
-  amountsOf(accounts, await selectBalances(db, accounts)),
+  getAmounts(accounts, await selectBalances(db, accounts)),
 );
 
 /** The balance of an order's customer, kept from changing until the transaction ends; nothing where there never was one. */
 export const lockBalance = defineLoader(async (tx: Tx, accounts: Account[]) =>
-  amountsOf(accounts, await selectBalances(tx, accounts).for("no key update")),
+  getAmounts(accounts, await selectBalances(tx, accounts).for("no key update")),
 );
 
 /** Add to the balance of an order's customer, or take from it. */

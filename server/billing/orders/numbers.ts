@@ -7,10 +7,10 @@ import { matchKey, matchSeller, type RowKey } from "../../platform/db/rows.ts";
 import type { OrderRow } from "./rules.ts";
 import { invoiceCounters, orders, receiptCounters } from "./tables.ts";
 
-const receiptSeries = (customer_id: string): string => `RCPT-${customer_id.slice(-12).toUpperCase()}-`;
+const getReceiptSeries = (customer_id: string): string => `RCPT-${customer_id.slice(-12).toUpperCase()}-`;
 
 /** A number with four digits at least. */
-const padded = (counter: SQL): SQL => {
+const padNumber = (counter: SQL): SQL => {
   const number = sql`(${counter} - 1)::text`;
   return sql`lpad(${number}, greatest(4, length(${number})), '0')`;
 };
@@ -60,7 +60,7 @@ async function numberAll(tx: Tx, wanted: readonly Numbering[]): Promise<Numbers[
     .with(counted)
     .update(orders)
     .set({
-      invoice_number: sql`${prefixOf(organization_id)} || '-' || ${padded(sql`(taken.next_number - ${count}::int + listed.place)`)}`,
+      invoice_number: sql`${getPrefix(organization_id)} || '-' || ${padNumber(sql`(taken.next_number - ${count}::int + listed.place)`)}`,
     })
     .from(
       sql`taken cross join unnest(${writeArray(
@@ -81,7 +81,7 @@ async function numberAll(tx: Tx, wanted: readonly Numbering[]): Promise<Numbers[
   });
 }
 
-const prefixOf = (organization_id: string): SQL =>
+const getPrefix = (organization_id: string): SQL =>
   sql`(select upper(slug) from ${organization} where ${organization.id} = ${organization_id})`;
 
 async function numberOne(
@@ -106,14 +106,14 @@ async function numberOne(
     select ${organization_id}::text, ${customer_id}::uuid, 2 from taken where ${isCharged}::boolean
     on conflict (organization_id, customer_id) do update set next_number = ${receiptCounters}.next_number + 1
     returning next_number`);
-  const series = receiptSeries(customer_id);
+  const series = getReceiptSeries(customer_id);
   const [row] = await tx
     .with(counted, receipted)
     .update(orders)
     .set({
       ...patch,
-      invoice_number: sql`${prefixOf(organization_id)} || '-' || ${padded(sql`taken.next_number`)}`,
-      receipt_number: sql`(select ${series}::text || ${padded(sql`receipted.next_number`)} from receipted)`,
+      invoice_number: sql`${getPrefix(organization_id)} || '-' || ${padNumber(sql`taken.next_number`)}`,
+      receipt_number: sql`(select ${series}::text || ${padNumber(sql`receipted.next_number`)} from receipted)`,
     })
     .from(counted)
     .where(matchKey(orders, { organization_id, id }))
@@ -136,19 +136,19 @@ type Receipting = Pick<Numbering, "order" | "patch">;
 
 const gatherReceipts = defineLoader(async (tx: Tx, wanted: Receipting[]): Promise<(string | null)[]> => {
   const isOneEach = new Set(wanted.map(({ order }) => order.customer_id)).size === wanted.length;
-  if (isOneEach) return receiptAll(tx, wanted);
+  if (isOneEach) return numberReceipts(tx, wanted);
   const made = [];
-  for (const one of wanted) made.push(...(await receiptAll(tx, [one])));
+  for (const one of wanted) made.push(...(await numberReceipts(tx, [one])));
   return made;
 }, true);
 
 /** The same for orders of several customers. */
-async function receiptAll(tx: Tx, wanted: readonly Receipting[]): Promise<(string | null)[]> {
+async function numberReceipts(tx: Tx, wanted: readonly Receipting[]): Promise<(string | null)[]> {
   const organization_id = matchSeller(wanted.map(({ order }) => order));
   const listed = JSON.stringify(
     wanted.map(({ order: { id, customer_id }, patch }) => ({
       ...patch,
-      ...{ organization_id, id, customer_id, receipt_number: receiptSeries(customer_id) },
+      ...{ organization_id, id, customer_id, receipt_number: getReceiptSeries(customer_id) },
     })),
   );
   const counted = tx.$with("receipted", {}).as(sql`
@@ -164,7 +164,7 @@ async function receiptAll(tx: Tx, wanted: readonly Receipting[]): Promise<(strin
     .update(orders)
     .set({
       ...Object.fromEntries(names.map((name) => [name, sql`listed.${sql.identifier(columns[name].name)}`])),
-      receipt_number: sql`listed.receipt_number || ${padded(sql`receipted.next_number`)}`,
+      receipt_number: sql`listed.receipt_number || ${padNumber(sql`receipted.next_number`)}`,
     })
     .from(
       sql`json_populate_recordset(null::${orders}, ${listed}::json) as listed

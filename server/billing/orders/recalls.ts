@@ -48,7 +48,7 @@ export async function recallCredit(
   if (amount === 0) return { balance_amount: 0, balance_tax_amount: 0 };
   await moveRecalled(tx, ctx, order, { amount, tax_amount });
   await recordMove(tx, ctx, "order.credit_recalled", order, amount);
-  if (balance - amount < 0) await tellOfDebt(tx, ctx, order, { amount, balance: balance - amount });
+  if (balance - amount < 0) await emitDebt(tx, ctx, order, { amount, balance: balance - amount });
   return { balance_amount: amount, balance_tax_amount: tax_amount };
 }
 
@@ -79,7 +79,7 @@ async function moveRecalled(
 }
 
 /** Tell the seller that a customer owes what was given back to them twice. */
-async function tellOfDebt(
+async function emitDebt(
   tx: Tx,
   ctx: Deps | Ctx,
   order: OrderRow,

@@ -240,23 +240,23 @@ export function exportCells(
   zone: Intl.DateTimeFormat,
 ): (string | null)[] {
   const totals = computeTotals(order);
-  const money = (amount: number) => writeMoney(amount, order.currency);
+  const formatAmount = (amount: number) => writeMoney(amount, order.currency);
   const cells: Record<OrderColumn, () => string | null> = {
     email: () => order.email,
     created_at: () => formatZoned(order.created_at, zone),
     product: () => order.description,
-    net_amount: () => money(totals.net_amount),
+    net_amount: () => formatAmount(totals.net_amount),
     currency: () => order.currency,
     status: () => order.status,
     invoice_number: () => order.invoice_number,
     customer_name: () => order.customer_name,
     billing_name: () => order.billing_name,
     billing_country: () => order.billing_address?.country ?? null,
-    subtotal_amount: () => money(order.subtotal_amount),
-    discount_amount: () => money(order.discount_amount),
-    tax_amount: () => money(order.tax_amount),
-    total_amount: () => money(totals.total_amount),
-    refunded_amount: () => money(order.refunded_amount),
+    subtotal_amount: () => formatAmount(order.subtotal_amount),
+    discount_amount: () => formatAmount(order.discount_amount),
+    tax_amount: () => formatAmount(order.tax_amount),
+    total_amount: () => formatAmount(totals.total_amount),
+    refunded_amount: () => formatAmount(order.refunded_amount),
     billing_reason: () => order.billing_reason,
     receipt_number: () => order.receipt_number,
     id: () => order.id,

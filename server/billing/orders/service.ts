@@ -342,16 +342,16 @@ export async function markInvoiced(tx: Tx, ctx: Deps | Ctx, { organization_id, i
 }
 
 /** Orders as a CSV file, one page of them at a time. */
-async function* csvOf(
+async function* streamCsv(
   first: ExportedOrder[],
   others: AsyncIterable<ExportedOrder[]>,
   columns: readonly OrderColumn[],
   timezone: string,
 ): AsyncGenerator<string> {
   const zone = createZoneFormat(timezone);
-  const linesOf = (rows: ExportedOrder[]) => rows.map((row) => formatCsvLine(exportCells(row, columns, zone))).join("");
-  yield formatCsvLine(columns.map((column) => orderColumns[column])) + linesOf(first);
-  for await (const rows of others) yield linesOf(rows);
+  const write = (rows: ExportedOrder[]) => rows.map((row) => formatCsvLine(exportCells(row, columns, zone))).join("");
+  yield formatCsvLine(columns.map((column) => orderColumns[column])) + write(first);
+  for await (const rows of others) yield write(rows);
 }
 
 /** The orders of the API. */
@@ -369,7 +369,7 @@ export const orderService: Service<typeof orders, Ctx> = {
     const pages = store.iterateOrders(ctx.db, requireOrganizations(ctx), query);
     // The first is read before the answer begins, so that what fails at once is answered as a fault.
     const { value: first } = await pages.next();
-    return csvOf(first ?? [], pages, query.columns ?? standardColumns, query.timezone);
+    return streamCsv(first ?? [], pages, query.columns ?? standardColumns, query.timezone);
   },
   async explain(ctx, { params }) {
     const found = await store.findOrder(ctx.db, requireOrganization(ctx), params.id);

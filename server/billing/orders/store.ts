@@ -91,13 +91,15 @@ const select = (db: Database) =>
 
 /** What is asked for (ORD-29). */
 function matchAsked(organizations: readonly string[], filter: OrderFilter): SQL | undefined {
-  const ofProducts = (where: SQL | undefined) =>
+  const matchProducts = (where: SQL | undefined) =>
     sql`${orders.product_id} in (select ${products.id} from ${products}
       where ${and(matchOrganizations(products.organization_id, organizations), where)})`;
   return matchFilters(filter, {
     product_id: matchAny(orders.product_id),
     product_billing_type: (kinds) =>
-      kinds.length > 1 ? undefined : ofProducts(matchPresence(products.recurring_interval)(kinds[0] === "recurring")),
+      kinds.length > 1
+        ? undefined
+        : matchProducts(matchPresence(products.recurring_interval)(kinds[0] === "recurring")),
     discount_id: matchAny(orders.discount_id),
     subscription_id: matchAny(orders.subscription_id),
     customer_id: matchAny(orders.customer_id),
@@ -108,7 +110,7 @@ function matchAsked(organizations: readonly string[], filter: OrderFilter): SQL 
     created_after: (at) => gte(orders.created_at, at),
     created_before: (at) => lte(orders.created_at, at),
     metadata: matchMetadata(orders.metadata),
-    query: (text) => ofProducts(matchText(products.name)(text)),
+    query: (text) => matchProducts(matchText(products.name)(text)),
   });
 }
 
@@ -127,13 +129,13 @@ function selectByName(organizations: readonly string[], where: SQL | undefined, 
   const [table, column] = namers[key.replace("-", "") as keyof typeof namers];
   const direction = sql.raw(key.startsWith("-") ? "desc" : "asc");
   const most = computeOffset(filter) + filter.limit;
-  const some = (of: SQL) =>
+  const selectSome = (of: SQL) =>
     sql`select ${orders.id} as id from ${orders} where ${and(where, of)} order by ${orders.id} ${direction} limit ${most}`;
   return sql`(select page.id from (
     select ${table.name} as name, own.id from ${table} cross join lateral (
-      ${some(and(eq(orders.organization_id, table.organization_id), eq(column, table.id)) as SQL)}) own
+      ${selectSome(and(eq(orders.organization_id, table.organization_id), eq(column, table.id)) as SQL)}) own
     where ${matchOrganizations(table.organization_id, organizations)}
-    union all select null, own.id from (${some(isNull(column))}) own
+    union all select null, own.id from (${selectSome(isNull(column))}) own
   ) page order by page.name ${direction}, page.id ${direction} limit ${filter.limit} offset ${computeOffset(filter)})`;
 }
 
@@ -147,13 +149,13 @@ export async function listOrders(db: Database, organizations: readonly string[],
   const isByName = others.length === 0 && isNamed(key);
   const isOwn = !filter.sorting.some((one) => isNamed(one) || one.endsWith("customer"));
   const [limit, offset] = [limitPage(filter, asked), computeOffset(filter)];
-  const among = (ids: SQLWrapper) =>
+  const matchAmong = (ids: SQLWrapper) =>
     select(db).where(and(matchOrganizations(orders.organization_id, organizations), inArray(orders.id, ids)));
   // How many have what is asked for may be far from the guess: joined at once, what they are of was read for all, many times over.
   const page = isByName
-    ? among(selectByName(organizations, where, key, filter))
+    ? matchAmong(selectByName(organizations, where, key, filter))
     : asked && isOwn
-      ? among(selectIds(db, orders, where, order, limit, offset))
+      ? matchAmong(selectIds(db, orders, where, order, limit, offset))
       : select(db).where(where).limit(limit).offset(offset);
   const count = () => db.$count(orders, where);
   return readPage<OrderAggregate>(

@@ -59,7 +59,7 @@ export async function deleteMethods(tx: Tx, { organization_id, id }: RowKey, del
 
 /** The card by which an order was paid, or started where nothing was due: later charges are made to it. */
 export async function findMethodOfOrder(db: Database, order: RowKey): Promise<PaymentMethodRow | undefined> {
-  const used = ({ organization_id, order_id, status, payment_method_id }: typeof payments | typeof paymentSetups) =>
+  const matchUse = ({ organization_id, order_id, status, payment_method_id }: typeof payments | typeof paymentSetups) =>
     and(
       eq(organization_id, order.organization_id),
       eq(order_id, order.id),
@@ -69,8 +69,8 @@ export async function findMethodOfOrder(db: Database, order: RowKey): Promise<Pa
   const paid = db
     .select({ one: sql`1` })
     .from(payments)
-    .where(and(used(payments), not(payments.is_surplus)));
-  const started = db.select({ one: sql`1` }).from(paymentSetups).where(used(paymentSetups));
+    .where(and(matchUse(payments), not(payments.is_surplus)));
+  const started = db.select({ one: sql`1` }).from(paymentSetups).where(matchUse(paymentSetups));
   const [row] = await db
     .select()
     .from(paymentMethods)
@@ -86,12 +86,12 @@ export async function findMethodOfOrder(db: Database, order: RowKey): Promise<Pa
 
 /** The orders that were paid, or started, by a card (DSC-15, CHK-53). */
 export async function findOrdersOfCard(db: Database, organization_id: string, fingerprint: string): Promise<string[]> {
-  const used = (table: typeof payments | typeof paymentSetups) =>
+  const matchUse = (table: typeof payments | typeof paymentSetups) =>
     and(eq(table.organization_id, organization_id), eq(table.fingerprint, fingerprint), eq(table.status, "succeeded"));
-  const paid = db.select({ id: payments.order_id }).from(payments).where(used(payments));
+  const paid = db.select({ id: payments.order_id }).from(payments).where(matchUse(payments));
   const started = db
     .select({ id: sql<string>`${paymentSetups.order_id}` })
     .from(paymentSetups)
-    .where(and(used(paymentSetups), isNotNull(paymentSetups.order_id)));
+    .where(and(matchUse(paymentSetups), isNotNull(paymentSetups.order_id)));
   return (await union(paid, started)).map(({ id }) => id);
 }

@@ -118,13 +118,13 @@ export const planSetup = (row: SetupRow, outcome: SetupOutcome, now: Date): Part
   planAttempt(row, { ...outcome, fingerprint: outcome.method?.fingerprint ?? null }, now);
 
 /** When a card ceases to be good: with the month that stands on it. */
-const expiryOf = ({ exp_year, exp_month }: PaymentMethodRow["card"]): Date =>
+const getExpiry = ({ exp_year, exp_month }: PaymentMethodRow["card"]): Date =>
   new Date(Date.UTC(exp_year, exp_month, 1));
 
 /** When its owner is to be told that a card expires: as its last month begins; null where that is over. */
 export function findExpiryTime(card: PaymentMethodRow["card"], now: Date): Date | null {
   const { exp_year, exp_month } = card;
-  return expiryOf(card) <= now ? null : new Date(Date.UTC(exp_year, exp_month - 1, 1));
+  return getExpiry(card) <= now ? null : new Date(Date.UTC(exp_year, exp_month - 1, 1));
 }
 
 /** A kept card as it is answered. */

@@ -22,7 +22,7 @@ export const paymentService: Service<typeof payments, Ctx> = {
   },
 };
 
-async function methodsOf(ctx: Ctx, key: CustomerKey, query: Paging) {
+async function getMethods(ctx: Ctx, key: CustomerKey, query: Paging) {
   const customer = await findCustomer(ctx.db, requireOrganization(ctx), key);
   if (!customer) throw notFound();
   const { items, total } = await listMethods(ctx.db, customer, query);
@@ -38,6 +38,6 @@ export const customerCardService: Pick<
   Service<typeof customers, Ctx>,
   "listPaymentMethods" | "listPaymentMethodsExternal"
 > = {
-  listPaymentMethods: (ctx, { params, query }) => methodsOf(ctx, params, query),
-  listPaymentMethodsExternal: (ctx, { params, query }) => methodsOf(ctx, params, query),
+  listPaymentMethods: (ctx, { params, query }) => getMethods(ctx, params, query),
+  listPaymentMethodsExternal: (ctx, { params, query }) => getMethods(ctx, params, query),
 };

@@ -156,7 +156,7 @@ export const neverReached = {
 };
 
 /** An intent of our own making, for a payment that the processor refused or never received. */
-const failedIntent = (payment: PaymentRow, decline: Decline): Intent => ({
+const buildFailedIntent = (payment: PaymentRow, decline: Decline): Intent => ({
   organization_id: payment.organization_id,
   payment_id: payment.id,
   processor_id: payment.processor_id ?? "",
@@ -184,7 +184,7 @@ export async function buildAttempt<T>(
   refused: (decline: Decline) => T,
   settle: (outcome: T) => Promise<SettledPayment>,
 ): Promise<SettledPayment> {
-  const outcome = await askProcessor({ log }, fields, ask, refused);
+  const outcome = await callProcessor({ log }, fields, ask, refused);
   if (outcome === undefined) return unsettled;
   try {
     return await settle(outcome);
@@ -199,7 +199,7 @@ export async function buildAttempt<T>(
 }
 
 /** What the processor says; undefined where it gives no answer. */
-async function askProcessor<T>(
+async function callProcessor<T>(
   { log }: Pick<Deps, "log">,
   fields: { payment_id: string } | { setup_id: string },
   ask: () => Promise<T>,
@@ -221,8 +221,8 @@ export const chargePayment = (deps: Deps | Ctx, payment: PaymentRow, description
   buildAttempt(
     deps,
     { payment_id: payment.id },
-    () => askForMoney(deps, payment, description),
-    (decline) => failedIntent(payment, decline),
+    () => requestCharge(deps, payment, description),
+    (decline) => buildFailedIntent(payment, decline),
     (intent) => settlePayment(deps, payment, intent),
   );
 
@@ -247,11 +247,11 @@ export async function chargePayments(charges: readonly DueCharge[]): Promise<voi
   // The test processor is the same database: it is asked for all, and so is what comes of it.
   const answers = await runWithLoaders(
     charges.map(({ deps, payment, description }) => async () => {
-      const intent = await askProcessor(
+      const intent = await callProcessor(
         deps,
         { payment_id: payment.id },
-        () => askForMoney(deps, payment, description),
-        (decline) => failedIntent(payment, decline),
+        () => requestCharge(deps, payment, description),
+        (decline) => buildFailedIntent(payment, decline),
       );
       return intent && { deps, payment, intent };
     }),
@@ -272,7 +272,7 @@ export async function chargePayments(charges: readonly DueCharge[]): Promise<voi
   }
 }
 
-async function askForMoney(deps: Deps | Ctx, payment: PaymentRow, description: string): Promise<Intent> {
+async function requestCharge(deps: Deps | Ctx, payment: PaymentRow, description: string): Promise<Intent> {
   const { organization_id, id: payment_id, amount, currency, customer_email: email } = payment;
   const terms = { organization_id, payment_id, amount, currency, description, email };
   if (payment.confirmation_token_id !== null) {
@@ -289,7 +289,7 @@ async function askForMoney(deps: Deps | Ctx, payment: PaymentRow, description: s
   if (!method) throw new ProcessorError("This card was deleted.");
   const { processor_id: method_processor_id, customer_processor_id } = method;
   const intent = await deps.processor.chargeSaved({ ...terms, method_processor_id, customer_processor_id });
-  return intent.status === "requires_action" ? giveUp(deps, payment, intent.processor_id) : intent;
+  return intent.status === "requires_action" ? abandonCharge(deps, payment, intent.processor_id) : intent;
 }
 
 const unattended: Decline = {
@@ -298,9 +298,9 @@ const unattended: Decline = {
 };
 
 /** Nobody is there to answer a challenge: it is given up at the processor, so that it cannot succeed later. */
-async function giveUp(deps: Deps | Ctx, payment: PaymentRow, processor_id: string): Promise<Intent> {
+async function abandonCharge(deps: Deps | Ctx, payment: PaymentRow, processor_id: string): Promise<Intent> {
   const intent = await deps.processor.cancel({ ...attemptOf(payment), processor_id });
-  if (!intent) return failedIntent(payment, unattended);
+  if (!intent) return buildFailedIntent(payment, unattended);
   return intent.status === "failed" ? { ...intent, decline: unattended } : intent;
 }
 
@@ -361,15 +361,15 @@ const attemptOf = ({ id, processor_id, requested_at }: PaymentRow) => ({
 
 async function fetchOutcome(deps: Deps, payment: PaymentRow): Promise<Intent> {
   const found = await deps.processor.retrieve(attemptOf(payment));
-  if (!found) return failedIntent(payment, neverReached);
+  if (!found) return buildFailedIntent(payment, neverReached);
   if (isFinal(found.status)) return found;
   if (found.status === "requires_action" && payment.confirmation_token_id === null)
-    return giveUp(deps, payment, found.processor_id);
+    return abandonCharge(deps, payment, found.processor_id);
   // The order may have been settled by another attempt. This one is given up at the processor first, so that it cannot succeed
   // later.
   const order = isOverdue(payment, found.status, deps.clock.now())
     ? undefined
     : await store.findOrderOf(deps.db, payment);
   if (order && isWanted(payment, order)) return found;
-  return (await deps.processor.cancel(attemptOf(payment))) ?? failedIntent(payment, neverReached);
+  return (await deps.processor.cancel(attemptOf(payment))) ?? buildFailedIntent(payment, neverReached);
 }

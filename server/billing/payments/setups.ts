@@ -91,7 +91,7 @@ export const executeSetup = (deps: Deps | Ctx, setup: SetupRow): Promise<Settled
       const customer = await findOwner(deps.db, setup);
       return deps.processor.saveMethod({ organization_id, setup_id, confirmation_token_id, customer });
     },
-    (decline) => failedSetup(setup, decline),
+    (decline) => buildFailedSetup(setup, decline),
     (outcome) => settleSetup(deps, setup, outcome),
   );
 
@@ -149,7 +149,7 @@ async function settleFree(tx: Tx, deps: Deps | Ctx, setup: SetupRow, outcome: Se
 }
 
 /** An outcome of our own making, for a set-up that the processor refused or never received. */
-const failedSetup = (setup: SetupRow, decline: Decline): SetupOutcome => ({
+const buildFailedSetup = (setup: SetupRow, decline: Decline): SetupOutcome => ({
   organization_id: setup.organization_id,
   setup_id: setup.id,
   processor_id: setup.processor_id ?? "",
@@ -173,10 +173,10 @@ export async function syncSetup(deps: Deps | Ctx, setup: SetupRow): Promise<Sett
 async function fetchOutcome({ processor, clock, db }: Deps | Ctx, setup: SetupRow): Promise<SetupOutcome> {
   const known = { setup_id: setup.id, processor_id: setup.processor_id, created_at: setup.requested_at };
   const found = await processor.retrieveSetup(known);
-  if (!found) return failedSetup(setup, neverReached);
+  if (!found) return buildFailedSetup(setup, neverReached);
   if (isFinal(found.status)) return found;
   const isLate = isOverdue(setup, found.status, clock.now());
   const order = isLate ? undefined : await store.findOrderOf(db, setup);
   if (!isLate && (setup.order_id === null || (order && isWanted(setup, order)))) return found;
-  return (await processor.cancelSetup(known)) ?? failedSetup(setup, neverReached);
+  return (await processor.cancelSetup(known)) ?? buildFailedSetup(setup, neverReached);
 }

@@ -49,23 +49,23 @@ const shown = {
   order: { id: orders.id, checkout_id: orders.checkout_id, invoice_number: orders.invoice_number },
 };
 
-const anyOfEmails = (emails: string[]): SQL => inArray(sql`lower(${payments.customer_email})`, emails);
+const matchEmails = (emails: string[]): SQL => inArray(sql`lower(${payments.customer_email})`, emails);
 
 /** One page of payments, and how many there are. */
 export async function listPayments(db: Database, organizations: readonly string[], filter: Filter) {
-  const ofOrders = (where: SQL | undefined) =>
+  const matchOrders = (where: SQL | undefined) =>
     sql`${payments.order_id} in (select ${orders.id} from ${orders}
       where ${and(matchOrganizations(orders.organization_id, organizations), where)})`;
   const asked = matchFilters(filter, {
-    checkout_id: (ids) => ofOrders(inArray(orders.checkout_id, ids)),
-    order_id: (ids) => ofOrders(and(inArray(orders.id, ids), isNotNull(orders.invoice_number))),
+    checkout_id: (ids) => matchOrders(inArray(orders.checkout_id, ids)),
+    order_id: (ids) => matchOrders(and(inArray(orders.id, ids), isNotNull(orders.invoice_number))),
     customer_id: matchAny(payments.customer_id),
     status: matchAny(payments.status),
     method: matchAny(payments.method),
-    customer_email: (emails) => anyOfEmails(emails.flatMap(listSpellings)),
+    customer_email: (emails) => matchEmails(emails.flatMap(listSpellings)),
   });
   const where = and(matchOrganizations(payments.organization_id, organizations), asked);
-  const page = (): PromiseLike<PaymentAggregate[]> =>
+  const loadPage = (): PromiseLike<PaymentAggregate[]> =>
     db
       .select(shown)
       .from(payments)
@@ -75,7 +75,7 @@ export async function listPayments(db: Database, organizations: readonly string[
       .limit(limitPage(filter, asked))
       .offset(computeOffset(filter));
   const count = () => db.$count(payments, where);
-  return readPage(page, () => countMatching(db, organizations, "payments", asked, count));
+  return readPage(loadPage, () => countMatching(db, organizations, "payments", asked, count));
 }
 
 /** A payment of an organization. */
@@ -276,7 +276,7 @@ export async function claimDueSetup(db: Database, key: RowKey, now: Date, again:
 }
 
 type Owner = Pick<PaymentMethodRow, "organization_id" | "customer_id" | "account">;
-const ofOwner = (
+const matchOwnerKey = (
   table: typeof paymentCustomers | typeof paymentMethods,
   { organization_id, customer_id, account }: Owner,
 ) => and(eq(table.organization_id, organization_id), eq(table.customer_id, customer_id), eq(table.account, account));
@@ -289,7 +289,7 @@ export async function findProcessorCustomer(
   const [row] = await db
     .select({ name: customers.name, processor_id: paymentCustomers.processor_id })
     .from(customers)
-    .leftJoin(paymentCustomers, ofOwner(paymentCustomers, owner))
+    .leftJoin(paymentCustomers, matchOwnerKey(paymentCustomers, owner))
     .where(matchKey(customers, { organization_id: owner.organization_id, id: owner.customer_id }));
   return row ?? { name: null, processor_id: null };
 }
@@ -299,11 +299,11 @@ export async function findProcessorIds(db: Database, owner: Owner): Promise<stri
   const known = await db
     .select({ id: paymentCustomers.processor_id })
     .from(paymentCustomers)
-    .where(ofOwner(paymentCustomers, owner));
+    .where(matchOwnerKey(paymentCustomers, owner));
   const paying = await db
     .selectDistinct({ id: paymentMethods.customer_processor_id })
     .from(paymentMethods)
-    .where(ofOwner(paymentMethods, owner));
+    .where(matchOwnerKey(paymentMethods, owner));
   return [...new Set([...known, ...paying].map(({ id }) => id))].sort();
 }
 

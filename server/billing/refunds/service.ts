@@ -82,7 +82,7 @@ async function checkOrder(db: Db, found: OrderAggregate, asked: Asked): Promise<
   return { amount, tax_amount: computeTaxShare(order, left, amount), left, payment };
 }
 
-const unknownOrder = (place: "body" | "query", id: string) =>
+const rejectUnknownOrder = (place: "body" | "query", id: string) =>
   invalid({ ...fault(["order_id"], "Order not found", "value_error", id), loc: [place, "order_id"] });
 
 /** The refunds of the API. */
@@ -102,7 +102,7 @@ export const refundService: Service<typeof refunds, Ctx> = {
     // What is written here is the answer already, should this process not live to give another.
     await transact(ctx, async (tx): Promise<Refund> => {
       const found = await lockOrder(tx, requireOrganization(ctx), body.order_id);
-      if (!found || found.order.invoice_number === null) throw unknownOrder("body", body.order_id);
+      if (!found || found.order.invoice_number === null) throw rejectUnknownOrder("body", body.order_id);
       const { organization_id, customer_id, currency } = found.order;
       const { tax_amount, payment } = await checkOrder(tx, found, asked);
       const now = ctx.clock.now();
@@ -129,7 +129,7 @@ export const refundService: Service<typeof refunds, Ctx> = {
   async preview(ctx, { query }) {
     const { revoke_benefits = false } = query;
     const found = await findOrder(ctx.db, requireOrganization(ctx), query.order_id);
-    if (!found) throw unknownOrder("query", query.order_id);
+    if (!found) throw rejectUnknownOrder("query", query.order_id);
     const { order } = found;
     const { amount, tax_amount, left } = await checkOrder(ctx.db, found, { amount: query.amount, revoke_benefits });
     const rest = subtractShare(left, { amount, tax_amount });
@@ -201,7 +201,7 @@ export async function recordRefundNotice(
 const atOnce = new Date(0);
 
 /** Ask the processor for a refund; no transaction is open. The same refund again is the same one there. */
-async function askProcessor(deps: Deps | Ctx, row: RefundRow): Promise<RefundOutcome> {
+async function callProcessor(deps: Deps | Ctx, row: RefundRow): Promise<RefundOutcome> {
   const payment = await store.findPayment(deps.db, row);
   assertAccount(deps, payment);
   if (row.origin === "processor" && row.processor_id !== null) {
@@ -231,7 +231,7 @@ async function withdraw(tx: Tx, row: RefundRow, refusal: ApiError): Promise<ApiE
 }
 
 /** What a refund is that the processor does not make; none where nobody knows, or it was turned away unread: it is asked for again. */
-const wordOf = (error: unknown): RefundStatusUpdate | undefined =>
+const getWord = (error: unknown): RefundStatusUpdate | undefined =>
   error instanceof ProcessorError && !isTurnedAway(error)
     ? { status: "failed", processor_id: null, failure_reason: error.message }
     : undefined;
@@ -240,11 +240,11 @@ const wordOf = (error: unknown): RefundStatusUpdate | undefined =>
 async function tryRefund(ctx: Ctx, row: RefundRow): Promise<RefundRow> {
   let word: RefundStatusUpdate = { status: "pending", processor_id: null, failure_reason: null };
   try {
-    word = await askProcessor(ctx, row);
+    word = await callProcessor(ctx, row);
   } catch (error) {
     const refusal = error instanceof ProcessorError && error.code !== null ? refusals[error.code]?.() : undefined;
     if (refusal) throw await transact(ctx, (tx) => withdraw(tx, row, refusal));
-    const refused = wordOf(error);
+    const refused = getWord(error);
     if (refused) word = refused;
     else ctx.log.error({ err: error, refund_id: row.id }, "The processor gave no answer; it will be asked again.");
   }
@@ -265,8 +265,8 @@ async function tryRefund(ctx: Ctx, row: RefundRow): Promise<RefundRow> {
  * refused by now, as a charge may be disputed since.
  */
 export async function executeRefund(deps: Deps, row: RefundRow): Promise<void> {
-  const word = await askProcessor(deps, row).catch((error: unknown) => {
-    const refused = wordOf(error);
+  const word = await callProcessor(deps, row).catch((error: unknown) => {
+    const refused = getWord(error);
     if (!refused) throw error;
     return refused;
   });
@@ -317,7 +317,7 @@ function settleRefund(
       await sendSignal(tx, deps, refundCounted, { refund: moved, order: order.order, change });
     }
     if (moved.revoke_benefits) await sendSignal(tx, deps, refundRevokesAccess, order.order);
-    if (moved.origin === "surplus" && moved.status !== "pending") await tellSeller(tx, deps, moved);
+    if (moved.origin === "surplus" && moved.status !== "pending") await notifySeller(tx, deps, moved);
     if (moved.status === "failed")
       deps.log.error(
         { refund_id: row.id, processor_id: moved.processor_id, failure_reason: moved.failure_reason },
@@ -327,7 +327,7 @@ function settleRefund(
   });
 }
 
-async function tellSeller(tx: Tx, deps: Deps, row: RefundRow): Promise<void> {
+async function notifySeller(tx: Tx, deps: Deps, row: RefundRow): Promise<void> {
   const name = await findOrganizationName(tx, row.organization_id);
   for (const to of await findMemberEmails(tx, row.organization_id))
     await queueMail(tx, deps, { ...writeSurplusMail(to, name, row), organization_id: row.organization_id });

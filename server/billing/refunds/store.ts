@@ -47,7 +47,7 @@ export async function listRefunds(db: Database, organizations: readonly string[]
     succeeded: (succeeded) => (succeeded ? eq : ne)(refunds.status, "succeeded"),
   });
   const where = and(matchOrganizations(refunds.organization_id, organizations), eq(refunds.is_announced, true), asked);
-  const page = () =>
+  const loadPage = () =>
     db
       .select({ refund: refunds, order: { subscription_id: orders.subscription_id }, dispute: disputes })
       .from(refunds)
@@ -58,7 +58,7 @@ export async function listRefunds(db: Database, organizations: readonly string[]
       .limit(limitPage(filter, asked))
       .offset(computeOffset(filter));
   const count = () => db.$count(refunds, where);
-  return readPage(page, () => countMatching(db, organizations, "refunds", asked, count));
+  return readPage(loadPage, () => countMatching(db, organizations, "refunds", asked, count));
 }
 
 /** Add a refund; undefined where it is there: the same surplus, or the same one of the processor's. */

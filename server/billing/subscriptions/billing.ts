@@ -87,7 +87,7 @@ export async function writePlan(
   return after;
 }
 
-const partsOf = ({ row, customer, product, discount }: SubscriptionAggregate) => ({
+const getParts = ({ row, customer, product, discount }: SubscriptionAggregate) => ({
   customer,
   product,
   discount,
@@ -121,7 +121,7 @@ export async function applyPlan(
     return { aggregate: await reduceUnpaid(tx, ctx, after, plan), charge: null };
   }
   const { discount } = bill.discount ? after : { discount: null };
-  const parts = { ...partsOf(after), discount };
+  const parts = { ...getParts(after), discount };
   const billed = await billOrder(tx, ctx, planOrder(ground, plan, bill, quote), parts);
   await store.billEntries(tx, billed.order, [...bill.entry_ids, ...(ground.settled_entry_ids ?? [])]);
   await enqueueCustomerEmail(tx, ctx, after, getLetter(plan, !isQuiet(billed.order)));
@@ -257,13 +257,13 @@ export async function processDueSubscriptions(due: readonly DueSubscription[], t
   for (let left = stepsMax; left > 0 && going.length > 0; left -= 1) {
     // What two of one customer take of the same balance, they take one after the other.
     const customers = new Set<string>();
-    const takeCustomer = (id: string): boolean => !customers.has(id) && customers.add(id).has(id);
+    const claimCustomer = (id: string): boolean => !customers.has(id) && customers.add(id).has(id);
     const next: DueSubscription[] = [];
     let charges: DueCharge[] = [];
     // The last group is of nobody: what is left then are the cards of the one before.
     for (let from = 0; from < going.length + together; from += together) {
       const group = going.slice(from, from + together);
-      const [steps] = await allSettledOrThrow(takeSteps(group, taxes, takeCustomer), chargePayments(charges));
+      const [steps] = await allSettledOrThrow(runSteps(group, taxes, claimCustomer), chargePayments(charges));
       for (const { one, asks } of steps) if (asks) taxes.set(one, await requestDraftTax(one.deps, one.key.id, asks));
       charges = steps.flatMap(({ one: { deps }, charges: own }) => own.map((charge) => ({ deps, ...charge })));
       next.push(...steps.filter(({ goesOn }) => goesOn).map(({ one }) => one));
@@ -272,7 +272,7 @@ export async function processDueSubscriptions(due: readonly DueSubscription[], t
   }
 }
 
-async function takeSteps(
+async function runSteps(
   group: readonly DueSubscription[],
   taxes: Map<DueSubscription, ComputedTax | null>,
   takeCustomer: (id: string) => boolean,
@@ -282,17 +282,17 @@ async function takeSteps(
   return transactAll(first.deps, group, async (tx, one) => {
     const tax = taxes.get(one);
     taxes.delete(one);
-    return { one, ...(await takeStep(tx, one.deps, one.key, tax, takeCustomer)) };
+    return { one, ...(await runStep(tx, one.deps, one.key, tax, takeCustomer)) };
   });
 }
 
 /** Asks: what a service is to say of the tax before anything is written. */
 type Step = { goesOn: boolean; charges: PendingCharge[]; asks?: TaxQuestion | null };
 const still: Step = { goesOn: false, charges: [] };
-const charging = (charge: PendingCharge | null): Step => ({ goesOn: true, charges: charge ? [charge] : [] });
+const buildStep = (charge: PendingCharge | null): Step => ({ goesOn: true, charges: charge ? [charge] : [] });
 
 /** `tax`: what a service says of the bill that is due, null where it did not say. */
-async function takeStep(
+async function runStep(
   tx: Tx,
   ctx: Deps | Ctx,
   { organization_id, id }: RowKey,
@@ -318,7 +318,7 @@ async function takeStep(
   if (first === null || first > now) return putOff(first);
   if (row.card_due_at !== null && row.card_due_at <= now) return chargeLeft(tx, ctx, found);
   const [retry] = retries;
-  if (retry && retry.next_payment_attempt_at <= first) return charging(await tryAgain(tx, ctx, found, retry));
+  if (retry && retry.next_payment_attempt_at <= first) return buildStep(await tryAgain(tx, ctx, found, retry));
   await lockMeters(tx, ctx, found);
   const ground = await loadPlanInput(tx, found, { isLocked: true });
   // However late this is looked at, the calendar does not move.
@@ -336,7 +336,7 @@ async function takeStep(
   });
   // What comes of the charge falls due later.
   const next = aggregate.row.due_at;
-  return { ...charging(charge), goesOn: next !== null && next <= now };
+  return { ...buildStep(charge), goesOn: next !== null && next <= now };
 }
 
 /** What is due of a subscription besides payments that are tried again. */

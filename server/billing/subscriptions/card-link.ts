@@ -137,14 +137,14 @@ async function describeLink({ ctx, seller, aggregate, expiring }: Omit<Opened, "
     due_amount: addUp(unpaid.map((order) => computeTotals(order).due_amount)),
     next_payment_attempt_at: unpaid.length > 0 ? (retries[0]?.next_payment_attempt_at ?? null) : null,
     deadline_at: unpaid.length > 0 && row.past_due_at ? computeDeadline(row.past_due_at) : null,
-    card: card ? cardShown(card.card) : null,
+    card: card ? toPublicCard(card.card) : null,
     locale: customer.locale,
     publishable_key: ctx.processor.publishable_key,
     intent_client_secret: (await findChallenge(ctx, payment)) ?? (await findSetupChallenge(ctx, setup)),
   };
 }
 
-const cardShown = ({ brand, last4, exp_month, exp_year }: PaymentMethodRow["card"]) => ({
+const toPublicCard = ({ brand, last4, exp_month, exp_year }: PaymentMethodRow["card"]) => ({
   brand,
   last4,
   exp_month,
@@ -183,7 +183,7 @@ async function describeAgain({ key, ...opened }: Opened): Promise<CardLink> {
 }
 
 /** Keep a card in place of the one that expires: nothing is charged now, and from now on it is this one that is. */
-async function keepByLink(opened: Opened, confirmation_token_id: string): Promise<CardLink> {
+async function saveCardByLink(opened: Opened, confirmation_token_id: string): Promise<CardLink> {
   const { ctx, key, expiring } = opened;
   const setup = await transact(ctx, async (tx) => {
     const found = await store.lockSubscription(tx, key.organization_id, key.id);
@@ -206,6 +206,6 @@ export const cardLinkService: Service<typeof cardLinks, Ctx> = {
     const { ctx, aggregate, expiring } = opened;
     const isOwing = (await store.findUnpaid(ctx.db, aggregate.row)).length > 0;
     const keeps = !isOwing && isExpiring(aggregate, await store.findCard(ctx.db, ctx, aggregate), expiring);
-    return (keeps ? keepByLink : payByLink)(opened, body.confirmation_token_id);
+    return (keeps ? saveCardByLink : payByLink)(opened, body.confirmation_token_id);
   },
 };

@@ -42,19 +42,19 @@ async function findCurrent(ctx: Ctx, key: RowKey): Promise<SubscriptionAggregate
   return (await store.findSubscription(ctx.db, key.organization_id, key.id)) ?? found;
 }
 
-const answer = (ctx: Ctx, aggregate: SubscriptionAggregate): Subscription =>
+const serialize = (ctx: Ctx, aggregate: SubscriptionAggregate): Subscription =>
   serializeSubscription(aggregate, ctx.config);
-const keyOf = (ctx: Ctx, id: string): RowKey => ({ organization_id: requireOrganization(ctx), id });
-const accountOf = ({ row }: SubscriptionAggregate) => row;
+const getKey = (ctx: Ctx, id: string): RowKey => ({ organization_id: requireOrganization(ctx), id });
+const getAccount = ({ row }: SubscriptionAggregate) => row;
 
 /** What a change would do. Nothing is written. A tax that a service does not say is left unknown. */
 export async function previewChange(ctx: Ctx, id: string, body: Update): Promise<SubscriptionPreview> {
-  const key = keyOf(ctx, id);
+  const key = getKey(ctx, id);
   const found = await store.findSubscription(ctx.db, key.organization_id, id);
   if (!found) throw notFound();
   if ("payment_method_id" in body) await checkCard(ctx.db, ctx, found, body.payment_method_id);
   const seller = await findSeller(ctx.db, key.organization_id);
-  const readBalance = () => findBalance(ctx.db, accountOf(found));
+  const readBalance = () => findBalance(ctx.db, getAccount(found));
   const given = { ctx, seller, at: ctx.clock.now(), isLocked: false, readBalance };
   const first = await evaluate(ctx.db, found, body, { ...given, tax: undefined });
   const evaluation = first.asks
@@ -101,7 +101,7 @@ async function writeTaxed(ctx: Ctx, key: RowKey, body: Update): Promise<Written>
  * changed. A change that was quoted is charged exactly so, or refused with what it would come to now.
  */
 export async function changeSubscription(ctx: Ctx, id: string, body: Update): Promise<Subscription> {
-  const key = keyOf(ctx, id);
+  const key = getKey(ctx, id);
   await findCurrent(ctx, key);
   const { aggregate, charge, waits } = await writeTaxed(ctx, key, body);
   if (charge) {
@@ -114,8 +114,8 @@ export async function changeSubscription(ctx: Ctx, id: string, body: Update): Pr
       );
   }
   if ("payment_method_id" in body) await payWaiting(ctx, aggregate);
-  else if (!charge) return answer(ctx, aggregate);
-  return answer(ctx, (await store.findSubscription(ctx.db, key.organization_id, id)) ?? aggregate);
+  else if (!charge) return serialize(ctx, aggregate);
+  return serialize(ctx, (await store.findSubscription(ctx.db, key.organization_id, id)) ?? aggregate);
 }
 
 /** `now` stays the same where a change is written anew with its tax, since what it comes to is less with every moment. */
@@ -132,7 +132,7 @@ async function writeChange(
     throw new ApiError("SubscriptionLocked", "This subscription is being changed right now. Try again in a moment.");
   await lockMeters(tx, ctx, found);
   const seller = await findSeller(tx, key.organization_id);
-  const readBalance = () => lockBalance(tx, accountOf(found));
+  const readBalance = () => lockBalance(tx, getAccount(found));
   const at = body.quote ? readQuoteTime(body.quote, now) : now;
   const evaluateAt = async (time: Date): Promise<Evaluation> => {
     const evaluation = await evaluate(tx, found, body, { ctx, seller, at: time, tax, isLocked: true, readBalance });
@@ -141,7 +141,7 @@ async function writeChange(
   };
   const evaluation = at && (await evaluateAt(at));
   if (!evaluation || (body.quote && !isQuoteOf(body.quote, evaluation, body, ctx.config)))
-    throw refuseQuote(ctx, await evaluateAt(now), body);
+    throw rejectQuote(ctx, await evaluateAt(now), body);
   checkMaximum(ctx, evaluation, body);
   const { ground, plan, redeems, charge } = evaluation;
   if ("payment_method_id" in body) await checkCard(tx, ctx, found, body.payment_method_id);
@@ -154,7 +154,7 @@ async function writeChange(
   }
   if (plan.bill?.billing_reason === "subscription_update" && charge && !charge.met.is_paid)
     return { aggregate: found, charge: await startChange(tx, ctx, evaluation), waits: true };
-  if ("cancel_at_period_end" in body) await steerRetries(tx, ctx, found, body.cancel_at_period_end);
+  if ("cancel_at_period_end" in body) await updateDunningSchedule(tx, ctx, found, body.cancel_at_period_end);
   return {
     ...(await applyPlan(tx, ctx, ground, plan, { quote: charge?.quote ?? null, waiting: found.waiting })),
     waits: false,
@@ -194,7 +194,7 @@ async function checkPayable(tx: Tx, ctx: Ctx, evaluation: Evaluation): Promise<v
 }
 
 /** The answer to a change that was agreed to on other terms: these, and nothing has changed. */
-function refuseQuote(ctx: Ctx, evaluation: Evaluation, body: Update): ApiError {
+function rejectQuote(ctx: Ctx, evaluation: Evaluation, body: Update): ApiError {
   const preview = z.encode(SubscriptionPreview, describePreview(evaluation, body, ctx.config));
   const msg = "What this change comes to is another thing by now. Look at it again before you make it.";
   return new ApiError("QuoteChanged", msg, {}, { preview });
@@ -248,7 +248,12 @@ async function startChange(tx: Tx, ctx: Ctx, { ground, plan, charge }: Evaluatio
 }
 
 /** Who is leaving is not charged again; who stays after all is, at once (SUB-54, SUB-56). */
-async function steerRetries(tx: Tx, ctx: Ctx, found: SubscriptionAggregate & { waiting: string[] }, leaves: boolean) {
+async function updateDunningSchedule(
+  tx: Tx,
+  ctx: Ctx,
+  found: SubscriptionAggregate & { waiting: string[] },
+  leaves: boolean,
+) {
   const { row } = found;
   if (row.status !== "past_due") return;
   const now = ctx.clock.now();

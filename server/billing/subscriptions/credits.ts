@@ -48,15 +48,15 @@ function scaleTaxes(taxes: readonly TaxLine[], sum: number): TaxLine[] {
 function computeTaxesOf({ tax, taxed_amount }: SoldOrder, amount: number): TaxLine[] {
   const { given } = tax;
   if (!given || taxed_amount <= 0) return computeTaxes(amount, tax);
-  const share = (of: number) => computeFraction(of, amount, taxed_amount);
+  const computeShare = (of: number) => computeFraction(of, amount, taxed_amount);
   return tax.rates.map((rate, index) => {
     const { taxable_amount = 0, amount: charged = 0 } = given.rates[index] ?? {};
-    return { ...rate, taxable_amount: share(taxable_amount), amount: share(charged) };
+    return { ...rate, taxable_amount: computeShare(taxable_amount), amount: computeShare(charged) };
   });
 }
 
 /** Take so much of a sold line, as far as there is so much of it; what is taken is not there for the next one. */
-function takeFrom(line: SoldLine, wanted: number): { amount: number; reverses: Reversal } {
+function deductFrom(line: SoldLine, wanted: number): { amount: number; reverses: Reversal } {
   const { item_id, order } = line;
   const most = Math.max(0, Math.min(wanted, line.amount - line.reversed_amount));
   if (!order) {
@@ -91,7 +91,7 @@ function computeRest({ amount, start }: SoldLine, at: Date, end: Date): number {
 }
 
 /** The parts of sold lines that a line gives back: of the newest first what is left of its time. */
-function takeParts(line: LineTerms, sold: readonly SoldLine[]) {
+function splitLine(line: LineTerms, sold: readonly SoldLine[]) {
   const wanted = 0 - computeAmount(line.source);
   const own = sold
     .filter((one) => one.product_price_id !== null && one.product_price_id === line.product_price_id)
@@ -108,7 +108,7 @@ function takeParts(line: LineTerms, sold: readonly SoldLine[]) {
       parts.set(one, (parts.get(one) ?? 0) + part);
       left -= part;
     }
-  return { wanted, parts: [...parts].map(([one, part]) => ({ order: one.order, ...takeFrom(one, part) })) };
+  return { wanted, parts: [...parts].map(([one, part]) => ({ order: one.order, ...deductFrom(one, part) })) };
 }
 
 /** The line that gives back so much. */
@@ -130,7 +130,7 @@ export function resolveCredits(lines: readonly LineTerms[], sold: readonly SoldL
       found.lines.push(line);
       continue;
     }
-    for (const { order, amount, reverses } of takeParts(line, sold).parts) {
+    for (const { order, amount, reverses } of splitLine(line, sold).parts) {
       if (amount <= 0) continue;
       (order?.is_open ? found.unpaid : found.lines).push(limitLine(line, amount, reverses));
     }
@@ -158,12 +158,12 @@ export type ResolvedCredits = { entries: Entry[]; settled_entry_ids: string[]; u
  */
 export function resolveEntries(entries: readonly Entry[], sold: readonly SoldLine[]): ResolvedCredits {
   const found: ResolvedCredits = { entries: [], settled_entry_ids: [], unpaid: [] };
-  const keep = (id: string, lines: readonly LineTerms[]) =>
+  const addEntries = (id: string, lines: readonly LineTerms[]) =>
     found.entries.push(...lines.map((line) => ({ id, line: { ...line, entry_id: id } })));
   for (const { id, line } of entries) {
     const { reverses } = line;
     if (!isCredit({ line }) || reverses?.order_id === null) {
-      keep(id, [line]);
+      addEntries(id, [line]);
       continue;
     }
     const { lines, unpaid } = reverses ? resolveNamed(line, reverses, sold) : resolveCredits([line], sold);
@@ -171,7 +171,7 @@ export function resolveEntries(entries: readonly Entry[], sold: readonly SoldLin
       found.unpaid.push(...unpaid.map((one) => ({ id, line: one })));
       continue;
     }
-    keep(id, lines);
+    addEntries(id, lines);
     if (lines.length === 0) found.settled_entry_ids.push(id);
   }
   return found;
@@ -181,7 +181,7 @@ export function resolveEntries(entries: readonly Entry[], sold: readonly SoldLin
 function resolveNamed(line: LineTerms, { item_id }: Reversal, sold: readonly SoldLine[]): Credits {
   const from = sold.find((one) => one.item_id === item_id);
   if (!from) return { lines: [], unpaid: [] };
-  const { amount, reverses } = takeFrom(from, 0 - computeAmount(line.source));
+  const { amount, reverses } = deductFrom(from, 0 - computeAmount(line.source));
   const lines = amount > 0 ? [limitLine(line, amount, reverses)] : [];
   return from.order?.is_open ? { lines: [], unpaid: lines } : { lines, unpaid: [] };
 }

@@ -76,14 +76,16 @@ export async function listSubscriptions(db: Database, organizations: readonly st
       )})`,
   });
   const where = and(matchOrganizations(subscriptions.organization_id, organizations), asked);
-  const page = () =>
+  const loadPage = () =>
     select(db)
       .where(where)
       .orderBy(...orderBy(filter.sorting, sortable, subscriptions.id))
       .limit(limitPage(filter, asked))
       .offset(computeOffset(filter));
   const count = () => db.$count(subscriptions, where);
-  const { items, total } = await readPage(page, () => countMatching(db, organizations, "subscriptions", asked, count));
+  const { items, total } = await readPage(loadPage, () =>
+    countMatching(db, organizations, "subscriptions", asked, count),
+  );
   return { items: await loadAll(db, items), total };
 }
 
@@ -136,22 +138,22 @@ export function exportCells(
   columns: readonly SubscriptionColumn[],
   zone: Intl.DateTimeFormat,
 ): (string | null)[] {
-  const time = (at: Date | null) => at && formatZoned(at, zone);
+  const formatTime = (at: Date | null) => at && formatZoned(at, zone);
   const cells: Record<SubscriptionColumn, () => string | null> = {
     email: () => email,
     name: () => name,
-    created_at: () => time(row.created_at),
-    started_at: () => time(row.started_at),
+    created_at: () => formatTime(row.created_at),
+    started_at: () => formatTime(row.started_at),
     product: () => product,
     status: () => row.status,
     amount: () => writeMoney(row.amount, row.currency),
     currency: () => row.currency,
     interval: () => `${row.recurring_interval_count} ${row.recurring_interval}`,
-    current_period_start: () => time(row.current_period_start),
-    current_period_end: () => time(row.current_period_end),
+    current_period_start: () => formatTime(row.current_period_start),
+    current_period_end: () => formatTime(row.current_period_end),
     cancel_at_period_end: () => String(row.cancel_at_period_end),
-    canceled_at: () => time(row.canceled_at),
-    ended_at: () => time(row.ended_at),
+    canceled_at: () => formatTime(row.canceled_at),
+    ended_at: () => formatTime(row.ended_at),
     id: () => row.id,
   };
   return columns.map((column) => cells[column]());

@@ -17,13 +17,13 @@ type Product = Pick<PricedProduct, "meter_interval" | "meter_interval_count">;
 export type MeterPeriod = Pick<SubscriptionRow, "current_meter_period_start" | "current_meter_period_end">;
 const none: MeterPeriod = { current_meter_period_start: null, current_meter_period_end: null };
 
-const earlier = (one: Date, other: Date): Date => new Date(Math.min(one.getTime(), other.getTime()));
+const getEarlier = (one: Date, other: Date): Date => new Date(Math.min(one.getTime(), other.getTime()));
 
 /** The end of a meter's period that begins at a time: one interval later, but never after the period that is paid for. */
 function endOf(start: Date, row: Pick<Clocked, "anchor_day" | "current_period_end">, product: Product): Date {
   if (product.meter_interval === null) return row.current_period_end;
   const end = addInterval(start, product.meter_interval, product.meter_interval_count ?? 1, row.anchor_day);
-  return earlier(end, row.current_period_end);
+  return getEarlier(end, row.current_period_end);
 }
 
 /**
@@ -38,7 +38,7 @@ export function getMeterPeriod(row: Clocked, before: Clocked | null, product: Pr
     before === null || before.status === "trialing" || before.current_period_start.getTime() !== start.getTime();
   if (isNew) return { current_meter_period_start: start, current_meter_period_end: endOf(start, row, product) };
   if (current_meter_period_end !== null) {
-    const end = earlier(current_meter_period_end, current_period_end);
+    const end = getEarlier(current_meter_period_end, current_period_end);
     return { current_meter_period_start: row.current_meter_period_start, current_meter_period_end: end };
   }
   // What was begun by another clock goes on until this one strikes.

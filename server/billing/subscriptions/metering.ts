@@ -50,16 +50,19 @@ const isMetered = (price: PriceRow): price is Metered =>
 /** The prices that use is paid at. */
 export const getMetered = (prices: readonly PriceRow[]): Metered[] => prices.filter(isMetered);
 
-const day = (at: Date): string => at.toISOString().slice(0, 10);
+const formatDay = (at: Date): string => at.toISOString().slice(0, 10);
 
 /** Which days a line names: those of late usage, or of a stretch that is not a whole period; none of a whole one. */
-function nameDays(used: Counted, { start, end, closed_at }: Period): string | undefined {
+function formatDays(used: Counted, { start, end, closed_at }: Period): string | undefined {
   const { started_at, late_from, late_until } = used;
-  const between = (from: Date, to: Date) => (day(from) === day(to) ? day(from) : `${day(from)} to ${day(to)}`);
-  if (used.billed_units !== null && late_from !== null && late_until !== null) return between(late_from, late_until);
+  const formatRange = (from: Date, to: Date) =>
+    formatDay(from) === formatDay(to) ? formatDay(from) : `${formatDay(from)} to ${formatDay(to)}`;
+  if (used.billed_units !== null && late_from !== null && late_until !== null)
+    return formatRange(late_from, late_until);
   const ended_at = used.ended_at ?? closed_at;
-  const isWhole = started_at === null || (day(started_at) <= day(start) && day(ended_at) >= day(end));
-  return isWhole ? undefined : between(started_at, ended_at);
+  const isWhole =
+    started_at === null || (formatDay(started_at) <= formatDay(start) && formatDay(ended_at) >= formatDay(end));
+  return isWhole ? undefined : formatRange(started_at, ended_at);
 }
 
 /**
@@ -82,7 +85,7 @@ function buildLine(price: Metered, used: Counted, currency: string, period: Peri
   const units = computeBilledUnits(use);
   if (billed_units !== null ? amount === 0 : units === "0" && credited_units === 0) return null;
   const cap = isCapped(use) && cap_amount !== null ? ` — Capped at ${formatMoney(cap_amount, currency)}` : "";
-  const days = nameDays(used, period);
+  const days = formatDays(used, period);
   const ended_at = used.ended_at ?? period.closed_at;
   const times = days !== undefined && started_at !== null && started_at < ended_at;
   const isLate = billed_units !== null && used.late_from !== null;
@@ -101,10 +104,10 @@ function buildLine(price: Metered, used: Counted, currency: string, period: Peri
 export type MeteredLines = { lines: LineTerms[]; taken: BilledUsage[] };
 
 /** What a period has been billed for once this is: late usage that lowers it takes nothing back. */
-function takeUse(price: Metered, used: PaidUsage): BilledUsage {
+function billUsage(price: Metered, used: PaidUsage): BilledUsage {
   const { meter_id, window_ids, consumed_units, credited_units, free_units, billed_units } = used;
   const { unit_amount, cap_amount } = price;
-  const cost = (units: string) =>
+  const computeCost = (units: string) =>
     computeUsageAmount({
       unit_amount,
       cap_amount,
@@ -113,7 +116,7 @@ function takeUse(price: Metered, used: PaidUsage): BilledUsage {
       consumed_units: units,
       before_units: null,
     });
-  const isLower = billed_units !== null && cost(consumed_units) < cost(billed_units);
+  const isLower = billed_units !== null && computeCost(consumed_units) < computeCost(billed_units);
   return {
     ...{ meter_id, window_ids, is_running: used.ended_at === null, consumed_units },
     billed_units: isLower ? billed_units : consumed_units,
@@ -145,7 +148,7 @@ export function computeMetering(
   );
   return {
     lines: priced.flatMap(({ price, used }) => buildLine(price, used, currency, period) ?? []),
-    taken: priced.map(({ price, used }) => takeUse(price, used)),
+    taken: priced.map(({ price, used }) => billUsage(price, used)),
   };
 }
 
@@ -160,10 +163,12 @@ export const getMeters = ({ row, prices, uses = [] }: SubscriptionAggregate) =>
     return [{ use, meter, amount }];
   });
 
-const placeOf = ({ customer_id, meter_id }: MeterBalanceKey): string => customer_id + meter_id;
+const getPlace = ({ customer_id, meter_id }: MeterBalanceKey): string => customer_id + meter_id;
 /** Each once, in the order in which all lock them. */
-const inOrder = (keys: readonly MeterBalanceKey[]): MeterBalanceKey[] =>
-  [...new Map(keys.map((key) => [placeOf(key), key])).values()].toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
+const pairWithIndex = (keys: readonly MeterBalanceKey[]): MeterBalanceKey[] =>
+  [...new Map(keys.map((key) => [getPlace(key), key])).values()].toSorted((a, b) =>
+    getPlace(a) < getPlace(b) ? -1 : 1,
+  );
 
 /** Keep what a subscription bills as it is until the transaction ends; the period that is over is closed. */
 export async function lockMeters(tx: Tx, ctx: Deps | Ctx, { row, prices }: SubscriptionAggregate): Promise<void> {
@@ -171,7 +176,7 @@ export async function lockMeters(tx: Tx, ctx: Deps | Ctx, { row, prices }: Subsc
   const own = getMetered(prices).map(({ meter_id }) => ({ organization_id, customer_id, meter_id }));
   if (own.length === 0) return;
   const held = row.seats === null ? [] : await findPaidKeys(tx, organization_id, id);
-  for (const key of inOrder([...own, ...held])) await lockUse(tx, ctx, key);
+  for (const key of pairWithIndex([...own, ...held])) await lockUse(tx, ctx, key);
 }
 
 /**
@@ -232,7 +237,7 @@ export async function attributeUsage(
   const left = row.seats === null ? [] : await findPaidKeys(tx, organization_id, id);
   const uses: MeterBalanceRow[] = [];
   const closed = before ? findClosed(before, after).map(({ meter_id }) => meter_id) : [];
-  for (const key of inOrder([...keys, ...left])) {
+  for (const key of pairWithIndex([...keys, ...left])) {
     const isHolder = holders.includes(key.customer_id);
     const use = await followUse(tx, ctx, key, { before, after, isHolder, isClosed: closed.includes(key.meter_id) });
     if (use) uses.push(use);
@@ -275,7 +280,7 @@ export async function attributeSeatUsage(tx: Tx, ctx: Deps | Ctx, aggregate: Sub
   const held = (await findPaidKeys(tx, organization_id, id)).filter(
     ({ customer_id }) => customer_id !== row.customer_id,
   );
-  for (const key of inOrder([...keys, ...held])) {
+  for (const key of pairWithIndex([...keys, ...held])) {
     const isHolder = holders.includes(key.customer_id);
     await followUse(tx, ctx, key, { before: aggregate, after: aggregate, isHolder, isClosed: false });
   }

@@ -103,7 +103,7 @@ export const getChoice = ({ product, prices, row }: Omit<Planned, "discount">): 
   seats: row.seats,
 });
 
-const linesOf = (
+const getLines = (
   price: PriceRow & { amount?: number },
   { product, seats }: Omit<SubscribedOffer, "prices">,
 ): LineTerms[] =>
@@ -125,7 +125,7 @@ export const payPrices = (
 ): PaidPrice[] =>
   prices.map((price) => ({
     ...price,
-    amount: addUp(linesOf(price, rest).map(({ source }) => computeAmount(source))),
+    amount: addUp(getLines(price, rest).map(({ source }) => computeAmount(source))),
   }));
 
 /** How many seats there are at these prices, where there were so many: as many, as far as they can be bought; null without seats. */
@@ -150,8 +150,8 @@ export function resolvePendingChange(
 }
 
 /** The lines of a period. */
-const staticLines = (choice: SubscribedOffer, times: BillingPeriod): LineTerms[] =>
-  choice.prices.flatMap((price) => linesOf(price, choice)).map((line) => ({ ...line, period: computePeriod(times) }));
+const buildStaticLines = (choice: SubscribedOffer, times: BillingPeriod): LineTerms[] =>
+  choice.prices.flatMap((price) => getLines(price, choice)).map((line) => ({ ...line, period: computePeriod(times) }));
 
 /** What a period costs before tax, after the discount (SUB-04). */
 export function computePlanAmount(choice: SubscribedOffer, discount: DiscountRow | null, currency: string): number {
@@ -231,7 +231,7 @@ function beginPeriod(
   const { interval, count } = getInterval(choice, row);
   const end = addInterval(start, interval, count, anchor_day);
   const used = computeGroundMetering(ground, start);
-  const lines = [...staticLines(choice, { start, end }), ...entries.map(({ line }) => line), ...used.lines];
+  const lines = [...buildStaticLines(choice, { start, end }), ...entries.map(({ line }) => line), ...used.lines];
   const { kept, terms, change, columns } = renewDiscount(aggregate, start, {
     isReduced: (some) => isReducedBy(lines, some),
     isEnded: isDiscountEnded(ground, choice),

@@ -47,7 +47,8 @@ export const noAgreement = { quote: undefined, maximum_amount: undefined } as co
 /** How long a quote can be sent with its change: what is left of a period is less with every moment. */
 const validMs = 15 * 60 * 1000;
 
-const prorationOf = (seller: OrganizationRow) => serializeOrganization(seller).subscription_settings.proration_behavior;
+const getProration = (seller: OrganizationRow) =>
+  serializeOrganization(seller).subscription_settings.proration_behavior;
 
 type Given = {
   ctx: Pick<Ctx, "taxCalculator" | "clock">;
@@ -98,7 +99,7 @@ export async function evaluate(
   const named = {
     product: product_id ? await findProduct(db, organization_id, product_id) : undefined,
     discount: discount_id ? await findDiscount(db, organization_id, discount_id) : undefined,
-    proration: prorationOf(seller.seller),
+    proration: getProration(seller.seller),
     seated: "seats" in body ? await countSeated(db, aggregate.row) : 0,
   };
   const decision = planUpdate(ground, body, named, at);
@@ -189,9 +190,9 @@ function sign(evaluation: Evaluation, body: Update, { secret }: Pick<Config, "se
   const { ground, at } = evaluation;
   const terms = [ground.aggregate.row.id, { ...body, ...noAgreement }, at.getTime(), describeBound(evaluation)];
   // A service that is asked the same again says the same, under another name.
-  const unnamed = (name: string, value: unknown) => (name === "calculation_id" ? undefined : value);
+  const isUnnamed = (name: string, value: unknown) => (name === "calculation_id" ? undefined : value);
   return createHmac("sha256", secret)
-    .update(`change ${JSON.stringify(terms, unnamed)}`)
+    .update(`change ${JSON.stringify(terms, isUnnamed)}`)
     .digest("base64url");
 }
 

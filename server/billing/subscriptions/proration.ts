@@ -38,7 +38,7 @@ export type Proration = "invoice" | "prorate" | "reset";
 const isProrated = ({ amount_type }: PriceRow): boolean => amount_type === "fixed" || amount_type === "seat_based";
 
 /** What each price costs, and its share of a discount. */
-function discountPrices({ prices }: SubscribedOffer, terms: DiscountTerms | null): (Discounted & { id: string })[] {
+function reduceAll({ prices }: SubscribedOffer, terms: DiscountTerms | null): (Discounted & { id: string })[] {
   const some = prices.filter(isProrated);
   const shares = allocateDiscount(
     some.map(({ amount }) => amount),
@@ -48,29 +48,29 @@ function discountPrices({ prices }: SubscribedOffer, terms: DiscountTerms | null
 }
 
 const isReduced = (choice: SubscribedOffer, terms: DiscountTerms): boolean =>
-  discountPrices(choice, terms).some(({ discount_amount }) => discount_amount > 0);
+  reduceAll(choice, terms).some(({ discount_amount }) => discount_amount > 0);
 
 const nothing: Discounted = { amount: 0, discount_amount: 0 };
-const ms = (from: Date, to: Date): number => to.getTime() - from.getTime();
+const toMilliseconds = (from: Date, to: Date): number => to.getTime() - from.getTime();
 const date = new Intl.DateTimeFormat("en-US", { dateStyle: "medium", timeZone: "UTC" });
-const during = ({ start, end }: BillingPeriod): string => `From ${date.format(start)} to ${date.format(end)}`;
+const matchDuring = ({ start, end }: BillingPeriod): string => `From ${date.format(start)} to ${date.format(end)}`;
 
 /** Lines that ask for or give back nothing are left out. */
 const withAmount = (lines: LineTerms[]): LineTerms[] => lines.filter(({ source }) => computeAmount(source) !== 0);
 
-const partly = (
+const isPartial = (
   label: string,
   times: BillingPeriod,
   source: { id: string | null; before: Discounted; after: Discounted; part: number; whole: number },
   cut: "rounded" | "truncated" = "rounded",
 ): LineTerms => {
   const { id, ...terms } = source;
-  const plain = ({ amount, discount_amount }: Discounted) => ({ amount, discount_amount });
+  const pickAmounts = ({ amount, discount_amount }: Discounted) => ({ amount, discount_amount });
   return {
     label,
     product_price_id: id,
     proration: true,
-    source: { ...terms, before: plain(terms.before), after: plain(terms.after), rule: "prorated", cut },
+    source: { ...terms, before: pickAmounts(terms.before), after: pickAmounts(terms.after), rule: "prorated", cut },
     period: computePeriod(times),
   };
 };
@@ -84,36 +84,47 @@ function exchangeLines(
 ): LineTerms[] {
   const { row, product } = aggregate;
   const rest = { start: now, end: row.current_period_end };
-  const share = { part: ms(now, row.current_period_end), whole: ms(row.current_period_start, row.current_period_end) };
-  const old = share.part > 0 ? discountPrices(getChoice(aggregate), row.period_discount) : [];
+  const share = {
+    part: toMilliseconds(now, row.current_period_end),
+    whole: toMilliseconds(row.current_period_start, row.current_period_end),
+  };
+  const old = share.part > 0 ? reduceAll(getChoice(aggregate), row.period_discount) : [];
   const asked = fresh ?? rest;
   const shareAfter = fresh ? { part: 1, whole: 1 } : share;
   return withAmount([
     ...old.map(({ id, ...before }) =>
-      partly(`Remaining time on ${product.name} — ${during(rest)}`, rest, { id, before, after: nothing, ...share }),
+      isPartial(`Remaining time on ${product.name} — ${matchDuring(rest)}`, rest, {
+        id,
+        before,
+        after: nothing,
+        ...share,
+      }),
     ),
-    ...(shareAfter.part > 0 ? discountPrices(to, terms) : []).map(({ id, ...after }) =>
-      partly(`${to.product.name} — ${during(asked)}`, asked, { id, before: nothing, after, ...shareAfter }),
+    ...(shareAfter.part > 0 ? reduceAll(to, terms) : []).map(({ id, ...after }) =>
+      isPartial(`${to.product.name} — ${matchDuring(asked)}`, asked, { id, before: nothing, after, ...shareAfter }),
     ),
   ]);
 }
 
 /** Other seats for the rest of the period: one line, of what they cost more or less (SUB-47). */
-function seatLines(aggregate: SubscriptionAggregate, to: SubscribedOffer, now: Date): LineTerms[] {
+function computeSeatLines(aggregate: SubscriptionAggregate, to: SubscribedOffer, now: Date): LineTerms[] {
   const { row, product } = aggregate;
-  const share = { part: ms(now, row.current_period_end), whole: ms(row.current_period_start, row.current_period_end) };
+  const share = {
+    part: toMilliseconds(now, row.current_period_end),
+    whole: toMilliseconds(row.current_period_start, row.current_period_end),
+  };
   if (share.part <= 0) return [];
   const terms = row.period_discount;
-  const total = (choice: SubscribedOffer): Discounted => {
-    const prices = discountPrices(choice, terms);
+  const computeTotal = (choice: SubscribedOffer): Discounted => {
+    const prices = reduceAll(choice, terms);
     const sum = (field: keyof Discounted) => addUp(prices.map((price) => price[field]));
     return { amount: sum("amount"), discount_amount: sum("discount_amount") };
   };
   const id = to.prices.find(({ amount_type }) => amount_type === "seat_based")?.id ?? null;
   const label = `${product.name} (${row.seats} → ${to.seats} seats)`;
   const rest = { start: now, end: row.current_period_end };
-  const terms_of_line = { id, before: total(getChoice(aggregate)), after: total(to), ...share };
-  return withAmount([partly(label, rest, terms_of_line, "truncated")]);
+  const terms_of_line = { id, before: computeTotal(getChoice(aggregate)), after: computeTotal(to), ...share };
+  return withAmount([isPartial(label, rest, terms_of_line, "truncated")]);
 }
 
 /**
@@ -140,7 +151,7 @@ export function planChange(ground: PlanInput, to: SubscribedOffer, behavior: Pro
   // A period that begins has the discount only if its time is not over; the running one keeps what it was billed with.
   const renewed = fresh && renewDiscount(aggregate, now, { isReduced: (some) => isReduced(to, some), isEnded });
   const terms = renewed ? renewed.terms : isEnded ? null : row.period_discount;
-  const asked = isSeats ? seatLines(aggregate, to, now) : exchangeLines(aggregate, to, now, { fresh, terms });
+  const asked = isSeats ? computeSeatLines(aggregate, to, now) : exchangeLines(aggregate, to, now, { fresh, terms });
   const { lines: billed, unpaid } = resolveCredits(asked, sold);
   // What is less in all than what is not paid yet asks for nothing now.
   const isCovered = unpaid.length > 0 && addUp([...billed, ...unpaid].map(({ source }) => computeAmount(source))) <= 0;

@@ -181,12 +181,12 @@ export async function adoptSavedMethod(
   { subscription: key, customer_id, method }: { subscription: RowKey; customer_id: string; method: PaymentMethodRow },
 ): Promise<void> {
   const { organization_id } = key;
-  const chargedTo = ({ row, customer }: SubscriptionAggregate) =>
+  const getChargedMethod = ({ row, customer }: SubscriptionAggregate) =>
     row.payment_method_id ?? customer.default_payment_method_id;
   const before = await store.findSubscription(tx, organization_id, key.id);
   for (const id of await store.findLiving(tx, { organization_id, id: customer_id })) {
     const found = await store.lockWithOrders(tx, organization_id, id);
-    if (!found || (id !== key.id && (!before || chargedTo(found) !== chargedTo(before)))) continue;
+    if (!found || (id !== key.id && (!before || getChargedMethod(found) !== getChargedMethod(before)))) continue;
     const ground = { aggregate: found, entries: [], pending: null };
     await writePlan(tx, ctx, ground, {
       ...none,

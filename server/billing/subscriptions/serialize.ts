@@ -44,7 +44,7 @@ export function serializeSubscription(
         meter: serializeMeter(meter),
       },
     })),
-    pending_update: pendingOut(row),
+    pending_update: serializePending(row),
     payment_retries:
       row.status === "past_due" && past_due_at
         ? { deadline_at: computeDeadline(past_due_at), orders: retries.map((retry) => ({ ...retry })) }
@@ -52,7 +52,10 @@ export function serializeSubscription(
   };
 }
 
-function pendingOut({ pending_update: asked, current_period_end }: SubscriptionRow): Subscription["pending_update"] {
+function serializePending({
+  pending_update: asked,
+  current_period_end,
+}: SubscriptionRow): Subscription["pending_update"] {
   if (!asked) return null;
   const { id, created_at, modified_at, product_id, seats } = asked;
   return {
@@ -85,7 +88,7 @@ type Moved = { types: readonly SubscriptionEvent[]; isPutOff: boolean };
 /** What of a subscription is another by now, as the list of events has it. */
 function* describeMoves(before: SubscriptionRow, row: SubscriptionRow, moved: Moved): Generator<SystemEvent> {
   const { id: subscription_id, customer_id, product_id, seats, current_period_end } = row;
-  const of = (name: string, more: SystemEvent["metadata"] = {}) => ({
+  const buildEvent = (name: string, more: SystemEvent["metadata"] = {}) => ({
     ...{ name, customer_id },
     metadata: { subscription_id, ...more },
   });
@@ -93,20 +96,23 @@ function* describeMoves(before: SubscriptionRow, row: SubscriptionRow, moved: Mo
   const isMoved = +before.current_period_end !== +current_period_end && !isPeriodical;
   const proration_behavior = getProration(before, row, moved);
   if (before.product_id !== product_id)
-    yield of("subscription.product_updated", { old_product_id: before.product_id, new_product_id: product_id });
+    yield buildEvent("subscription.product_updated", {
+      old_product_id: before.product_id,
+      new_product_id: product_id,
+    });
   if (before.seats !== null && seats !== null && before.seats !== seats)
-    yield of("subscription.seats_updated", { old_seats: before.seats, new_seats: seats, proration_behavior });
+    yield buildEvent("subscription.seats_updated", { old_seats: before.seats, new_seats: seats, proration_behavior });
   if (isMoved)
-    yield of("subscription.billing_period_updated", {
+    yield buildEvent("subscription.billing_period_updated", {
       old_period_end: before.current_period_end.toISOString(),
       new_period_end: current_period_end.toISOString(),
     });
   const asked = before.pending_update;
   const isDone = (asked?.product_id ?? product_id) === product_id && (asked?.seats ?? seats) === seats;
-  if (asked && row.pending_update === null && !isDone) yield of("subscription.update_cleared");
+  if (asked && row.pending_update === null && !isDone) yield buildEvent("subscription.update_cleared");
   if (before.status === "past_due" && row.status === "active") {
     const { amount, currency, recurring_interval, recurring_interval_count } = row;
-    yield of("subscription.reactivated", {
+    yield buildEvent("subscription.reactivated", {
       product_id,
       amount,
       currency,
@@ -123,7 +129,7 @@ function* describeMoves(before: SubscriptionRow, row: SubscriptionRow, moved: Mo
     ...(isMoved && { billing_period_end: current_period_end.toISOString() }),
   };
   if (moved.types.includes("subscription.updated") && !isPeriodical && Object.keys(changed).length > 0)
-    yield of("subscription.updated", changed);
+    yield buildEvent("subscription.updated", changed);
 }
 
 /** Say what has become of a subscription, by all of these events. */
@@ -176,14 +182,14 @@ export function scheduleStateEvent(
  * the mail of its order tells it.
  */
 export function getLetter({ patch, choice, events }: SubscriptionPlan, isTold: boolean): LetterKind | null {
-  const says = (event: SubscriptionEvent) => events.includes(event);
-  if (says("subscription.revoked")) return "ended";
-  if (says("subscription.paused")) return "paused";
-  if (says("subscription.uncanceled")) return "uncanceled";
-  if (says("subscription.canceled")) return "canceled";
+  const hasEvent = (event: SubscriptionEvent) => events.includes(event);
+  if (hasEvent("subscription.revoked")) return "ended";
+  if (hasEvent("subscription.paused")) return "paused";
+  if (hasEvent("subscription.uncanceled")) return "uncanceled";
+  if (hasEvent("subscription.canceled")) return "canceled";
   if (isTold) return null;
-  if (says("subscription.resumed")) return "resumed";
-  if (says("subscription.cycled")) return null;
+  if (hasEvent("subscription.resumed")) return "resumed";
+  if (hasEvent("subscription.cycled")) return null;
   if (patch.pending_update) return "change_planned";
   return choice ? "changed" : null;
 }

@@ -53,7 +53,7 @@ export type NewSubscription = Pick<SubscriptionAggregate, "customer" | "product"
   };
 
 /** What each price comes to in a quote; a graduated price has a line for each tier. */
-const amountOf = ({ lines }: Quote, { id }: PriceRow): number =>
+const getAmount = ({ lines }: Quote, { id }: PriceRow): number =>
   lines.reduce((sum, line) => (line.product_price_id === id ? sum + line.amount : sum), 0);
 
 /** Begin a subscription, or have a free one go on as this, and say so (SUB-03 to SUB-06, SUB-60). */
@@ -92,7 +92,7 @@ export async function startSubscription(tx: Tx, ctx: Deps | Ctx, wanted: NewSubs
     period_discount: trial_end ? null : findTerms(discount, quote.currency),
     trial_email_key: trial_end && customer.email ? normalizeEmail(customer.email) : null,
   };
-  const paid = prices.map((price) => ({ ...price, amount: amountOf(quote, price) }));
+  const paid = prices.map((price) => ({ ...price, amount: getAmount(quote, price) }));
   const priced = paid.map(({ id, amount }) => ({ product_price_id: id, amount }));
   const parts = { customer, product, discount, prices: paid, retries: [] };
   if (upgrades) {
@@ -115,17 +115,17 @@ export async function startSubscription(tx: Tx, ctx: Deps | Ctx, wanted: NewSubs
 const allColumns = Object.keys(subscriptionColumns) as SubscriptionColumn[];
 
 /** Subscriptions as a CSV file, one page of them at a time. */
-async function* csvOf(
+async function* streamCsv(
   first: ExportedSubscription[],
   others: AsyncIterable<ExportedSubscription[]>,
   columns: readonly SubscriptionColumn[],
   timezone: string,
 ): AsyncGenerator<string> {
   const zone = createZoneFormat(timezone);
-  const linesOf = (rows: ExportedSubscription[]) =>
+  const getLines = (rows: ExportedSubscription[]) =>
     rows.map((row) => formatCsvLine(exportCells(row, columns, zone))).join("");
-  yield formatCsvLine(columns.map((column) => subscriptionColumns[column])) + linesOf(first);
-  for await (const rows of others) yield linesOf(rows);
+  yield formatCsvLine(columns.map((column) => subscriptionColumns[column])) + getLines(first);
+  for await (const rows of others) yield getLines(rows);
 }
 
 /** The subscriptions of the API. */
@@ -147,7 +147,7 @@ export const subscriptionService: Service<typeof subscriptions, Ctx> = {
     const pages = iterateSubscriptions(ctx.db, requireOrganizations(ctx), query);
     // The first is read before the answer begins, so that what fails at once is answered as a fault.
     const { value: first } = await pages.next();
-    return csvOf(first ?? [], pages, query.columns ?? allColumns, query.timezone);
+    return streamCsv(first ?? [], pages, query.columns ?? allColumns, query.timezone);
   },
   async forecast(ctx, { params }) {
     const organization_id = requireOrganization(ctx);
@@ -159,14 +159,14 @@ export const subscriptionService: Service<typeof subscriptions, Ctx> = {
     return forecast(ground, await forecastTax(ctx.db, ctx, seller, found), ctx.clock.now(), balance);
   },
   create: (ctx, { body }) =>
-    transact(ctx, async (tx) => serializeSubscription(await giveSubscription(tx, ctx, body), ctx.config)),
+    transact(ctx, async (tx) => serializeSubscription(await createSubscription(tx, ctx, body), ctx.config)),
   update: (ctx, { params, body }) => changeSubscription(ctx, params.id, body),
   delete: (ctx, { params }) => changeSubscription(ctx, params.id, { revoke: true, ...noAgreement }),
   preview: (ctx, { params, body }) => previewChange(ctx, params.id, body),
 };
 
 /** Subscribe a customer to what costs nothing (SUB-08). */
-async function giveSubscription(tx: Tx, ctx: Ctx, body: Create): Promise<SubscriptionAggregate> {
+async function createSubscription(tx: Tx, ctx: Ctx, body: Create): Promise<SubscriptionAggregate> {
   const organization_id = requireOrganization(ctx);
   const { product_id, customer_id, external_customer_id, metadata } = body;
   const place = customer_id === undefined ? "external_customer_id" : "customer_id";
@@ -174,12 +174,12 @@ async function giveSubscription(tx: Tx, ctx: Ctx, body: Create): Promise<Subscri
   const customer = await findCustomer(tx, organization_id, key);
   const product = await findProduct(tx, organization_id, product_id);
   const faults: Fault[] = [];
-  const refuse = (msg: string) => faults.push(fault(["product_id"], msg, "value_error", product_id));
-  if (!product) refuse("Product does not exist.");
-  else if (product.is_archived) refuse("Product is archived.");
-  else if (product.recurring_interval === null) refuse("Product is not a recurring product.");
+  const addFault = (msg: string) => faults.push(fault(["product_id"], msg, "value_error", product_id));
+  if (!product) addFault("Product does not exist.");
+  else if (product.is_archived) addFault("Product is archived.");
+  else if (product.recurring_interval === null) addFault("Product is not a recurring product.");
   else if (product.prices.length === 0 || !product.prices.every(isFree))
-    refuse("Product is not free. The customer has to go through a checkout.");
+    addFault("Product is not free. The customer has to go through a checkout.");
   if (!customer)
     faults.push(fault([place], "Customer does not exist.", "value_error", customer_id ?? external_customer_id));
   if (!customer || !product || faults.length > 0) throw invalid(...faults);

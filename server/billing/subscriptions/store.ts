@@ -104,11 +104,11 @@ export const loadAll = (db: Database, all: Found[]): Promise<Loaded[]> =>
     },
   );
 
-const idsOf = (keys: readonly { id: string }[]): string[] => keys.map(({ id }) => id);
+const getIds = (keys: readonly { id: string }[]): string[] => keys.map(({ id }) => id);
 
 /** Subscriptions of one seller, each at the place of its key. */
 const findAll = async (db: Database, keys: RowKey[]): Promise<(Loaded | undefined)[]> => {
-  const found = await select(db).where(isAmong(matchSeller(keys), subscriptions.id, idsOf(keys)));
+  const found = await select(db).where(isAmong(matchSeller(keys), subscriptions.id, getIds(keys)));
   const byId = new Map((await loadAll(db, found)).map((one) => [one.row.id, one]));
   return keys.map(({ id }) => byId.get(id));
 };
@@ -123,7 +123,7 @@ export const lockSubscriptions = (tx: Tx, keys: readonly RowKey[]): Promise<{ id
   tx
     .select({ id: subscriptions.id })
     .from(subscriptions)
-    .where(isAmong(matchSeller(keys), subscriptions.id, idsOf(keys)))
+    .where(isAmong(matchSeller(keys), subscriptions.id, getIds(keys)))
     .orderBy(subscriptions.id)
     .for("no key update");
 
@@ -141,12 +141,12 @@ const selectWaiting = (db: Database, keys: RowKey[]) =>
   db
     .select({ id: orders.id })
     .from(orders)
-    .where(and(isAmong(matchSeller(keys), orders.subscription_id, idsOf(keys)), isWaiting))
+    .where(and(isAmong(matchSeller(keys), orders.subscription_id, getIds(keys)), isWaiting))
     .orderBy(orders.id);
 
 /** The orders of a subscription that wait for their money. */
 export const findWaiting = async (db: Database, key: RowKey): Promise<string[]> =>
-  idsOf(await selectWaiting(db, [key]));
+  getIds(await selectWaiting(db, [key]));
 
 /** The orders of a subscription that were charged in vain, and wait for their money. */
 export const findUnpaid = (db: Database, { organization_id, id }: RowKey): Promise<OrderRow[]> =>
@@ -201,7 +201,7 @@ export const lockWithOrders = (tx: Tx, organization_id: string, id: string): Pro
   gatherWithOrders(tx, { organization_id, id });
 
 const gatherWithOrders = defineLoader(async (tx: Tx, keys: RowKey[]) => {
-  const first = new Set(idsOf(await selectWaiting(tx, keys).for("no key update")));
+  const first = new Set(getIds(await selectWaiting(tx, keys).for("no key update")));
   const found = await lockAll(tx, keys);
   if (found.some((one) => one?.waiting.some((order) => !first.has(order))))
     throw new ApiError("SubscriptionLocked", "This subscription is being changed right now. Try again.");
@@ -213,7 +213,7 @@ const gatherWithOrders = defineLoader(async (tx: Tx, keys: RowKey[]) => {
  * its row, for which one would wait, and which comes after those of its orders.
  */
 export const claimDue = defineLoader(async (tx: Tx, keys: RowKey[]): Promise<boolean[]> => {
-  const claims = idsOf(keys).map((id) => `subscriptions.advance ${id}`);
+  const claims = getIds(keys).map((id) => `subscriptions.advance ${id}`);
   const rows = await tx
     .select({ is_mine: sql<boolean>`pg_try_advisory_xact_lock(hashtextextended(claim, 0))` })
     .from(sql`unnest(${writeArray(claims, "text")}) with ordinality as claims (claim, place)`)
@@ -244,7 +244,7 @@ export const findEntries = defineLoader(async (db: Database, keys: RowKey[]): Pr
     .from(subscriptionEntries)
     .where(
       and(
-        isAmong(matchSeller(keys), subscriptionEntries.subscription_id, idsOf(keys)),
+        isAmong(matchSeller(keys), subscriptionEntries.subscription_id, getIds(keys)),
         isNull(subscriptionEntries.order_id),
       ),
     )

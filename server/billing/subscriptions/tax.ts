@@ -74,7 +74,7 @@ export async function forecastTax(
  * A bill as its tax follows from it. Whether tax is within the prices is for those to say that cost something: what is given back
  * for them has its tax, too, where what follows is free.
  */
-function saleOf(
+function getSale(
   { aggregate, entryPrices = [] }: PlanInput,
   plan: SubscriptionPlan,
   bill: OrderDraft,
@@ -99,8 +99,8 @@ function separate(line: LineTerms, { given, reason, behavior, rates }: TaxTreatm
   const { reverses } = line;
   // What a service computes for all of a bill is asked for without what is apart.
   if (!reverses || reverses.order_id === null || given || reason === "unknown") return line;
-  const nameOf = ({ name, country, state, rate }: TaxRate) => [name, country, state, rate].join();
-  const isSame = reverses.tax_lines.map(nameOf).join(";") === rates.map(nameOf).join(";");
+  const getName = ({ name, country, state, rate }: TaxRate) => [name, country, state, rate].join();
+  const isSame = reverses.tax_lines.map(getName).join(";") === rates.map(getName).join(";");
   const isPlain = rates.length === 0 || reverses.behavior === behavior;
   return { ...line, reverses: { ...reverses, is_apart: !isSame || !isPlain } };
 }
@@ -108,7 +108,7 @@ function separate(line: LineTerms, { given, reason, behavior, rates }: TaxTreatm
 /** A bill with its amounts: what is sold by where the customer is now, what is given back with the taxes that it was sold with. */
 export function quoteDraft(ground: PlanInput, plan: SubscriptionPlan, bill: OrderDraft, taxation: TaxResolver): Quote {
   const row = { ...ground.aggregate.row, ...plan.patch };
-  const tax = taxation(saleOf(ground, plan, bill, row));
+  const tax = taxation(getSale(ground, plan, bill, row));
   return computeBillQuote({ ...bill, lines: bill.lines.map((line) => separate(line, tax)) }, row, tax);
 }
 
@@ -122,7 +122,7 @@ export function billFor(
 ): QuotedDraft {
   const quote = quoteDraft(ground, plan, plan.bill, taxation);
   if (quote.tax_amount !== null) return { quote, asks: null };
-  const sale = saleOf(ground, plan, plan.bill, { ...ground.aggregate.row, ...plan.patch });
+  const sale = getSale(ground, plan, plan.bill, { ...ground.aggregate.row, ...plan.patch });
   return { quote, asks: planRequest(sale, seller, getServerClock(clock).now()) };
 }
 

@@ -43,31 +43,31 @@ export type UpdateDecision = { plan: SubscriptionPlan; redeems: LimitedDiscount 
 const nothing: SubscriptionPlan = { patch: {}, choice: null, entries: [], bill: null, events: [] };
 const updated: SubscriptionEvent[] = ["subscription.updated"];
 
-const canceled = (msg = "This subscription is canceled, or will be at the end of its period.") =>
+const rejectCanceled = (msg = "This subscription is canceled, or will be at the end of its period.") =>
   new ApiError("AlreadyCanceledSubscription", msg);
-const inactive = (msg: string) => new ApiError("InactiveSubscription", msg);
-const wrong = (field: string, msg: string, input?: unknown) => invalid(fault([field], msg, "value_error", input));
+const rejectInactive = (msg: string) => new ApiError("InactiveSubscription", msg);
+const buildFault = (field: string, msg: string, input?: unknown) => invalid(fault([field], msg, "value_error", input));
 
 /** What comes to an end, or has ended, is changed no more (SUB-33, SUB-46). */
 function checkGoesOn(row: SubscriptionRow): void {
-  if (row.ended_at !== null || row.cancel_at_period_end) throw canceled();
-  if (!isBillable(row.status)) throw inactive("This subscription is paused. Resume it first.");
+  if (row.ended_at !== null || row.cancel_at_period_end) throw rejectCanceled();
+  if (!isBillable(row.status)) throw rejectInactive("This subscription is paused. Resume it first.");
 }
 
 /** The prices of a product in the currency of a subscription, or the refusal (SUB-33). */
 function chooseProduct({ aggregate }: PlanInput, id: string, product: PricedProduct | undefined): SubscribedOffer {
   const { row } = aggregate;
-  const refuse = (msg: string) => wrong("product_id", msg, id);
-  if (!product) throw refuse("Product does not exist.");
-  if (product.is_archived) throw refuse("Product is archived.");
-  if (product.recurring_interval === null) throw refuse("Product is not a recurring product.");
+  const buildProductFault = (msg: string) => buildFault("product_id", msg, id);
+  if (!product) throw buildProductFault("Product does not exist.");
+  if (product.is_archived) throw buildProductFault("Product is archived.");
+  if (product.recurring_interval === null) throw buildProductFault("Product is not a recurring product.");
   const prices = product.prices.filter(({ price_currency }) => price_currency === row.currency);
-  if (prices.length === 0) throw refuse("Product has no price in the currency of the subscription.");
+  if (prices.length === 0) throw buildProductFault("Product has no price in the currency of the subscription.");
   if (prices.some(({ amount_type }) => amount_type === "custom"))
-    throw refuse("Subscriptions cannot change to a product whose price the buyer chooses.");
+    throw buildProductFault("Subscriptions cannot change to a product whose price the buyer chooses.");
   const seats = limitSeats(prices, row.seats);
   if (seats === null && row.seats !== null)
-    throw refuse("A subscription with seats cannot change to a product without.");
+    throw buildProductFault("A subscription with seats cannot change to a product without.");
   return { product, prices: payPrices(prices, { product, seats }), seats };
 }
 
@@ -93,7 +93,7 @@ function putOff(row: SubscriptionRow, sent: Partial<PendingUpdate>, now: Date): 
 }
 
 /** Nothing changes but that what was put off is forgotten (WHK-40). */
-const forget = (row: SubscriptionRow): SubscriptionPlan =>
+const clearPending = (row: SubscriptionRow): SubscriptionPlan =>
   row.pending_update ? { ...nothing, patch: { pending_update: null }, events: updated } : nothing;
 
 function planProduct(
@@ -108,7 +108,7 @@ function planProduct(
   const to = chooseProduct(ground, id, product);
   const ids = to.prices.map((price) => price.id);
   const isSame = id === row.product_id && ids.join() === prices.map((price) => price.id).join();
-  if (isSame) return forget(row);
+  if (isSame) return clearPending(row);
   if (behavior === "next_period") return putOff(row, { product_id: id, price_ids: ids }, now);
   return planChange(ground, to, behavior, now);
 }
@@ -131,7 +131,7 @@ function planSeats(
   if (seats > seatsMost) throw new ApiError("BadRequest", `At most ${seatsMost} seats can be bought.`);
   const had = row.pending_update;
   // Seats that were to change with the next period stay as they are after all; another product still comes.
-  if (seats === row.seats) return had?.product_id ? putOff(row, { seats: null }, now) : forget(row);
+  if (seats === row.seats) return had?.product_id ? putOff(row, { seats: null }, now) : clearPending(row);
   if (behavior === "next_period") return putOff(row, { seats }, now);
   const to = { product, prices: payPrices(prices, { product, seats }), seats };
   return planChange(ground, to, behavior, now);
@@ -148,33 +148,34 @@ function planDiscount(
   const { row } = aggregate;
   checkGoesOn(row);
   const none = { discount_id: null, discount_applied_at: null };
-  const amount = (one: LimitedDiscount | null) => computePlanAmount(getChoice(aggregate), one, row.currency);
+  const computeAmountOf = (one: LimitedDiscount | null) => computePlanAmount(getChoice(aggregate), one, row.currency);
   if (id === null) {
     if (row.discount_id === null) return nothing;
-    return { ...nothing, patch: { ...none, amount: amount(null) }, discount: null, events: updated };
+    return { ...nothing, patch: { ...none, amount: computeAmountOf(null) }, discount: null, events: updated };
   }
-  if (id === row.discount_id) throw wrong("discount_id", "This discount is already applied to the subscription.", id);
+  if (id === row.discount_id)
+    throw buildFault("discount_id", "This discount is already applied to the subscription.", id);
   const isGood =
     discount && coversProduct(discount, product_id) && isRedeemable(discount, now) && findTerms(discount, row.currency);
-  if (!isGood) throw wrong("discount_id", "Discount does not exist.", id);
-  const patch = { discount_id: id, discount_applied_at: null, amount: amount(discount) };
+  if (!isGood) throw buildFault("discount_id", "Discount does not exist.", id);
+  const patch = { discount_id: id, discount_applied_at: null, amount: computeAmountOf(discount) };
   return { ...nothing, patch, discount, events: updated };
 }
 
 /** The trial ends at another time, or an active subscription gets one (SUB-45). */
 function planTrial(ground: PlanInput, trial_end: Date | "now", now: Date): SubscriptionPlan {
   const { row } = ground.aggregate;
-  if (row.ended_at !== null || row.cancel_at_period_end) throw canceled();
+  if (row.ended_at !== null || row.cancel_at_period_end) throw rejectCanceled();
   if (row.status !== "trialing" && row.status !== "active")
-    throw inactive("Only an active subscription can have a trial.");
+    throw rejectInactive("Only an active subscription can have a trial.");
   if (trial_end === "now") {
     if (row.status === "trialing") return planTrialEnd(ground, now);
-    throw wrong("trial_end", "This subscription has no trial that could end.", trial_end);
+    throw buildFault("trial_end", "This subscription has no trial that could end.", trial_end);
   }
   const least = row.status === "trialing" ? now : row.current_period_end;
   if (trial_end <= least) {
     const msg = row.status === "trialing" ? "Must be in the future." : "Must be after the period that runs.";
-    throw wrong("trial_end", msg, trial_end.toISOString());
+    throw buildFault("trial_end", msg, trial_end.toISOString());
   }
   const patch = {
     status: "trialing" as const,
@@ -192,7 +193,7 @@ function planTrial(ground: PlanInput, trial_end: Date | "now", now: Date): Subsc
 
 type Said = { customer_cancellation_reason?: unknown; customer_cancellation_comment?: string | null | undefined };
 /** What is said about the end is kept where something is (SUB-31). */
-const saidIn = (body: Said): Partial<SubscriptionRow> =>
+const pickSaid = (body: Said): Partial<SubscriptionRow> =>
   Object.fromEntries(
     (["customer_cancellation_reason", "customer_cancellation_comment"] as const).flatMap((field) =>
       body[field] ? [[field, body[field]]] : [],
@@ -207,10 +208,10 @@ function planCancel({ aggregate: { row } }: PlanInput, ends: boolean, said: Said
     const patch = { ...cleared, cancel_at_period_end: false, ends_at: null, canceled_at: null };
     return { ...nothing, patch, events: [...updated, "subscription.uncanceled"] };
   }
-  if (row.ended_at !== null || row.cancel_at_period_end) throw canceled();
-  if (!isBillable(row.status)) throw inactive("This subscription is paused; it can be resumed, or ended now.");
+  if (row.ended_at !== null || row.cancel_at_period_end) throw rejectCanceled();
+  if (!isBillable(row.status)) throw rejectInactive("This subscription is paused; it can be resumed, or ended now.");
   const patch = {
-    ...saidIn(said),
+    ...pickSaid(said),
     cancel_at_period_end: true,
     canceled_at: now,
     ends_at: row.current_period_end,
@@ -224,9 +225,9 @@ function planCancel({ aggregate: { row } }: PlanInput, ends: boolean, said: Said
 export function planRevoke(ground: PlanInput, said: Said, now: Date): SubscriptionPlan {
   const { row } = ground.aggregate;
   if (row.ended_at !== null || (!isBillable(row.status) && row.status !== "paused"))
-    throw canceled("This subscription has ended already.");
+    throw rejectCanceled("This subscription has ended already.");
   const plan = planEnd(ground, now);
-  return { ...plan, patch: { ...plan.patch, ...saidIn(said) } };
+  return { ...plan, patch: { ...plan.patch, ...pickSaid(said) } };
 }
 
 function planPause({ aggregate: { row } }: PlanInput, pauses: boolean, resumes_at: Date | null): SubscriptionPlan {
@@ -234,19 +235,19 @@ function planPause({ aggregate: { row } }: PlanInput, pauses: boolean, resumes_a
     if (!row.pause_at_period_end) throw new ApiError("BadRequest", "This subscription is not about to pause.");
     return { ...nothing, patch: { pause_at_period_end: false, resumes_at: null }, events: updated };
   }
-  if (row.ended_at !== null || row.cancel_at_period_end) throw canceled();
-  if (row.status !== "active") throw inactive("Only an active subscription can pause.");
+  if (row.ended_at !== null || row.cancel_at_period_end) throw rejectCanceled();
+  if (row.status !== "active") throw rejectInactive("Only an active subscription can pause.");
   if (resumes_at && resumes_at <= row.current_period_end)
-    throw wrong("resumes_at", "Must be after the period that runs.", resumes_at.toISOString());
+    throw buildFault("resumes_at", "Must be after the period that runs.", resumes_at.toISOString());
   if (row.pause_at_period_end && row.resumes_at?.getTime() === resumes_at?.getTime()) return nothing;
   return { ...nothing, patch: { pause_at_period_end: true, resumes_at }, events: updated };
 }
 
 function planPeriodEnd({ aggregate: { row } }: PlanInput, current_period_end: Date, now: Date): SubscriptionPlan {
   checkGoesOn(row);
-  if (row.status === "trialing") throw inactive("The end of a trial is changed as its trial_end.");
+  if (row.status === "trialing") throw rejectInactive("The end of a trial is changed as its trial_end.");
   if (current_period_end <= now)
-    throw wrong("current_billing_period_end", "Must be in the future.", current_period_end.toISOString());
+    throw buildFault("current_billing_period_end", "Must be in the future.", current_period_end.toISOString());
   if (current_period_end.getTime() === row.current_period_end.getTime()) return nothing;
   const patch = { current_period_end, anchor_day: current_period_end.getUTCDate() };
   return { ...nothing, patch, events: updated };
@@ -289,24 +290,26 @@ function chain(ground: PlanInput, steps: readonly ((ground: PlanInput) => Subscr
 
 /** What an update makes of a subscription at a time, or the refusal; nothing is written (SUB-27). */
 export function planUpdate(ground: PlanInput, body: Update, named: RequestedOffer, now: Date): UpdateDecision {
-  const alone = (plan: SubscriptionPlan): UpdateDecision => ({ plan, redeems: null });
+  const wrapPlan = (plan: SubscriptionPlan): UpdateDecision => ({ plan, redeems: null });
   if ("seats" in body) {
     const { proration_behavior: behavior = named.proration } = body;
-    return alone(planSeats(ground, body.seats, { behavior, seated: named.seated }, now));
+    return wrapPlan(planSeats(ground, body.seats, { behavior, seated: named.seated }, now));
   }
-  if ("current_billing_period_end" in body) return alone(planPeriodEnd(ground, body.current_billing_period_end, now));
-  if ("cancel_at_period_end" in body) return alone(planCancel(ground, body.cancel_at_period_end, body, now));
-  if ("revoke" in body) return alone(planRevoke(ground, body, now));
-  if ("pause_at_period_end" in body) return alone(planPause(ground, body.pause_at_period_end, body.resumes_at ?? null));
+  if ("current_billing_period_end" in body)
+    return wrapPlan(planPeriodEnd(ground, body.current_billing_period_end, now));
+  if ("cancel_at_period_end" in body) return wrapPlan(planCancel(ground, body.cancel_at_period_end, body, now));
+  if ("revoke" in body) return wrapPlan(planRevoke(ground, body, now));
+  if ("pause_at_period_end" in body)
+    return wrapPlan(planPause(ground, body.pause_at_period_end, body.resumes_at ?? null));
   if ("resume" in body) {
     if (ground.aggregate.row.status !== "paused") throw new ApiError("BadRequest", "This subscription is not paused.");
-    return alone(planResume(ground, now));
+    return wrapPlan(planResume(ground, now));
   }
-  if ("pending_update" in body) return alone(forget(ground.aggregate.row));
+  if ("pending_update" in body) return wrapPlan(clearPending(ground.aggregate.row));
   if ("payment_method_id" in body) {
     const { payment_method_id } = body;
     const isSame = ground.aggregate.row.payment_method_id === payment_method_id;
-    return alone(isSame ? nothing : { ...nothing, patch: { payment_method_id }, events: updated });
+    return wrapPlan(isSame ? nothing : { ...nothing, patch: { payment_method_id }, events: updated });
   }
   const { metadata, product_id, discount_id, trial_end, proration_behavior } = body;
   const steps: ((at: PlanInput) => SubscriptionPlan)[] = [];

@@ -101,11 +101,11 @@ async function reportReturn(
 export async function reportToTaxService(deps: Deps, row: store.ReportRow): Promise<void> {
   if (!deps.taxCalculator)
     throw new Error("FLOE_TAX=stripe is off, and this sale was taxed by it: turn it on to file.");
-  await tell(deps, deps.taxCalculator, row);
+  await emitChange(deps, deps.taxCalculator, row);
 }
 
 /** Send a report after the one that it refers to: a refund after its sale, an undoing after its refund. */
-async function tell(deps: Deps, calculator: TaxCalculator, row: store.ReportRow): Promise<store.ReportRow> {
+async function emitChange(deps: Deps, calculator: TaxCalculator, row: store.ReportRow): Promise<store.ReportRow> {
   if (row.processor_id !== null) return row;
   const { db } = deps;
   if (row.kind === "sale") {
@@ -117,7 +117,7 @@ async function tell(deps: Deps, calculator: TaxCalculator, row: store.ReportRow)
   const reference = dispute_id ?? refund_id ?? `${row.order_id}_reduction`;
   const about = kind === "refund" ? await store.findSale(db, row) : await store.findReturn(db, organization_id, cause);
   if (!about) throw new Error(`The tax report ${row.id} is about none.`);
-  const { processor_id, line_id } = await tell(deps, calculator, about);
+  const { processor_id, line_id } = await emitChange(deps, calculator, about);
   const id = processor_id ?? "";
   return store.markTold(db, row, {
     processor_id:

@@ -46,13 +46,18 @@ export function planRequest(sale: Sale, seller: Seller, at: Date): TaxQuestion |
 }
 
 /** How a sale is taxed as far as a service has been asked: what stands or was just answered, where it is of this very sale. */
-function treatmentOf(sale: Sale, seller: Seller, at: Date, computed?: ComputedTax): TaxTreatment {
+function getTreatment(sale: Sale, seller: Seller, at: Date, computed?: ComputedTax): TaxTreatment {
   const behavior = getBehavior({ ...seller, ...sale, seller_country: seller.country });
   const wanted = planRequest(sale, seller, at);
-  const without = (reason: TaxTreatment["reason"]): TaxTreatment => ({ behavior, reason, rates: [], source: null });
-  if (!wanted) return without(sale.address ? "zero_rated" : "unknown");
+  const buildUntaxed = (reason: TaxTreatment["reason"]): TaxTreatment => ({
+    behavior,
+    reason,
+    rates: [],
+    source: null,
+  });
+  if (!wanted) return buildUntaxed(sale.address ? "zero_rated" : "unknown");
   if (sale.standing.given?.basis === wanted.basis) return sale.standing;
-  return computed?.basis === wanted.basis ? computed.treatment : without("unknown");
+  return computed?.basis === wanted.basis ? computed.treatment : buildUntaxed("unknown");
 }
 
 /**
@@ -66,15 +71,15 @@ export function openTaxation(
 ): (sale: Sale) => TaxTreatment {
   if (!taxCalculator) return getTaxation(taxed, clock.now());
   const now = getServerClock(clock).now();
-  return (sale) => treatmentOf(sale, taxed.seller, now, computed);
+  return (sale) => getTreatment(sale, taxed.seller, now, computed);
 }
 
 async function computeTax(calculator: TaxCalculator, { request, basis, isCredit }: TaxQuestion): Promise<ComputedTax> {
   const { id, treatment, rates } = await calculator.calculate(request);
-  const signed = (amount: number): number => (isCredit ? 0 - amount : amount);
+  const applySign = (amount: number): number => (isCredit ? 0 - amount : amount);
   const amounts = rates.map(({ taxable_amount, tax_amount }) => ({
-    taxable_amount: signed(taxable_amount),
-    amount: signed(tax_amount),
+    taxable_amount: applySign(taxable_amount),
+    amount: applySign(tax_amount),
   }));
   return { basis, treatment: { ...treatment, given: { calculation_id: id, basis, rates: amounts } } };
 }

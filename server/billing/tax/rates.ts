@@ -35,14 +35,14 @@ const wrongStates: ReadonlySet<string> = new Set([
 const names: Readonly<Record<string, string>> = { vat: "VAT", gst: "GST", hst: "HST", pst: "PST", qst: "QST" };
 
 /** What stood at a time: of what was replaced after it, the first. */
-function entryAt(entry: Entry, at: Date): { rate: number; type: string } {
+function findEntryAt(entry: Entry, at: Date): { rate: number; type: string } {
   const until = Object.keys(entry.before ?? {})
     .filter((moment) => at < new Date(moment))
     .sort()[0];
   return (until === undefined ? undefined : entry.before?.[until]) ?? entry;
 }
 
-const percent = (rate: number): string => formatDecimal(`${rate}e2`);
+const formatPercent = (rate: number): string => formatDecimal(`${rate}e2`);
 
 /** How the tax of a country or state is called. */
 export function getTaxName(country: string, state: string | null): string {
@@ -58,7 +58,7 @@ export function findRate(country: string, state: string | null, at: Date): Found
   const entry = state === null ? table[country] : table[country]?.states?.[state.slice(3)];
   // The part of a harmonized tax that is the province's is collected with the country's own.
   if (!entry || entry.type === "none" || entry.type === "hst") return undefined;
-  const rate = { name: getTaxName(country, state), country, state, rate: percent(entryAt(entry, at).rate) };
+  const rate = { name: getTaxName(country, state), country, state, rate: formatPercent(findEntryAt(entry, at).rate) };
   return { rate, source: rateTable };
 }
 
@@ -68,6 +68,6 @@ export function findFederalRate(province: string, at: Date): FoundRate | undefin
   const shared = table.CA?.states?.[province.slice(3)];
   if (!own || shared?.type !== "hst") return own;
   // Both are a few whole percent, or halves: exact as numbers.
-  const rate = String(Number(own.rate.rate) + Number(percent(entryAt(shared, at).rate)));
+  const rate = String(Number(own.rate.rate) + Number(formatPercent(findEntryAt(shared, at).rate)));
   return { rate: { name: "HST", country: "CA", state: province, rate }, source: rateTable };
 }

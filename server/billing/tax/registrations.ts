@@ -25,7 +25,7 @@ export const buildPlaceTakenError = ({ country, state }: Pick<RegistrationRow, "
   fault(["country"], `There is a registration for ${state ?? country} in this scheme: change that one.`, "value_error");
 
 /** A state as it is kept; what is sent has been looked at. */
-const stateOf = (country: string, state: string | null | undefined): string | null =>
+const getState = (country: string, state: string | null | undefined): string | null =>
   state && hasStates(country) ? (normalizeState(country, state) ?? null) : null;
 
 /** What a new registration is made of, or every fault that only the tables of rates and numbers know of. */
@@ -33,7 +33,7 @@ export function planRegistration(body: Create, now: Date): { values: PlacedValue
   const { country, scheme, rate = null, starts_at, ends_at = null } = body;
   const values = {
     country,
-    state: stateOf(country, body.state),
+    state: getState(country, body.state),
     scheme: scheme ?? ("domestic" as const),
     rate,
     starts_at: starts_at ?? now,
@@ -100,7 +100,7 @@ export function describeRates(
   at: Date,
 ): TaxRates {
   const taxed = getTaxCountry(country);
-  const state = stateOf(taxed, sent);
+  const state = getState(taxed, sent);
   const standing = registrations.filter((one) => isStanding(one, at));
   const own = (of: string | null) =>
     standing.map((one) => findOwnRate(one, taxed, of)).find((one) => one !== undefined);

@@ -54,20 +54,25 @@ export const getTaxation =
 /** How a sale is taxed: the seller's registrations say where, the buyer's address and number say how (CHK-46). */
 export function decideTax(facts: TaxFacts): TaxTreatment {
   const behavior = getBehavior(facts);
-  const untaxed = (reason: TaxTreatment["reason"]): TaxTreatment => ({ behavior, reason, rates: [], source: null });
+  const buildUntaxed = (reason: TaxTreatment["reason"]): TaxTreatment => ({
+    behavior,
+    reason,
+    rates: [],
+    source: null,
+  });
   // The oldest counts first, in whatever order they come.
   const standing = facts.registrations
     .filter((one) => isStanding(one, facts.at))
     .sort((a, b) => (a.id < b.id ? -1 : 1));
-  if (standing.length === 0) return untaxed("not_collected");
-  if (!facts.address) return untaxed("unknown");
+  if (standing.length === 0) return buildUntaxed("not_collected");
+  if (!facts.address) return buildUntaxed("unknown");
   const place = findPlace(facts.address);
   const outcome = place === null ? "not_collected" : decideIn(place, standing, facts);
-  if (typeof outcome === "string") return untaxed(outcome);
+  if (typeof outcome === "string") return buildUntaxed(outcome);
   // A table that has lost a rate must not make a sale look untaxed.
-  if (outcome.some(({ found }) => found === undefined)) return untaxed("unknown");
+  if (outcome.some(({ found }) => found === undefined)) return buildUntaxed("unknown");
   const found = outcome.flatMap((levy) => (levy.found && Number(levy.found.rate.rate) > 0 ? [levy.found] : []));
-  if (found.length === 0) return untaxed("zero_rated");
+  if (found.length === 0) return buildUntaxed("zero_rated");
   return { behavior, reason: "standard", rates: found.map(({ rate }) => rate), source: getSource(found) };
 }
 
@@ -84,11 +89,11 @@ function decideIn(place: TaxPlace, standing: readonly RegistrationRow[], facts: 
   const [registration] = domestic ? [domestic] : there;
   if (registration === undefined) return "not_collected";
   if (!domestic && isBusiness(facts)) return "reverse_charge";
-  return [levyOf(registration, place.country, null, facts.at)];
+  return [getLevy(registration, place.country, null, facts.at)];
 }
 
 /** A tax of a country or state, by the registration there. */
-const levyOf = (registration: RegistrationRow, country: string, state: string | null, at: Date): Levy => ({
+const getLevy = (registration: RegistrationRow, country: string, state: string | null, at: Date): Levy => ({
   registration,
   found: findOwnRate(registration, country, state) ?? findRate(country, state, at),
 });
@@ -130,16 +135,16 @@ function decideInUnion({ country }: TaxPlace, standing: readonly RegistrationRow
   const seller = facts.seller_country === null ? null : getTaxCountry(facts.seller_country);
   const isHome = seller === null ? there !== undefined : seller === country;
   if (!isHome && hasUnionNumber(facts, country)) return "reverse_charge";
-  if (there) return [levyOf(there, country, null, facts.at)];
-  if (shop) return [levyOf(shop, country, null, facts.at)];
-  return small ? [levyOf(small, small.country, null, facts.at)] : "not_collected";
+  if (there) return [getLevy(there, country, null, facts.at)];
+  if (shop) return [getLevy(shop, country, null, facts.at)];
+  return small ? [getLevy(small, small.country, null, facts.at)] : "not_collected";
 }
 
 /** In the United States each state has its own tax, and a business pays it as well. */
 function decideInStates({ state }: TaxPlace, there: readonly RegistrationRow[], at: Date): Outcome {
   if (state === null) return "unknown";
   const registration = there.find((one) => one.state === state);
-  return registration ? [levyOf(registration, "US", state, at)] : "not_collected";
+  return registration ? [getLevy(registration, "US", state, at)] : "not_collected";
 }
 
 /** Formats of numbers with which a business in Canada pays a tax itself, by the name of the tax. */
@@ -148,15 +153,15 @@ const canadian: Readonly<Record<string, TaxIdFormat>> = { GST: "ca_gst_hst", HST
 /** In Canada there is a tax of the country's, in some provinces in common with theirs, and in some one of their own. */
 function decideInCanada({ state }: TaxPlace, there: readonly RegistrationRow[], facts: TaxFacts): Outcome {
   if (state === null) return "unknown";
-  const preferred = (wanted: string | null) =>
+  const findPreferred = (wanted: string | null) =>
     there.find((one) => one.state === wanted && one.scheme !== "simplified") ??
     there.find((one) => one.state === wanted);
-  const [federal, provincial] = [preferred(null), preferred(state)];
+  const [federal, provincial] = [findPreferred(null), findPreferred(state)];
   const levies: Levy[] = [
     ...(federal
       ? [{ registration: federal, found: findOwnRate(federal, "CA", null) ?? findFederalRate(state, facts.at) }]
       : []),
-    ...(provincial ? [levyOf(provincial, "CA", state, facts.at)] : []),
+    ...(provincial ? [getLevy(provincial, "CA", state, facts.at)] : []),
   ];
   const due = levies.filter(({ registration, found }) => {
     const byBuyer = registration.scheme === "simplified" && facts.is_business;

@@ -14,7 +14,7 @@ import {
 } from "./registrations.ts";
 import * as store from "./store.ts";
 
-const keyOf = (ctx: Ctx, id: string) => ({ organization_id: requireOrganization(ctx), id });
+const getKey = (ctx: Ctx, id: string) => ({ organization_id: requireOrganization(ctx), id });
 
 /** Tax registrations and rates of the API. */
 export const taxService: Service<typeof tax, Ctx> = {
@@ -23,7 +23,7 @@ export const taxService: Service<typeof tax, Ctx> = {
     return buildPage(items.map(serializeRegistration), total, query);
   },
   async getRegistration(ctx, { params }) {
-    const row = await store.findRegistration(ctx.db, keyOf(ctx, params.id));
+    const row = await store.findRegistration(ctx.db, getKey(ctx, params.id));
     if (!row) throw notFound();
     return serializeRegistration(row);
   },
@@ -32,14 +32,14 @@ export const taxService: Service<typeof tax, Ctx> = {
       const now = ctx.clock.now();
       const { values, faults } = planRegistration(body, now);
       if (faults.length > 0) throw invalid(...faults);
-      const owned = { ...keyOf(ctx, createId(now)), created_at: now, modified_at: null };
+      const owned = { ...getKey(ctx, createId(now)), created_at: now, modified_at: null };
       const row = await store.insertRegistration(tx, { ...owned, ...values });
       if (!row) throw invalid(buildPlaceTakenError(values));
       return serializeRegistration(row);
     }),
   updateRegistration: (ctx, { params, body }) =>
     transact(ctx, async (tx) => {
-      const row = await store.lockRegistration(tx, keyOf(ctx, params.id));
+      const row = await store.lockRegistration(tx, getKey(ctx, params.id));
       if (!row) throw notFound();
       const now = ctx.clock.now();
       const { patch, faults } = planUpdate(row, body, now);
@@ -49,7 +49,7 @@ export const taxService: Service<typeof tax, Ctx> = {
     }),
   deleteRegistration: (ctx, { params }) =>
     transact(ctx, async (tx) => {
-      if (!(await store.deleteRegistration(tx, keyOf(ctx, params.id)))) throw notFound();
+      if (!(await store.deleteRegistration(tx, getKey(ctx, params.id)))) throw notFound();
     }),
   async rates(ctx, { query }) {
     const registrations = await store.loadRegistrations(ctx.db, requireOrganization(ctx));

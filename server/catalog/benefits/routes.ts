@@ -19,7 +19,7 @@ const State = z.object({
 });
 const asked = { access: seller("benefits:write"), path: "/v1/integrations/discord/bot/authorize" };
 
-function opened(secrets: readonly string[], state: string | undefined): z.output<typeof State> | undefined {
+function openState(secrets: readonly string[], state: string | undefined): z.output<typeof State> | undefined {
   try {
     return State.safeParse(JSON.parse(unseal(secrets, "discord-state", "", state ?? ""))).data;
   } catch {
@@ -27,8 +27,8 @@ function opened(secrets: readonly string[], state: string | undefined): z.output
   }
 }
 
-const escaped = (text: string): string => text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
-const page = (reply: FastifyReply, title: string, body: string) =>
+const escapeText = (text: string): string => text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
+const loadPage = (reply: FastifyReply, title: string, body: string) =>
   reply
     .type("text/html; charset=utf-8")
     .header(
@@ -48,7 +48,7 @@ const page = (reply: FastifyReply, title: string, body: string) =>
  */
 export function routeDiscordBot(app: FastifyInstance, deps: Deps, identify: Identify): void {
   const { config, clock } = deps;
-  const person = async (request: Parameters<typeof authenticate>[0]) => {
+  const authenticatePerson = async (request: Parameters<typeof authenticate>[0]) => {
     const missing = findMissingSetting(config);
     if (missing) throw notPermitted(`Discord is not set up on this server: ${missing} is missing.`);
     const actor = await authenticate(request, identify, asked);
@@ -57,15 +57,15 @@ export function routeDiscordBot(app: FastifyInstance, deps: Deps, identify: Iden
     return { user_id: actor.user_id, organization_id: actor.organization_id };
   };
   app.get("/v1/integrations/discord/bot/authorize", async (request, reply) => {
-    const who = await person(request);
+    const who = await authenticatePerson(request);
     const state = { kind: "discord_bot", ...who, until: clock.now().getTime() + patienceMs };
     return reply
       .header("Cache-Control", "no-store")
       .redirect(buildInvitation(config, seal(config.secret, "discord-state", "", JSON.stringify(state))));
   });
   app.get<{ Querystring: Record<string, unknown> }>("/v1/integrations/discord/bot/callback", async (request, reply) => {
-    const text = (name: string) => (typeof request.query[name] === "string" ? request.query[name] : undefined);
-    const state = opened(config.secrets, text("state"));
+    const readQueryText = (name: string) => (typeof request.query[name] === "string" ? request.query[name] : undefined);
+    const state = openState(config.secrets, readQueryText("state"));
     if (!state || state.until < clock.now().getTime())
       throw notPermitted("This way back from Discord is not known here, or too old. Begin again.");
     // Whoever comes back must be who was sent: nobody's guild is joined to somebody else's organization.
@@ -75,15 +75,15 @@ export function routeDiscordBot(app: FastifyInstance, deps: Deps, identify: Iden
         ? identity.memberships.find(({ organization_id }) => organization_id === state.organization_id)
         : undefined;
     if (!member?.scopes.has("benefits:write")) throw notPermitted("Sign in as who began this, and begin again.");
-    if (text("error"))
-      return page(reply, "The bot was not let in", "<p>Nothing has changed. You may close this page.</p>");
-    const guild = await readGuild(config, text("code") ?? "");
+    if (readQueryText("error"))
+      return loadPage(reply, "The bot was not let in", "<p>Nothing has changed. You may close this page.</p>");
+    const guild = await readGuild(config, readQueryText("code") ?? "");
     if (!guild) throw new ApiError("NotPermitted", "Discord does not know this code. Begin again.");
     const guild_token = sealGuild(config.secret, { guild_id: guild.id, organization_id: state.organization_id });
-    return page(
+    return loadPage(
       reply,
       "The bot is in",
-      `<p>Make a benefit for ${escaped(guild.name)} with this <code>guild_token</code>:</p><p><code>${guild_token}</code></p>`,
+      `<p>Make a benefit for ${escapeText(guild.name)} with this <code>guild_token</code>:</p><p><code>${guild_token}</code></p>`,
     );
   });
 }

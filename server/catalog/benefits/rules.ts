@@ -9,7 +9,7 @@ import type { benefits } from "./tables.ts";
 
 export type BenefitRow = typeof benefits.$inferSelect;
 
-const common = (row: BenefitRow) => ({
+const buildCommon = (row: BenefitRow) => ({
   id: row.id,
   created_at: row.created_at,
   modified_at: row.modified_at,
@@ -32,7 +32,7 @@ const isShownByKind = new Set<BenefitRow["type"]>([
 export const serializeBenefit = (row: BenefitRow): Benefit =>
   // The properties were checked by the type's own shape when they were written.
   ({
-    ...common(row),
+    ...buildCommon(row),
     type: row.type,
     metadata: row.metadata,
     visibility: row.visibility,
@@ -42,9 +42,9 @@ export const serializeBenefit = (row: BenefitRow): Benefit =>
 
 /** A benefit as buyers see it. */
 export function serializeBenefitPublic(row: BenefitRow): BenefitPublic {
-  if (row.type !== "meter_credit") return { ...common(row), type: row.type };
+  if (row.type !== "meter_credit") return { ...buildCommon(row), type: row.type };
   const { units, meter_id } = row.properties as Extract<Benefit, { type: "meter_credit" }>["properties"];
-  return { ...common(row), type: "meter_credit", properties: { units, meter_id } };
+  return { ...buildCommon(row), type: "meter_credit", properties: { units, meter_id } };
 }
 
 type Update = z.output<typeof BenefitUpdate>;

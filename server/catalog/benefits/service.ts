@@ -31,7 +31,7 @@ type Discord = BenefitInput["discord"];
 type GitHub = BenefitInput["github_repository"];
 
 /** The guild that a token stands for, or why it can't be had. */
-function guildOf(ctx: Ctx, { guild_token }: Discord): { guild_id: string } | { fault: Fault } {
+function getGuild(ctx: Ctx, { guild_token }: Discord): { guild_id: string } | { fault: Fault } {
   const at = ["properties", "guild_token"];
   const missing = findMissingSetting(ctx.config);
   if (missing) return { fault: fault(at, `Discord is not set up on this server: ${missing} is missing.`) };
@@ -67,19 +67,19 @@ function planProperties(
     faults.push(...checkGitHub(ctx.actor, references.hasGitHub, findMissingAppSetting(ctx.config)));
   if (type !== "discord") return { properties: properties as Benefit["properties"], faults };
   const sent = properties as Discord;
-  const guild = guildOf(ctx, sent);
+  const guild = getGuild(ctx, sent);
   if ("fault" in guild) return { properties: { ...sent, guild_id: "" }, faults: [guild.fault] };
   const guild_token = sealGuild(ctx.config.secret, { ...guild, organization_id });
   return { properties: { ...sent, ...guild, guild_token }, faults };
 }
 
-async function askDiscord(ctx: Ctx, sent: Discord): Promise<Fault[]> {
-  const guild = guildOf(ctx, sent);
+async function requestDiscord(ctx: Ctx, sent: Discord): Promise<Fault[]> {
+  const guild = getGuild(ctx, sent);
   if ("fault" in guild) return [];
   return checkRole(await validateRole(ctx.config, guild.guild_id, sent.role_id), sent.role_id);
 }
 
-async function askGitHub(ctx: Ctx, sent: GitHub): Promise<Fault[]> {
+async function requestGitHub(ctx: Ctx, sent: GitHub): Promise<Fault[]> {
   const { config, actor } = ctx;
   const accounts = await store.findGitHubAccounts(ctx.db, actor.user_id);
   if (accounts.length === 0 || checkGitHub(actor, true, findMissingAppSetting(config)).length > 0) return [];
@@ -94,9 +94,9 @@ async function askGitHub(ctx: Ctx, sent: GitHub): Promise<Fault[]> {
 export async function checkWithProvider(ctx: Ctx, type: Benefit["type"], properties: object): Promise<void> {
   const faults =
     type === "discord"
-      ? await askDiscord(ctx, properties as Discord)
+      ? await requestDiscord(ctx, properties as Discord)
       : type === "github_repository"
-        ? await askGitHub(ctx, properties as GitHub)
+        ? await requestGitHub(ctx, properties as GitHub)
         : [];
   if (faults.length > 0) throw invalid(...faults);
 }

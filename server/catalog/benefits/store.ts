@@ -27,13 +27,13 @@ const sortable = {
   user_order: benefits.created_at,
 };
 
-const living = (organizations: string | readonly string[]) =>
+const matchLiving = (organizations: string | readonly string[]) =>
   and(matchOrganizations(benefits.organization_id, organizations), isNull(benefits.deleted_at));
 
 /** One page of benefits, and how many there are (BEN-05). */
 export async function listBenefits(db: Database, organizations: readonly string[], filter: Filter) {
   const where = and(
-    living(organizations),
+    matchLiving(organizations),
     matchFilters(filter, {
       type: matchAny(benefits.type),
       id: matchAny(benefits.id),

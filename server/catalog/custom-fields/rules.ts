@@ -53,7 +53,7 @@ const wholeNumber = /^\s*[+-]?\d{1,15}(\.0+)?\s*$/;
 const day = z.iso.date();
 const moment = z.iso.datetime({ offset: true, local: true });
 /** The date of a bound, which is in seconds since 1970. */
-const dayOf = (seconds: number): string => new Date(seconds * 1000).toISOString().slice(0, "YYYY-MM-DD".length);
+const getDay = (seconds: number): string => new Date(seconds * 1000).toISOString().slice(0, "YYYY-MM-DD".length);
 
 /** An answer of each type as it is kept, or what is wrong with it (CUF-07). */
 const readers: Record<
@@ -84,9 +84,10 @@ const readers: Record<
     // The date as it was written, wherever that is (CUF-07).
     const date = given.slice(0, "YYYY-MM-DD".length);
     const { ge, le } = properties as Bounds;
-    if (ge !== undefined && date < dayOf(ge))
-      return { msg: `Must not be before ${dayOf(ge)}.`, type: "date_too_early" };
-    if (le !== undefined && date > dayOf(le)) return { msg: `Must not be after ${dayOf(le)}.`, type: "date_too_late" };
+    if (ge !== undefined && date < getDay(ge))
+      return { msg: `Must not be before ${getDay(ge)}.`, type: "date_too_early" };
+    if (le !== undefined && date > getDay(le))
+      return { msg: `Must not be after ${getDay(le)}.`, type: "date_too_late" };
     return given;
   },
   checkbox(value) {

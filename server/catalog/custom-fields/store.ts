@@ -30,13 +30,13 @@ const sortable = {
   name: customFields.name,
   type: customFields.type,
 };
-const living = (organizations: string | readonly string[]) =>
+const matchLiving = (organizations: string | readonly string[]) =>
   and(matchOrganizations(customFields.organization_id, organizations), isNull(customFields.deleted_at));
 
 /** One page of custom fields, and how many there are (CUF-11). */
 export async function listCustomFields(db: Database, organizations: readonly string[], filter: Filter) {
   const where = and(
-    living(organizations),
+    matchLiving(organizations),
     matchFilters(filter, {
       query: matchText(customFields.name, customFields.slug),
       type: matchAny(customFields.type),
@@ -76,7 +76,7 @@ export async function findSlugHolders(
   const rows = await tx
     .select({ slug: customFields.slug, id: customFields.id })
     .from(customFields)
-    .where(and(living(organization_id), sql`${customFields.slug} = ${matchAnyOf(slugs, "text")}`));
+    .where(and(matchLiving(organization_id), sql`${customFields.slug} = ${matchAnyOf(slugs, "text")}`));
   return rows.map(({ slug, id }) => [slug, id]);
 }
 

@@ -13,11 +13,12 @@ type Taker = { customer_id: string; email: string; card: string | null } & (
   | { subscription_id: string }
 );
 
-const refuse = (id: string) => invalid(fault(["discount_id"], "Discount is no longer redeemable.", "value_error", id));
+const buildRedeemFault = (id: string) =>
+  invalid(fault(["discount_id"], "Discount is no longer redeemable.", "value_error", id));
 
 /** Refuse a discount that nobody can take now (DSC-09). */
 export function checkRedeemable(found: LimitedDiscount, now: Date): void {
-  if (!isRedeemable(found, now)) throw refuse(found.id);
+  if (!isRedeemable(found, now)) throw buildRedeemFault(found.id);
 }
 
 /**
@@ -28,7 +29,7 @@ export async function redeemDiscount(tx: Tx, ctx: Ctx, found: LimitedDiscount, t
   const now = ctx.clock.now();
   const limited = isLimited(found);
   const row = limited ? await lockDiscount(tx, found.organization_id, found.id) : found;
-  if (!row || !isRedeemable(row, now)) throw refuse(found.id);
+  if (!row || !isRedeemable(row, now)) throw buildRedeemFault(found.id);
   const { email, ...ids } = taker;
   const email_key = normalizeEmail(email);
   if (row.max_redemptions_per_customer !== null) {

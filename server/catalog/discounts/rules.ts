@@ -55,11 +55,11 @@ export function planTerms(
   if (body.basis_points && (body.type ?? "percentage") === "percentage")
     return { type: "percentage", amounts: null, currency: null, basis_points: body.basis_points };
   const amounts = body.amounts ?? { [body.currency ?? standard]: body.amount ?? 0 };
-  return { type: "fixed", amounts, currency: mainCurrency(amounts, standard), basis_points: null };
+  return { type: "fixed", amounts, currency: getMainCurrency(amounts, standard), basis_points: null };
 }
 
 /** The currency that older clients are told: the organization's own where there is an amount in it. */
-const mainCurrency = (amounts: Record<string, number>, standard: string): string =>
+const getMainCurrency = (amounts: Record<string, number>, standard: string): string =>
   amounts[standard] === undefined ? (Object.keys(amounts)[0] ?? standard) : standard;
 
 const frozen = "This field cannot be changed because the discount has already been redeemed.";
@@ -91,36 +91,36 @@ export function planUpdate(
 function planMoney(row: DiscountRow, body: Update, standard: string, patch: Partial<DiscountRow>): Fault[] {
   const faults: Fault[] = [];
   const { amount, amounts, currency, basis_points, duration_in_months } = body;
-  const wrong = (field: string, message: string, input?: unknown) =>
+  const addFault = (field: string, message: string, input?: unknown) =>
     faults.push(fault([field], message, "value_error", input));
   if (row.redemptions_count > 0) return checkFrozen(row, body);
   if (row.type === "percentage") {
-    if (amount !== undefined && amount !== null) wrong("amount", "A percentage discount has no amount.", amount);
-    if (amounts) wrong("amounts", "A percentage discount has no amount.", amounts);
-    if (basis_points === null) wrong("basis_points", "A percentage discount needs its basis points.");
+    if (amount !== undefined && amount !== null) addFault("amount", "A percentage discount has no amount.", amount);
+    if (amounts) addFault("amounts", "A percentage discount has no amount.", amounts);
+    if (basis_points === null) addFault("basis_points", "A percentage discount needs its basis points.");
     else if (basis_points !== undefined && basis_points !== row.basis_points) patch.basis_points = basis_points;
   } else {
-    if (basis_points) wrong("basis_points", "A fixed discount has an amount, no percentage.", basis_points);
-    if (amount === null && !amounts) wrong("amount", "A fixed discount needs an amount.");
+    if (basis_points) addFault("basis_points", "A fixed discount has an amount, no percentage.", basis_points);
+    if (amount === null && !amounts) addFault("amount", "A fixed discount needs an amount.");
     if (amounts && amount !== undefined && amount !== null)
-      wrong("amounts", "Give either amount and currency, or amounts.", amounts);
-    const wanted = amounts ?? wantedAmounts(row, amount, currency);
-    if (wanted && !sameAmounts(wanted, row.amounts)) {
+      addFault("amounts", "Give either amount and currency, or amounts.", amounts);
+    const wanted = amounts ?? resolveAmounts(row, amount, currency);
+    if (wanted && !hasSameAmounts(wanted, row.amounts)) {
       patch.amounts = wanted;
-      patch.currency = mainCurrency(wanted, currency ?? row.currency ?? standard);
+      patch.currency = getMainCurrency(wanted, currency ?? row.currency ?? standard);
     }
   }
   if (row.duration === "repeating") {
-    if (duration_in_months === null) wrong("duration_in_months", "A repeating discount needs its number of months.");
+    if (duration_in_months === null) addFault("duration_in_months", "A repeating discount needs its number of months.");
     else if (duration_in_months !== undefined && duration_in_months !== row.duration_in_months)
       patch.duration_in_months = duration_in_months;
   } else if (duration_in_months)
-    wrong("duration_in_months", "Only a repeating discount has a number of months.", duration_in_months);
+    addFault("duration_in_months", "Only a repeating discount has a number of months.", duration_in_months);
   return faults;
 }
 
 /** The database keeps the currencies in an order of its own. */
-const sameAmounts = (a: Record<string, number>, b: Record<string, number> | null): boolean =>
+const hasSameAmounts = (a: Record<string, number>, b: Record<string, number> | null): boolean =>
   b !== null &&
   Object.keys(a).length === Object.keys(b).length &&
   Object.entries(a).every(([currency, amount]) => b[currency] === amount);
@@ -135,12 +135,12 @@ function checkFrozen(row: DiscountRow, body: Update): Fault[] {
     return sent === undefined || sent === value ? [] : [fault([field], frozen, "value_error", sent)];
   });
   const sent = body.amounts;
-  const same = sent === undefined || (sent === null ? amounts === null : sameAmounts(sent, amounts));
+  const same = sent === undefined || (sent === null ? amounts === null : hasSameAmounts(sent, amounts));
   return same ? faults : [...faults, fault(["amounts"], frozen, "value_error", sent)];
 }
 
 /** One amount sent the old way replaces the one it names; the amounts in other currencies go with it. */
-function wantedAmounts(
+function resolveAmounts(
   row: DiscountRow,
   amount: number | null | undefined,
   currency: string | null | undefined,

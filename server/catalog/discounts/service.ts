@@ -12,7 +12,7 @@ import { createId } from "../../platform/ids.ts";
 import { checkProducts, describeTakenCode, planTerms, planUpdate, serializeDiscount } from "./rules.ts";
 import * as store from "./store.ts";
 
-async function currencyOf(tx: Tx, organization_id: string): Promise<string> {
+async function getCurrency(tx: Tx, organization_id: string): Promise<string> {
   const row = await findOrganization(tx, organization_id);
   if (!row) throw notFound();
   return row.default_presentment_currency;
@@ -50,7 +50,7 @@ async function emitEach(
 export async function createDiscounts(tx: Tx, ctx: Ctx, bodies: readonly Created[]): Promise<Batch<Discount>> {
   const organization_id = requireOrganization(ctx);
   const now = ctx.clock.now();
-  const currency = await currencyOf(tx, organization_id);
+  const currency = await getCurrency(tx, organization_id);
   const wanted = bodies.flatMap(({ products }) => products ?? []);
   const found = await store.findProductIds(tx, organization_id, [...new Set(wanted)]);
   const codes = bodies.map(({ code }) => code);
@@ -96,7 +96,7 @@ export async function createDiscounts(tx: Tx, ctx: Ctx, bodies: readonly Created
 /** Change discounts, in as many statements for one as for a thousand. */
 export async function updateDiscounts(tx: Tx, ctx: Ctx, changes: readonly Changed[]): Promise<Batch<Discount>> {
   const organization_id = requireOrganization(ctx);
-  const currency = await currencyOf(tx, organization_id);
+  const currency = await getCurrency(tx, organization_id);
   const ids = changes.map(({ id }) => id);
   const rows = mapById(await store.lockDiscounts(tx, organization_id, ids));
   const wanted = changes.flatMap(({ body }) => body.products ?? []);

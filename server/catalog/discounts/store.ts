@@ -40,7 +40,7 @@ const sortable = {
   redemptions_count: discounts.redemptions_count,
   ends_at: discounts.ends_at,
 };
-const living = (organizations: string | readonly string[]) =>
+const matchLiving = (organizations: string | readonly string[]) =>
   and(matchOrganizations(discounts.organization_id, organizations), isNull(discounts.deleted_at));
 
 /** The products in the same row, so that a page of discounts is one statement. */
@@ -60,7 +60,7 @@ const limited = { ...counted, products: limitedTo };
 /** One page of discounts with their products, and how many there are (DSC-25). */
 export async function listDiscounts(db: Database, organizations: readonly string[], filter: Filter) {
   const asked = matchFilters(filter, { query: matchText(discounts.name, discounts.code) });
-  const where = and(living(organizations), asked);
+  const where = and(matchLiving(organizations), asked);
   const order = orderBy(filter.sorting, sortable, discounts.id);
   // Which ones are on the page is found first, so that nothing is loaded with those before it.
   const ids = db
@@ -70,14 +70,14 @@ export async function listDiscounts(db: Database, organizations: readonly string
     .orderBy(...order)
     .limit(limitPage(filter, asked))
     .offset(computeOffset(filter));
-  const page = (): PromiseLike<LimitedDiscount[]> =>
+  const loadPage = (): PromiseLike<LimitedDiscount[]> =>
     db
       .select(limited)
       .from(discounts)
       .where(and(matchOrganizations(discounts.organization_id, organizations), inArray(discounts.id, ids)))
       .orderBy(...order);
   const count = () => db.$count(discounts, where);
-  return readPage(page, () => countMatching(db, organizations, "discounts", asked, count));
+  return readPage(loadPage, () => countMatching(db, organizations, "discounts", asked, count));
 }
 
 /** These discounts that were not deleted, with their products, in no order. */
@@ -110,7 +110,7 @@ export async function findByCode(
   const [row] = await db
     .select(limited)
     .from(discounts)
-    .where(and(living(organization_id), same));
+    .where(and(matchLiving(organization_id), same));
   return row;
 }
 
@@ -133,7 +133,7 @@ export async function findKeptDiscount(
  */
 export async function lockDiscounts(tx: Tx, organization_id: string, ids: readonly string[]): Promise<DiscountRow[]> {
   if (ids.length === 0) return [];
-  const wanted = and(living(organization_id), isAmong(organization_id, discounts.id, ids));
+  const wanted = and(matchLiving(organization_id), isAmong(organization_id, discounts.id, ids));
   const locked = await tx
     .select({ id: discounts.id })
     .from(discounts)
@@ -249,7 +249,7 @@ export async function findCodeHolders(
   const rows = await tx
     .select({ code, id: discounts.id })
     .from(discounts)
-    .where(and(living(organization_id), sql`${code} = ${matchAnyOf(codes, "text")}`));
+    .where(and(matchLiving(organization_id), sql`${code} = ${matchAnyOf(codes, "text")}`));
   return rows.map((row) => [row.code, row.id]);
 }
 

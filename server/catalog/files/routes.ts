@@ -29,17 +29,17 @@ export function routeMedia(app: FastifyInstance, deps: Deps): void {
       "Access-Control-Allow-Origin": "*",
       "Cross-Origin-Resource-Policy": "cross-origin",
     });
-    return answer(deps.storage, file, file.checksum_etag, request, reply);
+    return sendStoredFile(deps.storage, file, file.checksum_etag, request, reply);
   });
 }
 
 const refusals: Record<PartRefusal, () => ApiError> = {
   invalid: () => new ApiError("NotPermitted", "The address of this part is not good, or no longer."),
   gone: () => new ApiError("ResourceNotFound", "The upload is complete, or was given up."),
-  size: () => refusedBody("The part does not have the size that it was begun with."),
-  checksum: () => refusedBody("The part does not have the SHA-256 that it was begun with."),
+  size: () => rejectBody("The part does not have the size that it was begun with."),
+  checksum: () => rejectBody("The part does not have the SHA-256 that it was begun with."),
 };
-const refusedBody = (msg: string) =>
+const rejectBody = (msg: string) =>
   new ApiError("PolarRequestValidationError", [{ loc: ["body"], msg, type: "value_error" }]);
 
 /** Where parts are sent and files are fetched when they are kept on our own disk. The address itself is the permission. */
@@ -54,13 +54,17 @@ export function routeStorage(app: FastifyInstance, { storage }: Deps, local: Loc
   app.removeAllContentTypeParsers();
   // Nothing is read here: the bytes go to the disk as they come.
   app.addContentTypeParser("*", (_request, _payload, done) => done(null));
-  const tokenOf = (request: FastifyRequest): string => {
+  const getToken = (request: FastifyRequest): string => {
     const { token } = request.query as { token?: unknown };
     return typeof token === "string" ? token : "";
   };
   app.put("/storage/parts", { config: { isFile: true } }, async (request, reply) => {
     const length = request.headers["content-length"];
-    const taken = await local.receive(tokenOf(request), request.raw, length === undefined ? undefined : Number(length));
+    const taken = await local.receive(
+      getToken(request),
+      request.raw,
+      length === undefined ? undefined : Number(length),
+    );
     if (typeof taken === "string") {
       // The rest of a body that nobody reads would be taken for the next request.
       reply.header("Connection", "close");
@@ -69,7 +73,7 @@ export function routeStorage(app: FastifyInstance, { storage }: Deps, local: Loc
     return reply.header("ETag", `"${taken.etag}"`).send();
   });
   app.get("/storage/download", async (request, reply) => {
-    const file = local.granted(tokenOf(request));
+    const file = local.granted(getToken(request));
     if (!file) throw new ApiError("NotPermitted", "The address of this file is not good, or no longer.");
     reply.headers({
       ...harmless,
@@ -77,12 +81,12 @@ export function routeStorage(app: FastifyInstance, { storage }: Deps, local: Loc
       "Content-Disposition": writeAttachment(file.name),
       "Referrer-Policy": "no-referrer",
     });
-    return answer(storage, file, null, request, reply);
+    return sendStoredFile(storage, file, null, request, reply);
   });
 }
 
 /** The first and last byte asked for: all of it for what is no single range, null when none of it is there (RFC 9110). */
-function spanOf(header: string | undefined, size: number): Span | undefined | null {
+function getSpan(header: string | undefined, size: number): Span | undefined | null {
   const [, from = "", to = ""] = /^bytes=(\d*)-(\d*)$/.exec(header?.trim() ?? "") ?? [];
   if (from === "" && to === "") return undefined;
   const last = size - 1;
@@ -94,7 +98,7 @@ function spanOf(header: string | undefined, size: number): Span | undefined | nu
   return span.start > last || (from === "" && Number(to) === 0) ? null : span;
 }
 
-async function answer(
+async function sendStoredFile(
   storage: Deps["storage"],
   { path, mime_type, size }: StoredFile,
   tag: string | null,
@@ -108,7 +112,7 @@ async function answer(
     if (request.headers["if-none-match"]?.includes(etag)) return reply.code(304).send();
   }
   const { "if-range": ifRange, range } = request.headers;
-  const span = ifRange === undefined || ifRange === etag ? spanOf(range, size) : undefined;
+  const span = ifRange === undefined || ifRange === etag ? getSpan(range, size) : undefined;
   if (span === null) return reply.code(416).header("Content-Range", `bytes */${size}`).send();
   const length = span ? span.end - span.start + 1 : size;
   reply.header("Content-Length", length);

@@ -8,7 +8,7 @@ import type { files } from "./tables.ts";
 
 export type FileRow = typeof files.$inferSelect;
 
-const shown = ({
+const toPublic = ({
   deleted_at: _deleted,
   modified_at: _modified,
   upload_id: _upload,
@@ -17,23 +17,23 @@ const shown = ({
   ...row
 }: FileRow) => ({ ...row, size_readable: formatBytes(row.size) });
 
-const publicUrl = (row: FileRow, filesUrl: string): string =>
+const buildPublicUrl = (row: FileRow, filesUrl: string): string =>
   `${filesUrl}/${row.path.split("/").map(encodeURIComponent).join("/")}`;
 
 /** A picture as it is answered; `filesUrl` is where everybody can see it. */
 export const serializeMedia = (row: FileRow, filesUrl: string): ProductMedia => ({
-  ...shown(row),
+  ...toPublic(row),
   service: "product_media",
-  public_url: publicUrl(row, filesUrl),
+  public_url: buildPublicUrl(row, filesUrl),
 });
 
 /** A file as it is answered. */
 export function serializeFile(row: FileRow, filesUrl: string): File {
   if (row.service === "product_media") return serializeMedia(row, filesUrl);
   if (row.service === "organization_avatar")
-    return { ...shown(row), service: row.service, public_url: publicUrl(row, filesUrl) };
+    return { ...toPublic(row), service: row.service, public_url: buildPublicUrl(row, filesUrl) };
   if (row.service === "document") throw new Error("A document is answered by who made it.");
-  return { ...shown(row), service: row.service, flagged_malicious_at: null };
+  return { ...toPublic(row), service: row.service, flagged_malicious_at: null };
 }
 
 /** A file that is to be sent, with where each of its parts goes. */
@@ -43,7 +43,7 @@ export const serializeUpload = (
   parts: readonly UploadPart[],
   targets: readonly { url: string; expires_at: Date; headers: Record<string, string> }[],
 ) => ({
-  ...shown(row),
+  ...toPublic(row),
   upload: {
     id: upload_id,
     path: row.path,

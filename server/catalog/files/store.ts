@@ -10,7 +10,7 @@ import { files } from "./tables.ts";
 
 type Filter = ListQuery<typeof operations.list>;
 
-const living = (organizations: string | readonly string[]) =>
+const matchLiving = (organizations: string | readonly string[]) =>
   and(
     matchOrganizations(files.organization_id, organizations),
     isNull(files.deleted_at),
@@ -19,7 +19,7 @@ const living = (organizations: string | readonly string[]) =>
 
 /** One page of files, the newest first, and how many there are. */
 export async function listFiles(db: Database, organizations: readonly string[], filter: Filter) {
-  const where = and(living(organizations), matchFilters(filter, { ids: matchAny(files.id) }));
+  const where = and(matchLiving(organizations), matchFilters(filter, { ids: matchAny(files.id) }));
   return listRows(db, files, { where, order: [desc(files.created_at), desc(files.id)], paging: filter });
 }
 
@@ -28,7 +28,7 @@ export async function findFile(db: Database, organization_id: string, id: string
   const [row] = await db
     .select()
     .from(files)
-    .where(and(living(organization_id), eq(files.id, id)));
+    .where(and(matchLiving(organization_id), eq(files.id, id)));
   return row;
 }
 
@@ -65,7 +65,7 @@ export async function lockFile(tx: Tx, organization_id: string, id: string): Pro
   const [row] = await tx
     .select()
     .from(files)
-    .where(and(living(organization_id), eq(files.id, id)))
+    .where(and(matchLiving(organization_id), eq(files.id, id)))
     .for("update");
   return row;
 }
@@ -84,7 +84,7 @@ export async function updateFile(tx: Database | Tx, key: RowKey, patch: Partial<
   return row;
 }
 
-const orphaned = (db: Database) =>
+const matchOrphaned = (db: Database) =>
   notExists(db.select({ one: sql`1` }).from(organization).where(eq(organization.id, files.organization_id)));
 
 /** Give up uploads that were not completed. */
@@ -100,7 +100,7 @@ export async function markOrphansAbandoned(db: Database, now: Date, limit: numbe
   const some = db
     .select({ organization_id: files.organization_id, id: files.id })
     .from(files)
-    .where(and(isNull(files.deleted_at), orphaned(db)))
+    .where(and(isNull(files.deleted_at), matchOrphaned(db)))
     .limit(limit);
   const gone = await db
     .update(files)
@@ -127,7 +127,7 @@ export async function findUnpurged(db: Database, key: RowKey): Promise<FileRow |
 export async function markPurged(db: Database, key: RowKey, now: Date): Promise<void> {
   const gone = await db
     .delete(files)
-    .where(and(matchKey(files, key), orphaned(db)))
+    .where(and(matchKey(files, key), matchOrphaned(db)))
     .returning({ id: files.id });
   if (gone.length === 0) await db.update(files).set({ purged_at: now }).where(matchKey(files, key));
 }

@@ -18,7 +18,7 @@ export function planLines(price: PriceRow, { product, seats, chosen }: Purchase)
       if (seats === null || price.seat_tiers === null) throw new Error("A price by the seat lacks its seats.");
       return splitSeats(seats, price.seat_tiers).map((source) => ({
         ...line,
-        label: seatLabel(product, source),
+        label: formatSeatLabel(product, source),
         source,
       }));
     case "metered_unit":
@@ -26,7 +26,7 @@ export function planLines(price: PriceRow, { product, seats, chosen }: Purchase)
   }
 }
 
-const seatLabel = ({ name }: Purchase["product"], source: AmountSource): string =>
+const formatSeatLabel = ({ name }: Purchase["product"], source: AmountSource): string =>
   source.rule === "seats" ? `${name} (${source.seats === 1 ? "1 seat" : `${source.seats} seats`})` : name;
 
 /** A price for which nothing is ever asked (CHK-40). */

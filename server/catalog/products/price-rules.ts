@@ -160,7 +160,7 @@ function checkSet(shapes: readonly Shape[], currency: string): Fault[] {
   // A list of which every price is at fault has nothing to be held together.
   if (shapes.length === 0) return [];
   const faults: Fault[] = [];
-  const say = (msg: string) => faults.push(fault(["prices"], msg));
+  const addFault = (msg: string) => faults.push(fault(["prices"], msg));
   const currencies = [...new Set(shapes.map((shape) => shape.currency))];
   const structures = new Set<string>();
   for (const one of currencies) {
@@ -168,15 +168,16 @@ function checkSet(shapes: readonly Shape[], currency: string): Fault[] {
     const counted = { fixed: 0, custom: 0, seat_based: 0, metered_unit: 0 };
     for (const { kind } of held) counted[kind] += 1;
     for (const kind of ["fixed", "custom", "seat_based"] as const) {
-      if (counted[kind] > 1) say(`There can be only one ${names[kind]} price in ${one}.`);
+      if (counted[kind] > 1) addFault(`There can be only one ${names[kind]} price in ${one}.`);
     }
     if (counted.custom > 0 && counted.fixed + counted.seat_based > 0)
-      say(`A custom price cannot stand beside another price in ${one}.`);
+      addFault(`A custom price cannot stand beside another price in ${one}.`);
     if (new Set(held.map((shape) => shape.tax_behavior)).size > 1)
-      say(`All prices in ${one} must have the same tax_behavior.`);
+      addFault(`All prices in ${one} must have the same tax_behavior.`);
     structures.add(JSON.stringify(counted));
   }
-  if (structures.size > 1) say("Every currency must have the same kinds of prices.");
-  if (!currencies.includes(currency)) say(`There must be a price in the organization's default currency, ${currency}.`);
+  if (structures.size > 1) addFault("Every currency must have the same kinds of prices.");
+  if (!currencies.includes(currency))
+    addFault(`There must be a price in the organization's default currency, ${currency}.`);
   return faults;
 }

@@ -21,7 +21,7 @@ export type PricedProduct = ProductRow & {
   fields: { order: number; required: boolean; field: CustomFieldRow }[];
 };
 
-const amountOf = (amount: number | null): number => {
+const getAmount = (amount: number | null): number => {
   if (amount === null) throw new Error("A price lacks the amount of its kind.");
   return amount;
 };
@@ -42,13 +42,13 @@ export function serializePrice(row: PriceRow, product: Pick<ProductRow, "recurri
   };
   switch (row.amount_type) {
     case "fixed":
-      return { ...common, amount_type: "fixed", price_amount: amountOf(row.price_amount) };
+      return { ...common, amount_type: "fixed", price_amount: getAmount(row.price_amount) };
     case "custom": {
       const { maximum_amount, preset_amount } = row;
       return {
         ...common,
         amount_type: "custom",
-        minimum_amount: amountOf(row.minimum_amount),
+        minimum_amount: getAmount(row.minimum_amount),
         maximum_amount,
         preset_amount,
       };
@@ -75,7 +75,7 @@ export function serializePrice(row: PriceRow, product: Pick<ProductRow, "recurri
   }
 }
 
-const shown = (row: ProductRow) => {
+const toPublic = (row: ProductRow) => {
   const { metadata: _, ...fields } = row;
   return { ...fields, is_recurring: row.recurring_interval !== null };
 };
@@ -105,7 +105,7 @@ export const serializeAttached = ({ fields }: PricedProduct): Product["attached_
 export function serializeCheckoutProduct(whole: PricedProduct, filesUrl: string): CheckoutProduct {
   const { prices, benefits, medias, fields: _, ...row } = whole;
   return {
-    ...shown(row),
+    ...toPublic(row),
     prices: prices.map((price) => serializePrice(price, row)),
     benefits: benefits.map(serializeBenefitPublic),
     medias: medias.map((file) => serializeMedia(file, filesUrl)),
@@ -113,7 +113,7 @@ export function serializeCheckoutProduct(whole: PricedProduct, filesUrl: string)
 }
 
 /** A product inside an order. */
-export const serializeOrderProduct = (row: ProductRow): OrderProduct => ({ ...shown(row), metadata: row.metadata });
+export const serializeOrderProduct = (row: ProductRow): OrderProduct => ({ ...toPublic(row), metadata: row.metadata });
 
 /** The columns of a new price, from what was sent. */
 export function planPrice(
@@ -207,12 +207,12 @@ export function planUpdate(row: ProductRow, body: Update): { patch: Partial<Prod
       faults.push(fault([field], "Trials are only for subscription products.", "value_error", body[field]));
   }
   const plain = ["name", "description", "visibility", "is_archived", "metadata"] as const;
-  const patch = listChanges(row, { ...body, ...trialOf(body) }, [...plain, "trial_interval", "trial_interval_count"]);
+  const patch = listChanges(row, { ...body, ...getTrial(body) }, [...plain, "trial_interval", "trial_interval_count"]);
   return { patch, faults };
 }
 
 /** Both halves of a trial change together; a null of either is none (PRD-04). */
-function trialOf({ trial_interval, trial_interval_count }: Update): Partial<ProductRow> {
+function getTrial({ trial_interval, trial_interval_count }: Update): Partial<ProductRow> {
   if (trial_interval === undefined && trial_interval_count === undefined) return {};
   if (trial_interval && trial_interval_count) return { trial_interval, trial_interval_count };
   return { trial_interval: null, trial_interval_count: null };

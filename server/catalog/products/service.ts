@@ -32,11 +32,11 @@ import {
 import * as store from "./store.ts";
 
 /** The meters that new prices name. */
-const metersOf = (wanted: readonly RequestedPrice[]): string[] =>
+const getMeters = (wanted: readonly RequestedPrice[]): string[] =>
   wanted.flatMap((price) => ("amount_type" in price && price.amount_type === "metered_unit" ? [price.meter_id] : []));
 
 /** What prices are held against in this organization; of the named meters, those that count. */
-async function groundOf(
+async function getGround(
   tx: Tx,
   organization_id: string,
   named: readonly string[],
@@ -91,7 +91,7 @@ function checkAttached(
   ];
 }
 
-const newPrices = (
+const buildPrices = (
   wanted: readonly RequestedPrice[],
   product: { id: string; organization_id: string },
   currency: string,
@@ -137,7 +137,7 @@ function planCycleColumns(body: ProductBody) {
  */
 export async function createProducts(tx: Tx, ctx: Ctx, bodies: readonly ProductBody[]): Promise<Batch<Product>> {
   const organization_id = requireOrganization(ctx);
-  const pricing = await groundOf(tx, organization_id, [...new Set(bodies.flatMap(({ prices }) => metersOf(prices)))]);
+  const pricing = await getGround(tx, organization_id, [...new Set(bodies.flatMap(({ prices }) => getMeters(prices)))]);
   const attachable = await findAttachable(
     tx,
     organization_id,
@@ -153,7 +153,7 @@ export async function createProducts(tx: Tx, ctx: Ctx, bodies: readonly ProductB
     ];
     if (faults.length > 0) return invalid(...faults);
     const id = createId(now);
-    const prices = newPrices(body.prices, { id, organization_id }, pricing.currency, now);
+    const prices = buildPrices(body.prices, { id, organization_id }, pricing.currency, now);
     const { name, description = null, visibility, metadata } = body;
     const values = { id, organization_id, created_at: now, name, description, visibility, metadata };
     return { body, prices, values: { ...values, ...planCycleColumns(body), ...computeSortColumns(prices) } };
@@ -198,7 +198,7 @@ export async function updateProducts(tx: Tx, ctx: Ctx, changes: readonly Product
     return row ? selectPrices(row, body) : notFound();
   });
   const meters = listAccepted(wanted).flatMap(({ meters }) => meters);
-  const pricing = await groundOf(tx, organization_id, [...new Set(meters)]);
+  const pricing = await getGround(tx, organization_id, [...new Set(meters)]);
   const attachable = await findAttachable(
     tx,
     organization_id,
@@ -221,7 +221,7 @@ function selectPrices(row: PricedProduct, body: ProductChange["body"]) {
   const kept = active.filter((price) => stays.has(price.id));
   const gone = active.filter((price) => !stays.has(price.id)).map((price) => price.id);
   const returns = row.is_archived && body.is_archived === false;
-  const meters = [...metersOf(prices), ...(returns ? kept.flatMap(({ meter_id }) => meter_id ?? []) : [])];
+  const meters = [...getMeters(prices), ...(returns ? kept.flatMap(({ meter_id }) => meter_id ?? []) : [])];
   return { row, body, active, prices, kept, gone, returns, meters };
 }
 
@@ -239,7 +239,7 @@ function planChange(
   const { medias, attached_custom_fields: fields } = body;
   faults.push(...checkAttached(attachable, medias ?? [], fields ?? []));
   if (faults.length > 0) return invalid(...faults);
-  const added = newPrices(prices, row, pricing.currency, now);
+  const added = buildPrices(prices, row, pricing.currency, now);
   if (gone.length + added.length > 0) Object.assign(patch, computeSortColumns([...kept, ...added]));
   const isArchived = body.is_archived === true && !row.is_archived;
   return { row, patch, gone, added, medias, fields, isArchived };

@@ -97,7 +97,14 @@ const sortable = {
 };
 
 /** One page. */
-function pageAt(db: Database, ofThem: SQL, where: SQL | undefined, sorting: Sorting, limit: number, offset: number) {
+function selectPageAt(
+  db: Database,
+  ofThem: SQL,
+  where: SQL | undefined,
+  sorting: Sorting,
+  limit: number,
+  offset: number,
+) {
   const order = orderBy(sorting, sortable, products.id);
   const ids = selectIds(db, products, where, order, limit, offset);
   return db
@@ -110,7 +117,7 @@ function pageAt(db: Database, ofThem: SQL, where: SQL | undefined, sorting: Sort
 const owner = sql.placeholder("organization_id");
 const whole = eq(products.organization_id, owner);
 const prepareWhole = (db: Database, sorting: Sorting, limit: number) => ({
-  page: pageAt(db, whole, whole, sorting, limitPage({ limit }, undefined), 0).prepare(
+  page: selectPageAt(db, whole, whole, sorting, limitPage({ limit }, undefined), 0).prepare(
     `products_page_${sorting}_${limit}`,
   ),
   total: selectListed(db, "products", (column) => eq(column, owner)).prepare("products_total"),
@@ -118,7 +125,7 @@ const prepareWhole = (db: Database, sorting: Sorting, limit: number) => ({
 /** The first page of all is asked for most, so its statements are made once for each order of one key and each usual length. */
 const statements = memoizeStatement(() => new Map<string, ReturnType<typeof prepareWhole>>());
 
-function wholeList(db: Database, { sorting, limit }: Filter): ReturnType<typeof prepareWhole> {
+function listWhole(db: Database, { sorting, limit }: Filter): ReturnType<typeof prepareWhole> {
   const made = statements(db);
   const key = `${sorting} ${limit}`;
   const known = made.get(key) ?? prepareWhole(db, sorting, limit);
@@ -137,7 +144,7 @@ export async function listProducts(
   const isWhole = others.length === 0 && Object.values(filters).every((value) => value === undefined);
   const isUsual = number === 1 && usualLimits.has(limit) && sorting.length === 1;
   if (isWhole && isUsual && getUnit(db) === null) {
-    const { page, total } = wholeList(db, filter);
+    const { page, total } = listWhole(db, filter);
     return readPage(
       () => page.execute({ organization_id }),
       () => countRows(total.execute({ organization_id })),
@@ -167,7 +174,7 @@ export async function listProducts(
   const ofThem = matchOrganizations(products.organization_id, organizations);
   const where = and(ofThem, asked);
   return readPage(
-    () => pageAt(db, ofThem, where, sorting, limitPage(filter, asked), computeOffset(filter)),
+    () => selectPageAt(db, ofThem, where, sorting, limitPage(filter, asked), computeOffset(filter)),
     () => countMatching(db, organizations, "products", asked, () => db.$count(products, where)),
   );
 }
@@ -273,8 +280,8 @@ export const updateProducts = (tx: Tx, changes: { row: ProductRow; patch: Partia
 
 /** Add prices; those that set the same columns come as one value. */
 export async function insertPrices(tx: Tx, values: PriceInsert[]): Promise<void> {
-  const columnsOf = (row: PriceInsert) => Object.keys(row).filter((name) => row[name as never] !== undefined);
-  for (const rows of Map.groupBy(values, (row) => columnsOf(row).join()).values())
+  const getColumns = (row: PriceInsert) => Object.keys(row).filter((name) => row[name as never] !== undefined);
+  for (const rows of Map.groupBy(values, (row) => getColumns(row).join()).values())
     await addRows(tx, productPrices, rows);
 }
 
@@ -297,7 +304,7 @@ async function detachAll(tx: Tx, table: Attachments, wanted: readonly { product:
   await tx.delete(table).where(isAmong(first.product.organization_id, table.product_id, ids));
 }
 
-const pointTo = ({ organization_id, id }: RowKey) => ({ organization_id, product_id: id });
+const referToProduct = ({ organization_id, id }: RowKey) => ({ organization_id, product_id: id });
 
 type Medias = { product: RowKey; file_ids: readonly string[] };
 type Fields = { product: RowKey; fields: readonly { custom_field_id: string; required: boolean }[] };
@@ -308,7 +315,7 @@ export const addMedias = (tx: Tx, wanted: readonly Medias[]): Promise<void> =>
     tx,
     productMedias,
     wanted.flatMap(({ product, file_ids }) =>
-      [...new Set(file_ids)].map((file_id, order) => ({ ...pointTo(product), file_id, order })),
+      [...new Set(file_ids)].map((file_id, order) => ({ ...referToProduct(product), file_id, order })),
     ),
   );
 
@@ -323,7 +330,9 @@ export const addFields = (tx: Tx, wanted: readonly Fields[]): Promise<void> =>
   addRows(
     tx,
     productCustomFields,
-    wanted.flatMap(({ product, fields }) => fields.map((one, order) => ({ ...one, ...pointTo(product), order }))),
+    wanted.flatMap(({ product, fields }) =>
+      fields.map((one, order) => ({ ...one, ...referToProduct(product), order })),
+    ),
   );
 
 /** Have products ask for these in this order, in place of what they asked for. */
@@ -342,7 +351,7 @@ export async function setBenefits(
     tx,
     productBenefits,
     wanted.flatMap(({ product, benefit_ids }) =>
-      benefit_ids.map((benefit_id, order) => ({ ...pointTo(product), benefit_id, order })),
+      benefit_ids.map((benefit_id, order) => ({ ...referToProduct(product), benefit_id, order })),
     ),
   );
 }

@@ -42,7 +42,7 @@ export async function resolveSelection(
   const named = byPrice ? await findPrice(tx, organization_id, byPrice) : undefined;
   const ids = body.products ?? [body.product_id ?? named?.product_id].filter((id) => id !== undefined && id !== null);
   const found = await findProducts(tx, organization_id, ids);
-  const placeOf = (index: number) =>
+  const getPlace = (index: number) =>
     body.products ? ["products", index] : [byPrice ? "product_price_id" : "product_id"];
   // A price that was made for another checkout is not for sale.
   if (byPrice && (!named || named.source === "ad_hoc"))
@@ -51,12 +51,12 @@ export async function resolveSelection(
     faults.push(fault(["product_price_id"], "Price is archived.", "value_error", byPrice ?? undefined));
   const products = ids.flatMap((id, index) => {
     const product = found.find((one) => one.id === id);
-    const wrong = checkProduct(product, placeOf(index), id);
+    const wrong = checkProduct(product, getPlace(index), id);
     if (wrong) faults.push(wrong);
     return product ? [product] : [];
   });
   const made = await makePrices(tx, ctx, seller, products, body, faults);
-  const own = new Map([...Map.groupBy(made, (price) => price.product_id)].map(([id, some]) => [id, some.map(asRow)]));
+  const own = new Map([...Map.groupBy(made, (price) => price.product_id)].map(([id, some]) => [id, some.map(toRow)]));
   const [product] = products;
   const offered = product ? (own.get(product.id) ?? product.prices) : [];
   // That of the buyer's country where there is a price in it, else the seller's own (CHK-04).
@@ -67,7 +67,7 @@ export async function resolveSelection(
 }
 
 /** A price that is about to be written, as it will be read. */
-const asRow = (price: PriceInsert): PriceRow => ({
+const toRow = (price: PriceInsert): PriceRow => ({
   modified_at: null,
   is_archived: false,
   price_amount: null,
@@ -140,9 +140,9 @@ export async function linkCustomer(tx: Tx, organization_id: string, body: Create
 async function findUpgraded(tx: Tx, organization_id: string, { subscription_id }: Create, faults: Fault[]) {
   if (!subscription_id) return undefined;
   const found = await findSubscription(tx, organization_id, subscription_id);
-  const refuse = (msg: string) => faults.push(fault(["subscription_id"], msg, "value_error", subscription_id));
-  if (!found || found.row.ended_at !== null) refuse("Subscription does not exist.");
-  else if (!found.prices.every(isFree)) refuse("Only free subscriptions can be upgraded.");
+  const addFault = (msg: string) => faults.push(fault(["subscription_id"], msg, "value_error", subscription_id));
+  if (!found || found.row.ended_at !== null) addFault("Subscription does not exist.");
+  else if (!found.prices.every(isFree)) addFault("Only free subscriptions can be upgraded.");
   return found?.row;
 }
 

@@ -98,7 +98,7 @@ export async function confirmCheckout(
     written = await write();
   }
   const { aggregate, seller, payment, setup, ctx, isRefused, portal_token } = written;
-  if (isRefused) throw refuseQuote(serializePublicCheckout(aggregate, seller, ctx));
+  if (isRefused) throw rejectQuote(serializePublicCheckout(aggregate, seller, ctx));
   const settled = payment
     ? await chargePayment(ctx, payment, getProduct(aggregate).name)
     : setup && (await executeSetup(ctx, setup));
@@ -133,7 +133,7 @@ const describeChallenge = (
   settled?.intent && settled.status === "pending" ? sealChallenge(checkout_id, settled.intent, config) : {};
 
 /** The answer to a buyer who agreed to other terms than those that hold now: these, and nothing is charged. */
-function refuseQuote(checkout: CheckoutPublic): ApiError {
+function rejectQuote(checkout: CheckoutPublic): ApiError {
   const total = formatMoney(checkout.total_amount, checkout.currency);
   const msg = `What is to be paid has changed, to ${total}. Look at it again before you pay.`;
   return new ApiError("QuoteChanged", msg, {}, { checkout: z.encode(CheckoutPublic, checkout) });

@@ -18,7 +18,7 @@ import type { CheckoutRow } from "./rules.ts";
 type Details = Partial<Pick<CustomerRow, "billing_name" | "billing_address" | "tax_id">>;
 
 /** What the buyer filled in about themselves. */
-function detailsOf(row: CheckoutRow): Details {
+function getDetails(row: CheckoutRow): Details {
   return {
     ...(row.customer_billing_name ? { billing_name: row.customer_billing_name } : {}),
     ...(row.customer_billing_address ? { billing_address: row.customer_billing_address } : {}),
@@ -27,7 +27,7 @@ function detailsOf(row: CheckoutRow): Details {
 }
 
 /** The fields of `details` that are empty in a row. */
-const onlyEmpty = (known: CustomerRow, details: Details): Details =>
+const pickEmpty = (known: CustomerRow, details: Details): Details =>
   Object.fromEntries(Object.entries(details).filter(([field]) => known[field as keyof Details] === null));
 
 /**
@@ -41,12 +41,12 @@ export async function findOrCreateCustomer(
   row: CheckoutRow,
 ): Promise<{ customer: CustomerRow; isNew: boolean }> {
   const { organization_id, external_customer_id } = row;
-  const details = detailsOf(row);
+  const details = getDetails(row);
   const known = await lockKnown(tx, row);
   const now = ctx.clock.now();
   if (known) {
     const wanted = {
-      ...(row.is_customer_named ? details : onlyEmpty(known, details)),
+      ...(row.is_customer_named ? details : pickEmpty(known, details)),
       ...(known.name === null && row.customer_name ? { name: row.customer_name } : {}),
       ...(row.is_customer_named && known.external_id === null && external_customer_id
         ? { external_id: external_customer_id }

@@ -56,11 +56,11 @@ function planChoice(aggregate: CheckoutAggregate, body: SentUpdate, faults: Faul
   const { row, products, price } = aggregate;
   const product = getProduct(aggregate);
   const currency = body.currency ?? row.quote.currency;
-  const offers = (one: PricedProduct) => getOffer(aggregate, one);
+  const buildOffer = (one: PricedProduct) => getOffer(aggregate, one);
   const moved = body.product_id !== undefined && body.product_id !== row.product_id;
   if (body.product_price_id !== undefined && body.product_price_id !== row.product_price_id) {
-    const owner = products.find((one) => offers(one).some((each) => each.id === body.product_price_id));
-    const wanted = owner && offers(owner).find((each) => each.id === body.product_price_id);
+    const owner = products.find((one) => buildOffer(one).some((each) => each.id === body.product_price_id));
+    const wanted = owner && buildOffer(owner).find((each) => each.id === body.product_price_id);
     const wrong = owner && checkProduct(owner, ["product_price_id"], owner.id);
     const msg = "Price is not available in this checkout.";
     if (owner && wanted && !wrong) return { product: owner, price: wanted };
@@ -71,11 +71,11 @@ function planChoice(aggregate: CheckoutAggregate, body: SentUpdate, faults: Faul
     const wrong = chosen
       ? checkProduct(chosen, ["product_id"], chosen.id)
       : fault(["product_id"], msg, "value_error", body.product_id);
-    const wanted = chosen && pickPrice(offers(chosen), currency);
+    const wanted = chosen && pickPrice(buildOffer(chosen), currency);
     if (chosen && wanted && !wrong) return { product: chosen, price: wanted };
     faults.push(wrong ?? fault(["product_id"], "Product has no price."));
   } else if (currency !== price.price_currency) {
-    return { product, price: pickPrice(offers(product), currency) ?? price };
+    return { product, price: pickPrice(buildOffer(product), currency) ?? price };
   }
   return { product, price };
 }
@@ -190,7 +190,7 @@ function planPurchase(
 }
 
 /** The columns of `wanted` that differ from those that stand. */
-const changesIn = (row: CheckoutRow, wanted: Partial<CheckoutRow>): Partial<CheckoutRow> =>
+const pickChanges = (row: CheckoutRow, wanted: Partial<CheckoutRow>): Partial<CheckoutRow> =>
   Object.fromEntries(
     Object.entries(wanted).filter(([field, value]) => !isDeepStrictEqual(value, row[field as keyof CheckoutRow])),
   );
@@ -273,7 +273,7 @@ export function planChange(
   if (faults.length > 0) throw invalid(...faults);
   const next = { ...row, ...fields, ...columns, ...answers.patch };
   const flags = computeFlags({ ...columns, prices, product, discount });
-  const patch = { ...fields, ...answers.patch, ...changesIn(row, columns), ...planCleared(next, flags) };
+  const patch = { ...fields, ...answers.patch, ...pickChanges(row, columns), ...planCleared(next, flags) };
   return { aggregate: { ...aggregate, row: { ...row, ...patch }, price, discount }, patch };
 }
 

@@ -27,14 +27,17 @@ export const checkCurrency = (price: PriceRow, currency: string | null | undefin
 export function checkAmount(prices: readonly PriceRow[], chosen: number | null | undefined): Fault[] {
   const price = prices.find(({ amount_type }) => amount_type === "custom");
   if (!price || chosen === null || chosen === undefined) return [];
-  const money = (amount: number): string => formatMoney(amount, price.price_currency);
-  const say = (msg: string, type: string) => [fault(["amount"], msg, type, chosen)];
+  const formatAmount = (amount: number): string => formatMoney(amount, price.price_currency);
+  const buildAmountFault = (msg: string, type: string) => [fault(["amount"], msg, type, chosen)];
   const least = price.minimum_amount ?? 0;
   const most = Math.min(price.maximum_amount ?? Number.POSITIVE_INFINITY, getMaximumAmount(price.price_currency));
-  if (chosen < least) return say(`Amount must be at least ${money(least)}.`, "greater_than_equal");
-  if (chosen > most) return say(`Amount must be at most ${money(most)}.`, "less_than_equal");
+  if (chosen < least) return buildAmountFault(`Amount must be at least ${formatAmount(least)}.`, "greater_than_equal");
+  if (chosen > most) return buildAmountFault(`Amount must be at most ${formatAmount(most)}.`, "less_than_equal");
   if (chosen > 0 && chosen < getMinimumAmount(price.price_currency)) {
-    return say(`Amount must be 0 or at least ${money(getMinimumAmount(price.price_currency))}.`, "invalid_amount");
+    return buildAmountFault(
+      `Amount must be 0 or at least ${formatAmount(getMinimumAmount(price.price_currency))}.`,
+      "invalid_amount",
+    );
   }
   return [];
 }
@@ -42,12 +45,12 @@ export function checkAmount(prices: readonly PriceRow[], chosen: number | null |
 type SeatBounds = { min_seats: number | null; max_seats: number | null };
 
 const seatsMost = 10_000;
-const tiersOf = (prices: readonly PriceRow[]) =>
+const getTiers = (prices: readonly PriceRow[]) =>
   prices.find(({ amount_type }) => amount_type === "seat_based")?.seat_tiers;
 
 /** How few and how many seats can be bought: as the price says, narrowed for this checkout; null where none are sold. */
 export function computeSeatBounds(prices: readonly PriceRow[], { min_seats, max_seats }: SeatBounds) {
-  const tiers = tiersOf(prices);
+  const tiers = getTiers(prices);
   return tiers
     ? {
         least: Math.max(min_seats ?? 1, tiers.minimum_seats),
@@ -64,11 +67,16 @@ export function checkSeats(
 ): { seats: number | null; faults: Fault[] } {
   const range = computeSeatBounds(prices, bounds);
   const { seats } = asked;
-  const refuse = (msg: string, type = "value_error") => ({ seats: null, faults: [fault(["seats"], msg, type, seats)] });
-  if (!range) return seats ? refuse("Seats can only be set for seat-based pricing.") : { seats: null, faults: [] };
+  const buildSeatsFault = (msg: string, type = "value_error") => ({
+    seats: null,
+    faults: [fault(["seats"], msg, type, seats)],
+  });
+  if (!range)
+    return seats ? buildSeatsFault("Seats can only be set for seat-based pricing.") : { seats: null, faults: [] };
   if (!seats) return { seats: range.least, faults: [] };
-  if (seats < range.least) return refuse(`At least ${range.least} seats must be bought.`, "greater_than_equal");
-  if (seats > range.most) return refuse(`At most ${range.most} seats can be bought.`, "less_than_equal");
+  if (seats < range.least)
+    return buildSeatsFault(`At least ${range.least} seats must be bought.`, "greater_than_equal");
+  if (seats > range.most) return buildSeatsFault(`At most ${range.most} seats can be bought.`, "less_than_equal");
   return { seats, faults: [] };
 }
 
@@ -83,7 +91,7 @@ export type Basket = {
   tax: TaxTreatment;
 };
 
-function chosenSource({ preset_amount, minimum_amount }: PriceRow, chosen: number | null): AmountSource {
+function getChosenSource({ preset_amount, minimum_amount }: PriceRow, chosen: number | null): AmountSource {
   if (chosen !== null) return { rule: "chosen", by: "buyer", amount: chosen };
   if (preset_amount !== null) return { rule: "chosen", by: "preset", amount: preset_amount };
   return { rule: "chosen", by: "minimum", amount: minimum_amount ?? 0 };
@@ -91,7 +99,7 @@ function chosenSource({ preset_amount, minimum_amount }: PriceRow, chosen: numbe
 
 /** The lines of a basket: one for each price that costs something by itself, of graduated seats one for each tier. */
 const planBasket = ({ prices, product, seats, chosen }: Basket): LineTerms[] =>
-  prices.flatMap((price) => planLines(price, { product, seats, chosen: () => chosenSource(price, chosen) }));
+  prices.flatMap((price) => planLines(price, { product, seats, chosen: () => getChosenSource(price, chosen) }));
 
 /** What is to be paid for a basket: the one place where the amounts of a checkout come from. */
 export const computeBasketQuote = (basket: Basket): Quote => {

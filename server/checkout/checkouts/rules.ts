@@ -97,25 +97,26 @@ export function requiresAddress(address: Address | null | undefined): boolean {
   return Boolean(line1 || line2 || city || postal_code || (state && !hasStates(country)));
 }
 
-const missing = (path: (string | number)[]): Fault => fault(path, "Field required", "missing");
+const buildMissingFault = (path: (string | number)[]): Fault => fault(path, "Field required", "missing");
 
 /** What is still missing to confirm, all together (CHK-48, 8 to 10). */
 export function checkComplete(row: CheckoutRow, form_required: boolean, token: string | null | undefined): Fault[] {
   const faults: Fault[] = [];
-  if (!row.customer_email) faults.push(missing(["customer_email"]));
+  if (!row.customer_email) faults.push(buildMissingFault(["customer_email"]));
   // Where nothing is paid the page shows no address form, so none is asked for either.
   if (form_required) {
     const fields = computeAddressFields(row);
     const address = row.customer_billing_address;
-    if (!address) faults.push(missing(["customer_billing_address"]));
+    if (!address) faults.push(buildMissingFault(["customer_billing_address"]));
     else {
       for (const [name, mode] of Object.entries(fields)) {
         if (mode === "required" && !address[name as keyof Address])
-          faults.push(missing(["customer_billing_address", name]));
+          faults.push(buildMissingFault(["customer_billing_address", name]));
       }
     }
-    if (row.is_business_customer && !row.customer_billing_name) faults.push(missing(["customer_billing_name"]));
-    if (!token) faults.push(missing(["confirmation_token_id"]));
+    if (row.is_business_customer && !row.customer_billing_name)
+      faults.push(buildMissingFault(["customer_billing_name"]));
+    if (!token) faults.push(buildMissingFault(["confirmation_token_id"]));
     // Refused before it is written down, and not repeated: a page gone wrong may have sent the card's number itself.
     else if (!/^(ctoken|pm)_\w+$/.test(token))
       faults.push(fault(["confirmation_token_id"], "This is not a confirmation token.", "value_error"));

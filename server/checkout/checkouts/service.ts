@@ -94,7 +94,8 @@ export async function openCheckout(tx: Tx, asked: Ctx, organization_id: string, 
     customer_email: body.customer_email ?? customer?.email ?? null,
     customer_ip_address: body.customer_ip_address ?? null,
     customer_billing_name: body.customer_billing_name ?? customer?.billing_name ?? null,
-    customer_billing_address: body.customer_billing_address ?? customer?.billing_address ?? (country && at(country)),
+    customer_billing_address:
+      body.customer_billing_address ?? customer?.billing_address ?? (country && buildAddress(country)),
     is_business_customer:
       body.is_business_customer ?? Boolean(customer?.billing_name && customer.billing_address?.line1),
     customer_tax_id: customer?.tax_id ?? null,
@@ -132,7 +133,7 @@ export async function openCheckout(tx: Tx, asked: Ctx, organization_id: string, 
 }
 
 /** All that is known of where somebody is: the country (CHK-19). */
-const at = (country: Country): Address => ({
+const buildAddress = (country: Country): Address => ({
   country,
   state: null,
   line1: null,

@@ -13,7 +13,7 @@ const slotMs = 15 * 60 * 1000;
 type Signing = { config: Pick<Config, "secret">; clock: Clock };
 
 /** The exact terms of a checkout: what, for how much, at which rates, after which trial. */
-function termsOf(row: CheckoutRow, product: PricedProduct, until: number): string {
+function getTerms(row: CheckoutRow, product: PricedProduct, until: number): string {
   const trial = computeTrial(row, product, row.created_at);
   const length = [trial.active_trial_interval, trial.active_trial_interval_count];
   return JSON.stringify([row.id, hashQuote({ product_id: row.product_id }, row.quote), length, until]);
@@ -26,7 +26,7 @@ const sign = (terms: string, secret: string): string =>
 export function signQuote(row: CheckoutRow, product: PricedProduct, { config, clock }: Signing): string {
   const now = clock.now().getTime();
   const until = now - (now % slotMs) + slotMs + validMs;
-  return `${until.toString(36)}.${sign(termsOf(row, product, until), config.secret)}`;
+  return `${until.toString(36)}.${sign(getTerms(row, product, until), config.secret)}`;
 }
 
 /** Whether a signature is of these terms, and not too old. */
@@ -34,7 +34,7 @@ export function isSignedQuote(token: string, row: CheckoutRow, product: PricedPr
   const [time = "", signature = ""] = token.split(".");
   const until = Number.parseInt(time, 36);
   if (!(until >= signing.clock.now().getTime())) return false;
-  const wanted = Buffer.from(sign(termsOf(row, product, until), signing.config.secret));
+  const wanted = Buffer.from(sign(getTerms(row, product, until), signing.config.secret));
   const given = Buffer.from(signature);
   return wanted.length === given.length && timingSafeEqual(wanted, given);
 }

@@ -126,7 +126,7 @@ export async function listCheckouts(db: Database, organizations: readonly string
     query: matchText(checkouts.customer_email),
   });
   const where = and(matchOrganizations(checkouts.organization_id, organizations), asked);
-  const page = () =>
+  const loadPage = () =>
     db
       .select()
       .from(checkouts)
@@ -135,7 +135,7 @@ export async function listCheckouts(db: Database, organizations: readonly string
       .limit(limitPage(filter, asked))
       .offset(computeOffset(filter));
   const count = () => db.$count(checkouts, where);
-  const { items, total } = await readPage(page, () => countMatching(db, organizations, "checkouts", asked, count));
+  const { items, total } = await readPage(loadPage, () => countMatching(db, organizations, "checkouts", asked, count));
   return { items: await loadAll(db, items), total };
 }
 
@@ -149,7 +149,7 @@ export async function findCheckout(
   return row;
 }
 
-const bySecret = (db: Database, hashes: readonly string[]) =>
+const selectBySecret = (db: Database, hashes: readonly string[]) =>
   db
     .select({ row: checkouts, seller: organization, registrations: selectRegistrations(checkouts.organization_id) })
     .from(checkoutSecrets)
@@ -160,13 +160,13 @@ export type WithSeller = TaxedSeller & { row: CheckoutRow };
 
 /** The checkout of a client secret, by what it may be stored as, and who sells. */
 export async function findBySecret(db: Database, hashes: readonly string[]): Promise<WithSeller | undefined> {
-  const [found] = await bySecret(db, hashes);
+  const [found] = await selectBySecret(db, hashes);
   return found;
 }
 
 /** The same, kept from changing until the transaction ends; refused at once while another has it. */
 export async function lockBySecret(tx: Tx, hashes: readonly string[]): Promise<WithSeller | undefined> {
-  const [found] = await rejectIfLocked(bySecret(tx, hashes).for("update", { of: checkouts, noWait: true }));
+  const [found] = await rejectIfLocked(selectBySecret(tx, hashes).for("update", { of: checkouts, noWait: true }));
   return found;
 }
 

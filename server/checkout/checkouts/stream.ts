@@ -23,19 +23,19 @@ export type StreamOptions = {
   lifetime_ms?: number;
 };
 
-const fieldOf = (data: unknown, key: string): unknown =>
+const getField = (data: unknown, key: string): unknown =>
   typeof data === "object" && data !== null ? (data as Record<string, unknown>)[key] : undefined;
 
 /** The news of one checkout as its page hears it (CHK-60). */
-function keyOf(event: TailedEvent, checkout_id: string): string | undefined {
-  const isIts = fieldOf(event.data, "checkout_id") === checkout_id;
+function getKey(event: TailedEvent, checkout_id: string): string | undefined {
+  const isIts = getField(event.data, "checkout_id") === checkout_id;
   if (event.type === "order.created") return isIts ? "checkout.order_created" : undefined;
   if (event.type === "subscription.created") return isIts ? "checkout.subscription_created" : undefined;
   const changed = event.type === "checkout.updated" || event.type === "checkout.expired";
-  return changed && fieldOf(event.data, "id") === checkout_id ? "checkout.updated" : undefined;
+  return changed && getField(event.data, "id") === checkout_id ? "checkout.updated" : undefined;
 }
 
-const message = (id: string, key: string, payload: object): string => formatSseMessage({ id, key, payload });
+const buildMessage = (id: string, key: string, payload: object): string => formatSseMessage({ id, key, payload });
 
 /** `GET /v1/checkouts/client/{client_secret}/stream`: what becomes of a checkout, as server-sent events (CHK-60, CHK-61). */
 export function routeCheckoutStream(app: FastifyInstance, options: StreamOptions): void {
@@ -50,32 +50,34 @@ export function routeCheckoutStream(app: FastifyInstance, options: StreamOptions
       // The place is taken before the checkout is read: what happens in between is said twice rather than not at all.
       const from = await tail.now();
       const checkout = await options.find(createRequestContext(deps, request, anonymous), client_secret);
-      const latest = await latestUpdate(deps, checkout.organization_id, checkout.id);
+      const latest = await findLatestUpdate(deps, checkout.organization_id, checkout.id);
       return sendEvents({ request, reply, log: deps.log }, async (send, gone) => {
         const over = AbortSignal.timeout(options.lifetime_ms ?? lifetimeMsStandard);
         const ended = new AbortController();
         const signal = AbortSignal.any([gone, over, ended.signal]);
         /** The latest event of each status that the seller is still to be told of. */
         const waits = new Map<string, AbortController>();
-        const sayWhenTold = async (status: string, event_id: string) => {
+        const reportWhenDelivered = async (status: string, event_id: string) => {
           waits.get(status)?.abort();
           const newer = new AbortController();
           waits.set(status, newer);
           const until = AbortSignal.any([signal, newer.signal]);
           await deliveries.untilTold(checkout.organization_id, event_id, until);
           if (until.aborted) return;
-          await send(message(createId(deps.clock.now()), "checkout.webhook_event_delivered", { status }));
+          await send(buildMessage(createId(deps.clock.now()), "checkout.webhook_event_delivered", { status }));
         };
         if (checkout.status === "succeeded")
-          await send(message(createId(deps.clock.now()), "checkout.order_created", {}));
-        await send(message(latest?.id ?? createId(deps.clock.now()), "checkout.updated", { status: checkout.status }));
-        if (latest?.status === checkout.status) void sayWhenTold(checkout.status, latest.id);
+          await send(buildMessage(createId(deps.clock.now()), "checkout.order_created", {}));
+        await send(
+          buildMessage(latest?.id ?? createId(deps.clock.now()), "checkout.updated", { status: checkout.status }),
+        );
+        if (latest?.status === checkout.status) void reportWhenDelivered(checkout.status, latest.id);
         for await (const event of tail.follow(checkout.organization_id, from, signal)) {
-          const key = event.seq > (latest?.seq ?? 0) ? keyOf(event, checkout.id) : undefined;
+          const key = event.seq > (latest?.seq ?? 0) ? getKey(event, checkout.id) : undefined;
           if (key === undefined) continue;
-          const status = String(fieldOf(event.data, "status"));
-          await send(message(event.id, key, key === "checkout.updated" ? { status } : {}));
-          if (event.type === "checkout.updated") void sayWhenTold(status, event.id);
+          const status = String(getField(event.data, "status"));
+          await send(buildMessage(event.id, key, key === "checkout.updated" ? { status } : {}));
+          if (event.type === "checkout.updated") void reportWhenDelivered(status, event.id);
         }
         if (over.aborted && !gone.aborted) await send(formatSseMessage({ type: "reconnect" }));
         // Also when it was the server that ended the following.
@@ -85,7 +87,7 @@ export function routeCheckoutStream(app: FastifyInstance, options: StreamOptions
   );
 }
 
-async function latestUpdate(deps: Deps, organization_id: string, checkout_id: string) {
+async function findLatestUpdate(deps: Deps, organization_id: string, checkout_id: string) {
   const status = sql<string>`${events.data} ->> 'status'`;
   const [row] = await deps.db
     .select({ id: events.id, seq: events.seq, status })

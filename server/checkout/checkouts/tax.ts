@@ -33,7 +33,7 @@ export function findWanted(ctx: Ctx, { row, price }: CheckoutAggregate, seller: 
   return planRequest(describeSale(row, price, row.quote, row.quote.tax), seller, getServerClock(ctx.clock).now());
 }
 
-const ask = (ctx: Ctx, checkout_id: string, wanted: TaxQuestion): Promise<ComputedTax | undefined> =>
+const requestCheckoutTax = (ctx: Ctx, checkout_id: string, wanted: TaxQuestion): Promise<ComputedTax | undefined> =>
   requestTax(ctx, wanted, { what: "a checkout", checkout_id });
 
 /**
@@ -47,7 +47,7 @@ export async function completeTax(
 ): Promise<CheckoutAggregate> {
   const { id, organization_id } = before.row;
   const wanted = findWanted(ctx, before, seller);
-  const computed = wanted && (await ask(ctx, id, wanted));
+  const computed = wanted && (await requestCheckoutTax(ctx, id, wanted));
   if (!computed) return before;
   return transact({ ...ctx, extraWrites: [] }, async (tx) => {
     const row = await lockCheckout(tx, organization_id, id);
@@ -64,7 +64,7 @@ export async function completeTax(
 
 /** Have the tax of a checkout that is being confirmed computed; refused where that cannot be (CHK-48). */
 export async function requireTax(ctx: Ctx, { row }: CheckoutAggregate, wanted: TaxQuestion): Promise<ComputedTax> {
-  const computed = await ask(ctx, row.id, wanted);
+  const computed = await requestCheckoutTax(ctx, row.id, wanted);
   if (!computed) throw invalid(taxUnknown);
   return computed;
 }

@@ -59,7 +59,7 @@ async function checkTerms(ctx: Ctx, organization_id: string, request: ForUser): 
 }
 
 /** Where the buyer may be sent by a page that anybody can call: to this server's pages, and the seller's own. */
-async function pagesOf(ctx: Ctx, organization_id: string, request: ForUser) {
+async function getPages(ctx: Ctx, organization_id: string, request: ForUser) {
   const seller = await findOrganization(ctx.db, organization_id);
   const faults: Fault[] = [];
   const read = (field: "successUrl" | "returnUrl"): string | null => {
@@ -105,7 +105,7 @@ export async function createForUser(ctx: Ctx, request: ForUser, requester: Reque
   const body = CheckoutCreate.safeParse({
     products,
     ...free,
-    ...(await pagesOf(ctx, seller, request)),
+    ...(await getPages(ctx, seller, request)),
     metadata: { ...(request.referenceId ? { referenceId: request.referenceId } : {}), ...request.metadata },
     ...(request.customFieldData ? { custom_field_data: request.customFieldData } : {}),
     ...(request.allowDiscountCodes === undefined ? {} : { allow_discount_codes: request.allowDiscountCodes }),

@@ -41,9 +41,9 @@ function checkDiscount(
   offered: readonly string[],
 ): Fault[] {
   if (!id) return [];
-  const say = (msg: string) => [fault(["discount_id"], msg, "value_error", id)];
-  if (!discount) return say("Discount does not exist.");
-  return isCovered(discount, offered) ? [] : say("The discount is for none of these products.");
+  const buildDiscountFault = (msg: string) => [fault(["discount_id"], msg, "value_error", id)];
+  if (!discount) return buildDiscountFault("Discount does not exist.");
+  return isCovered(discount, offered) ? [] : buildDiscountFault("The discount is for none of these products.");
 }
 
 /** The products that a new link offers, named by the list, by one, or by the price of one. */
@@ -70,7 +70,7 @@ async function loadNamed(
 }
 
 /** Answer links as they are by now. */
-async function reread(tx: Tx, ctx: Ctx, drafts: readonly ({ id: string } | ApiError)[]): Promise<Batch<CheckoutLink>> {
+async function reload(tx: Tx, ctx: Ctx, drafts: readonly ({ id: string } | ApiError)[]): Promise<Batch<CheckoutLink>> {
   const ids = listAccepted(drafts).map(({ id }) => id);
   const links = await store.findLinks(tx, requireOrganization(ctx), ids);
   const byId = new Map(links.map((link) => [link.row.id, link]));
@@ -127,7 +127,7 @@ export async function createLinks(tx: Tx, ctx: Ctx, bodies: readonly Created[]):
     tx,
     accepted.map(({ values, ids }) => ({ link: values, product_ids: ids })),
   );
-  return reread(tx, ctx, drafts);
+  return reload(tx, ctx, drafts);
 }
 
 /** Change links, in as many statements for one as for a thousand. */
@@ -179,7 +179,7 @@ export async function updateLinks(tx: Tx, ctx: Ctx, changes: readonly Changed[])
       products || Object.keys(patch).length > 0 ? [{ row, patch: { ...patch, modified_at } }] : [],
     ),
   );
-  return reread(tx, ctx, drafts);
+  return reload(tx, ctx, drafts);
 }
 
 /** The columns that an update sets; `offered` are the products, where it names them. */
@@ -233,7 +233,7 @@ function embedOrigin(seller: OrganizationRow, given: string | undefined): string
 }
 
 const { answer_prefix } = linkParameters;
-const answersIn = (query: Record<string, string>): Record<string, string> =>
+const pickAnswers = (query: Record<string, string>): Record<string, string> =>
   Object.fromEntries(
     Object.entries(query)
       .filter(([key]) => key.startsWith(answer_prefix))
@@ -261,7 +261,7 @@ async function findGiven(
 }
 
 /** The seats that a link fixes, where the product that is chosen has seats, and so many. */
-function fitSeats(prices: readonly PriceRow[], seats: number | null) {
+function clampSeats(prices: readonly PriceRow[], seats: number | null) {
   if (seats === null || checkSeats(prices, { seats }, { min_seats: null, max_seats: null }).faults.length > 0)
     return {};
   return { seats, min_seats: seats, max_seats: seats };
@@ -310,11 +310,11 @@ export async function openLink(
     return_url: row.return_url,
     embed_origin: embedOrigin(seller, query.embed_origin),
     metadata: mergeMetadata(row, query),
-    custom_field_data: pickValidAnswers(chosen.fields, answersIn(query)),
+    custom_field_data: pickValidAnswers(chosen.fields, pickAnswers(query)),
     trial_interval: row.trial_interval,
     trial_interval_count: row.trial_interval_count,
     discount_id: await findGiven(ctx, link, chosen, prices, query.discount_code),
-    ...fitSeats(prices, row.seats),
+    ...clampSeats(prices, row.seats),
   };
   let body = CheckoutCreate.parse(base);
   for (const [field, value] of Object.entries(readPrefill(query, prices))) {

@@ -46,7 +46,7 @@ const select = (db: Database) =>
   db.select(shown).from(checkoutLinks).leftJoin(discounts, joinByKey(checkoutLinks.discount_id, discounts)).$dynamic();
 
 /** Links with their products and discounts, in two statements however many they are. */
-const wholeOf = (db: Database, all: Shown[]): Promise<LinkAggregate[]> =>
+const getWhole = (db: Database, all: Shown[]): Promise<LinkAggregate[]> =>
   loadByOrganization(all, async (organization_id, rows) => {
     const found = await findProducts(db, organization_id, [...new Set(rows.flatMap((row) => row.product_ids))]);
     const byId = new Map(found.map((product) => [product.id, product]));
@@ -77,14 +77,14 @@ export async function listLinks(db: Database, organizations: readonly string[], 
         ),
     }),
   );
-  const page = () =>
+  const loadPage = () =>
     select(db)
       .where(where)
       .orderBy(...orderBy(filter.sorting, sortable, checkoutLinks.id))
       .limit(filter.limit)
       .offset(computeOffset(filter));
-  const { items, total } = await readPage(page, () => db.$count(checkoutLinks, where));
-  return { items: await wholeOf(db, items), total };
+  const { items, total } = await readPage(loadPage, () => db.$count(checkoutLinks, where));
+  return { items: await getWhole(db, items), total };
 }
 
 /** These links, in no order. */
@@ -95,13 +95,13 @@ export async function findLinks(
 ): Promise<LinkAggregate[]> {
   if (ids.length === 0) return [];
   const rows = await select(db).where(isAmong(organization_id, checkoutLinks.id, ids));
-  return wholeOf(db, rows);
+  return getWhole(db, rows);
 }
 
 /** A link by its id. */
 export async function findLink(db: Database, organization_id: string, id: string): Promise<LinkAggregate | undefined> {
   const rows = await select(db).where(matchKey(checkoutLinks, { organization_id, id }));
-  return (await wholeOf(db, rows))[0];
+  return (await getWhole(db, rows))[0];
 }
 
 /** A link by its secret, whoever's it is. */
@@ -110,7 +110,7 @@ export async function findBySecret(db: Database, client_secret: string): Promise
     .innerJoin(checkoutLinkSecrets, joinByKey(checkoutLinkSecrets.checkout_link_id, checkoutLinks))
     .where(eq(checkoutLinkSecrets.client_secret, client_secret));
   const [row] = rows;
-  return row && (await wholeOf(db, rows))[0];
+  return row && (await getWhole(db, rows))[0];
 }
 
 /** Links, kept from changing until the transaction ends. */

@@ -12,9 +12,9 @@ export type CustomerRow = typeof customers.$inferSelect;
 type Update = Partial<z.output<typeof CustomerUpdate>> &
   Partial<Pick<CustomerRow, "billing_name" | "default_payment_method_id">>;
 
-const emailTaken = (email: string) =>
+const buildEmailFault = (email: string) =>
   fault(["email"], "A customer with this email address already exists.", "value_error", email);
-const externalIdTaken = (id: string) =>
+const buildExternalIdFault = (id: string) =>
   fault(["external_id"], "A customer with this external ID already exists.", "value_error", id);
 
 /** A customer as it is answered. The picture follows from the e-mail address and is not stored (CUS-05). */
@@ -71,10 +71,10 @@ export function checkUnique(
   const { email, external_id } = wanted;
   const faults: Fault[] = [];
   if (email && others.some((other) => isSameEmail(other.email, email))) {
-    faults.push(emailTaken(email));
+    faults.push(buildEmailFault(email));
   }
   if (external_id && others.some((other) => other.external_id === external_id))
-    faults.push(externalIdTaken(external_id));
+    faults.push(buildExternalIdFault(external_id));
   return faults;
 }
 
@@ -127,12 +127,12 @@ export function planUpdate(row: CustomerRow, body: Update): { patch: Partial<Cus
  */
 export function planAnonymization(row: CustomerRow, mask: (text: string) => string, now: Date): Partial<CustomerRow> {
   if (row.anonymized_at !== null) return {};
-  const masked = (text: string) => mask(text).slice(0, 32);
+  const maskText = (text: string) => mask(text).slice(0, 32);
   const address = row.billing_address;
   return {
-    email: row.email && `${masked(row.email.toLowerCase())}@anonymized.invalid`,
+    email: row.email && `${maskText(row.email.toLowerCase())}@anonymized.invalid`,
     email_verified: false,
-    name: row.tax_id !== null || row.name === null ? row.name : masked(row.name),
+    name: row.tax_id !== null || row.name === null ? row.name : maskText(row.name),
     billing_name: row.tax_id === null ? null : row.billing_name,
     billing_address: address && getRegion(address),
     metadata: {},

@@ -76,7 +76,7 @@ export async function emitCustomer(
  * Do it in a transaction, and again if a parallel one took the same e-mail address or external id in between: the second
  * time its check finds the clash and says so, as it would have without the race (CUS-03).
  */
-async function orClash<T>(ctx: Ctx, work: (tx: Tx) => Promise<T>): Promise<T> {
+async function retryOnClash<T>(ctx: Ctx, work: (tx: Tx) => Promise<T>): Promise<T> {
   for (let left = triesMax; ; left -= 1) {
     try {
       return await transact(ctx, work);
@@ -99,7 +99,7 @@ type Changes = Partial<z.output<typeof CustomerUpdate>> &
 
 /** Change a customer, and say so. What others have is refused, as is what cannot change. */
 export const updateCustomer = (ctx: Ctx, key: store.CustomerKey, body: Changes): Promise<Customer> =>
-  orClash(ctx, async (tx) => {
+  retryOnClash(ctx, async (tx) => {
     const row = await store.lockCustomer(tx, requireOrganization(ctx), key);
     if (!row || row.deleted_at !== null) throw notFound();
     const { patch, faults } = planUpdate(row, body);
@@ -113,7 +113,7 @@ export const updateCustomer = (ctx: Ctx, key: store.CustomerKey, body: Changes):
     await emitCustomer(tx, ctx, "customer.updated", changed, row);
     if (patch.email !== undefined) await sendSignal(tx, ctx, customerAddressChanged, changed);
     if (patch.external_id) await notifyNamed(tx, ctx, changed);
-    if (patch.default_payment_method_id) await tellChosen(tx, ctx, changed);
+    if (patch.default_payment_method_id) await emitChosen(tx, ctx, changed);
     if (patch.type === "team" && row.type !== "team")
       await sendSignal(tx, ctx, customerTeamed, { team: changed, owner: null });
     return serializeCustomer(changed);
@@ -142,11 +142,11 @@ export async function removeCustomer(tx: Tx, ctx: Deps | Ctx, row: CustomerRow, 
   if (anonymize) await sendSignal(tx, ctx, customerAnonymized, { before: row, after });
 }
 
-const linesOf = (rows: CustomerRow[]): string => rows.map((row) => formatCsvLine(exportCells(row))).join("");
+const getLines = (rows: CustomerRow[]): string => rows.map((row) => formatCsvLine(exportCells(row))).join("");
 /** Customers as a CSV file, one page of them at a time. */
-async function* csvOf(first: CustomerRow[], others: AsyncIterable<CustomerRow[]>): AsyncGenerator<string> {
-  yield formatCsvLine(exportHeader) + linesOf(first);
-  for await (const rows of others) yield linesOf(rows);
+async function* streamCsv(first: CustomerRow[], others: AsyncIterable<CustomerRow[]>): AsyncGenerator<string> {
+  yield formatCsvLine(exportHeader) + getLines(first);
+  for await (const rows of others) yield getLines(rows);
 }
 
 /** Operations on customers that later contexts answer, because their rows are there. */
@@ -164,7 +164,7 @@ export const customerService: Omit<
     return buildPage(items.map(serializeCustomer), total, query);
   },
   create: (ctx, { body }) =>
-    orClash(ctx, async (tx) => {
+    retryOnClash(ctx, async (tx) => {
       const organization_id = requireOrganization(ctx);
       const {
         organization_id: _,
@@ -205,7 +205,7 @@ export const customerService: Omit<
     const pages = store.iterateCustomers(ctx.db, requireOrganizations(ctx));
     // The first is read before the answer begins, so that what fails at once is answered as a fault.
     const { value: first } = await pages.next();
-    return csvOf(first ?? [], pages);
+    return streamCsv(first ?? [], pages);
   },
   get: async (ctx, { params }) => serializeCustomer(await requireCustomer(ctx, params)),
   update: (ctx, { params, body }) => updateCustomer(ctx, params, body),
@@ -238,10 +238,10 @@ export async function setDefaultMethod(
   const changed = { default_payment_method_id, modified_at: ctx.clock.now() };
   const chosen = await store.updateCustomer(tx, row, changed);
   await emitCustomer(tx, ctx, "customer.updated", chosen);
-  await tellChosen(tx, ctx, chosen);
+  await emitChosen(tx, ctx, chosen);
 }
 
-async function tellChosen(tx: Tx, ctx: Deps | Ctx, row: CustomerRow): Promise<void> {
+async function emitChosen(tx: Tx, ctx: Deps | Ctx, row: CustomerRow): Promise<void> {
   const { default_payment_method_id } = row;
   if (default_payment_method_id !== null)
     await sendSignal(tx, ctx, defaultMethodChosen, { ...row, default_payment_method_id });

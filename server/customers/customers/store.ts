@@ -34,36 +34,36 @@ type Filter = ListQuery<typeof operations.list>;
 export type CustomerKey = { id: string } | { external_id: string };
 
 const sortable = { created_at: customers.created_at, email: customers.email, name: customers.name };
-const sameEmail = (email: string): SQL => inArray(sql`lower(${customers.email})`, listSpellings(email));
+const matchEmail = (email: string): SQL => inArray(sql`lower(${customers.email})`, listSpellings(email));
 /** Of the customers of an address: two only where an earlier version took two spellings of it. */
 const chooseKept = (rows: readonly CustomerRow[], email: string): CustomerRow | undefined =>
   rows.find((row) => row.email?.toLowerCase() === encodeEmail(email).toLowerCase()) ?? rows[0];
-const living = (organizations: string | readonly string[]) =>
+const matchLiving = (organizations: string | readonly string[]) =>
   and(matchOrganizations(customers.organization_id, organizations), isNull(customers.deleted_at));
-const startsWith = (text: string): string => buildPattern(text).slice(1);
+const buildPrefixPattern = (text: string): string => buildPattern(text).slice(1);
 
 /** That a row is of a customer whom the seller knows by one of these ids. */
 export const matchExternalIds =
   (column: PgColumn, organizations: readonly string[]) =>
   (ids: readonly string[]): SQL =>
     sql`${column} in (select ${customers.id} from ${customers}
-      where ${and(living(organizations), inArray(customers.external_id, [...ids]))})`;
+      where ${and(matchLiving(organizations), inArray(customers.external_id, [...ids]))})`;
 
 /** One page of customers, and how many there are (CUS-22). */
 export async function listCustomers(db: Database, organizations: readonly string[], filter: Filter) {
   const asked = matchFilters(filter, {
-    email: sameEmail,
+    email: matchEmail,
     query: (text) =>
       or(
         matchText(customers.email, customers.name)(text),
-        text === encodeEmail(text) ? undefined : sameEmail(text),
-        sql`${customers.external_id} like ${startsWith(text)}`,
+        text === encodeEmail(text) ? undefined : matchEmail(text),
+        sql`${customers.external_id} like ${buildPrefixPattern(text)}`,
       ),
     active: (active) => (active ? isSubscribed : not(isSubscribed)),
     metadata: matchMetadata(customers.metadata),
   });
-  const where = and(living(organizations), asked);
-  const page = () =>
+  const where = and(matchLiving(organizations), asked);
+  const loadPage = () =>
     db
       .select()
       .from(customers)
@@ -73,7 +73,7 @@ export async function listCustomers(db: Database, organizations: readonly string
       .limit(limitPage(filter, asked))
       .offset(computeOffset(filter));
   const count = () => db.$count(customers, where);
-  return readPage(page, () => countMatching(db, organizations, "customers", asked, count));
+  return readPage(loadPage, () => countMatching(db, organizations, "customers", asked, count));
 }
 
 /** How many customers are read at once where all are wanted. */
@@ -90,7 +90,7 @@ export async function* iterateCustomers(db: Database, organizations: readonly st
       .from(customers)
       .where(
         and(
-          living(organizations),
+          matchLiving(organizations),
           after && sql`(${created_at}, ${id}) > (${after.at}::timestamptz, ${after.id}::uuid)`,
         ),
       )
@@ -102,7 +102,7 @@ export async function* iterateCustomers(db: Database, organizations: readonly st
   } while (after);
 }
 
-const keyed = (key: CustomerKey): SQL =>
+const matchCustomerKey = (key: CustomerKey): SQL =>
   "id" in key ? eq(customers.id, key.id) : eq(customers.external_id, key.external_id);
 
 /** What is asked of one customer by our id, as it is of most. */
@@ -128,7 +128,7 @@ export async function findCustomer(
       : await db
           .select()
           .from(customers)
-          .where(and(living(organization_id), keyed(key)));
+          .where(and(matchLiving(organization_id), matchCustomerKey(key)));
   return row;
 }
 
@@ -141,7 +141,7 @@ export async function findCustomerByEmail(
   const rows = await db
     .select()
     .from(customers)
-    .where(and(living(organization_id), sameEmail(email)));
+    .where(and(matchLiving(organization_id), matchEmail(email)));
   return chooseKept(rows, email);
 }
 
@@ -154,7 +154,7 @@ export async function lockCustomer(
   const [row] = await tx
     .select()
     .from(customers)
-    .where(and(eq(customers.organization_id, organization_id), keyed(key)))
+    .where(and(eq(customers.organization_id, organization_id), matchCustomerKey(key)))
     .for("update");
   return row;
 }
@@ -168,7 +168,7 @@ export async function lockCustomerByEmail(
   const rows = await tx
     .select()
     .from(customers)
-    .where(and(living(organization_id), sameEmail(email)))
+    .where(and(matchLiving(organization_id), matchEmail(email)))
     .for("update");
   return chooseKept(rows, email);
 }
@@ -188,14 +188,14 @@ export async function findOthers(
   { email, external_id, id }: { email?: string | null; external_id?: string | null; id?: string },
 ): Promise<CustomerRow[]> {
   const same = or(
-    email ? sameEmail(email) : undefined,
+    email ? matchEmail(email) : undefined,
     external_id ? eq(customers.external_id, external_id) : undefined,
   );
   if (!same) return [];
   return db
     .select()
     .from(customers)
-    .where(and(living(organization_id), id === undefined ? undefined : ne(customers.id, id), same));
+    .where(and(matchLiving(organization_id), id === undefined ? undefined : ne(customers.id, id), same));
 }
 
 /** Add a customer; undefined when a parallel one has just taken the e-mail address or the external id. */

@@ -4,9 +4,9 @@ import type { TaxIdFormat } from "../../../shared/api/fields.ts";
  * Checks of tax numbers that the library does otherwise than the offices that give the numbers out. Where nobody can rely on a check digit, as in Mexico and
  * Ecuador, the shape alone is checked: a wrong number that passes costs less than a real one that is refused.
  */
-const digitsOf = (number: string): number[] => Array.from(number, Number);
+const getDigits = (number: string): number[] => Array.from(number, Number);
 const sumWeighted = (number: string, weights: readonly number[]): number =>
-  weights.reduce((sum, weight, index) => sum + weight * (digitsOf(number)[index] ?? 0), 0);
+  weights.reduce((sum, weight, index) => sum + weight * (getDigits(number)[index] ?? 0), 0);
 
 /** Bulgaria's number of companies: nine digits that begin with any. */
 function isBulgarianCompany(number: string): boolean {
@@ -29,7 +29,7 @@ function isCzechSoleTrader(number: string): boolean {
 
 /** Luhn's check digit is the ninth. */
 function hasLuhnDigit(number: string): boolean {
-  const sum = digitsOf(number).reduceRight((total, digit, index) => {
+  const sum = getDigits(number).reduceRight((total, digit, index) => {
     const value = (number.length - 1 - index) % 2 === 1 ? digit * 2 : digit;
     return total + (value > 9 ? value - 9 : value);
   }, 0);

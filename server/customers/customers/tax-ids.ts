@@ -192,7 +192,7 @@ const core: Readonly<Partial<Record<TaxIdFormat, (number: string) => string>>> =
 
 let loaded: typeof Stdnum | undefined;
 /** Loaded at the first tax number, since it would add a tenth of a second to every start. */
-function library(): typeof Stdnum {
+function loadLibrary(): typeof Stdnum {
   loaded ??= createRequire(import.meta.url)("stdnum") as typeof Stdnum;
   return loaded;
 }
@@ -207,7 +207,7 @@ const isValid = (format: TaxIdFormat, number: string): boolean => {
   const plain = core[format]?.(number) ?? number;
   return names.some((name) => {
     const [country = "", kind = ""] = name.split(".");
-    return library().stdnum[country]?.[kind]?.validate(plain).isValid;
+    return loadLibrary().stdnum[country]?.[kind]?.validate(plain).isValid;
   });
 };
 
@@ -217,7 +217,7 @@ const isUnionVat = (country: string, rest: string): boolean =>
   Boolean(
     unionVat[country]?.test(rest) &&
       (ownUnionChecks[country]?.(rest) ||
-        library().euVat[country]?.some((validator) => validator.validate(rest).isValid)),
+        loadLibrary().euVat[country]?.some((validator) => validator.validate(rest).isValid)),
   );
 /** Whose numbers companies have in a country without its own. */
 const numberedAs: Readonly<Record<string, string>> = { IM: "GB", MC: "FR" };

@@ -11,7 +11,7 @@ const getCookiePrefix = ({ url }: Pick<Config, "url">): string =>
   `${url.startsWith("https:") ? "__Host-" : ""}floe_connecting_`;
 
 /** What a browser is to show when its customer comes back: it was this one that was sent away. */
-function cookieOf({ config }: Deps, asked: URL, answered: unknown): string | undefined {
+function getCookie({ config }: Deps, asked: URL, answered: unknown): string | undefined {
   const { url } = (typeof answered === "string" ? JSON.parse(answered) : {}) as { url?: unknown };
   const state = typeof url === "string" ? new URL(url).searchParams.get("state") : null;
   const [path, secure] = config.url.startsWith("https:") ? ["/", "; Secure"] : [callback, ""];
@@ -23,16 +23,18 @@ function cookieOf({ config }: Deps, asked: URL, answered: unknown): string | und
 export function routeConnecting(app: FastifyInstance, deps: Deps): void {
   app.addHook("onSend", async (request, reply, payload) => {
     if (request.routeOptions.url !== portalAccounts.authorize.path || reply.statusCode !== 200) return;
-    const cookie = cookieOf(deps, new URL(request.url, deps.config.url), payload);
+    const cookie = getCookie(deps, new URL(request.url, deps.config.url), payload);
     if (cookie) reply.header("Set-Cookie", cookie);
   });
   app.get<{ Querystring: Record<string, unknown> }>(callback, async (request, reply) => {
-    const text = (name: string) => (typeof request.query[name] === "string" ? request.query[name] : undefined);
+    const readQueryText = (name: string) => (typeof request.query[name] === "string" ? request.query[name] : undefined);
     const cookies = parseCookies(request.headers.cookie).flatMap(([name, value]) =>
       name.startsWith(getCookiePrefix(deps.config)) ? [value] : [],
     );
     const given = Object.fromEntries(
-      ["state", "code", "error"].flatMap((name) => (text(name) === undefined ? [] : [[name, text(name)]])),
+      ["state", "code", "error"].flatMap((name) =>
+        readQueryText(name) === undefined ? [] : [[name, readQueryText(name)]],
+      ),
     );
     const to = await finishConnecting(deps, { ...given, cookies });
     return reply

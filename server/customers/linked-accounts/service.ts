@@ -32,7 +32,7 @@ const renewalMs = 30 * 1000;
 export const accountChanged = defineSignal<store.AccountOwner & { platform: Platform }>("customer_account.changed");
 
 /** What the service's challenge is solved with: nobody knows it who does not know our secret. */
-const verifierOf = (secret: string, state: string): string => hashToken(secret, `verifier ${state}`);
+const getVerifier = (secret: string, state: string): string => hashToken(secret, `verifier ${state}`);
 
 /**
  * Begin to show an account: where to go. Who comes back has to bring the same state in a cookie, so that nobody has somebody else
@@ -63,7 +63,7 @@ export async function beginConnecting(
       expires_at: new Date(now.getTime() + showingMaxS * 1000),
     });
   });
-  const challenge = createHash("sha256").update(verifierOf(config.secret, state)).digest("base64url");
+  const challenge = createHash("sha256").update(getVerifier(config.secret, state)).digest("base64url");
   return { url: buildAuthorizeUrl(config, platform, state, challenge) };
 }
 
@@ -83,25 +83,25 @@ export async function finishConnecting(deps: Deps, { state, code, error, cookies
   const taken = isTheirs ? await store.claimRequest(deps.db, hashWithEach(config.secrets, state)) : undefined;
   if (!taken || !state || taken.expires_at <= now) return "/error?error=state_mismatch";
   const { organization_id, customer_id, platform } = taken;
-  const back = (name: string, value: string): string => {
+  const rejectBack = (name: string, value: string): string => {
     // As it was when it was noted; whoever writes to the database sends nobody elsewhere either.
     const url = findDestination(taken.return_to, [config.url]) ?? new URL(config.url);
     url.searchParams.set(name, value);
     return url.pathname + url.search;
   };
   const beginner = await store.findBeginner(deps.db, taken, now);
-  if (!beginner) return back("error", "session_over");
-  if (error !== undefined || !code) return back("error", error === "access_denied" ? error : "refused");
+  if (!beginner) return rejectBack("error", "session_over");
+  if (error !== undefined || !code) return rejectBack("error", error === "access_denied" ? error : "refused");
   let found: { tokens: Tokens; person: NonNullable<Awaited<ReturnType<typeof findPerson>>> } | undefined;
   try {
-    const tokens = await exchangeCode(config, platform, { code, verifier: verifierOf(config.secret, state) });
+    const tokens = await exchangeCode(config, platform, { code, verifier: getVerifier(config.secret, state) });
     const person = tokens && (await findPerson(config, platform, tokens));
     found = tokens && person ? { tokens, person } : undefined;
   } catch (fault) {
     deps.log.warn({ err: fault, platform }, "A platform did not say whose account it is.");
-    return back("error", "unavailable");
+    return rejectBack("error", "unavailable");
   }
-  if (!found) return back("error", "refused");
+  if (!found) return rejectBack("error", "refused");
   const { person, tokens } = found;
   const seller = await findClockOf(deps, organization_id);
   const created_at = seller.clock.now();
@@ -112,7 +112,7 @@ export async function finishConnecting(deps: Deps, { state, code, error, cookies
     await store.saveAccount(tx, { id: createId(created_at), created_at, ...owner, ...person, ...kept });
     await sendSignal(tx, seller, accountChanged, owner);
   });
-  return back("connected", platform);
+  return rejectBack("connected", platform);
 }
 
 type AccountKey = Record<"organization_id" | "customer_id" | "member_id" | "platform", string | null>;

@@ -13,10 +13,10 @@ export type RequestRow = typeof customerAccountRequests.$inferSelect;
 /** A customer, or one of the people of a team. */
 export type AccountOwner = { organization_id: string; customer_id: string; member_id: string | null };
 
-const ofCustomer = ({ organization_id, customer_id }: Omit<AccountOwner, "member_id">) =>
+const matchCustomer = ({ organization_id, customer_id }: Omit<AccountOwner, "member_id">) =>
   and(eq(customerAccounts.organization_id, organization_id), eq(customerAccounts.customer_id, customer_id));
 /** The owner of a team and the customer as such are one, however they signed in. */
-const owners = (owner: Omit<AccountOwner, "member_id">) =>
+const selectOwners = (owner: Omit<AccountOwner, "member_id">) =>
   sql`(select m.id from ${members} m where m.organization_id = ${owner.organization_id}
     and m.customer_id = ${owner.customer_id} and m.role = 'owner' and m.deleted_at is null)`;
 const { member_id: of_member } = customerAccounts;
@@ -25,12 +25,12 @@ const { member_id: of_member } = customerAccounts;
 export function findAccounts(db: Database, owner: AccountOwner): Promise<AccountRow[]> {
   const { member_id } = owner;
   const own = member_id === null ? isNull(of_member) : eq(of_member, member_id);
-  const isOwner = member_id === null ? sql`true` : sql`${member_id}::uuid in ${owners(owner)}`;
-  const common = sql`${isOwner} and (${of_member} is null or ${of_member} in ${owners(owner)})`;
+  const isOwner = member_id === null ? sql`true` : sql`${member_id}::uuid in ${selectOwners(owner)}`;
+  const common = sql`${isOwner} and (${of_member} is null or ${of_member} in ${selectOwners(owner)})`;
   return db
     .select()
     .from(customerAccounts)
-    .where(and(ofCustomer(owner), or(own, common)))
+    .where(and(matchCustomer(owner), or(own, common)))
     .orderBy(customerAccounts.platform, sql`(${own}) desc`, customerAccounts.id);
 }
 
@@ -52,7 +52,7 @@ export async function findAccountNumbered(
     .from(customerAccounts)
     .where(
       and(
-        ofCustomer(owner),
+        matchCustomer(owner),
         eq(customerAccounts.platform, platform),
         eq(customerAccounts.account_number, account_number),
       ),
@@ -73,7 +73,7 @@ export async function saveAccount(tx: Tx, values: typeof customerAccounts.$infer
       .set({ account_number, username, tokens_sealed, expires_at, renewing_until: null, modified_at: created_at })
       .where(
         and(
-          ofCustomer({ organization_id, customer_id }),
+          matchCustomer({ organization_id, customer_id }),
           member_id === null ? isNull(of_member) : eq(of_member, member_id),
           eq(customerAccounts.platform, platform),
         ),
@@ -106,7 +106,7 @@ export async function deleteAccountsOfMember(tx: Tx, { organization_id, id }: Ro
 
 /** Forget the accounts of a customer, and of all their people. */
 export async function deleteAllAccounts(tx: Tx, customer: Omit<AccountOwner, "member_id">): Promise<void> {
-  await tx.delete(customerAccounts).where(ofCustomer(customer));
+  await tx.delete(customerAccounts).where(matchCustomer(customer));
 }
 
 /** Keep others from having new tokens given for an account until then; answers whether nobody was at it. */

@@ -51,18 +51,18 @@ export const findMissingClient = (config: Config, platform: Platform): string | 
     github: ["GITHUB_CLIENT_ID", "GITHUB_CLIENT_SECRET"] as const,
   })[platform].find((name) => !config[name]);
 
-const clientOf = (config: Config, platform: Platform) =>
+const getClient = (config: Config, platform: Platform) =>
   platform === "discord"
     ? { client_id: config.DISCORD_CLIENT_ID ?? "", client_secret: config.DISCORD_CLIENT_SECRET ?? "" }
     : { client_id: config.GITHUB_CLIENT_ID ?? "", client_secret: config.GITHUB_CLIENT_SECRET ?? "" };
-const callbackOf = ({ url }: Config): string => `${url}/v1/customer-portal/oauth-accounts/callback`;
+const getCallback = ({ url }: Config): string => `${url}/v1/customer-portal/oauth-accounts/callback`;
 
 /** Where a customer shows that an account is theirs. Discord takes no challenge of who has a secret. */
 export function buildAuthorizeUrl(config: Config, platform: Platform, state: string, challenge: string): string {
   const url = new URL(places[platform](config).authorize);
   const asked = {
-    client_id: clientOf(config, platform).client_id,
-    redirect_uri: callbackOf(config),
+    client_id: getClient(config, platform).client_id,
+    redirect_uri: getCallback(config),
     scope: scopes[platform],
     state,
     // Whoever has another account by now chooses which.
@@ -74,11 +74,11 @@ export function buildAuthorizeUrl(config: Config, platform: Platform, state: str
   return url.href;
 }
 
-async function askTokens(config: Config, platform: Platform, given: Record<string, string>) {
+async function requestTokens(config: Config, platform: Platform, given: Record<string, string>) {
   const { status, json } = await fetchService(places[platform](config).token, {
     method: "POST",
     headers: { accept: "application/json", "user-agent": "floe" },
-    body: new URLSearchParams({ ...given, ...clientOf(config, platform) }),
+    body: new URLSearchParams({ ...given, ...getClient(config, platform) }),
   });
   const read = Tokens.safeParse(json);
   return { status, tokens: status === 200 && read.success ? read.data : undefined };
@@ -90,8 +90,8 @@ export async function exchangeCode(
   platform: Platform,
   { code, verifier }: { code: string; verifier: string },
 ): Promise<Tokens | undefined> {
-  const given = { grant_type: "authorization_code", code, redirect_uri: callbackOf(config) };
-  const asked = await askTokens(
+  const given = { grant_type: "authorization_code", code, redirect_uri: getCallback(config) };
+  const asked = await requestTokens(
     config,
     platform,
     platform === "github" ? { ...given, code_verifier: verifier } : given,
@@ -107,7 +107,7 @@ export async function renewTokens(
   refresh_token: string,
 ): Promise<Tokens | "dead" | undefined> {
   const given = { grant_type: "refresh_token", refresh_token };
-  const asked = await askTokens(config, platform, given).catch(() => undefined);
+  const asked = await requestTokens(config, platform, given).catch(() => undefined);
   if (asked?.tokens) return { refresh_token, ...asked.tokens };
   // Anything but a word about the token itself may be otherwise later.
   return asked?.status === 400 ? "dead" : undefined;

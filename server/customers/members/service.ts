@@ -17,7 +17,7 @@ import * as store from "./store.ts";
 export const memberDeleted = defineSignal<MemberRow>("member.deleted");
 
 type Told = "member.created" | "member.updated" | "member.deleted";
-const tell = (tx: Tx, ctx: Deps | Ctx, type: Told, row: MemberRow): Promise<void> =>
+const emitChange = (tx: Tx, ctx: Deps | Ctx, type: Told, row: MemberRow): Promise<void> =>
   emit(tx, ctx, row.organization_id, type, serializeMember(row));
 
 /** A customer's row, locked: of a team, one change at a time is made. */
@@ -34,7 +34,7 @@ const insert = async (tx: Tx, ctx: Deps | Ctx, team: CustomerRow, values: z.outp
     ...{ id: createId(created_at), organization_id: team.organization_id, created_at, customer_id: team.id },
     ...{ email, name, external_id, role },
   });
-  await tell(tx, ctx, "member.created", row);
+  await emitChange(tx, ctx, "member.created", row);
   return row;
 };
 
@@ -65,11 +65,11 @@ export async function updateMember(
   const modified_at = ctx.clock.now();
   if (demoted) {
     const stepped = await store.updateMember(tx, demoted, { role: "billing_manager", modified_at });
-    await tell(tx, ctx, "member.updated", stepped);
+    await emitChange(tx, ctx, "member.updated", stepped);
   }
   if (Object.keys(patch).length === 0) return row;
   const changed = await store.updateMember(tx, row, { ...patch, modified_at });
-  await tell(tx, ctx, "member.updated", changed);
+  await emitChange(tx, ctx, "member.updated", changed);
   return changed;
 }
 
@@ -78,7 +78,7 @@ export async function removeMember(tx: Tx, ctx: Deps | Ctx, row: MemberRow): Pro
   if (row.role === "owner") throw notPermitted("The owner cannot be removed: have another member take it over first.");
   const now = ctx.clock.now();
   const gone = await store.updateMember(tx, row, { deleted_at: now, modified_at: now });
-  await tell(tx, ctx, "member.deleted", gone);
+  await emitChange(tx, ctx, "member.deleted", gone);
   await sendSignal(tx, ctx, memberDeleted, gone);
 }
 
@@ -131,8 +131,8 @@ async function listOf(ctx: Ctx, key: CustomerKey, paging: { page: number; limit:
 }
 
 type Named = { external_id: string; member_external_id: string };
-const memberIn = ({ member_external_id: external_id }: Named) => ({ external_id });
-const teamIn = ({ external_id }: Named) => ({ external_id });
+const readMemberKey = ({ member_external_id: external_id }: Named) => ({ external_id });
+const readTeamKey = ({ external_id }: Named) => ({ external_id });
 
 /** Members of teams of the API. */
 export const memberService: Service<typeof customerMembers, Ctx> = {
@@ -145,9 +145,10 @@ export const memberService: Service<typeof customerMembers, Ctx> = {
   create: (ctx, { params, body }) => add(ctx, params, body),
   createExternal: (ctx, { params, body }) => add(ctx, params, body),
   get: async (ctx, { params: { id, member_id } }) => serializeMember(await findIn(ctx, { id }, { id: member_id })),
-  getExternal: async (ctx, { params }) => serializeMember(await findIn(ctx, teamIn(params), memberIn(params))),
+  getExternal: async (ctx, { params }) =>
+    serializeMember(await findIn(ctx, readTeamKey(params), readMemberKey(params))),
   update: (ctx, { params: { id, member_id }, body }) => change(ctx, { id }, { id: member_id }, body),
-  updateExternal: (ctx, { params, body }) => change(ctx, teamIn(params), memberIn(params), body),
+  updateExternal: (ctx, { params, body }) => change(ctx, readTeamKey(params), readMemberKey(params), body),
   delete: (ctx, { params: { id, member_id } }) => remove(ctx, { id }, { id: member_id }),
-  deleteExternal: (ctx, { params }) => remove(ctx, teamIn(params), memberIn(params)),
+  deleteExternal: (ctx, { params }) => remove(ctx, readTeamKey(params), readMemberKey(params)),
 };

@@ -37,7 +37,7 @@ export async function listMembers(db: Database, organizations: readonly string[]
     }),
   );
   const ofTeams = joinByKey(members.customer_id, customers);
-  const page = () =>
+  const loadPage = () =>
     db
       .select(getTableColumns(members))
       .from(members)
@@ -46,15 +46,17 @@ export async function listMembers(db: Database, organizations: readonly string[]
       .orderBy(...orderBy(filter.sorting, sortable, members.id))
       .limit(filter.limit)
       .offset(computeOffset(filter));
-  return readPage(page, () => countRows(db.select(counted).from(members).innerJoin(customers, ofTeams).where(where)));
+  return readPage(loadPage, () =>
+    countRows(db.select(counted).from(members).innerJoin(customers, ofTeams).where(where)),
+  );
 }
 
-const ofTeam = ({ organization_id, id }: RowKey): SQL | undefined =>
+const matchTeam = ({ organization_id, id }: RowKey): SQL | undefined =>
   and(eq(members.organization_id, organization_id), eq(members.customer_id, id), isNull(members.deleted_at));
 
 /** All members of a team, the first ones first. Whoever changes one holds the customer's lock. */
 export const findTeam = (db: Database, team: RowKey): Promise<MemberRow[]> =>
-  db.select().from(members).where(ofTeam(team)).orderBy(asc(members.created_at), asc(members.id));
+  db.select().from(members).where(matchTeam(team)).orderBy(asc(members.created_at), asc(members.id));
 
 /** Those who have an address in living teams of a seller, with their teams, the oldest first. */
 export const findMembersByEmail = (db: Database, organization_id: string, email: string, limit: number) =>
@@ -78,7 +80,7 @@ export async function findMember(db: Database, team: RowKey, key: MemberKey): Pr
   const [row] = await db
     .select()
     .from(members)
-    .where(and(ofTeam(team), named));
+    .where(and(matchTeam(team), named));
   return row;
 }
 

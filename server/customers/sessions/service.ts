@@ -56,7 +56,7 @@ export async function identifyCustomer({ db, clock, config }: Deps, token: strin
 }
 
 /** Where the portal of a session is (CUP-04). */
-const portalUrl = (base: string, slug: string, token: string, email: string | null): string => {
+const buildPortalUrl = (base: string, slug: string, token: string, email: string | null): string => {
   const query = new URLSearchParams({ customer_session_token: token, ...(email === null ? {} : { email }) });
   return `${base}/${encodeURIComponent(slug)}/portal?${query}`;
 };
@@ -84,7 +84,7 @@ export const customerSessionService: Service<typeof customerSessions, Ctx> = {
       const how = { return_url: body.return_url ?? null, member_id: member?.id ?? null };
       const { row, token } = await openSession(ctx, tx, customer, how);
       const { created_at, modified_at, expires_at, return_url, customer_id } = row;
-      const customer_portal_url = portalUrl(ctx.config.url, seller.slug, token, member?.email ?? customer.email);
+      const customer_portal_url = buildPortalUrl(ctx.config.url, seller.slug, token, member?.email ?? customer.email);
       const shown = { id: row.id, created_at, modified_at, expires_at, return_url, customer_id };
       return { ...shown, token, customer_portal_url, customer: serializeCustomer(customer) };
     }),

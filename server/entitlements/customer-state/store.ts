@@ -47,11 +47,11 @@ type Priced = {
 };
 
 /** Rows as JSON keeps only so many digits of a number; these have more. */
-const digits = (row: SQL) =>
+const selectDigits = (row: SQL) =>
   sql`to_jsonb(${row}) || jsonb_build_object('consumed_units', ${row}.consumed_units::text,
     'total', ${row}.total::text, 'free_units', ${row}.free_units::text)`;
 
-const heldBy = (db: Database, where: SQL | undefined) =>
+const matchHolder = (db: Database, where: SQL | undefined) =>
   db
     .select({
       id: customers.id,
@@ -88,9 +88,9 @@ const heldBy = (db: Database, where: SQL | undefined) =>
             order by s.id, sp.order, u.id), '[]')
           from ${subscriptions} s
           join lateral (
-            select r.id, r.meter_id, ${digits(sql`r`)} as part from ${customerMeters} r
+            select r.id, r.meter_id, ${selectDigits(sql`r`)} as part from ${customerMeters} r
             where r.organization_id = s.organization_id and r.payer_id = s.id
-            union all select w.id, w.meter_id, ${digits(sql`w`)} as part from ${customerMeterWindows} w
+            union all select w.id, w.meter_id, ${selectDigits(sql`w`)} as part from ${customerMeterWindows} w
             where w.organization_id = s.organization_id and w.payer_id = s.id and w.is_open
           ) u on true
           join ${subscriptionPrices} sp on sp.organization_id = s.organization_id and sp.subscription_id = s.id
@@ -126,7 +126,7 @@ const isOne = and(
   eq(customers.organization_id, sql.placeholder("organization_id")),
   eq(customers.id, sql.placeholder("id")),
 );
-const heldByOne = memoizeStatement((db) => heldBy(db, isOne).prepare("customer_held"));
+const heldByOne = memoizeStatement((db) => matchHolder(db, isOne).prepare("customer_held"));
 
 /** The subscriptions that customers have now, what they have used and what they were given, the oldest first, in one statement. */
 export const findHoldings = defineLoader(
@@ -135,7 +135,7 @@ export const findHoldings = defineLoader(
     const found =
       one && rows.length === 1
         ? await heldByOne(db).execute({ organization_id: one.organization_id, id: one.id })
-        : await heldBy(
+        : await matchHolder(
             db,
             isAmong(
               matchSeller(rows),

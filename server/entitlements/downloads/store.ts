@@ -8,7 +8,7 @@ import { downloadables } from "./tables.ts";
 
 /** By what a customer may download. */
 export type DownloadOwner = { organization_id: string; customer_id: string; benefit_id: string };
-const heldBy = ({ organization_id, customer_id, benefit_id }: DownloadOwner) =>
+const matchHolder = ({ organization_id, customer_id, benefit_id }: DownloadOwner) =>
   and(
     eq(downloadables.organization_id, organization_id),
     eq(downloadables.customer_id, customer_id),
@@ -45,7 +45,7 @@ export async function setFiles(
     .set({ status: "revoked", modified_at: now })
     .where(
       and(
-        heldBy(held),
+        matchHolder(held),
         eq(downloadables.status, "granted"),
         ids.length === 0 ? undefined : notInArray(downloadables.file_id, ids),
       ),
@@ -75,17 +75,17 @@ export async function listDownloadables(
     matchFilters(filter, { benefit_id: matchAny(downloadables.benefit_id) }),
     isThere,
   );
-  const from = () =>
+  const selectFrom = () =>
     db
       .select({ row: downloadables, file: files, total: sql<number>`count(*) over ()::int` })
       .from(downloadables)
       .innerJoin(files, joinByKey(downloadables.file_id, files))
       .where(where);
-  const found = await from()
+  const found = await selectFrom()
     .orderBy(...orderBy(["-created_at"], { created_at: downloadables.created_at }, downloadables.id))
     .limit(filter.limit)
     .offset(computeOffset(filter));
-  const total = found[0]?.total ?? (filter.page > 1 ? (await from().limit(1))[0]?.total : 0) ?? 0;
+  const total = found[0]?.total ?? (filter.page > 1 ? (await selectFrom().limit(1))[0]?.total : 0) ?? 0;
   return { items: found.map(({ row, file }) => ({ row, file })), total };
 }
 

@@ -13,19 +13,19 @@ export type AccessRow = typeof grantAccesses.$inferSelect;
 /** What is let in where, whoever's customer it is. */
 type Thing = Pick<AccessRow, "organization_id" | "platform" | "account_number" | "place">;
 
-const sameThing = ({ organization_id, platform, account_number, place }: Thing) =>
+const matchSameAccess = ({ organization_id, platform, account_number, place }: Thing) =>
   and(
     eq(grantAccesses.organization_id, organization_id),
     eq(grantAccesses.platform, platform),
     eq(grantAccesses.account_number, account_number),
     eq(grantAccesses.place, place),
   );
-const iso = (at: Date) => sql`${at.toISOString()}::timestamptz`;
+const formatIso = (at: Date) => sql`${at.toISOString()}::timestamptz`;
 /** Once nobody is asking any more. */
-const nextTurn = (now: Date) => ({
+const scheduleNextTurn = (now: Date) => ({
   turn: sql`${grantAccesses.turn} + 1`,
   attempts: 0,
-  due_at: sql`case when ${grantAccesses.leased_until} > ${iso(now)} then ${grantAccesses.due_at} else ${iso(now)} end`,
+  due_at: sql`case when ${grantAccesses.leased_until} > ${formatIso(now)} then ${grantAccesses.due_at} else ${formatIso(now)} end`,
 });
 
 /** Have an account let in, unless it is; answers the row that says so. The caller has locked its customer. */
@@ -40,7 +40,7 @@ export async function openAccess(
     .values({ ...values, due_at: now })
     .onConflictDoUpdate({
       target: [organization_id, platform, account_number, place, customer_id],
-      set: nextTurn(now),
+      set: scheduleNextTurn(now),
     })
     .returning();
   if (!row) throw new Error("The access was not written.");
@@ -51,7 +51,7 @@ export async function openAccess(
 export async function releaseAccess(tx: Tx, key: RowKey, now: Date, kicks: boolean): Promise<void> {
   await tx
     .update(grantAccesses)
-    .set({ ...nextTurn(now), kicks })
+    .set({ ...scheduleNextTurn(now), kicks })
     .where(matchKey(grantAccesses, key));
 }
 
@@ -94,14 +94,14 @@ export async function findGiving(db: Database, thing: Thing): Promise<BenefitRow
       ),
     )
     .innerJoin(benefits, joinByKey(benefitGrants.benefit_id, benefits))
-    .where(sameThing(thing));
+    .where(matchSameAccess(thing));
   return rows.map(({ properties }) => properties);
 }
 
 const givenElsewhere = exists(
   sql`(select 1 from ${benefitGrants} g where g.organization_id = ${grantAccesses.organization_id} and g.access_id = ${grantAccesses.id})`,
 );
-const besides = ({ organization_id, platform, account_number, id }: AccessRow, within: string) =>
+const matchOthers = ({ organization_id, platform, account_number, id }: AccessRow, within: string) =>
   and(
     eq(grantAccesses.organization_id, organization_id),
     eq(grantAccesses.platform, platform),
@@ -115,7 +115,7 @@ export async function isInOtherwise(db: Database, access: AccessRow, within: str
   const [row] = await db
     .select({ id: grantAccesses.id })
     .from(grantAccesses)
-    .where(and(besides(access, within), givenElsewhere))
+    .where(and(matchOthers(access, within), givenElsewhere))
     .limit(1);
   return row !== undefined;
 }
@@ -124,8 +124,8 @@ export async function isInOtherwise(db: Database, access: AccessRow, within: str
 export const regrantOthers = (db: Database, access: AccessRow, within: string, now: Date): Promise<unknown> =>
   db
     .update(grantAccesses)
-    .set({ ...nextTurn(now), given: null })
-    .where(and(besides(access, within), givenElsewhere));
+    .set({ ...scheduleNextTurn(now), given: null })
+    .where(and(matchOthers(access, within), givenElsewhere));
 
 /** Nobody asks a platform for a seller before then. */
 export const postponeRequests = (
@@ -142,8 +142,8 @@ export const postponeRequests = (
         eq(grantAccesses.organization_id, organization_id),
         eq(grantAccesses.platform, platform),
         isNotNull(grantAccesses.due_at),
-        sql`${grantAccesses.due_at} < ${iso(until)}`,
-        or(isNull(grantAccesses.leased_until), sql`${grantAccesses.leased_until} <= ${iso(now)}`),
+        sql`${grantAccesses.due_at} < ${formatIso(until)}`,
+        or(isNull(grantAccesses.leased_until), sql`${grantAccesses.leased_until} <= ${formatIso(now)}`),
       ),
     );
 

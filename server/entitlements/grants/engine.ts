@@ -52,10 +52,10 @@ export async function reconcile(
   const grace_end = findGraceEnd(ground);
   if (grace_end !== null && now < grace_end)
     await store.scheduleCheck(tx, { ...source, id: createId(now), created_at: now, due_at: grace_end });
-  await carryOut(tx, ctx, source, plan);
+  await applyPlan(tx, ctx, source, plan);
 }
 
-async function carryOut(tx: Tx, ctx: Deps | Ctx, source: GrantSource, plan: GrantPlan): Promise<void> {
+async function applyPlan(tx: Tx, ctx: Deps | Ctx, source: GrantSource, plan: GrantPlan): Promise<void> {
   const changed = new Map<string, CustomerRow>();
   for (const grant of plan.revoke) {
     await revoke(tx, ctx, grant);
@@ -64,14 +64,14 @@ async function carryOut(tx: Tx, ctx: Deps | Ctx, source: GrantSource, plan: Gran
   for (const grant of plan.update) await update(tx, ctx, grant);
   for (const grant of plan.cycle) await cycle(tx, ctx, grant);
   for (const { benefit, holder, row } of plan.grant) {
-    const made = row ?? (await store.insertGrant(tx, newGrant(ctx, source, holder, benefit.id)));
+    const made = row ?? (await store.insertGrant(tx, buildGrant(ctx, source, holder, benefit.id)));
     await grantBenefit(tx, ctx, { row: made, benefit, ...holder });
     changed.set(holder.customer.id, holder.customer);
   }
   for (const customer of changed.values()) if (customer.deleted_at === null) await emitState(tx, ctx, customer);
 }
 
-function newGrant({ clock }: Deps | Ctx, source: GrantSource, { customer, member }: GrantHolder, benefit_id: string) {
+function buildGrant({ clock }: Deps | Ctx, source: GrantSource, { customer, member }: GrantHolder, benefit_id: string) {
   const created_at = clock.now();
   const { organization_id, subscription_id, order_id } = source;
   const id = createId(created_at);
@@ -115,7 +115,7 @@ export async function grantBenefit(tx: Tx, ctx: Deps | Ctx, grant: Grant): Promi
 }
 
 /** Of what a grant says, whose account it is for. */
-const accountIn = ({ properties: { account_id } }: GrantRow): BenefitGrantProperties =>
+const readAccount = ({ properties: { account_id } }: GrantRow): BenefitGrantProperties =>
   account_id ? { account_id } : {};
 
 type Failure = NonNullable<GrantRow["error"]>;
@@ -165,7 +165,7 @@ export async function failGrant(
   ctx: Deps | Ctx,
   grant: Grant,
   error: Failure,
-  properties: BenefitGrantProperties = accountIn(grant.row),
+  properties: BenefitGrantProperties = readAccount(grant.row),
 ): Promise<void> {
   const { row, customer } = grant;
   await fail(tx, ctx, grant, error, row.telling ?? "updated", properties);

@@ -46,12 +46,12 @@ export const grantRunWorker: RowWorker = {
     where: sql`${grantRuns.due_at} is not null`,
   },
   async run(deps, [key]) {
-    while (await takeSlice(deps, key));
+    while (await processSlice(deps, key));
   },
 };
 
 /** Answers whether there is more to do at once. */
-const takeSlice = (deps: Deps, key: RowKey): Promise<boolean> =>
+const processSlice = (deps: Deps, key: RowKey): Promise<boolean> =>
   transact(deps, async (tx) => {
     const now = deps.clock.now();
     const run = await store.lockRun(tx, key, now);

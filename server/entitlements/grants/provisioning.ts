@@ -33,7 +33,7 @@ const stepsMax = 4;
 type Step = { access: AccessRow; before: string | null } & ({ form: string } | { form: null; isKicked: boolean });
 
 /** The access, once nobody else is at what its customer has. */
-async function holdAccess(tx: Tx, key: RowKey): Promise<AccessRow | undefined> {
+async function lockGrantAccess(tx: Tx, key: RowKey): Promise<AccessRow | undefined> {
   const seen = await findAccess(tx, key);
   if (!seen) return undefined;
   await lockHolders(tx, key.organization_id, [seen.customer_id]);
@@ -44,10 +44,10 @@ async function holdAccess(tx: Tx, key: RowKey): Promise<AccessRow | undefined> {
  * What another service is to be asked for next, written before it is asked, so that it is known should the answer get lost.
  * Undefined where both sides agree, or somebody else is at it.
  */
-const takeStep = (deps: Deps, kind: ExternalProvider, key: RowKey): Promise<Step | undefined> =>
+const runStep = (deps: Deps, kind: ExternalProvider, key: RowKey): Promise<Step | undefined> =>
   transact(deps, async (tx) => {
     const now = deps.clock.now();
-    const access = await holdAccess(tx, key);
+    const access = await lockGrantAccess(tx, key);
     if (!access || access.due_at === null || access.due_at > now) return undefined;
     const own = await findGrantsBy(tx, access);
     const forms = (await findGiving(tx, access)).map((properties) => kind.forms.indexOf(kind.formOf(properties)));
@@ -78,17 +78,17 @@ export async function settleAccess(deps: Deps, key: RowKey): Promise<void> {
   if (!seen) return;
   const kind = getExternalProvider[seen.platform];
   for (let left = stepsMax; left > 0; left -= 1) {
-    const step = await takeStep(deps, kind, key);
+    const step = await runStep(deps, kind, key);
     if (!step) return;
-    const problem = await carryOut(deps, kind, step);
+    const problem = await executeStep(deps, kind, step);
     const goesOn = await transact(deps, (tx) => finishStep(tx, deps, step, problem));
     if (problem instanceof ExternalBusyError && problem.until)
-      await postponeRequests(deps.db, step.access, deps.clock.now(), laterBy(deps, problem));
+      await postponeRequests(deps.db, step.access, deps.clock.now(), computeRetryTime(deps, problem));
     if (!goesOn) return;
   }
 }
 
-async function carryOut(
+async function executeStep(
   deps: Deps,
   kind: ExternalProvider,
   step: Step,
@@ -110,7 +110,7 @@ async function carryOut(
 }
 
 /** When a service wants to be asked again, by the seller's clock. */
-const laterBy = ({ clock }: Deps, { until }: ExternalBusyError): Date =>
+const computeRetryTime = ({ clock }: Deps, { until }: ExternalBusyError): Date =>
   new Date(clock.now().getTime() + Math.max(0, (until?.getTime() ?? 0) - getServerClock(clock).now().getTime()));
 
 /** Note what has become of it; answers whether there is more to do at once. */
@@ -121,7 +121,7 @@ async function finishStep(
   problem: ExternalBusyError | ExternalRefusedError | undefined,
 ): Promise<boolean> {
   const now = deps.clock.now();
-  const access = await holdAccess(tx, step.access);
+  const access = await lockGrantAccess(tx, step.access);
   if (!access) return false;
   const isOutdated = access.turn !== step.access.turn;
   const free = { leased_until: null };
@@ -136,7 +136,7 @@ async function finishStep(
     return true;
   }
   if (problem instanceof ExternalBusyError && problem.until) {
-    await updateAccess(tx, access, { ...free, due_at: laterBy(deps, problem) });
+    await updateAccess(tx, access, { ...free, due_at: computeRetryTime(deps, problem) });
     return false;
   }
   const attempts = access.attempts + 1;

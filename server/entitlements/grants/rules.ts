@@ -69,7 +69,7 @@ export type GrantPlan = {
   grant: { benefit: BenefitRow; holder: GrantHolder; row: GrantRow | null }[];
 };
 
-const keyOf = (customer_id: string, member_id: string | null, benefit_id: string): string =>
+const getKey = (customer_id: string, member_id: string | null, benefit_id: string): string =>
   `${customer_id} ${member_id ?? ""} ${benefit_id}`;
 
 /**
@@ -89,13 +89,13 @@ export function planGrants(
           holder.customer.deleted_at !== null
             ? []
             : benefits.map((benefit) => {
-                const key = keyOf(holder.customer.id, holder.member?.id ?? null, benefit.id);
+                const key = getKey(holder.customer.id, holder.member?.id ?? null, benefit.id);
                 return [key, { benefit, holder }] as const;
               }),
         )
       : [],
   );
-  const known = new Map(grants.map((one) => [keyOf(one.row.customer_id, one.row.member_id, one.row.benefit_id), one]));
+  const known = new Map(grants.map((one) => [getKey(one.row.customer_id, one.row.member_id, one.row.benefit_id), one]));
   const isWanted = (key: string) => wanted.has(key);
   const kept = [...known].flatMap(([key, one]) => (isWanted(key) && one.row.granted_at !== null ? [one] : []));
   return {

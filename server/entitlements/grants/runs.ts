@@ -12,12 +12,12 @@ import { grantChecks, grantRuns } from "./tables.ts";
 
 const waiting = sql<number>`(select count(*)::int from ${grantChecks} c where c.organization_id = ${grantRuns}.organization_id)`;
 
-const statusOf = ({ due_at, stopped_at }: RunRow): GrantRun["status"] =>
+const getStatus = ({ due_at, stopped_at }: RunRow): GrantRun["status"] =>
   stopped_at !== null ? "stopped" : due_at === null ? "done" : "running";
 
 function runOut(row: RunRow, left: number): GrantRun {
   const { fence: _, cursor: __, due_at: ___, stopped_at: ____, ...shown } = row;
-  return { ...shown, status: statusOf(row), waiting: left };
+  return { ...shown, status: getStatus(row), waiting: left };
 }
 
 const whereStatus: Record<GrantRun["status"], SQL | undefined> = {
@@ -76,7 +76,7 @@ export const grantRunService: Service<typeof runsApi, Ctx> = {
   get: (ctx, { params }) => find(ctx.db, [requireOrganization(ctx)], params.id),
   // What was found already is looked at still: each is one source, and takes no time.
   stop: (ctx, { params }) =>
-    change(ctx, params.id, (row, now) => (statusOf(row) === "running" ? { stopped_at: now, due_at: null } : null)),
+    change(ctx, params.id, (row, now) => (getStatus(row) === "running" ? { stopped_at: now, due_at: null } : null)),
   resume: (ctx, { params }) =>
     change(ctx, params.id, (row, now) => (row.stopped_at === null ? null : { stopped_at: null, due_at: now })),
 };

@@ -43,7 +43,7 @@ import type { Grant, GrantContext, GrantHolder, GrantRow, GrantSource } from "./
 import { benefitGrants, grantChecks, grantRuns } from "./tables.ts";
 
 /** What a product gives, in its order, in the row of who has it. */
-const givenBy = (owner: typeof orders | typeof subscriptions) =>
+const listGranted = (owner: typeof orders | typeof subscriptions) =>
   sql<BenefitRow[]>`(
     select coalesce(json_agg(to_jsonb(b) order by pb."order"), '[]')
     from ${productBenefits} pb join ${benefits} b on b.organization_id = pb.organization_id and b.id = pb.benefit_id
@@ -51,9 +51,9 @@ const givenBy = (owner: typeof orders | typeof subscriptions) =>
   )`.mapWith((list: unknown) => readRows(benefits, list));
 
 type Joined = { row: object; benefit: object; customer: object; member: object | null };
-const memberFrom = (json: object | null) => json && readRow(members, json);
+const readMember = (json: object | null) => json && readRow(members, json);
 /** What a source gave, the oldest first. */
-const grantsWhere = (where: SQL) =>
+const selectGrantsWhere = (where: SQL) =>
   sql<Grant[]>`(
     select coalesce(json_agg(json_build_object('row', to_jsonb(g), 'benefit', to_jsonb(b), 'customer', to_jsonb(c), 'member', to_jsonb(m))
       order by g.created_at, g.id), '[]')
@@ -67,7 +67,7 @@ const grantsWhere = (where: SQL) =>
       row: readRow(benefitGrants, row),
       benefit: readRow(benefits, benefit),
       customer: readRow(customers, customer),
-      member: memberFrom(member),
+      member: readMember(member),
     })),
   );
 
@@ -79,11 +79,11 @@ const isTakenBack = (order: SQL) =>
 const grace = sql<number>`coalesce((${organization}.subscription_settings ->> 'benefit_revocation_grace_period')::int, 0)`;
 
 /** Whoever bought holds what it gives; of what has seats, only who has one of them. */
-const holdersOf = (customer: CustomerRow, seats: number | null, seated: GrantHolder[]): GrantContext["holders"] =>
+const getHolders = (customer: CustomerRow, seats: number | null, seated: GrantHolder[]): GrantContext["holders"] =>
   seats === null ? [{ customer, member: null }] : seated;
 
 /** Those who have taken a seat of a source. */
-const seatedAt = (source: typeof subscriptions | typeof orders) =>
+const selectSeated = (source: typeof subscriptions | typeof orders) =>
   sql<GrantHolder[]>`(
     select coalesce(json_agg(json_build_object('customer', to_jsonb(c), 'member', to_jsonb(m)) order by c.id, s.member_id), '[]')
     from ${customerSeats} s join ${customers} c on c.organization_id = s.organization_id and c.id = s.customer_id
@@ -93,7 +93,7 @@ const seatedAt = (source: typeof subscriptions | typeof orders) =>
   )`.mapWith((list: unknown) =>
     (list as { customer: object; member: object | null }[]).map(({ customer, member }) => ({
       customer: readRow(customers, customer),
-      member: memberFrom(member),
+      member: readMember(member),
     })),
   );
 
@@ -112,9 +112,9 @@ const loadOfSubscription = defineLoader(
         where o.organization_id = ${subscriptions}.organization_id and o.subscription_id = ${subscriptions}.id
           and o.paid_at is not null
         order by o.paid_at desc, o.id desc limit 1), false)`,
-        benefits: givenBy(subscriptions),
-        seated: seatedAt(subscriptions),
-        grants: grantsWhere(
+        benefits: listGranted(subscriptions),
+        seated: selectSeated(subscriptions),
+        grants: selectGrantsWhere(
           sql`g.organization_id = ${subscriptions}.organization_id and g.subscription_id = ${subscriptions}.id`,
         ),
       })
@@ -132,7 +132,7 @@ const loadOfSubscription = defineLoader(
       const one = found.find(({ subscription }) => subscription.id === source.subscription_id);
       if (!one) return undefined;
       const { customer, seated, ...rest } = one;
-      return { ...rest, source, order: null, holders: holdersOf(customer, rest.subscription.seats, seated) };
+      return { ...rest, source, order: null, holders: getHolders(customer, rest.subscription.seats, seated) };
     });
   },
 );
@@ -146,9 +146,9 @@ export async function loadGrantContext(db: Database, source: GrantSource): Promi
       order: orders,
       customer: customers,
       is_withheld: sql<boolean>`${orders.access} = 'withheld' or ${isTakenBack(sql`${orders}`)}`,
-      benefits: givenBy(orders),
-      seated: seatedAt(orders),
-      grants: grantsWhere(sql`g.organization_id = ${orders}.organization_id and g.order_id = ${orders}.id`),
+      benefits: listGranted(orders),
+      seated: selectSeated(orders),
+      grants: selectGrantsWhere(sql`g.organization_id = ${orders}.organization_id and g.order_id = ${orders}.id`),
     })
     .from(orders)
     .innerJoin(customers, joinByKey(orders.customer_id, customers))
@@ -160,7 +160,7 @@ export async function loadGrantContext(db: Database, source: GrantSource): Promi
     source,
     subscription: null,
     grace_days: 0,
-    holders: holdersOf(customer, found.order.seats, seated),
+    holders: getHolders(customer, found.order.seats, seated),
   };
 }
 
@@ -246,14 +246,14 @@ export async function listGrants(
     is_granted: matchPresence(benefitGrants.granted_at),
   });
   const where = and(matchOrganizations(benefitGrants.organization_id, organizations), asked);
-  const page = () =>
+  const loadPage = () =>
     selectGrants(db)
       .where(where)
       .orderBy(...orderBy(filter.sorting, sortable, benefitGrants.id))
       .limit(limitPage(filter, asked))
       .offset(computeOffset(filter));
   const count = () => db.$count(benefitGrants, where);
-  return readPage(page, () => countMatching(db, organizations, "benefit_grants", asked, count));
+  return readPage(loadPage, () => countMatching(db, organizations, "benefit_grants", asked, count));
 }
 
 /** One grant. */

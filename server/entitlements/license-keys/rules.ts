@@ -38,9 +38,9 @@ export const buildKeyColumns = (secret: string, { organization_id, id }: RowKey,
   display_key: `****-${key.slice(-6)}`,
 });
 
-const hashed = (organization_id: string, key: string): string => `license key ${organization_id} ${key}`;
+const getHashedText = (organization_id: string, key: string): string => `license key ${organization_id} ${key}`;
 const hashKey = (secret: string, organization_id: string, key: string): string =>
-  hashToken(secret, hashed(organization_id, key));
+  hashToken(secret, getHashedText(organization_id, key));
 /** A key as people type and paste it: in any case, with blanks, line breaks and other dashes. Keys are printed in capitals, without blanks. */
 function listSpellings(key: string): string[] {
   const printed = key
@@ -52,7 +52,7 @@ function listSpellings(key: string): string[] {
 }
 /** As what a key may be kept, in each spelling, with the secret of now or one before it. */
 export const hashKeyWithEach = (secrets: readonly string[], organization_id: string, key: string): string[] =>
-  listSpellings(key).flatMap((spelling) => hashWithEach(secrets, hashed(organization_id, spelling)));
+  listSpellings(key).flatMap((spelling) => hashWithEach(secrets, getHashedText(organization_id, spelling)));
 
 /** How much a key may be used, by its benefit (BEN-30). */
 export const getLimits = ({ activations, limit_usage }: KeyTerms) => ({
@@ -70,7 +70,7 @@ export function validateKey({ status, expires_at }: KeyRow, now: Date): "usable"
   return expires_at !== null && expires_at <= now ? "expired" : "usable";
 }
 
-const refused = (detail: string) => new ApiError("ResourceNotFound", detail);
+const buildNotFound = (detail: string) => new ApiError("ResourceNotFound", detail);
 const words = { not_granted: "License key is no longer active.", expired: "License key has expired." };
 
 /** Refuse to replace a key that was taken back: it may be given again, and then is to be the one that its owner knows (BEN-33). */
@@ -101,18 +101,18 @@ export const usageMax = 2_147_483_647;
 /** Refuse a key that cannot be used as it is asked for, for the first reason of this order (BEN-35, BEN-36). */
 export function checkUse(row: KeyRow, activation: ActivationRow | undefined, asked: Asked, now: Date): void {
   const judged = validateKey(row, now);
-  if (judged !== "usable") throw refused(words[judged]);
-  if (asked.activation_id && !activation) throw refused("License key activation not found.");
+  if (judged !== "usable") throw buildNotFound(words[judged]);
+  if (asked.activation_id && !activation) throw buildNotFound("License key activation not found.");
   if (
     activation &&
     Object.keys(activation.conditions).length > 0 &&
     !isDeepStrictEqual(activation.conditions, { ...asked.conditions })
   )
-    throw refused("License key does not match required conditions.");
+    throw buildNotFound("License key does not match required conditions.");
   if (asked.benefit_id && asked.benefit_id !== row.benefit_id)
-    throw refused("License key does not match given benefit.");
+    throw buildNotFound("License key does not match given benefit.");
   if (asked.customer_id && asked.customer_id !== row.customer_id)
-    throw refused("License key does not match given customer.");
+    throw buildNotFound("License key does not match given customer.");
   if (!asked.increment_usage) return;
   const left = Math.max(0, (row.limit_usage ?? usageMax) - row.usage);
   if (asked.increment_usage > left) throw new ApiError("BadRequest", `License key only has ${left} more usages.`);

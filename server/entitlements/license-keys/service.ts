@@ -204,7 +204,7 @@ const lease = (ctx: Ctx, organization_id: string, body: Asked<typeof LicenseKeyL
     };
   });
 
-const keyAt = async (ctx: Ctx, id: string): Promise<LicensedKey> => {
+const getKeyAt = async (ctx: Ctx, id: string): Promise<LicensedKey> => {
   const found = await store.findKey(ctx.db, { organization_id: requireOrganization(ctx), id });
   if (!found) throw notFound();
   return found;
@@ -228,12 +228,12 @@ export const licenseKeyService: Service<typeof licenseKeys, Ctx> = {
     );
   },
   async get(ctx, { params }) {
-    const found = await keyAt(ctx, params.id);
+    const found = await getKeyAt(ctx, params.id);
     const activations = (await store.findActivations(ctx.db, found.row)).map(serializeActivation);
     return { ...showKey(ctx, found), activations };
   },
   async getActivation(ctx, { params }) {
-    const found = await keyAt(ctx, params.id);
+    const found = await getKeyAt(ctx, params.id);
     const activation = await store.findActivation(ctx.db, found.row, params.activation_id);
     if (!activation) throw notFound();
     return { ...serializeActivation(activation), license_key: showKey(ctx, found) };
@@ -287,7 +287,7 @@ async function findPrefix(tx: Tx, organization_id: string, id: string): Promise<
 }
 
 /** By the clock of the seller whom a program names. */
-async function ofSeller(ctx: Ctx, organization_id: string): Promise<Ctx> {
+async function createSellerContext(ctx: Ctx, organization_id: string): Promise<Ctx> {
   const seller = await findOrganization(ctx.db, organization_id);
   if (!seller) throw notFound();
   return withSellerClock(ctx, seller);
@@ -295,9 +295,12 @@ async function ofSeller(ctx: Ctx, organization_id: string): Promise<Ctx> {
 
 /** The same for programs that hold nothing but a key, at whoever's. */
 export const licenseKeyUseService: Service<typeof licenseKeyUses, Ctx> = {
-  validate: async (ctx, { body }) => validate(await ofSeller(ctx, body.organization_id), body.organization_id, body),
-  activate: async (ctx, { body }) => activate(await ofSeller(ctx, body.organization_id), body.organization_id, body),
+  validate: async (ctx, { body }) =>
+    validate(await createSellerContext(ctx, body.organization_id), body.organization_id, body),
+  activate: async (ctx, { body }) =>
+    activate(await createSellerContext(ctx, body.organization_id), body.organization_id, body),
   deactivate: async (ctx, { body }) =>
-    deactivate(await ofSeller(ctx, body.organization_id), body.organization_id, body),
-  lease: async (ctx, { body }) => lease(await ofSeller(ctx, body.organization_id), body.organization_id, body),
+    deactivate(await createSellerContext(ctx, body.organization_id), body.organization_id, body),
+  lease: async (ctx, { body }) =>
+    lease(await createSellerContext(ctx, body.organization_id), body.organization_id, body),
 };

@@ -57,13 +57,13 @@ export async function listKeys(
     member_id: matchOne(licenseKeys.member_id),
   });
   const where = and(matchOrganizations(licenseKeys.organization_id, organizations), asked);
-  const page = () =>
+  const loadPage = () =>
     findKeys(db, where)
       .orderBy(...orderBy(["-created_at"], { created_at: licenseKeys.created_at }, licenseKeys.id))
       .limit(limitPage(filter, asked))
       .offset(computeOffset(filter));
   const count = () => db.$count(licenseKeys, where);
-  return readPage(page, () => countMatching(db, organizations, "license_keys", asked, count));
+  return readPage(loadPage, () => countMatching(db, organizations, "license_keys", asked, count));
 }
 
 /** One key. */
@@ -75,9 +75,9 @@ export const lockKey = async (tx: Tx, key: RowKey): Promise<LicensedKey | undefi
   (await findKeys(tx, matchKey(licenseKeys, key)).for("update", { of: licenseKeys }))[0];
 
 /** By what is kept of a key, which may be one of several texts. */
-const hashedAs = (organization_id: unknown, hashes: unknown) =>
+const matchHashes = (organization_id: unknown, hashes: unknown) =>
   sql`${licenseKeys.organization_id} = ${organization_id} and ${licenseKeys.key_hash} = any(${hashes}::text::text[])`;
-const asList = (hashes: readonly string[]): string => `{${hashes.join(",")}}`;
+const formatList = (hashes: readonly string[]): string => `{${hashes.join(",")}}`;
 
 /** The same by what is kept of it. */
 export const lockKeyByHash = async (
@@ -85,7 +85,7 @@ export const lockKeyByHash = async (
   organization_id: string,
   hashes: readonly string[],
 ): Promise<LicensedKey | undefined> =>
-  (await findKeys(tx, hashedAs(organization_id, asList(hashes))).for("update", { of: licenseKeys }))[0];
+  (await findKeys(tx, matchHashes(organization_id, formatList(hashes))).for("update", { of: licenseKeys }))[0];
 
 const asked = {
   organization_id: sql.placeholder("organization_id"),
@@ -97,7 +97,7 @@ const asked = {
 const used = { validations: licenseKeys.validations, usage: licenseKeys.usage, at: licenseKeys.last_validated_at };
 /** What programs ask with each start of theirs. */
 const uses = memoizeStatement((db) => ({
-  find: findKeys(db, hashedAs(asked.organization_id, asked.hashes)).prepare("license_key"),
+  find: findKeys(db, matchHashes(asked.organization_id, asked.hashes)).prepare("license_key"),
   note: db
     .update(licenseKeys)
     .set({
@@ -121,7 +121,8 @@ export const findKeyByHash = async (
   db: Database,
   organization_id: string,
   hashes: readonly string[],
-): Promise<LicensedKey | undefined> => (await uses(db).find.execute({ organization_id, hashes: asList(hashes) }))[0];
+): Promise<LicensedKey | undefined> =>
+  (await uses(db).find.execute({ organization_id, hashes: formatList(hashes) }))[0];
 
 /**
  * Note that a key was used, by so much: in one statement, so that those who use the same key wait for nothing else. Undefined
@@ -157,7 +158,7 @@ export async function updateKey(tx: Tx, key: RowKey, patch: Partial<KeyRow>): Pr
   return row;
 }
 
-const living = ({ organization_id, id }: RowKey) =>
+const matchLiving = ({ organization_id, id }: RowKey) =>
   and(
     eq(licenseKeyActivations.organization_id, organization_id),
     eq(licenseKeyActivations.license_key_id, id),
@@ -169,7 +170,7 @@ export const findActivations = (db: Database, key: RowKey): Promise<ActivationRo
   db
     .select()
     .from(licenseKeyActivations)
-    .where(living(key))
+    .where(matchLiving(key))
     .orderBy(licenseKeyActivations.created_at, licenseKeyActivations.id);
 
 /** One of them. */
@@ -177,13 +178,13 @@ export async function findActivation(db: Database, key: RowKey, id: string): Pro
   const [row] = await db
     .select()
     .from(licenseKeyActivations)
-    .where(and(living(key), eq(licenseKeyActivations.id, id)));
+    .where(and(matchLiving(key), eq(licenseKeyActivations.id, id)));
   return row;
 }
 
 /** How many there are of a key. */
 export async function countActivations(db: Database, key: RowKey): Promise<number> {
-  const [row] = await db.select({ total: count() }).from(licenseKeyActivations).where(living(key));
+  const [row] = await db.select({ total: count() }).from(licenseKeyActivations).where(matchLiving(key));
   return row?.total ?? 0;
 }
 

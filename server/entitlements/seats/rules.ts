@@ -34,22 +34,24 @@ export const serializeSeat = (
 export const countSeatsLeft = ({ seats }: Pick<Container, "seats">, taken: number): number =>
   Math.max(0, (seats ?? 0) - taken);
 
-const bad = (detail: string) => new ApiError("BadRequest", detail);
-const named = (...values: (string | null | undefined)[]): number => values.filter((value) => value).length;
+const buildBadRequest = (detail: string) => new ApiError("BadRequest", detail);
+const countNamed = (...values: (string | null | undefined)[]): number => values.filter((value) => value).length;
 
 /** Refuse what names not one source, or not one person (SEAT-07). */
 export function checkAssign(body: SeatAssign): void {
-  if (named(body.subscription_id, body.order_id, body.checkout_id) !== 1)
-    throw bad("Name what the seat is of: subscription_id, order_id or checkout_id.");
+  if (countNamed(body.subscription_id, body.order_id, body.checkout_id) !== 1)
+    throw buildBadRequest("Name what the seat is of: subscription_id, order_id or checkout_id.");
   const { email, customer_id, external_customer_id, member_id, external_member_id } = body;
-  if (named(email, customer_id, external_customer_id, member_id, external_member_id) !== 1)
-    throw bad("Name whom the seat is for: email, customer_id, external_customer_id, member_id or external_member_id.");
+  if (countNamed(email, customer_id, external_customer_id, member_id, external_member_id) !== 1)
+    throw buildBadRequest(
+      "Name whom the seat is for: email, customer_id, external_customer_id, member_id or external_member_id.",
+    );
 }
 
 /** Refuse to give a seat of what has none, is not paid, or has none left. */
 export function checkRoom(container: Container, taken: number): void {
-  if (container.seats === null) throw bad("This has no seats.");
-  if (!container.is_live) throw bad("This is not paid, or has ended.");
+  if (container.seats === null) throw buildBadRequest("This has no seats.");
+  if (!container.is_live) throw buildBadRequest("This is not paid, or has ended.");
   if (countSeatsLeft(container, taken) === 0) throw new ApiError("SeatNotAvailable", "All seats are taken.");
 }
 

@@ -40,10 +40,10 @@ export const seatsChanged = defineSignal<SeatRow>("seats.changed");
 export const invitations = "seats.invite";
 
 type Told = "customer_seat.assigned" | "customer_seat.claimed" | "customer_seat.revoked";
-const tell = (tx: Tx, ctx: Deps | Ctx, type: Told, { row, email, member }: store.Seat): Promise<void> =>
+const emitChange = (tx: Tx, ctx: Deps | Ctx, type: Told, { row, email, member }: store.Seat): Promise<void> =>
   emit(tx, ctx, row.organization_id, type, serializeSeat(row, email, member));
 
-const invalidToken = () =>
+const rejectInvalidToken = () =>
   new ApiError("InvalidInvitationToken", "This invitation is wrong, was used already, was taken back, or has expired.");
 
 /** Whom a seat is for; by an address that nobody has, somebody new (SEAT-07). */
@@ -125,10 +125,10 @@ export async function assignSeat(
         order_id,
       });
   const seat = { row, email: customer.email, member };
-  await tell(tx, ctx, "customer_seat.assigned", seat);
+  await emitChange(tx, ctx, "customer_seat.assigned", seat);
   if (!body.immediate_claim) ctx.jobs.wake(tx, invitations);
   else {
-    await tell(tx, ctx, "customer_seat.claimed", seat);
+    await emitChange(tx, ctx, "customer_seat.claimed", seat);
     await sendSignal(tx, ctx, seatsChanged, row);
   }
   return serializeSeat(row, customer.email, member);
@@ -168,7 +168,7 @@ export async function revokeSeat(tx: Tx, ctx: Deps | Ctx, key: RowKey): Promise<
   if (!found) throw notFound();
   if (found.row.status === "revoked") return serializeSeat(found.row, null);
   const row = await store.updateSeat(tx, key, planRevoked(ctx.clock.now()));
-  await tell(tx, ctx, "customer_seat.revoked", { row, email: null, member: null });
+  await emitChange(tx, ctx, "customer_seat.revoked", { row, email: null, member: null });
   if (found.row.status === "claimed") await sendSignal(tx, ctx, seatsChanged, row);
   return serializeSeat(row, null);
 }
@@ -211,11 +211,11 @@ export const seatService: Service<typeof customerSeats, Ctx> = {
   },
 };
 
-const hashesIn = ({ config }: Ctx, token: string) => hashWithEach(config.secrets, token);
+const listTokenHashes = ({ config }: Ctx, token: string) => hashWithEach(config.secrets, token);
 
 /** The seat of an invitation that is good, or 404. */
 export async function findInvitation(ctx: Ctx, token: string): Promise<SeatRow> {
-  const found = await store.findInvited(ctx.db, hashesIn(ctx, token), getServerClock(ctx.clock).now());
+  const found = await store.findInvited(ctx.db, listTokenHashes(ctx, token), getServerClock(ctx.clock).now());
   if (!found) throw notFound();
   return found.row;
 }
@@ -242,14 +242,14 @@ export const seatClaimService: Service<typeof seatClaims, Ctx> = {
 
 async function claimSeat(tx: Tx, ctx: Ctx, token: string) {
   const now = getServerClock(ctx.clock).now();
-  const invited = await store.findInvited(tx, hashesIn(ctx, token), now);
+  const invited = await store.findInvited(tx, listTokenHashes(ctx, token), now);
   if (invited) await store.loadLockedContainer(tx, invited.row);
-  const found = await store.lockInvited(tx, hashesIn(ctx, token), now);
+  const found = await store.lockInvited(tx, listTokenHashes(ctx, token), now);
   const { customer_id, organization_id } = found?.row ?? {};
   const customer = organization_id && customer_id && (await findCustomer(tx, organization_id, { id: customer_id }));
-  if (!found || !customer) throw invalidToken();
+  if (!found || !customer) throw rejectInvalidToken();
   const container = await store.findContainer(tx, [customer.organization_id], found.row);
-  if (!container?.is_live) throw invalidToken();
+  if (!container?.is_live) throw rejectInvalidToken();
   const at = await findClockOf(joinTransaction(ctx, tx), customer.organization_id);
   const row = await store.updateSeat(tx, found.row, {
     status: "claimed",
@@ -261,7 +261,7 @@ async function claimSeat(tx: Tx, ctx: Ctx, token: string) {
     invitation_token_expires_at: null,
   });
   const { member } = found;
-  await tell(tx, at, "customer_seat.claimed", { row, email: customer.email, member });
+  await emitChange(tx, at, "customer_seat.claimed", { row, email: customer.email, member });
   await sendSignal(tx, at, seatsChanged, row);
   const session = await openSession(ctx, tx, customer, { member_id: member?.id ?? null });
   return { seat: serializeSeat(row, customer.email, member), customer_session_token: session.token };

@@ -18,13 +18,13 @@ type Named = { subscription_id?: string | null | undefined; order_id?: string | 
 export type Seat = { row: SeatRow; email: string | null; member: MemberRow | null };
 
 /** That seats are of one subscription or order. */
-const ofContainer = ({ organization_id, subscription_id, order_id }: Pick<Container, "organization_id"> & Named) =>
+const matchContainer = ({ organization_id, subscription_id, order_id }: Pick<Container, "organization_id"> & Named) =>
   and(
     eq(customerSeats.organization_id, organization_id),
     subscription_id ? eq(customerSeats.subscription_id, subscription_id) : eq(customerSeats.order_id, order_id ?? ""),
   );
 
-function containerOf(row: typeof subscriptions.$inferSelect): Container {
+function getContainer(row: typeof subscriptions.$inferSelect): Container {
   const { organization_id, id, customer_id, product_id, status, pending_update } = row;
   // Seats that go with the next period are not given any more.
   const seats = row.seats === null ? null : Math.min(row.seats, pending_update?.seats ?? row.seats);
@@ -66,7 +66,7 @@ export async function findContainer(
       .select()
       .from(subscriptions)
       .where(and(inArray(subscriptions.organization_id, [...organization_ids]), eq(subscriptions.id, subscription_id)));
-    return row && containerOf(row);
+    return row && getContainer(row);
   }
   if (!order_id) return undefined;
   const [row] = await db
@@ -107,9 +107,9 @@ export async function lockContainer(tx: Tx, container: Container) {
 
 /** How many seats are given: invited, or taken. */
 export const countTaken = (db: Database, container: Pick<Container, "organization_id"> & Named): Promise<number> =>
-  db.$count(customerSeats, and(ofContainer(container), ne(customerSeats.status, "revoked")));
+  db.$count(customerSeats, and(matchContainer(container), ne(customerSeats.status, "revoked")));
 
-const seatsFrom = (db: Database) =>
+const selectSeats = (db: Database) =>
   db
     .select({ row: customerSeats, email: customers.email, member: members })
     .from(customerSeats)
@@ -118,17 +118,17 @@ const seatsFrom = (db: Database) =>
 
 /** The seats of a subscription or an order, the oldest first; those that were taken back too. */
 export const listSeats = (db: Database, container: Container): Promise<Seat[]> =>
-  seatsFrom(db).where(ofContainer(container)).orderBy(asc(customerSeats.created_at), asc(customerSeats.id));
+  selectSeats(db).where(matchContainer(container)).orderBy(asc(customerSeats.created_at), asc(customerSeats.id));
 
 /** A seat. */
 export async function findSeat(db: Database, key: RowKey): Promise<Seat | undefined> {
-  const [found] = await seatsFrom(db).where(matchKey(customerSeats, key));
+  const [found] = await selectSeats(db).where(matchKey(customerSeats, key));
   return found;
 }
 
 /** A seat, kept from changing until the transaction ends. */
 export async function lockSeat(tx: Tx, key: RowKey): Promise<Seat | undefined> {
-  const [found] = await seatsFrom(tx).where(matchKey(customerSeats, key)).for("no key update", { of: customerSeats });
+  const [found] = await selectSeats(tx).where(matchKey(customerSeats, key)).for("no key update", { of: customerSeats });
   return found;
 }
 
@@ -141,13 +141,13 @@ const isInvited = (hashes: readonly string[], now: Date) =>
 
 /** The seat of an invitation that is good. */
 export async function findInvited(db: Database, hashes: readonly string[], now: Date): Promise<Seat | undefined> {
-  const [found] = await seatsFrom(db).where(isInvited(hashes, now));
+  const [found] = await selectSeats(db).where(isInvited(hashes, now));
   return found;
 }
 
 /** The same, kept until the transaction ends; whoever comes second finds it taken. */
 export async function lockInvited(tx: Tx, hashes: readonly string[], now: Date): Promise<Seat | undefined> {
-  const [found] = await seatsFrom(tx).where(isInvited(hashes, now)).for("no key update", { of: customerSeats });
+  const [found] = await selectSeats(tx).where(isInvited(hashes, now)).for("no key update", { of: customerSeats });
   return found;
 }
 
@@ -158,7 +158,7 @@ export const isSeated = async (
   { customer_id, member_id }: { customer_id: string; member_id: string | null },
 ): Promise<boolean> => {
   const theirs = member_id === null ? isNull(customerSeats.member_id) : eq(customerSeats.member_id, member_id);
-  const where = and(ofContainer(container), eq(customerSeats.customer_id, customer_id), theirs);
+  const where = and(matchContainer(container), eq(customerSeats.customer_id, customer_id), theirs);
   return (await db.$count(customerSeats, and(where, ne(customerSeats.status, "revoked")))) > 0;
 };
 
@@ -167,7 +167,7 @@ export async function findRevoked(tx: Tx, container: Container): Promise<SeatRow
   const [row] = await tx
     .select()
     .from(customerSeats)
-    .where(and(ofContainer(container), eq(customerSeats.status, "revoked")))
+    .where(and(matchContainer(container), eq(customerSeats.status, "revoked")))
     .orderBy(desc(customerSeats.revoked_at), desc(customerSeats.id))
     .limit(1);
   return row;
@@ -178,7 +178,7 @@ export const findGiven = (db: Database, container: Pick<Container, "organization
   db
     .select()
     .from(customerSeats)
-    .where(and(ofContainer(container), ne(customerSeats.status, "revoked")))
+    .where(and(matchContainer(container), ne(customerSeats.status, "revoked")))
     .orderBy(asc(customerSeats.id));
 
 /** The seats that somebody has been given. */

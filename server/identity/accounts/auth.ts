@@ -69,7 +69,7 @@ const schema = {
 };
 
 /** A number for a secret that stays its own, wherever it stands in the list: encrypted values name it. */
-const versionOf = (secret: string): number => Number.parseInt(hashToken(secret, "version").slice(0, 8), 16);
+const getVersion = (secret: string): number => Number.parseInt(hashToken(secret, "version").slice(0, 8), 16);
 
 type SellerSignUp = { email: string; password: string; name: string; organizationName: string; slug: string };
 
@@ -101,7 +101,7 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
   const { here, mail } = work;
   const refused = createRefusedSignIns(deps);
   const refusedCalls = createRefusedCalls(deps);
-  const storage = (options: BetterAuthOptions) =>
+  const createStorage = (options: BetterAuthOptions) =>
     wrapAuditedStorage(deps, work, (on) =>
       wrapProtectedStorage(
         wrapUserFieldStorage(config.FLOE_USER_FIELDS, options, (options) =>
@@ -116,11 +116,11 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
     basePath: accountBase,
     // What was encrypted before secrets had versions opens with the oldest.
     secret: config.secrets.at(-1),
-    secrets: config.secrets.map((value) => ({ version: versionOf(value), value })),
+    secrets: config.secrets.map((value) => ({ version: getVersion(value), value })),
     trustedOrigins: listOrigins(config),
     logger: { level: "error", log: createAuthLog(deps.log) },
     telemetry: { enabled: false },
-    database: storage,
+    database: createStorage,
     advanced: {
       database: { generateId: () => createId(deps.clock.now()) },
       // Its own way to name secure cookies is `__Secure-`, which other hosts of the domain can set.

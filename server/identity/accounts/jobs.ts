@@ -7,7 +7,7 @@ const everyMs = 10 * 60 * 1000;
 const keptMs = 24 * 60 * 60 * 1000;
 /** Refused calls are in the audit log for 90 days. */
 const refusedKeptMs = 90 * 24 * 60 * 60 * 1000;
-const dayBefore = (now: Date): Date => new Date(now.getTime() - keptMs);
+const getDayBefore = (now: Date): Date => new Date(now.getTime() - keptMs);
 
 /**
  * Device codes, verifications and sessions that ran out a day ago are forgotten, and counts of tries whose window and lock
@@ -15,7 +15,9 @@ const dayBefore = (now: Date): Date => new Date(now.getTime() - keptMs);
  */
 export const accountCleanup: readonly Worker[] = [
   ...[deviceCode, verification, session].map((table) =>
-    createCleanupWorker(`${getTableName(table)}.forget`, everyMs, table, (now) => lt(table.expiresAt, dayBefore(now))),
+    createCleanupWorker(`${getTableName(table)}.forget`, everyMs, table, (now) =>
+      lt(table.expiresAt, getDayBefore(now)),
+    ),
   ),
   createCleanupWorker("refused_calls.forget", everyMs, refusedCalls, (now) =>
     lt(refusedCalls.created_at, new Date(now.getTime() - refusedKeptMs)),

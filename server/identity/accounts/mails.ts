@@ -5,7 +5,7 @@ import { accountBase, findCall } from "./calls.ts";
 const nameLengthMax = 60;
 
 /** A name that somebody chose, short enough not to become a message of its own. */
-function named(name: string): string {
+function formatSenderName(name: string): string {
   const plain = name.replace(/[\p{C}\p{Z}]+/gu, " ").trim();
   const signs = [...plain];
   return signs.length <= nameLengthMax ? plain : `${signs.slice(0, nameLengthMax).join("")}…`;
@@ -37,8 +37,10 @@ export function writeResetMail(to: string, url: string): Mail {
 
 export const writeInvitationMail = (to: string, organization: string, inviter: string, url: string): Mail => ({
   to,
-  subject: `Join ${named(organization)}`,
-  paragraphs: [`${named(inviter)} invites you to ${named(organization)}. The invitation stands for two days.`],
+  subject: `Join ${formatSenderName(organization)}`,
+  paragraphs: [
+    `${formatSenderName(inviter)} invites you to ${formatSenderName(organization)}. The invitation stands for two days.`,
+  ],
   action: { label: "See the invitation", url },
   note: "If you do not know them, do nothing.",
   valid_hours: 48,

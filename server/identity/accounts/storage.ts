@@ -22,7 +22,7 @@ export const getSignInSealRow = (row: Row): string => JSON.stringify([row.provid
 export const hashSecret = (secret: string): string => hashPrefix + createHash("sha256").update(secret).digest("hex");
 
 /** Whoever could not be signed in is told so, and the log why. */
-function failedToCreate(model: string, error: unknown): never {
+function rejectFailedCreate(model: string, error: unknown): never {
   if (model !== "session" || isAPIError(error)) throw error;
   const told = new APIError("INTERNAL_SERVER_ERROR", { message: "Failed to create session" });
   throw Object.assign(told, { cause: error });
@@ -42,7 +42,7 @@ const isLookBeforeEnd = ({ where, limit }: { where?: Where | undefined; limit?: 
  */
 export function wrapProtectedStorage(adapter: Adapter, secrets: readonly string[]): Adapter {
   /** The stored form of a row. */
-  const into = (model: string, row: Row, owner: Row = row): Row => {
+  const sealRow = (model: string, row: Row, owner: Row = row): Row => {
     const [hides, seals] = [hashed[model], sealed[model]];
     const stored = { ...row };
     if (hides && typeof row[hides] === "string") stored[hides] = hashSecret(row[hides]);
@@ -51,7 +51,7 @@ export function wrapProtectedStorage(adapter: Adapter, secrets: readonly string[
     return stored;
   };
   /** A stored row as callers know it; `known` is the secret it was found by. */
-  const out = <T>(model: string, row: T, known?: unknown): T => {
+  const serializeRow = <T>(model: string, row: T, known?: unknown): T => {
     if (typeof row !== "object" || row === null) return row;
     const [hides, seals] = [hashed[model], sealed[model]];
     const shown = { ...row } as Row;
@@ -68,7 +68,7 @@ export function wrapProtectedStorage(adapter: Adapter, secrets: readonly string[
     return (await adapter.findOne<Row>({ model, where })) ?? update;
   };
   /** Conditions on the stored form. To end or change a row its hash is as good as what it hides. */
-  const by = <W extends Where | undefined>(model: string, where: W, handles = false): W => {
+  const encodeWhere = <W extends Where | undefined>(model: string, where: W, handles = false): W => {
     const field = hashed[model];
     const hide = (value: unknown) =>
       typeof value !== "string" || (handles && value.startsWith(hashPrefix)) ? value : hashSecret(value);
@@ -76,52 +76,58 @@ export function wrapProtectedStorage(adapter: Adapter, secrets: readonly string[
       one.field === field ? { ...one, value: Array.isArray(one.value) ? one.value.map(hide) : hide(one.value) } : one,
     ) as W;
   };
-  const secretIn = (model: string, where: Where | undefined): unknown =>
+  const findSecret = (model: string, where: Where | undefined): unknown =>
     where?.find(({ field }) => field === hashed[model])?.value;
 
   return {
     ...adapter,
     create: async (given) =>
-      out(
+      serializeRow(
         given.model,
         await adapter
-          .create({ ...given, data: into(given.model, given.data) as never })
-          .catch((error: unknown) => failedToCreate(given.model, error)),
+          .create({ ...given, data: sealRow(given.model, given.data) as never })
+          .catch((error: unknown) => rejectFailedCreate(given.model, error)),
         given.data[hashed[given.model] ?? ""],
       ) as never,
     findOne: async (given) =>
-      out(
+      serializeRow(
         given.model,
-        await adapter.findOne({ ...given, where: by(given.model, given.where) }),
-        secretIn(given.model, given.where),
+        await adapter.findOne({ ...given, where: encodeWhere(given.model, given.where) }),
+        findSecret(given.model, given.where),
       ) as never,
     findMany: async (given) =>
-      (await adapter.findMany({ ...given, where: by(given.model, given.where, isLookBeforeEnd(given)) })).map((row) =>
-        out(given.model, row),
+      (await adapter.findMany({ ...given, where: encodeWhere(given.model, given.where, isLookBeforeEnd(given)) })).map(
+        (row) => serializeRow(given.model, row),
       ) as never,
-    count: (given) => adapter.count({ ...given, where: by(given.model, given.where) }),
+    count: (given) => adapter.count({ ...given, where: encodeWhere(given.model, given.where) }),
     update: async (given) =>
-      out(
+      serializeRow(
         given.model,
         await adapter.update({
           ...given,
-          where: by(given.model, given.where, true),
-          update: into(given.model, given.update, await findOwner(given.model, given.where, given.update)),
+          where: encodeWhere(given.model, given.where, true),
+          update: sealRow(given.model, given.update, await findOwner(given.model, given.where, given.update)),
         }),
-        secretIn(given.model, given.where),
+        findSecret(given.model, given.where),
       ) as never,
     updateMany: async (given) => {
       const sealed_field = sealed[given.model];
       if (sealed_field && typeof given.update[sealed_field] === "string")
         throw new Error(`${given.model}.${sealed_field} is sealed for one row, and cannot be set for several.`);
-      const where = by(given.model, given.where, true);
-      return adapter.updateMany({ ...given, where, update: into(given.model, given.update) });
+      const where = encodeWhere(given.model, given.where, true);
+      return adapter.updateMany({ ...given, where, update: sealRow(given.model, given.update) });
     },
-    delete: (given) => adapter.delete({ ...given, where: by(given.model, given.where, true) }),
-    deleteMany: (given) => adapter.deleteMany({ ...given, where: by(given.model, given.where, true) }),
+    delete: (given) => adapter.delete({ ...given, where: encodeWhere(given.model, given.where, true) }),
+    deleteMany: (given) => adapter.deleteMany({ ...given, where: encodeWhere(given.model, given.where, true) }),
     consumeOne: async (given) =>
-      out(given.model, await adapter.consumeOne({ ...given, where: by(given.model, given.where) })) as never,
+      serializeRow(
+        given.model,
+        await adapter.consumeOne({ ...given, where: encodeWhere(given.model, given.where) }),
+      ) as never,
     incrementOne: async (given) =>
-      out(given.model, await adapter.incrementOne({ ...given, where: by(given.model, given.where) })) as never,
+      serializeRow(
+        given.model,
+        await adapter.incrementOne({ ...given, where: encodeWhere(given.model, given.where) }),
+      ) as never,
   };
 }

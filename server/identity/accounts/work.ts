@@ -38,7 +38,7 @@ export function createAccountWork(deps: Deps) {
     for (let scope = scopes.getStore(); scope; scope = scope.outer) scope.fault = { error };
   }
 
-  async function transaction<T>(
+  async function runTransaction<T>(
     storageOn: (db: Database) => Storage,
     work: (storage: Storage, tx: Tx) => Promise<T>,
   ): Promise<T> {
@@ -66,7 +66,7 @@ export function createAccountWork(deps: Deps) {
     /** What better-auth stores with inside the transaction that is open; null outside of one. */
     storage: (): Storage | null => scopes.getStore()?.open?.storage ?? null,
     /** Do something in the transaction that is open, or in one of its own. */
-    transaction,
+    transaction: runTransaction,
     /**
      * Write a mail before the request is answered: in the transaction that is open (as on sign-up), so that neither exists
      * without the other, and in one of its own otherwise. A mail that cannot be written fails both.

@@ -172,7 +172,7 @@ export function checkUpdate(row: OrganizationRow, body: Update, media_url: strin
  */
 export function planUpdate(row: Partial<OrganizationRow>, body: Partial<Update>, now: Date): Partial<OrganizationRow> {
   const { avatar_url, details, dispute_settings: disputes, customer_portal_settings: portal, ...plain } = body;
-  const patch: Partial<OrganizationRow> = { ...defined(plain) };
+  const patch: Partial<OrganizationRow> = { ...isDefined(plain) };
   if (avatar_url !== undefined) patch.logo = avatar_url;
   if (details !== undefined) {
     patch.details = { ...row.details, ...details };
@@ -186,15 +186,15 @@ export function planUpdate(row: Partial<OrganizationRow>, body: Partial<Update>,
     "invoice_settings",
   ] as const) {
     const sent = body[group];
-    if (sent !== undefined) Object.assign(patch, { [group]: { ...row[group], ...defined(sent) } });
+    if (sent !== undefined) Object.assign(patch, { [group]: { ...row[group], ...isDefined(sent) } });
   }
-  if (disputes !== undefined) patch.dispute_settings = { ...row.dispute_settings, ...defined(disputes) };
+  if (disputes !== undefined) patch.dispute_settings = { ...row.dispute_settings, ...isDefined(disputes) };
   if (portal !== undefined) {
     const had = { ...standard.customer_portal_settings, ...row.customer_portal_settings };
     patch.customer_portal_settings = {
       usage: portal.usage,
-      subscription: { ...had.subscription, ...defined(portal.subscription) },
-      customer: { ...had.customer, ...defined(portal.customer ?? {}) },
+      subscription: { ...had.subscription, ...isDefined(portal.subscription) },
+      customer: { ...had.customer, ...isDefined(portal.customer ?? {}) },
     };
   }
   return patch;
@@ -229,5 +229,5 @@ export function isOwnPage(
   return origins.includes(url.origin) || isEmbedAllowed(url.origin, embed_hosts);
 }
 
-const defined = <T extends object>(fields: T): T =>
+const isDefined = <T extends object>(fields: T): T =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;

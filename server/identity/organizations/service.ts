@@ -23,7 +23,7 @@ const serialize = ({ config, processors }: Ctx, row: OrganizationRow) =>
 /** The organizations of the API. The account side makes and deletes them too. */
 export const organizationService: Service<typeof organizations, Ctx> = {
   async list(ctx, { query }) {
-    const { items, total } = await listOrganizations(ctx.db, readableBy(ctx), query);
+    const { items, total } = await listOrganizations(ctx.db, matchReadable(ctx), query);
     return buildPage(
       items.map((row) => serialize(ctx, row)),
       total,
@@ -78,7 +78,7 @@ export const organizationService: Service<typeof organizations, Ctx> = {
 };
 
 /** The organizations that may be read in one request: a key's own, and those of a person where they may read it. */
-const readableBy = (ctx: Ctx): string[] =>
+const matchReadable = (ctx: Ctx): string[] =>
   ctx.actor.user_id === null
     ? [requireOrganization(ctx)]
     : (ctx.actor.memberships ?? []).flatMap(({ organization_id, scopes }) =>

@@ -46,8 +46,8 @@ export function describeRenewal({ row, charge }: UpcomingRenewal, { words, day, 
   return isDue ? words.renews(day(charge.at), money(charge.amount, row.currency)) : words.runs(end);
 }
 
-const brandOf = (brand: string): string => brand.charAt(0).toUpperCase() + brand.slice(1);
-const cardOf = ({ card }: PaymentMethodRow): string => `${brandOf(card.brand)} •••• ${card.last4}`;
+const getBrand = (brand: string): string => brand.charAt(0).toUpperCase() + brand.slice(1);
+const getCard = ({ card }: PaymentMethodRow): string => `${getBrand(card.brand)} •••• ${card.last4}`;
 
 /** Whether what is to be told is still so (a payment that has come since is not missing any more). */
 function isSo(occasion: EmailOccasion, { aggregate: { row }, ahead, unpaid }: LifecycleFacts): boolean {
@@ -113,7 +113,7 @@ const sayings: Partial<Record<EmailOccasion, (facts: LifecycleFacts, speech: Ema
     paragraphs: [
       words.trial(product.name, seller.name, day(row.current_period_end)),
       words.then_charged(money(ahead.charge?.amount ?? 0, row.currency)),
-      card ? words.charged_to(cardOf(card)) : words.no_card,
+      card ? words.charged_to(getCard(card)) : words.no_card,
     ],
     leaves: card === undefined,
   }),
@@ -125,7 +125,7 @@ const sayings: Partial<Record<EmailOccasion, (facts: LifecycleFacts, speech: Ema
         day(row.current_period_end),
         money(ahead.charge?.amount ?? 0, row.currency),
       ),
-      card ? words.charged_to(cardOf(card)) : words.no_card,
+      card ? words.charged_to(getCard(card)) : words.no_card,
     ],
     leaves: card === undefined,
   }),
@@ -137,7 +137,7 @@ const sayings: Partial<Record<EmailOccasion, (facts: LifecycleFacts, speech: Ema
     const again = next ? words.next_try(moment(next.next_payment_attempt_at), last) : words.last_try(last);
     const goesOn = [row.cancel_at_period_end ? words.ends(day(row.current_period_end)) : again, words.leave_and_pay];
     const rest = row.ended_at === null ? goesOn : [words.no_more_tries, words.pay_last];
-    const failed = words.failed(seller.name, amount, product.name, card ? cardOf(card) : null);
+    const failed = words.failed(seller.name, amount, product.name, card ? getCard(card) : null);
     return { paragraphs: [failed, ...rest], leaves: true };
   },
   card_expiring: ({ aggregate: { product }, seller, card }, { words }) => {
@@ -146,7 +146,7 @@ const sayings: Partial<Record<EmailOccasion, (facts: LifecycleFacts, speech: Ema
     const month = new Intl.DateTimeFormat(words.locale, { month: "long", year: "numeric", timeZone: "UTC" });
     const expiry = month.format(new Date(Date.UTC(exp_year, exp_month - 1, 1)));
     return {
-      paragraphs: [words.expiring(cardOf(card), expiry, product.name, seller.name), words.leave_in_time],
+      paragraphs: [words.expiring(getCard(card), expiry, product.name, seller.name), words.leave_in_time],
       leaves: true,
     };
   },

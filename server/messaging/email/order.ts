@@ -31,7 +31,7 @@ export function writeOrderMail(
   const billing_address = customer.billing_address ?? order.billing_address;
   const speech = getSpeech({ ...customer, billing_address });
   const { words } = speech;
-  const money = (amount: number) => speech.money(amount, order.currency);
+  const formatAmount = (amount: number) => speech.money(amount, order.currency);
   const date = speech.date(order.created_at);
   const sums = computeSums(document).filter(({ weight, amount }) => weight !== "due" || amount !== 0);
   const links = [
@@ -45,7 +45,9 @@ export function writeOrderMail(
   const note = notes.filter((text) => text !== null).join(" ");
   const occasion = getOccasion(order);
   const paid =
-    order.receipt_number === null ? words.unpaid(seller.name) : words.paid(money(document.paid_amount), seller.name);
+    order.receipt_number === null
+      ? words.unpaid(seller.name)
+      : words.paid(formatAmount(document.paid_amount), seller.name);
   const after = ahead && occasion !== null ? describeRenewal(ahead, speech) : null;
   return {
     to,
@@ -55,8 +57,12 @@ export function writeOrderMail(
     table: {
       caption: words.order(number, date),
       rows: [
-        ...document.lines.map(({ label, amount }) => ({ label, amount: money(amount), isStrong: false })),
-        ...sums.map(({ label, amount, weight }) => ({ label, amount: money(amount), isStrong: weight === "grand" })),
+        ...document.lines.map(({ label, amount }) => ({ label, amount: formatAmount(amount), isStrong: false })),
+        ...sums.map(({ label, amount, weight }) => ({
+          label,
+          amount: formatAmount(amount),
+          isStrong: weight === "grand",
+        })),
       ],
     },
     action: { label: words.open_portal, url: linkTo("portal") },

@@ -36,7 +36,7 @@ export function getOccasion({ billing_reason, begins, occasion }: OrderRow): Ema
 }
 
 /** The setting that the mail of an order follows: a renewal is not a purchase. */
-const settingOfOrder = (order: OrderRow): Setting => {
+const getSettingOfOrder = (order: OrderRow): Setting => {
   const occasion = getOccasion(order);
   if (occasion !== null) return settingOf[occasion];
   return order.billing_reason === "purchase" ? "order_confirmation" : "subscription_cycled";
@@ -56,7 +56,7 @@ export function getAddressee(
 export const findConfirmationAddress = (
   { order, customer }: { order: OrderRow; customer: CustomerRow },
   seller: OrganizationRow,
-): string | null => getAddressee(customer, seller, settingOfOrder(order));
+): string | null => getAddressee(customer, seller, getSettingOfOrder(order));
 
 /**
  * The time of day where a customer is, as far as their country says: where it has several that differ at this moment, nobody
@@ -71,7 +71,7 @@ export function findZone(country: string | null, moment: Date): string {
 }
 
 /** The same, worked out once: there are few, and each takes longer than all else that a mail is written with. */
-function once<K extends string, V>(make: (key: K) => V): (key: K) => V {
+function memoizeOnce<K extends string, V>(make: (key: K) => V): (key: K) => V {
   const made = new Map<K, V>();
   return (key) => {
     const found = made.get(key) ?? make(key);
@@ -81,12 +81,12 @@ function once<K extends string, V>(make: (key: K) => V): (key: K) => V {
 }
 
 /** Newer engines have a method where older ones have a property, and the published types have neither. */
-const zonesOf = once((country: string): string[] => {
+const zonesOf = memoizeOnce((country: string): string[] => {
   const locale: Intl.Locale & { getTimeZones?(): string[]; timeZones?: string[] } = new Intl.Locale(`und-${country}`);
   return locale.getTimeZones?.() ?? locale.timeZones ?? [];
 });
 
-const clockIn = once(
+const clockIn = memoizeOnce(
   (timeZone: string) =>
     new Intl.DateTimeFormat("en-GB", { timeZone, day: "numeric", hour: "numeric", minute: "numeric" }),
 );
@@ -103,7 +103,7 @@ const styles = {
   },
 } satisfies Record<string, Intl.DateTimeFormatOptions>;
 /** By style, language and time zone. */
-const formatOf = once((key) => {
+const formatOf = memoizeOnce((key) => {
   const [style, locale, timeZone] = key.split(" ");
   return new Intl.DateTimeFormat(locale, { timeZone, ...styles[style as keyof typeof styles] });
 });

@@ -69,7 +69,7 @@ async function confirmTogether(deps: Deps, due: readonly DueWorkRow[]): Promise<
           kind === "portal"
             ? buildCustomerLink(deps.config, sale.customer, taxed.seller, now)
             : linkDocument(deps.config, { organization_id, order_id: sale.order.id, kind }, now);
-        const letter = writeOrderMail(sale, taxed.seller, await lookAfter(tx, theirs, taxed, sale), linkTo);
+        const letter = writeOrderMail(sale, taxed.seller, await processOrderEmail(tx, theirs, taxed, sale), linkTo);
         return letter && { ...letter, organization_id, customer_id: sale.customer.id, at: theirs.clock.now() };
       }),
     );
@@ -87,7 +87,7 @@ const buildCustomerLink = (
 ): string => buildPortalLink(config, { slug, organization_id, customer_id, email: email ?? "", email_version }, now);
 
 /** How the subscription of an order goes on; null where it has none. */
-async function lookAfter(
+async function processOrderEmail(
   tx: Tx,
   deps: Deps,
   seller: TaxedSeller,
@@ -95,11 +95,11 @@ async function lookAfter(
 ): Promise<UpcomingRenewal | null> {
   if (order.subscription_id === null || getOccasion(order) === null) return null;
   const found = await findSubscription(tx, order.organization_id, order.subscription_id);
-  return found ? lookAhead(tx, deps, seller, found) : null;
+  return found ? forecastNext(tx, deps, seller, found) : null;
 }
 
 /** How a subscription goes on, by the plans that it is billed by. */
-async function lookAhead(
+async function forecastNext(
   db: Database,
   ctx: Pick<Deps, "clock" | "taxCalculator">,
   seller: TaxedSeller,
@@ -132,7 +132,7 @@ async function writeMail(
   const mail = writeLifeMail(occasion, {
     aggregate,
     seller: seller.seller,
-    ahead: await lookAhead(tx, deps, seller, aggregate),
+    ahead: await forecastNext(tx, deps, seller, aggregate),
     card,
     unpaid: await findUnpaid(tx, aggregate.row),
     last: aggregate.row.ended_at === null ? undefined : await findLast(tx, aggregate.row),

@@ -61,7 +61,7 @@ async function dispatchSome(deps: Deps, [key]: readonly RowKey[], ids: string[])
     const queues = endpoints.length > 0 ? await queue.findQueues(tx, organization_id) : new Map<string, Date>();
     const copies = endpoints.flatMap((endpoint) => {
       const own = occurrences.flatMap((occurrence) => {
-        const payload = occurrence.seq > endpoint.since_seq ? bodyFor(endpoint, occurrence, name) : undefined;
+        const payload = occurrence.seq > endpoint.since_seq ? buildBody(endpoint, occurrence, name) : undefined;
         return payload === undefined ? [] : [{ occurrence, payload }];
       });
       const turns = planOrder(own.length, queues.get(endpoint.id), now);
@@ -79,7 +79,7 @@ async function dispatchSome(deps: Deps, [key]: readonly RowKey[], ids: string[])
 }
 
 /** What an endpoint is sent of an occurrence; undefined when it does not listen for it or could not read it. */
-function bodyFor(endpoint: store.EndpointRow, occurrence: OutboxEvent, organization: string): string | undefined {
+function buildBody(endpoint: store.EndpointRow, occurrence: OutboxEvent, organization: string): string | undefined {
   const profile = store.getEndpointProfile(endpoint);
   if (!endpoint.events.includes(occurrence.type)) return undefined;
   if (endpoint.format === "raw")
@@ -98,7 +98,7 @@ type Run = {
 type Attempt = { event: Run["events"][number]; reply: OutboundReply };
 
 /** Take an event whose turn it is, and those that wait for it. */
-async function take(tx: Tx, deps: Deps, key: RowKey): Promise<Run | undefined> {
+async function claimBatch(tx: Tx, deps: Deps, key: RowKey): Promise<Run | undefined> {
   const found = await store.lockWebhookEvent(tx, key);
   if (!found) return undefined;
   const { event, endpoint } = found;
@@ -237,7 +237,7 @@ async function settle(
  * repetitions.
  */
 async function deliver(deps: Deps, key: RowKey): Promise<void> {
-  const first = await transact(deps, (tx) => take(tx, deps, key));
+  const first = await transact(deps, (tx) => claimBatch(tx, deps, key));
   if (!first) return;
   const clock = getServerClock(deps.clock);
   const until = clock.now().getTime() + runMsMax;

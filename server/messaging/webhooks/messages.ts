@@ -10,15 +10,15 @@ const accentColor = 0x3b5bdb;
 const discord = { content: 2000, title: 256, description: 4096, field: 1024 } as const;
 const slackTextMax = 3000;
 
-const at = (value: unknown, ...path: string[]): unknown =>
+const getIn = (value: unknown, ...path: string[]): unknown =>
   path.reduce<unknown>(
     (inner, key) => (typeof inner === "object" && inner !== null ? (inner as Loose)[key] : undefined),
     value,
   );
-const text = (value: unknown): string => (typeof value === "string" ? value : "");
-const money = (data: unknown, key: string): string => {
-  const amount = at(data, key);
-  return typeof amount === "number" ? formatMoney(amount, text(at(data, "currency")) || "usd") : "";
+const readText = (value: unknown): string => (typeof value === "string" ? value : "");
+const formatAmount = (data: unknown, key: string): string => {
+  const amount = getIn(data, key);
+  return typeof amount === "number" ? formatMoney(amount, readText(getIn(data, "currency")) || "usd") : "";
 };
 
 const titles: Record<string, string> = {
@@ -43,28 +43,28 @@ const titles: Record<string, string> = {
 /** A change that is no news in a channel: only the end of a subscription, coming or there, is worth a message. */
 export function isQuiet({ type, data }: OutboxEvent): boolean {
   if (type !== "subscription.updated") return false;
-  const ending = at(data, "ends_at") != null || at(data, "ended_at") != null;
-  return !ending && at(data, "status") !== "past_due";
+  const ending = getIn(data, "ends_at") != null || getIn(data, "ended_at") != null;
+  return !ending && getIn(data, "status") !== "past_due";
 }
 
-function messageOf(occurrence: OutboxEvent, organization: string): Message {
+function getMessage(occurrence: OutboxEvent, organization: string): Message {
   const { type, data } = occurrence;
   const title = titles[type];
-  const id = text(at(data, "id"));
+  const id = readText(getIn(data, "id"));
   if (title === undefined)
     return { title: type, text: `${type} in ${organization}`, facts: id ? [["Object", id]] : [] };
-  const product = text(at(data, "product", "name")) || text(at(data, "description"));
-  const customer = text(at(data, "customer", "email")) || text(at(data, "customer", "name"));
-  const total = type.startsWith("order.") ? money(data, "total_amount") : money(data, "amount");
-  const refunded = type === "order.refunded" ? money(data, "refunded_amount") : "";
+  const product = readText(getIn(data, "product", "name")) || readText(getIn(data, "description"));
+  const customer = readText(getIn(data, "customer", "email")) || readText(getIn(data, "customer", "name"));
+  const total = type.startsWith("order.") ? formatAmount(data, "total_amount") : formatAmount(data, "amount");
+  const refunded = type === "order.refunded" ? formatAmount(data, "refunded_amount") : "";
   const facts: Message["facts"] = [
     ["Product", product],
     ["Amount", total],
     ["Refunded", refunded],
     ["Customer", customer],
-    ["Reason", type.startsWith("refund.") ? text(at(data, "reason")) : ""],
-    ["Status", text(at(data, "status"))],
-    ["Invoice", text(at(data, "invoice_number"))],
+    ["Reason", type.startsWith("refund.") ? readText(getIn(data, "reason")) : ""],
+    ["Status", readText(getIn(data, "status"))],
+    ["Invoice", readText(getIn(data, "invoice_number"))],
   ];
   const subject = [product, total].filter(Boolean).join(", ");
   return {
@@ -77,10 +77,12 @@ function messageOf(occurrence: OutboxEvent, organization: string): Message {
 /** An event in one line: what happened, and to what. */
 export function formatEventText({ type, data }: Pick<OutboxEvent, "type" | "data">): string {
   const subject = [
-    text(at(data, "product", "name")) || text(at(data, "description")) || text(at(data, "name")),
-    money(data, type.startsWith("order.") || type.startsWith("checkout.") ? "total_amount" : "amount"),
-    text(at(data, "customer", "email")) || text(at(data, "customer_email")) || text(at(data, "email")),
-    text(at(data, "status")),
+    readText(getIn(data, "product", "name")) || readText(getIn(data, "description")) || readText(getIn(data, "name")),
+    formatAmount(data, type.startsWith("order.") || type.startsWith("checkout.") ? "total_amount" : "amount"),
+    readText(getIn(data, "customer", "email")) ||
+      readText(getIn(data, "customer_email")) ||
+      readText(getIn(data, "email")),
+    readText(getIn(data, "status")),
   ].filter(Boolean);
   const [kind = "", happened = ""] = type.split(".");
   const words = `${kind} ${happened}`.replaceAll("_", " ");
@@ -88,7 +90,7 @@ export function formatEventText({ type, data }: Pick<OutboxEvent, "type" | "data
   return subject.length > 0 ? `${title}: ${subject.join(", ")}` : title;
 }
 
-const discordBody = ({ title, text, facts }: Message, occurrence: OutboxEvent): object => ({
+const buildDiscordBody = ({ title, text, facts }: Message, occurrence: OutboxEvent): object => ({
   content: text.slice(0, discord.content),
   // A product may be called @everyone.
   allowed_mentions: { parse: [] },
@@ -103,14 +105,14 @@ const discordBody = ({ title, text, facts }: Message, occurrence: OutboxEvent): 
   ],
 });
 
-const slackEscape = (value: string): string =>
+const escapeSlack = (value: string): string =>
   value.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
-const slackBody = ({ title, text, facts }: Message): object => ({
-  text: slackEscape(text).slice(0, slackTextMax),
+const buildSlackBody = ({ title, text, facts }: Message): object => ({
+  text: escapeSlack(text).slice(0, slackTextMax),
   blocks: [
     {
       type: "section",
-      text: { type: "mrkdwn", text: `*${slackEscape(title)}*\n${slackEscape(text)}`.slice(0, slackTextMax) },
+      text: { type: "mrkdwn", text: `*${escapeSlack(title)}*\n${escapeSlack(text)}`.slice(0, slackTextMax) },
     },
     ...(facts.length === 0
       ? []
@@ -119,7 +121,7 @@ const slackBody = ({ title, text, facts }: Message): object => ({
             type: "section",
             fields: facts.map(([name, value]) => ({
               type: "mrkdwn",
-              text: `*${name}*\n${slackEscape(value)}`.slice(0, 2000),
+              text: `*${name}*\n${escapeSlack(value)}`.slice(0, 2000),
             })),
           },
         ]),
@@ -128,8 +130,8 @@ const slackBody = ({ title, text, facts }: Message): object => ({
 
 /** The body of an event for a chat channel, as text. */
 export function writeChatBody(format: "discord" | "slack", occurrence: OutboxEvent, organization: string): string {
-  const message = messageOf(occurrence, organization);
-  return JSON.stringify(format === "discord" ? discordBody(message, occurrence) : slackBody(message));
+  const message = getMessage(occurrence, organization);
+  return JSON.stringify(format === "discord" ? buildDiscordBody(message, occurrence) : buildSlackBody(message));
 }
 
 /** Tells a member that an endpoint was given up (WHK-14). Of the address only the host: a chat's path is its password. */

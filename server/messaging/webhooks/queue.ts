@@ -10,7 +10,7 @@ import { webhookEndpoints, webhookEvents } from "./tables.ts";
 export type Queue = { organization_id: string; endpoint_id: string | AnyPgColumn };
 
 /** The events of an endpoint that were not tried yet. */
-const inQueue = ({ organization_id, endpoint_id }: Queue): SQL | undefined =>
+const matchQueue = ({ organization_id, endpoint_id }: Queue): SQL | undefined =>
   and(
     eq(webhookEvents.organization_id, organization_id),
     eq(webhookEvents.endpoint_id, endpoint_id),
@@ -23,7 +23,7 @@ export async function findQueues(tx: Tx, organization_id: string): Promise<Map<s
   const last = tx
     .select({ created_at: webhookEvents.created_at })
     .from(webhookEvents)
-    .where(inQueue({ organization_id, endpoint_id: webhookEndpoints.id }))
+    .where(matchQueue({ organization_id, endpoint_id: webhookEndpoints.id }))
     .orderBy(desc(webhookEvents.seq))
     .limit(1)
     .as("last");
@@ -37,7 +37,7 @@ export async function findQueues(tx: Tx, organization_id: string): Promise<Map<s
 
 /** The first of an endpoint's events that were not tried yet, kept until the transaction ends. The caller holds the endpoint. */
 export const lockQueue = (tx: Tx, queue: Queue & { endpoint_id: string }, limit: number): Promise<WebhookEventRow[]> =>
-  tx.select().from(webhookEvents).where(inQueue(queue)).orderBy(asc(webhookEvents.seq)).limit(limit).for("update");
+  tx.select().from(webhookEvents).where(matchQueue(queue)).orderBy(asc(webhookEvents.seq)).limit(limit).for("update");
 
 /** An endpoint, kept until the transaction ends, whatever became of it. */
 export async function lockEndpointOfQueue(
@@ -98,7 +98,7 @@ export async function releaseNext(tx: Tx, queue: Queue & { endpoint_id: string }
   const first = tx
     .select({ id: webhookEvents.id })
     .from(webhookEvents)
-    .where(inQueue(queue))
+    .where(matchQueue(queue))
     .orderBy(asc(webhookEvents.seq))
     .limit(1);
   const released = await tx
@@ -120,5 +120,5 @@ export async function delayQueue(tx: Tx, queue: Queue & { endpoint_id: string },
   await tx
     .update(webhookEvents)
     .set({ next_attempt_at: until })
-    .where(and(inQueue(queue), eq(webhookEvents.waits, true), lt(webhookEvents.next_attempt_at, until)));
+    .where(and(matchQueue(queue), eq(webhookEvents.waits, true), lt(webhookEvents.next_attempt_at, until)));
 }

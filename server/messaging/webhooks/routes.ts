@@ -29,7 +29,7 @@ export type ListenOptions = {
 const operation = { path: "/v1/webhooks/listen", access: seller("webhooks:read") };
 const newest = getVersionedProfile(apiVersions[apiVersions.length - 1] ?? "2026-04");
 /** A listener that does not say what it understands is a person at a terminal, not an old client. */
-const profileOf = (headers: Record<string, unknown>, client: ClientProfile): ClientProfile =>
+const getProfile = (headers: Record<string, unknown>, client: ClientProfile): ClientProfile =>
   headers["polar-version"] !== undefined || /speakeasy-sdk/.test(String(headers["user-agent"] ?? "")) ? client : newest;
 
 const place = z.string().transform((text, issues) => {
@@ -70,10 +70,10 @@ export function routeListening(app: FastifyInstance, { deps, tail, identify, lim
     const parsed = Query.safeParse(asked);
     if (!parsed.success)
       throw new ApiError("RequestValidationError", readFaults(["query"], parsed.error.issues, asked));
-    const client = profileOf(request.headers, request.client);
+    const client = getProfile(request.headers, request.client);
     const now = await tail.now();
     const from = await startOf(parsed.data, now, tail, organization_id);
-    const wanted = (type: string): boolean => {
+    const isWanted = (type: string): boolean => {
       const one = type as EventType;
       return (parsed.data.events?.includes(one) ?? true) && eventTypesOf[client.generation].has(one);
     };
@@ -91,7 +91,7 @@ export function routeListening(app: FastifyInstance, { deps, tail, identify, lim
           ),
         );
         for await (const event of tail.follow(organization_id, from, AbortSignal.any([gone, refused.signal]))) {
-          if (!wanted(event.type)) continue;
+          if (!isWanted(event.type)) continue;
           const written = writeRawBody(client, event);
           const body = isShown
             ? openTokens(deps.config.secrets, "event-tokens", organization_id, written)

@@ -35,7 +35,7 @@ const secretPrefix = "polar_whs_";
  * The endpoint as this client can read it: event types that it does not know are left out. A secret that can be opened no
  * more, as the server's own is another, is none: it is to be reset.
  */
-function shown(ctx: Ctx, row: store.EndpointRow): WebhookEndpoint {
+function serializeEndpoint(ctx: Ctx, row: store.EndpointRow): WebhookEndpoint {
   const { client, config } = ctx;
   // The signing key is the secret's text itself, not what it decodes to.
   const uses_standard_webhook_signature = false;
@@ -47,7 +47,7 @@ function shown(ctx: Ctx, row: store.EndpointRow): WebhookEndpoint {
 }
 
 /** A version asked for by name counts more than the headers the endpoint is made with. */
-function pinned(client: ClientProfile, asked: ApiVersion | undefined) {
+function resolvePinned(client: ClientProfile, asked: ApiVersion | undefined) {
   const { generation, release, version } = asked ? getVersionedProfile(asked) : client;
   return { generation, release, api_version: version };
 }
@@ -65,7 +65,7 @@ export const findShownEndpoints = async (
   organization_id: string,
   ids: readonly string[],
 ): Promise<WebhookEndpoint[]> =>
-  (await store.findEndpointsById(db, organization_id, ids)).map((row) => shown(ctx, row));
+  (await store.findEndpointsById(db, organization_id, ids)).map((row) => serializeEndpoint(ctx, row));
 
 type Create = z.output<typeof WebhookEndpointCreate>;
 type Update = z.output<typeof WebhookEndpointUpdate>;
@@ -79,14 +79,14 @@ export async function createEndpoints(tx: Tx, ctx: Ctx, bodies: readonly Create[
     return {
       ...{ id, organization_id: requireOrganization(ctx), created_at, url, name, format, events, enabled, since_seq },
       secret: seal(ctx.config.secret, "webhook-secret", id, secret ?? createToken(secretPrefix)),
-      ...pinned(ctx.client, api_version),
+      ...resolvePinned(ctx.client, api_version),
     };
   });
   const rows = mapById(await insertRows(tx, webhookEndpoints, values));
   return values.map(({ id }) => {
     const row = rows.get(id);
     if (!row) throw new Error("An endpoint was inserted and not returned.");
-    return shown(ctx, row);
+    return serializeEndpoint(ctx, row);
   });
 }
 
@@ -110,7 +110,7 @@ export async function updateEndpoints(
     if (body.secret !== undefined) patch.secret = seal(ctx.config.secret, "webhook-secret", row.id, body.secret);
     // What happened while it was off is not made up for.
     if (body.enabled === true && !row.enabled) patch.since_seq = since_seq;
-    return { row, patch: { ...patch, ...(api_version ? pinned(ctx.client, api_version) : {}) } };
+    return { row, patch: { ...patch, ...(api_version ? resolvePinned(ctx.client, api_version) : {}) } };
   });
   return writeEndpoints(tx, ctx, drafts);
 }
@@ -130,7 +130,7 @@ async function writeEndpoints(
       changed.map(({ row, patch }) => ({ row, patch: { ...patch, modified_at } })),
     ),
   );
-  return mapAccepted(drafts, ({ row }) => shown(ctx, updated.get(row.id) ?? row));
+  return mapAccepted(drafts, ({ row }) => serializeEndpoint(ctx, updated.get(row.id) ?? row));
 }
 
 /** Delete endpoints, in as many statements for one as for a thousand. */
@@ -149,7 +149,7 @@ export const webhookService: Service<typeof webhooks, Ctx> = {
   async listEndpoints(ctx, { query }) {
     const { items, total } = await store.listEndpoints(ctx.db, requireOrganizations(ctx), query);
     return buildPage(
-      items.map((row) => shown(ctx, row)),
+      items.map((row) => serializeEndpoint(ctx, row)),
       total,
       query,
     );
@@ -163,7 +163,7 @@ export const webhookService: Service<typeof webhooks, Ctx> = {
   async getEndpoint(ctx, { params }) {
     const row = await store.findEndpoint(ctx.db, requireOrganization(ctx), params.id);
     if (!row) throw notFound();
-    return shown(ctx, row);
+    return serializeEndpoint(ctx, row);
   },
 
   async updateEndpoint(ctx, { params, body }) {
@@ -192,7 +192,7 @@ export const webhookService: Service<typeof webhooks, Ctx> = {
     const readable = generation === "versioned" ? undefined : [...eventTypesOf[generation]];
     const { items, total } = await store.listDeliveries(ctx.db, requireOrganizations(ctx), { ...query, readable });
     return buildPage(
-      items.map((row) => deliveryOf(ctx, row)),
+      items.map((row) => getDelivery(ctx, row)),
       total,
       query,
     );
@@ -211,7 +211,7 @@ export const webhookService: Service<typeof webhooks, Ctx> = {
   },
 };
 
-function deliveryOf(
+function getDelivery(
   ctx: Ctx,
   { delivery, event, api_version }: Awaited<ReturnType<typeof store.listDeliveries>>["items"][number],
 ): WebhookDelivery {

@@ -82,7 +82,7 @@ export async function findEndpoint(
   organization_id: string,
   id: string,
 ): Promise<EndpointRow | undefined> {
-  const [row] = await db.select().from(webhookEndpoints).where(ofOrganization(organization_id, id));
+  const [row] = await db.select().from(webhookEndpoints).where(matchOrganization(organization_id, id));
   return row;
 }
 
@@ -98,7 +98,7 @@ export async function findEndpointsById(
     .from(webhookEndpoints)
     .where(and(isAmong(organization_id, webhookEndpoints.id, ids), isNull(webhookEndpoints.deleted_at)));
 }
-const ofOrganization = (organization_id: string, id: string): SQL | undefined =>
+const matchOrganization = (organization_id: string, id: string): SQL | undefined =>
   and(matchKey(webhookEndpoints, { organization_id, id }), isNull(webhookEndpoints.deleted_at));
 
 /** List one page of the endpoints of these organizations, newest first, and the total. */
@@ -283,7 +283,7 @@ export async function archiveEvents(db: Database, keys: readonly RowKey[], now: 
 export async function findTold(db: Database, organization_id: string, event_ids: readonly string[]): Promise<string[]> {
   if (event_ids.length === 0) return [];
   const endpoint = alias(webhookEndpoints, "raw");
-  const copies = (condition: SQL) =>
+  const matchCopies = (condition: SQL) =>
     exists(
       db
         .select({ one: sql`1` })
@@ -305,7 +305,7 @@ export async function findTold(db: Database, organization_id: string, event_ids:
         eq(events.organization_id, organization_id),
         inArray(events.id, [...event_ids]),
         isNotNull(events.dispatched_at),
-        or(copies(eq(webhookEvents.succeeded, true)), not(copies(eq(webhookEvents.skipped, false)))),
+        or(matchCopies(eq(webhookEvents.succeeded, true)), not(matchCopies(eq(webhookEvents.skipped, false)))),
       ),
     );
   return rows.map(({ id }) => id);
@@ -342,7 +342,7 @@ export function listDeliveries(db: Database, organizations: readonly string[], f
   );
   const asked = and(own, ofEvent);
   const where = and(matchOrganizations(webhookDeliveries.organization_id, organizations), asked);
-  const page = () =>
+  const loadPage = () =>
     db
       .select({ delivery: webhookDeliveries, event: webhookEvents, api_version: webhookEndpoints.api_version })
       .from(webhookDeliveries)
@@ -356,7 +356,7 @@ export function listDeliveries(db: Database, organizations: readonly string[], f
     ofEvent
       ? countRows(db.select(counted).from(webhookDeliveries).innerJoin(webhookEvents, ofEvents).where(where))
       : db.$count(webhookDeliveries, where);
-  return readPage(page, () => countMatching(db, organizations, "webhook_deliveries", asked, count));
+  return readPage(loadPage, () => countMatching(db, organizations, "webhook_deliveries", asked, count));
 }
 
 /** Replace the data of an event's copies, and delete the receivers' responses, which may repeat the old data. */

@@ -57,7 +57,7 @@ class Unmade extends ApiError {
   }
 }
 
-function issuesIn(error: ApiError): Issue[] {
+function listIssues(error: ApiError): Issue[] {
   if (error instanceof Unmade) return [];
   const { detail } = error;
   if (typeof detail === "string") return [{ code: "refused", path: "", message: detail }];
@@ -89,7 +89,7 @@ export async function dryRun<T>(ctx: Ctx, work: (tx: Tx, ctx: Ctx) => Promise<T>
 }
 
 /** The id behind a name; what the file does not know is called by its id. */
-function found(name: string, id: string | undefined): string {
+function requireId(name: string, id: string | undefined): string {
   if (name.startsWith("#")) return name.slice(1);
   if (id === undefined) throw new Unmade(name);
   return id;
@@ -99,8 +99,8 @@ function found(name: string, id: string | undefined): string {
 function resolveIn(ids: ReadonlyMap<string, string>, { files }: Current): Ids {
   const fileIds = new Map(files.map(({ id, name, service }) => [`${service} ${name}`, id]));
   return {
-    idOf: (of, name) => found(name, ids.get(`${of} ${name}`)),
-    fileId: (name, service) => found(name, fileIds.get(`${service} ${name}`)),
+    idOf: (of, name) => requireId(name, ids.get(`${of} ${name}`)),
+    fileId: (name, service) => requireId(name, fileIds.get(`${service} ${name}`)),
   };
 }
 
@@ -220,7 +220,7 @@ async function setRest(tx: Tx, ctx: Ctx, round: Round, done: readonly Step[], ta
 }
 
 /** Take steps of one kind and one action, in as many statements for one as for a thousand. */
-async function takeRound(tx: Tx, ctx: Ctx, steps: readonly Step[], taking: Taking): Promise<Refusals> {
+async function applyRound(tx: Tx, ctx: Ctx, steps: readonly Step[], taking: Taking): Promise<Refusals> {
   const [{ kind, action }] = steps as readonly [Step];
   const round = new Round(kind, steps);
   if (action === "rename") {
@@ -269,17 +269,17 @@ export async function applySteps(
   const taking: Taking = { catalog: document.catalog, ids, current, rowsById: indexRows(current) };
   const refusals = new Map<Step, ApiError>();
   for (const steps of groupSteps(plan.steps)) {
-    const refused = await takeRound(tx, ctx, steps, taking);
+    const refused = await applyRound(tx, ctx, steps, taking);
     attempt(refused);
     for (const [step, error] of refused) refusals.set(step, error);
   }
   const notPutAway = await putAway(tx, ctx, plan.steps, attempt);
-  return [...plan.steps.flatMap((step) => issuesOfStep(step, refusals)), ...notPutAway];
+  return [...plan.steps.flatMap((step) => listIssuesOfStep(step, refusals)), ...notPutAway];
 }
 
-const issuesOfStep = (step: Step, refusals: Refusals): Issue[] => {
+const listIssuesOfStep = (step: Step, refusals: Refusals): Issue[] => {
   const error = refusals.get(step);
-  return error ? issuesIn(error).map((issue) => ({ ...issue, path: issue.path || `${step.kind}.${step.key}` })) : [];
+  return error ? listIssues(error).map((issue) => ({ ...issue, path: issue.path || `${step.kind}.${step.key}` })) : [];
 };
 
 /**
@@ -296,7 +296,7 @@ async function putAway(tx: Tx, ctx: Ctx, steps: readonly Step[], attempt: Refusa
     const bodies = changes.map(({ made: id }) => ({ id, body: { is_archived: true } as never }));
     round.settle(changes, await servedKinds[kind].update(tx, ctx, bodies));
     attempt(round.refusals);
-    issues.push(...wanted.flatMap((step) => issuesOfStep(step, round.refusals)));
+    issues.push(...wanted.flatMap((step) => listIssuesOfStep(step, round.refusals)));
   }
   return issues;
 }
@@ -309,18 +309,18 @@ const unnamed: Ids = { idOf: (_, name) => name, fileId: (name) => name };
  * lead, and whether a service lets a benefit be given.
  */
 export async function checkWithProviders(ctx: Ctx, document: Catalog): Promise<void> {
-  for await (const refusal of askEach(ctx, document)) throw refusal;
+  for await (const refusal of requestEach(ctx, document)) throw refusal;
 }
 
 /** The same to see what would be refused. */
 export async function findRefusals(ctx: Ctx, document: Catalog): Promise<Issue[]> {
   const issues: Issue[] = [];
-  for await (const refusal of askEach(ctx, document)) issues.push(...issuesIn(refusal));
+  for await (const refusal of requestEach(ctx, document)) issues.push(...listIssues(refusal));
   return issues;
 }
 
-async function* askEach(ctx: Ctx, document: Catalog): AsyncIterable<ApiError> {
-  for (const { kind, key, ask } of await questionsFor(ctx, document)) {
+async function* requestEach(ctx: Ctx, document: Catalog): AsyncIterable<ApiError> {
+  for (const { kind, key, ask } of await collectQuestions(ctx, document)) {
     try {
       await ask();
     } catch (error) {
@@ -332,7 +332,7 @@ async function* askEach(ctx: Ctx, document: Catalog): AsyncIterable<ApiError> {
 
 type Asked = { kind: Kind; key: string; ask: () => Promise<void> };
 
-async function questionsFor(ctx: Ctx, { version, catalog, ...document }: Catalog): Promise<Asked[]> {
+async function collectQuestions(ctx: Ctx, { version, catalog, ...document }: Catalog): Promise<Asked[]> {
   const only: Catalog = { version, catalog };
   for (const kind of kinds) {
     const items: Record<string, Item> = document[kind] ?? {};

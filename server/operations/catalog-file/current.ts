@@ -8,7 +8,7 @@ import { servedKinds } from "./kinds/index.ts";
 import * as store from "./store.ts";
 
 /** The names by which a thing of the file could be known already. */
-const marksOf = (kind: Kind, items: Record<string, Item>): string[] =>
+const getMarks = (kind: Kind, items: Record<string, Item>): string[] =>
   Object.entries(items).flatMap(([key, item]) =>
     getKind(kind)
       .marksOf(item, key)
@@ -16,7 +16,7 @@ const marksOf = (kind: Kind, items: Record<string, Item>): string[] =>
   );
 
 /** The names of files anywhere in a document. */
-function fileNames(document: Catalog): string[] {
+function listFileNames(document: Catalog): string[] {
   const pictures = Object.values(document.products ?? {}).flatMap(({ medias }) => medias ?? []);
   const downloads = Object.values(document.benefits ?? {}).flatMap(({ properties = {} }) =>
     [properties.files, properties.archived].flatMap((list) => (Array.isArray(list) ? list.map(String) : [])),
@@ -27,7 +27,7 @@ function fileNames(document: Catalog): string[] {
 /** What of a kind counts besides what has a key of the catalogue, by its ids; `alive` are the keys whose things are there. */
 type Others = (kind: Kind, alive: ReadonlySet<string>) => Promise<string[]>;
 
-async function gather(
+async function loadCurrentRows(
   db: Database,
   ctx: Ctx,
   catalog: string,
@@ -39,11 +39,11 @@ async function gather(
   const rows = {} as Record<Kind, unknown[]>;
   for (const kind of kinds) {
     const keyed = entries.filter((entry) => entry.kind === kind);
-    const found = (ids: string[]) => (ids.length === 0 ? [] : servedKinds[kind].read(db, ctx, organization_id, ids));
-    const here = await found(keyed.map(({ id }) => id));
+    const readRows = (ids: string[]) => (ids.length === 0 ? [] : servedKinds[kind].read(db, ctx, organization_id, ids));
+    const here = await readRows(keyed.map(({ id }) => id));
     const present = new Set(here.map(({ id }) => id));
     const alive = new Set(keyed.filter(({ id }) => present.has(id)).map(({ key }) => key));
-    rows[kind] = [...here, ...(await found(await others(kind, alive)))];
+    rows[kind] = [...here, ...(await readRows(await others(kind, alive)))];
   }
   const owner = await findOrganization(db, organization_id);
   return {
@@ -56,14 +56,14 @@ async function gather(
 
 /** What the server has of a catalogue, and what could be taken for what the file asks for. */
 export const loadCurrent = (db: Database, ctx: Ctx, document: Catalog): Promise<Current> =>
-  gather(db, ctx, document.catalog, fileNames(document), (kind, alive) => {
+  loadCurrentRows(db, ctx, document.catalog, listFileNames(document), (kind, alive) => {
     // What was deleted by hand may have been made anew by hand, so a key without its thing looks around as a new one does.
     const fresh = Object.entries(document[kind] ?? {}).filter(([key]) => !alive.has(key));
-    return store.findUnmanaged(db, requireOrganization(ctx), kind, marksOf(kind, Object.fromEntries(fresh)));
+    return store.findUnmanaged(db, requireOrganization(ctx), kind, getMarks(kind, Object.fromEntries(fresh)));
   });
 
 /** Everything of the catalogue that has a key, and with `all` also what has none. */
 export const loadEverything = (db: Database, ctx: Ctx, catalog: string, all: boolean): Promise<Current> =>
-  gather(db, ctx, catalog, undefined, async (kind) =>
+  loadCurrentRows(db, ctx, catalog, undefined, async (kind) =>
     all ? store.findUnmanaged(db, requireOrganization(ctx), kind) : [],
   );

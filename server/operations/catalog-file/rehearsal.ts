@@ -22,8 +22,8 @@ import * as store from "./store.ts";
 /** Products and discounts as they stand at one moment of a plan. */
 export type Terms = { products: Map<string, PricedProduct>; discounts: Map<string, DiscountRow> };
 
-const byId = <T extends { id: string }>(rows: readonly T[]) => new Map(rows.map((row) => [row.id, row]));
-const idsOf = (steps: readonly Step[], kind: Step["kind"]): string[] =>
+const indexById = <T extends { id: string }>(rows: readonly T[]) => new Map(rows.map((row) => [row.id, row]));
+const getIds = (steps: readonly Step[], kind: Step["kind"]): string[] =>
   steps.flatMap((step) => (step.kind === kind && step.id !== null ? [step.id] : []));
 
 /** What there is of the products and discounts that these steps concern. Benefits count by the products that give them. */
@@ -33,11 +33,11 @@ export async function loadTerms(
   steps: readonly Step[],
   before?: Terms,
 ): Promise<Terms> {
-  const giving = await store.findProductsWith(tx, organization_id, idsOf(steps, "benefits"));
-  const products = [...new Set([...idsOf(steps, "products"), ...giving, ...(before?.products.keys() ?? [])])];
+  const giving = await store.findProductsWith(tx, organization_id, getIds(steps, "benefits"));
+  const products = [...new Set([...getIds(steps, "products"), ...giving, ...(before?.products.keys() ?? [])])];
   return {
-    products: byId(await findProducts(tx, organization_id, products)),
-    discounts: byId(await findKeptDiscount(tx, organization_id, idsOf(steps, "discounts"))),
+    products: indexById(await findProducts(tx, organization_id, products)),
+    discounts: indexById(await findKeptDiscount(tx, organization_id, getIds(steps, "discounts"))),
   };
 }
 
@@ -82,11 +82,11 @@ function openGoods(db: Database, organization_id: string) {
       ...(row.pending_update?.price_ids ?? []),
     ]);
     const goods = found.flatMap(({ row }) => [row.product_id, row.pending_update?.product_id ?? row.product_id]);
-    const missing = <T>(ids: string[], known: Map<string, T>) => [...new Set(ids)].filter((id) => !known.has(id));
-    for (const row of await findPrices(db, organization_id, missing(named, prices))) prices.set(row.id, row);
-    for (const row of await findProducts(db, organization_id, missing(goods, products))) products.set(row.id, row);
+    const findMissing = <T>(ids: string[], known: Map<string, T>) => [...new Set(ids)].filter((id) => !known.has(id));
+    for (const row of await findPrices(db, organization_id, findMissing(named, prices))) prices.set(row.id, row);
+    for (const row of await findProducts(db, organization_id, findMissing(goods, products))) products.set(row.id, row);
     const given = found.flatMap(({ row }) => row.discount_id ?? []);
-    for (const row of await findKeptDiscount(db, organization_id, missing(given, discounts)))
+    for (const row of await findKeptDiscount(db, organization_id, findMissing(given, discounts)))
       discounts.set(row.id, row);
   };
   return { prices, products, discounts, fill };
@@ -95,7 +95,7 @@ function openGoods(db: Database, organization_id: string) {
 type Goods = ReturnType<typeof openGoods>;
 
 /** A subscription on these terms, and what it changes to with its next period. */
-function ground(
+function buildGround(
   { row, paid }: Found[number],
   goods: Goods,
   terms: Terms,
@@ -115,26 +115,26 @@ function ground(
 }
 
 /** What of a product is otherwise: its prices on sale, its benefits, whether it is sold. */
-const changed = (before: PricedProduct, after: PricedProduct): boolean =>
+const hasChanged = (before: PricedProduct, after: PricedProduct): boolean =>
   before.is_archived !== after.is_archived ||
-  pricesIn(before) !== pricesIn(after) ||
-  givenBy(before) !== givenBy(after);
-const pricesIn = ({ prices }: PricedProduct): string =>
+  joinPriceIds(before) !== joinPriceIds(after) ||
+  listGranted(before) !== listGranted(after);
+const joinPriceIds = ({ prices }: PricedProduct): string =>
   prices
     .map(({ id }) => id)
     .sort()
     .join(" ");
-const givenBy = ({ benefits }: PricedProduct): string =>
+const listGranted = ({ benefits }: PricedProduct): string =>
   benefits
     .map(({ id }) => id)
     .sort()
     .join(" ");
-const without = (some: PricedProduct, others: PricedProduct): string[] =>
+const listRemovedBenefits = (some: PricedProduct, others: PricedProduct): string[] =>
   some.benefits.filter(({ id }) => !others.benefits.some((one) => one.id === id)).map(({ description }) => description);
 
 type Sum = { currency: string; subscriptions: number; monthly_amount: number };
 /** Sums by a key, in its order. */
-const sumsOf = <T extends Sum>(sums: Map<string, T>): T[] =>
+const getSums = <T extends Sum>(sums: Map<string, T>): T[] =>
   [...sums].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, sum]) => sum);
 function sumIn<T extends Sum>(sums: Map<string, T>, key: string, first: () => T): T {
   const sum = sums.get(key) ?? first();
@@ -151,7 +151,7 @@ export async function compareTerms(
 ): Promise<Rehearsal> {
   const organization_id = requireOrganization(ctx);
   const known = new Map((await store.findEntries(ctx.db, organization_id, catalog)).map(({ id, key }) => [id, key]));
-  const keyOf = (id: string): string | null => steps.find((step) => step.id === id)?.key ?? known.get(id) ?? null;
+  const getKey = (id: string): string | null => steps.find((step) => step.id === id)?.key ?? known.get(id) ?? null;
   const told: Rehearsal = {
     subscriptions: 0,
     renewals: [],
@@ -165,18 +165,18 @@ export async function compareTerms(
   const products = new Map(
     [...after.products].flatMap(([id, now]) => {
       const was = before.products.get(id);
-      if (!was || !changed(was, now)) return [];
+      if (!was || !hasChanged(was, now)) return [];
       const { name, is_archived } = now;
-      const [gains, loses] = [without(now, was), without(was, now)];
-      const isRepriced = pricesIn(was) !== pricesIn(now);
-      const base = { key: keyOf(id), id, name, subscriptions: 0, is_archived, gains, loses };
+      const [gains, loses] = [listRemovedBenefits(now, was), listRemovedBenefits(was, now)];
+      const isRepriced = joinPriceIds(was) !== joinPriceIds(now);
+      const base = { key: getKey(id), id, name, subscriptions: 0, is_archived, gains, loses };
       return [[id, { base, isRepriced, sums: new Map<string, Rehearsal["products"][number]["keeps"][number]>() }]];
     }),
   );
   const discounts = new Map(
     [...after.discounts].map(([id, { name, deleted_at }]) => [
       id,
-      { key: keyOf(id), id, name, subscriptions: 0, is_deleted: deleted_at !== null },
+      { key: getKey(id), id, name, subscriptions: 0, is_deleted: deleted_at !== null },
     ]),
   );
   const renewals = new Map<string, Rehearsal["renewals"][number]>();
@@ -190,7 +190,7 @@ export async function compareTerms(
       told.subscriptions += total;
       const discount = discounts.get(row.discount_id ?? "");
       if (discount) discount.subscriptions += total;
-      const [was, will] = [ground(found, goods, before), ground(found, goods, after)];
+      const [was, will] = [buildGround(found, goods, before), buildGround(found, goods, after)];
       const [as_is, then] = [renew(was.aggregate, was.pending), renew(will.aggregate, will.pending)];
       const product = products.get(row.product_id);
       if (product) {
@@ -200,7 +200,7 @@ export async function compareTerms(
         if (product.isRepriced && stays && then && found.paid.some(({ price_id }) => !sold.has(price_id))) {
           const moved = moveToSale(will.aggregate, then.discount);
           const sum = sumIn(product.sums, `${row.currency} ${moved === undefined}`, () => ({
-            ...nothing(row.currency),
+            ...buildEmpty(row.currency),
             new_monthly_amount: moved === undefined ? null : 0,
           }));
           sum.subscriptions += total;
@@ -209,7 +209,7 @@ export async function compareTerms(
         }
       }
       if (!as_is || !then) continue;
-      const sum = sumIn(renewals, row.currency, () => ({ ...nothing(row.currency), new_monthly_amount: 0 }));
+      const sum = sumIn(renewals, row.currency, () => ({ ...buildEmpty(row.currency), new_monthly_amount: 0 }));
       sum.subscriptions += total;
       sum.monthly_amount += total * as_is.monthly;
       sum.new_monthly_amount += total * then.monthly;
@@ -221,7 +221,7 @@ export async function compareTerms(
       differing.push(
         ...found.ids.map((id) => ({ subscription_id: id, product_name, currency, amount, new_amount: then.amount })),
       );
-      keepMost(differing);
+      limitToLargest(differing);
     }
   }
   const holders = await store.findHolders(
@@ -231,21 +231,23 @@ export async function compareTerms(
   );
   return {
     ...told,
-    renewals: sumsOf(renewals),
+    renewals: getSums(renewals),
     differing: differing.flatMap((one) => {
       const holder = holders.get(one.subscription_id);
       return holder ? [{ ...one, ...holder }] : [];
     }),
-    products: [...products.values()].map(({ base, sums }) => ({ ...base, keeps: sumsOf(sums) })),
+    products: [...products.values()].map(({ base, sums }) => ({ ...base, keeps: getSums(sums) })),
     discounts: [...discounts.values()],
   };
 }
 
-const nothing = (currency: string): Sum => ({ currency, subscriptions: 0, monthly_amount: 0 });
+const buildEmpty = (currency: string): Sum => ({ currency, subscriptions: 0, monthly_amount: 0 });
 
 type Differing = Omit<Rehearsal["differing"][number], "customer_id" | "customer_email" | "renews_at">;
 /** Leave those that differ most, the first by id among equals. */
-function keepMost(all: Differing[]): void {
-  const by = ({ amount, new_amount }: Differing): number => Math.abs(new_amount - amount);
-  all.sort((a, b) => by(b) - by(a) || (a.subscription_id < b.subscription_id ? -1 : 1)).splice(differingMax);
+function limitToLargest(all: Differing[]): void {
+  const computeDelta = ({ amount, new_amount }: Differing): number => Math.abs(new_amount - amount);
+  all
+    .sort((a, b) => computeDelta(b) - computeDelta(a) || (a.subscription_id < b.subscription_id ? -1 : 1))
+    .splice(differingMax);
 }

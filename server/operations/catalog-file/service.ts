@@ -21,14 +21,19 @@ import * as store from "./store.ts";
 type Asked = { document: Catalog; prune: boolean };
 
 /** Each kind needs its own scope, whichever of them let the request in. */
-function demand(ctx: Ctx, kindsUsed: readonly Kind[], action: "read" | "write", more: readonly Scope[] = []): void {
+function requireScopes(
+  ctx: Ctx,
+  kindsUsed: readonly Kind[],
+  action: "read" | "write",
+  more: readonly Scope[] = [],
+): void {
   const wanted = [...kindsUsed.map((kind): Scope => `${kind}:${action}`), ...more];
   const needed = wanted.filter((scope) => !ctx.actor.scopes.has(scope));
   if (needed.length > 0) throw new ApiError("insufficient_scope", `This catalogue also needs: ${needed.join(", ")}.`);
 }
-const kindsIn = (document: Catalog): Kind[] => kinds.filter((kind) => Object.keys(document[kind] ?? {}).length > 0);
+const listKindsIn = (document: Catalog): Kind[] => kinds.filter((kind) => Object.keys(document[kind] ?? {}).length > 0);
 /** Pruning touches what the file does not even name, so what a plan does counts, not only what was asked. */
-const kindsOf = ({ steps }: Plan): Kind[] => kinds.filter((kind) => steps.some((step) => step.kind === kind));
+const getKinds = ({ steps }: Plan): Kind[] => kinds.filter((kind) => steps.some((step) => step.kind === kind));
 
 /**
  * What a plan was made from, in one word: the same file over the same state has the same, so a stale plan has another.
@@ -56,12 +61,12 @@ const isRepriced = ({ changes }: Step): boolean => {
   const prices = changes.find(({ field }) => field === "prices");
   return comparePrices(prices?.from, prices?.to).removed.length > 0;
 };
-const changed = ({ changes }: Step, field: string): boolean => changes.some((change) => change.field === field);
+const hasChanged = ({ changes }: Step, field: string): boolean => changes.some((change) => change.field === field);
 
 /** Write into the steps who else is concerned by them, counted; in as many statements for one step as for a thousand. */
 async function countConcerned(db: Database, organization_id: string, steps: readonly Step[]): Promise<void> {
-  const idsOf = (kind: Kind) => steps.flatMap((step) => (step.kind === kind && step.id !== null ? [step.id] : []));
-  const [products, benefits] = [idsOf("products"), idsOf("benefits")];
+  const getIds = (kind: Kind) => steps.flatMap((step) => (step.kind === kind && step.id !== null ? [step.id] : []));
+  const [products, benefits] = [getIds("products"), getIds("benefits")];
   const buyers = await store.countBuyersOfProducts(db, organization_id, products);
   const open = await store.countOpenCheckouts(db, organization_id, products);
   const holders = await store.countBuyersOfBenefits(db, organization_id, benefits);
@@ -76,11 +81,11 @@ async function countConcerned(db: Database, organization_id: string, steps: read
     if (kind !== "products") continue;
     if (isRepriced(step)) note("customers keep what they bought at the old price", buyers.get(id));
     if (gone || isRepriced(step)) note("open checkouts were made before this", open.get(id));
-    if (changed(step, "benefits")) note("customers of the product gain or lose benefits", buyers.get(id));
+    if (hasChanged(step, "benefits")) note("customers of the product gain or lose benefits", buyers.get(id));
   }
 }
 
-async function planned(
+async function buildPlan(
   db: Database,
   ctx: Ctx,
   asked: Asked,
@@ -93,7 +98,7 @@ async function planned(
   return { plan, current, fingerprint: await computeFingerprint(asked, current, requireOrganization(ctx)) };
 }
 
-const shown = (ctx: Ctx, { document }: Asked, plan: Plan, fingerprint: string): CatalogPlan => ({
+const serializePlan = (ctx: Ctx, { document }: Asked, plan: Plan, fingerprint: string): CatalogPlan => ({
   schema_version: 1,
   catalog: document.catalog,
   organization_id: requireOrganization(ctx),
@@ -103,14 +108,14 @@ const shown = (ctx: Ctx, { document }: Asked, plan: Plan, fingerprint: string): 
   missing: plan.missing.filter(({ kind }) => ctx.actor.scopes.has(`${kind}:read`)),
 });
 
-const stale = () => new ApiError("CatalogPlanStale", "Something changed since this plan was made. Plan again.");
+const rejectStale = () => new ApiError("CatalogPlanStale", "Something changed since this plan was made. Plan again.");
 
 /** Take steps; a name that a parallel transaction has just taken makes the plan stale. */
-async function takePlanned(...given: Parameters<typeof applySteps>): ReturnType<typeof applySteps> {
+async function applyPlanned(...given: Parameters<typeof applySteps>): ReturnType<typeof applySteps> {
   try {
     return await applySteps(...given);
   } catch (error) {
-    throw isUniqueViolation(error) ? stale() : error;
+    throw isUniqueViolation(error) ? rejectStale() : error;
   }
 }
 
@@ -119,26 +124,26 @@ type Look = (tx: Tx, steps: readonly Step[]) => Promise<void>;
 
 /** What would be done, and what of it refused: each step is taken and taken back. */
 async function tryOut(ctx: Ctx, asked: Asked, look: Look = async () => {}): Promise<CatalogPlan> {
-  demand(ctx, kindsIn(asked.document), "read");
+  requireScopes(ctx, listKindsIn(asked.document), "read");
   const refused = await findRefusals(ctx, asked.document);
   return dryRun(ctx, async (tx, inner) => {
     await store.lockCatalog(tx, requireOrganization(ctx), asked.document.catalog);
-    const { plan, current, fingerprint } = await planned(tx, inner, asked);
-    demand(ctx, kindsOf(plan), "read");
-    if (plan.steps.length === 0) return shown(ctx, asked, plan, fingerprint);
+    const { plan, current, fingerprint } = await buildPlan(tx, inner, asked);
+    requireScopes(ctx, getKinds(plan), "read");
+    if (plan.steps.length === 0) return serializePlan(ctx, asked, plan, fingerprint);
     await look(tx, plan.steps);
     // The steps are shown as they were planned: what is made on the way has ids that nobody will see again.
     const tried = { ...plan, steps: plan.steps.map((step) => ({ ...step })) };
-    const found = await takePlanned(tx, inner, asked.document, { plan: tried, current }, collectFaults);
+    const found = await applyPlanned(tx, inner, asked.document, { plan: tried, current }, collectFaults);
     await look(tx, plan.steps);
-    return shown(ctx, asked, { ...plan, issues: [...plan.issues, ...refused, ...found] }, fingerprint);
+    return serializePlan(ctx, asked, { ...plan, issues: [...plan.issues, ...refused, ...found] }, fingerprint);
   });
 }
 
 /** The whole catalogue at once. */
 export const catalogService: Service<typeof catalog, Ctx> = {
   async pull(ctx, { query }) {
-    demand(ctx, kinds, "read");
+    requireScopes(ctx, kinds, "read");
     const everything = await loadEverything(ctx.db, ctx, query.catalog, query.all === true);
     const others = await store.countOtherCatalogs(ctx.db, requireOrganization(ctx), query.catalog);
     return { ...writeDocument(query.catalog, everything), others };
@@ -147,7 +152,7 @@ export const catalogService: Service<typeof catalog, Ctx> = {
   plan: (ctx, { body }) => tryOut(ctx, body),
 
   async rehearse(ctx, { body }) {
-    demand(ctx, [], "read", ["subscriptions:read"]);
+    requireScopes(ctx, [], "read", ["subscriptions:read"]);
     const looks: Terms[] = [];
     const plan = await tryOut(ctx, body, async (tx, steps) => {
       looks.push(await loadTerms(tx, requireOrganization(ctx), steps, looks[0]));
@@ -157,24 +162,24 @@ export const catalogService: Service<typeof catalog, Ctx> = {
   },
 
   async apply(ctx, { body }) {
-    demand(ctx, kindsIn(body.document), "write");
+    requireScopes(ctx, listKindsIn(body.document), "write");
     await checkWithProviders(ctx, body.document);
     return transact(ctx, async (tx) => {
       const inner = joinTransaction(ctx, tx);
       await store.lockCatalog(tx, requireOrganization(ctx), body.document.catalog);
-      const { plan, current, fingerprint } = await planned(tx, inner, body);
-      if (body.fingerprint && body.fingerprint !== fingerprint) throw stale();
-      demand(ctx, kindsOf(plan), "write");
+      const { plan, current, fingerprint } = await buildPlan(tx, inner, body);
+      if (body.fingerprint && body.fingerprint !== fingerprint) throw rejectStale();
+      requireScopes(ctx, getKinds(plan), "write");
       if (plan.issues.length > 0)
         throw new ApiError("CatalogRefused", plan.issues.map(({ path, message }) => `${path}: ${message}`).join(" "));
-      await takePlanned(tx, inner, body.document, { plan, current }, throwFirstFault);
-      return shown(ctx, body, plan, fingerprint);
+      await applyPlanned(tx, inner, body.document, { plan, current }, throwFirstFault);
+      return serializePlan(ctx, body, plan, fingerprint);
     });
   },
 
   import: (ctx, { body }) =>
     transact(ctx, async (tx) => {
-      demand(ctx, [body.kind], "write");
+      requireScopes(ctx, [body.kind], "write");
       const organization_id = requireOrganization(ctx);
       const { catalog: name, kind, key, id } = body;
       await store.lockCatalog(tx, organization_id, name);

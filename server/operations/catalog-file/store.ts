@@ -56,7 +56,7 @@ export const countOtherCatalogs = (db: Database, organization_id: string, catalo
     .limit(otherCatalogsMax);
 const otherCatalogsMax = 100;
 
-const unmanaged = (db: Database, kind: Kind, { id, organization_id }: Source) =>
+const matchUnmanaged = (db: Database, kind: Kind, { id, organization_id }: Source) =>
   notExists(
     db
       .select({ one: sql`1` })
@@ -87,7 +87,7 @@ export async function findUnmanaged(
       and(
         eq(source.organization_id, organization_id),
         source.alive,
-        unmanaged(db, kind, source),
+        matchUnmanaged(db, kind, source),
         wanted && or(...source.marks.map((mark) => sql`lower(${mark}) = ${matchAnyOf(wanted, "text")}`)),
       ),
     )
@@ -130,7 +130,7 @@ export const putEntries = async (tx: Tx, values: (typeof catalogEntries.$inferIn
     });
 
 type Place = { organization_id: string; catalog: string; kind: Kind };
-const at = ({ organization_id, catalog, kind }: Place) =>
+const matchPlace = ({ organization_id, catalog, kind }: Place) =>
   and(
     eq(catalogEntries.organization_id, organization_id),
     eq(catalogEntries.catalog, catalog),
@@ -148,13 +148,15 @@ export async function renameEntries(
     .update(catalogEntries)
     .set({ key: sql`renamed.new_key` })
     .from(sql`unnest(${writeArray(from, "text")}, ${writeArray(to, "text")}) as renamed (old_key, new_key)`)
-    .where(and(at(place), sql`${catalogEntries.key} = renamed.old_key`));
+    .where(and(matchPlace(place), sql`${catalogEntries.key} = renamed.old_key`));
 }
 
 /** Forget keys. */
 export async function deleteEntries(tx: Tx, place: Place, keys: readonly string[]): Promise<void> {
   if (keys.length === 0) return;
-  await tx.delete(catalogEntries).where(and(at(place), sql`${catalogEntries.key} = ${matchAnyOf(keys, "text")}`));
+  await tx
+    .delete(catalogEntries)
+    .where(and(matchPlace(place), sql`${catalogEntries.key} = ${matchAnyOf(keys, "text")}`));
 }
 
 /** The uploaded files, by the names that a file gives them. */
@@ -172,7 +174,7 @@ export const findFiles = (db: Database, organization_id: string, names: readonly
     );
 
 type Counts = ReadonlyMap<string, number>;
-const countsOf = (rows: { id: string; total: number }[]): Counts => new Map(rows.map(({ id, total }) => [id, total]));
+const getCounts = (rows: { id: string; total: number }[]): Counts => new Map(rows.map(({ id, total }) => [id, total]));
 /** Orders without a number are in the making: nobody has bought anything yet. */
 const isSold = isNotNull(orders.invoice_number);
 const customersOf = sql<number>`count(distinct ${orders.customer_id})::int`;
@@ -182,7 +184,9 @@ export async function countOpenCheckouts(db: Database, organization_id: string, 
   if (ids.length === 0) return new Map();
   const { product_id, status } = checkouts;
   const where = and(isAmong(organization_id, product_id, ids), eq(status, "open"));
-  return countsOf(await db.select({ id: product_id, total: count() }).from(checkouts).where(where).groupBy(product_id));
+  return getCounts(
+    await db.select({ id: product_id, total: count() }).from(checkouts).where(where).groupBy(product_id),
+  );
 }
 
 /** How many customers bought each of these products. */
@@ -190,7 +194,7 @@ export async function countBuyersOfProducts(db: Database, organization_id: strin
   if (ids.length === 0) return new Map();
   const { product_id } = orders;
   const where = and(isAmong(organization_id, product_id, ids), isSold);
-  return countsOf(
+  return getCounts(
     await db.select({ id: product_id, total: customersOf }).from(orders).where(where).groupBy(product_id),
   );
 }
@@ -199,7 +203,7 @@ export async function countBuyersOfProducts(db: Database, organization_id: strin
 export async function countBuyersOfBenefits(db: Database, organization_id: string, ids: string[]): Promise<Counts> {
   if (ids.length === 0) return new Map();
   const { benefit_id, product_id } = productBenefits;
-  return countsOf(
+  return getCounts(
     await db
       .select({ id: benefit_id, total: customersOf })
       .from(productBenefits)
@@ -289,7 +293,7 @@ export async function* findSubscriptionsOf(
   for (let at = 0; at < alike.length; at += pageSize) {
     const page = alike.slice(at, at + pageSize).map(({ ids, total }) => ({ ids: ids.split(" "), total }));
     const of = new Map(page.map((group) => [group.ids[0] ?? "", group]));
-    const rows = await subscriptionsById(db, organization_id, [...of.keys()]);
+    const rows = await listSubscriptionsById(db, organization_id, [...of.keys()]);
     const prices = await db
       .select({ id: links.subscription_id, price_id: links.product_price_id, amount: links.amount })
       .from(links)
@@ -300,7 +304,7 @@ export async function* findSubscriptionsOf(
   }
 }
 
-const subscriptionsById = (db: Database, organization_id: string, ids: string[]) =>
+const listSubscriptionsById = (db: Database, organization_id: string, ids: string[]) =>
   db
     .select()
     .from(subscriptions)

@@ -15,7 +15,7 @@ function openZone(timeZone: string): Zone {
   const two = "2-digit" as const;
   const digits = { year: "numeric", month: two, day: two, hour: two, minute: two, second: two } as const;
   const format = new Intl.DateTimeFormat("en-US", { timeZone, hourCycle: "h23", ...digits });
-  const wallAt = (at: number): number => {
+  const findWallAt = (at: number): number => {
     const parts: Record<string, number> = {};
     for (const { type, value } of format.formatToParts(at)) parts[type] = Number(value);
     const { year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0 } = parts;
@@ -23,17 +23,17 @@ function openZone(timeZone: string): Zone {
   };
   const known = new Map<number, number>();
   /** When clocks first showed this, or first something later, where they were put forward over it. */
-  const firstAt = (wall: number): number => {
+  const findFirstAt = (wall: number): number => {
     const found = known.get(wall);
     if (found !== undefined) return found;
-    const ahead = [wall - day_ms, wall + day_ms].map((at) => wallAt(at) - at);
+    const ahead = [wall - day_ms, wall + day_ms].map((at) => findWallAt(at) - at);
     const [early, late] = [wall - Math.max(...ahead), wall - Math.min(...ahead)];
     let at = early;
-    while (at < late && wallAt(at) < wall) at += quarter_ms;
+    while (at < late && findWallAt(at) < wall) at += quarter_ms;
     known.set(wall, at);
     return at;
   };
-  return { wallAt, firstAt };
+  return { wallAt: findWallAt, firstAt: findFirstAt };
 }
 
 const addDays = (wall: number, days: number): number => wall + days * day_ms;
@@ -57,19 +57,19 @@ const steps: Record<Exclude<MetricInterval, "hour">, (day: number) => number> = 
 };
 
 /** When the hour of the zone began that a moment is in. Where clocks are put back, it ends, and the same one begins again. */
-function hourOf(zone: Zone, at: number): number {
-  const hour = (moment: number): string => {
+function getHour(zone: Zone, at: number): number {
+  const formatHour = (moment: number): string => {
     const wall = zone.wallAt(moment);
     return `${wall - (wall % hour_ms)} ${wall - moment}`;
   };
   let began = at - (at % quarter_ms);
-  while (hour(began - quarter_ms) === hour(began)) began -= quarter_ms;
+  while (formatHour(began - quarter_ms) === formatHour(began)) began -= quarter_ms;
   return began;
 }
 
-function hoursOf(zone: Zone, from: number, to: number): number[] {
+function getHours(zone: Zone, from: number, to: number): number[] {
   const began = [from];
-  for (let at = from + quarter_ms; at < to; at += quarter_ms) if (hourOf(zone, at) === at) began.push(at);
+  for (let at = from + quarter_ms; at < to; at += quarter_ms) if (getHour(zone, at) === at) began.push(at);
   return began;
 }
 
@@ -91,7 +91,7 @@ export type Range = {
   present: number;
 };
 
-const refused = (msg: string): Fault => ({ loc: ["query"], msg, type: "value_error" });
+const buildQueryFault = (msg: string): Fault => ({ loc: ["query"], msg, type: "value_error" });
 
 /** Cut what was asked for into stretches of time, or say that it is too long (MET-02). */
 export function planRange(
@@ -100,17 +100,19 @@ export function planRange(
 ): Range {
   const [first, last] = [Date.parse(start_date), Date.parse(end_date)];
   const { max_days } = metricLimits[interval];
-  if (first > last) throw invalid(refused("The range ends before it begins."));
+  if (first > last) throw invalid(buildQueryFault("The range ends before it begins."));
   if (last - first > max_days * day_ms)
-    throw invalid(refused(`A range by the ${interval} has ${max_days} days at most between its first and its last.`));
+    throw invalid(
+      buildQueryFault(`A range by the ${interval} has ${max_days} days at most between its first and its last.`),
+    );
   const zone = openZone(timezone);
   const [from, to] = [zone.firstAt(first), zone.firstAt(addDays(last, 1))];
   const wholes: number[] = [];
   const churn: [number, number][] = [];
-  const monthBefore = (wall: number) => zone.firstAt(addDays(wall, -churnDays));
+  const getMonthBefore = (wall: number) => zone.firstAt(addDays(wall, -churnDays));
   if (interval === "hour") {
-    wholes.push(...hoursOf(zone, from, to), to);
-    for (const began of wholes) churn.push([monthBefore(zone.wallAt(began)), began]);
+    wholes.push(...getHours(zone, from, to), to);
+    for (const began of wholes) churn.push([getMonthBefore(zone.wallAt(began)), began]);
   } else {
     const step = steps[interval];
     const days: number[] = [];
@@ -121,7 +123,7 @@ export function planRange(
       churn.push(
         interval === "year"
           ? [wholes[place] ?? from, wholes[place + 1] ?? to]
-          : [monthBefore(day), wholes[place] ?? from],
+          : [getMonthBefore(day), wholes[place] ?? from],
       );
   }
   const edges = wholes.map((began) => Math.min(Math.max(began, from), to));
@@ -135,16 +137,16 @@ export function planRange(
   const moments = [
     ...new Set([...edges, ...stretches.flatMap(({ churn_from, churn_to }) => [churn_from, churn_to])]),
   ].sort((a, b) => a - b);
-  const fits = (length: number) => moments.every((at) => at % (length * 1000) === 0);
+  const isMultipleOf = (length: number) => moments.every((at) => at % (length * 1000) === 0);
   const wall = zone.wallAt(now.getTime());
   return {
     stretches,
     wholes,
     edges,
     moments,
-    seconds: [86_400, 3600].find(fits) ?? 900,
+    seconds: [86_400, 3600].find(isMultipleOf) ?? 900,
     present:
-      interval === "hour" ? hourOf(zone, now.getTime()) : zone.firstAt(truncations[interval](wall - (wall % day_ms))),
+      interval === "hour" ? getHour(zone, now.getTime()) : zone.firstAt(truncations[interval](wall - (wall % day_ms))),
   };
 }
 

@@ -50,104 +50,110 @@ type Value = (of: Sums) => number;
 /** How a metric is computed, and what is said of the whole range: the sum, the last, or the same of all of it. */
 type Definition = [Value, "sum" | "last" | Value];
 
-const share = (part: number, whole: number): number => (whole > 0 ? part / whole : 0);
-const rounded = (part: number, whole: number): number =>
+const computeShare = (part: number, whole: number): number => (whole > 0 ? part / whole : 0);
+const roundAmount = (part: number, whole: number): number =>
   whole > 0 ? Number(divideHalfAway(BigInt(part), BigInt(whole))) : 0;
-const difference =
+const computeDelta =
   (one: Value, ...others: Value[]): Value =>
   (of) =>
     one(of) - addUp(others.map((other) => other(of)));
-const inside =
+const isInRange =
   (...measures: Measure[]): Value =>
   (of) =>
     addUp(measures.map((measure) => of.in(measure)));
-const upTo =
+const limitTo =
   (measure: Measure): Value =>
   (of) =>
     of.by(measure);
 
-const revenue = inside("revenue");
-const netRevenue = inside("net_revenue");
-const active = difference(upTo("started"), upTo("churned"));
-const mrr = upTo("mrr");
-const committedMrr = difference(mrr, upTo("leaving_mrr"));
-const newRevenue = inside("opening_revenue", "late_revenue");
-const newNetRevenue = inside("opening_net_revenue", "late_net_revenue");
-const customers = difference(active, upTo("doubled"));
-const arpu: Value = (of) => rounded(mrr(of), customers(of));
-const costPerUser: Value = (of) => share(of.in("costs"), of.in("users"));
-const stayed: Value = (of) => of.beforeChurn("started") - of.beforeChurn("churned");
-const ltv: Value = (of) => {
-  const [earned, gone, all] = [arpu(of) - costPerUser(of), of.inChurn("canceled"), stayed(of)];
+const revenue = isInRange("revenue");
+const netRevenue = isInRange("net_revenue");
+const active = computeDelta(limitTo("started"), limitTo("churned"));
+const mrr = limitTo("mrr");
+const committedMrr = computeDelta(mrr, limitTo("leaving_mrr"));
+const newRevenue = isInRange("opening_revenue", "late_revenue");
+const newNetRevenue = isInRange("opening_net_revenue", "late_net_revenue");
+const customers = computeDelta(active, limitTo("doubled"));
+const computeArpu: Value = (of) => roundAmount(mrr(of), customers(of));
+const computeCostPerUser: Value = (of) => computeShare(of.in("costs"), of.in("users"));
+const isUnchanged: Value = (of) => of.beforeChurn("started") - of.beforeChurn("churned");
+const computeLifetimeValue: Value = (of) => {
+  const [earned, gone, all] = [computeArpu(of) - computeCostPerUser(of), of.inChurn("canceled"), isUnchanged(of)];
   return gone > 0 && all > 0 ? Math.max(0, truncateToWhole((earned * all) / gone)) : 0;
 };
-const seatCustomers = upTo("seat_customers");
+const seatCustomers = limitTo("seat_customers");
 
 const definitions: Record<MetricSlug, Definition> = {
-  orders: [inside("orders"), "sum"],
+  orders: [isInRange("orders"), "sum"],
   revenue: [revenue, "sum"],
   net_revenue: [netRevenue, "sum"],
-  cumulative_revenue: [upTo("revenue"), "last"],
-  net_cumulative_revenue: [upTo("net_revenue"), "last"],
+  cumulative_revenue: [limitTo("revenue"), "last"],
+  net_cumulative_revenue: [limitTo("net_revenue"), "last"],
   average_order_value: [
     (of) => roundAverageUp(revenue(of), of.in("orders")),
-    (of) => share(revenue(of), of.in("orders")),
+    (of) => computeShare(revenue(of), of.in("orders")),
   ],
   net_average_order_value: [
     (of) => roundAverageUp(netRevenue(of), of.in("orders")),
-    (of) => share(netRevenue(of), of.in("orders")),
+    (of) => computeShare(netRevenue(of), of.in("orders")),
   ],
-  one_time_products: [inside("one_time"), "sum"],
-  one_time_products_revenue: [inside("one_time_revenue"), "sum"],
-  one_time_products_net_revenue: [inside("one_time_net_revenue"), "sum"],
-  new_subscriptions: [inside("started"), "sum"],
+  one_time_products: [isInRange("one_time"), "sum"],
+  one_time_products_revenue: [isInRange("one_time_revenue"), "sum"],
+  one_time_products_net_revenue: [isInRange("one_time_net_revenue"), "sum"],
+  new_subscriptions: [isInRange("started"), "sum"],
   new_subscriptions_revenue: [newRevenue, "sum"],
   new_subscriptions_net_revenue: [newNetRevenue, "sum"],
-  renewed_subscriptions: [difference(inside("orders"), inside("one_time", "opening", "late", "repeated")), "sum"],
-  renewed_subscriptions_revenue: [difference(revenue, inside("one_time_revenue"), newRevenue), "sum"],
-  renewed_subscriptions_net_revenue: [difference(netRevenue, inside("one_time_net_revenue"), newNetRevenue), "sum"],
+  renewed_subscriptions: [
+    computeDelta(isInRange("orders"), isInRange("one_time", "opening", "late", "repeated")),
+    "sum",
+  ],
+  renewed_subscriptions_revenue: [computeDelta(revenue, isInRange("one_time_revenue"), newRevenue), "sum"],
+  renewed_subscriptions_net_revenue: [
+    computeDelta(netRevenue, isInRange("one_time_net_revenue"), newNetRevenue),
+    "sum",
+  ],
   active_subscriptions: [active, "last"],
-  committed_subscriptions: [difference(active, upTo("leaving")), "last"],
+  committed_subscriptions: [computeDelta(active, limitTo("leaving")), "last"],
   monthly_recurring_revenue: [mrr, "last"],
   committed_monthly_recurring_revenue: [committedMrr, "last"],
-  trial_monthly_recurring_revenue: [upTo("trial_mrr"), "last"],
-  trial_committed_monthly_recurring_revenue: [difference(upTo("trial_mrr"), upTo("leaving_trial_mrr")), "last"],
+  trial_monthly_recurring_revenue: [limitTo("trial_mrr"), "last"],
+  trial_committed_monthly_recurring_revenue: [computeDelta(limitTo("trial_mrr"), limitTo("leaving_trial_mrr")), "last"],
   annual_recurring_revenue: [(of) => mrr(of) * 12, "last"],
   committed_annual_recurring_revenue: [(of) => committedMrr(of) * 12, "last"],
-  average_revenue_per_user: [arpu, "last"],
-  ltv: [ltv, "last"],
-  checkouts: [inside("checkouts"), "sum"],
-  succeeded_checkouts: [inside("succeeded"), "sum"],
+  average_revenue_per_user: [computeArpu, "last"],
+  ltv: [computeLifetimeValue, "last"],
+  checkouts: [isInRange("checkouts"), "sum"],
+  succeeded_checkouts: [isInRange("succeeded"), "sum"],
   checkouts_conversion: [
-    (of) => share(of.in("succeeded"), of.in("checkouts")),
-    (of) => share(of.in("succeeded"), of.in("checkouts")),
+    (of) => computeShare(of.in("succeeded"), of.in("checkouts")),
+    (of) => computeShare(of.in("succeeded"), of.in("checkouts")),
   ],
-  canceled_subscriptions: [inside("canceled"), "sum"],
-  canceled_subscriptions_customer_service: [inside("canceled_customer_service"), "sum"],
-  canceled_subscriptions_low_quality: [inside("canceled_low_quality"), "sum"],
-  canceled_subscriptions_missing_features: [inside("canceled_missing_features"), "sum"],
-  canceled_subscriptions_switched_service: [inside("canceled_switched_service"), "sum"],
-  canceled_subscriptions_too_complex: [inside("canceled_too_complex"), "sum"],
-  canceled_subscriptions_too_expensive: [inside("canceled_too_expensive"), "sum"],
-  canceled_subscriptions_unused: [inside("canceled_unused"), "sum"],
-  canceled_subscriptions_other: [inside("canceled_other"), "sum"],
-  churned_subscriptions: [inside("churned"), "sum"],
-  churn_rate: [(of) => share(of.inChurn("canceled"), stayed(of)), "last"],
-  costs: [inside("costs"), "sum"],
-  cumulative_costs: [upTo("costs"), "last"],
-  cost_per_user: [costPerUser, (of) => share(of.in("costs"), active(of))],
-  active_user_by_event: [inside("users"), "last"],
-  gross_margin: [difference(upTo("revenue"), upTo("costs")), "last"],
-  gross_margin_percentage: [(of) => share(of.by("revenue") - of.by("costs"), of.by("revenue")), "last"],
-  cashflow: [difference(revenue, inside("costs")), "sum"],
-  seats_total: [upTo("seats"), "last"],
-  seats_claimed: [upTo("seats_claimed"), "last"],
-  seats_pending: [upTo("seats_pending"), "last"],
+  canceled_subscriptions: [isInRange("canceled"), "sum"],
+  canceled_subscriptions_customer_service: [isInRange("canceled_customer_service"), "sum"],
+  canceled_subscriptions_low_quality: [isInRange("canceled_low_quality"), "sum"],
+  canceled_subscriptions_missing_features: [isInRange("canceled_missing_features"), "sum"],
+  canceled_subscriptions_switched_service: [isInRange("canceled_switched_service"), "sum"],
+  canceled_subscriptions_too_complex: [isInRange("canceled_too_complex"), "sum"],
+  canceled_subscriptions_too_expensive: [isInRange("canceled_too_expensive"), "sum"],
+  canceled_subscriptions_unused: [isInRange("canceled_unused"), "sum"],
+  canceled_subscriptions_other: [isInRange("canceled_other"), "sum"],
+  churned_subscriptions: [isInRange("churned"), "sum"],
+  churn_rate: [(of) => computeShare(of.inChurn("canceled"), isUnchanged(of)), "last"],
+  costs: [isInRange("costs"), "sum"],
+  cumulative_costs: [limitTo("costs"), "last"],
+  cost_per_user: [computeCostPerUser, (of) => computeShare(of.in("costs"), active(of))],
+  active_user_by_event: [isInRange("users"), "last"],
+  gross_margin: [computeDelta(limitTo("revenue"), limitTo("costs")), "last"],
+  gross_margin_percentage: [(of) => computeShare(of.by("revenue") - of.by("costs"), of.by("revenue")), "last"],
+  cashflow: [computeDelta(revenue, isInRange("costs")), "sum"],
+  seats_total: [limitTo("seats"), "last"],
+  seats_claimed: [limitTo("seats_claimed"), "last"],
+  seats_pending: [limitTo("seats_pending"), "last"],
   seat_customers: [seatCustomers, "last"],
-  new_seat_customers: [inside("new_seat_customers"), "sum"],
-  churned_seat_customers: [inside("churned_seat_customers"), "sum"],
-  average_seats_per_customer: [(of) => share(of.by("seats"), seatCustomers(of)), "last"],
-  seat_utilization_rate: [(of) => share(of.by("seats_claimed"), of.by("seats")), "last"],
+  new_seat_customers: [isInRange("new_seat_customers"), "sum"],
+  churned_seat_customers: [isInRange("churned_seat_customers"), "sum"],
+  average_seats_per_customer: [(of) => computeShare(of.by("seats"), seatCustomers(of)), "last"],
+  seat_utilization_rate: [(of) => computeShare(of.by("seats_claimed"), of.by("seats")), "last"],
 };
 
 /** What has to be summed up for these metrics: what their definitions ask for. */
@@ -185,15 +191,15 @@ export function computeMetrics(
     known.set(measure, by);
   }
   const placeOf = new Map(moments.map((at, place) => [at, place]));
-  const byThen = (measure: Measure, at: number): number => known.get(measure)?.[placeOf.get(at) ?? -1] ?? 0;
-  const sumsOf = ({ from, to, churn_from, churn_to }: Omit<Range["stretches"][number], "begins">): Sums => ({
-    in: (measure) => byThen(measure, to) - byThen(measure, from),
-    by: (measure) => byThen(measure, to),
-    inChurn: (measure) => byThen(measure, churn_to) - byThen(measure, churn_from),
-    beforeChurn: (measure) => byThen(measure, churn_from),
+  const isDueByThen = (measure: Measure, at: number): number => known.get(measure)?.[placeOf.get(at) ?? -1] ?? 0;
+  const getSums = ({ from, to, churn_from, churn_to }: Omit<Range["stretches"][number], "begins">): Sums => ({
+    in: (measure) => isDueByThen(measure, to) - isDueByThen(measure, from),
+    by: (measure) => isDueByThen(measure, to),
+    inChurn: (measure) => isDueByThen(measure, churn_to) - isDueByThen(measure, churn_from),
+    beforeChurn: (measure) => isDueByThen(measure, churn_from),
   });
-  const each = stretches.map(sumsOf);
-  const whole = sumsOf({ from: edges[0] ?? 0, to: edges.at(-1) ?? 0, churn_from: 0, churn_to: 0 });
+  const each = stretches.map(getSums);
+  const whole = getSums({ from: edges[0] ?? 0, to: edges.at(-1) ?? 0, churn_from: 0, churn_to: 0 });
   const values = slugs.map((slug) => [slug, each.map(definitions[slug][0])] as const);
   const totals = values.map(([slug, all]) => {
     const [, total] = definitions[slug];

@@ -27,7 +27,7 @@ async function measure(ctx: Ctx, query: MetricsQuery) {
 }
 
 /** The periods as a CSV file: a column for each metric, in the numbers of the wire. */
-async function* csvOf(periods: readonly MetricPeriod[], { metrics = metricSlugs, timezone }: MetricsQuery) {
+async function* streamCsv(periods: readonly MetricPeriod[], { metrics = metricSlugs, timezone }: MetricsQuery) {
   const zone = createZoneFormat(timezone);
   yield formatCsvLine(["timestamp", ...metrics]);
   for (const period of periods)
@@ -40,7 +40,7 @@ export const metricService: Service<typeof operations, Ctx> = {
   get: (ctx, { query }) => measure(ctx, query),
   async export(ctx, { query }) {
     const { periods } = await measure(ctx, query);
-    return csvOf(periods, query);
+    return streamCsv(periods, query);
   },
   limits: async () => ({ min_date: metricMinDate, intervals: metricLimits }),
   async about(ctx) {

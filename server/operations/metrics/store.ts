@@ -21,13 +21,13 @@ type Source = { organization_id: PgColumn; product_id: PgColumn; customer_id?: P
 const everyProduct = "00000000-0000-0000-0000-000000000000";
 const measures = [...Object.values(tallied).flat(), ...Object.values(counted).flat()];
 
-const textOf = (at: number): string => new Date(at).toISOString();
-const momentOf = (at = 0): SQL => sql`${textOf(at)}::timestamptz`;
+const getText = (at: number): string => new Date(at).toISOString();
+const getMoment = (at = 0): SQL => sql`${getText(at)}::timestamptz`;
 /** A list of moments as a value that the database reads once, and not for each row. */
-const momentsOf = (moments: readonly number[]): SQL =>
-  sql`(select ${`{${moments.map(textOf).join(",")}}`}::text::timestamptz[])`;
+const getMoments = (moments: readonly number[]): SQL =>
+  sql`(select ${`{${moments.map(getText).join(",")}}`}::text::timestamptz[])`;
 /** There are two kinds of products: both together are all. */
-const kindOf = (billing_type: Filter["billing_type"]): "one_time" | "recurring" | undefined =>
+const getKind = (billing_type: Filter["billing_type"]): "one_time" | "recurring" | undefined =>
   new Set(billing_type).size === 1 ? billing_type?.[0] : undefined;
 
 const namesMax = 300;
@@ -42,8 +42,8 @@ export const findProductNames = (db: Database, organization_id: string) =>
     .limit(namesMax);
 
 /** The products that are meant, where not all are. */
-function meantProducts(organizations: readonly string[], { product_id, billing_type }: Filter): SQL | undefined {
-  const kind = kindOf(billing_type);
+function resolveProducts(organizations: readonly string[], { product_id, billing_type }: Filter): SQL | undefined {
+  const kind = getKind(billing_type);
   if (!product_id && !kind) return undefined;
   const where = and(
     matchOrganizations(products.organization_id, organizations),
@@ -68,17 +68,17 @@ export async function findSums(
   wanted: ReadonlySet<Measure>,
 ): Promise<SumsByPlace> {
   const { moments, edges, wholes, present } = range;
-  const bounds = momentsOf(moments);
-  const placeOf = (at: SQL) => sql`width_bucket(${at}, ${bounds})`;
-  const end = momentOf(moments.at(-1));
-  const meant = meantProducts(organizations, filter);
+  const bounds = getMoments(moments);
+  const getPlace = (at: SQL) => sql`width_bucket(${at}, ${bounds})`;
+  const end = getMoment(moments.at(-1));
+  const meant = resolveProducts(organizations, filter);
   const isMeant = (source: Source): SQL | undefined =>
     and(
       matchOrganizations(source.organization_id, organizations),
       meant && sql`${source.product_id} in ${meant}`,
       source.customer_id && filter.customer_id && matchAny(source.customer_id)(filter.customer_id),
     );
-  const wants = (some: readonly Measure[]) => some.some((measure) => wanted.has(measure));
+  const isRequested = (some: readonly Measure[]) => some.some((measure) => wanted.has(measure));
   const columns = measures.filter((measure) => wanted.has(measure));
   const pieces: SQL[] = [];
   /** Rows that add to these sums at a place. */
@@ -86,7 +86,7 @@ export async function findSums(
     const list = columns.map((name) => sql`${values[name] ?? sql`null`}::numeric as ${sql.identifier(name)}`);
     pieces.push(sql`select ${sql.join([sql`${place} as place`, ...list], sql`, `)} ${rows}`);
   };
-  const named = (some: readonly Measure[], of: string) =>
+  const selectMeasures = (some: readonly Measure[], of: string) =>
     Object.fromEntries(some.map((name) => [name, sql`${sql.identifier(of)}.${sql.identifier(name)}`]));
 
   if (filter.customer_id) {
@@ -96,10 +96,10 @@ export async function findSums(
       [ofCheckouts, checkouts, sql`checkout_facts(${checkouts})`],
       [ofSubscriptions, subscriptions, sql`subscription_facts(${subscriptions})`],
     ] as const)
-      if (wants(some))
+      if (isRequested(some))
         add(
-          placeOf(sql`f.at`),
-          named(some, "f"),
+          getPlace(sql`f.at`),
+          selectMeasures(some, "f"),
           sql`from ${table} cross join lateral ${facts} f where ${isMeant(table)} and f.at < ${end}`,
         );
   } else {
@@ -110,33 +110,33 @@ export async function findSums(
     const summed = sums.map((name) => sql`sum(${sql.identifier(name)}) as ${sql.identifier(name)}`);
     const ofProducts = meant ? sql`${kept.product_id} in ${meant}` : eq(kept.product_id, everyProduct);
     const { seconds, divided, part_seconds, parts } = findCover(range);
-    const oneOf = (some: readonly number[]) => sql`(select unnest(${momentsOf(some)}))`;
+    const getOne = (some: readonly number[]) => sql`(select unnest(${getMoments(some)}))`;
     for (const where of [
       and(eq(kept.seconds, 0), meant && sql`${kept.product_id} in ${meant}`),
       and(
         eq(kept.seconds, seconds),
         ofProducts,
-        divided.length > 0 ? sql`${kept.at} not in ${oneOf(divided)}` : undefined,
+        divided.length > 0 ? sql`${kept.at} not in ${getOne(divided)}` : undefined,
       ),
       ...(parts.length > 0
-        ? [and(eq(kept.seconds, part_seconds), ofProducts, sql`${kept.at} in ${oneOf(parts)}`)]
+        ? [and(eq(kept.seconds, part_seconds), ofProducts, sql`${kept.at} in ${getOne(parts)}`)]
         : []),
     ])
       if (sums.length > 0)
         add(
           sql`t.place`,
-          named(sums, "t"),
-          sql`from (select ${placeOf(sql`${kept.at}`)} as place, ${sql.join(summed, sql`, `)} from ${kept}
+          selectMeasures(sums, "t"),
+          sql`from (select ${getPlace(sql`${kept.at}`)} as place, ${sql.join(summed, sql`, `)} from ${kept}
             where ${ofKept} and ${where} and ${kept.at} < ${end} group by 1) t`,
         );
   }
 
-  if (wants(counted.late)) {
+  if (isRequested(counted.late)) {
     const longest = Math.max(...wholes.slice(1).map((at, place) => at - (wholes[place] ?? at)));
     const isIn = (some: readonly number[], at: PgColumn) =>
-      sql`width_bucket(${at}, ${momentsOf(some)}) = width_bucket(${orders.paid_at}, ${momentsOf(some)})`;
+      sql`width_bucket(${at}, ${getMoments(some)}) = width_bucket(${orders.paid_at}, ${getMoments(some)})`;
     add(
-      placeOf(sql`l.paid_at`),
+      getPlace(sql`l.paid_at`),
       {
         late: sql`l.is_new`,
         late_revenue: sql`l.is_new * l.revenue`,
@@ -150,7 +150,7 @@ export async function findSums(
           from ${orders} cross join lateral order_facts(${orders}) f
           where ${isMeant(orders)} and ${orders.preceded_at} is not null
             and ${orders.paid_at} - ${orders.preceded_at} < ${`${longest} milliseconds`}::interval
-            and ${orders.paid_at} >= ${momentOf(edges[0])} and ${orders.paid_at} < ${momentOf(edges.at(-1))}
+            and ${orders.paid_at} >= ${getMoment(edges[0])} and ${orders.paid_at} < ${getMoment(edges.at(-1))}
             and ${isIn(wholes, orders.preceded_at)})
         select paid_at, revenue, net_revenue, (${isIn(wholes, subscriptions.started_at)})::int as is_new,
           (${isIn(edges, orders.preceded_at)})::int as is_again
@@ -158,37 +158,37 @@ export async function findSums(
     );
   }
   const ends = sql`coalesce(${subscriptions.ended_at}, ${subscriptions.ends_at})`;
-  if (wants(counted.leaving))
+  if (isRequested(counted.leaving))
     add(
-      placeOf(sql`f.at`),
+      getPlace(sql`f.at`),
       {
         leaving: sql`f.started - f.churned`,
         leaving_mrr: sql`f.mrr`,
         leaving_trial_mrr: sql`f.trial_mrr`,
       },
       sql`from ${subscriptions} cross join lateral subscription_facts(${subscriptions}) f
-        where ${isMeant(subscriptions)} and ${ends} >= ${momentOf(present)} and f.at < ${end}`,
+        where ${isMeant(subscriptions)} and ${ends} >= ${getMoment(present)} and f.at < ${end}`,
     );
   /** From which to which of these moments subscriptions run, merged for each customer where they meet. */
-  const spansOf = (some: readonly number[]) => {
-    const from = sql`width_bucket(${subscriptions.started_at}, ${momentsOf(some)})`;
-    return sql`int4range(${from}, greatest(${from}, width_bucket(coalesce(${ends}, 'infinity'), ${momentsOf(some)}))) as span`;
+  const getSpans = (some: readonly number[]) => {
+    const from = sql`width_bucket(${subscriptions.started_at}, ${getMoments(some)})`;
+    return sql`int4range(${from}, greatest(${from}, width_bucket(coalesce(${ends}, 'infinity'), ${getMoments(some)}))) as span`;
   };
   const customer = sql`${subscriptions.organization_id}, ${subscriptions.customer_id}`;
-  if (wants(counted.customers)) {
+  if (isRequested(counted.customers)) {
     // All subscriptions are read for it, so it goes by the id alone: most have one, and who shares an id is looked at for nothing.
     const several = sql`select ${subscriptions.customer_id} from ${subscriptions} where ${isMeant(subscriptions)}
       group by 1 having count(*) > 1`;
     add(
       sql`unnest(array[lower(d.span), upper(d.span)])`,
       { doubled: sql`unnest(array[d.way, -d.way])` },
-      sql`from (with spans as (select ${customer}, ${spansOf(moments)} from ${subscriptions}
+      sql`from (with spans as (select ${customer}, ${getSpans(moments)} from ${subscriptions}
           where ${isMeant(subscriptions)} and ${subscriptions.customer_id} in (${several}))
         select span, 1 as way from spans where not isempty(span)
         union all select unnest(range_agg(span)), -1 from spans group by organization_id, customer_id) d`,
     );
   }
-  if (wants(counted.seats)) {
+  if (isRequested(counted.seats)) {
     // Who comes and goes within one stretch of time is not seen, so the moments are those at which they begin.
     const places = [0, ...edges.map((at) => moments.indexOf(at) + 1)];
     const place = sql`(select ${`{${places.join(",")}}`}::text::int[])[x.edge + 1]`;
@@ -201,7 +201,7 @@ export async function findSums(
       },
       sql`from (select unnest(array[lower(m.span), upper(m.span)]) as edge, unnest(array[1, -1]) as way
         from (select unnest(range_agg(span)) as span
-          from (select ${customer}, ${spansOf(edges)} from ${subscriptions}
+          from (select ${customer}, ${getSpans(edges)} from ${subscriptions}
             where ${isMeant(subscriptions)} and ${subscriptions.seats} is not null) s
           group by organization_id, customer_id) m) x`,
     );
@@ -231,13 +231,13 @@ const batch = 1000;
  */
 export async function addUpChanges(db: Database, limit: number): Promise<number> {
   // From seller to seller, however many changes of one there are.
-  const first = (after: SQL) =>
+  const selectFirst = (after: SQL) =>
     sql`select organization_id from ${metricTallies} where seconds = 0 and ${after} order by organization_id limit 1`;
   const loose = await db.select({ organization_id: sql<string>`found.organization_id` }).from(
     sql`(with recursive sellers as (
-          (${first(sql`true`)})
+          (${selectFirst(sql`true`)})
           union all
-          select (${first(sql`organization_id > sellers.organization_id`)}) from sellers where organization_id is not null)
+          select (${selectFirst(sql`organization_id > sellers.organization_id`)}) from sellers where organization_id is not null)
         select * from sellers where organization_id is not null limit ${limit}) as found`,
   );
   let added = 0;

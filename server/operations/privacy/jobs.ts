@@ -53,7 +53,7 @@ export const erasureWorker: RowWorker = {
     where: sql`${customerErasures.due_at} is not null`,
   },
   async run(deps, [key]) {
-    while (await takeStep(deps, key));
+    while (await runStep(deps, key));
     const erasure = await store.findErasure(deps.db, key);
     if (erasure?.stage !== null || erasure.due_at === null) return;
     await deleteAtProcessor(deps, key);
@@ -86,7 +86,7 @@ const forgetting: ((tx: Tx, person: Erased, deps: Deps) => Promise<void>)[] = [
 ];
 
 /** Run the next step of an erasure; returns whether another step is due immediately. */
-async function takeStep(deps: Deps, key: RowKey): Promise<boolean> {
+async function runStep(deps: Deps, key: RowKey): Promise<boolean> {
   const next = await transact(deps, async (tx): Promise<boolean | { customer: CustomerRow; words: PersonWords }> => {
     // In the order in which whoever erases has them.
     const customer = await lockCustomer(tx, key.organization_id, key);
@@ -107,8 +107,8 @@ async function takeStep(deps: Deps, key: RowKey): Promise<boolean> {
       return false;
     }
     const words = readWords(deps, erasure);
-    if (erasure.stage === "told") return takeTold(tx, erasure, customer, words);
-    if (erasure.stage === "used") return takeUsed(tx, erasure);
+    if (erasure.stage === "told") return claimNotified(tx, erasure, customer, words);
+    if (erasure.stage === "used") return claimUsed(tx, erasure);
     return { customer, words };
   });
   if (typeof next === "boolean") return next;
@@ -152,7 +152,7 @@ const readWords = ({ config }: Deps, { id, words }: ErasureRow): PersonWords => 
 };
 
 /** Go through a slice of what was told, with the copies that wait for receivers. */
-async function takeTold(tx: Tx, erasure: ErasureRow, customer: CustomerRow, words: PersonWords): Promise<true> {
+async function claimNotified(tx: Tx, erasure: ErasureRow, customer: CustomerRow, words: PersonWords): Promise<true> {
   const { organization_id, id, cursor } = erasure;
   const known = [id, ...words.emails, ...words.names.map((name) => name.toLowerCase())];
   const { found, next } = await searchEvents(tx, organization_id, cursor, known);
@@ -169,7 +169,7 @@ async function takeTold(tx: Tx, erasure: ErasureRow, customer: CustomerRow, word
 }
 
 /** Go through a slice of what was used. */
-async function takeUsed(tx: Tx, erasure: ErasureRow): Promise<boolean> {
+async function claimUsed(tx: Tx, erasure: ErasureRow): Promise<boolean> {
   const kept = listProperties(await findCounting(tx, erasure.organization_id));
   const cursor = await eraseUse(tx, erasure, erasure.cursor, kept);
   await store.updateErasure(tx, erasure, { cursor, ...(cursor === null && { stage: null }) });

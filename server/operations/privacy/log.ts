@@ -16,7 +16,7 @@ async function readLog({ storage }: Pick<Deps, "storage">): Promise<Set<string>>
   return new Set(bytes ? (await text(bytes)).split("\n").filter((line) => line !== "") : []);
 }
 
-const lineOf = ({ organization_id, id }: RowKey): string => `${organization_id} ${id}`;
+const getLine = ({ organization_id, id }: RowKey): string => `${organization_id} ${id}`;
 
 /**
  * Write down everybody who was erased. Nothing is ever taken out, and it is looked at again afterwards: of two servers that write
@@ -25,7 +25,7 @@ const lineOf = ({ organization_id, id }: RowKey): string => `${organization_id} 
 export async function writeLog(deps: Pick<Deps, "db" | "storage">): Promise<void> {
   for (;;) {
     const known = await readLog(deps);
-    const lines = (await store.listErased(deps.db)).map(lineOf);
+    const lines = (await store.listErased(deps.db)).map(getLine);
     if (lines.every((line) => known.has(line))) return;
     for (const line of lines) known.add(line);
     const bytes = Buffer.from(`${[...known].join("\n")}\n`);

@@ -40,37 +40,37 @@ export const describeErased = (row: CustomerRow, { emails, names }: PersonWords)
   masked_email: row.email ?? `${row.id}@anonymized.invalid`,
 });
 
-const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+const escapeText = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 
 /** The replacement values of fields with these names in data about a customer. */
-function forget(row: CustomerRow): Record<string, (value: unknown) => unknown> {
+function clearPending(row: CustomerRow): Record<string, (value: unknown) => unknown> {
   const shown = serializeCustomer(row);
-  const nothing = () => null;
-  const region = (value: unknown) => (value === null ? null : getRegion(value as Address));
+  const eraseValue = () => null;
+  const reduceToRegion = (value: unknown) => (value === null ? null : getRegion(value as Address));
   return {
     email: (value) => (value === null ? null : row.email),
     customer_email: (value) => (value === null ? null : row.email),
     avatar_url: () => shown.avatar_url,
-    customer_name: nothing,
-    customer_billing_name: nothing,
-    customer_tax_id: nothing,
-    customer_ip_address: nothing,
-    customer_cancellation_comment: nothing,
-    comment: nothing,
-    seat_metadata: nothing,
+    customer_name: eraseValue,
+    customer_billing_name: eraseValue,
+    customer_tax_id: eraseValue,
+    customer_ip_address: eraseValue,
+    customer_cancellation_comment: eraseValue,
+    comment: eraseValue,
+    seat_metadata: eraseValue,
     billing_name: () => row.billing_name,
-    billing_address: region,
-    customer_billing_address: region,
+    billing_address: reduceToRegion,
+    customer_billing_address: reduceToRegion,
     custom_field_data: () => ({}),
     customer_metadata: () => ({}),
   };
 }
 
 /** Whether a field holds the account at an external service to which a benefit was granted. */
-const tellsAccount = (key: string): boolean => key === "account_id" || key === "granted_account_id";
+const isAboutAccount = (key: string): boolean => key === "account_id" || key === "granted_account_id";
 
 /** Fields replaced only in the customer's own object, because other objects have names, too. */
-const ofThemselves = (row: CustomerRow): Record<string, (value: unknown) => unknown> => ({
+const matchSelf = (row: CustomerRow): Record<string, (value: unknown) => unknown> => ({
   name: () => row.name,
   metadata: () => ({}),
   oauth_accounts: () => ({}),
@@ -81,8 +81,8 @@ const ofThemselves = (row: CustomerRow): Record<string, (value: unknown) => unkn
  * `row` is the customer after the erasure.
  */
 export function redactWords(value: unknown, row: CustomerRow, words: PersonWords): unknown {
-  const fields = forget(row);
-  const own = ofThemselves(row);
+  const fields = clearPending(row);
+  const own = matchSelf(row);
   const replaceAll = createTextScrubber(row, words);
   const isTheirs = (object: Record<string, unknown>) => object.customer_id === row.id;
   const walk = (one: unknown): unknown => {
@@ -92,7 +92,7 @@ export function redactWords(value: unknown, row: CustomerRow, words: PersonWords
     const object = one as Record<string, unknown>;
     const isThemselves = object.id === row.id && "email" in object;
     const known = isThemselves ? { ...fields, ...own } : isTheirs(object) ? fields : {};
-    const kept = Object.entries(object).filter(([key]) => !tellsAccount(key));
+    const kept = Object.entries(object).filter(([key]) => !isAboutAccount(key));
     return Object.fromEntries(
       kept.map(([key, inner]) => {
         const change = Object.hasOwn(known, key) ? known[key] : undefined;
@@ -107,6 +107,6 @@ export function redactWords(value: unknown, row: CustomerRow, words: PersonWords
 export function createTextScrubber(row: CustomerRow, { emails, names }: PersonWords): (text: string) => string {
   const named = [...emails, ...names].toSorted((a, b) => b.length - a.length);
   if (named.length === 0) return (text) => text;
-  const pattern = new RegExp(named.map(escaped).join("|"), "gi");
+  const pattern = new RegExp(named.map(escapeText).join("|"), "gi");
   return (text) => text.replace(pattern, (found) => (found.includes("@") ? (row.email ?? "") : "…"));
 }

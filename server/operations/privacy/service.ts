@@ -43,9 +43,9 @@ export async function recordErasure(
 }
 
 /** All that is held about a customer, as one JSON document. */
-async function* personalData(ctx: Ctx, customer: CustomerRow): AsyncGenerator<string> {
-  const named = (name: string, value: unknown) => `${JSON.stringify(name)}:${JSON.stringify(value)}`;
-  yield `{${named("exported_at", ctx.clock.now())},\n${named("customer", serializeCustomer(customer))}`;
+async function* collectPersonalData(ctx: Ctx, customer: CustomerRow): AsyncGenerator<string> {
+  const formatMember = (name: string, value: unknown) => `${JSON.stringify(name)}:${JSON.stringify(value)}`;
+  yield `{${formatMember("exported_at", ctx.clock.now())},\n${formatMember("customer", serializeCustomer(customer))}`;
   for (const holding of await store.findHoldings(ctx.db)) {
     let rows = 0;
     for await (const page of store.readHolding(ctx.db, holding, customer)) {
@@ -56,7 +56,7 @@ async function* personalData(ctx: Ctx, customer: CustomerRow): AsyncGenerator<st
     if (rows > 0) yield "\n]";
   }
   const mails = await store.listMailsTo(ctx.db, customer.id);
-  yield `${mails.length > 0 ? `,\n${named("mails", mails)}` : ""}}\n`;
+  yield `${mails.length > 0 ? `,\n${formatMember("mails", mails)}` : ""}}\n`;
 }
 
 /** A customer who was not erased, also one who was deleted. */
@@ -70,7 +70,7 @@ type PrivacyOperation = "exportData" | "erase" | "getErasure";
 
 /** What of customers is about all that is held of them. */
 export const privacyService: Pick<Service<typeof customers, Ctx>, PrivacyOperation> = {
-  exportData: async (ctx, { params }) => personalData(ctx, await findHeld(ctx, params.id)),
+  exportData: async (ctx, { params }) => collectPersonalData(ctx, await findHeld(ctx, params.id)),
   erase: (ctx, { params }) =>
     transact(ctx, async (tx) => {
       const key: RowKey = { organization_id: requireOrganization(ctx), id: params.id };

@@ -143,7 +143,7 @@ const ofSellers = new Set([
 const secret =
   /(_hash|_sealed|_due_at)$|^(token|client_secret|confirmation_token_id|payment_processor_metadata|fingerprint|terms|changes|begins|digest)$/;
 
-const listed = (parts: readonly SQL[]): SQL => sql.join([...parts], sql`, `);
+const joinParts = (parts: readonly SQL[]): SQL => sql.join([...parts], sql`, `);
 
 /** Columns by which to page large tables, where paging by the key would be slow. */
 const readBy: Record<string, string[]> = { usage_events: ["timestamp", "id"] };
@@ -157,19 +157,19 @@ export async function* readHolding(db: Database, holding: PersonalData, customer
     hidden.map((column) => sql` - ${column.name}::text`),
     sql``,
   )}`;
-  const typeOf = (column: string) => columns.find((one) => one.name === column)?.type ?? "text";
+  const getType = (column: string) => columns.find((one) => one.name === column)?.type ?? "text";
   const ofCustomer = parent
     ? sql`exists (select 1 from ${sql.identifier(parent.name)} p where p.organization_id = t.organization_id
         and p.id = t.${sql.identifier(parent.column)} and p.customer_id = ${customer.id})`
     : sql`t.customer_id = ${customer.id}`;
   let after: string[] | undefined;
   do {
-    const columnsIn = listed(key.map((column) => sql`t.${sql.identifier(column)}`));
+    const columnsIn = joinParts(key.map((column) => sql`t.${sql.identifier(column)}`));
     const isLater = after
-      ? sql`and (${columnsIn}) > (${listed(after.map((value, place) => sql`${value}::${sql.raw(typeOf(key[place] ?? ""))}`))})`
+      ? sql`and (${columnsIn}) > (${joinParts(after.map((value, place) => sql`${value}::${sql.raw(getType(key[place] ?? ""))}`))})`
       : sql``;
     const rows = await db.select({ row: sql<unknown>`found.row`, at: sql<string[]>`found.at` }).from(
-      sql`(select ${shown} as row, json_build_array(${listed(key.map((column) => sql`t.${sql.identifier(column)}::text`))}) as at
+      sql`(select ${shown} as row, json_build_array(${joinParts(key.map((column) => sql`t.${sql.identifier(column)}::text`))}) as at
         from ${sql.identifier(name)} t where t.organization_id = ${customer.organization_id} and ${ofCustomer} ${isLater}
         order by ${columnsIn} limit ${exportPage}) as found`,
     );

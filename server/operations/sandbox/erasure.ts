@@ -29,10 +29,10 @@ export async function eraseFromSnapshots(
     for (const { json } of found) {
       const row = JSON.parse(json) as SavedRow;
       const { texts = [], documents = [] } = columns[row.kind] ?? {};
-      const document = (name: string) => row[documentNames[documents.indexOf(name)] ?? ""] ?? null;
+      const getDocument = (name: string) => row[documentNames[documents.indexOf(name)] ?? ""] ?? null;
       const scrubbed = scrub({
         ...Object.fromEntries(texts.map((name, place) => [name, row.texts[place] ?? null])),
-        ...Object.fromEntries(documents.map((name) => [name, document(name)])),
+        ...Object.fromEntries(documents.map((name) => [name, getDocument(name)])),
         ...(row.kind === "mails" ? { letter: "" } : {}),
       }) as Record<string, unknown>;
       const kept = texts.map((name, place) => {

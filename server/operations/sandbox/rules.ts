@@ -51,7 +51,7 @@ type Compared = {
 };
 
 /** What a row is called by people, in its own words. */
-function textOf(row: Row): string {
+function describeRow(row: Row): string {
   const words = [
     "name",
     "label",
@@ -72,23 +72,23 @@ function textOf(row: Row): string {
 /** What differs between two snapshots, kind by kind, and what it comes to in money. */
 export function listKinds({ counts, before, after }: Compared): SnapshotDiff["kinds"] {
   return counts.map(({ kind, added, removed, changed, items }) => {
-    const sums = (all: Compared["before"]) =>
+    const computeSums = (all: Compared["before"]) =>
       new Map(all.filter((one) => one.kind === kind).map(({ currency, amount }) => [currency, amount]));
-    const [then, now] = [sums(before), sums(after)];
+    const [then, now] = [computeSums(before), computeSums(after)];
     const totals = [...new Set([...then.keys(), ...now.keys()])]
       .sort()
       .map((currency) => ({ currency, before: then.get(currency) ?? 0, after: now.get(currency) ?? 0 }));
-    return { kind, added, removed, changed, totals, items: items.map(itemOf) };
+    return { kind, added, removed, changed, totals, items: items.map(getItem) };
   });
 }
 
-function itemOf({ key, before, after, words }: Compared["counts"][number]["items"][number]) {
+function getItem({ key, before, after, words }: Compared["counts"][number]["items"][number]) {
   const row = after ?? before ?? {};
   const change = before === null ? "added" : after === null ? "removed" : "changed";
   const fields =
     before && after ? Object.keys({ ...before, ...after }).filter((field) => !isSame(before[field], after[field])) : [];
   const id = typeof row.id === "string" ? row.id : (JSON.parse(key) as unknown[]).join("/");
-  return { id, change, text: textOf({ ...words, ...row }), fields } as const;
+  return { id, change, text: describeRow({ ...words, ...row }), fields } as const;
 }
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);

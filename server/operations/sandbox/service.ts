@@ -30,15 +30,15 @@ export const createSandboxService = (sweeps: readonly RowWorker[]): Service<type
     const row = await findOrganization(ctx.db, organization_id);
     if (!row) throw notFound();
     const told = await store.findLast(ctx.db, organization_id, lastEvents);
-    return clockOut(ctx.clock.now(), row.clock_target, maySeeTimeline(ctx) ? told.map(entryOf) : []);
+    return serializeClock(ctx.clock.now(), row.clock_target, canSeeTimeline(ctx) ? told.map(getEntry) : []);
   },
   advance: (ctx, { body }) =>
-    hold(ctx, async (row, clock) => {
+    lock(ctx, async (row, clock) => {
       const now = ctx.clock.now();
       const plan = planTarget(now, row.clock_target, body);
       if ("fault" in plan) throw invalid(plan.fault);
       const { target: to } = plan;
-      const deps = depsOf(ctx);
+      const deps = getDeps(ctx);
       const before = await store.findBeginning(ctx.db, row.id, now, deps.clock.now());
       await clock.set(now, to);
       const over = performance.now() + walkMs;
@@ -47,9 +47,13 @@ export const createSandboxService = (sweeps: readonly RowWorker[]): Service<type
         to,
         isOver: () => performance.now() > over,
       });
-      const after = isDone ? to : await currentTime(ctx, row.id);
-      if (!maySeeTimeline(ctx)) return clockOut(after, isDone ? null : to, []);
-      return clockOut(after, isDone ? null : to, timelineOf(after, await store.findSince(ctx.db, row.id, before)));
+      const after = isDone ? to : await getCurrentTime(ctx, row.id);
+      if (!canSeeTimeline(ctx)) return serializeClock(after, isDone ? null : to, []);
+      return serializeClock(
+        after,
+        isDone ? null : to,
+        getTimeline(after, await store.findSince(ctx.db, row.id, before)),
+      );
     }),
   async listMails(ctx, { query }) {
     const { items, total } = await store.listKept(ctx.db, requireOrganizations(ctx), query);
@@ -62,7 +66,7 @@ export const createSandboxService = (sweeps: readonly RowWorker[]): Service<type
     return buildPage(items, total, query);
   },
   saveSnapshot: (ctx, { body: { name } }) =>
-    hold(ctx, ({ id: organization_id }) =>
+    lock(ctx, ({ id: organization_id }) =>
       transact(ctx, async (tx) => {
         // Whoever adds rows of it points to the organization: none are half there.
         const settings = await store.lockSettings(tx, organization_id);
@@ -78,7 +82,7 @@ export const createSandboxService = (sweeps: readonly RowWorker[]): Service<type
       }),
     ),
   restoreSnapshot: (ctx, { params }) =>
-    hold(ctx, async ({ id: organization_id }, clock) => {
+    lock(ctx, async ({ id: organization_id }, clock) => {
       const row = await store.findSnapshot(ctx.db, organization_id, params.name);
       if (!row) throw notFound();
       const restore = (afresh: boolean) =>
@@ -119,7 +123,7 @@ export const createSandboxService = (sweeps: readonly RowWorker[]): Service<type
 
 /** The scopes of what a timeline names: customers, and what they buy. */
 const timelineScopes = ["customers:read", "orders:read", "subscriptions:read"] as const;
-const maySeeTimeline = ({ actor }: Ctx): boolean => timelineScopes.every((scope) => actor.scopes.has(scope));
+const canSeeTimeline = ({ actor }: Ctx): boolean => timelineScopes.every((scope) => actor.scopes.has(scope));
 
 /** What the sandbox as it is, is called where something is compared with it. */
 const present = "now";
@@ -135,11 +139,11 @@ const hasCode = (error: unknown, code: string): boolean =>
   typeof error === "object" && error !== null && "code" in error && error.code === code;
 
 /** Do something with a sandbox while nobody else moves it. What takes real money is refused. */
-async function hold<T>(ctx: Ctx, work: (row: OrganizationRow, clock: HeldClock) => Promise<T>): Promise<T> {
+async function lock<T>(ctx: Ctx, work: (row: OrganizationRow, clock: HeldClock) => Promise<T>): Promise<T> {
   const organization_id = requireOrganization(ctx);
   if (!ctx.processor.test)
     throw notPermitted("This organization takes real money, so its time cannot be moved. Make a sandbox for that.");
-  const made = await runWithClock(depsOf(ctx), organization_id, async (clock) => {
+  const made = await runWithClock(getDeps(ctx), organization_id, async (clock) => {
     const row = await findOrganization(ctx.db, organization_id);
     if (!row) throw notFound();
     return { value: await work(row, clock) };
@@ -149,28 +153,28 @@ async function hold<T>(ctx: Ctx, work: (row: OrganizationRow, clock: HeldClock) 
 }
 
 /** The server's own parts, for work that is not the request's. */
-const depsOf = ({ actor: _, client: __, ip: ___, extraWrites: ____, ...deps }: Ctx): Deps =>
+const getDeps = ({ actor: _, client: __, ip: ___, extraWrites: ____, ...deps }: Ctx): Deps =>
   withSellerClock(deps, { clock_offset_ms: 0, sandbox: false });
 
-async function currentTime(ctx: Ctx, organization_id: string): Promise<Date> {
+async function getCurrentTime(ctx: Ctx, organization_id: string): Promise<Date> {
   const row = await findOrganization(ctx.db, organization_id);
   return new Date(getServerClock(ctx.clock).now().getTime() + (row?.clock_offset_ms ?? 0));
 }
 
-const clockOut = (now: Date, to: Date | null, timeline: TimelineEntry[]): SandboxClock => ({
+const serializeClock = (now: Date, to: Date | null, timeline: TimelineEntry[]): SandboxClock => ({
   now,
   to,
   done: to === null,
   timeline,
 });
 
-function entryOf({ type, data, created_at }: Awaited<ReturnType<typeof store.findLast>>[number]): TimelineEntry {
+function getEntry({ type, data, created_at }: Awaited<ReturnType<typeof store.findLast>>[number]): TimelineEntry {
   const id = data.id === null ? null : String(data.id);
   return { at: created_at, type, id, text: formatEventText({ type, data }) };
 }
 
 /** What happened, in the order of its time. */
-function timelineOf(now: Date, { told, kept, failed }: Awaited<ReturnType<typeof store.findSince>>): TimelineEntry[] {
+function getTimeline(now: Date, { told, kept, failed }: Awaited<ReturnType<typeof store.findSince>>): TimelineEntry[] {
   const mailed = kept.map(({ id, to, subject, created_at }) => ({
     at: created_at,
     type: "mail.kept",
@@ -178,5 +182,5 @@ function timelineOf(now: Date, { told, kept, failed }: Awaited<ReturnType<typeof
     text: `Mail to ${to}: ${subject}`,
   }));
   const broken = failed.map(({ kind, id, error }) => ({ at: now, type: "work.failed", id, text: `${kind}: ${error}` }));
-  return [...told.map(entryOf), ...mailed, ...broken].sort((a, b) => a.at.getTime() - b.at.getTime());
+  return [...told.map(getEntry), ...mailed, ...broken].sort((a, b) => a.at.getTime() - b.at.getTime());
 }

@@ -33,7 +33,7 @@ const keptSettings = new Set([
   ...["sandbox", "clock_offset_ms", "clock_target", "clock_held_until"],
 ]);
 
-const namesOf = (numbers: SQL) => sql`(select coalesce(json_agg(a.attname order by n.place), '[]')
+const getNames = (numbers: SQL) => sql`(select coalesce(json_agg(a.attname order by n.place), '[]')
   from unnest(${numbers}) with ordinality n(number, place) join pg_attribute a on a.attrelid = c.oid and a.attnum = n.number)`;
 
 /**
@@ -53,7 +53,7 @@ export async function findTables(db: Database): Promise<SavedTable[]> {
         (select json_agg(json_build_object('name', a.attname, 'type', format_type(a.atttypid, a.atttypmod)) order by a.attnum)
           from pg_attribute a
           where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped) as columns,
-        (select ${namesOf(sql`i.indkey::int2[]`)} from pg_index i where i.indrelid = c.oid and i.indisprimary) as key,
+        (select ${getNames(sql`i.indkey::int2[]`)} from pg_index i where i.indrelid = c.oid and i.indisprimary) as key,
         (select coalesce(json_agg(distinct t.relname), '[]') from pg_constraint f join pg_class t on t.oid = f.confrelid
           where f.conrelid = c.oid and f.contype = 'f' and t.oid <> c.oid) as parents
       from pg_class c where c.relkind in ('r', 'p') and not c.relispartition and c.relnamespace = current_schema()::regnamespace
@@ -77,7 +77,7 @@ export async function findTables(db: Database): Promise<SavedTable[]> {
 }
 
 const listOf = (all: readonly SQL[]): SQL => sql.join([...all], sql`, `);
-const namesIn = (names: readonly string[]): SQL => listOf(names.map((name) => sql`${sql.identifier(name)}`));
+const quoteNames = (names: readonly string[]): SQL => listOf(names.map((name) => sql`${sql.identifier(name)}`));
 const isDocument = ({ type }: Column): boolean => type === "jsonb";
 
 function planColumns({ name, columns }: SavedTable): SavedColumns {
@@ -97,14 +97,14 @@ type Side = {
   document(column: string): SQL;
 };
 
-const presentSide = ({ name, columns }: SavedTable, organization_id: string): Side => ({
+const renderPresentSide = ({ name, columns }: SavedTable, organization_id: string): Side => ({
   rows: sql`${sql.identifier(name)} t where t.organization_id = ${organization_id}`,
   has: (column) => columns.some((one) => one.name === column),
   text: (column) => sql`t.${sql.identifier(column)}::text`,
   document: (column) => sql`t.${sql.identifier(column)}`,
 });
 
-function savedSide({ name }: SavedTable, { organization_id, id, columns }: SnapshotRow): Side {
+function renderSavedSide({ name }: SavedTable, { organization_id, id, columns }: SnapshotRow): Side {
   const { texts, documents } = columns[name] ?? { texts: [], documents: [] };
   return {
     rows: sql`${snapshotRows} r where r.organization_id = ${organization_id} and r.snapshot_id = ${id} and r.kind = ${name}`,
@@ -115,7 +115,7 @@ function savedSide({ name }: SavedTable, { organization_id, id, columns }: Snaps
 }
 
 /** A value as its column has it. */
-const typedOf = (side: Side, column: Column): SQL =>
+const getTyped = (side: Side, column: Column): SQL =>
   isDocument(column) ? side.document(column.name) : sql`${side.text(column.name)}::${sql.raw(column.type)}`;
 
 /**
@@ -142,7 +142,7 @@ export async function insertSnapshot(
   if (!made) return undefined;
   await prepare(tx);
   const parts = tables.map((table) => {
-    const side = presentSide(table, organization_id);
+    const side = renderPresentSide(table, organization_id);
     const { texts, documents } = planColumns(table);
     const more = documentNames.map((_, place) => {
       const name = documents[place];
@@ -152,13 +152,13 @@ export async function insertSnapshot(
       from ${side.rows}`;
   });
   // One statement, so that all rows are read from one database snapshot.
-  await tx.execute(sql`insert into ${snapshotRows} (organization_id, snapshot_id, kind, place, texts, ${namesIn(documentNames)})
+  await tx.execute(sql`insert into ${snapshotRows} (organization_id, snapshot_id, kind, place, texts, ${quoteNames(documentNames)})
     select ${organization_id}, ${id}::uuid, present.* from (${sql.join(parts, sql` union all `)}) as present`);
-  const file = savedSide({ name: "files", columns: [], key: [], parents: [] }, made);
+  const file = renderSavedSide({ name: "files", columns: [], key: [], parents: [] }, made);
   await tx.execute(sql`insert into ${snapshotFiles} (id, organization_id, snapshot_id, path)
     select gen_random_uuid(), ${organization_id}, ${id}::uuid, ${file.text("path")}
     from ${file.rows} and ${file.text("purged_at")} is null`);
-  const rows = await tx.$count(snapshotRows, ofSnapshot(made));
+  const rows = await tx.$count(snapshotRows, matchSnapshot(made));
   await tx
     .update(snapshots)
     .set({ rows })
@@ -166,7 +166,7 @@ export async function insertSnapshot(
   return { ...made, rows };
 }
 
-const ofSnapshot = ({ organization_id, id }: SnapshotRow) =>
+const matchSnapshot = ({ organization_id, id }: SnapshotRow) =>
   and(eq(snapshotRows.organization_id, organization_id), eq(snapshotRows.snapshot_id, id));
 
 /**
@@ -197,11 +197,11 @@ export async function restoreRows(tx: Tx, snapshot: SnapshotRow, { afresh }: { a
       tx,
       table.name,
       organization_id,
-      sql`not exists (select 1 from ${savedSide(table, snapshot).rows} and ${isSameKey(table, snapshot)})`,
+      sql`not exists (select 1 from ${renderSavedSide(table, snapshot).rows} and ${isSameKey(table, snapshot)})`,
     );
   const settings = Object.keys(snapshot.settings as object).filter((column) => !keptSettings.has(column));
   const then = settings.map((column) => sql`p.${sql.identifier(column)}`);
-  await tx.execute(sql`update organization set (${namesIn(settings)}) =
+  await tx.execute(sql`update organization set (${quoteNames(settings)}) =
     (select ${listOf(then)} from jsonb_populate_record(organization, ${JSON.stringify(snapshot.settings)}::jsonb) p)
     where id = ${organization_id}`);
   // What follows is no restore: its rows are counted.
@@ -218,7 +218,7 @@ const isSameKey = (table: SavedTable, snapshot: SnapshotRow): SQL =>
       sql`true`,
       ...table.columns
         .filter(({ name }) => table.key.includes(name))
-        .map((column) => sql`t.${sql.identifier(column.name)} = ${typedOf(savedSide(table, snapshot), column)}`),
+        .map((column) => sql`t.${sql.identifier(column.name)} = ${getTyped(renderSavedSide(table, snapshot), column)}`),
     ],
     sql` and `,
   );
@@ -226,23 +226,23 @@ const isSameKey = (table: SavedTable, snapshot: SnapshotRow): SQL =>
 /** Make the rows of a table that are gone, and change those that are not as they were. */
 async function putBack(tx: Tx, table: SavedTable, snapshot: SnapshotRow): Promise<void> {
   const { organization_id } = snapshot;
-  const saved = savedSide(table, snapshot);
+  const saved = renderSavedSide(table, snapshot);
   const then = table.columns.filter(({ name }) => saved.has(name));
   if (then.length === 0) return;
   const own = sql.identifier(table.name);
   const present = sql`t.organization_id = ${organization_id} and ${isSameKey(table, snapshot)}`;
-  const values = then.map((column) => typedOf(saved, column));
+  const values = then.map((column) => getTyped(saved, column));
   const rest = table.columns.filter(({ name }) => name !== "organization_id" && !table.key.includes(name));
   if (rest.length > 0) {
     const sets = rest.map(
       (column) =>
-        sql`${sql.identifier(column.name)} = ${saved.has(column.name) ? typedOf(saved, column) : sql`default`}`,
+        sql`${sql.identifier(column.name)} = ${saved.has(column.name) ? getTyped(saved, column) : sql`default`}`,
     );
     // By their bytes, which is many times faster than by their values.
     const isOther = then.length === table.columns.length ? sql`t *<> row(${listOf(values)})::${own}` : sql`true`;
     await tx.execute(sql`update ${own} t set ${listOf(sets)} from ${saved.rows} and ${present} and ${isOther}`);
   }
-  await tx.execute(sql`insert into ${own} (${namesIn(then.map(({ name }) => name))}) overriding system value
+  await tx.execute(sql`insert into ${own} (${quoteNames(then.map(({ name }) => name))}) overriding system value
     select ${listOf(values)} from ${saved.rows} and not exists (select 1 from ${own} t where ${present})`);
 }
 
@@ -274,13 +274,13 @@ export async function compareRows(tx: Tx, from: SnapshotRow, to: SnapshotRow | n
   await prepare(tx);
   const all: Compared[] = (await findTables(tx)).map((table) => ({
     table,
-    before: savedSide(table, from),
-    after: to ? savedSide(table, to) : presentSide(table, from.organization_id),
+    before: renderSavedSide(table, from),
+    after: to ? renderSavedSide(table, to) : renderPresentSide(table, from.organization_id),
   }));
   const counts = [];
   for (const { keys, ...count } of await countDifferences(tx, all))
     counts.push({ ...count, items: await findItems(tx, all, count.kind, keys) });
-  await nameItems(
+  await formatItems(
     tx,
     all,
     counts.flatMap(({ items }) => items),
@@ -288,7 +288,7 @@ export async function compareRows(tx: Tx, from: SnapshotRow, to: SnapshotRow | n
   return { counts, before: await sumAmounts(tx, all, "before"), after: await sumAmounts(tx, all, "after") };
 }
 
-const keyIn = (side: Side, { key }: SavedTable): SQL => sql`jsonb_build_array(${listOf(key.map(side.text))})::text`;
+const findKeyIn = (side: Side, { key }: SavedTable): SQL => sql`jsonb_build_array(${listOf(key.map(side.text))})::text`;
 
 /** How many rows of each kind differ, and which are the first. */
 async function countDifferences(tx: Tx, all: readonly Compared[]) {
@@ -296,7 +296,7 @@ async function countDifferences(tx: Tx, all: readonly Compared[]) {
     .filter(({ table, before }) => !plumbing.has(table.name) && table.key.every((name) => before.has(name)))
     .map(({ table, before, after }) => {
       const both = table.columns.filter(({ name }) => before.has(name) && after.has(name));
-      const rowsOf = (side: Side) => sql`select ${keyIn(side, table)} as key,
+      const getRows = (side: Side) => sql`select ${findKeyIn(side, table)} as key,
         array[${listOf(both.filter((column) => !isDocument(column)).map(({ name }) => side.text(name)))}] as texts
         ${sql.join(both.filter(isDocument).map(({ name }, place) => sql`, ${side.document(name)} as ${sql.identifier(`d${place}`)}`))}
         from ${side.rows}`;
@@ -304,7 +304,7 @@ async function countDifferences(tx: Tx, all: readonly Compared[]) {
           count(*) filter (where b.key is null) as removed,
           count(*) filter (where a.key is not null and b.key is not null) as changed,
           to_json((array_agg(coalesce(a.key, b.key) order by coalesce(a.key, b.key)))[1:${sql.raw(String(listedMax))}]) as keys
-        from (${rowsOf(before)}) a full join (${rowsOf(after)}) b on a.key = b.key
+        from (${getRows(before)}) a full join (${getRows(after)}) b on a.key = b.key
         where a.key is null or b.key is null or a *<> b having count(*) > 0`;
     });
   return tx
@@ -335,8 +335,8 @@ async function findItems(
     );
     const rows = await tx
       .select({ key: sql<string>`found.key`, row: sql<Row>`found.row` })
-      .from(sql`(select ${keyIn(side, found.table)} as key, jsonb_build_object(${listOf(pairs)}) as row
-        from ${side.rows} and ${keyIn(side, found.table)} in (select jsonb_array_elements_text(${JSON.stringify(keys)}::jsonb))) as found`);
+      .from(sql`(select ${findKeyIn(side, found.table)} as key, jsonb_build_object(${listOf(pairs)}) as row
+        from ${side.rows} and ${findKeyIn(side, found.table)} in (select jsonb_array_elements_text(${JSON.stringify(keys)}::jsonb))) as found`);
     return new Map(rows.map(({ key, row }) => [key, row]));
   };
   const [before, after] = [await read(found.before), await read(found.after)];
@@ -350,7 +350,7 @@ const named = [
 ] as const;
 
 /** Say of each row whose it is and of which product, as that was called on the row's own side. */
-async function nameItems(tx: Tx, all: readonly Compared[], items: readonly Difference[]): Promise<void> {
+async function formatItems(tx: Tx, all: readonly Compared[], items: readonly Difference[]): Promise<void> {
   for (const { id, kind, word, as } of named) {
     const found = all.find(({ table }) => table.name === kind);
     for (const when of ["before", "after"] as const) {

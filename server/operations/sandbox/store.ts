@@ -114,18 +114,18 @@ export function listSnapshots(db: Database, organization_ids: readonly string[],
 export const countSnapshots = (db: Database, organization_id: string): Promise<number> =>
   db.$count(snapshots, eq(snapshots.organization_id, organization_id));
 
-const byName = (organization_id: string, name: string) =>
+const sortByName = (organization_id: string, name: string) =>
   and(eq(snapshots.organization_id, organization_id), eq(snapshots.name, name));
 
 /** What was saved under a name. */
 export async function findSnapshot(db: Database, organization_id: string, name: string) {
-  const [row] = await db.select().from(snapshots).where(byName(organization_id, name));
+  const [row] = await db.select().from(snapshots).where(sortByName(organization_id, name));
   return row;
 }
 
 /** Forget it; answers whether it was there. */
 export async function deleteSnapshot(tx: Tx, organization_id: string, name: string): Promise<boolean> {
-  const gone = await tx.delete(snapshots).where(byName(organization_id, name)).returning({ id: snapshots.id });
+  const gone = await tx.delete(snapshots).where(sortByName(organization_id, name)).returning({ id: snapshots.id });
   return gone.length > 0;
 }
 

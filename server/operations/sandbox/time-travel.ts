@@ -30,30 +30,32 @@ export async function runWithClock<T>(
   work: (held: HeldClock) => Promise<T>,
 ): Promise<T | undefined> {
   const { db } = deps;
-  const until = (now: Date) => new Date(now.getTime() + holdMs);
+  const waitUntil = (now: Date) => new Date(now.getTime() + holdMs);
   let now = getServerClock(deps.clock).now();
-  let held = until(now);
+  let held = waitUntil(now);
   if (!(await lockClock(db, organization_id, now, held))) return undefined;
   try {
     await deps.jobs.ended(organization_id);
-    const lost = () => new Error(`The clock of ${organization_id} was held for too long, and is in other hands.`);
+    const buildLostError = () =>
+      new Error(`The clock of ${organization_id} was held for too long, and is in other hands.`);
     return await work({
       async set(at, target) {
         now = getServerClock(deps.clock).now();
-        const next = until(now);
+        const next = waitUntil(now);
         const clock_offset_ms = at.getTime() - now.getTime();
         const values = {
           clock_offset_ms,
           clock_held_until: next,
           ...(target === undefined ? {} : { clock_target: target }),
         };
-        if (!(await moveClock(db, organization_id, held, values))) throw lost();
+        if (!(await moveClock(db, organization_id, held, values))) throw buildLostError();
         held = next;
         return now;
       },
       async setWithin(tx, at) {
         const clock_offset_ms = at.getTime() - getServerClock(deps.clock).now().getTime();
-        if (!(await moveClock(tx, organization_id, held, { clock_offset_ms, clock_target: null }))) throw lost();
+        if (!(await moveClock(tx, organization_id, held, { clock_offset_ms, clock_target: null })))
+          throw buildLostError();
       },
     });
   } finally {

@@ -189,11 +189,11 @@ export function rotateTokenSeals(
 }
 
 type Encoding = "base64" | "base64url";
-const signatureOf = (secret: string, text: string, encoding: Encoding): string =>
+const getSignature = (secret: string, text: string, encoding: Encoding): string =>
   createHmac("sha256", secret).update(text).digest(encoding);
 
 /** A text with its signature, as cookies carry it. */
-export const signText = (secret: string, text: string): string => `${text}.${signatureOf(secret, text, "base64")}`;
+export const signText = (secret: string, text: string): string => `${text}.${getSignature(secret, text, "base64")}`;
 
 /** The text before the signature of `text.signature` when one of these secrets made it, as of a cookie; of a JWT with base64url. */
 export function openSignedText(
@@ -204,7 +204,7 @@ export function openSignedText(
   const dot = signed.lastIndexOf(".");
   if (dot <= 0) return undefined;
   const [text, signature] = [signed.slice(0, dot), signed.slice(dot + 1)];
-  return secrets.some((secret) => isSameText(signatureOf(secret, text, encoding), signature)) ? text : undefined;
+  return secrets.some((secret) => isSameText(getSignature(secret, text, encoding), signature)) ? text : undefined;
 }
 
 /** The same text signed with the current secret; what none of the older ones signed stays as it is. */
@@ -214,5 +214,5 @@ export function signAgain(
   encoding: Encoding = "base64",
 ): string {
   const text = older.length > 0 ? openSignedText(older, signed, encoding) : undefined;
-  return text === undefined ? signed : `${text}.${signatureOf(secret, text, encoding)}`;
+  return text === undefined ? signed : `${text}.${getSignature(secret, text, encoding)}`;
 }

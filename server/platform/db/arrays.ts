@@ -11,13 +11,13 @@ export const writeArray = (values: readonly (string | number | null)[], type: It
 
 /** A list as the text that the database reads it from. */
 export const formatArray = (values: readonly (string | number | null)[]): string =>
-  `{${values.map((value) => (value === null ? "NULL" : quoted(String(value)))).join(",")}}`;
+  `{${values.map((value) => (value === null ? "NULL" : quote(String(value)))).join(",")}}`;
 
 /** What such a text is read as, which may be a value that is given later. */
 export const readArray = (text: string | Placeholder, type: ItemType): SQL => sql`${text}::text::${sql.raw(type)}[]`;
 
 const special = /["\\]/;
-const quoted = (text: string): string => `"${special.test(text) ? text.replace(/["\\]/g, "\\$&") : text}"`;
+const quote = (text: string): string => `"${special.test(text) ? text.replace(/["\\]/g, "\\$&") : text}"`;
 
 /** What a value is held against that may be any of a list. A query of its own, as else the list may be read for each row. */
 export const matchAnyOf = (values: readonly (string | number)[], type: ItemType): SQL =>

@@ -33,7 +33,7 @@ const withSteps = (tx: Transaction, work: HeavyWork): Transaction =>
  * A client that refuses what would wait for ever: a question beside the transaction that its asker has open, as there is
  * one connection, and the transaction holds it.
  */
-function withoutDeadlock(pglite: PGlite): PGlite {
+function preventDeadlock(pglite: PGlite): PGlite {
   const asking = new AsyncLocalStorage<{ isOpen: boolean }>();
   const check = (): void => {
     if (asking.getStore()?.isOpen) throw new Error("The database was asked beside the transaction that is open.");
@@ -107,7 +107,7 @@ export async function openEmbedded(folder: string | PGlite): Promise<OpenDatabas
     const startParams = [...PGlite.defaultStartParams, "-c", `shared_buffers=${buffers}`];
     pglite = await PGlite.create(files, { extensions: embeddedExtensions, startParams });
   } else pglite = folder;
-  const db = drizzle({ client: withoutDeadlock(pglite) });
+  const db = drizzle({ client: preventDeadlock(pglite) });
   return {
     db,
     async migrate(migrationsFolder) {

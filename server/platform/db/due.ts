@@ -55,10 +55,10 @@ export type DueSearch = {
   only?: string | undefined;
 };
 
-const among = (texts: readonly string[]): SQL => sql`string_to_array(${texts.join(",")}, ',')`;
+const splitTexts = (texts: readonly string[]): SQL => sql`string_to_array(${texts.join(",")}, ',')`;
 
 /** Build the query for rows that match `whose` and whose retry is due at `now`, in order. */
-function dueRows({ table, id, where = sql`true`, at, order = at ?? id }: DueQuery, name: string, now: Date) {
+function selectDueRows({ table, id, where = sql`true`, at, order = at ?? id }: DueQuery, name: string, now: Date) {
   return (fields: SQL, whose: SQL, limit: number) => sql`
     select ${fields}
     from ${table} left join ${failedWork} as failed on failed.kind = ${name} and failed.row_id = ${id}::text
@@ -83,7 +83,7 @@ export async function findNext(
     const own = serverClock ? sql`(select clock_offset_ms from ${organization} where id = ${organization_id})` : sql`0`;
     const time = at ? sql`${at} + (${delayMs} + ${own}) * interval '1 millisecond'` : sql`'epoch'::timestamptz`;
     return [
-      sql`(${dueRows(due, name, now)(sql`${name}::text as name, ${time} as at`, sql`${owner} = ${organization_id}`, 1)})`,
+      sql`(${selectDueRows(due, name, now)(sql`${name}::text as name, ${time} as at`, sql`${owner} = ${organization_id}`, 1)})`,
     ];
   });
   return db
@@ -105,7 +105,7 @@ export async function findLastDue(
   const [row] = await db
     .select({ at: sql`max(found.at)`.mapWith(failedWork.first_failed_at) })
     .from(
-      sql`(${dueRows(due, name, now)(sql`${at} + ${delayMs} * interval '1 millisecond' as at`, whose, limit)}) as found`,
+      sql`(${selectDueRows(due, name, now)(sql`${at} + ${delayMs} * interval '1 millisecond' as at`, whose, limit)}) as found`,
     );
   return row?.at ?? null;
 }
@@ -124,21 +124,21 @@ export async function findDue(db: Database, now: Date, due: DueQuery, search: Du
       : sql`null::timestamptz`;
   const lane = due.partitionBy ? sql`${due.partitionBy}::text` : sql`null::text`;
   const fields = sql`${id}::text as id, failed.first_failed_at as failing_since, ${due_at} as due_at, ${lane} as lane`;
-  const isFree = due.partitionBy ? sql` and ${lane} <> all(${among(search.taken)})` : sql``;
-  const rows = (whose: SQL, time: SQL, limit: number) =>
-    dueRows(due, search.name, now)(
+  const isFree = due.partitionBy ? sql` and ${lane} <> all(${splitTexts(search.taken)})` : sql``;
+  const selectRows = (whose: SQL, time: SQL, limit: number) =>
+    selectDueRows(due, search.name, now)(
       fields,
-      sql`${whose} and ${at ? sql`${at} <= ${time}` : sql`true`} and ${id}::text <> all(${among(search.except)})${isFree}`,
+      sql`${whose} and ${at ? sql`${at} <= ${time}` : sql`true`} and ${id}::text <> all(${splitTexts(search.except)})${isFree}`,
       limit,
     );
-  const sellers = (after: SQL) => sql`
+  const selectSellers = (after: SQL) => sql`
     select ${organization_id} from ${table} where ${where} and ${organization_id} > ${after}
     order by ${organization_id} limit 1`;
   const offset = sql`coalesce(${organization.clock_offset_ms}, 0)`;
   const inTurn = sql`
-        (${sellers(sql`${search.after}`)})
+        (${selectSellers(sql`${search.after}`)})
         union all
-        select (${sellers(sql`sellers.organization_id`)}) from sellers where sellers.organization_id is not null`;
+        select (${selectSellers(sql`sellers.organization_id`)}) from sellers where sellers.organization_id is not null`;
   const held = sql`${organization.clock_held_until} > ${now.toISOString()}::timestamptz`;
   const found = organization_id
     ? sql`
@@ -148,15 +148,15 @@ export async function findDue(db: Database, now: Date, due: DueQuery, search: Du
       select due.*, sellers.organization_id, ${offset} as offset_ms, coalesce(${organization.sandbox}, false) as sandbox
       from sellers
       left join ${organization} on ${organization.id} = sellers.organization_id
-      cross join lateral (${rows(
+      cross join lateral (${selectRows(
         sql`${organization_id} = sellers.organization_id`,
         due.serverClock ? clock : sql`${clock} + ${offset} * interval '1 millisecond'`,
         search.share,
       )}) as due
-      where sellers.organization_id <> all(${among(search.busy)})
+      where sellers.organization_id <> all(${splitTexts(search.busy)})
         and ${search.only === undefined ? sql`(${held}) is not true` : sql`true`}
       limit ${search.limit}`
-    : sql`select due.*, '' as organization_id, 0 as offset_ms, false as sandbox from (${rows(sql`true`, clock, search.limit)}) as due`;
+    : sql`select due.*, '' as organization_id, 0 as offset_ms, false as sandbox from (${selectRows(sql`true`, clock, search.limit)}) as due`;
   return db
     .select({
       id: sql<string>`found.id`,

@@ -15,7 +15,7 @@ type Table = {
 const seats = new AsyncLocalStorage<Seat | undefined>();
 
 /** The connection or transaction itself, if the database is a view of it that belongs to one concurrent job. */
-const rootOf = (db: Database): Database => ("unit" in db ? (db.unit as { root?: Database }).root : undefined) ?? db;
+const getRoot = (db: Database): Database => ("unit" in db ? (db.unit as { root?: Database }).root : undefined) ?? db;
 
 /**
  * Define a loader: a query for one item, made from a query for many. Concurrent calls within `runWithLoaders` are sent as
@@ -25,7 +25,7 @@ export const defineLoader =
   <D extends Database, I, R>(many: (db: D, items: I[]) => Promise<R[]>, isLast = false) =>
   async (db: D, item: I): Promise<R> => {
     const seat = seats.getStore();
-    if (seat) return (await seat.table.ask(seat, { db: rootOf(db), many, isLast }, item)) as R;
+    if (seat) return (await seat.table.ask(seat, { db: getRoot(db), many, isLast }, item)) as R;
     return (await many(db, [item]))[0] as R;
   };
 
@@ -38,7 +38,7 @@ export async function runWithLoaders<T>(works: readonly (() => Promise<T>)[]): P
   let questions: Question[] = [];
   let isAsking = false;
 
-  async function answer(): Promise<void> {
+  async function respondToQuestions(): Promise<void> {
     isAsking = true;
     const early = questions.filter(({ isLast }) => !isLast);
     const now = early.length > 0 ? early : questions;
@@ -56,10 +56,10 @@ export async function runWithLoaders<T>(works: readonly (() => Promise<T>)[]): P
       }
     }
     isAsking = false;
-    look();
+    respondWhenComplete();
   }
-  function look(): void {
-    if (!isAsking && questions.length > 0 && [...present].every(({ waits }) => waits > 0)) void answer();
+  function respondWhenComplete(): void {
+    if (!isAsking && questions.length > 0 && [...present].every(({ waits }) => waits > 0)) void respondToQuestions();
   }
   const table: Table = {
     ask(seat, wanted, item) {
@@ -71,12 +71,12 @@ export async function runWithLoaders<T>(works: readonly (() => Promise<T>)[]): P
       }
       question.asked.push({ seat, item, resolve, reject });
       seat.waits += 1;
-      look();
+      respondWhenComplete();
       return promise;
     },
     leave(seat) {
       present.delete(seat);
-      look();
+      respondWhenComplete();
     },
   };
   const taken = works.map((work, index) => ({ work, seat: { table, index, waits: 0 } }));

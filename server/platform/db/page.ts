@@ -101,7 +101,7 @@ export function listRows<T extends PgTable>(
   table: T,
   { where, order, paging }: { where: SQL | undefined; order: SQL[]; paging: Paging },
 ): Promise<{ items: T["$inferSelect"][]; total: number }> {
-  const page = () =>
+  const loadPage = () =>
     db
       .select()
       .from(table as PgTable)
@@ -109,7 +109,7 @@ export function listRows<T extends PgTable>(
       .orderBy(...order)
       .limit(paging.limit)
       .offset(computeOffset(paging)) as PromiseLike<T["$inferSelect"][]>;
-  return readPage(page, () => db.$count(table, where));
+  return readPage(loadPage, () => db.$count(table, where));
 }
 
 /** The text as a case-insensitive substring pattern; `%`, `_` and `\` are literal (API-16). */
@@ -119,7 +119,7 @@ export const buildPattern = (text: string): string => `%${text.replace(/[\\%_]/g
 const numeric = /^-?(0|[1-9]\d{0,400})(\.\d{1,400})?$/;
 
 /** The entries that a filter's text can match, as JSON: metadata keeps numbers and booleans as such. */
-function entriesOf(key: string, value: string): string[] {
+function getEntries(key: string, value: string): string[] {
   const name = JSON.stringify(key);
   const asItself = numeric.test(value) || value === "true" || value === "false";
   return [`{${name}:${JSON.stringify(value)}}`, ...(asItself ? [`{${name}:${value}}`] : [])];
@@ -136,7 +136,7 @@ export const matchMetadata =
       ...Object.entries(filter).flatMap(([key, values = []]) => [
         or(
           ...values
-            .flatMap((value) => entriesOf(key, value))
+            .flatMap((value) => getEntries(key, value))
             .map((entry) => sql`${column} @> ${entry}::jsonb ${sql.raw(unpreparedPlan)}`),
         ),
         or(...values.map((value) => sql`${column} ->> ${key} = ${value}`)),

@@ -75,7 +75,7 @@ function isKept({ prepared }: Connection, text: string): boolean {
  * The part of a client that drizzle uses: `unsafe`. Drizzle may call `values` on the result, for rows as arrays, before the
  * statement is sent.
  */
-const unsafeOf =
+const getUnsafe =
   (ask: Ask): Sql["unsafe"] =>
   (text: string, values: Parameters<Sql["unsafe"]>[1] = []) => {
     let asArrays = false;
@@ -139,7 +139,7 @@ export function openPool(url: string, { connections: max, statementTimeoutMs }: 
     open.delete(connection);
     void connection.sql.end({ timeout: 0 });
   }
-  function take(): Connection | Promise<Connection> {
+  function acquireConnection(): Connection | Promise<Connection> {
     if (isOver) throw new ConnectionLostError("The connections to the database are closed.");
     const isHeavy = getHeavyWork() !== undefined;
     const turn = Promise.withResolvers<Connection>();
@@ -160,7 +160,7 @@ export function openPool(url: string, { connections: max, statementTimeoutMs }: 
     if (isHeavy) heavyCount += 1;
     return connection;
   }
-  function give(connection: Connection): void {
+  function releaseConnection(connection: Connection): void {
     if (connection.isHeavy) heavyCount -= 1;
     if (connection.isGone) discard(connection);
     const isHeavy = waiting.length === 0 && heavyCount < heavyMax;
@@ -170,7 +170,7 @@ export function openPool(url: string, { connections: max, statementTimeoutMs }: 
   }
 
   async function begin<T>(work: (client: object) => Promise<T>): Promise<T> {
-    const connection = await take();
+    const connection = await acquireConnection();
     let begun: Promise<unknown> | undefined;
     let last: Promise<unknown> = Promise.resolve();
     let isEnded = false;
@@ -181,7 +181,7 @@ export function openPool(url: string, { connections: max, statementTimeoutMs }: 
       return run(connection, query);
     };
     // Send statements one after the other, so that none waits in the driver for a connection that may have changed by then.
-    const ask: Ask = (query, text) => {
+    const runQuery: Ask = (query, text) => {
       const result = last.then(async () => {
         if (begun) return send(query);
         begun = send(({ sql }) => sql.unsafe("begin"));
@@ -194,14 +194,14 @@ export function openPool(url: string, { connections: max, statementTimeoutMs }: 
       last = result.catch(() => {});
       return result;
     };
-    const control = (statement: string) => ask(({ sql }) => sql.unsafe(statement), statement);
-    const unsafe = unsafeOf(ask);
-    async function savepoint<S>(inner: (client: object) => Promise<S>): Promise<S> {
+    const control = (statement: string) => runQuery(({ sql }) => sql.unsafe(statement), statement);
+    const unsafe = getUnsafe(runQuery);
+    async function createSavepoint<S>(inner: (client: object) => Promise<S>): Promise<S> {
       savepoints += 1;
       const name = `s${savepoints}`;
       await control(`savepoint ${name}`);
       try {
-        const result = await inner({ unsafe, savepoint });
+        const result = await inner({ unsafe, savepoint: createSavepoint });
         await control(`release savepoint ${name}`);
         return result;
       } catch (error) {
@@ -210,7 +210,7 @@ export function openPool(url: string, { connections: max, statementTimeoutMs }: 
       }
     }
     try {
-      const result = await work({ unsafe, savepoint });
+      const result = await work({ unsafe, savepoint: createSavepoint });
       await last;
       if (!begun) return result;
       // PostgreSQL rolls back the commit of a transaction with a failed statement, and reports no error.
@@ -229,13 +229,13 @@ export function openPool(url: string, { connections: max, statementTimeoutMs }: 
       throw error;
     } finally {
       isEnded = true;
-      give(connection);
+      releaseConnection(connection);
     }
   }
 
-  const ask: Ask = async (query) => {
+  const runQuery: Ask = async (query) => {
     const bundle = bundles.getStore() ?? { connection: undefined, open: 0 };
-    bundle.connection ??= take();
+    bundle.connection ??= acquireConnection();
     bundle.open += 1;
     const connection = await bundle.connection;
     try {
@@ -244,7 +244,7 @@ export function openPool(url: string, { connections: max, statementTimeoutMs }: 
       bundle.open -= 1;
       if (bundle.open === 0) {
         bundle.connection = undefined;
-        give(connection);
+        releaseConnection(connection);
       }
     }
   };
@@ -255,5 +255,5 @@ export function openPool(url: string, { connections: max, statementTimeoutMs }: 
       turn.reject(new ConnectionLostError("The connections to the database are closed."));
     await Promise.all([...open].map(({ sql }) => sql.end({ timeout: closeSecondsMax })));
   }
-  return Object.assign(client, { unsafe: unsafeOf(ask), begin, end });
+  return Object.assign(client, { unsafe: getUnsafe(runQuery), begin, end });
 }

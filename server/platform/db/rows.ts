@@ -71,7 +71,7 @@ export async function insertRows<T extends PgTable>(
 ): Promise<T["$inferSelect"][]> {
   if (values.length === 0) return [];
   const columns = getTableColumns(table);
-  const from = asRecords(table, values);
+  const from = toRecords(table, values);
   if (!from) {
     const plain = db.insert(table as PgTable).values(values);
     return (orNothing ? plain.onConflictDoNothing() : plain).returning() as Promise<T["$inferSelect"][]>;
@@ -87,13 +87,13 @@ export async function insertRows<T extends PgTable>(
 /** The same without an answer. */
 export async function addRows<T extends PgTable>(db: Database, table: T, values: T["$inferInsert"][]): Promise<void> {
   if (values.length === 0) return;
-  const from = asRecords(table, values);
+  const from = toRecords(table, values);
   if (from) await db.execute(from);
   else await db.insert(table as PgTable).values(values);
 }
 
 /** How rows come as one value; undefined where one alone does, or they set different columns. */
-function asRecords<T extends PgTable>(table: T, values: T["$inferInsert"][]): SQL | undefined {
+function toRecords<T extends PgTable>(table: T, values: T["$inferInsert"][]): SQL | undefined {
   const columns = getTableColumns(table);
   const [first, ...others] = values.map((row) => Object.keys(row).filter((name) => row[name as never] !== undefined));
   if (!first || others.length === 0 || !others.every((names) => names.join() === first.join())) return undefined;
@@ -118,14 +118,14 @@ export async function updateRows<T extends OwnedTable>(
   isAnswered = true,
 ): Promise<(T["$inferSelect"] | undefined)[]> {
   const columns = getTableColumns(table);
-  const namesOf = ({ patch }: Change<T>) =>
+  const getNames = ({ patch }: Change<T>) =>
     Object.entries(patch)
       .filter(([, value]) => value !== undefined)
       .map(([name]) => name);
   const made = new Map<string, T["$inferSelect"]>();
   const groups = Map.groupBy(changes, (change) => {
     const isPlain = !Object.values(change.patch).some((value) => is(value, SQL));
-    return isPlain ? namesOf(change).sort().join() : change.key.id;
+    return isPlain ? getNames(change).sort().join() : change.key.id;
   });
   for (const group of groups.values()) {
     const [first] = group;
@@ -141,7 +141,7 @@ export async function updateRows<T extends OwnedTable>(
             .update(table as PgTable)
             .set(
               Object.fromEntries(
-                namesOf(first).map((name) => [name, sql`v.${sql.identifier(columns[name]?.name ?? name)}`]),
+                getNames(first).map((name) => [name, sql`v.${sql.identifier(columns[name]?.name ?? name)}`]),
               ),
             )
             .from(

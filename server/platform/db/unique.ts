@@ -4,9 +4,9 @@ const uniqueViolation = "23505";
 
 /** Whether a change failed because another row has the same unique value. */
 export function isUniqueViolation(error: unknown): boolean {
-  const codeOf = (thrown: unknown) =>
+  const getCode = (thrown: unknown) =>
     typeof thrown === "object" && thrown !== null && "code" in thrown ? thrown.code : undefined;
-  return (codeOf(error) ?? codeOf(error instanceof Error ? error.cause : undefined)) === uniqueViolation;
+  return (getCode(error) ?? getCode(error instanceof Error ? error.cause : undefined)) === uniqueViolation;
 }
 
 /** Do it; when a parallel change took the unique value in between, answer as the check before would have. */

@@ -28,7 +28,7 @@ export function isCommitting({ isUndone, parent }: TransactionUnit): boolean {
  */
 export async function transact<T>(ctx: Parts, work: (tx: Tx) => Promise<T>): Promise<T> {
   const parent = getUnit(ctx.db);
-  const unit = unitIn(parent);
+  const unit = createUnit(parent);
   let result: T;
   try {
     result = await ctx.db.transaction(async (begun) => {
@@ -43,7 +43,7 @@ export async function transact<T>(ctx: Parts, work: (tx: Tx) => Promise<T>): Pro
     unit.isUndone = true;
     throw error;
   }
-  if (parent) hand(unit, parent);
+  if (parent) mergeInto(unit, parent);
   else await finish(unit, ctx);
   return result;
 }
@@ -55,7 +55,7 @@ export async function transact<T>(ctx: Parts, work: (tx: Tx) => Promise<T>): Pro
 export const runChange = <T>(ctx: Parts, work: (db: Database) => Promise<T>): Promise<T> =>
   getUnit(ctx.db) === null && !ctx.extraWrites?.length ? work(ctx.db) : transact(ctx, work);
 
-const unitIn = (parent: TransactionUnit | null): TransactionUnit => ({
+const createUnit = (parent: TransactionUnit | null): TransactionUnit => ({
   parent,
   isUndone: false,
   events: [],
@@ -75,7 +75,7 @@ export const transactAll = <I, T>(
   work: (tx: Tx, item: I) => Promise<T>,
 ): Promise<T[]> =>
   transact(ctx, async (tx) => {
-    const units = items.map((): TransactionUnit => ({ ...unitIn(tx.unit), root: tx }));
+    const units = items.map((): TransactionUnit => ({ ...createUnit(tx.unit), root: tx }));
     const made = await runWithLoaders(
       items.map((item, index) => async () => {
         const own = createView(tx, units[index] ?? tx.unit);
@@ -84,7 +84,7 @@ export const transactAll = <I, T>(
         return one;
       }),
     );
-    for (const unit of units) hand(unit, tx.unit);
+    for (const unit of units) mergeInto(unit, tx.unit);
     return made;
   });
 
@@ -159,7 +159,7 @@ const writeListed = (listed: readonly object[]): SQL => sql`noted as materialize
       insert into ${usageNames} (organization_id, name, source, occurrences, first_seen, last_seen)
       select organization_id, name, 'system', count(*), min(timestamp), max(timestamp) from noted group by 1, 2 order by 1, 2),`;
 
-function hand(unit: TransactionUnit, parent: TransactionUnit): void {
+function mergeInto(unit: TransactionUnit, parent: TransactionUnit): void {
   parent.events.push(...unit.events);
   parent.entries.push(...unit.entries);
   parent.atEnd.push(...unit.atEnd);

@@ -21,7 +21,7 @@ export function parseCursor(text: string): Cursor | undefined {
  */
 const horizon = sql<string>`pg_snapshot_xmin(pg_current_snapshot())::text::bigint`;
 const settled = sql`${events.xid} < ${horizon}`;
-const after = ({ xid, seq }: Cursor) => or(gt(events.xid, xid), and(eq(events.xid, xid), gt(events.seq, seq)));
+const matchAfter = ({ xid, seq }: Cursor) => or(gt(events.xid, xid), and(eq(events.xid, xid), gt(events.seq, seq)));
 
 const pollMs = 250;
 const pollIdleMs = 1000;
@@ -45,15 +45,15 @@ async function readAfter(db: Database, organization_id: string, from: Cursor): P
   return db
     .select({ id, xid, seq, type, data, created_at })
     .from(events)
-    .where(and(eq(events.organization_id, organization_id), after(from), settled))
+    .where(and(eq(events.organization_id, organization_id), matchAfter(from), settled))
     .orderBy(asc(events.xid), asc(events.seq))
     .limit(pageRows);
 }
 
 /** Reads backwards from the end, so that the work is in proportion to what will be sent. */
-async function placeBefore(db: Database, organization_id: string, time: Date): Promise<Cursor> {
+async function findCursorBefore(db: Database, organization_id: string, time: Date): Promise<Cursor> {
   const { xid, seq, created_at } = events;
-  let cursor: Cursor = { xid: await horizonOf(db), seq: 0 };
+  let cursor: Cursor = { xid: await getHorizon(db), seq: 0 };
   for (;;) {
     const page = await db
       .select({ xid, seq, created_at })
@@ -74,7 +74,7 @@ async function placeBefore(db: Database, organization_id: string, time: Date): P
   }
 }
 
-async function horizonOf(db: Database): Promise<bigint> {
+async function getHorizon(db: Database): Promise<bigint> {
   const [row] = await db.select({ xmin: horizon }).from(sql`(select 1) as one`);
   return BigInt(row?.xmin ?? 0);
 }
@@ -93,16 +93,16 @@ export function openTail({ db, log }: Pick<Deps, "db" | "log">): Tail {
     polling = true;
     while (waiting.size > 0 && !closing.signal.aborted) {
       await sleep(quiet > idlePolls ? pollIdleMs : pollMs, undefined, { signal: closing.signal }).catch(() => {});
-      const found = closing.signal.aborted ? [] : await look();
+      const found = closing.signal.aborted ? [] : await findReady();
       quiet = found.length > 0 ? 0 : quiet + 1;
       for (const organization_id of found) for (const notice of waiting.get(organization_id) ?? []) notice();
     }
     polling = false;
   };
-  const look = async (): Promise<string[]> => {
+  const findReady = async (): Promise<string[]> => {
     const organizations = [...waiting.keys()];
     try {
-      const upTo = await horizonOf(db);
+      const upTo = await getHorizon(db);
       const from = seen;
       // The first look knows no place to look from: everyone looks for themselves once more.
       if (from === undefined) {
@@ -127,14 +127,14 @@ export function openTail({ db, log }: Pick<Deps, "db" | "log">): Tail {
   const listen = (organization_id: string, signal: AbortSignal) => {
     let fresh = false;
     let go: (() => void) | undefined;
-    const notice = () => {
+    const noteFresh = () => {
       fresh = true;
       go?.();
     };
     const group = waiting.get(organization_id) ?? new Set();
-    group.add(notice);
+    group.add(noteFresh);
     waiting.set(organization_id, group);
-    signal.addEventListener("abort", notice, { once: true });
+    signal.addEventListener("abort", noteFresh, { once: true });
     quiet = 0;
     void poll();
     return {
@@ -143,8 +143,8 @@ export function openTail({ db, log }: Pick<Deps, "db" | "log">): Tail {
         fresh = false;
       },
       stop() {
-        signal.removeEventListener("abort", notice);
-        group.delete(notice);
+        signal.removeEventListener("abort", noteFresh);
+        group.delete(noteFresh);
         if (group.size === 0) waiting.delete(organization_id);
       },
     };
@@ -152,9 +152,9 @@ export function openTail({ db, log }: Pick<Deps, "db" | "log">): Tail {
 
   return {
     async now() {
-      return { xid: await horizonOf(db), seq: 0 };
+      return { xid: await getHorizon(db), seq: 0 };
     },
-    since: (organization_id, time) => placeBefore(db, organization_id, time),
+    since: (organization_id, time) => findCursorBefore(db, organization_id, time),
     async *follow(organization_id, from, outer) {
       const signal = AbortSignal.any([outer, closing.signal]);
       if (signal.aborted) return;

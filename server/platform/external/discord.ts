@@ -23,7 +23,7 @@ export function openGuild(secrets: readonly string[], token: string, organizatio
   }
 }
 
-const callbackOf = ({ url }: Config): string => `${url}/v1/integrations/discord/bot/callback`;
+const getCallback = ({ url }: Config): string => `${url}/v1/integrations/discord/bot/callback`;
 
 /** Which setting the bot lacks; undefined when it has all of them. */
 export const findMissingSetting = (config: Config): string | undefined =>
@@ -32,7 +32,7 @@ export const findMissingSetting = (config: Config): string | undefined =>
 /** Where somebody lets the bot into a guild of theirs. */
 export function buildInvitation(config: Config, state: string): string {
   const url = new URL(`${config.DISCORD_URL}/oauth2/authorize`);
-  const asked = { response_type: "code", scope: "identify bot", permissions, state, redirect_uri: callbackOf(config) };
+  const asked = { response_type: "code", scope: "identify bot", permissions, state, redirect_uri: getCallback(config) };
   for (const [name, value] of Object.entries({ client_id: config.DISCORD_CLIENT_ID ?? "", ...asked }))
     url.searchParams.set(name, value);
   return url.href;
@@ -43,7 +43,11 @@ export const getDiscordAgent = ({ url }: Config): Record<string, string> => ({
   "user-agent": `DiscordBot (${url}, 1)`,
 });
 
-const ask = (config: Config, path: string, { headers, ...init }: RequestInit & { headers?: Record<string, string> }) =>
+const sendRequest = (
+  config: Config,
+  path: string,
+  { headers, ...init }: RequestInit & { headers?: Record<string, string> },
+) =>
   callService("Discord", `${config.DISCORD_URL}/api/v10${path}`, {
     ...init,
     headers: { ...getDiscordAgent(config), ...headers },
@@ -53,12 +57,12 @@ const Exchanged = z.object({ guild: z.object({ id: z.string(), name: z.string() 
 
 /** The guild that the bot was let into, for the code that Discord gave; undefined when the code is no good. */
 export async function readGuild(config: Config, code: string): Promise<{ id: string; name: string } | undefined> {
-  const { status, json } = await ask(config, "/oauth2/token", {
+  const { status, json } = await sendRequest(config, "/oauth2/token", {
     method: "POST",
     body: new URLSearchParams({
       grant_type: "authorization_code",
       code,
-      redirect_uri: callbackOf(config),
+      redirect_uri: getCallback(config),
       client_id: config.DISCORD_CLIENT_ID ?? "",
       client_secret: config.DISCORD_CLIENT_SECRET ?? "",
     }),
@@ -82,7 +86,7 @@ export async function validateRole(
 ): Promise<"fine" | "absent" | "unknown" | "above"> {
   const headers = { authorization: `Bot ${config.DISCORD_BOT_TOKEN ?? ""}` };
   const read = async <T>(path: string, shape: z.ZodType<T>): Promise<T | undefined> => {
-    const { status, json } = await ask(config, path, { headers });
+    const { status, json } = await sendRequest(config, path, { headers });
     if (status === 403 || status === 404) return undefined;
     const result = shape.safeParse(json);
     if (status !== 200 || !result.success)

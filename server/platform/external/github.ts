@@ -17,9 +17,9 @@ export const findMissingAppSetting = (config: Config): string | undefined =>
 export function signAppToken({ GITHUB_APP_ID: iss, GITHUB_APP_PRIVATE_KEY: key }: Config, now: Date): string {
   if (!key) throw new Error("GitHub is asked without an app.");
   const seconds = new Date(now).setUTCMilliseconds(0) / 1000;
-  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
+  const encodePart = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
   const claims = { iat: seconds - driftSeconds, exp: seconds + tokenSeconds, iss };
-  const signed = `${part({ alg: "RS256", typ: "JWT" })}.${part(claims)}`;
+  const signed = `${encodePart({ alg: "RS256", typ: "JWT" })}.${encodePart(claims)}`;
   return `${signed}.${sign("sha256", Buffer.from(signed), key).toString("base64url")}`;
 }
 
@@ -32,7 +32,7 @@ export const getGitHubHeaders = (token: string): Record<string, string> => ({
 });
 
 /** What GitHub answers; undefined where there is no such thing, or not for who asks. */
-async function ask<T>(
+async function sendRequest<T>(
   config: Config,
   token: string,
   path: string,
@@ -68,16 +68,17 @@ export async function validateRepository(
 ): Promise<"fine" | "not_installed" | "personal" | "no_access"> {
   const app = signAppToken(config, now);
   const repository = `/repos/${encodeURIComponent(owner)}/${encodeURIComponent(name)}`;
-  const installation = await ask(config, app, `${repository}/installation`, Installation);
+  const installation = await sendRequest(config, app, `${repository}/installation`, Installation);
   if (!installation) return "not_installed";
   if (installation.target_type !== "Organization") return "personal";
-  const made = await ask(config, app, `/app/installations/${installation.id}/access_tokens`, Token, "POST");
+  const made = await sendRequest(config, app, `/app/installations/${installation.id}/access_tokens`, Token, "POST");
   if (!made) return "not_installed";
   for (const account of accounts) {
     // By its number: names are given up and taken by others.
-    const person = await ask(config, made.token, `/user/${encodeURIComponent(account)}`, Person);
+    const person = await sendRequest(config, made.token, `/user/${encodeURIComponent(account)}`, Person);
     const login = person && encodeURIComponent(person.login);
-    const access = login && (await ask(config, made.token, `${repository}/collaborators/${login}/permission`, Access));
+    const access =
+      login && (await sendRequest(config, made.token, `${repository}/collaborators/${login}/permission`, Access));
     if (access && access.permission === "admin") return "fine";
   }
   return "no_access";

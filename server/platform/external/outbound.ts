@@ -67,7 +67,7 @@ export function isPublicAddress(address: string): boolean {
   return parsed.kind() === "ipv4" || parsed.match(globalIpv6 as [ipaddr.IPv6, number]);
 }
 
-const bareHost = (url: URL): string => url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
+const getBareHost = (url: URL): string => url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
 const isLocalName = (host: string): boolean =>
   !host.includes(".") || /\.(localhost|local|internal|lan|home\.arpa|onion)$/i.test(host);
 
@@ -80,7 +80,7 @@ export function findRefusal(text: string, reach: OutboundPolicy): string | undef
   const port = Number(url.port || "443");
   if (!isAllowedPort(port, reach))
     return `Port ${port} may not be called: receivers are on port 80, 443 or one from 1024 on that no database or mail server has.`;
-  const host = bareHost(url);
+  const host = getBareHost(url);
   if (ipaddr.isValid(host)) return isPublicAddress(host) ? undefined : "The address must be on the public internet.";
   return isLocalName(host) ? "The address must have a public host name." : undefined;
 }
@@ -89,7 +89,7 @@ export function findRefusal(text: string, reach: OutboundPolicy): string | undef
  * A name's addresses, all of them public, or an error. Handed to the socket itself, so that what is checked is what is
  * connected to: an answer that changes between check and use does not help.
  */
-const publicLookup =
+const wrapPublicLookup =
   (lookup: LookupFunction): LookupFunction =>
   (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, found) => {
@@ -111,11 +111,11 @@ const publicLookup =
 export async function checkAddress(text: string, reach: OutboundPolicy): Promise<string | undefined> {
   const refusal = findRefusal(text, reach);
   if (refusal !== undefined || reach.private_allowed) return refusal;
-  const host = bareHost(new URL(text));
+  const host = getBareHost(new URL(text));
   if (ipaddr.isValid(host)) return undefined;
   return new Promise((done) => {
     const slow = setTimeout(() => done(undefined), timeoutMs);
-    publicLookup(reach.lookup ?? resolve)(host, { all: true }, (error) => {
+    wrapPublicLookup(reach.lookup ?? resolve)(host, { all: true }, (error) => {
       clearTimeout(slow);
       done(error instanceof RefusedAddressError ? error.message : undefined);
     });
@@ -152,7 +152,7 @@ function post(
 ): Promise<OutboundReply> {
   const lookup = reach.lookup ?? resolve;
   return new Promise((done) => {
-    const failed = (error: NodeJS.ErrnoException) => {
+    const handleFailure = (error: NodeJS.ErrnoException) => {
       // The other side had closed the connection since the call before, and has heard nothing of this one.
       if (request.reusedSocket && error.code === "ECONNRESET" && !isAnswered)
         return done(post(url, agent, headers, body, reach, signal));
@@ -169,7 +169,7 @@ function post(
         method: "POST",
         headers: { ...headers, "content-length": String(Buffer.byteLength(body)) },
         agent,
-        lookup: reach.private_allowed ? lookup : publicLookup(lookup),
+        lookup: reach.private_allowed ? lookup : wrapPublicLookup(lookup),
         signal,
       },
       (response) => {
@@ -188,10 +188,10 @@ function post(
         });
         response.on("end", finish);
         // The status has been seen, but the answer was not heard to its end.
-        response.on("error", failed);
+        response.on("error", handleFailure);
       },
     );
-    request.on("error", failed);
+    request.on("error", handleFailure);
     request.end(body);
   });
 }

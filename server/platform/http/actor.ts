@@ -11,9 +11,10 @@ type Asked = Pick<FastifyRequest, "headers" | "query" | "body" | "params">;
 /** Matches no organization: a filter by a foreign one answers an empty list, not an error (API-11). */
 const nowhere = "00000000-0000-0000-0000-000000000000";
 
-const unauthorized = () => new ApiError("Unauthorized", "Unauthorized", { "WWW-Authenticate": 'Bearer realm="floe"' });
-const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
-const fieldOf = (value: unknown, key: string): unknown =>
+const rejectUnauthorized = () =>
+  new ApiError("Unauthorized", "Unauthorized", { "WWW-Authenticate": 'Bearer realm="floe"' });
+const readText = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+const getField = (value: unknown, key: string): unknown =>
   typeof value === "object" && value !== null ? (value as Record<string, unknown>)[key] : undefined;
 
 const readOnly = (held: Set<Scope>): Set<Scope> => new Set([...held].filter((scope) => scope.endsWith(":read")));
@@ -32,7 +33,7 @@ export function checkIdentity(identity: Identity): void {
 
 /** Refuse who shows no credential at all. */
 export function checkKnown(identity: Identity): void {
-  if (identity.kind === "anonymous") throw unauthorized();
+  if (identity.kind === "anonymous") throw rejectUnauthorized();
 }
 
 /**
@@ -43,7 +44,7 @@ type Reach = "list" | "row" | "products" | "named" | "standing";
 
 export type ActorRequest = Pick<Operation, "access" | "path"> & Partial<Operation>;
 
-function reachOf({ path, method = "GET", query, access, ofProducts }: ActorRequest): Reach {
+function getReach({ path, method = "GET", query, access, ofProducts }: ActorRequest): Reach {
   // What is called by a name of its owner's choice may be in several: the name does not say whose it is.
   if (access.by === "person" || path.includes("/:name")) return "standing";
   if (path.includes("/:")) return "row";
@@ -53,9 +54,9 @@ function reachOf({ path, method = "GET", query, access, ofProducts }: ActorReque
 }
 
 /** An organization's own key: it speaks for that one alone. */
-function actorOfKey(identity: Extract<Identity, { kind: "key" }>, asked: Asked, reach: Reach): Actor {
+function createKeyActor(identity: Extract<Identity, { kind: "key" }>, asked: Asked, reach: Reach): Actor {
   const { organization_id, key_id } = identity;
-  const { inHeader, inBody, inQuery } = namedIn(asked);
+  const { inHeader, inBody, inQuery } = findNamedOrganization(asked);
   if (inBody !== undefined && inBody !== organization_id) {
     const msg = "Setting organization_id is disallowed when using an organization token.";
     throw invalid(fault(["organization_id"], msg, "organization_token", inBody));
@@ -79,7 +80,7 @@ function actorOfKey(identity: Extract<Identity, { kind: "key" }>, asked: Asked, 
 }
 
 /** A customer session: it speaks for its customer alone. */
-function actorOfCustomer(identity: Extract<Identity, { kind: "customer" }>): Actor {
+function createCustomerActor(identity: Extract<Identity, { kind: "customer" }>): Actor {
   const { kind, customer_id, session_id, member, token, ...owned } = identity;
   const scopes = new Set<Scope>(member?.role === "member" ? memberScopes : customerScopes);
   return {
@@ -91,14 +92,14 @@ function actorOfCustomer(identity: Extract<Identity, { kind: "customer" }>): Act
   };
 }
 
-function namedIn({ headers, body, query }: Asked) {
-  const inQuery = fieldOf(query, "organization_id");
+function findNamedOrganization({ headers, body, query }: Asked) {
+  const inQuery = getField(query, "organization_id");
   return {
-    inHeader: text(headers["polar-organization"]),
-    inBody: text(fieldOf(body, "organization_id")),
+    inHeader: readText(headers["polar-organization"]),
+    inBody: readText(getField(body, "organization_id")),
     // Of many things in one body, each says whose it is.
-    inFirst: text(fieldOf(fieldOf(fieldOf(body, "events"), "0"), "organization_id")),
-    inQuery: inQuery === undefined ? undefined : [inQuery].flat().map((id) => text(id) ?? ""),
+    inFirst: readText(getField(getField(getField(body, "events"), "0"), "organization_id")),
+    inQuery: inQuery === undefined ? undefined : [inQuery].flat().map((id) => readText(id) ?? ""),
   };
 }
 
@@ -109,13 +110,13 @@ function namedIn({ headers, body, query }: Asked) {
  */
 export function createActors(identity: Identity, asked: Asked, op: ActorRequest): Actor[] {
   if (identity.kind === "anonymous" || identity.kind === "invalid" || identity.kind === "limited") return [anonymous];
-  const reach = reachOf(op);
-  if (identity.kind === "key") return [actorOfKey(identity, asked, reach)];
+  const reach = getReach(op);
+  if (identity.kind === "key") return [createKeyActor(identity, asked, reach)];
   // What everybody may ask, a customer asks as everybody.
-  if (identity.kind === "customer") return [op.access.by === "anyone" ? anonymous : actorOfCustomer(identity)];
+  if (identity.kind === "customer") return [op.access.by === "anyone" ? anonymous : createCustomerActor(identity)];
   const { memberships } = identity;
-  const member = (id: string) => memberships.find((membership) => membership.organization_id === id);
-  const speakFor = (
+  const findMembership = (id: string) => memberships.find((membership) => membership.organization_id === id);
+  const createActorFor = (
     organization_id: string | null,
     scopes: ReadonlySet<Scope>,
     { clock_offset_ms, sandbox }: SellerTerms = anonymous,
@@ -131,33 +132,35 @@ export function createActors(identity: Identity, asked: Asked, op: ActorRequest)
     limited: identity.kind !== "user" || identity.limited,
     memberships,
   });
-  const as = (found: Membership) => speakFor(found.organization_id, found.scopes, found);
-  const scopesIn = (some: readonly Membership[]) => new Set(some.flatMap(({ scopes }) => [...scopes]));
+  const createActorAs = (found: Membership) => createActorFor(found.organization_id, found.scopes, found);
+  const collectScopes = (some: readonly Membership[]) => new Set(some.flatMap(({ scopes }) => [...scopes]));
 
-  const { inHeader, inFirst, inBody = inFirst, inQuery } = namedIn(asked);
+  const { inHeader, inFirst, inBody = inFirst, inQuery } = findNamedOrganization(asked);
   if (inHeader !== undefined) {
-    const found = member(inHeader);
+    const found = findMembership(inHeader);
     if (!found) throw notFound();
-    return [as(found)];
+    return [createActorAs(found)];
   }
   if (op.path.startsWith("/v1/organizations/:id")) {
-    const found = member(text(fieldOf(asked.params, "id")) ?? "");
-    return [found ? as(found) : speakFor(nowhere, scopesIn(memberships))];
+    const found = findMembership(readText(getField(asked.params, "id")) ?? "");
+    return [found ? createActorAs(found) : createActorFor(nowhere, collectScopes(memberships))];
   }
   if (inBody !== undefined) {
-    const found = member(inBody);
+    const found = findMembership(inBody);
     if (!found) throw invalid(fault(["organization_id"], "Organization not found.", "value_error", inBody));
-    return [as(found)];
+    return [createActorAs(found)];
   }
   const pool = inQuery === undefined ? memberships : memberships.filter((one) => inQuery.includes(one.organization_id));
   // Reading nothing is an empty list; writing there is refused for want of a scope.
-  if (inQuery !== undefined && pool.length === 0) return [speakFor(nowhere, readOnly(scopesIn(memberships)))];
-  const none = speakFor(null, scopesIn(memberships));
-  if (reach === "named") return inQuery !== undefined && pool[0] && pool.length === 1 ? [as(pool[0])] : [none];
+  if (inQuery !== undefined && pool.length === 0)
+    return [createActorFor(nowhere, readOnly(collectScopes(memberships)))];
+  const none = createActorFor(null, collectScopes(memberships));
+  if (reach === "named")
+    return inQuery !== undefined && pool[0] && pool.length === 1 ? [createActorAs(pool[0])] : [none];
   if (reach === "standing") {
-    const active = identity.active_organization_id && member(identity.active_organization_id);
+    const active = identity.active_organization_id && findMembership(identity.active_organization_id);
     const one = inQuery === undefined && active ? active : pool.length === 1 ? pool[0] : undefined;
-    return [one ? as(one) : none];
+    return [one ? createActorAs(one) : none];
   }
   // Where they may not do it anywhere, the first refuses them.
   const { scopes: any, needs = [] } = op.access;
@@ -166,15 +169,15 @@ export function createActors(identity: Identity, asked: Asked, op: ActorRequest)
   );
   const [first, ...others] = able.length > 0 ? able : pool.slice(0, 1);
   if (!first) return [none];
-  if (reach !== "list") return [first, ...others].map(as);
-  if (others.length === 0) return [as(first)];
-  return [{ ...none, scopes: scopesIn(able), organization_ids: able.map((one) => one.organization_id) }];
+  if (reach !== "list") return [first, ...others].map(createActorAs);
+  if (others.length === 0) return [createActorAs(first)];
+  return [{ ...none, scopes: collectScopes(able), organization_ids: able.map((one) => one.organization_id) }];
 }
 
 /** Let the actor through to an operation, or say what is missing: a credential, a scope, an organization. */
 export function authorize(actor: Actor, { access: { by, scopes, needs = [] } }: ActorRequest, method: string): void {
   if (by === "anyone") return;
-  if (actor.kind === "anonymous") throw unauthorized();
+  if (actor.kind === "anonymous") throw rejectUnauthorized();
   const isNowhere = actor.organization_id === null && !actor.organization_ids && by !== "person";
   // A person without any membership has no scope, and still sees an empty list of organizations, and may create the first:
   // but with a sign-in that is limited to scopes, only if they say so.

@@ -38,7 +38,7 @@ export async function runWithEntry<T>(
 ): Promise<T> {
   const write = (db: Database, result: unknown) => {
     const action = getAction(named, input.body);
-    const subject = { type: action.split(".")[0] ?? "", id: idIn(input.params) ?? idIn(result) ?? null };
+    const subject = { type: action.split(".")[0] ?? "", id: findId(input.params) ?? findId(result) ?? null };
     return record(db, ctx, {
       action,
       actor: ctx.actor,
@@ -46,30 +46,30 @@ export async function runWithEntry<T>(
       // What speaks for no organization makes one: it stands in the log of that. One made elsewhere has none here.
       organization_id:
         named.op.access.by === "person" && !(result instanceof Relayed) ? subject.id : ctx.actor.organization_id,
-      details: detailsOf(input),
+      details: getDetails(input),
       ip_address: ctx.ip,
       user_agent: request.headers["user-agent"] ?? null,
     });
   };
   let noted: TransactionUnit | undefined;
   const isWritten = () => noted !== undefined && isCommitting(noted);
-  const extraWrite: ExtraWrite = async (tx, result) => {
+  const writeExtra: ExtraWrite = async (tx, result) => {
     if (isWritten()) return;
     noted = tx.unit;
     await write(tx, result);
   };
-  const result = await work({ ...ctx, extraWrites: [...ctx.extraWrites, extraWrite] });
+  const result = await work({ ...ctx, extraWrites: [...ctx.extraWrites, writeExtra] });
   if (!isWritten()) await write(ctx.db, result);
   return result;
 }
 
-function idIn(value: unknown): string | undefined {
+function findId(value: unknown): string | undefined {
   const from = value instanceof Relayed ? value.json : value;
   return typeof from === "object" && from !== null && "id" in from && typeof from.id === "string" ? from.id : undefined;
 }
 
 /** The names of what was sent, never the values; and by which id of the seller's own, where it was by that. */
-function detailsOf({ params, body }: Input): Record<string, unknown> {
+function getDetails({ params, body }: Input): Record<string, unknown> {
   const fields = typeof body === "object" && body !== null ? Object.keys(body) : [];
   const external_id =
     typeof params === "object" && params !== null && "external_id" in params ? params.external_id : undefined;

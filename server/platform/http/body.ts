@@ -15,7 +15,7 @@ const bytesPerValueInBulk = 20;
 const [quote, backslash, comma, openList, closeList, openMap, closeMap] = [...Buffer.from('"\\,[]{}')];
 
 /** What is wrong with the size of a body of JSON, seen before any of it is read: how deep it is, and how many values it has. */
-function sizeFault(bytes: Buffer, values_max: number): ApiError | undefined {
+function findSizeFault(bytes: Buffer, values_max: number): ApiError | undefined {
   let [depth, values, quoted] = [0, 0, false];
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at];
@@ -27,14 +27,14 @@ function sizeFault(bytes: Buffer, values_max: number): ApiError | undefined {
     else if (byte === openList || byte === openMap) {
       depth++;
       values++;
-      if (depth > depthMax) return unreadable(`The body is nested more than ${depthMax} deep.`, "json_too_deep");
+      if (depth > depthMax) return rejectUnreadable(`The body is nested more than ${depthMax} deep.`, "json_too_deep");
     } else if (byte === closeList || byte === closeMap) depth--;
     if (values > values_max) return new ApiError("RequestBodyTooLarge", `The body has more than ${values - 1} values.`);
   }
   return undefined;
 }
 
-const unreadable = (msg: string, type = "json_invalid") =>
+const rejectUnreadable = (msg: string, type = "json_invalid") =>
   new ApiError("RequestValidationError", [{ loc: ["body"], msg, type }]);
 
 /** Whether the database can hold a text: without NUL characters (API-06) and halves of surrogate pairs. */
@@ -50,15 +50,15 @@ const suspicious = /\\u|__proto__/;
  * to be bearable, and what is found is a few faults, however many there are.
  */
 export function readJson(bytes: Buffer, route_bytes_max: number, bulk = false): unknown {
-  const fault = sizeFault(bytes, route_bytes_max / (bulk ? bytesPerValueInBulk : bytesPerValue));
+  const fault = findSizeFault(bytes, route_bytes_max / (bulk ? bytesPerValueInBulk : bytesPerValue));
   if (fault) throw fault;
-  if (!isUtf8(bytes)) throw unreadable("The body is not well-formed UTF-8.");
+  if (!isUtf8(bytes)) throw rejectUnreadable("The body is not well-formed UTF-8.");
   const text = bytes.toString("utf8");
   let body: unknown;
   try {
     body = JSON.parse(text);
   } catch {
-    throw unreadable("The body is not valid JSON.");
+    throw rejectUnreadable("The body is not valid JSON.");
   }
   if (!suspicious.test(text)) return body;
   const faults: Fault[] = [];

@@ -64,12 +64,12 @@ export function describeOffer({
   };
 }
 
-const metaTag = ([name, text]: [string, string]): string =>
+const renderMetaTag = ([name, text]: [string, string]): string =>
   `<meta ${name.startsWith("og:") ? "property" : "name"}="${name}" content="${escapeHtml(text)}">`;
 
 /** The title of a page and what is said of it, for its `head`. */
 export const renderHead = (title: string, meta: Record<string, string>): string =>
-  `<title>${escapeHtml(title)}</title>${Object.entries(meta).map(metaTag).join("")}`;
+  `<title>${escapeHtml(title)}</title>${Object.entries(meta).map(renderMetaTag).join("")}`;
 
 /** The reader's own first language, of what a browser says. */
 export const selectLanguage = ({ headers }: FastifyRequest): string | undefined =>
@@ -113,7 +113,7 @@ function drawShell({ organization, product, ...checkout }: Checkout, locale: str
 }
 
 /** The origin that may show a checkout in a frame: the one that it was made for (CHK-25). */
-function ancestorsOf({ embed_origin }: Checkout): string {
+function getAncestors({ embed_origin }: Checkout): string {
   const origin = findWebPage(embed_origin)?.origin;
   return origin && plainOrigin.test(origin) ? origin : "'none'";
 }
@@ -166,6 +166,6 @@ export async function readCheckoutPage(
     }),
     shell: drawShell(checkout, locale),
     given: { checkout, country: getCountry(request.ip) },
-    ancestors: ancestorsOf(checkout),
+    ancestors: getAncestors(checkout),
   };
 }

@@ -23,20 +23,20 @@ export function addDevelopmentRoutes(
   organization_id: string,
 ): void {
   const actor: Actor = { ...anonymous, kind: "system", organization_id, scopes: new Set(scopes) };
-  const contextFor = (request: FastifyRequest) => createRequestContext(deps, request, actor);
+  const createContextFor = (request: FastifyRequest) => createRequestContext(deps, request, actor);
   app.addHook("onRequest", async (request) => {
     if (!isFromHere(request)) throw notFound();
   });
   app.get("/demo/products.json", async (request) => {
     const query = { page: 1, limit: demoProductsMax, is_archived: false, sorting: ["-created_at" as const] };
-    const { items } = await provider.products.list(contextFor(request), { query });
+    const { items } = await provider.products.list(createContextFor(request), { query });
     return items
       .filter((product) => !product.is_recurring)
       .map(({ id, name, description, prices }) => ({
         id,
         name,
         description,
-        price_label: prices.map(priceLabel).join(" + "),
+        price_label: prices.map(formatPriceLabel).join(" + "),
       }));
   });
   app.post("/demo/checkout", async (request, reply) => {
@@ -44,7 +44,7 @@ export function addDevelopmentRoutes(
     if (!body.success)
       throw new ApiError("RequestValidationError", readFaults(["body"], body.error.issues, request.body));
     const { product_id, embed_origin } = body.data;
-    const checkout = await provider.checkouts.create(contextFor(request), {
+    const checkout = await provider.checkouts.create(createContextFor(request), {
       body: CheckoutCreate.parse({ products: [product_id], embed_origin: embed_origin ?? deps.config.url }),
     });
     return reply.code(201).send({ url: checkout.url });
@@ -53,7 +53,7 @@ export function addDevelopmentRoutes(
 }
 
 type Price = Awaited<ReturnType<Provider["products"]["list"]>>["items"][number]["prices"][number];
-function priceLabel(price: Price): string {
+function formatPriceLabel(price: Price): string {
   if (price.amount_type === "fixed")
     return price.price_amount === 0 ? "Free" : formatMoney(price.price_amount, price.price_currency);
   if (price.amount_type === "custom") return "Pay what you want";

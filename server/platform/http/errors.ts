@@ -37,14 +37,14 @@ export function sendError(log: Log) {
 
 /** What was thrown, where it is an answer that we meant or a fault in the request. */
 export const readError = (thrown: FastifyError | ApiError): ApiError | undefined =>
-  thrown instanceof ApiError ? thrown : (fromFastify(thrown) ?? fromOutage(thrown));
+  thrown instanceof ApiError ? thrown : (convertFastifyError(thrown) ?? convertOutage(thrown));
 
-function fromOutage(thrown: unknown): ApiError | undefined {
+function convertOutage(thrown: unknown): ApiError | undefined {
   const outage = findOutage(thrown);
   return outage && new ApiError("ServiceUnavailable", outage.message, outage.headers);
 }
 
-function fromFastify(thrown: FastifyError): ApiError | undefined {
+function convertFastifyError(thrown: FastifyError): ApiError | undefined {
   const name = named[thrown.code];
   if (name) return new ApiError(name, thrown.message);
   if (thrown.statusCode === undefined || thrown.statusCode >= 500 || thrown.statusCode < 400) return undefined;
@@ -52,7 +52,7 @@ function fromFastify(thrown: FastifyError): ApiError | undefined {
 }
 
 /** An error as the account side answers it: a body of the wrong shape in fixed words, anything else in its own. */
-function refusalOf({ error, detail, message }: ApiError): { code: string; message: string; detail?: string } {
+function getRefusal({ error, detail, message }: ApiError): { code: string; message: string; detail?: string } {
   if (error === "RequestValidationError")
     return { code: "VALIDATION_ERROR", message: "Invalid body parameters", detail: message };
   if (error === "TooManyRequests") return { code: "TOO_MANY_REQUESTS", message: "Too many requests", detail: message };
@@ -68,5 +68,5 @@ export const sendAccountError = (log: Log) => (thrown: FastifyError, request: Fa
   return reply
     .code(error.status === 422 ? 400 : error.status)
     .headers(error.headers)
-    .send(refusalOf(error));
+    .send(getRefusal(error));
 };

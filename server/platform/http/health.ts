@@ -16,7 +16,7 @@ const roomKnownMs = 10_000;
  * customers, sandboxes and what is free, and no restart would help.
  */
 export function addHealthRoute(app: FastifyInstance, deps: Deps): void {
-  const hasRoom = remember(deps, () => findRoom(deps));
+  const hasRoom = memoizeFor(deps, () => findRoom(deps));
   app.get("/healthz", () => ({ status: "ok" }));
   app.get("/readyz", { onRequest: limitOpen(deps) }, async (_request, reply) => {
     // Migrations run before the server listens, so a server that answers has them behind it.
@@ -39,7 +39,7 @@ export function addHealthRoute(app: FastifyInstance, deps: Deps): void {
 }
 
 /** What was found out a moment ago is still so. */
-function remember<T>({ clock }: Pick<Deps, "clock">, find: () => Promise<T>): () => Promise<T> {
+function memoizeFor<T>({ clock }: Pick<Deps, "clock">, find: () => Promise<T>): () => Promise<T> {
   let known: { until: number; value: T } | undefined;
   return async () => {
     const now = clock.now().getTime();

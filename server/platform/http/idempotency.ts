@@ -77,17 +77,17 @@ export async function respondOnce(
   const record = (db: Database, answer: IdempotentAnswer) =>
     db
       .update(idempotencyKeys)
-      .set({ status: answer.status, ...keepAnswer(ctx, stored, answer) })
+      .set({ status: answer.status, ...saveAnswer(ctx, stored, answer) })
       .where(mine);
 
   if (outside) {
     if (!(await reserve(ctx.db))) return replay();
-    const extraWrite: ExtraWrite = async (tx, made) => {
+    const writeExtra: ExtraWrite = async (tx, made) => {
       const answer = outside(made);
       if (answer) await record(tx, answer);
     };
     try {
-      const answer = await work({ ...ctx, extraWrites: [...ctx.extraWrites, extraWrite] });
+      const answer = await work({ ...ctx, extraWrites: [...ctx.extraWrites, writeExtra] });
       await record(ctx.db, answer);
       return { ...answer, replayed: false };
     } catch (error) {
@@ -142,7 +142,7 @@ export async function respondOnce(
 /** The row that an answer is sealed for. */
 const getSealRow = ({ subject, key_hash }: StoredKey): string => JSON.stringify([subject, key_hash]);
 
-function keepAnswer({ config }: Ctx, stored: StoredKey, { body, kept = body }: IdempotentAnswer) {
+function saveAnswer({ config }: Ctx, stored: StoredKey, { body, kept = body }: IdempotentAnswer) {
   const mentions = findMentions(config, kept);
   return {
     body: seal(config.secret, "idempotency-answer", getSealRow(stored), JSON.stringify(kept ?? null)),

@@ -13,7 +13,7 @@ const minuteSeconds = 60;
 const hourSeconds = 3600;
 
 /** Six a minute and so many an hour; who asks more often waits for so many minutes. */
-const zone = (hourly: number, minutes: number): Limit[] => {
+const buildZoneLimits = (hourly: number, minutes: number): Limit[] => {
   const block_seconds = minutes * minuteSeconds;
   return [
     { max: 6, window_seconds: minuteSeconds, block_seconds },
@@ -38,9 +38,9 @@ export const limits = {
   cards: { max: 60, window_seconds: minuteSeconds },
   /** Operations that say so may be called less often from an address. Each counts by itself, whatever token is shown (API-04). */
   zones: {
-    payment: zone(20, 30),
+    payment: buildZoneLimits(20, 30),
     // Codes that are guessed, and mail that others get (CUP-12).
-    code: zone(12, 15),
+    code: buildZoneLimits(12, 15),
     // Who has a key and nothing else, so that guessing keys is slow (BEN-40).
     license_key: [{ max: 3, window_seconds: 1, block_seconds: 60 }],
   } satisfies Record<NonNullable<Operation["limit"]>, Limit[]>,
@@ -84,7 +84,7 @@ function findCounted(identity: Identity, from: "header" | "cookie"): Omit<Subjec
   return undefined;
 }
 
-const digestOf = (text: string): string => createHash("sha256").update(text).digest("base64");
+const getDigest = (text: string): string => createHash("sha256").update(text).digest("base64");
 
 /** Refuse who has to wait, in seconds; 0 lets the caller go on. */
 export function rejectRateLimited(wait: number, why = "Too many requests."): void {
@@ -148,7 +148,7 @@ export function limitRequests<C extends { from: "header" | "cookie"; text: strin
     }
     const address = getBucket(ip);
     const credential = credentialOf(request);
-    const digest = credential ? digestOf(credential.text) : "";
+    const digest = credential ? getDigest(credential.text) : "";
     const entry: Entry = { credential, digest, address, counted: "not" };
     entries.set(request, entry);
     const zone = zones.get(`${method} ${routeOptions.url}`);
@@ -178,14 +178,14 @@ export function limitRequests<C extends { from: "header" | "cookie"; text: strin
     const { credential, digest, address, counted } = entry;
     // A stream asks again and again who listens.
     entry.counted = "yes";
-    const takeBack = () => counted === "guess" && guesses(address, limits.unknown, -1);
+    const revertCount = () => counted === "guess" && guesses(address, limits.unknown, -1);
     const identity = await whoIs(credential).catch((error: unknown) => {
       // The database is away: that says nothing about the token.
-      takeBack();
+      revertCount();
       throw error;
     });
     if (!credential) return identity;
-    if (identity.kind !== "invalid") takeBack();
+    if (identity.kind !== "invalid") revertCount();
     known.delete(digest);
     const subject = findSubject(identity, credential.from);
     if (!subject) return identity;

@@ -44,11 +44,11 @@ declare module "fastify" {
 export async function authenticate(request: FastifyRequest, identify: Identify, op: ActorRequest): Promise<Actor> {
   const identity = await identify(request);
   checkIdentity(identity);
-  return admitted(request, identity, op)[0] ?? anonymous;
+  return listAdmitted(request, identity, op)[0] ?? anonymous;
 }
 
 /** Those who may be meant, each let through. */
-function admitted(request: FastifyRequest, identity: Identity, op: ActorRequest): Actor[] {
+function listAdmitted(request: FastifyRequest, identity: Identity, op: ActorRequest): Actor[] {
   const actors = createActors(identity, request, op);
   const [first] = actors;
   // A refused call is in the log of the organization that it was made for.
@@ -110,15 +110,15 @@ export function mountOperations(
           request.identity = identity;
         },
         handler: (request, reply) => {
-          const work = () =>
-            answer(
+          const runWork = () =>
+            handleRequest(
               { resource: name, key, op },
               handler,
               { findCustomer, findOwners, acquireSlot, deps },
               request,
               reply,
             );
-          return op.bulk || op.heavy ? work() : runForeground(work);
+          return op.bulk || op.heavy ? runWork() : runForeground(runWork);
         },
       });
     }
@@ -132,15 +132,21 @@ type Parts = {
   deps: Deps;
 };
 
-async function answer(named: Named, handler: Handler, parts: Parts, request: FastifyRequest, reply: FastifyReply) {
-  const actors = admitted(request, request.identity, named.op);
-  const answerNow = () => answerFor(actors, named, handler, parts, request, reply);
+async function handleRequest(
+  named: Named,
+  handler: Handler,
+  parts: Parts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) {
+  const actors = listAdmitted(request, request.identity, named.op);
+  const respondNow = () => respondFor(actors, named, handler, parts, request, reply);
   const { heavy } = named.op;
   // Before the input is read, as that alone takes the process long.
-  return heavy ? answerHeavy(actors[0] ?? anonymous, heavy, parts, reply, answerNow) : answerNow();
+  return heavy ? respondHeavy(actors[0] ?? anonymous, heavy, parts, reply, respondNow) : respondNow();
 }
 
-async function answerFor(
+async function respondFor(
   known: Actor[],
   named: Named,
   handler: Handler,
@@ -159,11 +165,11 @@ async function answerFor(
     actors = await findHolder(actors, (actor) =>
       findCustomer(createRequestContext(deps, request, actor), input as never),
     );
-  return tryAs(actors, (actor) => answerAs(actor, named, handler, input, deps, request, reply));
+  return tryAs(actors, (actor) => respondAs(actor, named, handler, input, deps, request, reply));
 }
 
 /** Answer within the limits of heavy work; the slot is given back with the end of the answer. */
-async function answerHeavy<T>(
+async function respondHeavy<T>(
   { organization_id, user_id }: Actor,
   heavy: NonNullable<Operation["heavy"]>,
   { acquireSlot, deps: { config } }: Parts,
@@ -179,7 +185,7 @@ async function answerHeavy<T>(
   return runHeavyWork({ statementTimeoutMs: config.FLOE_HEAVY_STATEMENT_SECONDS * 1000, onGone }, answerNow);
 }
 
-async function answerAs(
+async function respondAs(
   actor: Actor,
   named: Named,
   handler: Handler,
@@ -193,14 +199,14 @@ async function answerAs(
   // How long ago something was is to be said by the clock that dated it.
   if (actor.clock_offset_ms !== 0) reply.header("Floe-Now", ctx.clock.now().toISOString());
   const handle = (inner: Ctx) => handler(inner, input as never);
-  const work = async (inner: Ctx) => {
+  const runWork = async (inner: Ctx) => {
     const result = await (isAudited(op, actor) ? runWithEntry(inner, request, named, input, handle) : handle(inner));
     // 0: the status is the operation's own.
     if (result instanceof Relayed) return { status: result.status || (op.status ?? 200), body: result.json };
-    return answered(op.response ? z.encode(op.response, result as never) : null);
+    return wrapAnswer(op.response ? z.encode(op.response, result as never) : null);
   };
   const isBare = op.bare === true && expectsBareLists(request.client);
-  const answered = (wire: unknown): IdempotentAnswer => {
+  const wrapAnswer = (wire: unknown): IdempotentAnswer => {
     const known = adapt(request.client, wire);
     const { notKept, status = 200 } = op;
     if (isBare) return { status, body: (known as { items: unknown }).items };
@@ -208,22 +214,22 @@ async function answerAs(
     const nulls = Object.fromEntries(notKept.map((name) => [name, null]));
     return { status, body: known, kept: adapt(request.client, { ...(wire as object), ...nulls }) };
   };
-  const early: AnswerOf = (result) => {
+  const respondEarly: AnswerOf = (result) => {
     // A refusal that what was written before it led to, and that is the answer from then on.
     if (result instanceof ApiError) return { status: result.status, body: serializeError(result) };
     const encoded = op.response && z.safeEncode(op.response, result as never);
-    return encoded?.success ? answered(encoded.data) : undefined;
+    return encoded?.success ? wrapAnswer(encoded.data) : undefined;
   };
   const { file } = op;
   if (file) {
     const made = await handle(ctx);
-    const sent = (pieces: Pieces) => sendFile(reply, file, pieces, deps, takesOnlyJson(request));
-    if (!(made instanceof Relayed)) return sent(readHeavyWork(made as AsyncIterable<string>));
-    return made.status === 0 ? sent([String(made.json)]) : send(reply, made.status, made.json);
+    const sendPieces = (pieces: Pieces) => sendFile(reply, file, pieces, deps, acceptsOnlyJson(request));
+    if (!(made instanceof Relayed)) return sendPieces(readHeavyWork(made as AsyncIterable<string>));
+    return made.status === 0 ? sendPieces([String(made.json)]) : send(reply, made.status, made.json);
   }
   const key = request.headers["idempotency-key"];
   if (op.method !== "POST" || op.answersOnce || typeof key !== "string") {
-    const made = await work(ctx);
+    const made = await runWork(ctx);
     return send(reply, made.status, made.body);
   }
   const keyed = {
@@ -237,11 +243,11 @@ async function answerAs(
     key: checkKey(key),
     request: `${request.method} ${request.url}\n${JSON.stringify(request.body ?? null)}`,
   };
-  const answer = () => respondOnce(ctx, keyed, op.external ? early : undefined, work);
+  const handleRequest = () => respondOnce(ctx, keyed, op.external ? respondEarly : undefined, runWork);
   // An answer that is kept is written with what it is about, which takes a connection from its beginning.
   const made = op.bulk
-    ? await withConcurrencyLimit(deps.db, `bulk ${keyed.subject}`, bulkTurns, answer)
-    : await answer();
+    ? await withConcurrencyLimit(deps.db, `bulk ${keyed.subject}`, bulkTurns, handleRequest)
+    : await handleRequest();
   if (made.replayed) reply.header("Idempotency-Replayed", "true");
   return send(reply, made.status, made.body);
 }
@@ -257,10 +263,10 @@ const send = (reply: FastifyReply, status: number, body: unknown) =>
 type Pieces = Iterable<string> | AsyncIterable<string>;
 
 /** The oldest SDKs were generated for JSON where a file is answered, and refuse all else: to them it is one text in JSON. */
-const takesOnlyJson = ({ client, headers }: FastifyRequest): boolean =>
+const acceptsOnlyJson = ({ client, headers }: FastifyRequest): boolean =>
   client.generation === "legacy" && client.fills === true && headers.accept === "application/json";
 
-async function* inJson(pieces: Pieces): AsyncIterable<string> {
+async function* streamJson(pieces: Pieces): AsyncIterable<string> {
   yield '"';
   for await (const piece of pieces) yield JSON.stringify(piece).slice(1, -1);
   yield '"';
@@ -274,7 +280,7 @@ function sendFile(
   { log }: Deps,
   asJson: boolean,
 ) {
-  const body = Readable.from(asJson ? inJson(pieces) : pieces);
+  const body = Readable.from(asJson ? streamJson(pieces) : pieces);
   body.on("error", (error) => log.error({ err: error }, "A file was broken off."));
   return reply
     .header("Content-Disposition", `attachment; filename="${name}"`)

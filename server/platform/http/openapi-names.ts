@@ -145,21 +145,21 @@ for (const module of modules)
       names.add(shape, { id: published[name] ?? name });
 
 /** The object that is read behind defaults, preparations and refinements. */
-function objectIn(shape: z.ZodType): z.ZodObject | undefined {
+function findObject(shape: z.ZodType): z.ZodObject | undefined {
   const { parent, def } = shape._zod;
   const inside: object = def;
   const held = "innerType" in inside ? inside.innerType : "out" in inside ? inside.out : undefined;
   const behind: unknown = parent ?? held;
-  if (behind instanceof z.ZodType) return objectIn(behind);
+  if (behind instanceof z.ZodType) return findObject(behind);
   return shape instanceof z.ZodObject ? shape : undefined;
 }
 
 /** Which kind an object is of: `meter_credit` is `MeterCredit`. */
-function kindOf({ shape }: z.ZodObject): string | undefined {
+function getKind({ shape }: z.ZodObject): string | undefined {
   const said = ["amount_type", "type", "service", "status", "rule"].map((field) => shape[field]);
   const literal = said.find((one) => one instanceof z.ZodLiteral);
   if (literal) return String(literal.value).replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
-  return shape.benefit instanceof z.ZodObject ? kindOf(shape.benefit) : undefined;
+  return shape.benefit instanceof z.ZodObject ? getKind(shape.benefit) : undefined;
 }
 
 const named = [...modules].flatMap((module) => Object.values(module)).filter((shape) => shape instanceof z.ZodType);
@@ -167,25 +167,25 @@ for (const union of named) {
   const name = names.get(union)?.id ?? "";
   if (!(union instanceof z.ZodUnion)) continue;
   for (const [index, option] of union.options.entries()) {
-    const member = option instanceof z.ZodType ? objectIn(option) : undefined;
-    const kind = member && kindOf(member)?.replace("Github", "GitHub");
+    const member = option instanceof z.ZodType ? findObject(option) : undefined;
+    const kind = member && getKind(member)?.replace("Github", "GitHub");
     const id = memberNames[name]?.[index] ?? (kind && kindNames[name]?.replace("*", kind));
     if (!member || !id) continue;
     if (!names.has(member)) names.add(member, { id });
-    const properties = member.shape.properties instanceof z.ZodType ? objectIn(member.shape.properties) : undefined;
+    const properties = member.shape.properties instanceof z.ZodType ? findObject(member.shape.properties) : undefined;
     // A field asks in the same way, be it sent or answered.
     const of = id.replace("CustomFieldCreate", "CustomField");
     if (properties && !names.has(properties)) names.add(properties, { id: `${of}Properties` });
   }
 }
 
-const pointed = (schema: unknown): unknown =>
+const rewriteReferences = (schema: unknown): unknown =>
   JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/'));
 
 /** Describes shapes, and keeps those with a name apart, for all who refer to them. */
 export function createShapeNames() {
   const schemas: Record<string, Json> = {};
-  const schemaOf = (shape: z.ZodType): Described => {
+  const getSchema = (shape: z.ZodType): Described => {
     // Inside another, so that the shape itself is referred to where it has a name.
     const { properties, $defs = {} } = z.toJSONSchema(z.object({ shape }), {
       io: "input",
@@ -197,22 +197,23 @@ export function createShapeNames() {
         const as = shown.get(zodSchema as never)?.as as z.ZodType | undefined;
         if (as !== undefined) {
           for (const key of Object.keys(jsonSchema)) delete jsonSchema[key];
-          Object.assign(jsonSchema, schemaOf(as));
+          Object.assign(jsonSchema, getSchema(as));
         }
         if (description !== undefined) jsonSchema.description = description;
       },
     }) as Described;
-    for (const [name, { id: _, ...schema }] of Object.entries($defs)) schemas[name] ??= pointed(schema) as Json;
-    return pointed(properties?.shape ?? {}) as Described;
+    for (const [name, { id: _, ...schema }] of Object.entries($defs))
+      schemas[name] ??= rewriteReferences(schema) as Json;
+    return rewriteReferences(properties?.shape ?? {}) as Described;
   };
   /** A page of a named shape has a name too. */
-  const responseOf = (shape: z.ZodType): Json => {
+  const getResponse = (shape: z.ZodType): Json => {
     const items = shape instanceof z.ZodObject && "pagination" in shape.shape ? shape.shape.items : undefined;
     const id = items instanceof z.ZodArray ? names.get(items.element as z.ZodType)?.id : undefined;
-    const schema = schemaOf(shape);
+    const schema = getSchema(shape);
     if (id === undefined) return schema;
     schemas[`ListResource_${id}_`] ??= schema;
     return { $ref: `#/components/schemas/ListResource_${id}_` };
   };
-  return { schemas, schemaOf, responseOf };
+  return { schemas, schemaOf: getSchema, responseOf: getResponse };
 }

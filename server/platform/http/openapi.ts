@@ -32,17 +32,17 @@ const errorSchemas: Json = {
   },
 };
 
-const content = (schema: Json) => ({ "application/json": { schema } });
-const refTo = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+const buildContent = (schema: Json) => ({ "application/json": { schema } });
+const buildReference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
-const snake = (text: string): string => text.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+const toSnakeCase = (text: string): string => text.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /** The published name of an operation: `checkout-links:list`. */
 export const getOperationId = (resource: string, key: string, op: Operation): string =>
-  op.id ?? `${snake(resource).replaceAll("_", "-")}:${snake(key)}`;
+  op.id ?? `${toSnakeCase(resource).replaceAll("_", "-")}:${toSnakeCase(key)}`;
 
 /** Each event as it is sent: its type, its time, and the object as its own operation answers it. */
-function webhooksOf({ schemas, schemaOf }: ReturnType<typeof createShapeNames>): Json {
+function getWebhooks({ schemas, schemaOf }: ReturnType<typeof createShapeNames>): Json {
   return Object.fromEntries(
     Object.entries(payloads).map(([type, shape]) => {
       const words = type.split(/[._]/).map((word) => `${word[0]?.toUpperCase()}${word.slice(1)}`);
@@ -57,7 +57,7 @@ function webhooksOf({ schemas, schemaOf }: ReturnType<typeof createShapeNames>):
         },
       };
       const operationId = `_endpoint${type.replace(".", "_")}_post`;
-      const requestBody = { required: true, content: content(refTo(name)) };
+      const requestBody = { required: true, content: buildContent(buildReference(name)) };
       return [
         type,
         { post: { operationId, summary: type, requestBody, responses: { 200: { description: "Taken." } } } },
@@ -83,7 +83,7 @@ export function describeContract(contract: Contract, serverUrl: string): Json {
     security: [{ bearer: [] }],
     tags: Object.keys(contract).map((name) => ({ name })),
     paths,
-    webhooks: webhooksOf(shapes),
+    webhooks: getWebhooks(shapes),
     components: {
       securitySchemes: {
         bearer: {
@@ -132,24 +132,24 @@ function describe(
     tags: [resource],
     ...(op.access.by !== "anyone" ? { description: describeScopes(op.access) } : { security: [] }),
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...(op.body ? { requestBody: { required: true, content: content(schemaOf(op.body)) } } : {}),
+    ...(op.body ? { requestBody: { required: true, content: buildContent(schemaOf(op.body)) } } : {}),
     responses: {
       [op.status ?? 200]: {
         description: "Done.",
-        ...(op.response ? { content: content(responseOf(op.response)) } : {}),
+        ...(op.response ? { content: buildContent(responseOf(op.response)) } : {}),
         ...(op.file ? { content: { [op.file.type]: { schema: { type: "string" } } } } : {}),
       },
       ...Object.fromEntries(
         [...byStatus].map(([status, names]) => [
           status,
-          { description: names.join(", "), content: content(refTo("Error")) },
+          { description: names.join(", "), content: buildContent(buildReference("Error")) },
         ]),
       ),
       ...(refusable
         ? {
             422: {
               description: "The request has faults; each with its place.",
-              content: content(refTo("ValidationError")),
+              content: buildContent(buildReference("ValidationError")),
             },
           }
         : {}),

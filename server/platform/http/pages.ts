@@ -119,7 +119,7 @@ export async function servePages(app: FastifyInstance, { root, development, stri
     });
     return built;
   };
-  const document = async (
+  const renderDocument = async (
     reply: FastifyReply,
     status: number,
     { ancestors = "'none'", styles = "", filled = undefined as string | undefined } = {},
@@ -153,24 +153,24 @@ export async function servePages(app: FastifyInstance, { root, development, stri
       }
     },
   });
-  for (const path of pages) app.get(path, (_request, reply) => document(reply, 200));
+  for (const path of pages) app.get(path, (_request, reply) => renderDocument(reply, 200));
   for (const path of checkoutPages) {
     app.get<{ Params: { client_secret: string } }>(path, async (request, reply) => {
       const read = await readDocument();
       const content = await readCheckoutPage(app, request, read.languages);
       const { status, ancestors } = content;
-      return document(reply, status, { ancestors, filled: fillDocument(read, "checkout", content) });
+      return renderDocument(reply, status, { ancestors, filled: fillDocument(read, "checkout", content) });
     });
   }
   app.get<{ Params: { slug: string } }>("/:slug/portal", async (request, reply) => {
     const read = await readDocument();
     const content = await readPortalPage(app, request, read.languages);
-    return document(reply, 200, { filled: content && fillDocument(read, "portal", content) });
+    return renderDocument(reply, 200, { filled: content && fillDocument(read, "portal", content) });
   });
   for (const path of development ? developmentPages : []) {
     // Mails bring their styles along, and the inbox's frame inherits what its page may do.
     const styles = path === "/mail" ? " 'unsafe-inline'" : "";
-    app.get(path, (request, reply) => document(reply, isFromHere(request) ? 200 : 404, { styles }));
+    app.get(path, (request, reply) => renderDocument(reply, isFromHere(request) ? 200 : 404, { styles }));
   }
   app.get<{ Querystring: { error?: unknown } }>("/", (request, reply) => {
     const { error } = request.query;
@@ -184,7 +184,7 @@ export async function servePages(app: FastifyInstance, { root, development, stri
       request.method === "GET" &&
       (request.headers.accept ?? "").includes("text/html") &&
       !/^\/(v1|api)\//.test(request.url);
-    if (wantsPage) return document(reply, 404);
+    if (wantsPage) return renderDocument(reply, 404);
     return reply.code(404).send({ error: "ResourceNotFound", detail: "Not found" });
   });
 }

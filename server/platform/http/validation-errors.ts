@@ -3,23 +3,23 @@ import { type Fault, faultsMax } from "../../../shared/errors.ts";
 import { describeIssue } from "../../../shared/words.ts";
 
 /** The names that published clients know for the usual faults; others keep the validator's own. */
-function typeOf(issue: z.core.$ZodIssue, input: unknown): string {
+function getType(issue: z.core.$ZodIssue, input: unknown): string {
   if (issue.code === "invalid_type" && input === undefined) return "missing";
   if (issue.code === "invalid_value") return "enum";
-  if (issue.code === "too_small") return boundOf(issue.origin, "greater_than_equal", "too_short");
-  if (issue.code === "too_big") return boundOf(issue.origin, "less_than_equal", "too_long");
+  if (issue.code === "too_small") return getBound(issue.origin, "greater_than_equal", "too_short");
+  if (issue.code === "too_big") return getBound(issue.origin, "less_than_equal", "too_long");
   if (issue.code === "invalid_format" && issue.format === "uuid") return "uuid_parsing";
   if (issue.code === "custom") return typeof issue.params?.type === "string" ? issue.params.type : "value_error";
   return issue.code;
 }
 
 /** The name of a bound that a number, a text or a list does not keep to. */
-function boundOf(origin: string, ofNumber: string, ofLength: string): string {
+function getBound(origin: string, ofNumber: string, ofLength: string): string {
   if (origin === "number" || origin === "int") return ofNumber;
   return origin === "string" ? `string_${ofLength}` : ofLength;
 }
 
-const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
+const getValueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
   path.reduce<unknown>(
     (inner, key) =>
       typeof inner === "object" && inner !== null && Object.hasOwn(inner, key)
@@ -31,7 +31,7 @@ const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
 type Issue = z.core.$ZodIssue;
 
 /** The same issues, in which each field that there is none of has a place of its own. */
-const placeFields = (issues: readonly Issue[]): Issue[] =>
+const expandFields = (issues: readonly Issue[]): Issue[] =>
   issues.flatMap((issue): Issue[] =>
     issue.code === "unrecognized_keys"
       ? issue.keys.map((key) => ({ ...issue, keys: [key], path: [...issue.path, key] }))
@@ -57,17 +57,17 @@ function readBranch(branch: readonly Issue[], others: readonly (readonly Issue[]
 
 /** A validator's issues with a value as the wire's list of faults, each with its place below `where`: all that are shown (API-21). */
 export const readFaults = (where: readonly (string | number)[], issues: readonly Issue[], value: unknown): Fault[] =>
-  readPlaced(where, placeFields(issues.slice(0, faultsMax)), value);
+  readPlaced(where, expandFields(issues.slice(0, faultsMax)), value);
 
 function readPlaced(where: readonly (string | number)[], issues: readonly Issue[], value: unknown): Fault[] {
   const faults = issues.slice(0, faultsMax).flatMap((issue) => {
     // Of a union, the branch that got furthest says most; the whole list would repeat each fault once a branch.
     if (issue.code === "invalid_union" && issue.errors.length > 0) {
-      const branches = issue.errors.map(placeFields);
-      const furthest = [...branches].sort((a, b) => depthOf(b) - depthOf(a) || a.length - b.length)[0] ?? [];
+      const branches = issue.errors.map(expandFields);
+      const furthest = [...branches].sort((a, b) => getDepth(b) - getDepth(a) || a.length - b.length)[0] ?? [];
       // Of two that failed at once, the one of the right type knows what is wrong with the value.
       const best =
-        depthOf(furthest) > 0
+        getDepth(furthest) > 0
           ? furthest
           : branches.find((branch) => branch.every(({ code }) => code !== "invalid_type"));
       if (best) {
@@ -79,13 +79,13 @@ function readPlaced(where: readonly (string | number)[], issues: readonly Issue[
         return readPlaced(where, inner, value);
       }
     }
-    const input = valueAt(value, issue.path);
-    const type = typeOf(issue, input);
+    const input = getValueAt(value, issue.path);
+    const type = getType(issue, input);
     const loc = [...where, ...issue.path.map((key) => (typeof key === "number" ? key : String(key)))];
     const shown = input === undefined || typeof input === "object" ? {} : { input };
     return [{ type, loc, msg: type === "missing" ? "Field required" : describeIssue(issue), ...shown }];
   });
   return faults.slice(0, faultsMax);
 }
-const depthOf = (issues: readonly z.core.$ZodIssue[]): number =>
+const getDepth = (issues: readonly z.core.$ZodIssue[]): number =>
   issues.reduce((deepest, { path }) => Math.max(deepest, path.length), 0);

@@ -60,7 +60,7 @@ export async function mapInParts<I, T>(items: Iterable<I>, map: (item: I) => T):
 /** Await a statement; it is cancelled when its heavy work is aborted, or at its time limit. */
 export async function awaitStatement<T>(work: HeavyWork, statement: PromiseLike<T>, cancel: () => void): Promise<T> {
   const { signal } = work.ended;
-  const timer = setTimeout(() => work.ended.abort(tooLong(work)), work.statementTimeoutMs);
+  const timer = setTimeout(() => work.ended.abort(rejectTooLong(work)), work.statementTimeoutMs);
   signal.addEventListener("abort", cancel, { once: true });
   try {
     return await statement;
@@ -91,20 +91,20 @@ export async function awaitWithin<T>(timeoutMs: number, statement: PromiseLike<T
   }
 }
 
-const tooLong = ({ statementTimeoutMs }: HeavyWork) =>
+const rejectTooLong = ({ statementTimeoutMs }: HeavyWork) =>
   new ApiError(
     "ServiceUnavailable",
     `This took the database more than ${statementTimeoutMs / 1000} s at a time, and was broken off. Ask for less at once.`,
     { "Retry-After": "60" },
   );
-const callerGone = () => new ApiError("RequestTimeout", "The connection was closed before the work was done.");
+const rejectCallerGone = () => new ApiError("RequestTimeout", "The connection was closed before the work was done.");
 
 type Options = { statementTimeoutMs: number; onGone(leave: () => void): void };
 
 /** Run an operation as heavy work, until it is done or the client disconnects. */
 export async function runHeavyWork<T>({ statementTimeoutMs, onGone }: Options, run: () => Promise<T>): Promise<T> {
   const work: HeavyWork = { ended: new AbortController(), statementTimeoutMs, yieldedAt: performance.now() };
-  onGone(() => work.ended.abort(callerGone()));
+  onGone(() => work.ended.abort(rejectCallerGone()));
   try {
     return await works.run(work, run);
   } catch (error) {
@@ -130,7 +130,7 @@ type Limits = { perOrganization: number; perServer: number };
 const waitingMax = 8;
 const waitMs = 30_000;
 
-const refused = () =>
+const rejectBusy = () =>
   new ApiError("TooManyRequests", "Too much heavy work of this organization is under way. Try again in 2 s.", {
     "Retry-After": "2",
   });
@@ -163,7 +163,7 @@ export function openHeavySlots({ perOrganization, perServer }: Limits) {
   return async function acquire(subject: string): Promise<() => void> {
     if (isFree(subject)) begin(subject);
     else {
-      if (waiting.filter((one) => one.subject === subject).length >= waitingMax) throw refused();
+      if (waiting.filter((one) => one.subject === subject).length >= waitingMax) throw rejectBusy();
       await new Promise<void>((resolve, reject) => {
         const own: Waiting = {
           subject,
@@ -176,7 +176,7 @@ export function openHeavySlots({ perOrganization, perServer }: Limits) {
         };
         const timer = setTimeout(() => {
           waiting.splice(waiting.indexOf(own), 1);
-          reject(refused());
+          reject(rejectBusy());
         }, waitMs);
         waiting.push(own);
       });

@@ -22,7 +22,7 @@ export function openThread<O, R>(
   let count = 0;
 
   /** Have it end after a while: soon where something is under way that should be done by then, and the process stays for it. */
-  function rest(own: Running): void {
+  function releaseThread(own: Running): void {
     if (own.waiting.size > 0) own.worker.ref();
     else own.worker.unref();
     const leave = () => {
@@ -48,7 +48,7 @@ export function openThread<O, R>(
     worker.on("message", (answer: Answered<R>) => {
       const waiter = own.waiting.get(answer.id);
       own.waiting.delete(answer.id);
-      rest(own);
+      releaseThread(own);
       if ("result" in answer) waiter?.resolve(answer.result);
       else waiter?.reject(new Error(answer.error));
     });
@@ -62,7 +62,7 @@ export function openThread<O, R>(
       const asked: Asked<O> = { id: count++, order };
       const { promise, resolve, reject } = Promise.withResolvers<R>();
       own.waiting.set(asked.id, { resolve, reject });
-      if (own.waiting.size === 1) rest(own);
+      if (own.waiting.size === 1) releaseThread(own);
       own.worker.postMessage(asked);
       return promise;
     },
@@ -72,11 +72,11 @@ export function openThread<O, R>(
 /** The other end: do what is asked of this thread, all of it at once. */
 export function serveThread<O, R>(work: (order: O) => Promise<R>): void {
   parentPort?.on("message", async ({ id, order }: Asked<O>) => {
-    const answer = (said: Answered<R>) => parentPort?.postMessage(said);
+    const postAnswer = (said: Answered<R>) => parentPort?.postMessage(said);
     try {
-      answer({ id, result: await work(order) });
+      postAnswer({ id, result: await work(order) });
     } catch (error) {
-      answer({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+      postAnswer({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
     }
   });
 }

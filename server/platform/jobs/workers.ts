@@ -142,12 +142,12 @@ function openRunner(deps: Deps, sweep: Worker, rest_ms: number, { only, since }:
   const pieces = new Set<Promise<void>>();
   let count = 0;
   if (!("due" in sweep)) {
-    const turn = async () => {
+    const runTurn = async () => {
       const touched = await sweep.runBatch(deps, sweep.limit);
       count += touched;
       return touched >= sweep.limit ? "more" : "none";
     };
-    return { turn, pieces, isFull: () => false, count: () => count };
+    return { turn: runTurn, pieces, isFull: () => false, count: () => count };
   }
   const { name, due, timeoutMs = timeoutMsStandard, run } = sweep;
   const givesWay = sweep.yieldBatchSize !== undefined && rest_ms > 0;
@@ -157,7 +157,7 @@ function openRunner(deps: Deps, sweep: Worker, rest_ms: number, { only, since }:
     maxPerTenant = concurrency,
     batchSize = 1,
   } = isDated ? { batchSize: timeTravelBatchSize } : sweep;
-  const dateOf = ({ due_at }: DueRow): { at?: Date } =>
+  const getDate = ({ due_at }: DueRow): { at?: Date } =>
     isDated && due_at ? { at: due_at < since ? since : due_at } : {};
   /** Rows being processed; rows just processed, with the time until which they are skipped; running batches per seller. */
   const working = new Set<string>();
@@ -167,7 +167,7 @@ function openRunner(deps: Deps, sweep: Worker, rest_ms: number, { only, since }:
   const lanes = new Set<string>();
   let after = "";
 
-  async function turn(): Promise<Turn> {
+  async function runTurn(): Promise<Turn> {
     const now = performance.now();
     for (const [id, until] of resting) if (until <= now) resting.delete(id);
     const busy = [...underWay].filter(([, count]) => count >= maxPerTenant).map(([seller]) => seller);
@@ -196,13 +196,13 @@ function openRunner(deps: Deps, sweep: Worker, rest_ms: number, { only, since }:
       });
       isHeldBack ||= free.length < own.length;
       while (free.length > 0 && (seller === "" || (underWay.get(seller) ?? 0) < maxPerTenant))
-        begin(seller, free.splice(0, stepOf(yields)) as [DueRow, ...DueRow[]], yields);
+        begin(seller, free.splice(0, getStep(yields)) as [DueRow, ...DueRow[]], yields);
     }
     if (rows.length >= limit || isBehind || (rows.length > 0 && isHeldBack)) return "more";
     return isHeldBack ? "wait" : "none";
   }
 
-  const stepOf = (yields: boolean): number =>
+  const getStep = (yields: boolean): number =>
     yields && deps.jobs.throttle.hasRecentRequests() ? (sweep.yieldBatchSize ?? batchSize) : batchSize;
 
   function begin(seller: string, rows: [DueRow, ...DueRow[]], yields: boolean): void {
@@ -212,7 +212,7 @@ function openRunner(deps: Deps, sweep: Worker, rest_ms: number, { only, since }:
       if (lane !== null) lanes.add(lane);
     }
     if (seller !== "") underWay.set(seller, (underWay.get(seller) ?? 0) + 1);
-    const piece = (yields ? inTurn(rows) : handle(rows)).finally(() => {
+    const piece = (yields ? processInTurn(rows) : handle(rows)).finally(() => {
       pieces.delete(piece);
       const others = (underWay.get(seller) ?? 1) - 1;
       if (others === 0) underWay.delete(seller);
@@ -227,7 +227,7 @@ function openRunner(deps: Deps, sweep: Worker, rest_ms: number, { only, since }:
     deps.jobs.begin(seller, piece);
   }
 
-  async function inTurn(rows: [DueRow, ...DueRow[]]): Promise<void> {
+  async function processInTurn(rows: [DueRow, ...DueRow[]]): Promise<void> {
     const end = await deps.jobs.throttle.acquireSlot();
     await handle(rows).finally(end);
   }
@@ -256,8 +256,8 @@ function openRunner(deps: Deps, sweep: Worker, rest_ms: number, { only, since }:
     const timeout = setTimeout(() => timer.reject(new TimeLimit(`It took longer than ${timeoutMs} ms.`)), timeoutMs);
     try {
       const [first, ...others] = rows;
-      const dated = (row: DueRow): DueWorkRow => ({ ...row, ...dateOf(row) });
-      await Promise.race([run(theirs, [dated(first), ...others.map(dated)]), timer.promise]);
+      const formatDated = (row: DueRow): DueWorkRow => ({ ...row, ...getDate(row) });
+      await Promise.race([run(theirs, [formatDated(first), ...others.map(formatDated)]), timer.promise]);
       const failed = rows.filter(({ failing_since }) => failing_since !== null).map(({ id }) => id);
       if (failed.length > 0) await deleteFailures(deps.db, name, failed);
       return undefined;
@@ -267,7 +267,7 @@ function openRunner(deps: Deps, sweep: Worker, rest_ms: number, { only, since }:
       clearTimeout(timeout);
     }
   }
-  return { turn, pieces, isFull: () => pieces.size >= concurrency, count: () => count };
+  return { turn: runTurn, pieces, isFull: () => pieces.size >= concurrency, count: () => count };
 }
 
 class TimeLimit extends Error {
@@ -281,13 +281,13 @@ export function startWorkerLoop(deps: Deps, sweep: Worker): { stop(): Promise<vo
   let failures = 0;
   let isWoken = false;
   let wake = () => {};
-  let rouse = () => {};
+  let wakeWorker = () => {};
   const unsubscribe = deps.jobs.onWake(sweep.name, () => {
     isWoken = true;
     wake();
   });
-  const ignore = deps.jobs.onActivity(() => rouse());
-  const rest = async (ms: number, untilPiece: boolean) => {
+  const ignore = deps.jobs.onActivity(() => wakeWorker());
+  const releaseThread = async (ms: number, untilPiece: boolean) => {
     if (isWoken || stopped) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     wake = resolve;
@@ -296,26 +296,26 @@ export function startWorkerLoop(deps: Deps, sweep: Worker): { stop(): Promise<vo
     clearTimeout(timer);
   };
   const isQuiet = () => performance.now() - deps.jobs.lastActivityAt() > quietAfterMs;
-  const restUntilNext = async (untilPiece: boolean) => {
+  const waitUntilNext = async (untilPiece: boolean) => {
     let isRoused = !isQuiet();
     if (!isRoused) {
-      rouse = () => {
+      wakeWorker = () => {
         isRoused = true;
         wake();
       };
-      await rest(Math.max(sweep.pollIntervalMs, quietEveryMs), untilPiece);
-      rouse = () => {};
+      await releaseThread(Math.max(sweep.pollIntervalMs, quietEveryMs), untilPiece);
+      wakeWorker = () => {};
     }
-    if (isRoused) await rest(sweep.pollIntervalMs, untilPiece);
+    if (isRoused) await releaseThread(sweep.pollIntervalMs, untilPiece);
   };
-  async function loop() {
-    await rest(sweep.pollIntervalMs, false);
+  async function runLoop() {
+    await releaseThread(sweep.pollIntervalMs, false);
     while (!stopped) {
       isWoken = false;
       try {
         const turn = runner.isFull() ? "wait" : await runner.turn();
         failures = 0;
-        if (turn !== "more") await restUntilNext(turn === "wait");
+        if (turn !== "more") await waitUntilNext(turn === "wait");
       } catch (error) {
         if (stopped) return;
         deps.log.error(
@@ -323,11 +323,11 @@ export function startWorkerLoop(deps: Deps, sweep: Worker): { stop(): Promise<vo
           "What is due could not be looked for; it will be tried again.",
         );
         failures += 1;
-        await rest(Math.max(sweep.pollIntervalMs, Math.min(1000 * 2 ** failures, backoffMostMs)), false);
+        await releaseThread(Math.max(sweep.pollIntervalMs, Math.min(1000 * 2 ** failures, backoffMostMs)), false);
       }
     }
   }
-  const running = loop();
+  const running = runLoop();
   return {
     async stop() {
       stopped = true;

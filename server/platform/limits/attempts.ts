@@ -24,7 +24,7 @@ const countMax = 1_000_000;
  * account) is kept as a hash. Answers are seconds to wait; 0 lets the caller go on.
  */
 export function createLimiter({ db, clock, config }: Parts) {
-  const keyOf = (key: string, device?: string): string => {
+  const getKey = (key: string, device?: string): string => {
     const [kind = "", ...rest] = key.split(":");
     const hash = hashToken(config.secret, rest.join(":")).slice(0, 32);
     return `${kind}:${hash}${device === undefined ? "" : `:${device}`}`;
@@ -37,7 +37,7 @@ export function createLimiter({ db, clock, config }: Parts) {
       const isOver = sql`${attempts.window_ends_at} <= ${now.toISOString()}::timestamptz`;
       const [row] = await db
         .insert(attempts)
-        .values({ key: keyOf(key, device), count: 1, window_ends_at: ends })
+        .values({ key: getKey(key, device), count: 1, window_ends_at: ends })
         .onConflictDoUpdate({
           target: attempts.key,
           set: {
@@ -46,7 +46,7 @@ export function createLimiter({ db, clock, config }: Parts) {
           },
         })
         .returning({ count: attempts.count, ends: attempts.window_ends_at });
-      return row && row.count > max ? secondsUntil(row.ends, now) : 0;
+      return row && row.count > max ? computeSecondsUntil(row.ends, now) : 0;
     },
 
     /** Take back a counted attempt. */
@@ -54,7 +54,7 @@ export function createLimiter({ db, clock, config }: Parts) {
       await db
         .update(attempts)
         .set({ count: sql`greatest(${attempts.count} - 1, 0)` })
-        .where(eq(attempts.key, keyOf(key)));
+        .where(eq(attempts.key, getKey(key)));
     },
 
     /**
@@ -69,7 +69,7 @@ export function createLimiter({ db, clock, config }: Parts) {
       const [through] = await db
         .insert(attempts)
         .values({
-          key: keyOf(key, device),
+          key: getKey(key, device),
           count: 1,
           window_ends_at: new Date(now.getTime() + forgottenAfterMs),
           locked_until: free <= 1 ? new Date(now.getTime() + 1000) : null,
@@ -90,23 +90,23 @@ export function createLimiter({ db, clock, config }: Parts) {
       const [row] = await db
         .select({ until: attempts.locked_until })
         .from(attempts)
-        .where(eq(attempts.key, keyOf(key, device)));
-      return row?.until ? Math.max(secondsUntil(row.until, now), 1) : 1;
+        .where(eq(attempts.key, getKey(key, device)));
+      return row?.until ? Math.max(computeSecondsUntil(row.until, now), 1) : 1;
     },
 
     /** Reset the count after a correct guess. */
     async forget(key: string, device?: string): Promise<void> {
-      await db.delete(attempts).where(eq(attempts.key, keyOf(key, device)));
+      await db.delete(attempts).where(eq(attempts.key, getKey(key, device)));
     },
 
     /** Reset all counts after the secret has changed, those of devices included. */
     async forgetAll(key: string): Promise<void> {
-      await db.delete(attempts).where(or(eq(attempts.key, keyOf(key)), like(attempts.key, `${keyOf(key)}:%`)));
+      await db.delete(attempts).where(or(eq(attempts.key, getKey(key)), like(attempts.key, `${getKey(key)}:%`)));
     },
   };
 }
 
-const secondsUntil = (time: Date, now: Date): number => {
+const computeSecondsUntil = (time: Date, now: Date): number => {
   const ms = Math.max(time.getTime() - now.getTime(), 0);
   return (ms - (ms % 1000)) / 1000 + (ms % 1000 === 0 ? 0 : 1);
 };

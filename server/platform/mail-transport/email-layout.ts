@@ -84,7 +84,7 @@ const cellStyle = {
 const amountStyle = { ...cellStyle, paddingLeft: "16px", textAlign: "right", whiteSpace: "nowrap" } as const;
 const addressStyle = { color: accent, textDecorationLine: "underline", wordBreak: "break-all" } as const;
 
-const figures = ({ caption, rows }: NonNullable<EmailContent["table"]>): ReactElement =>
+const listFigures = ({ caption, rows }: NonNullable<EmailContent["table"]>): ReactElement =>
   h(
     "table",
     { style: tableStyle },
@@ -105,7 +105,10 @@ const figures = ({ caption, rows }: NonNullable<EmailContent["table"]>): ReactEl
   );
 
 /** Written without JSX, so that Node runs the sources as they are. */
-function page({ subject, paragraphs, table, action, links = [], note, speech = english }: EmailContent, from: string) {
+function loadPage(
+  { subject, paragraphs, table, action, links = [], note, speech = english }: EmailContent,
+  from: string,
+) {
   return h(
     Html,
     { lang: speech.language },
@@ -127,7 +130,7 @@ function page({ subject, paragraphs, table, action, links = [], note, speech = e
         { className: "surface", style: surfaceStyle },
         h(Heading, { as: "h1", className: "ink", style: headingStyle }, subject),
         ...paragraphs.map((paragraph) => h(Text, { className: "ink", style: textStyle }, paragraph)),
-        table && figures(table),
+        table && listFigures(table),
         action && h(Button, { className: "action", href: action.url, style: buttonStyle }, action.label),
         action &&
           h(
@@ -148,7 +151,7 @@ function page({ subject, paragraphs, table, action, links = [], note, speech = e
 }
 
 /** Figures as plain text, the amounts beneath each other. */
-function written({ caption, rows }: NonNullable<EmailContent["table"]>): string {
+function renderTable({ caption, rows }: NonNullable<EmailContent["table"]>): string {
   const width = Math.max(...rows.map(({ amount }) => amount.length));
   return [caption, ...rows.map(({ label, amount }) => `${amount.padStart(width)}  ${label}`)].join("\n");
 }
@@ -157,9 +160,9 @@ function written({ caption, rows }: NonNullable<EmailContent["table"]>): string 
 export function renderLetter(letter: EmailContent, from: string): { html: string; text: string } {
   const { paragraphs, table, action, links = [], note, speech = english } = letter;
   const addresses = [...(action ? [action] : []), ...links].map(({ label, url }) => `${label}:\n${url}`);
-  const parts = [...paragraphs, ...(table ? [written(table)] : []), ...addresses, ...(note ? [note] : [])];
+  const parts = [...paragraphs, ...(table ? [renderTable(table)] : []), ...addresses, ...(note ? [note] : [])];
   return {
-    html: `<!doctype html>${renderToStaticMarkup(page(letter, from))}`,
+    html: `<!doctype html>${renderToStaticMarkup(loadPage(letter, from))}`,
     text: `${parts.join("\n\n")}\n\n-- \n${speech.sent_by} ${from}\n`,
   };
 }

@@ -46,7 +46,7 @@ export async function queueMail(tx: Tx, deps: Deps, ...letters: readonly Mail[])
   const rows = letters.map(({ to, valid_hours, organization_id, customer_id, at, ...letter }) => {
     const sandbox = deps.sandbox ? (organization_id ?? null) : null;
     const now = sandbox === null ? getServerClock(clock).now() : (at ?? clock.now());
-    const subject = oneLine(letter.subject);
+    const subject = joinLines(letter.subject);
     const id = createId(now);
     return {
       id,
@@ -70,7 +70,7 @@ export async function deleteMailsTo(tx: Tx, customer_id: string): Promise<void> 
 }
 
 /** Replace line ends and other non-printing characters by spaces, so that a subject cannot inject headers. */
-const oneLine = (text: string): string => text.replace(/[\p{C}\p{Z}]+/gu, " ").trim();
+const joinLines = (text: string): string => text.replace(/[\p{C}\p{Z}]+/gu, " ").trim();
 
 /**
  * Unseal and render a mail. Returns null if its content has been deleted, or was sealed with a secret that the server no
@@ -117,7 +117,7 @@ export async function sendMail(deps: Deps, mail_id: string): Promise<void> {
     return;
   }
   try {
-    await hand(config, config.SMTP_URL, opened);
+    await deliverMail(config, config.SMTP_URL, opened);
   } catch (error) {
     const attempts = mail.attempts + 1;
     const given_up = isRefused(error) || attempts >= attemptsMax;
@@ -146,7 +146,7 @@ export async function sendTestMail({ config, clock }: Deps, to: string): Promise
   };
   try {
     const mail = { id: createId(clock.now()), to, subject: content.subject, ...renderLetter(content, config.url) };
-    await hand(config, config.SMTP_URL, mail);
+    await deliverMail(config, config.SMTP_URL, mail);
     return null;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
@@ -154,7 +154,7 @@ export async function sendTestMail({ config, clock }: Deps, to: string): Promise
 }
 
 /** Send a mail to the mail server. */
-async function hand(
+async function deliverMail(
   config: Config,
   url: string,
   mail: Pick<typeof mails.$inferSelect, "id" | "to" | "subject"> & { text: string; html: string },

@@ -20,9 +20,9 @@ export function createStripeTax(options: Omit<StripeOptions, "publishable_key" |
       const calculation = await stripe.tax.calculations
         .create({
           currency: request.currency,
-          customer_details: { address: addressOf(request.address), address_source: "billing", ...taxIdsOf(request) },
+          customer_details: { address: getAddress(request.address), address_source: "billing", ...getTaxIds(request) },
           line_items: [{ amount: request.amount, reference: "sale", tax_behavior: request.behavior }],
-          tax_date: secondsOf(request.at),
+          tax_date: getSeconds(request.at),
           expand: ["line_items"],
         })
         .catch((error: Error) => {
@@ -32,7 +32,7 @@ export function createStripeTax(options: Omit<StripeOptions, "publishable_key" |
     },
     async report(calculation, reference) {
       const terms = { calculation, reference, expand: ["line_items"] };
-      const made = await stripe.tax.transactions.createFromCalculation(terms, keyOf(reference)).catch(refuse);
+      const made = await stripe.tax.transactions.createFromCalculation(terms, getKey(reference)).catch(throwRejection);
       const [line] = made.line_items?.data ?? [];
       if (!line) throw new TaxError(`Tax was reported without a line: ${made.id}.`);
       return { id: made.id, line_id: line.id };
@@ -40,31 +40,31 @@ export function createStripeTax(options: Omit<StripeOptions, "publishable_key" |
     async reverse({ id, line_id }, { amount, tax_amount }, reference) {
       const line = { original_line_item: line_id, reference, amount: 0 - amount, amount_tax: 0 - tax_amount };
       const terms = { mode: "partial" as const, original_transaction: id, reference, line_items: [line] };
-      return (await stripe.tax.transactions.createReversal(terms, keyOf(reference)).catch(refuse)).id;
+      return (await stripe.tax.transactions.createReversal(terms, getKey(reference)).catch(throwRejection)).id;
     },
     async undo(original_transaction, reference) {
       const terms = { mode: "full" as const, original_transaction, reference };
-      return (await stripe.tax.transactions.createReversal(terms, keyOf(reference)).catch(refuse)).id;
+      return (await stripe.tax.transactions.createReversal(terms, getKey(reference)).catch(throwRejection)).id;
     },
   };
 }
 
-const keyOf = (reference: string) => ({ idempotencyKey: `tax_${reference}` });
-const refuse = (error: Error): never => {
+const getKey = (reference: string) => ({ idempotencyKey: `tax_${reference}` });
+const throwRejection = (error: Error): never => {
   throw new TaxError(`Tax could not be reported: ${error.message}`, { cause: error });
 };
 
-const secondsOf = (date: Date): number => (date.getTime() - (date.getTime() % 1000)) / 1000;
+const getSeconds = (date: Date): number => (date.getTime() - (date.getTime() % 1000)) / 1000;
 
 /** An address as Stripe takes it: states without their country. */
-function addressOf(address: Address): Stripe.Tax.CalculationCreateParams.CustomerDetails.Address {
+function getAddress(address: Address): Stripe.Tax.CalculationCreateParams.CustomerDetails.Address {
   const { country, state, ...lines } = address;
   const given = Object.fromEntries(Object.entries(lines).filter(([, line]) => line !== null));
   return { country, ...given, ...(state === null ? {} : { state: hasStates(country) ? state.slice(3) : state }) };
 }
 
 /** Formats of numbers are Stripe's own words, but for this one, which it does not know. */
-function taxIdsOf({ tax_id }: TaxRequest): Pick<Stripe.Tax.CalculationCreateParams.CustomerDetails, "tax_ids"> {
+function getTaxIds({ tax_id }: TaxRequest): Pick<Stripe.Tax.CalculationCreateParams.CustomerDetails, "tax_ids"> {
   return tax_id === null || tax_id[1] === "mu_tan" ? {} : { tax_ids: [{ type: tax_id[1], value: tax_id[0] }] };
 }
 
@@ -105,7 +105,7 @@ function readCalculation(calculation: Stripe.Tax.Calculation, { behavior, at }: 
     ({ amount, tax_rate_details }) => amount !== 0 || Number(tax_rate_details.percentage_decimal) > 0,
   );
   const rates = due.map((part) => ({
-    rate: rateOf(part),
+    rate: getRate(part),
     taxable_amount: part.taxable_amount,
     tax_amount: part.amount,
   }));
@@ -128,7 +128,7 @@ function readCalculation(calculation: Stripe.Tax.Calculation, { behavior, at }: 
 const sumOf = (parts: readonly { tax_amount: number }[]): number =>
   parts.reduce((sum, part) => sum + part.tax_amount, 0);
 
-function rateOf({ tax_rate_details: details }: Part): TaxRate {
+function getRate({ tax_rate_details: details }: Part): TaxRate {
   const { country, state, tax_type, percentage_decimal } = details;
   const place = country ?? "";
   const known = state && hasStates(place) ? (normalizeState(place, state) ?? state) : (state ?? null);

@@ -83,7 +83,7 @@ const disputeStatuses: Record<string, Dispute["status"]> = {
   lost: "lost",
 };
 
-function cardOf(
+function getCard(
   card: Stripe.PaymentMethod.Card | Stripe.Charge.PaymentMethodDetails.Card | null | undefined,
 ): Card | null {
   if (!card) return null;
@@ -91,7 +91,7 @@ function cardOf(
   return { brand: brand ?? "card", last4: last4 ?? "", exp_month, exp_year };
 }
 
-function declineOf(
+function getDecline(
   error: { code?: string; decline_code?: string; message?: string } | null,
   fallback: string,
 ): Decline {
@@ -101,14 +101,14 @@ function declineOf(
   };
 }
 
-const momentOf = (seconds: number): Date => new Date(seconds * 1000);
+const getMoment = (seconds: number): Date => new Date(seconds * 1000);
 
-function intentOf(intent: Stripe.PaymentIntent): Intent {
+function getIntent(intent: Stripe.PaymentIntent): Intent {
   const charge = typeof intent.latest_charge === "object" ? intent.latest_charge : null;
   const status = statuses[intent.status] ?? "processing";
   // A card that was refused is on the error.
   const details = charge?.payment_method_details?.card ?? intent.last_payment_error?.payment_method?.card;
-  const [card, fingerprint] = [cardOf(details), details?.fingerprint ?? null];
+  const [card, fingerprint] = [getCard(details), details?.fingerprint ?? null];
   const kept = status === "succeeded" && intent.setup_future_usage && intent.customer && intent.payment_method;
   return {
     organization_id: intent.metadata.organization_id ?? "",
@@ -118,13 +118,14 @@ function intentOf(intent: Stripe.PaymentIntent): Intent {
     amount: intent.amount,
     currency: intent.currency,
     client_secret: intent.client_secret ?? "",
-    decline: status === "failed" ? declineOf(intent.last_payment_error, "The payment was not completed.") : null,
+    decline: status === "failed" ? getDecline(intent.last_payment_error, "The payment was not completed.") : null,
     card,
     fingerprint,
-    method: kept && card ? keptMethod(getId(intent.payment_method), getId(intent.customer), fingerprint, card) : null,
+    method:
+      kept && card ? findSavedMethod(getId(intent.payment_method), getId(intent.customer), fingerprint, card) : null,
   };
 }
-const keptMethod = (
+const findSavedMethod = (
   processor_id: string,
   customer_processor_id: string,
   fingerprint: string | null,
@@ -134,7 +135,7 @@ const keptMethod = (
 const busy = "Too many payments are being made at this moment. You have not been charged; try again.";
 
 /** Make a charge or a set-up; a refused card is an outcome, a request that Stripe does not take is the buyer's to mend. */
-async function orRefused<T>(
+async function catchRefused<T>(
   work: () => Promise<T>,
   fromError: (error: Stripe.errors.StripeCardError) => T | undefined,
 ) {
@@ -152,13 +153,13 @@ async function orRefused<T>(
 }
 
 /** Lists, unlike searches, know what was made a moment ago. */
-function since({ created_at }: { created_at: Date }) {
+function readSince({ created_at }: { created_at: Date }) {
   const written_at = (created_at.getTime() - (created_at.getTime() % 1000)) / 1000;
   return { created: { gte: written_at - searchedBeforeS, lte: written_at + searchedAfterS }, limit: 100 };
 }
 
 /** A card that was just entered, or one in a wallet: what needs no other page to be completed. The card form offers the same. */
-const entered = (token: string) => ({
+const isEntered = (token: string) => ({
   automatic_payment_methods: { enabled: true, allow_redirects: "never" as const },
   allowed_payment_method_types: ["card" as const],
   ...(token.startsWith("pm_") ? { payment_method: token } : { confirmation_token: token }),
@@ -173,7 +174,7 @@ export function createStripeProcessor(options: StripeOptions): Processor {
   const find = async ({ payment_id, processor_id, created_at }: Attempt): Promise<Stripe.PaymentIntent | null> => {
     if (processor_id) return stripe.paymentIntents.retrieve(processor_id, { expand });
     // The answer with its id was lost.
-    const search = { ...since({ created_at }), expand: ["data.latest_charge"] };
+    const search = { ...readSince({ created_at }), expand: ["data.latest_charge"] };
     for await (const intent of stripe.paymentIntents.list(search))
       if (intent.metadata.payment_id === payment_id) return intent;
     return null;
@@ -184,7 +185,7 @@ export function createStripeProcessor(options: StripeOptions): Processor {
     created_at,
   }: SetupAttempt): Promise<Stripe.SetupIntent | null> => {
     if (processor_id) return stripe.setupIntents.retrieve(processor_id, { expand: ["payment_method"] });
-    const search = { ...since({ created_at }), expand: ["data.payment_method"] };
+    const search = { ...readSince({ created_at }), expand: ["data.payment_method"] };
     for await (const setup of stripe.setupIntents.list(search)) if (setup.metadata?.setup_id === setup_id) return setup;
     return null;
   };
@@ -197,18 +198,18 @@ export function createStripeProcessor(options: StripeOptions): Processor {
     const metadata = { organization_id, payment_id };
     const text = description.slice(0, descriptionLengthMax);
     const terms = { amount, currency, confirm: true, description: text, metadata, ...by, expand };
-    return intentOf(await stripe.paymentIntents.create(terms, { idempotencyKey }));
+    return getIntent(await stripe.paymentIntents.create(terms, { idempotencyKey }));
   };
-  const orDeclined = (work: () => Promise<Intent>): Promise<Intent> =>
-    orRefused(work, ({ payment_intent }) => payment_intent && intentOf(payment_intent));
+  const catchDeclined = (work: () => Promise<Intent>): Promise<Intent> =>
+    catchRefused(work, ({ payment_intent }) => payment_intent && getIntent(payment_intent));
   return {
     account,
     publishable_key,
     confirm: ({ keep, ...one }) =>
-      orDeclined(() => {
-        const card = entered(one.confirmation_token_id);
+      catchDeclined(() => {
+        const card = isEntered(one.confirmation_token_id);
         if (!keep) return charge(one, card);
-        return asCustomer(stripe, keep.customer, one.payment_id, (customer, key) =>
+        return getCustomerToken(stripe, keep.customer, one.payment_id, (customer, key) =>
           charge(one, { ...card, customer, setup_future_usage: "off_session" }, key),
         );
       }),
@@ -216,10 +217,10 @@ export function createStripeProcessor(options: StripeOptions): Processor {
       const card = token.startsWith("pm_")
         ? (await ignoreMissing(stripe.paymentMethods.retrieve(token)))?.card
         : (await ignoreMissing(stripe.confirmationTokens.retrieve(token)))?.payment_method_preview?.card;
-      return card ? { card: cardOf(card), fingerprint: card.fingerprint ?? null } : null;
+      return card ? { card: getCard(card), fingerprint: card.fingerprint ?? null } : null;
     },
     chargeSaved: (one) =>
-      orDeclined(() =>
+      catchDeclined(() =>
         charge(one, {
           customer: one.customer_processor_id,
           payment_method: one.method_processor_id,
@@ -227,20 +228,20 @@ export function createStripeProcessor(options: StripeOptions): Processor {
         }),
       ),
     saveMethod: ({ organization_id, setup_id, customer, confirmation_token_id }) =>
-      orRefused(
+      catchRefused(
         () =>
-          asCustomer(stripe, customer, setup_id, async (id, idempotencyKey) => {
+          getCustomerToken(stripe, customer, setup_id, async (id, idempotencyKey) => {
             const terms = {
               customer: id,
               confirm: true,
               usage: "off_session" as const,
               metadata: { organization_id, setup_id },
-              ...entered(confirmation_token_id),
+              ...isEntered(confirmation_token_id),
               expand: ["payment_method"],
             };
-            return setupOf(await stripe.setupIntents.create(terms, { idempotencyKey }));
+            return getSetup(await stripe.setupIntents.create(terms, { idempotencyKey }));
           }),
-        ({ setup_intent }) => setup_intent && setupOf(setup_intent),
+        ({ setup_intent }) => setup_intent && getSetup(setup_intent),
       ),
     async forgetCustomer({ id, processor_ids }) {
       const { data } = await searchCustomers(stripe, id);
@@ -251,19 +252,19 @@ export function createStripeProcessor(options: StripeOptions): Processor {
     },
     async retrieveSetup(attempt) {
       const found = await findSetup(attempt);
-      return found && setupOf(found);
+      return found && getSetup(found);
     },
     async cancelSetup(attempt) {
       const found = await findSetup(attempt);
-      if (!found || found.status === "succeeded" || found.status === "canceled") return found && setupOf(found);
-      return setupOf(await stripe.setupIntents.cancel(found.id, { expand: ["payment_method"] }));
+      if (!found || found.status === "succeeded" || found.status === "canceled") return found && getSetup(found);
+      return getSetup(await stripe.setupIntents.cancel(found.id, { expand: ["payment_method"] }));
     },
     async refund({ refund_id, intent_processor_id, amount, reason }) {
       // Stripe forgets idempotency keys after some days; the refund itself is there for ever.
       for await (const known of stripe.refunds.list({ payment_intent: intent_processor_id, limit: 100 }))
         if (known.metadata?.refund_id === refund_id) return refundOf(known);
       const params = { payment_intent: intent_processor_id, amount, reason, metadata: { refund_id } };
-      return orRefused(
+      return catchRefused(
         async () => refundOf(await stripe.refunds.create(params, { idempotencyKey: refund_id })),
         () => undefined,
       );
@@ -274,21 +275,21 @@ export function createStripeProcessor(options: StripeOptions): Processor {
     },
     async retrieveDispute(processor_id) {
       const found = await ignoreMissing(stripe.disputes.retrieve(processor_id, { expand: ["payment_intent"] }));
-      return found && disputeOf(found);
+      return found && getDispute(found);
     },
     async acceptDispute(processor_id) {
-      const found = disputeOf(await stripe.disputes.retrieve(processor_id, { expand: ["payment_intent"] }));
+      const found = getDispute(await stripe.disputes.retrieve(processor_id, { expand: ["payment_intent"] }));
       const isOver = found.status === "won" || found.status === "lost" || found.status === "prevented";
-      return isOver ? found : disputeOf(await stripe.disputes.close(processor_id, { expand: ["payment_intent"] }));
+      return isOver ? found : getDispute(await stripe.disputes.close(processor_id, { expand: ["payment_intent"] }));
     },
     async retrieve(attempt) {
       const found = await find(attempt);
-      return found && intentOf(found);
+      return found && getIntent(found);
     },
     async cancel(attempt) {
       const found = await find(attempt);
-      if (!found || found.status === "succeeded" || found.status === "canceled") return found && intentOf(found);
-      return intentOf(await stripe.paymentIntents.cancel(found.id, { expand }));
+      if (!found || found.status === "succeeded" || found.status === "canceled") return found && getIntent(found);
+      return getIntent(await stripe.paymentIntents.cancel(found.id, { expand }));
     },
     inspect: async () => ({ webhooks: await listStripeWebhooks(stripe) }),
     ...(webhook_secret
@@ -301,7 +302,7 @@ export function createStripeProcessor(options: StripeOptions): Processor {
  * Make something for our customer, under `key`. A customer whom Stripe does not know any more, as one that was deleted there,
  * is made anew: nothing was made for the one that is gone, so it may be asked for again under another key.
  */
-async function asCustomer<T>(
+async function getCustomerToken<T>(
   stripe: Stripe,
   owner: CardOwner,
   key: string,
@@ -340,10 +341,10 @@ async function findOrCreateCustomer(stripe: Stripe, { id, processor_id, email, n
   return made.id;
 }
 
-function setupOf(setup: Stripe.SetupIntent): SetupOutcome {
+function getSetup(setup: Stripe.SetupIntent): SetupOutcome {
   const status = statuses[setup.status] ?? "processing";
   const method = typeof setup.payment_method === "object" ? setup.payment_method : null;
-  const card = cardOf(method?.card);
+  const card = getCard(method?.card);
   const kept = status === "succeeded" && method && card;
   return {
     organization_id: setup.metadata?.organization_id ?? "",
@@ -351,8 +352,8 @@ function setupOf(setup: Stripe.SetupIntent): SetupOutcome {
     processor_id: setup.id,
     status,
     client_secret: setup.client_secret ?? "",
-    method: kept ? keptMethod(method.id, getId(setup.customer), method.card?.fingerprint ?? null, card) : null,
-    decline: status === "failed" ? declineOf(setup.last_setup_error, "The card was not accepted.") : null,
+    method: kept ? findSavedMethod(method.id, getId(setup.customer), method.card?.fingerprint ?? null, card) : null,
+    decline: status === "failed" ? getDecline(setup.last_setup_error, "The card was not accepted.") : null,
   };
 }
 
@@ -367,11 +368,11 @@ function refundOf(refund: Stripe.Refund): RefundOutcome {
     reason: refund.reason,
     status,
     failure_reason: status === "failed" ? (refund.failure_reason ?? refund.status) : null,
-    created_at: momentOf(refund.created),
+    created_at: getMoment(refund.created),
   };
 }
 
-function disputeOf(dispute: Stripe.Dispute): Dispute {
+function getDispute(dispute: Stripe.Dispute): Dispute {
   const { payment_intent: intent, evidence_details } = dispute;
   const ours = OurPayment.safeParse(typeof intent === "object" ? intent?.metadata : undefined);
   return {
@@ -382,7 +383,7 @@ function disputeOf(dispute: Stripe.Dispute): Dispute {
     amount: dispute.amount,
     currency: dispute.currency,
     reason: dispute.reason,
-    created_at: momentOf(dispute.created),
-    evidence_due_at: evidence_details?.due_by ? momentOf(evidence_details.due_by) : null,
+    created_at: getMoment(dispute.created),
+    evidence_due_at: evidence_details?.due_by ? getMoment(evidence_details.due_by) : null,
   };
 }

@@ -2,7 +2,7 @@ import type { Card, Dispute, Intent, RefundOutcome } from "./processor.ts";
 
 type Outcome = Pick<Intent, "status" | "decline">;
 
-const declined = (reason: string, message: string): Outcome => ({ status: "failed", decline: { reason, message } });
+const isDeclined = (reason: string, message: string): Outcome => ({ status: "failed", decline: { reason, message } });
 const success: Outcome = { status: "succeeded", decline: null };
 const challenge: Outcome = { status: "requires_action", decline: null };
 
@@ -12,18 +12,18 @@ export const outcomes: Record<string, Outcome> = {
   challenge,
   /** Asks its owner whenever they are there, and never again while they are away, once it is kept. */
   challenge_until_kept: challenge,
-  card_declined: declined("card_declined", "Your card was declined."),
-  insufficient_funds: declined("insufficient_funds", "Your card has insufficient funds."),
-  expired_card: declined("expired_card", "Your card has expired."),
-  lost_card: declined("lost_card", "Your card was declined."),
-  incorrect_cvc: declined("incorrect_cvc", "Your card's security code is incorrect."),
-  processing_error: declined(
+  card_declined: isDeclined("card_declined", "Your card was declined."),
+  insufficient_funds: isDeclined("insufficient_funds", "Your card has insufficient funds."),
+  expired_card: isDeclined("expired_card", "Your card has expired."),
+  lost_card: isDeclined("lost_card", "Your card was declined."),
+  incorrect_cvc: isDeclined("incorrect_cvc", "Your card's security code is incorrect."),
+  processing_error: isDeclined(
     "processing_error",
     "An error occurred while processing your card. Try again in a little bit.",
   ),
   /** Can be kept, and is refused whenever it is charged later. */
-  charge_customer_fail: declined("card_declined", "Your card was declined."),
-  authentication_failed: declined("authentication_required", "Your bank did not approve the payment."),
+  charge_customer_fail: isDeclined("card_declined", "Your card was declined."),
+  authentication_failed: isDeclined("authentication_required", "Your bank did not approve the payment."),
   refund_pending: success,
   refund_fails: success,
   dispute_fraudulent: success,
@@ -39,7 +39,7 @@ export const findSetupOutcome = (scenario: string): Outcome | undefined =>
 export function findSavedOutcome(scenario: string): Outcome | undefined {
   if (scenario === "challenge_until_kept") return success;
   return scenario === "challenge"
-    ? declined("authentication_required", "Your bank asks you to approve this payment yourself.")
+    ? isDeclined("authentication_required", "Your bank asks you to approve this payment yourself.")
     : outcomes[scenario];
 }
 
@@ -80,36 +80,36 @@ export const testNumbers: Record<string, TestCard> = {
   "4000000000001976": { brand: "visa", scenario: "dispute_inquiry" },
 };
 
-const named = (brand: string, last4: string, scenario: string) => ({
+const buildCard = (brand: string, last4: string, scenario: string) => ({
   card: { brand, last4, exp_month: 12, exp_year: 2040 } satisfies Card,
   scenario,
 });
 
 /** The payment methods that Stripe publishes for scripts, usable wherever a confirmation token is asked for. */
 export const testMethods: Record<string, { card: Card; scenario: string }> = {
-  pm_card_visa: named("visa", "4242", "success"),
-  pm_card_visa_debit: named("visa", "5556", "success"),
-  pm_card_mastercard: named("mastercard", "4444", "success"),
-  pm_card_amex: named("amex", "0005", "success"),
-  pm_card_chargeDeclined: named("visa", "0002", "card_declined"),
-  pm_card_visa_chargeDeclined: named("visa", "0002", "card_declined"),
-  pm_card_chargeDeclinedInsufficientFunds: named("visa", "9995", "insufficient_funds"),
-  pm_card_visa_chargeDeclinedInsufficientFunds: named("visa", "9995", "insufficient_funds"),
-  pm_card_visa_chargeDeclinedLostCard: named("visa", "9987", "lost_card"),
-  pm_card_chargeDeclinedExpiredCard: named("visa", "0069", "expired_card"),
-  pm_card_visa_chargeDeclinedExpiredCard: named("visa", "0069", "expired_card"),
-  pm_card_chargeDeclinedIncorrectCvc: named("visa", "0127", "incorrect_cvc"),
-  pm_card_visa_chargeDeclinedIncorrectCvc: named("visa", "0127", "incorrect_cvc"),
-  pm_card_chargeDeclinedProcessingError: named("visa", "0119", "processing_error"),
-  pm_card_visa_chargeDeclinedProcessingError: named("visa", "0119", "processing_error"),
-  pm_card_chargeCustomerFail: named("visa", "0341", "charge_customer_fail"),
-  pm_card_threeDSecure2Required: named("visa", "3220", "challenge"),
-  pm_card_threeDSecureRequired: named("visa", "3063", "challenge"),
-  pm_card_authenticationRequired: named("visa", "3184", "challenge"),
-  pm_card_authenticationRequiredOnSetup: named("visa", "3155", "challenge_until_kept"),
-  pm_card_pendingRefund: named("visa", "7726", "refund_pending"),
-  pm_card_refundFail: named("visa", "5126", "refund_fails"),
-  pm_card_createDispute: named("visa", "0259", "dispute_fraudulent"),
-  pm_card_createDisputeProductNotReceived: named("visa", "2685", "dispute_not_received"),
-  pm_card_createDisputeInquiry: named("visa", "1976", "dispute_inquiry"),
+  pm_card_visa: buildCard("visa", "4242", "success"),
+  pm_card_visa_debit: buildCard("visa", "5556", "success"),
+  pm_card_mastercard: buildCard("mastercard", "4444", "success"),
+  pm_card_amex: buildCard("amex", "0005", "success"),
+  pm_card_chargeDeclined: buildCard("visa", "0002", "card_declined"),
+  pm_card_visa_chargeDeclined: buildCard("visa", "0002", "card_declined"),
+  pm_card_chargeDeclinedInsufficientFunds: buildCard("visa", "9995", "insufficient_funds"),
+  pm_card_visa_chargeDeclinedInsufficientFunds: buildCard("visa", "9995", "insufficient_funds"),
+  pm_card_visa_chargeDeclinedLostCard: buildCard("visa", "9987", "lost_card"),
+  pm_card_chargeDeclinedExpiredCard: buildCard("visa", "0069", "expired_card"),
+  pm_card_visa_chargeDeclinedExpiredCard: buildCard("visa", "0069", "expired_card"),
+  pm_card_chargeDeclinedIncorrectCvc: buildCard("visa", "0127", "incorrect_cvc"),
+  pm_card_visa_chargeDeclinedIncorrectCvc: buildCard("visa", "0127", "incorrect_cvc"),
+  pm_card_chargeDeclinedProcessingError: buildCard("visa", "0119", "processing_error"),
+  pm_card_visa_chargeDeclinedProcessingError: buildCard("visa", "0119", "processing_error"),
+  pm_card_chargeCustomerFail: buildCard("visa", "0341", "charge_customer_fail"),
+  pm_card_threeDSecure2Required: buildCard("visa", "3220", "challenge"),
+  pm_card_threeDSecureRequired: buildCard("visa", "3063", "challenge"),
+  pm_card_authenticationRequired: buildCard("visa", "3184", "challenge"),
+  pm_card_authenticationRequiredOnSetup: buildCard("visa", "3155", "challenge_until_kept"),
+  pm_card_pendingRefund: buildCard("visa", "7726", "refund_pending"),
+  pm_card_refundFail: buildCard("visa", "5126", "refund_fails"),
+  pm_card_createDispute: buildCard("visa", "0259", "dispute_fraudulent"),
+  pm_card_createDisputeProductNotReceived: buildCard("visa", "2685", "dispute_not_received"),
+  pm_card_createDisputeInquiry: buildCard("visa", "1976", "dispute_inquiry"),
 };

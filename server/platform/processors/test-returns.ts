@@ -33,7 +33,7 @@ function refundOf(row: RefundRow, { currency }: IntentRow, now: Date): RefundOut
   const made = { refund_id, processor_id: id, intent_processor_id: intent_id, amount, currency, reason, created_at };
   return { ...made, status, failure_reason };
 }
-function disputeOf(row: DisputeRow, { organization_id, payment_id, currency }: IntentRow): Dispute {
+function getDispute(row: DisputeRow, { organization_id, payment_id, currency }: IntentRow): Dispute {
   const { id, intent_id, status, amount, reason, evidence_due_at, created_at } = row;
   const about = { processor_id: id, intent_processor_id: intent_id, organization_id, payment_id };
   return { ...about, status, amount, currency, reason, created_at, evidence_due_at };
@@ -47,7 +47,7 @@ type Returns = Pick<Processor, "refund" | "retrieveRefund" | "retrieveDispute" |
 
 /** What a test processor gives back: refunds, and what buyers' banks take. */
 export function createTestReturns(db: Database, clock: Clock, account: string): Returns {
-  const tell = async (
+  const emitChange = async (
     tx: Pick<Database, "insert">,
     { organization_id, payment_id, id: intent_processor_id }: IntentRow,
     about: Pick<RefundEvent, "kind" | "refund_id" | "processor_id"> | Pick<DisputeEvent, "kind" | "processor_id">,
@@ -61,7 +61,7 @@ export function createTestReturns(db: Database, clock: Clock, account: string): 
   const findIntent = async (from: Pick<Database, "select">, id: string): Promise<IntentRow | undefined> =>
     (await from.select().from(testIntents).where(eq(testIntents.id, id)).for("update"))[0];
 
-  const giveBack = ({
+  const buildReturn = ({
     refund_id,
     intent_processor_id,
     amount,
@@ -97,8 +97,8 @@ export function createTestReturns(db: Database, clock: Clock, account: string): 
         .returning();
       if (!made) throw new Error("The refund was not written.");
       const about = { kind: "refund", refund_id, processor_id: id } as const;
-      await tell(tx, intent, about, now);
-      if (later_at) await tell(tx, intent, about, later_at);
+      await emitChange(tx, intent, about, now);
+      if (later_at) await emitChange(tx, intent, about, later_at);
       return refundOf(made, intent, now);
     });
 
@@ -114,8 +114,8 @@ export function createTestReturns(db: Database, clock: Clock, account: string): 
         .values({ ...values, created_at: now, evidence_due_at: new Date(now.getTime() + evidenceMs) })
         .returning();
       if (!made) throw new Error("The dispute was not written.");
-      await tell(tx, intent, { kind: "dispute", processor_id: made.id }, now);
-      return disputeOf(made, intent);
+      await emitChange(tx, intent, { kind: "dispute", processor_id: made.id }, now);
+      return getDispute(made, intent);
     });
 
   const findDispute = async (id: string) => {
@@ -131,16 +131,16 @@ export function createTestReturns(db: Database, clock: Clock, account: string): 
       const [row] = await tx.select().from(testDisputes).where(eq(testDisputes.id, id)).for("update");
       const intent = row && (await findIntent(tx, row.intent_id));
       if (!row || !intent) throw new ProcessorError("There is no such dispute.");
-      if (!open.includes(row.status)) return disputeOf(row, intent);
+      if (!open.includes(row.status)) return getDispute(row, intent);
       await tx.update(testDisputes).set({ status }).where(eq(testDisputes.id, id));
-      await tell(tx, intent, { kind: "dispute", processor_id: id }, clock.now());
-      return disputeOf({ ...row, status }, intent);
+      await emitChange(tx, intent, { kind: "dispute", processor_id: id }, clock.now());
+      return getDispute({ ...row, status }, intent);
     });
 
   return {
-    refund: giveBack,
+    refund: buildReturn,
     refundElsewhere: (intent_processor_id, amount) =>
-      giveBack({ intent_processor_id, amount, refund_id: null, reason: null }),
+      buildReturn({ intent_processor_id, amount, refund_id: null, reason: null }),
     async retrieveRefund(processor_id) {
       const [found] = await db
         .select({ refund: testRefunds, intent: testIntents })
@@ -151,7 +151,7 @@ export function createTestReturns(db: Database, clock: Clock, account: string): 
     },
     async retrieveDispute(processor_id) {
       const found = await findDispute(processor_id);
-      return found ? disputeOf(found.dispute, found.intent) : null;
+      return found ? getDispute(found.dispute, found.intent) : null;
     },
     acceptDispute: (processor_id) => decideDispute(processor_id, "lost"),
     openDispute: (intent_processor_id) =>

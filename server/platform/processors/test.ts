@@ -28,13 +28,13 @@ type IntentRow = typeof testIntents.$inferSelect;
 type SetupRow = typeof testSetups.$inferSelect;
 
 /** The same for the same number: a test card is told by its brand and its last digits. */
-const fingerprintOf = ({ brand, last4 }: Card): string => `fp_test_${brand}_${last4}`;
+const getFingerprint = ({ brand, last4 }: Card): string => `fp_test_${brand}_${last4}`;
 
-function methodOf({ status, method_id, customer_processor_id, card }: IntentRow | SetupRow): Method | null {
+function getMethod({ status, method_id, customer_processor_id, card }: IntentRow | SetupRow): Method | null {
   if (status !== "succeeded" || method_id === null || customer_processor_id === null) return null;
-  return { processor_id: method_id, customer_processor_id, fingerprint: fingerprintOf(card), card };
+  return { processor_id: method_id, customer_processor_id, fingerprint: getFingerprint(card), card };
 }
-function intentOf(row: IntentRow): Intent {
+function getIntent(row: IntentRow): Intent {
   const { organization_id, payment_id, id, status, amount, currency, client_secret, decline, card } = row;
   const said = {
     organization_id,
@@ -47,19 +47,19 @@ function intentOf(row: IntentRow): Intent {
     decline,
     card,
   };
-  return { ...said, fingerprint: fingerprintOf(card), method: methodOf(row) };
+  return { ...said, fingerprint: getFingerprint(card), method: getMethod(row) };
 }
-function setupOf(row: SetupRow): SetupOutcome {
+function getSetup(row: SetupRow): SetupOutcome {
   const { organization_id, setup_id, id, status, client_secret, decline } = row;
-  return { organization_id, setup_id, processor_id: id, status, client_secret, decline, method: methodOf(row) };
+  return { organization_id, setup_id, processor_id: id, status, client_secret, decline, method: getMethod(row) };
 }
 /** How a card is kept from now on; whose it is, is told by our own id of them. */
-const keptFor = ({ id, processor_id }: CardOwner) => ({
+const findKeptFor = ({ id, processor_id }: CardOwner) => ({
   method_id: `pm_test_${drawText(24)}`,
   customer_processor_id: processor_id ?? `cus_test_${id}`,
 });
 /** What was decided for a scenario of the test cards. */
-function known<T>(outcome: T | undefined): T {
+function requireOutcome<T>(outcome: T | undefined): T {
   if (outcome === undefined) throw new Error("There is no such test scenario.");
   return outcome;
 }
@@ -74,7 +74,7 @@ const givenUp = {
 type Tested = { card: Card; scenario: string };
 
 /** Every fault of a card's form, before its number is looked at. */
-function cardFaults({ exp_month, exp_year, cvc }: CardInput, brand: string, now: Date): Fault[] {
+function listCardFaults({ exp_month, exp_year, cvc }: CardInput, brand: string, now: Date): Fault[] {
   const faults: Fault[] = [];
   const past =
     exp_year < now.getUTCFullYear() || (exp_year === now.getUTCFullYear() && exp_month < now.getUTCMonth() + 1);
@@ -97,7 +97,7 @@ export function createTestProcessor(db: Database, clock: Clock): Processor {
   );
   const find = async (payment_id: string): Promise<Intent | null> => {
     const [row] = await db.select().from(testIntents).where(eq(testIntents.payment_id, payment_id));
-    return row ? intentOf(row) : null;
+    return row ? getIntent(row) : null;
   };
   const move = async (where: ReturnType<typeof eq>, patch: Partial<IntentRow>): Promise<Intent | null> => {
     const [row] = await db
@@ -105,9 +105,9 @@ export function createTestProcessor(db: Database, clock: Clock): Processor {
       .set(patch)
       .where(and(where, eq(testIntents.status, "requires_action")))
       .returning();
-    if (row) return intentOf(row);
+    if (row) return getIntent(row);
     const [settled] = await db.select().from(testIntents).where(where);
-    return settled ? intentOf(settled) : null;
+    return settled ? getIntent(settled) : null;
   };
   const moveSetup = async (where: ReturnType<typeof eq>, patch: Partial<SetupRow>): Promise<SetupOutcome | null> => {
     const [row] = await db
@@ -115,16 +115,16 @@ export function createTestProcessor(db: Database, clock: Clock): Processor {
       .set(patch)
       .where(and(where, eq(testSetups.status, "requires_action")))
       .returning();
-    if (row) return setupOf(row);
+    if (row) return getSetup(row);
     const [settled] = await db.select().from(testSetups).where(where);
-    return settled ? setupOf(settled) : null;
+    return settled ? getSetup(settled) : null;
   };
   const findCard = async (token: string): Promise<Tested | undefined> => {
     if (Object.hasOwn(testMethods, token)) return testMethods[token];
     const [row] = await db.select().from(testTokens).where(eq(testTokens.id, token));
     return row;
   };
-  const cardOf = async (token: string): Promise<Tested> => {
+  const getCard = async (token: string): Promise<Tested> => {
     const found = await findCard(token);
     if (!found) throw new ProcessorError("This payment method is not known. Enter the card again.");
     return found;
@@ -132,7 +132,7 @@ export function createTestProcessor(db: Database, clock: Clock): Processor {
   /** A card that was kept, with a set-up or with a charge. */
   const gatherKept = defineLoader(async (_: Database, charges: SavedCharge[]): Promise<(Tested | undefined)[]> => {
     const asked = matchAnyOf([...new Set(charges.map((charge) => charge.method_processor_id))], "text");
-    const kept = (table: typeof testSetups | typeof testIntents) =>
+    const matchStored = (table: typeof testSetups | typeof testIntents) =>
       and(sql`${table.method_id} = ${asked}`, eq(table.status, "succeeded"));
     const read = ({ method_id, customer_processor_id, card, scenario }: typeof testSetups | typeof testIntents) => ({
       method_id: sql<string>`${method_id}`,
@@ -141,8 +141,8 @@ export function createTestProcessor(db: Database, clock: Clock): Processor {
       scenario,
     });
     const found = await unionAll(
-      db.select(read(testSetups)).from(testSetups).where(kept(testSetups)),
-      db.select(read(testIntents)).from(testIntents).where(kept(testIntents)),
+      db.select(read(testSetups)).from(testSetups).where(matchStored(testSetups)),
+      db.select(read(testIntents)).from(testIntents).where(matchStored(testIntents)),
     );
     return charges.map((charge) =>
       found.find(
@@ -166,49 +166,49 @@ export function createTestProcessor(db: Database, clock: Clock): Processor {
     const client_secret = `${id}_secret_${drawText(24)}`;
     const asked = { organization_id, payment_id, amount, currency, card, scenario, ...outcome, ...kept };
     const made = await gatherIntents(db, { ...asked, id, client_secret, created_at: clock.now() });
-    const intent = made ? intentOf(made) : await find(payment_id);
+    const intent = made ? getIntent(made) : await find(payment_id);
     if (!intent) throw new Error("The intent was not written.");
     if (made?.status === "succeeded") await disputeCharge(intent, scenario);
     return intent;
   };
   const findSetup = async ({ setup_id }: Pick<SetupAttempt, "setup_id">): Promise<SetupOutcome | null> => {
     const [row] = await db.select().from(testSetups).where(eq(testSetups.setup_id, setup_id));
-    return row ? setupOf(row) : null;
+    return row ? getSetup(row) : null;
   };
   return {
     account,
     publishable_key: null,
     async confirm(one) {
-      const tested = await cardOf(one.confirmation_token_id);
-      return charge(one, tested, known(outcomes[tested.scenario]), one.keep && keptFor(one.keep.customer));
+      const tested = await getCard(one.confirmation_token_id);
+      return charge(one, tested, requireOutcome(outcomes[tested.scenario]), one.keep && findKeptFor(one.keep.customer));
     },
     async readCard(token) {
       const found = await findCard(token);
-      return found ? { card: found.card, fingerprint: fingerprintOf(found.card) } : null;
+      return found ? { card: found.card, fingerprint: getFingerprint(found.card) } : null;
     },
     async chargeSaved(one) {
       const kept = await findKept(one);
       if (!kept) throw new ProcessorError("This customer has no such payment method.");
-      return charge(one, kept, known(findSavedOutcome(kept.scenario)), null);
+      return charge(one, kept, requireOutcome(findSavedOutcome(kept.scenario)), null);
     },
     // Nothing here says who somebody is.
     async forgetCustomer() {},
     async saveMethod({ organization_id, setup_id, confirmation_token_id, customer }) {
-      const { card, scenario } = await cardOf(confirmation_token_id);
+      const { card, scenario } = await getCard(confirmation_token_id);
       const id = `seti_test_${drawText(24)}`;
       const row = {
         organization_id,
         setup_id,
         id,
         client_secret: `${id}_secret_${drawText(24)}`,
-        ...known(findSetupOutcome(scenario)),
-        ...keptFor(customer),
+        ...requireOutcome(findSetupOutcome(scenario)),
+        ...findKeptFor(customer),
         scenario,
         card,
         created_at: clock.now(),
       };
       await db.insert(testSetups).values(row).onConflictDoNothing();
-      return known((await findSetup({ setup_id })) ?? undefined);
+      return requireOutcome((await findSetup({ setup_id })) ?? undefined);
     },
     retrieveSetup: findSetup,
     cancelSetup: ({ setup_id }) => moveSetup(eq(testSetups.setup_id, setup_id), givenUp),
@@ -229,7 +229,7 @@ export function createTestProcessor(db: Database, clock: Clock): Processor {
             ),
           ]);
         }
-        const faults = cardFaults(card, known.brand, clock.now());
+        const faults = listCardFaults(card, known.brand, clock.now());
         if (faults.length > 0) throw new ApiError("PolarRequestValidationError", faults);
         const id = `ctoken_${drawText(24)}`;
         const kept = {
@@ -242,7 +242,7 @@ export function createTestProcessor(db: Database, clock: Clock): Processor {
         return id;
       },
       async authenticate(client_secret, approved) {
-        const decision = known(approved ? outcomes.success : outcomes.authentication_failed);
+        const decision = requireOutcome(approved ? outcomes.success : outcomes.authentication_failed);
         const setup = await moveSetup(eq(testSetups.client_secret, client_secret), decision);
         if (setup) return { kind: "setup", outcome: setup };
         const intent = await move(eq(testIntents.client_secret, client_secret), decision);

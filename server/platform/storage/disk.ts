@@ -39,13 +39,13 @@ const downloadToken = z.object({
 
 const plainPath = /^[\w-]+(\/[\w-][\w.-]*)+$/;
 /** The id of the file, which its upload has too: so it is found also when a crash kept it from being written down. */
-const idIn = (path: string): string => path.split("/")[2] ?? "";
-const missing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === "ENOENT";
-const exists = (path: string): Promise<boolean> =>
+const findId = (path: string): string => path.split("/")[2] ?? "";
+const isMissingFile = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === "ENOENT";
+const hasFile = (path: string): Promise<boolean> =>
   stat(path).then(
     () => true,
     (error: unknown) => {
-      if (missing(error)) return false;
+      if (isMissingFile(error)) return false;
       throw error;
     },
   );
@@ -56,12 +56,12 @@ const exists = (path: string): Promise<boolean> =>
  */
 export function createDiskStorage({ root, url, secrets, clock }: Options): Storage {
   const [secret = ""] = secrets;
-  const objectAt = (path: string): string => {
+  const getObjectAt = (path: string): string => {
     if (!plainPath.test(path)) throw new Error(`${path} is no path of a file.`);
     return join(root, "objects", path);
   };
   const uploadAt = (upload_id: string): string => join(root, "uploads", z.uuid().parse(upload_id));
-  const opened = <T>(
+  const openState = <T>(
     schema: z.ZodType<T>,
     purpose: "storage-part" | "storage-download",
     token: string,
@@ -74,7 +74,7 @@ export function createDiskStorage({ root, url, secrets, clock }: Options): Stora
   };
   return {
     async begin({ path, size }) {
-      const upload_id = idIn(path);
+      const upload_id = findId(path);
       const folder = uploadAt(upload_id);
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const data = await open(join(folder, "data"), "w", 0o600);
@@ -100,17 +100,17 @@ export function createDiskStorage({ root, url, secrets, clock }: Options): Stora
       });
     },
     async complete(file, upload) {
-      const [folder, object] = [uploadAt(upload.upload_id), objectAt(file.path)];
+      const [folder, object] = [uploadAt(upload.upload_id), getObjectAt(file.path)];
       const made = await assemble(folder, object, upload).catch((error: unknown) => {
-        if (missing(error)) return gone;
+        if (isMissingFile(error)) return gone;
         throw error;
       });
       // Done before a crash, or by somebody at the same time, who takes away what was being read.
-      const isDone = "refused" in made && !(await exists(join(folder, "data"))) && (await exists(object));
-      return isDone ? completed(object) : made;
+      const isDone = "refused" in made && !(await hasFile(join(folder, "data"))) && (await hasFile(object));
+      return isDone ? isComplete(object) : made;
     },
     async write({ path }, bytes) {
-      const object = objectAt(path);
+      const object = getObjectAt(path);
       const partial = `${object}.${drawText(16)}`;
       await mkdir(dirname(object), { recursive: true, mode: 0o700 });
       await writeFile(partial, bytes, { flush: true, mode: 0o600 });
@@ -127,29 +127,29 @@ export function createDiskStorage({ root, url, secrets, clock }: Options): Stora
       };
     },
     async read(path, span) {
-      const handle = await open(objectAt(path), "r").catch((error: unknown) => {
-        if (missing(error)) return undefined;
+      const handle = await open(getObjectAt(path), "r").catch((error: unknown) => {
+        if (isMissingFile(error)) return undefined;
         throw error;
       });
       return handle?.createReadStream({ autoClose: true, ...span });
     },
     async remove(path) {
-      await rm(uploadAt(idIn(path)), { recursive: true, force: true });
-      const object = objectAt(path);
+      await rm(uploadAt(findId(path)), { recursive: true, force: true });
+      const object = getObjectAt(path);
       await rm(object, { force: true });
       // The folder was made for this one file.
       await rmdir(dirname(object)).catch(() => undefined);
     },
     local: {
       async receive(token, bytes, length) {
-        const part = opened(partToken, "storage-part", token);
+        const part = openState(partToken, "storage-part", token);
         if (!part || part.expires < clock.now().getTime()) return "invalid";
         const size = part.end - part.start;
         if (length !== undefined && length !== size) return "size";
-        return take(uploadAt(part.upload_id), part, bytes);
+        return writePart(uploadAt(part.upload_id), part, bytes);
       },
       granted(token) {
-        const said = opened(downloadToken, "storage-download", token);
+        const said = openState(downloadToken, "storage-download", token);
         return said && said.expires >= clock.now().getTime() ? said.file : undefined;
       },
     },
@@ -157,7 +157,7 @@ export function createDiskStorage({ root, url, secrets, clock }: Options): Stora
 }
 
 /** Write a part to its place, and say beside it that it is there once it is on the disk. */
-async function take(
+async function writePart(
   folder: string,
   { number, start, end, sha256 }: z.output<typeof partToken>,
   bytes: Readable,
@@ -165,7 +165,7 @@ async function take(
   const mark = join(folder, String(number));
   const hash = createHash("sha256");
   let count = 0;
-  const counted = async function* () {
+  const countBytes = async function* () {
     try {
       // The request is left as it is, so that it can be answered.
       for await (const chunk of bytes.iterator({ destroyOnReturn: false })) {
@@ -182,9 +182,9 @@ async function take(
   try {
     // While it is written anew, it is not there.
     await rm(mark, { force: true });
-    await pipeline(counted, createWriteStream(join(folder, "data"), { flags: "r+", start, flush: true }));
+    await pipeline(countBytes, createWriteStream(join(folder, "data"), { flags: "r+", start, flush: true }));
   } catch (error) {
-    if (missing(error)) return "gone";
+    if (isMissingFile(error)) return "gone";
     throw error;
   }
   if (count !== end - start) return "size";
@@ -196,7 +196,7 @@ async function take(
     await writeFile(partial, etag, { flush: true, mode: 0o600 });
     await rename(partial, mark);
   } catch (error) {
-    if (missing(error)) return "gone";
+    if (isMissingFile(error)) return "gone";
     throw error;
   }
   return { etag };
@@ -207,7 +207,7 @@ const gone: Refusal = { refused: "The upload is gone." };
 /** Put the parts of an upload together: whole and in its place, or not at all. */
 async function assemble(folder: string, object: string, upload: CompleteUpload): Promise<Completed | Refusal> {
   const data = join(folder, "data");
-  if (!(await exists(data))) return gone;
+  if (!(await hasFile(data))) return gone;
   for (const { number } of upload.parts) {
     const etag = await readFile(join(folder, String(number)), "utf8").catch(() => undefined);
     if (etag === undefined) return { refused: "This part has not arrived.", part: number };
@@ -243,7 +243,7 @@ async function check(data: string, folder: string, parts: readonly StoredPart[])
   return whole.digest();
 }
 
-async function completed(object: string): Promise<Completed> {
+async function isComplete(object: string): Promise<Completed> {
   const hash = createHash("sha256");
   for await (const chunk of createReadStream(object)) hash.update(chunk as Buffer);
   const sha256 = hash.digest();

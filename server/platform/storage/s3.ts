@@ -26,16 +26,16 @@ type Options = {
   clock: Clock;
 };
 
-const gone = (error: unknown): boolean =>
+const isGone = (error: unknown): boolean =>
   error instanceof S3ServiceException &&
   (error.$metadata.httpStatusCode === 404 || ["NoSuchKey", "NoSuchUpload", "NotFound"].includes(error.name));
 /** What a store says of parts that do not fit together; all else is its own trouble. */
-const misfit = (error: unknown): error is S3ServiceException =>
+const findMisfit = (error: unknown): error is S3ServiceException =>
   error instanceof S3ServiceException &&
   ["InvalidPart", "InvalidPartOrder", "EntityTooSmall", "BadDigest", "InvalidRequest"].includes(error.name);
-const unknownThere = (error: unknown): boolean =>
+const findUnknown = (error: unknown): boolean =>
   error instanceof S3ServiceException && ["MethodNotAllowed", "NotImplemented"].includes(error.name);
-const unquoted = (etag: string | undefined): string => (etag ?? "").replaceAll('"', "");
+const unquoteText = (etag: string | undefined): string => (etag ?? "").replaceAll('"', "");
 /** A store checks the parts' checksums only if the upload was begun with them. */
 const isChecked = (parts: readonly StoredPart[]): boolean =>
   parts.every((part) => Boolean(part.checksum_sha256_base64));
@@ -60,18 +60,18 @@ export function createS3Storage(options: Options): Storage {
         throw new ApiError("ServiceUnavailable", "The file store could not be asked. Try again.");
       })) as S3Client["send"],
   };
-  const signed = (ms: number) => ({ expiresIn: ms / 1000, signingDate: clock.now() });
-  const until = (ms: number) => new Date(clock.now().getTime() + ms);
-  const headOf = (Key: string) =>
+  const applySign = (ms: number) => ({ expiresIn: ms / 1000, signingDate: clock.now() });
+  const waitUntil = (ms: number) => new Date(clock.now().getTime() + ms);
+  const getHead = (Key: string) =>
     client.send(new HeadObjectCommand({ Bucket, Key })).catch((error: unknown) => {
-      if (gone(error)) return undefined;
+      if (isGone(error)) return undefined;
       throw error;
     });
-  const bytesOf = async (Key: string, Range?: string): Promise<Readable | undefined> => {
+  const getBytes = async (Key: string, Range?: string): Promise<Readable | undefined> => {
     const answer = await client
       .send(new GetObjectCommand({ Bucket, Key, ...(Range && { Range }) }))
       .catch((error: unknown) => {
-        if (gone(error)) return undefined;
+        if (isGone(error)) return undefined;
         throw error;
       });
     return answer?.Body as Readable | undefined;
@@ -97,9 +97,9 @@ export function createS3Storage(options: Options): Storage {
           // As a header it is what the bytes are compared with; in the address many stores overlook it.
           const checksum = "x-amz-checksum-sha256";
           const unhoistableHeaders = new Set([checksum]);
-          const url = await getSignedUrl(s3, command, { ...signed(uploadMs), unhoistableHeaders });
+          const url = await getSignedUrl(s3, command, { ...applySign(uploadMs), unhoistableHeaders });
           const headers: Record<string, string> = sha256 ? { [checksum]: sha256 } : {};
-          return { url, expires_at: until(uploadMs), headers };
+          return { url, expires_at: waitUntil(uploadMs), headers };
         }),
       ),
     async complete({ path: Key, size }, { upload_id: UploadId, parts, sent, checksum_sha256_base64 }) {
@@ -114,27 +114,27 @@ export function createS3Storage(options: Options): Storage {
       try {
         await client.send(new CompleteMultipartUploadCommand({ Bucket, Key, UploadId, MultipartUpload: { Parts } }));
       } catch (error) {
-        if (misfit(error)) return { refused: `The store refused the parts: ${error.name}.` };
+        if (findMisfit(error)) return { refused: `The store refused the parts: ${error.name}.` };
         // Completed before, and then a crash: then the file is there, whatever the store says of its parts.
-        if (!gone(error) && !(await headOf(Key))) throw error;
+        if (!isGone(error) && !(await getHead(Key))) throw error;
       }
-      const head = await headOf(Key);
+      const head = await getHead(Key);
       if (!head) return { refused: "The upload is gone." };
-      const refuse = async (refused: string): Promise<Refusal> => {
+      const reject = async (refused: string): Promise<Refusal> => {
         await drop(Key);
         return { refused };
       };
-      if (head.ContentLength !== size) return refuse("The file does not have the size that it was begun with.");
+      if (head.ContentLength !== size) return reject("The file does not have the size that it was begun with.");
       let sha256: Buffer | null = null;
       if (checksum_sha256_base64 !== null) {
         // Stores know the checksums of parts; that of the whole is known by who reads it all.
         const hash = createHash("sha256");
-        for await (const chunk of (await bytesOf(Key)) ?? []) hash.update(chunk as Buffer);
+        for await (const chunk of (await getBytes(Key)) ?? []) hash.update(chunk as Buffer);
         sha256 = hash.digest();
         if (sha256.toString("base64") !== checksum_sha256_base64)
-          return refuse("The file does not have the SHA-256 that it was begun with.");
+          return reject("The file does not have the SHA-256 that it was begun with.");
       }
-      return { etag: unquoted(head.ETag), sha256, version: head.VersionId ?? null };
+      return { etag: unquoteText(head.ETag), sha256, version: head.VersionId ?? null };
     },
     async write({ path: Key, mime_type: ContentType }, Body) {
       await client.send(new PutObjectCommand({ Bucket, Key, ContentType, Body }));
@@ -146,14 +146,14 @@ export function createS3Storage(options: Options): Storage {
         ResponseContentDisposition: writeAttachment(name),
         ResponseContentType: mime_type,
       });
-      return { url: await getSignedUrl(s3, command, signed(downloadMs)), expires_at: until(downloadMs) };
+      return { url: await getSignedUrl(s3, command, applySign(downloadMs)), expires_at: waitUntil(downloadMs) };
     },
-    read: (path, span) => bytesOf(path, span && `bytes=${span.start}-${span.end}`),
+    read: (path, span) => getBytes(path, span && `bytes=${span.start}-${span.end}`),
     async remove(Key, UploadId) {
       if (UploadId !== null)
         await s3.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId })).catch((error: unknown) => {
           // Not every store can give up an upload: those forget it by themselves.
-          if (!gone(error) && !unknownThere(error)) throw error;
+          if (!isGone(error) && !findUnknown(error)) throw error;
         });
       await drop(Key);
     },

@@ -50,7 +50,7 @@ async function openLane(own: Lanes, close: () => void): Promise<void> {
   own.open += 1;
   await waitForTick();
   while (own.waiting.length > 0) {
-    const some = takeNext(own.waiting);
+    const some = claimNext(own.waiting);
     const began = performance.now();
     await writeTogether(some);
     await awaitAll(own, some, performance.now() - began);
@@ -76,7 +76,7 @@ async function awaitAll(own: Lanes, answered: readonly Waiting[], patience_ms: n
   own.awaited = null;
 }
 
-function takeNext(waiting: Waiting[]): Waiting[] {
+function claimNext(waiting: Waiting[]): Waiting[] {
   const most = isIdle() ? eventsMax : eventsBeside;
   let events = 0;
   const end = waiting.findIndex(({ batch }, index) => {
@@ -96,7 +96,7 @@ const isCrossed = (error: unknown): boolean =>
   );
 
 /** Do it again where a meter was reset meanwhile: the events are of the time after that; or where locks made a ring. */
-async function orAgain<T>(work: () => Promise<T>): Promise<T> {
+async function retryOnConflict<T>(work: () => Promise<T>): Promise<T> {
   for (let left = triesMax; ; left -= 1) {
     try {
       return await work();
@@ -112,7 +112,7 @@ async function writeTogether(some: readonly Waiting[]): Promise<void> {
   const { ctx } = last;
   try {
     const batches = some.map(({ batch }) => batch);
-    const answers = await orAgain(() =>
+    const answers = await retryOnConflict(() =>
       transact(ctx, (tx) => writeBatches(tx, ctx, requireOrganization(ctx), batches)),
     );
     for (const [index, { answer }] of some.entries()) {
@@ -128,7 +128,9 @@ async function writeTogether(some: readonly Waiting[]): Promise<void> {
 }
 
 async function writeAlone(ctx: Ctx, batch: Batch): Promise<Ingested> {
-  const [answer] = await orAgain(() => transact(ctx, (tx) => writeBatches(tx, ctx, batch.organization_id, [batch])));
+  const [answer] = await retryOnConflict(() =>
+    transact(ctx, (tx) => writeBatches(tx, ctx, batch.organization_id, [batch])),
+  );
   if (!answer || answer instanceof Error) throw answer;
   return answer;
 }
@@ -144,15 +146,15 @@ class Tried extends Error {
 
 /** What would become of a batch. Nothing of it stays. */
 export async function tryBatch(ctx: Ctx, batch: Batch): Promise<Ingested> {
-  const tried = () =>
+  const countTries = () =>
     transact(ctx, async (tx) => {
       const [answer] = await writeBatches(tx, ctx, batch.organization_id, [batch]);
       throw !answer || answer instanceof Error ? answer : new Tried(answer);
     });
   try {
     return await (getUnit(ctx.db)
-      ? tried()
-      : withConcurrencyLimit(ctx.db, `try ${batch.organization_id}`, lanesMax, tried));
+      ? countTries()
+      : withConcurrencyLimit(ctx.db, `try ${batch.organization_id}`, lanesMax, countTries));
   } catch (error) {
     if (error instanceof Tried) return error.answer;
     throw error;

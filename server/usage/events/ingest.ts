@@ -29,7 +29,7 @@ const heavyEvents = 100;
 /** An event on its way into the table. */
 type Coming = { event: EventCreate; index: number; batch: Batch; row: EventRow; digest: string };
 
-const unique = <T>(values: Iterable<T | null | undefined>): T[] => [
+const listUnique = <T>(values: Iterable<T | null | undefined>): T[] => [
   ...new Set([...values].filter((value): value is T => value !== null && value !== undefined)),
 ];
 
@@ -46,9 +46,9 @@ export async function writeBatches(
 ): Promise<(Ingested | Error)[]> {
   const all = batches.flatMap(({ events }) => events);
   const standing = await store.findStanding(tx, organization_id, {
-    ids: unique(all.map(({ customer_id }) => customer_id)),
-    external_ids: unique(all.map(({ external_customer_id }) => external_customer_id)),
-    keys: unique(all.map(({ external_id }) => external_id)),
+    ids: listUnique(all.map(({ customer_id }) => customer_id)),
+    external_ids: listUnique(all.map(({ external_customer_id }) => external_customer_id)),
+    keys: listUnique(all.map(({ external_id }) => external_id)),
   });
   const named = await resolve(tx, ctx, organization_id, all, standing);
   const parents = await findParents(tx, organization_id, all);
@@ -59,11 +59,11 @@ export async function writeBatches(
   const taken = batches.filter((batch) => faults.get(batch)?.length === 0);
   const coming = taken.flatMap((batch) =>
     batch.events.map((event, index): Coming => {
-      const row = rowOf(event, batch, named.customerOf(event)?.id ?? null, now);
+      const row = getRow(event, batch, named.customerOf(event)?.id ?? null, now);
       return { event, index, batch, row, digest: event.external_id ? hashEvent(event) : "" };
     }),
   );
-  const newcomers = unique(coming.map(({ event }) => named.customerOf(event))).filter(
+  const newcomers = listUnique(coming.map(({ event }) => named.customerOf(event))).filter(
     ({ first_user_event_at }) => first_user_event_at === null,
   );
   if (newcomers.length > 0) {
@@ -72,7 +72,7 @@ export async function writeBatches(
   }
   const { known, keys } = matchKeys(coming, standing.keys);
   const fresh = coming.filter((one) => !known.has(one));
-  giveParents(coming, fresh, parents, known);
+  addParents(coming, fresh, parents, known);
   if (isHeavy) await yieldToForeground();
   const rows = fresh.map(({ row }) => row);
   const became = await countUse(tx, ctx, organization_id, rows, {
@@ -87,7 +87,7 @@ export async function writeBatches(
   const landed = await findLandings(
     tx,
     organization_id,
-    repeated.map((one) => wasOf(one, known.get(one))),
+    repeated.map((one) => describeRepeated(one, known.get(one))),
     now,
   );
   const counted = new Map<Coming, Partial<CountOutcome>>(fresh.map((one, index) => [one, became[index] ?? {}]));
@@ -115,7 +115,7 @@ export async function writeBatches(
 }
 
 /** An event as it was counted when it came first: where it says no time, that was its time. */
-const wasOf = ({ event, row }: Coming, key: store.EventKey | undefined) => {
+const describeRepeated = ({ event, row }: Coming, key: store.EventKey | undefined) => {
   const id = key?.event_id ?? row.id;
   return { ...row, id, timestamp: event.timestamp ?? new Date(getTimeOfId(id)) };
 };
@@ -132,7 +132,7 @@ async function resolve(
 ): Promise<Customers> {
   const found = standing.customers;
   const byExternal = new Map(found.map((one) => [one.external_id, one]));
-  const unknown = unique(events.map(({ external_customer_id }) => external_customer_id)).filter(
+  const unknown = listUnique(events.map(({ external_customer_id }) => external_customer_id)).filter(
     (one) => !byExternal.has(one),
   );
   if (unknown.length > 0) {
@@ -164,13 +164,13 @@ type Parents = {
 
 /** The events that are named as parents and are there already. */
 async function findParents(tx: Tx, organization_id: string, events: readonly EventCreate[]): Promise<Parents> {
-  const names = unique(events.map(({ parent_id }) => parent_id));
+  const names = listUnique(events.map(({ parent_id }) => parent_id));
   const depths: Parents["depths"] = new Map();
   if (names.length === 0) return { depths };
   const keys = await store.findKeys(tx, organization_id, names);
   const own = new Map(keys.map(({ external_id, event_id }) => [external_id, event_id]));
   const ids = names.flatMap((name) => own.get(name) ?? (uuid.test(name) ? name.toLowerCase() : []));
-  const rows = new Map((await store.findParents(tx, organization_id, unique(ids))).map((row) => [row.id, row]));
+  const rows = new Map((await store.findParents(tx, organization_id, listUnique(ids))).map((row) => [row.id, row]));
   for (const name of names) {
     const row = rows.get(own.get(name) ?? name.toLowerCase());
     if (row) depths.set(name, row);
@@ -184,13 +184,16 @@ function checkBatch({ events }: Batch, { customerOf }: Customers, parents: Paren
   const inBatch = new Set(events.map(({ external_id }) => external_id));
   return events.flatMap((event, index): Fault[] => {
     const { customer_id, parent_id } = event;
-    const at = (field: string, msg: string, input: unknown) => [
+    const buildFault = (field: string, msg: string, input: unknown) => [
       fault(["events", index, field], msg, "value_error", input),
     ];
-    if (customer_id !== undefined && !customerOf(event)) return at("customer_id", "Customer not found.", customer_id);
+    if (customer_id !== undefined && !customerOf(event))
+      return buildFault("customer_id", "Customer not found.", customer_id);
     if (!parent_id || parents.depths.has(parent_id)) return [];
-    if (circling.has(index)) return at("parent_id", "An event is no part of itself.", parent_id);
-    return inBatch.has(parent_id) ? [] : at("parent_id", "There is no such event, nor one in this batch.", parent_id);
+    if (circling.has(index)) return buildFault("parent_id", "An event is no part of itself.", parent_id);
+    return inBatch.has(parent_id)
+      ? []
+      : buildFault("parent_id", "There is no such event, nor one in this batch.", parent_id);
   });
 }
 
@@ -216,7 +219,7 @@ function findCircling(events: readonly EventCreate[], { depths }: Parents): Set<
   return circling;
 }
 
-const rowOf = (event: EventCreate, batch: Batch, customer_id: string | null, now: Date): EventRow => ({
+const getRow = (event: EventCreate, batch: Batch, customer_id: string | null, now: Date): EventRow => ({
   id: createId(now),
   organization_id: batch.organization_id,
   timestamp: event.timestamp ?? now,
@@ -259,7 +262,7 @@ function matchKeys(coming: readonly Coming[], found: readonly store.EventKey[]) 
 const depthMax = 1000;
 
 /** Say of which events the new ones are parts: of such as were there, or of others of their batch, whichever of them comes first. */
-function giveParents(
+function addParents(
   coming: readonly Coming[],
   fresh: readonly Coming[],
   { depths }: Parents,

@@ -23,7 +23,7 @@ import type { MeterRow } from "../meters/rules.ts";
 import type { EventRow } from "./rules.ts";
 import { usageEvents, usageNames } from "./tables.ts";
 
-const listed = (values: SQL): SQL => sql`(select * from unnest(${values}))`;
+const selectValues = (values: SQL): SQL => sql`(select * from unnest(${values}))`;
 
 /** What is listed: of a meter, or of a filter, what their filters match. */
 type EventFilter = Omit<ListQuery<typeof operations.list>, "filter" | "meter_id"> & {
@@ -34,7 +34,7 @@ type EventFilter = Omit<ListQuery<typeof operations.list>, "filter" | "meter_id"
 };
 
 /** Events of these customers: whose external id it is, or who will have it. */
-const whose = (organizations: readonly string[]) => ({
+const describeOwner = (organizations: readonly string[]) => ({
   customer_id: matchAny(usageEvents.customer_id),
   external_customer_id: (ids: readonly string[]) =>
     or(
@@ -46,27 +46,27 @@ const whose = (organizations: readonly string[]) => ({
 });
 
 /** What was ingested before this instant did not happen after it: the months before need not be looked into. */
-const since = (start: Date): SQL | undefined =>
+const readSince = (start: Date): SQL | undefined =>
   and(gte(usageEvents.timestamp, start), gte(usageEvents.id, getFirstId(start)));
 
 /** The parts of an event down to so many levels, the event itself not among them. */
-const partsOf = (organizations: readonly string[], parent_id: string, depth: number): SQL => sql`
+const getParts = (organizations: readonly string[], parent_id: string, depth: number): SQL => sql`
   ${usageEvents.id} in (with recursive parts (id, level) as (
-    select p.id, 1 from ${usageEvents} p where ${inOrganizations(sql`p.organization_id`, organizations)}
+    select p.id, 1 from ${usageEvents} p where ${matchOrganizationsIn(sql`p.organization_id`, organizations)}
       and p.parent_id = ${parent_id}::uuid
     union all select p.id, parts.level + 1 from parts join ${usageEvents} p on p.parent_id = parts.id
-      where ${inOrganizations(sql`p.organization_id`, organizations)} and parts.level < ${depth}
+      where ${matchOrganizationsIn(sql`p.organization_id`, organizations)} and parts.level < ${depth}
   ) select id from parts)`;
-const inOrganizations = (column: SQL, organizations: readonly string[]): SQL =>
-  sql`${column} in ${listed(writeArray(organizations, "text"))}`;
+const matchOrganizationsIn = (column: SQL, organizations: readonly string[]): SQL =>
+  sql`${column} in ${selectValues(writeArray(organizations, "text"))}`;
 
-function whereOf(organizations: readonly string[], filter: EventFilter): SQL | undefined {
+function getWhere(organizations: readonly string[], filter: EventFilter): SQL | undefined {
   const { parent_id, depth } = filter;
   return and(
     matchOrganizations(usageEvents.organization_id, organizations),
     matchFilters(filter, {
-      ...whose(organizations),
-      start_timestamp: since,
+      ...describeOwner(organizations),
+      start_timestamp: readSince,
       end_timestamp: (at) => lte(usageEvents.timestamp, at),
       name: matchAny(usageEvents.name),
       source: matchAny(usageEvents.source),
@@ -79,7 +79,7 @@ function whereOf(organizations: readonly string[], filter: EventFilter): SQL | u
           ? eq(usageEvents.parent_id, parent)
           : depth === 0
             ? eq(usageEvents.id, parent)
-            : or(eq(usageEvents.id, parent), partsOf(organizations, parent, depth)),
+            : or(eq(usageEvents.id, parent), getParts(organizations, parent, depth)),
       depth: (levels) => (parent_id === undefined ? lte(usageEvents.depth, levels) : undefined),
       metadata: matchMetadata(usageEvents.metadata),
       system: (names) => or(ne(usageEvents.source, "system"), inArray(usageEvents.name, [...names])),
@@ -94,10 +94,10 @@ const countedMax = 10_000;
 
 /** One page of events, and how many there are, as far as they are counted. */
 export async function listEvents(db: Database, organizations: readonly string[], filter: EventFilter) {
-  const where = whereOf(organizations, filter);
+  const where = getWhere(organizations, filter);
   const direction = filter.sorting[0]?.startsWith("-") ? desc : asc;
   const order = [direction(usageEvents.timestamp), direction(usageEvents.id)];
-  const page = () =>
+  const loadPage = () =>
     db
       .select()
       .from(usageEvents)
@@ -107,7 +107,7 @@ export async function listEvents(db: Database, organizations: readonly string[],
       .offset(computeOffset(filter));
   const most = Math.max(countedMax + 1, computeOffset(filter) + filter.limit + 1);
   const some = db.select({ id: usageEvents.id }).from(usageEvents).where(where).limit(most).as("some");
-  return readPage(page, () => countRows(db.select(counted).from(some)));
+  return readPage(loadPage, () => countRows(db.select(counted).from(some)));
 }
 
 /** One event. */
@@ -147,7 +147,7 @@ export async function listNames(db: Database, organizations: readonly string[], 
   const where = and(
     matchOrganizations(table.organization_id, organizations),
     matchFilters(filter, {
-      ...whose(organizations),
+      ...describeOwner(organizations),
       source: matchAny(table.source),
       query: matchText(table.name),
     }),
@@ -205,7 +205,7 @@ export type EventListQuery = Pick<NameFilter, "customer_id" | "external_customer
 export async function findQuantities(db: Database, meter: MeterRow, asked: EventListQuery) {
   const { start_timestamp, end_timestamp, interval, timezone, customer_aggregation_function: across } = asked;
   const { customer_id, external_customer_id, metadata } = asked;
-  const piece = (at: SQL): SQL => sql`date_trunc(${interval}, ${at}, ${timezone}::text)`;
+  const readPiece = (at: SQL): SQL => sql`date_trunc(${interval}, ${at}, ${timezone}::text)`;
   const [start, end] = [start_timestamp, end_timestamp].map((at) => sql`${at.toISOString()}::timestamptz`) as [
     SQL,
     SQL,
@@ -213,17 +213,17 @@ export async function findQuantities(db: Database, meter: MeterRow, asked: Event
   const { func } = meter.aggregation;
   const where = and(
     eq(usageEvents.organization_id, meter.organization_id),
-    since(start_timestamp),
+    readSince(start_timestamp),
     lte(usageEvents.timestamp, end_timestamp),
     matchFilters(
       { customer_id, external_customer_id, metadata },
-      { ...whose([meter.organization_id]), metadata: matchMetadata(usageEvents.metadata) },
+      { ...describeOwner([meter.organization_id]), metadata: matchMetadata(usageEvents.metadata) },
     ),
     matchSql(usageEvents, meter),
   );
   const value = measureSql(usageEvents, meter);
   // Texts by their bytes are told apart in a third of the time that values of JSON take.
-  const taken = sql`select ${piece(sql`${usageEvents.timestamp}`)} as piece,
+  const taken = sql`select ${readPiece(sql`${usageEvents.timestamp}`)} as piece,
     ${func === "unique" ? sql`(${value})::text collate "C"` : value} as measure,
     coalesce(${usageEvents.customer_id}::text, 'external ' || ${usageEvents.external_customer_id}) as whose
     from ${usageEvents} where ${where}`;
@@ -233,7 +233,7 @@ export async function findQuantities(db: Database, meter: MeterRow, asked: Event
         select piece, whose, ${aggregateSql(func, measure)} as own from taken group by grouping sets ((piece, whose), (whose))
       ) as each group by piece`
     : sql`select piece, ${aggregateSql(func, measure)} as quantity from taken group by grouping sets ((piece), ())`;
-  const pieces = sql`select ${piece(sql`at`)} as piece from (
+  const pieces = sql`select ${readPiece(sql`at`)} as piece from (
       select generate_series(${start}, ${end}, ${steps[interval]}::interval) as at union all select ${end}) as steps
     union select null::timestamptz`;
   return db

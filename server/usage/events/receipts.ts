@@ -10,7 +10,7 @@ type Signer = { key: KeyObject; kid: string; jwk: object };
 const signers = new Map<string, Signer>();
 
 /** The key that follows from one of the server's secrets. */
-function signerOf(secret: string): Signer {
+function getSigner(secret: string): Signer {
   const known = signers.get(secret);
   if (known) return known;
   const seed = Buffer.from(hkdfSync("sha256", secret, "", "floe usage receipts v1", 32));
@@ -29,7 +29,7 @@ const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toS
  * for each event in the order sent, its external id (or id) and its status.
  */
 export function signReceipt(ctx: Ctx, { inserted, duplicates, events }: Ingested): string {
-  const { key, kid } = signerOf(ctx.config.secret);
+  const { key, kid } = getSigner(ctx.config.secret);
   const lines = createHash("sha256");
   for (const { id, external_id, status } of events) lines.update(`${external_id ?? id} ${status}\n`);
   const iat = toUnixSeconds(getServerClock(ctx.clock).now());
@@ -40,4 +40,4 @@ export function signReceipt(ctx: Ctx, { inserted, duplicates, events }: Ingested
 
 /** The keys with which receipts are verified, those of former secrets among them. */
 export const listReceiptKeys = ({ config }: Pick<Deps, "config">): object[] =>
-  config.secrets.map((secret) => signerOf(secret).jwk);
+  config.secrets.map((secret) => getSigner(secret).jwk);

@@ -8,7 +8,7 @@ import type { usageEvents } from "./tables.ts";
 export type EventRow = Omit<typeof usageEvents.$inferSelect, "attached_key">;
 
 /** Cents are a number where they are kept, so that they add up, and written out where they are answered. */
-function metadataOut(metadata: EventMetadata): Event["metadata"] {
+function serializeMetadata(metadata: EventMetadata): Event["metadata"] {
   const { _cost, _llm, ...own } = metadata as EventMetadata & Record<string, string | number | boolean>;
   return {
     ...own,
@@ -21,12 +21,12 @@ function metadataOut(metadata: EventMetadata): Event["metadata"] {
 export const serializeEvent = (row: EventRow, customer: CustomerRow | undefined, child_count: number): Event => ({
   ...row,
   customer: customer ? serializeCustomer(customer) : null,
-  metadata: metadataOut(row.metadata),
+  metadata: serializeMetadata(row.metadata),
   child_count,
   label: row.name,
 });
 
-const sorted = (map: object): [string, unknown][] =>
+const sortEntries = (map: object): [string, unknown][] =>
   Object.entries(map).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
 
 /**
@@ -36,7 +36,7 @@ const sorted = (map: object): [string, unknown][] =>
 export function hashEvent(event: EventCreate): string {
   const { name, customer_id, external_customer_id, timestamp, parent_id, member_id, external_member_id } = event;
   const whose = [customer_id ?? null, external_customer_id ?? null, member_id ?? null, external_member_id ?? null];
-  const said = [name, ...whose, timestamp?.getTime() ?? null, parent_id ?? null, sorted(event.metadata)];
+  const said = [name, ...whose, timestamp?.getTime() ?? null, parent_id ?? null, sortEntries(event.metadata)];
   return hash("sha256", JSON.stringify(said), "hex").slice(0, 32);
 }
 

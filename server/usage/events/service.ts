@@ -24,7 +24,7 @@ import { signReceipt } from "./receipts.ts";
 import { checkEvents, type EventRow, serializeEvent } from "./rules.ts";
 import * as store from "./store.ts";
 
-const shown = (db: Database, rows: readonly EventRow[]): Promise<Event[]> =>
+const serializeEvents = (db: Database, rows: readonly EventRow[]): Promise<Event[]> =>
   loadByOrganization(rows, async (organization_id, own) => {
     const ids = own.flatMap(({ customer_id }) => customer_id ?? []);
     const owners = new Map((await lists.findCustomers(db, organization_id, ids)).map((row) => [row.id, row]));
@@ -50,7 +50,7 @@ export const eventService: Service<typeof events, Ctx> = {
         throw invalid({ loc: ["query", "meter_id"], msg: "Meter not found.", type: "value_error", input: meter_id });
     }
     const { items, total } = await lists.listEvents(ctx.db, organizations, { ...asked, filters, meter, system });
-    return buildPage(await shown(ctx.db, items), total, query);
+    return buildPage(await serializeEvents(ctx.db, items), total, query);
   },
   async names(ctx, { query }) {
     const { items, total } = await lists.listNames(ctx.db, requireOrganizations(ctx), query);
@@ -62,7 +62,7 @@ export const eventService: Service<typeof events, Ctx> = {
   },
   async get(ctx, { params }) {
     const row = await lists.findEvent(ctx.db, requireOrganization(ctx), params.id);
-    const [event] = row ? await shown(ctx.db, [row]) : [];
+    const [event] = row ? await serializeEvents(ctx.db, [row]) : [];
     if (!event) throw notFound();
     return event;
   },

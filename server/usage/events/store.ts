@@ -10,7 +10,7 @@ import { readCounting, writeCounting, writeCountingLock } from "../meters/store.
 import type { EventRow } from "./rules.ts";
 import { usageEvents, usageKeys, usageNames, usageWaiting } from "./tables.ts";
 
-const listed = (values: SQL): SQL => sql`(select * from unnest(${values}))`;
+const selectValues = (values: SQL): SQL => sql`(select * from unnest(${values}))`;
 
 /** A customer whose events come: as they are found by what events name. */
 export type NamedCustomer = { id: string; external_id: string | null; first_user_event_at: Date | null };
@@ -18,7 +18,7 @@ export type NamedCustomer = { id: string; external_id: string | null; first_user
 /** A value of a statement, or where it will stand; a list is the text of one. */
 type Asked = string | Placeholder;
 
-const living = (where: SQL) => and(isNull(customers.deleted_at), where);
+const matchLiving = (where: SQL) => and(isNull(customers.deleted_at), where);
 /**
  * An organization's own keys, each by both, so that each is looked up by itself, however many rows there are. The list is a query of its
  * own, of whose length nothing is known beforehand: else the database takes a plan for each length to be better than the one
@@ -39,22 +39,22 @@ export const findNamed = (tx: Tx, organization_id: string, external_ids: readonl
   tx
     .select(namedColumns)
     .from(customers)
-    .where(living(hasExternal(organization_id, formatArray(external_ids))));
+    .where(matchLiving(hasExternal(organization_id, formatArray(external_ids))));
 
 /** What events name: customers, by our ids or the seller's own, and external ids of events. */
 type Names = { ids: readonly string[]; external_ids: readonly string[]; keys: readonly string[] };
 
 const writeStanding = writeOnce(["organization_id", "ids", "external_ids", "keys"], (asked) => {
   const { organization_id, external_ids } = asked;
-  const of = (where: SQL) =>
-    sql`select ${sql.join(Object.values(namedColumns), sql`, `)} from ${customers} where ${living(where)}`;
+  const select = (where: SQL) =>
+    sql`select ${sql.join(Object.values(namedColumns), sql`, `)} from ${customers} where ${matchLiving(where)}`;
   const byId = sql`(${customers.organization_id}, ${customers.id}) in ${listKeys(organization_id, asked.ids, "uuid")}`;
   const { meters, version } = writeCounting(organization_id);
   return sql`(select named.customers, ${writeWindows(organization_id, sql`named.ids`)} as windows,
     (select coalesce(json_agg(k), '[]') from (select ${sql.join(Object.values(keyColumns), sql`, `)}
       from ${usageKeys} where ${isKnown(organization_id, asked.keys)}) k) as keys, ${meters} as meters, ${version} as version
     from (select coalesce(json_agg(c), '[]') as customers, array_agg(c.id) as ids
-      from (${of(byId)} union ${of(hasExternal(organization_id, external_ids))}) c
+      from (${select(byId)} union ${select(hasExternal(organization_id, external_ids))}) c
       where (select ${writeCountingLock(organization_id)}) is not null) named) standing`;
 });
 const standingColumns = {
@@ -130,14 +130,14 @@ export async function lockWaiting(tx: Tx, organization_id: string, id: string) {
 }
 
 type WaitingRow = typeof usageWaiting.$inferSelect;
-const sameWaiting = ({ organization_id, id }: WaitingRow) =>
+const isSameWaiting = ({ organization_id, id }: WaitingRow) =>
   and(eq(usageWaiting.organization_id, organization_id), eq(usageWaiting.id, id));
 /** Nothing waits any more. */
 export const deleteWaiting = (tx: Tx, row: WaitingRow): Promise<unknown> =>
-  tx.delete(usageWaiting).where(sameWaiting(row));
+  tx.delete(usageWaiting).where(isSameWaiting(row));
 /** There is nobody with that external id after all. */
 export const putOffWaiting = (tx: Tx, row: WaitingRow): Promise<unknown> =>
-  tx.update(usageWaiting).set({ due_at: null }).where(sameWaiting(row));
+  tx.update(usageWaiting).set({ due_at: null }).where(isSameWaiting(row));
 
 /** Give so many of the events that wait for an external id to the customer who has it now. */
 export const attachEvents = (
@@ -186,8 +186,8 @@ export const findKeys = (db: Database, organization_id: string, external_ids: re
 /** Take these external ids for ever, a row for each that was free. They are taken in one order, so that none waits in a ring. */
 function writeKeys(organization_id: string, keys: readonly EventKey[]): SQL {
   const sorted = keys.toSorted((a, b) => (a.external_id < b.external_id ? -1 : 1));
-  const of = (key: keyof EventKey) => formatArray(sorted.map((one) => one[key]));
-  const [external_ids, event_ids, digests] = [of("external_id"), of("event_id"), of("digest")];
+  const pick = (key: keyof EventKey) => formatArray(sorted.map((one) => one[key]));
+  const [external_ids, event_ids, digests] = [pick("external_id"), pick("event_id"), pick("digest")];
   return writeTaken({ organization_id, external_ids, event_ids, digests });
 }
 const writeTaken = writeOnce(
@@ -209,7 +209,7 @@ export const findParents = (db: Database, organization_id: string, ids: readonly
         .where(
           and(
             eq(usageEvents.organization_id, organization_id),
-            sql`${usageEvents.id} in ${listed(writeArray(ids, "uuid"))}`,
+            sql`${usageEvents.id} in ${selectValues(writeArray(ids, "uuid"))}`,
           ),
         );
 
@@ -217,7 +217,7 @@ export const findParents = (db: Database, organization_id: string, ids: readonly
 export type SeenName = Omit<typeof usageNames.$inferSelect, "id" | "organization_id">;
 
 /** How often each name is among these events, and when. */
-const seenOf = (rows: readonly EventRow[]): SeenName[] =>
+const listSeenNames = (rows: readonly EventRow[]): SeenName[] =>
   [...Map.groupBy(rows, ({ name, source }) => `${source} ${name}`).values()].flatMap((some): SeenName[] => {
     const [one] = some;
     if (!one) return [];
@@ -236,7 +236,7 @@ const writeSeen = writeOnce(
     as n (name text, source text, occurrences bigint, first_seen timestamptz, last_seen timestamptz)`,
 );
 const writeNames = (organization_id: string, rows: readonly EventRow[]): SQL =>
-  writeSeen({ organization_id, seen: JSON.stringify(seenOf(rows)) });
+  writeSeen({ organization_id, seen: JSON.stringify(listSeenNames(rows)) });
 
 /** The columns of events that are written, and what each is. */
 const eventTypes = {
@@ -266,7 +266,7 @@ const writeLists = writeOnce(["organization_id", ...eventColumns], (asked) => {
 
 /** The text is the same for any number. What none of the events has is a list of nothing, which the database makes as long as the others. */
 function writeEvents(organization_id: string, rows: readonly EventRow[]): SQL {
-  const of = <K extends EventColumn>(key: K, format: (value: NonNullable<EventRow[K]>) => string | number = String) =>
+  const pick = <K extends EventColumn>(key: K, format: (value: NonNullable<EventRow[K]>) => string | number = String) =>
     formatArray(
       rows.some((row) => row[key] !== null)
         ? rows.map(({ [key]: value }) => (value === null ? null : format(value)))
@@ -275,17 +275,17 @@ function writeEvents(organization_id: string, rows: readonly EventRow[]): SQL {
   return writeLists({
     organization_id,
     depth: formatArray(rows.some(({ depth }) => depth > 0) ? rows.map(({ depth }) => depth) : []),
-    id: of("id"),
-    source: of("source"),
-    timestamp: of("timestamp", (at) => at.toISOString()),
-    name: of("name"),
-    customer_id: of("customer_id"),
-    external_customer_id: of("external_customer_id"),
-    external_id: of("external_id"),
-    parent_id: of("parent_id"),
-    member_id: of("member_id"),
-    external_member_id: of("external_member_id"),
-    metadata: of("metadata", (data) => JSON.stringify(data)),
+    id: pick("id"),
+    source: pick("source"),
+    timestamp: pick("timestamp", (at) => at.toISOString()),
+    name: pick("name"),
+    customer_id: pick("customer_id"),
+    external_customer_id: pick("external_customer_id"),
+    external_id: pick("external_id"),
+    parent_id: pick("parent_id"),
+    member_id: pick("member_id"),
+    external_member_id: pick("external_member_id"),
+    metadata: pick("metadata", (data) => JSON.stringify(data)),
   });
 }
 
@@ -302,13 +302,13 @@ export async function insertUse(
   rows: readonly EventRow[],
   { keys, used }: { keys: readonly EventKey[]; used: SQL },
 ) {
-  const part = (name: string, written: SQL) => tx.$with(name, {}).as(written);
+  const defineStep = (name: string, written: SQL) => tx.$with(name, {}).as(written);
   const [row] = await tx
     .with(
-      part("taken", writeKeys(organization_id, keys)),
-      part("used", used),
-      part("named", writeNames(organization_id, rows)),
-      part("written", writeEvents(organization_id, rows)),
+      defineStep("taken", writeKeys(organization_id, keys)),
+      defineStep("used", used),
+      defineStep("named", writeNames(organization_id, rows)),
+      defineStep("written", writeEvents(organization_id, rows)),
     )
     // The ids are taken first, then the rows of meters.
     .select({

@@ -15,14 +15,14 @@ const windows = customerMeterWindows;
 const { ended_at, is_part, is_open } = windows;
 
 /** What stands to be billed of one customer: of a period that runs, or of one that is over. */
-const partsOf = (
+const getParts = (
   db: Database,
   where: (table: typeof customerMeters | typeof customerMeterWindows) => SQL | undefined,
 ) =>
   unionAll(
     db
       .select({
-        ...columnsOf(customerMeters),
+        ...getColumns(customerMeters),
         ended_at: sql`null::timestamptz`.mapWith(ended_at),
         is_part: sql<boolean>`false`,
         is_open: sql<boolean>`true`,
@@ -34,7 +34,7 @@ const partsOf = (
       .where(where(customerMeters)),
     db
       .select({
-        ...columnsOf(customerMeterWindows),
+        ...getColumns(customerMeterWindows),
         ended_at: sql`${ended_at}`.mapWith(ended_at),
         is_part: sql<boolean>`${is_part}`,
         is_open: sql<boolean>`${is_open}`,
@@ -46,7 +46,7 @@ const partsOf = (
       .where(where(windows)),
   );
 
-function columnsOf(table: typeof customerMeters | typeof customerMeterWindows) {
+function getColumns(table: typeof customerMeters | typeof customerMeterWindows) {
   const { id, created_at, modified_at, customer_id, meter_id, payer_id, started_at, consumed_units, counted, total } =
     table as typeof customerMeters;
   const { credited_units, rollover_units, free_units, price_id } = table as typeof customerMeters;
@@ -55,7 +55,7 @@ function columnsOf(table: typeof customerMeters | typeof customerMeterWindows) {
     ...{ credited_units, rollover_units, free_units, price_id },
   };
 }
-type Found = Awaited<ReturnType<typeof partsOf>>[number];
+type Found = Awaited<ReturnType<typeof getParts>>[number];
 type Part = Omit<Found, "ended_at" | "late_from" | "late_until"> & {
   [at in "ended_at" | "late_from" | "late_until"]: Date | null;
 };
@@ -77,7 +77,7 @@ export const findPaidUse = async (
   organization_id: string,
   payers: readonly string[],
 ): Promise<PaidUsage[]> => {
-  const found = await partsOf(db, (table) =>
+  const found = await getParts(db, (table) =>
     and(
       eq(table.organization_id, organization_id),
       inArray(table.payer_id, [...payers]),
@@ -97,7 +97,7 @@ export async function findUnbilled(
   payer_id: string,
   { isShared }: { isShared: boolean },
 ): Promise<PaidUsage[]> {
-  const found = await partsOf(db, (table) =>
+  const found = await getParts(db, (table) =>
     and(
       eq(table.organization_id, organization_id),
       eq(table.payer_id, payer_id),
@@ -109,7 +109,7 @@ export async function findUnbilled(
 
 /** What several have used in one period on one account is one. Whoever left in the middle of it is among them. */
 async function poolParts(db: Database, organization_id: string, parts: readonly Part[]): Promise<PaidUsage[]> {
-  const timeOf = ({ ended_at }: Pick<Part, "ended_at">): number => ended_at?.getTime() ?? Number.POSITIVE_INFINITY;
+  const getTime = ({ ended_at }: Pick<Part, "ended_at">): number => ended_at?.getTime() ?? Number.POSITIVE_INFINITY;
   const pools = [...Map.groupBy(parts, ({ payer_id, meter_id }) => `${payer_id}${meter_id}`).values()]
     .flatMap(groupByPeriod)
     .filter((pool) => pool.some((part) => part.is_open));
@@ -150,16 +150,16 @@ async function poolParts(db: Database, organization_id: string, parts: readonly 
     }
   }
   return pooled.toSorted(
-    (a, b) => timeOf(a) - timeOf(b) || (a.meter_id < b.meter_id ? -1 : 1) || (a.id < b.id ? -1 : 1),
+    (a, b) => getTime(a) - getTime(b) || (a.meter_id < b.meter_id ? -1 : 1) || (a.id < b.id ? -1 : 1),
   );
 }
 
 /** When what several have used late was used. */
 function poolLate(pool: readonly Part[]): Pick<Part, "late_from" | "late_until"> {
-  const times = (of: (Date | null)[]) => of.filter((at) => at !== null).sort((a, b) => a.getTime() - b.getTime());
+  const multiply = (of: (Date | null)[]) => of.filter((at) => at !== null).sort((a, b) => a.getTime() - b.getTime());
   return {
-    late_from: times(pool.map(({ late_from }) => late_from))[0] ?? null,
-    late_until: times(pool.map(({ late_until }) => late_until)).at(-1) ?? null,
+    late_from: multiply(pool.map(({ late_from }) => late_from))[0] ?? null,
+    late_until: multiply(pool.map(({ late_until }) => late_until)).at(-1) ?? null,
   };
 }
 

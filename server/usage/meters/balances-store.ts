@@ -7,7 +7,7 @@ export type MeterBalanceRow = typeof customerMeters.$inferSelect;
 /** What names what a customer has used of what a meter counts. */
 export type MeterBalanceKey = Pick<MeterBalanceRow, "organization_id" | "customer_id" | "meter_id">;
 type UseTable = typeof customerMeters | typeof customerMeterLots | typeof customerMeterValues;
-const ofUse = (table: UseTable, { organization_id, customer_id, meter_id }: MeterBalanceKey) =>
+const matchBalance = (table: UseTable, { organization_id, customer_id, meter_id }: MeterBalanceKey) =>
   and(eq(table.organization_id, organization_id), eq(table.customer_id, customer_id), eq(table.meter_id, meter_id));
 
 const windowColumns = {
@@ -101,7 +101,7 @@ export async function claimNotices(tx: Tx, { organization_id, customer_id }: Met
 
 /** What a customer has used, kept until the transaction ends. */
 export async function lockUse(tx: Tx, key: MeterBalanceKey): Promise<MeterBalanceRow | undefined> {
-  const [row] = await tx.select().from(customerMeters).where(ofUse(customerMeters, key)).for("update");
+  const [row] = await tx.select().from(customerMeters).where(matchBalance(customerMeters, key)).for("update");
   return row;
 }
 
@@ -117,7 +117,7 @@ export const findOpenLots = (db: Database, key: MeterBalanceKey) =>
   db
     .select()
     .from(customerMeterLots)
-    .where(and(ofUse(customerMeterLots, key), isNull(customerMeterLots.closed_at)))
+    .where(and(matchBalance(customerMeterLots, key), isNull(customerMeterLots.closed_at)))
     .orderBy(customerMeterLots.created_at, customerMeterLots.id);
 
 /** Add a lot. */
@@ -137,8 +137,8 @@ export const insertWindow = (tx: Tx, values: typeof customerMeterWindows.$inferI
 
 /** No value was seen yet. */
 export const deleteValues = (tx: Tx, key: MeterBalanceKey) =>
-  tx.delete(customerMeterValues).where(ofUse(customerMeterValues, key));
+  tx.delete(customerMeterValues).where(matchBalance(customerMeterValues, key));
 
 /** The same, but the values are kept with a period that is over, until it is billed with what others have used. */
 export const putValuesBy = (tx: Tx, key: MeterBalanceKey, window_id: string) =>
-  tx.update(customerMeterValues).set({ customer_id: window_id }).where(ofUse(customerMeterValues, key));
+  tx.update(customerMeterValues).set({ customer_id: window_id }).where(matchBalance(customerMeterValues, key));

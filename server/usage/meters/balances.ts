@@ -24,7 +24,7 @@ export function recordMeterEvent(
 export type MeterBalance = { row: MeterBalanceRow; lots: CreditGrantRow[] };
 
 /** When something is to be done of a row first. */
-const dueTimeOf = ({ ends_at }: Pick<MeterBalanceRow, "ends_at">, lots: readonly CreditGrantRow[]): Date | null =>
+const getDueTime = ({ ends_at }: Pick<MeterBalanceRow, "ends_at">, lots: readonly CreditGrantRow[]): Date | null =>
   [ends_at, ...lots.map(({ expires_at, expired_at }) => (expired_at ? null : expires_at))].reduce<Date | null>(
     (first, time) => (first === null || (time !== null && time < first) ? time : first),
     null,
@@ -40,7 +40,7 @@ export async function saveBalance(
   const changed = { ...row, ...patch };
   const credited_units = addUp(lots.map(getWorth));
   const rollover_units = addUp(lots.filter(({ rollover }) => rollover).map(getWorth));
-  const due_at = dueTimeOf(changed, lots);
+  const due_at = getDueTime(changed, lots);
   const units = { credited_units, rollover_units };
   return { row: await store.updateUse(tx, row, { ...patch, ...units, due_at, modified_at: now }), lots };
 }
@@ -87,7 +87,7 @@ async function expireLots(tx: Tx, { row, lots }: MeterBalance, at: Date): Promis
 }
 
 /** What has no event that was counted, and every one that is to come. */
-function nextId({ last_key }: Pick<MeterBalanceRow, "last_key">, now: Date): string {
+function createNextId({ last_key }: Pick<MeterBalanceRow, "last_key">, now: Date): string {
   const next = createId(now);
   // Another server's clock may be ahead.
   return last_key !== null && last_key >= next ? getFirstId(new Date(getTimeOfId(last_key) + 1)) : next;
@@ -120,7 +120,7 @@ export async function resetBalance(
   const isBoundary = row.ends_at !== null && at.getTime() === row.ends_at.getTime();
   const floor = getFirstId(at);
   const until_key =
-    isBoundary && (row.last_key === null || row.last_key < floor) ? floor : nextId(row, at > now ? at : now);
+    isBoundary && (row.last_key === null || row.last_key < floor) ? floor : createNextId(row, at > now ? at : now);
   const since = { started_at: row.started_at, since_key: row.since_key };
   const { consumed_units, counted, total, free_units, billed_from, payer_id, price_id, by_time } = row;
   const closed = closeLots(lots, consumed_units, row.ends_at, keepsCredit);
@@ -190,6 +190,6 @@ export async function resetBalance(
 
 /** What has fallen due of rows is done, in the order in which all lock them. */
 export async function settleUses(tx: Tx, ctx: Deps | Ctx, keys: readonly MeterBalanceKey[]): Promise<void> {
-  const place = ({ customer_id, meter_id }: MeterBalanceKey) => customer_id + meter_id;
-  for (const key of keys.toSorted((a, b) => (place(a) < place(b) ? -1 : 1))) await lockUse(tx, ctx, key);
+  const buildKey = ({ customer_id, meter_id }: MeterBalanceKey) => customer_id + meter_id;
+  for (const key of keys.toSorted((a, b) => (buildKey(a) < buildKey(b) ? -1 : 1))) await lockUse(tx, ctx, key);
 }

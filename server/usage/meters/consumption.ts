@@ -9,14 +9,14 @@ import { customerMeters, customerMeterValues, customerMeterWindows } from "./tab
 type How = "sum" | "max" | "min" | "avg";
 /** What a customer has consumed, from what it was and what is `added`, by how the meter makes a number of it. */
 const writeChanges = (kept: typeof customerMeters | typeof customerMeterWindows, source: string): Record<How, SQL> => {
-  const added = (column: string): SQL => sql.raw(`${source}.${column}`);
+  const listAdded = (column: string): SQL => sql.raw(`${source}.${column}`);
   return {
-    sum: sql`${kept.consumed_units} + ${added("consumed_units")}`,
-    max: sql`case when ${added("counted")} = 0 then ${kept.consumed_units} when ${kept.counted} = 0
-    then ${added("consumed_units")} else greatest(${kept.consumed_units}, ${added("consumed_units")}) end`,
-    min: sql`case when ${added("counted")} = 0 then ${kept.consumed_units} when ${kept.counted} = 0
-    then ${added("consumed_units")} else least(${kept.consumed_units}, ${added("consumed_units")}) end`,
-    avg: sql`coalesce((${kept.total} + ${added("total")}) / nullif(${kept.counted} + ${added("counted")}, 0), 0)`,
+    sum: sql`${kept.consumed_units} + ${listAdded("consumed_units")}`,
+    max: sql`case when ${listAdded("counted")} = 0 then ${kept.consumed_units} when ${kept.counted} = 0
+    then ${listAdded("consumed_units")} else greatest(${kept.consumed_units}, ${listAdded("consumed_units")}) end`,
+    min: sql`case when ${listAdded("counted")} = 0 then ${kept.consumed_units} when ${kept.counted} = 0
+    then ${listAdded("consumed_units")} else least(${kept.consumed_units}, ${listAdded("consumed_units")}) end`,
+    avg: sql`coalesce((${kept.total} + ${listAdded("total")}) / nullif(${kept.counted} + ${listAdded("counted")}, 0), 0)`,
   };
 };
 const kept = customerMeters;
@@ -46,13 +46,13 @@ export function writeConsumption(
   rows: readonly Consumption[],
   { now, first_key, last_key }: CountedBatch,
 ): SQL {
-  const column = (key: keyof Consumption) => formatArray(rows.map((row) => row[key]));
+  const buildColumn = (key: keyof Consumption) => formatArray(rows.map((row) => row[key]));
   return additions[how]({
     ...{ organization_id, first_key, last_key },
     at: now.toISOString(),
     notice_at: new Date(now.getTime() + noticeMs).toISOString(),
-    ...{ ids: column("id"), customer_ids: column("customer_id"), meter_ids: column("meter_id") },
-    ...{ units: column("units"), counted: column("counted"), totals: column("total") },
+    ...{ ids: buildColumn("id"), customer_ids: buildColumn("customer_id"), meter_ids: buildColumn("meter_id") },
+    ...{ units: buildColumn("units"), counted: buildColumn("counted"), totals: buildColumn("total") },
   });
 }
 const addedNames = [
@@ -117,12 +117,12 @@ export async function addLateConsumption(
   rows: readonly LateConsumption[],
 ): Promise<void> {
   if (rows.length === 0) return;
-  const of = (key: "id" | "units" | "counted" | "total", type: "uuid" | "numeric" | "bigint") =>
+  const selectArray = (key: "id" | "units" | "counted" | "total", type: "uuid" | "numeric" | "bigint") =>
     writeArray(
       rows.map((row) => String(row[key])),
       type,
     );
-  const at = (key: "first" | "last") =>
+  const selectAt = (key: "first" | "last") =>
     writeArray(
       rows.map((row) => row[key].toISOString()),
       "timestamptz",
@@ -133,8 +133,8 @@ export async function addLateConsumption(
       total = ${customerMeterWindows.total} + late.total, late_from = least(${late_from}, late.first),
       late_until = greatest(${late_until}, late.last), is_open = true, credited_units = ${credited_units} - ${rolled_units},
       rollover_units = ${rollover_units} - ${rolled_units}, rolled_units = 0
-    from unnest(${of("id", "uuid")}, ${of("units", "numeric")}, ${of("counted", "bigint")}, ${of("total", "numeric")},
-      ${at("first")}, ${at("last")}) as late (id, consumed_units, counted, total, first, last)
+    from unnest(${selectArray("id", "uuid")}, ${selectArray("units", "numeric")}, ${selectArray("counted", "bigint")}, ${selectArray("total", "numeric")},
+      ${selectAt("first")}, ${selectAt("last")}) as late (id, consumed_units, counted, total, first, last)
     where ${customerMeterWindows.organization_id} = ${organization_id} and ${customerMeterWindows.id} = late.id`);
 }
 

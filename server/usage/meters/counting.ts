@@ -28,17 +28,17 @@ type Gathered = {
 /** The meters that count, and of the customers whose use comes, what was ever reset, or has an end. */
 export type MeterState = { meters: readonly store.CountingMeter[]; windows: readonly UsagePeriod[] };
 
-const extremeOf = (func: "max" | "min", values: readonly number[]): string =>
+const getExtreme = (func: "max" | "min", values: readonly number[]): string =>
   values.length === 0 ? "0" : String(values.reduce((a, b) => (func === "max" ? Math.max(a, b) : Math.min(a, b))));
 
-const valuesOf = (found: readonly Found[]): unknown[] => found.flatMap(({ value }) => (value === null ? [] : [value]));
+const getValues = (found: readonly Found[]): unknown[] => found.flatMap(({ value }) => (value === null ? [] : [value]));
 
-function consumptionOf({ meter, customer_id, found }: Gathered, now: Date): Consumption {
+function getConsumption({ meter, customer_id, found }: Gathered, now: Date): Consumption {
   const { func } = meter.aggregation;
-  const values = valuesOf(found);
+  const values = getValues(found);
   const numbers = func === "unique" ? [] : (values as number[]);
   const total = addUp(numbers);
-  const units = func === "max" || func === "min" ? extremeOf(func, numbers) : total;
+  const units = func === "max" || func === "min" ? getExtreme(func, numbers) : total;
   return { id: createId(now), customer_id, meter_id: meter.id, units, counted: values.length, total };
 }
 
@@ -102,29 +102,30 @@ export async function countUse(
     if (hasCounted && meter.first_counted_at === null) firsts.push(meter.id);
     gathered.push(...theirs.values());
   }
-  const late = await placeLate(tx, organization_id, gathered);
+  const late = await locateLate(tx, organization_id, gathered);
   for (const { window, found } of gathered)
     for (const { use, index } of window?.payer_id ? found : [])
-      land(became, index, findLanding(use.timestamp, findRunning(window as UsagePeriod), now));
-  for (const { index, landing } of late.landings) land(became, index, landing);
+      renderLand(became, index, findLanding(use.timestamp, findRunning(window as UsagePeriod), now));
+  for (const { index, landing } of late.landings) renderLand(became, index, landing);
   const ids = uses.map(({ id }) => id).sort();
   // What came before its customer was known is counted now: a reset that follows is after it.
   const [first_key = "", last_key = ""] = [ids[0], isNew ? ids.at(-1) : createId(now)];
   const how = { now, first_key: isNew ? first_key : null, last_key };
-  const of = (...funcs: string[]) => gathered.filter(({ meter }) => funcs.includes(meter.aggregation.func));
-  const rowsOf = (some: readonly Gathered[]) => some.map((one) => consumptionOf(one, now));
-  const sums = rowsOf(of("count", "sum"));
+  const filterByFunction = (...funcs: string[]) =>
+    gathered.filter(({ meter }) => funcs.includes(meter.aggregation.func));
+  const getRows = (some: readonly Gathered[]) => some.map((one) => getConsumption(one, now));
+  const sums = getRows(filterByFunction("count", "sum"));
   if (write) await write(consumption.writeConsumption(organization_id, "sum", sums, how));
   else await consumption.addConsumption(tx, organization_id, "sum", sums, how);
-  await addDistinct(tx, organization_id, of("unique"), how);
+  await addDistinct(tx, organization_id, filterByFunction("unique"), how);
   for (const func of ["max", "min", "avg"] as const)
-    await consumption.addConsumption(tx, organization_id, func, rowsOf(of(func)), how);
+    await consumption.addConsumption(tx, organization_id, func, getRows(filterByFunction(func)), how);
   await addLate(tx, ctx, organization_id, late.placed);
   if (firsts.length > 0) await store.markCounted(tx, organization_id, firsts.sort(), now);
   return became;
 }
 
-const land = (became: CountOutcome[], index: number, landing: PeriodAssignment): void => {
+const renderLand = (became: CountOutcome[], index: number, landing: PeriodAssignment): void => {
   const before = became[index];
   if (before) Object.assign(before, joinLandings(before, landing));
 };
@@ -136,7 +137,7 @@ type Placed = Gathered & { period: ClosedPeriod };
  * Find the periods that late usage is of. What is of none that somebody pays for is counted where nobody pays now either, and
  * nowhere else, as it is never billed.
  */
-async function placeLate(
+async function locateLate(
   tx: Tx,
   organization_id: string,
   gathered: readonly Gathered[],
@@ -150,8 +151,8 @@ async function placeLate(
     const { customer_id, meter, window, late } = one;
     const own = closed.filter((period) => period.customer_id === customer_id && period.meter_id === meter.id);
     const isTaking = ({ by_time }: ClosedPeriod) => by_time || window?.by_time === true;
-    const periodOf = ({ use }: Found) => own.find((period) => isTaking(period) && isOf(period, use.timestamp));
-    for (const [period, found] of Map.groupBy(late, periodOf)) {
+    const getPeriod = ({ use }: Found) => own.find((period) => isTaking(period) && isOf(period, use.timestamp));
+    for (const [period, found] of Map.groupBy(late, getPeriod)) {
       if (period) placed.push({ ...one, period, found });
       else if (window && !window.by_time) one.found.push(...found.filter(({ use }) => isSince(use, window)));
       const isSame = period !== undefined && window !== undefined && window.payer_id === period.payer_id;
@@ -174,10 +175,10 @@ async function addLate(tx: Tx, ctx: Deps | Ctx, organization_id: string, placed:
     const { func } = one.meter.aggregation;
     const times = one.found.map(({ use }) => use.timestamp.getTime());
     const [first, last] = [new Date(Math.min(...times)), new Date(Math.max(...times))];
-    const { customer_id: _, meter_id, ...counted } = consumptionOf(one, now);
+    const { customer_id: _, meter_id, ...counted } = getConsumption(one, now);
     const row = { ...counted, id: one.period.id, first, last };
     if (func === "unique") {
-      const values = valuesOf(one.found).map((value) => ({ customer_id: one.period.id, meter_id, value }));
+      const values = getValues(one.found).map((value) => ({ customer_id: one.period.id, meter_id, value }));
       const news = values.length === 0 ? [] : await consumption.addValues(tx, organization_id, values);
       row.units = String(news.reduce((sum, { count }) => sum + count, 0));
     }
@@ -198,10 +199,10 @@ async function addDistinct(
 ): Promise<void> {
   const { now } = how;
   if (some.length === 0) return;
-  const rows = some.map((one) => ({ ...consumptionOf(one, now), units: "0" }));
+  const rows = some.map((one) => ({ ...getConsumption(one, now), units: "0" }));
   await consumption.addConsumption(tx, organization_id, "sum", rows, how);
   const values = some.flatMap(({ meter, customer_id, found }) =>
-    valuesOf(found).map((value): CountedValue => ({ customer_id, meter_id: meter.id, value })),
+    getValues(found).map((value): CountedValue => ({ customer_id, meter_id: meter.id, value })),
   );
   if (values.length === 0) return;
   const news = await consumption.addValues(tx, organization_id, values);

@@ -11,7 +11,7 @@ export type CreditGrant = Pick<
 export const getWorth = ({ amount, taken, expired }: Pick<CreditGrant, "amount" | "taken" | "expired">): number =>
   amount - taken - expired;
 
-const timeOf = ({ expires_at, rollover }: CreditGrant, ends_at: Date | null): number => {
+const getTime = ({ expires_at, rollover }: CreditGrant, ends_at: Date | null): number => {
   const own = expires_at?.getTime() ?? Number.POSITIVE_INFINITY;
   return rollover ? own : Math.min(own, ends_at?.getTime() ?? Number.MAX_SAFE_INTEGER);
 };
@@ -20,7 +20,7 @@ const timeOf = ({ expires_at, rollover }: CreditGrant, ends_at: Date | null): nu
 export const orderLots = <L extends CreditGrant>(lots: readonly L[], ends_at: Date | null): L[] =>
   lots.toSorted(
     (a, b) =>
-      timeOf(a, ends_at) - timeOf(b, ends_at) ||
+      getTime(a, ends_at) - getTime(b, ends_at) ||
       Number(a.rollover) - Number(b.rollover) ||
       a.priority - b.priority ||
       a.created_at.getTime() - b.created_at.getTime() ||
@@ -61,10 +61,13 @@ export function revokeCreditGrants<L extends CreditGrant & Pick<CreditGrantRow, 
   { kind, id }: { kind: string; id: string },
   rollover: boolean,
 ): { lot: L; units: number }[] {
-  const rank = (lot: L) => (lot.source_kind === kind && lot.source_id === id ? 0 : lot.rollover === rollover ? 1 : 2);
+  const getRank = (lot: L) =>
+    lot.source_kind === kind && lot.source_id === id ? 0 : lot.rollover === rollover ? 1 : 2;
   let left = units;
   return lots
-    .toSorted((a, b) => rank(a) - rank(b) || b.created_at.getTime() - a.created_at.getTime() || (a.id < b.id ? 1 : -1))
+    .toSorted(
+      (a, b) => getRank(a) - getRank(b) || b.created_at.getTime() - a.created_at.getTime() || (a.id < b.id ? 1 : -1),
+    )
     .flatMap((lot) => {
       const taken = Math.min(left, getWorth(lot));
       left -= taken;

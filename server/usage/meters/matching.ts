@@ -16,20 +16,21 @@ type BuiltIn = (typeof builtIns)[number];
 type Place = { builtIn: BuiltIn } | { path: string[] };
 
 /** Where a property is: a built-in one, or down a path in the metadata (MTR-14). */
-function placeOf(property: string): Place {
+function getPlace(property: string): Place {
   const name = property.replace(/^metadata\./, "");
   const builtIn = builtIns.find((one) => one === name);
   return builtIn ? { builtIn } : { path: name.split(".") };
 }
 
-const wholeSeconds = (at: Date): number => {
+const truncateToSeconds = (at: Date): number => {
   const ms = at.getTime();
   return (ms - (((ms % 1000) + 1000) % 1000)) / 1000;
 };
 
 /** What an event has at a place; undefined where it has nothing. */
-function valueAt(place: Place, event: Measured): unknown {
-  if ("builtIn" in place) return place.builtIn === "timestamp" ? wholeSeconds(event.timestamp) : event[place.builtIn];
+function getValueAt(place: Place, event: Measured): unknown {
+  if ("builtIn" in place)
+    return place.builtIn === "timestamp" ? truncateToSeconds(event.timestamp) : event[place.builtIn];
   let value: unknown = event.metadata;
   for (const key of place.path) {
     if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return undefined;
@@ -39,7 +40,7 @@ function valueAt(place: Place, event: Measured): unknown {
 }
 
 /** A value as it is compared with a text: a boolean is t or f, as the database writes it. */
-const textOf = (value: Value): string => (typeof value === "boolean" ? (value ? "t" : "f") : String(value));
+const getText = (value: Value): string => (typeof value === "boolean" ? (value ? "t" : "f") : String(value));
 
 /** Texts are compared as the database does where they sort by bytes. */
 const compareTexts = (a: string, b: string): number => (a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b)));
@@ -54,33 +55,34 @@ const ordered: Record<Exclude<Operator, "like" | "not_like">, (order: number) =>
 };
 
 /** Whether what was found holds against a value, with its text form for likeness. */
-function holds(operator: Operator, order: () => number, found: string, wanted: string): boolean {
+function isSatisfied(operator: Operator, order: () => number, found: string, wanted: string): boolean {
   if (operator === "like") return found.includes(wanted);
   if (operator === "not_like") return !found.includes(wanted);
   return ordered[operator](order());
 }
 
-function matchesClause({ property, operator, value }: FilterClause): (event: Measured) => boolean {
-  const place = placeOf(property);
-  const text = textOf(value);
+function buildClauseMatcher({ property, operator, value }: FilterClause): (event: Measured) => boolean {
+  const place = getPlace(property);
+  const text = getText(value);
   const number = Number(value);
   if ("builtIn" in place && typeof value !== (place.builtIn === "timestamp" ? "number" : "string")) return () => false;
   return (event) => {
-    const found = valueAt(place, event);
-    if (typeof found === "string") return holds(operator, () => compareTexts(found, text), found, text);
+    const found = getValueAt(place, event);
+    if (typeof found === "string") return isSatisfied(operator, () => compareTexts(found, text), found, text);
     if (typeof found === "number")
       return (
-        typeof value !== "string" && holds(operator, () => found - number, formatDecimal(found), formatDecimal(number))
+        typeof value !== "string" &&
+        isSatisfied(operator, () => found - number, formatDecimal(found), formatDecimal(number))
       );
     if (typeof found === "boolean")
-      return typeof value === "boolean" && holds(operator, () => Number(found) - number, textOf(found), text);
+      return typeof value === "boolean" && isSatisfied(operator, () => Number(found) - number, getText(found), text);
     return false;
   };
 }
 
 /** Whether an event is one that a filter takes. */
 export function compileFilter({ conjunction, clauses }: Filter): (event: Measured) => boolean {
-  const parts = clauses.map((clause) => ("clauses" in clause ? compileFilter(clause) : matchesClause(clause)));
+  const parts = clauses.map((clause) => ("clauses" in clause ? compileFilter(clause) : buildClauseMatcher(clause)));
   if (parts.length === 0) return () => true;
   return conjunction === "and"
     ? (event) => parts.every((part) => part(event))
@@ -91,22 +93,22 @@ export function compileFilter({ conjunction, clauses }: Filter): (event: Measure
  * Which sources a meter counts. A customer's own events count only where they cannot lower what is billed: an average or a
  * minimum ignores them (MTR-32).
  */
-const countedSources = ({ aggregation }: Pick<Meter, "aggregation">): readonly string[] =>
+const listCountedSources = ({ aggregation }: Pick<Meter, "aggregation">): readonly string[] =>
   aggregation.func === "avg" || aggregation.func === "min" ? ["user"] : ["user", "customer"];
 
 /** Whether a meter counts an event. */
 export function compileMatch(meter: Pick<Meter, "filter" | "aggregation">): (event: Measured) => boolean {
-  const [sources, matchesFilter] = [countedSources(meter), compileFilter(meter.filter)];
+  const [sources, matchesFilter] = [listCountedSources(meter), compileFilter(meter.filter)];
   return (event) => sources.includes(event.source) && matchesFilter(event);
 }
 
 /** What a meter takes of an event that it counts: null where there is nothing that it could add up. */
 export function compileMeasure({ aggregation }: Pick<Meter, "aggregation">): (event: Measured) => unknown {
   if (aggregation.func === "count") return () => 1;
-  const place = placeOf(aggregation.property);
-  if (aggregation.func === "unique") return (event) => valueAt(place, event) ?? null;
+  const place = getPlace(aggregation.property);
+  if (aggregation.func === "unique") return (event) => getValueAt(place, event) ?? null;
   return (event) => {
-    const found = valueAt(place, event);
+    const found = getValueAt(place, event);
     return typeof found === "number" ? found : null;
   };
 }
@@ -114,41 +116,43 @@ export function compileMeasure({ aggregation }: Pick<Meter, "aggregation">): (ev
 /** The columns of the table in which events are. */
 export type Columns = { name: AnyPgColumn; source: AnyPgColumn; timestamp: AnyPgColumn; metadata: AnyPgColumn };
 
-const jsonAt = ({ metadata }: Columns, path: readonly string[]): SQL =>
+const selectJsonAt = ({ metadata }: Columns, path: readonly string[]): SQL =>
   path.reduce<SQL>((found, key) => sql`${found} -> ${key}::text`, sql`${metadata}`);
-const secondsOf = ({ timestamp }: Columns): SQL => sql`floor(extract(epoch from ${timestamp}))`;
+const getSeconds = ({ timestamp }: Columns): SQL => sql`floor(extract(epoch from ${timestamp}))`;
 
 const signs = { eq: sql`=`, ne: sql`<>`, gt: sql`>`, gte: sql`>=`, lt: sql`<`, lte: sql`<=` };
 /** A condition, in which what is looked for in a text is literal (MTR-17). */
-function conditionOf(operator: Operator, found: SQL, wanted: SQL, texts: { found: SQL; wanted: string }): SQL {
+function getCondition(operator: Operator, found: SQL, wanted: SQL, texts: { found: SQL; wanted: string }): SQL {
   if (operator === "like") return sql`strpos(${texts.found}, ${texts.wanted}::text) > 0`;
   if (operator === "not_like") return sql`strpos(${texts.found}, ${texts.wanted}::text) = 0`;
   return sql`${found} ${signs[operator]} ${wanted}`;
 }
-const textCondition = (operator: Operator, found: SQL, wanted: string): SQL =>
-  conditionOf(operator, sql`${found} collate "C"`, sql`${wanted}::text`, { found, wanted });
+const buildTextCondition = (operator: Operator, found: SQL, wanted: string): SQL =>
+  getCondition(operator, sql`${found} collate "C"`, sql`${wanted}::text`, { found, wanted });
 
-function clauseSql(columns: Columns, { property, operator, value }: FilterClause): SQL {
-  const place = placeOf(property);
-  const text = textOf(value);
+function buildClauseSql(columns: Columns, { property, operator, value }: FilterClause): SQL {
+  const place = getPlace(property);
+  const text = getText(value);
   const number = String(Number(value));
   const numberCondition = (found: SQL) =>
-    conditionOf(operator, found, sql`${number}::numeric`, { found: sql`(${found})::text`, wanted: number });
+    getCondition(operator, found, sql`${number}::numeric`, { found: sql`(${found})::text`, wanted: number });
   if ("builtIn" in place) {
     if (place.builtIn !== "timestamp")
-      return typeof value === "string" ? textCondition(operator, sql`${columns[place.builtIn]}`, text) : sql`false`;
-    return typeof value === "number" ? numberCondition(secondsOf(columns)) : sql`false`;
+      return typeof value === "string"
+        ? buildTextCondition(operator, sql`${columns[place.builtIn]}`, text)
+        : sql`false`;
+    return typeof value === "number" ? numberCondition(getSeconds(columns)) : sql`false`;
   }
-  const json = jsonAt(columns, place.path);
+  const json = selectJsonAt(columns, place.path);
   const found = sql`(${json} #>> '{}')`;
   const flag = sql`case ${found} when 'true' then 1 else 0 end`;
-  const boolean = conditionOf(operator, flag, sql`${number}::int`, {
+  const boolean = getCondition(operator, flag, sql`${number}::int`, {
     found: sql`case ${found} when 'true' then 't' else 'f' end`,
     wanted: text,
   });
   // A case, because its branches alone are sure not to be computed for what is of another type.
   return sql`coalesce(case jsonb_typeof(${json})
-    when 'string' then ${textCondition(operator, found, text)}
+    when 'string' then ${buildTextCondition(operator, found, text)}
     when 'number' then ${typeof value === "string" ? sql`false` : numberCondition(sql`${found}::numeric`)}
     when 'boolean' then ${typeof value === "boolean" ? boolean : sql`false`}
     else false end, false)`;
@@ -158,26 +162,26 @@ function clauseSql(columns: Columns, { property, operator, value }: FilterClause
 export function filterSql(columns: Columns, { conjunction, clauses }: Filter): SQL {
   if (clauses.length === 0) return sql`true`;
   const parts = clauses.map((clause) =>
-    "clauses" in clause ? filterSql(columns, clause) : clauseSql(columns, clause),
+    "clauses" in clause ? filterSql(columns, clause) : buildClauseSql(columns, clause),
   );
   return sql`(${sql.join(parts, conjunction === "and" ? sql` and ` : sql` or `)})`;
 }
 
 /** That a meter counts an event. */
 export const matchSql = (columns: Columns, meter: Pick<Meter, "filter" | "aggregation">): SQL =>
-  sql`(${inArray(columns.source, [...countedSources(meter)])} and ${filterSql(columns, meter.filter)})`;
+  sql`(${inArray(columns.source, [...listCountedSources(meter)])} and ${filterSql(columns, meter.filter)})`;
 
 /** What a meter takes of an event: a number, or of `unique` the value itself as JSON. Null where there is nothing. */
 export function measureSql(columns: Columns, { aggregation }: Pick<Meter, "aggregation">): SQL {
   if (aggregation.func === "count") return sql`1::numeric`;
-  const place = placeOf(aggregation.property);
+  const place = getPlace(aggregation.property);
   if (aggregation.func === "unique") {
-    if ("path" in place) return sql`nullif(${jsonAt(columns, place.path)}, 'null'::jsonb)`;
-    return sql`to_jsonb(${place.builtIn === "timestamp" ? secondsOf(columns) : columns[place.builtIn]})`;
+    if ("path" in place) return sql`nullif(${selectJsonAt(columns, place.path)}, 'null'::jsonb)`;
+    return sql`to_jsonb(${place.builtIn === "timestamp" ? getSeconds(columns) : columns[place.builtIn]})`;
   }
   if ("builtIn" in place)
-    return place.builtIn === "timestamp" ? sql`${secondsOf(columns)}::numeric` : sql`null::numeric`;
-  const json = jsonAt(columns, place.path);
+    return place.builtIn === "timestamp" ? sql`${getSeconds(columns)}::numeric` : sql`null::numeric`;
+  const json = selectJsonAt(columns, place.path);
   return sql`case when jsonb_typeof(${json}) = 'number' then (${json} #>> '{}')::numeric end`;
 }
 
@@ -209,14 +213,14 @@ export function addUp(values: readonly number[]): string {
 
 /** The keys of the metadata that meters read: those that they compare, and those that they add up. */
 export function listProperties(meters: readonly Pick<Meter, "filter" | "aggregation">[]): string[] {
-  const inFilter = ({ clauses }: Filter): string[] =>
-    clauses.flatMap((clause) => ("clauses" in clause ? inFilter(clause) : [clause.property]));
+  const listFilterProperties = ({ clauses }: Filter): string[] =>
+    clauses.flatMap((clause) => ("clauses" in clause ? listFilterProperties(clause) : [clause.property]));
   const read = meters.flatMap(({ filter, aggregation }) => [
-    ...inFilter(filter),
+    ...listFilterProperties(filter),
     ...("property" in aggregation ? [aggregation.property] : []),
   ]);
   return [...new Set(read)].flatMap((property) => {
-    const place = placeOf(property);
+    const place = getPlace(property);
     return "path" in place ? place.path.slice(0, 1) : [];
   });
 }

@@ -116,7 +116,7 @@ export const updateMeters = (
 
 /** Keeps the numbers of these locks apart from those of others. */
 const fenceClass = 13;
-const fenceOf = (organization_id: string | Placeholder): SQL => sql`${fenceClass}::int, hashtext(${organization_id})`;
+const getFence = (organization_id: string | Placeholder): SQL => sql`${fenceClass}::int, hashtext(${organization_id})`;
 
 /**
  * Keep what an organization's meters count as it is until the transaction ends, as all who count do side by side. What is read
@@ -127,18 +127,18 @@ export const continueCounting = (tx: Tx, organization_id: string): Promise<unkno
 
 /** The same as a part of a statement that reads nothing of meters. */
 export const writeCountingLock = (organization_id: string | Placeholder): SQL =>
-  sql`pg_advisory_xact_lock_shared(${fenceOf(organization_id)})`;
+  sql`pg_advisory_xact_lock_shared(${getFence(organization_id)})`;
 
 /** Wait until nobody counts for an organization, and keep others from counting until the transaction ends. */
 export const haltCounting = (tx: Tx, organization_id: string): Promise<unknown> =>
-  tx.execute(sql`select pg_advisory_xact_lock(${fenceOf(organization_id)})`);
+  tx.execute(sql`select pg_advisory_xact_lock(${getFence(organization_id)})`);
 
-const counting = (organization_id: string | Placeholder) =>
+const matchCounting = (organization_id: string | Placeholder) =>
   and(eq(meters.organization_id, organization_id), isNull(meters.archived_at));
 
 /** The meters that count, in no order. */
 export const findCounting = (tx: Tx, organization_id: string): Promise<MeterRow[]> =>
-  tx.select().from(meters).where(counting(organization_id));
+  tx.select().from(meters).where(matchCounting(organization_id));
 
 /** What who counts knows of a meter. */
 export type CountingMeter = Pick<MeterRow, "id" | "filter" | "aggregation" | "first_counted_at">;
@@ -147,9 +147,9 @@ export type CountingMeter = Pick<MeterRow, "id" | "filter" | "aggregation" | "fi
 export const writeCounting = (organization_id: string | Placeholder): { meters: SQL; version: SQL } => ({
   meters: sql`(select coalesce(json_agg(json_build_object('id', ${meters.id}, 'filter', ${meters.filter},
     'aggregation', ${meters.aggregation}, 'first_counted_at', ${meters.first_counted_at})), '[]') from ${meters}
-    where ${counting(organization_id)})`,
+    where ${matchCounting(organization_id)})`,
   version: sql`(select coalesce(string_agg(${meters.id} || ' ' || ${meters}.xmin, ' ' order by ${meters.id}), '')
-    from ${meters} where ${counting(organization_id)})`,
+    from ${meters} where ${matchCounting(organization_id)})`,
 });
 /** What the part of the meters answers. */
 export const readCounting = (rows: (Omit<CountingMeter, "first_counted_at"> & { first_counted_at: string | null })[]) =>
@@ -170,7 +170,7 @@ export const markCounted = (tx: Tx, organization_id: string, ids: readonly strin
     );
 
 /** That an event is one of use that a meter counts. */
-const countedBy = (meter: MeterRow): SQL | undefined =>
+const matchCountedBy = (meter: MeterRow): SQL | undefined =>
   and(eq(usageEvents.organization_id, meter.organization_id), matchSql(usageEvents, meter));
 
 /** Each meter has a filter of its own, whose text is part of the statement. */
@@ -186,7 +186,7 @@ export async function findCounted(tx: Tx, organization_id: string, all: readonly
       .slice(start, start + filtersPerStatement)
       .map(
         (meter) =>
-          sql`select ${meter.id}::text as id where exists (select from ${usageEvents} where ${countedBy(meter)})`,
+          sql`select ${meter.id}::text as id where exists (select from ${usageEvents} where ${matchCountedBy(meter)})`,
       );
     const rows = await tx.select({ id: sql<string>`id` }).from(sql`(${sql.join(found, sql` union all `)}) as counting`);
     for (const { id } of rows) counted.add(id);
@@ -213,7 +213,7 @@ export async function recountMeter(tx: Tx, meter: MeterRow, now: Date): Promise<
   const measure = measureSql(usageEvents, meter);
   const at = sql`${now.toISOString()}::timestamptz`;
   const sums = func === "count" || func === "sum";
-  const theirs = and(countedBy(meter), isNotNull(usageEvents.customer_id), notBefore);
+  const theirs = and(matchCountedBy(meter), isNotNull(usageEvents.customer_id), notBefore);
   // What whoever pays by now has not seen counted came before what they pay for: it is never billed (MTR-12).
   const notBilled = sums
     ? sql` + case when ${customerMeters.payer_id} is null then 0 else greatest(0, excluded.consumed_units - ${customerMeters.consumed_units}) end`
@@ -270,7 +270,7 @@ const sortableUse = {
 };
 const shownUse = and(isNull(meters.archived_at), isNull(customers.deleted_at));
 
-const usesFrom = (db: Database) =>
+const selectBalances = (db: Database) =>
   db
     .select({ use: customerMeters, customer: customers, meter: meters })
     .from(customerMeters)
@@ -289,8 +289,8 @@ export async function listUses(db: Database, organizations: readonly string[], f
     }),
     shownUse,
   );
-  const page = () =>
-    usesFrom(db)
+  const loadPage = () =>
+    selectBalances(db)
       .where(where)
       .orderBy(...orderBy(filter.sorting, sortableUse, customerMeters.id))
       .limit(filter.limit)
@@ -302,11 +302,11 @@ export async function listUses(db: Database, organizations: readonly string[], f
       .innerJoin(customers, joinByKey(customerMeters.customer_id, customers))
       .innerJoin(meters, joinByKey(customerMeters.meter_id, meters))
       .where(where);
-  return readPage(page, () => countRows(all()));
+  return readPage(loadPage, () => countRows(all()));
 }
 
 /** What a customer has used of what one meter counts, if it is shown. */
 export async function findUse(db: Database, key: RowKey) {
-  const [row] = await usesFrom(db).where(and(matchKey(customerMeters, key), shownUse));
+  const [row] = await selectBalances(db).where(and(matchKey(customerMeters, key), shownUse));
   return row;
 }

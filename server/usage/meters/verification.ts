@@ -86,7 +86,7 @@ function recountSql(table: Kept, meter: MeterRow): SQL {
   const [total, counted] = [func === "unique" ? sql`0` : sql`coalesce(sum(${measure}), 0)`, sql`count(${measure})`];
   // As it is kept: what many come to, divided once.
   const units = func === "avg" ? sql`coalesce(${total} / nullif(${counted}, 0), 0)` : aggregateSql(func, measure);
-  const [on_time, late] = countedSql(table);
+  const [on_time, late] = buildCountedSql(table);
   return sql`(select ${units} as units, ${counted} as counted, ${total} as total from ${usageEvents}
     where ${and(
       eq(usageEvents.organization_id, meter.organization_id),
@@ -97,7 +97,7 @@ function recountSql(table: Kept, meter: MeterRow): SQL {
 }
 
 /** That an event was counted in its time by a row of a table; and that it came late, and belongs to it nevertheless. */
-function countedSql(table: Kept): [SQL | undefined, SQL?] {
+function buildCountedSql(table: Kept): [SQL | undefined, SQL?] {
   const { id, timestamp, attached_key } = usageEvents;
   const since = sql`(${table.since_key} is null or ${id} >= ${table.since_key})`;
   const own = sql`(${table.started_at} is null or ${timestamp} >= ${table.started_at})`;
@@ -116,18 +116,18 @@ function countedSql(table: Kept): [SQL | undefined, SQL?] {
   return [on_time, late];
 }
 
-const numeral = (value: unknown): string => formatDecimal(String(value));
+const formatNumeral = (value: unknown): string => formatDecimal(String(value));
 type Compared = Pick<MeterDifference, "customer_id" | "meter_id" | "started_at" | "ended_at">;
 
 /** Those of some numbers that differ. */
 const compare = (of: Compared, pairs: [MeterDifference["what"], unknown, unknown][]): MeterDifference[] =>
   pairs
-    .map(([what, kept, recounted]) => ({ ...of, what, kept: numeral(kept), recounted: numeral(recounted) }))
+    .map(([what, kept, recounted]) => ({ ...of, what, kept: formatNumeral(kept), recounted: formatNumeral(recounted) }))
     .filter(({ kept, recounted }) => kept !== recounted);
 
 async function checkBalances(db: Database, meter: MeterRow, ids: readonly string[]): Promise<MeterDifference[]> {
   const { organization_id, id: meter_id } = meter;
-  const ofRow = (table: typeof customerMeterLots | typeof customerMeterValues) =>
+  const matchRow = (table: typeof customerMeterLots | typeof customerMeterValues) =>
     and(
       sql`${table.organization_id} = ${customerMeters.organization_id}`,
       sql`${table.customer_id} = ${customerMeters.customer_id}`,
@@ -146,10 +146,10 @@ async function checkBalances(db: Database, meter: MeterRow, ids: readonly string
       found_counted: sql<string>`found.counted::text`,
       found_total: sql<string>`found.total::text`,
       found_credit: sql<string>`(select coalesce(sum(${amount} - ${taken} - ${expired}), 0)::text from ${customerMeterLots}
-        where ${ofRow(customerMeterLots)} and ${closed_at} is null)`,
-      odd_lots: sql<string>`(select count(*)::text from ${customerMeterLots} where ${ofRow(customerMeterLots)}
+        where ${matchRow(customerMeterLots)} and ${closed_at} is null)`,
+      odd_lots: sql<string>`(select count(*)::text from ${customerMeterLots} where ${matchRow(customerMeterLots)}
         and ${closed_at} is not null and ${amount} <> ${taken} + ${spent} + ${expired} + ${rolled})`,
-      seen: sql<string>`(select count(*)::text from ${customerMeterValues} where ${ofRow(customerMeterValues)})`,
+      seen: sql<string>`(select count(*)::text from ${customerMeterValues} where ${matchRow(customerMeterValues)})`,
     })
     .from(customerMeters)
     .innerJoinLateral(recountSql(customerMeters, meter), sql`true`)

@@ -23,7 +23,7 @@ const item = z.strictObject({
   previously,
 });
 
-function foundProperties(row: Benefit, names: Names): Fields {
+function readFoundProperties(row: Benefit, names: Names): Fields {
   switch (row.type) {
     case "meter_credit": {
       const { meter_id, ...rest } = row.properties;
@@ -46,7 +46,7 @@ function foundProperties(row: Benefit, names: Names): Fields {
   }
 }
 
-function sentProperties(properties: Fields, ids: Ids): Fields {
+function toSentProperties(properties: Fields, ids: Ids): Fields {
   const { meter, files, archived, ...rest } = properties;
   const archivedFiles = Array.isArray(archived)
     ? archived.map((name) => [ids.fileId(String(name), "downloadable"), true])
@@ -71,12 +71,12 @@ export const benefitKind = defineKind({
     type: row.type,
     description: row.description,
     visibility: row.visibility,
-    properties: foundProperties(row, names),
+    properties: readFoundProperties(row, names),
     metadata: row.metadata,
   }),
   bodyOf: (fields, ids) => ({
     ...fields,
-    ...(fields.properties ? { properties: sentProperties(fields.properties as Fields, ids) } : {}),
+    ...(fields.properties ? { properties: toSentProperties(fields.properties as Fields, ids) } : {}),
   }),
   shorten: (fields) =>
     omitDefaults({ ...fields, properties: omitDefaults(fields.properties as Fields) }, { visibility: "public" }),

@@ -10,13 +10,13 @@ import { defineKind, listPlaces, metadata, omitDefaults, previously, readMark } 
 
 const hundredth = 100;
 /** A share in hundredths of a percent, without the dust of floating point: 12.34 is 1234. */
-const basisPointsOf = (percent: number): number => Number((percent * hundredth).toPrecision(8));
+const getBasisPoints = (percent: number): number => Number((percent * hundredth).toPrecision(8));
 
 const number = z
   .number()
   .gt(0)
   .max(100)
-  .refine((share) => Number.isInteger(basisPointsOf(share)), { message: "Two decimals at most." });
+  .refine((share) => Number.isInteger(getBasisPoints(share)), { message: "Two decimals at most." });
 /** A share as a number, or with its sign. */
 const Percent = z.union([
   number,
@@ -32,7 +32,7 @@ const Percent = z.union([
  */
 export function findUnclearShare({ percent }: { percent?: unknown }): string | undefined {
   if (typeof percent !== "number" || percent <= 0 || percent >= 1) return undefined;
-  const whole = basisPointsOf(percent);
+  const whole = getBasisPoints(percent);
   return `${percent} may mean ${whole} or ${percent}: write ${whole}, or "${percent}%".`;
 }
 
@@ -66,8 +66,8 @@ const item = z.strictObject({
 
 const writePercent = (basis_points: number): number | string =>
   basis_points < hundredth ? `${basis_points / hundredth}%` : basis_points / hundredth;
-const instantOf = (text: string | null | undefined) => (text ? new Date(text).toISOString() : text);
-const isoOf = (date: Date | null) => (date === null ? null : date.toISOString());
+const getInstant = (text: string | null | undefined) => (text ? new Date(text).toISOString() : text);
+const getIso = (date: Date | null) => (date === null ? null : date.toISOString());
 
 export const discountKind = defineKind({
   item,
@@ -77,17 +77,17 @@ export const discountKind = defineKind({
     ...(amount === undefined
       ? {}
       : { amount: Object.fromEntries(Object.entries(amount).map(([code, text]) => [code, readMinor(text, code)])) }),
-    ...(percent === undefined ? {} : { basis_points: basisPointsOf(percent) }),
-    starts_at: instantOf(rest.starts_at),
-    ends_at: instantOf(rest.ends_at),
+    ...(percent === undefined ? {} : { basis_points: getBasisPoints(percent) }),
+    starts_at: getInstant(rest.starts_at),
+    ends_at: getInstant(rest.ends_at),
   }),
   foundFields: (row: Discount, names) => ({
     name: row.name,
     code: row.code,
     ...(row.type === "fixed" ? { amount: row.amounts } : { basis_points: row.basis_points }),
     duration: row.duration === "repeating" ? { months: row.duration_in_months } : row.duration,
-    starts_at: isoOf(row.starts_at),
-    ends_at: isoOf(row.ends_at),
+    starts_at: getIso(row.starts_at),
+    ends_at: getIso(row.ends_at),
     max_redemptions: row.max_redemptions,
     max_redemptions_per_customer: row.max_redemptions_per_customer,
     products: row.products.map(({ id }) => names.keyOf("products", id)),

@@ -39,7 +39,7 @@ const aggregation = z
   )
   .describe("How they become a number: count, sum tokens, max seats, unique user.");
 
-const written = (one: Fields): string =>
+const formatAggregation = (one: Fields): string =>
   one.func === "count" ? "count" : `${String(one.func)} ${String(one.property)}`;
 
 export const meterKind = defineKind({
@@ -72,7 +72,7 @@ export const meterKind = defineKind({
       {
         ...fields,
         filter: printFilter(fields.filter as Filter),
-        aggregation: written(fields.aggregation as Fields),
+        aggregation: formatAggregation(fields.aggregation as Fields),
       },
       { unit: "scalar", archived: false },
     ),

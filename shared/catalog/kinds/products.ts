@@ -46,7 +46,7 @@ const ItemFields = z.strictObject({
   previously,
 });
 
-const sameInterval = (a: z.output<typeof Recurring>, b: { interval: string; count: number }): boolean =>
+const isSameInterval = (a: z.output<typeof Recurring>, b: { interval: string; count: number }): boolean =>
   typeof a === "string" ? a === b.interval && b.count === 1 : a?.interval === b.interval && a.count === b.count;
 
 /** A product with all its prices in fields, and how often they are paid, wherever that was said. */
@@ -63,7 +63,7 @@ const item = ItemFields.transform(({ price, prices, recurring, ...rest }, contex
     const { recurring_interval, recurring_interval_count: count = 1 } = every;
     const said = { interval: recurring_interval as z.output<typeof interval>, count };
     const path = price ? ["price"] : ["prices", index];
-    if (often !== undefined && !sameInterval(often, said))
+    if (often !== undefined && !isSameInterval(often, said))
       context.addIssue({ code: "custom", path, message: "How often it is paid is said in another way already." });
     often = said;
   }
@@ -74,7 +74,7 @@ type Attached = { field: string; required: boolean };
 type Period = { interval: string; count: number } | null;
 
 /** How often and for how much: one price in words holds both. */
-function pricing(prices: (Fields | string)[], period: Period): Fields {
+function formatPricing(prices: (Fields | string)[], period: Period): Fields {
   const [only, ...others] = prices;
   if (typeof only !== "string" || others.length > 0)
     return { recurring: period?.count === 1 ? period.interval : period, prices };
@@ -83,7 +83,7 @@ function pricing(prices: (Fields | string)[], period: Period): Fields {
 }
 
 /** All but the benefits, which are set by a call of their own. */
-function bodyOf(fields: Fields, ids: Ids, row: Product | undefined): Fields {
+function getBody(fields: Fields, ids: Ids, row: Product | undefined): Fields {
   const { recurring, trial, prices, benefits: _, custom_fields, medias, archived, ...plain } = fields;
   const period = recurring as Period | undefined;
   return {
@@ -105,7 +105,7 @@ function bodyOf(fields: Fields, ids: Ids, row: Product | undefined): Fields {
 }
 
 /** What stands in a list as a name, or in an object under a name of its own. */
-const namesIn = (list: unknown, name: string): unknown[] =>
+const listNames = (list: unknown, name: string): unknown[] =>
   [list ?? []].flat().map((one) => (typeof one === "object" ? (one as Fields | null)?.[name] : one));
 
 export const productKind = defineKind({
@@ -140,13 +140,13 @@ export const productKind = defineKind({
     archived: row.is_archived,
     metadata: row.metadata,
   }),
-  bodyOf,
+  bodyOf: getBody,
   shorten({ recurring, prices, ...rest }) {
     const asked = rest.custom_fields as Attached[];
     return omitDefaults(
       {
         name: rest.name,
-        ...pricing((prices as Fields[]).map(omitPriceDefaults), recurring as Period),
+        ...formatPricing((prices as Fields[]).map(omitPriceDefaults), recurring as Period),
         ...rest,
         custom_fields: asked.map((one) => (one.required ? one : one.field)),
       },
@@ -161,13 +161,13 @@ export const productKind = defineKind({
     // A price in words names no meter.
     ...listPlaces(
       "meters",
-      namesIn(
+      listNames(
         [prices ?? []].flat().filter((price) => typeof price === "object"),
         "metered",
       ),
     ),
     ...listPlaces("benefits", benefits),
-    ...listPlaces("custom_fields", namesIn(custom_fields, "field")),
+    ...listPlaces("custom_fields", listNames(custom_fields, "field")),
   ],
   findFaults({ prices, benefits = [], custom_fields = [], trial, recurring }, refer) {
     const faults: Fault[] = [];

@@ -8,9 +8,9 @@ import { callExternal, ExternalRefusedError } from "../../../platform/external/e
 import type { AccessRow } from "../accesses.ts";
 import type { ExternalProvider } from "./external.ts";
 
-const termsOf = (properties: BenefitRow["properties"]) =>
+const getTerms = (properties: BenefitRow["properties"]) =>
   properties as Extract<Benefit, { type: "discord" }>["properties"];
-const part = (text: string | undefined): string => encodeURIComponent(text ?? "");
+const encodePart = (text: string | undefined): string => encodeURIComponent(text ?? "");
 
 /** Discord's numbers for why it does not do something. */
 const unknownGuild = 10_004;
@@ -48,8 +48,8 @@ function openMember({ config, clock }: Deps, { place, account_number }: AccessRo
   const missing = findMissingSetting(config);
   if (missing) throw new ExternalRefusedError(`Discord is not set up on this server: ${missing} is missing.`, 0);
   const [guild = "", role] = place.split("/");
-  const member = `${config.DISCORD_URL}/api/v10/guilds/${part(guild)}/members/${part(account_number)}`;
-  const ask = (method: "PUT" | "DELETE", url: string, body?: object) =>
+  const member = `${config.DISCORD_URL}/api/v10/guilds/${encodePart(guild)}/members/${encodePart(account_number)}`;
+  const sendRequest = (method: "PUT" | "DELETE", url: string, body?: object) =>
     callExternal({
       name: "Discord",
       counted: `${config.DISCORD_URL} ${guild}`,
@@ -63,20 +63,20 @@ function openMember({ config, clock }: Deps, { place, account_number }: AccessRo
       ...(body ? { body } : {}),
       now: getServerClock(clock).now(),
     });
-  return { ask, member, role, ofRole: `${member}/roles/${part(role)}` };
+  return { ask: sendRequest, member, role, ofRole: `${member}/roles/${encodePart(role)}` };
 }
 
 /** A role of a guild (BEN-62 to BEN-66). */
 export const discord: ExternalProvider = {
   platform: "discord",
   type: "discord",
-  placeOf: (properties) => `${termsOf(properties).guild_id}/${termsOf(properties).role_id}`,
+  placeOf: (properties) => `${getTerms(properties).guild_id}/${getTerms(properties).role_id}`,
   wholeOf: (place) => place.slice(0, place.indexOf("/") + 1),
   formOf: () => "role",
   forms: ["role"],
-  kicks: (properties) => termsOf(properties).kick_member,
+  kicks: (properties) => getTerms(properties).kick_member,
   properties({ properties }, account_id) {
-    const { guild_id, role_id } = termsOf(properties);
+    const { guild_id, role_id } = getTerms(properties);
     return { account_id, guild_id, role_id, granted_account_id: account_id };
   },
   async give(deps, access) {

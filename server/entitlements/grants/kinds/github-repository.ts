@@ -13,9 +13,9 @@ import { findMissingAppSetting, getGitHubHeaders, signAppToken } from "../../../
 import type { AccessRow } from "../accesses.ts";
 import type { ExternalProvider } from "./external.ts";
 
-const termsOf = (properties: BenefitRow["properties"]) =>
+const getTerms = (properties: BenefitRow["properties"]) =>
   properties as Extract<Benefit, { type: "github_repository" }>["properties"];
-const part = (text: string | number): string => encodeURIComponent(text);
+const encodePart = (text: string | number): string => encodeURIComponent(text);
 
 const Installation = z.object({ id: z.int() });
 const Token = z.object({ token: z.string().min(1).max(2000), expires_at: z.string() });
@@ -65,8 +65,8 @@ async function openRepository({ config, clock }: Deps, place: string): Promise<{
   if (missing) throw new ExternalRefusedError(`GitHub is not set up on this server: ${missing} is missing.`, 0);
   const [owner = "", name = ""] = place.split("/");
   const now = getServerClock(clock).now();
-  const repository = `/repos/${part(owner)}/${part(name)}`;
-  const askAs =
+  const repository = `/repos/${encodePart(owner)}/${encodePart(name)}`;
+  const requestAs =
     (token: string): Ask =>
     (method, path, body) =>
       callExternal({
@@ -81,7 +81,7 @@ async function openRepository({ config, clock }: Deps, place: string): Promise<{
       });
   const key = `${config.GITHUB_API_URL} ${config.GITHUB_APP_ID} ${place}`;
   const open = async (): Promise<string> => {
-    const asApp = askAs(signAppToken(config, now));
+    const asApp = requestAs(signAppToken(config, now));
     const found = await asApp("GET", `${repository}/installation`).catch((error: unknown) => {
       if (error instanceof ExternalRefusedError && error.status === 404)
         throw new ExternalRefusedError(`The app is not installed on ${place} any more. Install it there again.`, 0);
@@ -95,21 +95,21 @@ async function openRepository({ config, clock }: Deps, place: string): Promise<{
     return token;
   };
   const known = opened.get(key);
-  if (known === undefined || known.until <= now.getTime()) return { ask: askAs(await open()), repository };
-  const ask: Ask = (...call) =>
-    askAs(opened.get(key)?.token ?? known.token)(...call).catch(async (error: unknown) => {
+  if (known === undefined || known.until <= now.getTime()) return { ask: requestAs(await open()), repository };
+  const sendRequest: Ask = (...call) =>
+    requestAs(opened.get(key)?.token ?? known.token)(...call).catch(async (error: unknown) => {
       // It was taken back before its time, as where the app was removed.
       if (!(error instanceof ExternalRefusedError) || error.status !== 401) throw error;
       opened.delete(key);
-      return askAs(await open())(...call);
+      return requestAs(await open())(...call);
     });
-  return { ask, repository };
+  return { ask: sendRequest, repository };
 }
 
 /** What an account is called now; undefined where there is no such account any more. */
 async function findLogin(ask: Ask, account_number: string): Promise<string | undefined> {
   // By its number: names are given up and taken by others.
-  const found = await ask("GET", `/user/${part(account_number)}`).catch((error: unknown) => {
+  const found = await ask("GET", `/user/${encodePart(account_number)}`).catch((error: unknown) => {
     if (error instanceof ExternalRefusedError && error.status === 404) return undefined;
     throw error;
   });
@@ -135,7 +135,7 @@ function ignoreGone(error: unknown): void {
   if (!(error instanceof ExternalRefusedError) || error.status !== 404) throw error;
 }
 
-async function give(deps: Deps, { place, account_number, asked }: AccessRow, form: string): Promise<void> {
+async function addCollaborator(deps: Deps, { place, account_number, asked }: AccessRow, form: string): Promise<void> {
   const { ask, repository } = await openRepository(deps, place);
   const login = await findLogin(ask, account_number);
   if (login === undefined)
@@ -146,14 +146,14 @@ async function give(deps: Deps, { place, account_number, asked }: AccessRow, for
   // An invitation says what it is to, and goes on saying so.
   if (asked !== null && asked !== form) await withdrawInvitation(ask, repository, account_number);
   // 201: they are invited; 204: they are in, with this permission from now on.
-  await ask("PUT", `${repository}/collaborators/${part(login)}`, { permission: form });
+  await ask("PUT", `${repository}/collaborators/${encodePart(login)}`, { permission: form });
 }
 
-async function take(deps: Deps, { place, account_number }: AccessRow): Promise<void> {
+async function removeCollaborator(deps: Deps, { place, account_number }: AccessRow): Promise<void> {
   const { ask, repository } = await openRepository(deps, place);
   if (await withdrawInvitation(ask, repository, account_number)) return;
   const login = await findLogin(ask, account_number);
-  if (login !== undefined) await ask("DELETE", `${repository}/collaborators/${part(login)}`).catch(ignoreGone);
+  if (login !== undefined) await ask("DELETE", `${repository}/collaborators/${encodePart(login)}`).catch(ignoreGone);
 }
 
 /** Access to a repository (BEN-71 to BEN-74). */
@@ -162,17 +162,17 @@ export const gitHubRepository: ExternalProvider = {
   type: "github_repository",
   // GitHub takes no heed of the size of letters.
   placeOf(properties) {
-    const { repository_owner, repository_name } = termsOf(properties);
+    const { repository_owner, repository_name } = getTerms(properties);
     return `${repository_owner}/${repository_name}`.toLowerCase();
   },
   wholeOf: (place) => place,
-  formOf: (properties) => termsOf(properties).permission,
+  formOf: (properties) => getTerms(properties).permission,
   forms: ["pull", "triage", "push", "maintain", "admin"],
   kicks: () => false,
   properties({ properties }, account_id) {
-    const { repository_owner, repository_name, permission } = termsOf(properties);
+    const { repository_owner, repository_name, permission } = getTerms(properties);
     return { account_id, repository_owner, repository_name, permission, granted_account_id: account_id };
   },
-  give: (deps, access, form) => give(deps, access, form).catch(explain),
-  take: (deps, access) => take(deps, access).catch(explain),
+  give: (deps, access, form) => addCollaborator(deps, access, form).catch(explain),
+  take: (deps, access) => removeCollaborator(deps, access).catch(explain),
 };

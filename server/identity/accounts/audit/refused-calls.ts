@@ -156,7 +156,7 @@ const mergeOthers = (call: Counted): Counted => ({
   status: 0,
 });
 
-const membership = (user_id: typeof apikey.userId | typeof session.userId) =>
+const selectMembership = (user_id: typeof apikey.userId | typeof session.userId) =>
   sql<string | null>`(select ${member.organizationId} from ${member} where ${member.userId} = ${user_id}
     order by ${member.createdAt} limit 1)`;
 
@@ -169,7 +169,7 @@ async function findCallers({ db }: Deps, hashes: string[]): Promise<Map<string, 
         previous: apikey.previousKey,
         key_id: apikey.id,
         user_id: apikey.userId,
-        organization_id: sql<string | null>`coalesce(${apikey.organizationId}, ${membership(apikey.userId)})`,
+        organization_id: sql<string | null>`coalesce(${apikey.organizationId}, ${selectMembership(apikey.userId)})`,
       })
       .from(apikey)
       .where(or(inArray(apikey.key, hashes), inArray(apikey.previousKey, hashes))),
@@ -177,7 +177,9 @@ async function findCallers({ db }: Deps, hashes: string[]): Promise<Map<string, 
       .select({
         hash: session.token,
         user_id: session.userId,
-        organization_id: sql<string | null>`coalesce(${session.activeOrganizationId}, ${membership(session.userId)})`,
+        organization_id: sql<
+          string | null
+        >`coalesce(${session.activeOrganizationId}, ${selectMembership(session.userId)})`,
       })
       .from(session)
       .where(inArray(session.token, hashes)),

@@ -13,7 +13,7 @@ import { user } from "../tables.ts";
  */
 export function createRefusedSignIns(deps: Deps) {
   const pending = new Set<Promise<void>>();
-  const later = (work: () => Promise<void>) => {
+  const runLater = (work: () => Promise<void>) => {
     const done = new Promise<void>((resolve) => setImmediate(resolve))
       .then(work)
       .catch((error: unknown) =>
@@ -34,7 +34,7 @@ export function createRefusedSignIns(deps: Deps) {
             if (!field || !isAPIError(refusal) || (refusal.statusCode !== 401 && refusal.statusCode !== 403)) return;
             const named: unknown = body?.[field];
             if (typeof named !== "string") return;
-            later(async () => {
+            runLater(async () => {
               const [found] = await deps.db
                 .select({ id: user.id })
                 .from(user)

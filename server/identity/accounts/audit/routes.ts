@@ -45,7 +45,7 @@ export function auditRoutes(scope: FastifyInstance, deps: Deps, identify: Identi
       const rows = [...entries, ...refused].toSorted((a, b) => (a.log.id < b.log.id ? 1 : -1));
       const shown = rows.slice(0, limit);
       return {
-        entries: shown.map((row) => entryOf(row, organizationId === undefined ? person.user_id : undefined)),
+        entries: shown.map((row) => getEntry(row, organizationId === undefined ? person.user_id : undefined)),
         next: rows.length > limit ? (shown.at(-1)?.log.id ?? null) : null,
       };
     }),
@@ -110,7 +110,7 @@ async function findRefusedCalls(deps: Deps, reader: string, query: Query): Promi
 }
 
 /** The entry as it is answered; `reader` is the person who reads their own account's. */
-function entryOf({ log, user: person, keyName }: Found, reader: string | undefined) {
+function getEntry({ log, user: person, keyName }: Found, reader: string | undefined) {
   // Where an administrator sat is no business of the person whose account it was done to.
   const placed = reader === undefined || log.user_id === null || log.user_id === reader;
   return {

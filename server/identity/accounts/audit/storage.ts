@@ -24,7 +24,7 @@ const rowsMax = 10_000;
 export function wrapAuditedStorage(deps: Deps, work: AccountWork, open: (db: Database) => Adapter): Adapter {
   const outside = open(deps.db);
 
-  async function ask<T>(question: (store: Store) => Promise<T>): Promise<T> {
+  async function queryStore<T>(question: (store: Store) => Promise<T>): Promise<T> {
     try {
       return await question(work.storage() ?? outside);
     } catch (error) {
@@ -35,7 +35,7 @@ export function wrapAuditedStorage(deps: Deps, work: AccountWork, open: (db: Dat
   }
 
   /** Make a change and write it down; `happened` says of what it answers whether it was one. */
-  const told = <T>(
+  const recordChange = <T>(
     kind: DescribedChange["kind"],
     model: string,
     given: Row,
@@ -43,21 +43,21 @@ export function wrapAuditedStorage(deps: Deps, work: AccountWork, open: (db: Dat
     change: (store: Store) => Promise<T>,
     happened: (result: T) => boolean,
   ): Promise<T> =>
-    ask((store) => {
+    queryStore((store) => {
       if (!isTold(model, kind, given)) return change(store);
       return work.transaction(open, async (store, tx) => {
         const before =
           kind === "create" ? [] : await store.findMany<Row>({ model, where, limit: kind === "delete" ? rowsMax : 1 });
         const result = await change(store);
         if (!happened(result)) return result;
-        const place = { model, kind, path: pathNow(), now: deps.clock.now() };
+        const place = { model, kind, path: getCurrentPath(), now: deps.clock.now() };
         const changes =
           kind === "create"
             ? [{ ...place, before: {}, given: { ...given, ...(result as Row) } }]
             : before.map((row) => ({ ...place, before: row, given }));
         const entries: { entry: AuditEntry; change: DescribedChange }[] = [];
         for (const change of changes) {
-          const said = describeCall(model === "teamMember" ? await placed(store, change) : change);
+          const said = describeCall(model === "teamMember" ? await locateFault(store, change) : change);
           if (said) entries.push({ entry: buildEntry(said), change });
         }
         await record(tx, deps, ...entries.map(({ entry }) => entry));
@@ -70,38 +70,48 @@ export function wrapAuditedStorage(deps: Deps, work: AccountWork, open: (db: Dat
         return result;
       });
     });
-  const changed = (result: unknown): boolean => result !== null && result !== 0;
+  const isChange = (result: unknown): boolean => result !== null && result !== 0;
 
-  const transaction: Adapter["transaction"] = (inner) => ask(() => work.transaction(open, () => inner(storage)));
+  const runTransaction: Adapter["transaction"] = (inner) =>
+    queryStore(() => work.transaction(open, () => inner(storage)));
   const storage: Adapter = {
     ...outside,
     // What better-auth does after a transaction it would otherwise do also after one that failed.
     ...(outside.options && {
-      options: { ...outside.options, adapterConfig: { ...outside.options.adapterConfig, transaction } },
+      options: { ...outside.options, adapterConfig: { ...outside.options.adapterConfig, transaction: runTransaction } },
     }),
-    findOne: (given) => ask((store) => store.findOne(given)),
-    findMany: (given) => ask((store) => store.findMany(given)),
-    count: (given) => ask((store) => store.count(given)),
-    consumeOne: (given) => ask((store) => store.consumeOne(given)),
-    create: (given) => told("create", given.model, given.data, [], (store) => store.create(given), changed) as never,
+    findOne: (given) => queryStore((store) => store.findOne(given)),
+    findMany: (given) => queryStore((store) => store.findMany(given)),
+    count: (given) => queryStore((store) => store.count(given)),
+    consumeOne: (given) => queryStore((store) => store.consumeOne(given)),
+    create: (given) =>
+      recordChange("create", given.model, given.data, [], (store) => store.create(given), isChange) as never,
     update: (given) =>
-      told("update", given.model, given.update, given.where, (store) => store.update(given), changed) as never,
+      recordChange("update", given.model, given.update, given.where, (store) => store.update(given), isChange) as never,
     updateMany: (given) =>
-      told("update", given.model, given.update, given.where, (store) => store.updateMany(given), changed),
+      recordChange("update", given.model, given.update, given.where, (store) => store.updateMany(given), isChange),
     incrementOne: (given) =>
-      told("update", given.model, given.set ?? {}, given.where, (store) => store.incrementOne(given), changed) as never,
+      recordChange(
+        "update",
+        given.model,
+        given.set ?? {},
+        given.where,
+        (store) => store.incrementOne(given),
+        isChange,
+      ) as never,
     // Counted, because of two who delete the same at once only one has deleted it.
     delete: async ({ model, where }) => {
-      await told("delete", model, {}, where, (store) => store.deleteMany({ model, where }), changed);
+      await recordChange("delete", model, {}, where, (store) => store.deleteMany({ model, where }), isChange);
     },
-    deleteMany: (given) => told("delete", given.model, {}, given.where, (store) => store.deleteMany(given), changed),
-    transaction,
+    deleteMany: (given) =>
+      recordChange("delete", given.model, {}, given.where, (store) => store.deleteMany(given), isChange),
+    transaction: runTransaction,
   };
   return storage;
 }
 
 /** A team's member knows the team; the log wants the organization. */
-async function placed(store: Store, change: DescribedChange): Promise<DescribedChange> {
+async function locateFault(store: Store, change: DescribedChange): Promise<DescribedChange> {
   const teamId = change.kind === "create" ? change.given.teamId : change.before.teamId;
   if (typeof teamId !== "string") return change;
   const team = await store.findOne<Row>({ model: "team", where: [{ field: "id", value: teamId }] });
@@ -109,7 +119,7 @@ async function placed(store: Store, change: DescribedChange): Promise<DescribedC
   return { ...change, before: { ...change.before, organizationId }, given: { ...change.given, organizationId } };
 }
 
-const pathNow = (): string => tryGetCurrentAuthEndpointContext()?.path ?? "";
+const getCurrentPath = (): string => tryGetCurrentAuthEndpointContext()?.path ?? "";
 
 /** An entry of the account side: by who is signed in, from where the call that is being answered came. */
 export function buildEntry({ self = null, onlySelf, ...said }: CallDescription): AuditEntry {

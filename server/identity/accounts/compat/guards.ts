@@ -55,7 +55,7 @@ export const createCompatGuards = ({ clock, config }: Pick<Deps, "clock" | "conf
           // Shown as it is by whoever lists people and organizations: an address on the web, never a script or a file.
           matcher: ({ path }) => path !== undefined,
           handler: createAuthMiddleware(async (ctx) => {
-            const field = unshowable(ctx.body) ?? unshowable(ctx.body?.data);
+            const field = findUnshowable(ctx.body) ?? findUnshowable(ctx.body?.data);
             if (field === undefined) return;
             throw new APIError("BAD_REQUEST", { ...invalidBody, detail: `${field} must be an address on the web` });
           }),
@@ -65,7 +65,7 @@ export const createCompatGuards = ({ clock, config }: Pick<Deps, "clock" | "conf
           matcher: matchPath("/organization/create", "/organization/update"),
           handler: createAuthMiddleware(async (ctx) => {
             const given: unknown = ctx.path === "/organization/create" ? ctx.body : ctx.body?.data;
-            const detail = organizationFault(given);
+            const detail = findOrganizationFault(given);
             if (detail !== undefined) throw new APIError("BAD_REQUEST", { ...invalidBody, detail });
           }),
         },
@@ -101,13 +101,13 @@ export const createCompatGuards = ({ clock, config }: Pick<Deps, "clock" | "conf
 
 const pictures = new Set(["image", "logo"]);
 /** The field of a picture that no page may show. */
-function unshowable(given: unknown): string | undefined {
+function findUnshowable(given: unknown): string | undefined {
   if (typeof given !== "object" || given === null) return undefined;
   const isWrong = (value: unknown) => typeof value === "string" && value !== "" && !findWebPage(value);
   return Object.entries(given).find(([field, value]) => pictures.has(field) && isWrong(value))?.[0];
 }
 
-function organizationFault(given: unknown): string | undefined {
+function findOrganizationFault(given: unknown): string | undefined {
   if (typeof given !== "object" || given === null) return undefined;
   const { name, slug }: { name?: unknown; slug?: unknown } = given;
   if (typeof name === "string" && (name.trim() === "" || name.length > textLengthMax))

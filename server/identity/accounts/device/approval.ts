@@ -17,13 +17,13 @@ const textLengthMax = 64;
 const text = z.string().min(1).max(textLengthMax);
 const answered = z.object({ userCode: text, confirmationNumber: z.union([text, z.number()]).optional() });
 /** As people type it: in lower case, with a dash or spaces. */
-const plain = (code: string): string => code.replace(/[^a-z0-9]/gi, "").toUpperCase();
+const normalize = (code: string): string => code.replace(/[^a-z0-9]/gi, "").toUpperCase();
 
-const refuse = (status: "BAD_REQUEST" | "FORBIDDEN", error: string, description: string) =>
+const buildRefusal = (status: "BAD_REQUEST" | "FORBIDDEN", error: string, description: string) =>
   new APIError(status, createOAuthFault(error, description));
-const unknown = () => refuse("BAD_REQUEST", "invalid_request", "This code is not known.");
-const invalid = ({ message }: { message: string }) => {
-  throw refuse("BAD_REQUEST", "invalid_request", message);
+const rejectUnknown = () => buildRefusal("BAD_REQUEST", "invalid_request", "This code is not known.");
+const rejectInvalid = ({ message }: { message: string }) => {
+  throw buildRefusal("BAD_REQUEST", "invalid_request", message);
 };
 
 /** What a person does on the device page: look at a request, and approve or deny it. */
@@ -32,7 +32,7 @@ export function createApprovalEndpoints(deps: Deps) {
   const tries = createCodeTries(deps);
 
   /** The person who asks, in the session they ask from. */
-  async function personOf(ctx: Asking) {
+  async function getPerson(ctx: Asking) {
     const signedIn = await getAuthoritativeSessionFromCtx(ctx);
     if (!signedIn) throw new APIError("UNAUTHORIZED", createOAuthFault("unauthorized", "Sign in first."));
     const { user, session } = signedIn;
@@ -47,10 +47,10 @@ export function createApprovalEndpoints(deps: Deps) {
       user_agent: ctx.headers?.get("user-agent") ?? null,
     };
   }
-  type Person = Awaited<ReturnType<typeof personOf>>;
+  type Person = Awaited<ReturnType<typeof getPerson>>;
 
   /** Count a try, look, and take the try back when `look` finds the code; what it throws was a wrong try. */
-  async function trying<T>({ user_id, address }: Person, look: () => Promise<T>): Promise<T> {
+  async function limitTries<T>({ user_id, address }: Person, look: () => Promise<T>): Promise<T> {
     const wait = await tries.take(user_id, address);
     if (wait > 0) {
       const minutes = (wait - (wait % 60)) / 60 + 1;
@@ -64,16 +64,16 @@ export function createApprovalEndpoints(deps: Deps) {
     return found;
   }
 
-  async function codeBy(typed: string): Promise<Code> {
+  async function findCode(typed: string): Promise<Code> {
     const [found] = await db
       .select()
       .from(deviceCode)
-      .where(inArray(deviceCode.userCode, hashWithEach(config.secrets, plain(typed))));
-    if (!found) throw unknown();
+      .where(inArray(deviceCode.userCode, hashWithEach(config.secrets, normalize(typed))));
+    if (!found) throw rejectUnknown();
     return found;
   }
   const checkTime = ({ expiresAt }: Code) => {
-    if (expiresAt <= clock.now()) throw refuse("BAD_REQUEST", "expired_token", "The code has expired.");
+    if (expiresAt <= clock.now()) throw buildRefusal("BAD_REQUEST", "expired_token", "The code has expired.");
   };
 
   /**
@@ -82,7 +82,7 @@ export function createApprovalEndpoints(deps: Deps) {
    */
   async function open(typed: string, person: Person): Promise<Code> {
     const { user_id, session_id } = person;
-    const found = await codeBy(typed);
+    const found = await findCode(typed);
     if (found.sessionId === null && found.status === "pending") {
       checkTime(found);
       const [claimed] = await db
@@ -93,28 +93,28 @@ export function createApprovalEndpoints(deps: Deps) {
       if (claimed) return claimed;
       return open(typed, person);
     }
-    if (found.sessionId !== session_id || found.userId !== user_id) throw unknown();
+    if (found.sessionId !== session_id || found.userId !== user_id) throw rejectUnknown();
     checkTime(found);
     return found;
   }
 
   const look = createAuthEndpoint(
     "/device",
-    { method: "GET", query: z.object({ user_code: text }), onValidationError: invalid, requireHeaders: true },
+    { method: "GET", query: z.object({ user_code: text }), onValidationError: rejectInvalid, requireHeaders: true },
     async (ctx) => {
       // Another site may lead a browser here; it may not spend that person's tries.
       if (ctx.headers.get("sec-fetch-site") === "cross-site")
-        throw refuse("FORBIDDEN", "access_denied", "Open the device page itself.");
-      const person = await personOf(ctx);
-      const found = await trying(person, () => open(ctx.query.user_code, person));
+        throw buildRefusal("FORBIDDEN", "access_denied", "Open the device page itself.");
+      const person = await getPerson(ctx);
+      const found = await limitTries(person, () => open(ctx.query.user_code, person));
       return ctx.json({
-        user_code: plain(ctx.query.user_code),
+        user_code: normalize(ctx.query.user_code),
         status: found.status,
         client_id: found.clientId,
         client_name: getClientName(found.clientId),
         scope: found.scope,
         ip_address: found.ipAddress,
-        place: placeOf(found.ipAddress, person.ip, config.url),
+        place: getPlace(found.ipAddress, person.ip, config.url),
         agent: readAgentName(found.userAgent),
         user_agent: found.userAgent,
         requested_at: found.createdAt,
@@ -125,16 +125,20 @@ export function createApprovalEndpoints(deps: Deps) {
   );
 
   /** The code that a person answers, which must be theirs to answer; anything else was a wrong try. */
-  async function answerable(typed: string, person: Person): Promise<Code> {
-    const found = await trying(person, async () => {
-      const code = await codeBy(typed);
+  async function requireAnswerable(typed: string, person: Person): Promise<Code> {
+    const found = await limitTries(person, async () => {
+      const code = await findCode(typed);
       checkTime(code);
       if (code.sessionId !== null && (code.sessionId !== person.session_id || code.userId !== person.user_id))
-        throw refuse("FORBIDDEN", "access_denied", "This request was opened in another session. Answer it there.");
+        throw buildRefusal(
+          "FORBIDDEN",
+          "access_denied",
+          "This request was opened in another session. Answer it there.",
+        );
       return code;
     });
     if (found.sessionId === null)
-      throw refuse("BAD_REQUEST", "invalid_request", "Open the code on the device page before you answer it.");
+      throw buildRefusal("BAD_REQUEST", "invalid_request", "Open the code on the device page before you answer it.");
     return found;
   }
   /** Answer a request that is still open, once. */
@@ -152,7 +156,7 @@ export function createApprovalEndpoints(deps: Deps) {
           ),
         )
         .returning({ id: deviceCode.id });
-      if (!settled) throw refuse("BAD_REQUEST", "invalid_request", "This request was answered already.");
+      if (!settled) throw buildRefusal("BAD_REQUEST", "invalid_request", "This request was answered already.");
       await record(tx, deps, {
         action: `device.${status}`,
         actor: { kind: "user", user_id: person.user_id, key_id: null, impersonated_by: person.impersonated_by },
@@ -166,20 +170,20 @@ export function createApprovalEndpoints(deps: Deps) {
 
   const approve = createAuthEndpoint(
     "/device/approve",
-    { method: "POST", body: answered, onValidationError: invalid, requireHeaders: true },
+    { method: "POST", body: answered, onValidationError: rejectInvalid, requireHeaders: true },
     async (ctx) => {
-      const person = await personOf(ctx);
+      const person = await getPerson(ctx);
       const { userCode, confirmationNumber } = ctx.body;
-      const found = await answerable(userCode, person);
+      const found = await requireAnswerable(userCode, person);
       if (found.confirmation !== null) {
         if (confirmationNumber === undefined)
-          throw refuse("BAD_REQUEST", "invalid_request", "Enter the number that your terminal shows.");
+          throw buildRefusal("BAD_REQUEST", "invalid_request", "Enter the number that your terminal shows.");
         const entered = String(confirmationNumber).trim();
         if (!hashConfirmation(config.secrets, found.id, entered).includes(found.confirmation)) {
           await settle(found, "denied", person);
           await tries.take(person.user_id, person.address);
           const description = "That is not the number your terminal shows. The request is denied; start again there.";
-          throw refuse("FORBIDDEN", "access_denied", description);
+          throw buildRefusal("FORBIDDEN", "access_denied", description);
         }
       }
       await settle(found, "approved", person);
@@ -188,10 +192,10 @@ export function createApprovalEndpoints(deps: Deps) {
   );
   const deny = createAuthEndpoint(
     "/device/deny",
-    { method: "POST", body: answered, onValidationError: invalid, requireHeaders: true },
+    { method: "POST", body: answered, onValidationError: rejectInvalid, requireHeaders: true },
     async (ctx) => {
-      const person = await personOf(ctx);
-      await settle(await answerable(ctx.body.userCode, person), "denied", person);
+      const person = await getPerson(ctx);
+      await settle(await requireAnswerable(ctx.body.userCode, person), "denied", person);
       return ctx.json({ success: true });
     },
   );
@@ -204,7 +208,7 @@ const isLoopback = (address: string) => address === "::1" || getBucket(address).
  * Where a request came from, as seen from the browser that looks at it. A server that others reach is never asked by
  * itself: there this machine's own address is a proxy's that nobody has told us to trust, and says nothing.
  */
-function placeOf(from: string | null, browser: string, url: string): string {
+function getPlace(from: string | null, browser: string, url: string): string {
   if (!from || !browser) return "unknown";
   if (isLoopback(from) && isLoopback(browser))
     return /^(localhost|127\..*|\[::1\])$/.test(new URL(url).hostname) ? "this_computer" : "unknown";

@@ -27,10 +27,10 @@ const drawsMax = 3;
 const numberMin = 10;
 const numberMax = 99;
 
-const bad = (refusal: OAuthFault): never => {
+const rejectBad = (refusal: OAuthFault): never => {
   throw new APIError("BAD_REQUEST", refusal);
 };
-const newUserCode = (): string =>
+const createUserCode = (): string =>
   [...randomBytes(userCodeLength)].map((byte) => userCodeLetters[byte % userCodeLetters.length]).join("");
 /** Both of RFC 6749's spellings of a request arrive as JSON; what is in it is judged by the endpoint. */
 const anyBody = z.record(z.string(), z.unknown());
@@ -43,14 +43,14 @@ export function grantEndpoints({ db, clock, config }: Deps) {
 
   const askForCode = createAuthEndpoint("/device/code", { method: "POST", body: anyBody }, async (ctx) => {
     const refusal = findCodeFault(ctx.body);
-    if (refusal) return bad(refusal);
+    if (refusal) return rejectBad(refusal);
     const asked = ctx.body as { client_id: string; scope?: string };
     const device_code = drawText(deviceCodeLength);
     const now = clock.now();
     const id = createId(now);
     const number = numbered ? String(randomInt(numberMin, numberMax + 1)) : undefined;
     for (let draw = 0; draw < drawsMax; draw++) {
-      const user_code = newUserCode();
+      const user_code = createUserCode();
       const [kept] = await db
         .insert(deviceCode)
         .values({
@@ -85,7 +85,7 @@ export function grantEndpoints({ db, clock, config }: Deps) {
 
   const redeem = createAuthEndpoint("/device/token", { method: "POST", body: anyBody }, async (ctx) => {
     const refusal = findTokenFault(ctx.body);
-    if (refusal) return bad(refusal);
+    if (refusal) return rejectBad(refusal);
     const { device_code, client_id } = ctx.body as { device_code: string; client_id: string };
     const now = clock.now();
     const unknown = createOAuthFault("invalid_grant", "This device code is not known, or was used already.");
@@ -93,7 +93,7 @@ export function grantEndpoints({ db, clock, config }: Deps) {
       .select()
       .from(deviceCode)
       .where(eq(deviceCode.deviceCode, hashSecret(device_code)));
-    if (found?.clientId !== client_id) return bad(unknown);
+    if (found?.clientId !== client_id) return rejectBad(unknown);
     const own = eq(deviceCode.id, found.id);
     // One statement, so that of polls at once all but one are told to slow down.
     const since = sql`${deviceCode.lastPolledAt} + coalesce(${deviceCode.pollingInterval}, 0) * interval '1 millisecond'`;
@@ -104,18 +104,20 @@ export function grantEndpoints({ db, clock, config }: Deps) {
       .returning({ status: deviceCode.status });
     if (!polled) {
       const [left] = await db.select({ id: deviceCode.id }).from(deviceCode).where(own);
-      return bad(left ? createOAuthFault("slow_down", "Asked too often. Wait longer between two questions.") : unknown);
+      return rejectBad(
+        left ? createOAuthFault("slow_down", "Asked too often. Wait longer between two questions.") : unknown,
+      );
     }
     if (found.expiresAt <= now || polled.status === "denied") {
       await db.delete(deviceCode).where(own);
-      return bad(
+      return rejectBad(
         polled.status === "denied"
           ? createOAuthFault("access_denied", "The person has denied the request.")
           : createOAuthFault("expired_token", "The code has expired. Ask for a new one."),
       );
     }
     if (polled.status === "pending")
-      return bad(createOAuthFault("authorization_pending", "The code was not approved yet."));
+      return rejectBad(createOAuthFault("authorization_pending", "The code was not approved yet."));
     // Who ended that session meanwhile, by a new password say, has taken the approval back.
     const approver = db.select({ id: session.id }).from(session).where(eq(session.id, deviceCode.sessionId));
     const [approved] = await db
@@ -128,7 +130,7 @@ export function grantEndpoints({ db, clock, config }: Deps) {
       .returning({ userId: deviceCode.userId, scope: deviceCode.scope });
     const { internalAdapter } = ctx.context;
     const user = taken?.userId ? await internalAdapter.findUserById(taken.userId) : null;
-    if (!taken || !user || !approved) return bad(unknown);
+    if (!taken || !user || !approved) return rejectBad(unknown);
     // A device is no newer proof of who the person is than the browser that let it in.
     const provenAt = approved.provenAt ?? approved.createdAt;
     const made = await internalAdapter
@@ -136,7 +138,7 @@ export function grantEndpoints({ db, clock, config }: Deps) {
       .catch((error: unknown) => {
         // Who was banned in the meantime.
         if (error instanceof APIError && error.statusCode === 403)
-          return bad(createOAuthFault("access_denied", "This account may not sign in."));
+          return rejectBad(createOAuthFault("access_denied", "This account may not sign in."));
         throw error;
       });
     if (!made)

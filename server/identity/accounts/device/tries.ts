@@ -14,10 +14,10 @@ const lockedMs = 30 * 60 * 1000;
  * back when it was right; so of any number of tries at once, on any number of servers, five are let through.
  */
 export function createCodeTries({ db, clock, config }: { db: Database; clock: Clock; config: Config }) {
-  const keyOf = (kind: string, value: string) => `${kind}:${hashToken(config.secret, value).slice(0, 32)}`;
+  const getKey = (kind: string, value: string) => `${kind}:${hashToken(config.secret, value).slice(0, 32)}`;
 
   /** Seconds to wait; 0 lets the try through. */
-  async function take(key: string): Promise<number> {
+  async function countTry(key: string): Promise<number> {
     const now = clock.now();
     const ends = new Date(now.getTime() + lockedMs);
     const tries = sql`case when ${attempts.window_ends_at} <= ${now.toISOString()}::timestamptz then 1
@@ -37,10 +37,10 @@ export function createCodeTries({ db, clock, config }: { db: Database; clock: Cl
       .returning({ key: attempts.key });
     if (through) return 0;
     const [row] = await db.select({ until: attempts.locked_until }).from(attempts).where(eq(attempts.key, key));
-    return secondsUntil(row?.until ?? now, now);
+    return computeSecondsUntil(row?.until ?? now, now);
   }
 
-  const giveBack = (key: string) =>
+  const revertTry = (key: string) =>
     db
       .update(attempts)
       .set({
@@ -49,28 +49,28 @@ export function createCodeTries({ db, clock, config }: { db: Database; clock: Cl
       })
       .where(and(eq(attempts.key, key), gt(attempts.count, 0)));
 
-  const keysOf = (user_id: string, address: string) => [
-    keyOf("device-account", user_id),
-    keyOf("device-address", address),
+  const getKeys = (user_id: string, address: string) => [
+    getKey("device-account", user_id),
+    getKey("device-address", address),
   ];
   return {
     /** Count a try. Answers seconds to wait; 0 lets it through. */
     async take(user_id: string, address: string): Promise<number> {
-      const [account = "", place = ""] = keysOf(user_id, address);
-      const wait = await take(account);
+      const [account = "", place = ""] = getKeys(user_id, address);
+      const wait = await countTry(account);
       if (wait > 0) return wait;
-      const waitHere = await take(place);
-      if (waitHere > 0) await giveBack(account);
+      const waitHere = await countTry(place);
+      if (waitHere > 0) await revertTry(account);
       return waitHere;
     },
     /** The code was right: the try does not count. */
     async giveBack(user_id: string, address: string): Promise<void> {
-      for (const key of keysOf(user_id, address)) await giveBack(key);
+      for (const key of getKeys(user_id, address)) await revertTry(key);
     },
   };
 }
 
-const secondsUntil = (time: Date, now: Date): number => {
+const computeSecondsUntil = (time: Date, now: Date): number => {
   const ms = time.getTime() - now.getTime();
   return ms <= 0 ? 1 : (ms - (ms % 1000)) / 1000 + (ms % 1000 === 0 ? 0 : 1);
 };

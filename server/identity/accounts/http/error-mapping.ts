@@ -19,7 +19,7 @@ export const invalidBody = { code: "VALIDATION_ERROR", message: "Invalid body pa
 export const invalidQuery = { code: "VALIDATION_ERROR", message: "Invalid query parameters" };
 
 /** A code as the message that it is of. */
-const wordsOf = (code: string): string => code.charAt(0) + code.slice(1).toLowerCase().replaceAll("_", " ");
+const getWords = (code: string): string => code.charAt(0) + code.slice(1).toLowerCase().replaceAll("_", " ");
 
 /** Where the catalogue's words or status are not better-auth's. */
 const rewritten: Record<string, { message?: string; status?: number }> = {
@@ -83,7 +83,7 @@ export function mapError(status: number, body: unknown): Json {
   const message = rewritten[known ?? ""]?.message ?? text ?? standardTexts[status] ?? "Error";
   if (known === undefined || derived.has(known) || known === getCode(message))
     return { ...given, message, code: getCode(message) };
-  return { detail: message, ...given, message: wordsOf(known), code: known };
+  return { detail: message, ...given, message: getWords(known), code: known };
 }
 
 function mapInvalid(given: Json, text: string): Json {

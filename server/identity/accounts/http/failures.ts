@@ -24,7 +24,7 @@ export function findFault(error: unknown): Fault | undefined {
 }
 
 /** What better-auth itself said of a failure in this process. */
-const refusalOf = (error: unknown): Fault =>
+const getRefusal = (error: unknown): Fault =>
   isAPIError(error) && error.body
     ? { ...(error.body as Omit<Fault, "status">), status: error.statusCode }
     : { ...internalError, status: 500 };
@@ -44,7 +44,7 @@ export const sendFailures =
     } catch (error) {
       const fault = findFault(error);
       if (!fault) log.error({ error: redactError(error) }, "An account request failed.");
-      const { status, headers = {}, ...body } = fault ?? refusalOf(error);
+      const { status, headers = {}, ...body } = fault ?? getRefusal(error);
       return Response.json(body, { status, headers });
     }
   };

@@ -19,7 +19,7 @@ const isUrl = (text: string): boolean => URL.canParse(text) && new URL(text).ori
  * cookie: the answer may set one, and so sign a person in as somebody else, or out. A token is sent by no browser on its
  * own, so a call with one may come from anywhere.
  */
-function refuseOrigin(headers: IncomingHttpHeaders, ours: readonly string[]): Refusal | undefined {
+function rejectOrigin(headers: IncomingHttpHeaders, ours: readonly string[]): Refusal | undefined {
   if (headers.authorization !== undefined) return undefined;
   const { origin, referer = "", "sec-fetch-site": site } = headers;
   // Said of a form of our own page too, where its address is not to be passed on.
@@ -39,7 +39,7 @@ export function rejectForeignPages(scope: FastifyInstance, config: Config): void
   scope.addHook("onRequest", async (request, reply) => {
     const path = request.url.split("?")[0] ?? "";
     if (reading.has(request.method) || openToOthers.test(path)) return undefined;
-    const refusal = refuseOrigin(request.headers, ours);
+    const refusal = rejectOrigin(request.headers, ours);
     return refusal ? reply.code(403).header("Cache-Control", "no-store").send(refusal) : undefined;
   });
 }

@@ -73,17 +73,21 @@ export function requireMembership(
 ): Membership {
   const membership = person.memberships.find((one) => one.organization_id === organizationId);
   if (!membership) throw new Refusal(404, "Organization not found");
-  demanded(membership.permissions, resource, action);
+  requireDemanded(membership.permissions, resource, action);
   return membership;
 }
 
 /** Refuse who does not hold a permission, in the catalogue's words. */
-function demanded(permissions: Permissions, resource: Parameters<typeof requirePermissions>[1], action: string): void {
+function requireDemanded(
+  permissions: Permissions,
+  resource: Parameters<typeof requirePermissions>[1],
+  action: string,
+): void {
   const denial = requirePermissions(permissions, resource, action);
   if (denial !== undefined) throw new Refusal(403, denial);
 }
 
-const issuesIn = (error: z.ZodError) =>
+const listIssues = (error: z.ZodError) =>
   error.issues.map((issue) => `${issue.path.join(".") || "body"}: ${issue.message}`).join("; ");
 
 /** A refusal of something in the body. */
@@ -92,19 +96,19 @@ export const createInvalidBody = (detail: string) =>
 
 /** The body as it must be. */
 export function parseBody<S extends z.ZodType>(request: FastifyRequest, schema: S): z.output<S> {
-  const result = schema.safeParse(jsonOf(request));
+  const result = schema.safeParse(getJson(request));
   if (result.success) return result.data;
-  throw createInvalidBody(issuesIn(result.error));
+  throw createInvalidBody(listIssues(result.error));
 }
 
 /** The query as it must be. */
 export function parseQuery<S extends z.ZodType>(request: FastifyRequest, schema: S): z.output<S> {
   const result = schema.safeParse(request.query);
   if (result.success) return result.data;
-  throw new Refusal(400, "Invalid query parameters", "VALIDATION_ERROR", issuesIn(result.error));
+  throw new Refusal(400, "Invalid query parameters", "VALIDATION_ERROR", listIssues(result.error));
 }
 
-function jsonOf(request: FastifyRequest): unknown {
+function getJson(request: FastifyRequest): unknown {
   if (!Buffer.isBuffer(request.body)) return request.body;
   try {
     return JSON.parse(request.body.toString("utf8"));

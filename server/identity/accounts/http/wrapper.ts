@@ -25,7 +25,7 @@ export function readRaw(scope: FastifyInstance, deps: Deps): void {
   scope.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
   scope.addHook("preHandler", async (request, reply) => {
     if (/%00/.test(request.url)) return reply.code(400).send(invalidQuery);
-    const status = Buffer.isBuffer(request.body) && request.body.length > 0 ? refusalOf(request) : undefined;
+    const status = Buffer.isBuffer(request.body) && request.body.length > 0 ? getRefusal(request) : undefined;
     if (status === undefined) return undefined;
     if (request.url.startsWith(`${base}/device/`)) return rejectMalformed(reply);
     return reply.code(status).send(status === 413 ? mapError(413, null) : invalidBody);
@@ -50,7 +50,7 @@ export function readRaw(scope: FastifyInstance, deps: Deps): void {
 }
 
 /** With which status a body is refused before anybody reads it: for its size, or for text that cannot be kept. */
-function refusalOf(request: FastifyRequest): 400 | 413 | undefined {
+function getRefusal(request: FastifyRequest): 400 | 413 | undefined {
   const bytes = request.body as Buffer;
   if (isForm(request))
     return [...new URLSearchParams(bytes.toString("utf8"))].flat().every(isStorable) ? undefined : 400;
@@ -73,10 +73,10 @@ export function routeAuth(scope: FastifyInstance, deps: Deps, handle: Handler): 
   addDeviceRoutes(scope, {
     url,
     base,
-    fieldsOf,
+    fieldsOf: getFields,
     revoke: (request, reply, fields) => revokeToken(deps, request, reply, fields),
     forward: async (request, reply, path, fields) =>
-      answer(reply, config, path, await handle(toRequest(request, config, path, fields))),
+      sendResponse(reply, config, path, await handle(toRequest(request, config, path, fields))),
   });
   scope.route({
     method: ["DELETE", "OPTIONS", "PATCH", "PUT"],
@@ -89,20 +89,20 @@ export function routeAuth(scope: FastifyInstance, deps: Deps, handle: Handler): 
     handler: async (request, reply) => {
       const asked = request.url.slice(base.length).split("?")[0]?.replace(/\/+$/, "") ?? "";
       const path = resolvePath(asked);
-      const refused = refusedDestination(request, config);
+      const refused = findRefusedDestination(request, config);
       if (refused !== undefined) return reply.code(403).send(mapError(403, refused));
-      const ask = () =>
+      const handleAuth = () =>
         handle(isPostedGet(request, path) ? toGet(request, config, path) : toRequest(request, config, path));
-      if (request.method === "GET" && path.startsWith("/callback/") && !saysAnything(request))
+      if (request.method === "GET" && path.startsWith("/callback/") && !hasContent(request))
         return reply.redirect(`${url}/error?error=invalid_callback_request`);
-      const first = await ask();
-      const response = first.status === 409 && findCall(path).contested ? await ask() : first;
+      const first = await handleAuth();
+      const response = first.status === 409 && findCall(path).contested ? await handleAuth() : first;
       const renewed = path === "/get-session" ? await renewCookie(request, response, config) : undefined;
       if (renewed !== undefined) reply.header("set-cookie", renewed);
-      if (path.startsWith("/callback/")) return answer(reply, config, path, onErrorPage(response, url));
+      if (path.startsWith("/callback/")) return sendResponse(reply, config, path, onErrorPage(response, url));
       if (path === "/delete-user/callback" && isPage(request))
-        return answer(reply, config, path, await onPage(response, url));
-      return answer(reply, config, path, response);
+        return sendResponse(reply, config, path, await onPage(response, url));
+      return sendResponse(reply, config, path, response);
     },
   });
 }
@@ -116,8 +116,11 @@ const destinations: Readonly<Record<string, string>> = {
 };
 
 /** A request that would send a person to somebody else's page is refused, before any of it is done. */
-function refusedDestination(request: FastifyRequest, config: Config): { code: string; message: string } | undefined {
-  const sent = [...new URLSearchParams(request.url.split("?")[1] ?? ""), ...Object.entries(fieldsOf(request) ?? {})];
+function findRefusedDestination(
+  request: FastifyRequest,
+  config: Config,
+): { code: string; message: string } | undefined {
+  const sent = [...new URLSearchParams(request.url.split("?")[1] ?? ""), ...Object.entries(getFields(request) ?? {})];
   const origins = listOrigins(config);
   const [name] =
     sent.find(
@@ -142,12 +145,12 @@ const isPage = (request: FastifyRequest): boolean => request.headers.accept?.inc
 /** A mailed link is opened by a person: that it is refused is said on a page too, with the reason's code. */
 async function onPage(response: Response, url: string): Promise<Response> {
   if (response.status < 400 || response.status === 429) return response;
-  const { code } = mapError(response.status, parsed(await response.text()));
+  const { code } = mapError(response.status, parseJson(await response.text()));
   return Response.redirect(`${url}/error?error=${encodeURIComponent(String(code).toLowerCase())}`, 302);
 }
 
 /** Whether a provider sent the browser back with anything that there is to read. */
-function saysAnything(request: FastifyRequest): boolean {
+function hasContent(request: FastifyRequest): boolean {
   const query = new URLSearchParams(request.url.split("?")[1] ?? "");
   return ["code", "state", "error"].some((name) => query.has(name));
 }
@@ -156,7 +159,7 @@ const isForm = (request: FastifyRequest): boolean =>
   (request.headers["content-type"] ?? "").toLowerCase().includes("application/x-www-form-urlencoded");
 
 /** The fields of a JSON or form body; undefined when it is neither. */
-function fieldsOf(request: FastifyRequest): Fields | undefined {
+function getFields(request: FastifyRequest): Fields | undefined {
   const text = Buffer.isBuffer(request.body) ? request.body.toString("utf8") : "";
   if (isForm(request)) return Object.fromEntries(new URLSearchParams(text));
   try {
@@ -168,7 +171,7 @@ function fieldsOf(request: FastifyRequest): Fields | undefined {
 }
 
 function toRequest(request: FastifyRequest, config: Config, path: string, fields?: Fields): Request {
-  const json = fields ?? encodeEmails(fieldsOf(request) ?? {});
+  const json = fields ?? encodeEmails(getFields(request) ?? {});
   const headers = readHeaders(request, config);
   if (json) headers.set("content-type", "application/json");
   const query = request.url.includes("?") ? readQuery(request.url.slice(request.url.indexOf("?")), path, config) : "";
@@ -189,14 +192,19 @@ const isPostedGet = ({ method }: FastifyRequest, path: string): boolean =>
   method === "POST" && findCall(path).posted === true;
 
 function toGet(request: FastifyRequest, config: Config, path: string): Request {
-  const fields = Object.entries(fieldsOf(request) ?? {}).map(([key, value]) => [key, String(value)]);
+  const fields = Object.entries(getFields(request) ?? {}).map(([key, value]) => [key, String(value)]);
   const query = readQuery(`?${new URLSearchParams(fields)}`, path, config);
   const headers = readHeaders(request, config);
   headers.set(postedHeader, "1");
   return new Request(`${config.url}${base}${path}${query}`, { headers });
 }
 
-async function answer(reply: FastifyReply, config: Config, path: string, response: Response): Promise<FastifyReply> {
+async function sendResponse(
+  reply: FastifyReply,
+  config: Config,
+  path: string,
+  response: Response,
+): Promise<FastifyReply> {
   const isDevice = path === "/device" || path.startsWith("/device/");
   const isRedirect = response.status >= 300 && response.status < 400;
   const to = isRedirect ? response.headers.get("location") : null;
@@ -216,7 +224,7 @@ async function answer(reply: FastifyReply, config: Config, path: string, respons
     const type = text === "" ? null : response.headers.get("content-type");
     return (type ? reply.type(type) : reply).send(text);
   }
-  const body = parsed(text);
+  const body = parseJson(text);
   const isOAuth = isDevice && typeof body === "object" && body !== null && "error" in body;
   if (isOAuth) return reply.type("application/json").send(body);
   const status = mapStatus(response.status, body);
@@ -225,7 +233,7 @@ async function answer(reply: FastifyReply, config: Config, path: string, respons
   return reply.code(status).type("application/json").send(refusal);
 }
 
-const parsed = (text: string): unknown => {
+const parseJson = (text: string): unknown => {
   try {
     return JSON.parse(text);
   } catch {

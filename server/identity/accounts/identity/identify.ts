@@ -20,7 +20,7 @@ const lastUsedEveryMs = 5000;
 /** Printable ASCII: anything else cannot be one of ours (TOK-13). */
 const tokenShape = /^[\x21-\x7e]{1,512}$/;
 
-const bearerOf = (headers: IncomingHttpHeaders): string | undefined => {
+const getBearer = (headers: IncomingHttpHeaders): string | undefined => {
   const [, scheme = "", token = ""] = /^(\S+)\s*(.*)$/.exec(headers.authorization ?? "") ?? [];
   // SDK 1.x without a token sends "Bearer undefined".
   if (scheme.toLowerCase() !== "bearer" || token === "" || token === "undefined") return undefined;
@@ -31,7 +31,7 @@ const bearerOf = (headers: IncomingHttpHeaders): string | undefined => {
  * The session token of a signed cookie, when its signature is ours. A browser sends it along for any page, so it counts
  * only when the page is one of ours.
  */
-function cookieToken({ method, headers }: Shown, config: Config, origins: string[]): string | undefined {
+function readCookieToken({ method, headers }: Shown, config: Config, origins: string[]): string | undefined {
   const { origin } = headers;
   // Browsers send no origin with what only reads; they say there in other words whether it comes from elsewhere. What
   // changes something says where it comes from, or is of nobody.
@@ -77,7 +77,7 @@ export function createIdentifier(deps: Deps, identifyCustomer: IdentifyCustomer)
   timer.unref();
 
   /** Whose session it is. Used once it is due, it lasts longer; a browser is to have its cookie again then. */
-  async function bySession(token: string, from: Credential["from"]): Promise<Identity> {
+  async function identifySession(token: string, from: Credential["from"]): Promise<Identity> {
     const [row] = await deps.db
       .select({
         user_id: session.userId,
@@ -118,15 +118,15 @@ export function createIdentifier(deps: Deps, identifyCustomer: IdentifyCustomer)
     };
   }
 
-  function credentialOf(request: Shown): Credential | undefined {
+  function getCredential(request: Shown): Credential | undefined {
     const { headers } = request;
-    const bearer = bearerOf(headers) ?? (typeof headers["x-api-key"] === "string" ? headers["x-api-key"] : undefined);
+    const bearer = getBearer(headers) ?? (typeof headers["x-api-key"] === "string" ? headers["x-api-key"] : undefined);
     if (bearer !== undefined) return { from: "header", text: bearer };
-    const token = cookieToken(request, deps.config, origins);
+    const token = readCookieToken(request, deps.config, origins);
     return token === undefined ? undefined : { from: "cookie", text: token };
   }
 
-  async function whoIs(credential: Credential | undefined): Promise<Identity> {
+  async function identifyCredential(credential: Credential | undefined): Promise<Identity> {
     if (!credential) return { kind: "anonymous" };
     const { from, text } = credential;
     if (from === "header") {
@@ -138,17 +138,17 @@ export function createIdentifier(deps: Deps, identifyCustomer: IdentifyCustomer)
       if (customer) return customer;
       // Signing in answers the token bare in its body, and signed in the header `set-auth-token`; either is sent back.
       const token = text.includes(".") ? openSignedText(deps.config.secrets, decodeText(text)) : text;
-      return token === undefined ? { kind: "invalid" } : bySession(token, from);
+      return token === undefined ? { kind: "invalid" } : identifySession(token, from);
     }
-    const identity = await bySession(text, from);
+    const identity = await identifySession(text, from);
     // A cookie that has run out is what a visitor of a public page may still carry: nobody, not an intruder.
     return identity.kind === "invalid" ? { kind: "anonymous" } : identity;
   }
 
   return {
-    credentialOf,
-    whoIs,
-    identify: (request) => whoIs(credentialOf(request)),
+    credentialOf: getCredential,
+    whoIs: identifyCredential,
+    identify: (request) => identifyCredential(getCredential(request)),
     flush: keys.flush,
     async stop() {
       clearInterval(timer);

@@ -22,12 +22,12 @@ type Held = { expiresAt: Date | string; createdAt: Date | string; remembered?: u
 export function createSessionRenewal({ db, clock, config }: Pick<Deps, "db" | "clock" | "config">) {
   const max_seconds = config.FLOE_SESSION_MAX_DAYS * daySeconds;
   /** When a session ends however much it is used. */
-  const lastsUntil = (createdAt: Date | string) => new Date(new Date(createdAt).getTime() + max_seconds * 1000);
-  const dueBy = () => new Date(clock.now().getTime() + (sessionSeconds - sessionUpdateSeconds) * 1000);
+  const computeExpiry = (createdAt: Date | string) => new Date(new Date(createdAt).getTime() + max_seconds * 1000);
+  const getDueTime = () => new Date(clock.now().getTime() + (sessionSeconds - sessionUpdateSeconds) * 1000);
   return {
-    lastsUntil,
+    lastsUntil: computeExpiry,
     isDue: ({ expiresAt, createdAt, remembered }: Held): boolean =>
-      remembered !== false && new Date(expiresAt) <= dueBy() && new Date(expiresAt) < lastsUntil(createdAt),
+      remembered !== false && new Date(expiresAt) <= getDueTime() && new Date(expiresAt) < computeExpiry(createdAt),
     /** Make a session last from now on, and answer until when; undefined when it does not, or another use just has. */
     async renew(id: string): Promise<Date | undefined> {
       const now = clock.now();
@@ -41,7 +41,7 @@ export function createSessionRenewal({ db, clock, config }: Pick<Deps, "db" | "c
             eq(session.id, id),
             eq(session.remembered, true),
             gt(session.expiresAt, now),
-            lte(session.expiresAt, dueBy()),
+            lte(session.expiresAt, getDueTime()),
             lt(session.expiresAt, last),
           ),
         )

@@ -77,29 +77,29 @@ export function createKeyIdentifier(deps: Deps): KeyIdentifier {
     const stored = known.includes(row.hash) ? row.hash : (row.previous ?? "");
     const [current = ""] = known;
     if (stored !== current) renewed.set(stored, current);
-    if (row.is_limited) return take(deps, row.key_id);
+    if (row.is_limited) return recordUse(deps, row.key_id);
     used.add(row.key_id);
     return undefined;
   }
 
-  const askedOf = (known: readonly string[]) => ({
+  const getAsked = (known: readonly string[]) => ({
     ...Object.fromEntries(known.map((hash, index) => [`key${index}`, hash])),
     now: deps.clock.now().toISOString(),
   });
   const findOfOrganization = coalesceCalls(async (token: string) => {
     const known = hashWithEach(secrets, token);
-    const [row] = await ofOrganization.execute(askedOf(known));
+    const [row] = await ofOrganization.execute(getAsked(known));
     return row && { ...row, known, scopes: expandScopes(readScopes(row.permissions)) };
   });
-  async function ofKey(token: string): Promise<Identity> {
+  async function identifyKey(token: string): Promise<Identity> {
     const row = await findOfOrganization(token);
     if (!row) return { kind: "invalid" };
     const { key_id, organization_id, clock_offset_ms, sandbox, scopes } = row;
     return (await use(row, row.known)) ?? { kind: "key", key_id, organization_id, clock_offset_ms, sandbox, scopes };
   }
-  async function ofPersonalKey(token: string): Promise<Identity> {
+  async function identifyPersonalKey(token: string): Promise<Identity> {
     const known = hashWithEach(secrets, token);
-    const [row] = await ofPerson.execute(askedOf(known));
+    const [row] = await ofPerson.execute(getAsked(known));
     if (!row) return { kind: "invalid" };
     const { key_id, user_id } = row;
     const limited = limitMemberships(readMemberships(row.memberships), readScopes(row.permissions));
@@ -109,8 +109,8 @@ export function createKeyIdentifier(deps: Deps): KeyIdentifier {
 
   return {
     identify(token) {
-      if (token.startsWith(keyPrefixes.organization)) return ofKey(token);
-      return token.startsWith(keyPrefixes.default) ? ofPersonalKey(token) : undefined;
+      if (token.startsWith(keyPrefixes.organization)) return identifyKey(token);
+      return token.startsWith(keyPrefixes.default) ? identifyPersonalKey(token) : undefined;
     },
     async flush() {
       const keys = [...used];
@@ -135,7 +135,7 @@ const windowEnd = sql`${apikey.rateLimitStartedAt} + ${apikey.rateLimitTimeWindo
  * Take one use of a key that has a limit. One statement counts and decides, so that of many requests at once exactly as
  * many get through as may. Answers nothing when it is let through.
  */
-async function take({ db, clock }: Deps, key_id: string): Promise<Identity | undefined> {
+async function recordUse({ db, clock }: Deps, key_id: string): Promise<Identity | undefined> {
   const now = clock.now();
   const at = sql`${now.toISOString()}::timestamptz`;
   const isRefilled = sql`(${apikey.remaining} is not null and ${apikey.refillAmount} is not null and coalesce(${nextRefill} <= ${at}, false))`;

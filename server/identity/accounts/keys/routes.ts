@@ -33,23 +33,23 @@ type Action = "create" | "read" | "update" | "delete";
 type Owner = { organizationId: string; userId: null } | { organizationId: null; userId: string };
 type Held = { owner: Owner; held: ReadonlySet<Scope> };
 
-const unknownKey = () => new Refusal(404, "API Key not found", "KEY_NOT_FOUND");
-const ownedBy = (owner: Owner) =>
+const rejectUnknownKey = () => new Refusal(404, "API Key not found", "KEY_NOT_FOUND");
+const matchOwner = (owner: Owner) =>
   owner.organizationId === null ? eq(apikey.userId, owner.userId) : eq(apikey.organizationId, owner.organizationId);
 
 /** A person for themselves: all that any of their organizations lets them do. */
-const personal = (person: Person): Held => ({
+const getPersonalOwner = (person: Person): Held => ({
   owner: { organizationId: null, userId: person.user_id },
   held: new Set(person.memberships.flatMap(({ scopes }) => [...scopes])),
 });
 
-function forOrganization(person: Person, organizationId: string, action: Action): Held {
+function requireOrganizationKeys(person: Person, organizationId: string, action: Action): Held {
   const { scopes } = requireMembership(person, organizationId, "apiKey", action);
   return { owner: { organizationId, userId: null }, held: scopes };
 }
 
 /** Whose keys are meant: who is named, or else the organization that is active or the only one. */
-function meant(
+function resolveTarget(
   person: Person,
   asked: { configId?: "organization" | "default" | undefined; organizationId?: string | undefined },
   action: Action,
@@ -57,34 +57,34 @@ function meant(
   const { memberships, active_organization_id } = person;
   if (asked.configId === "default") {
     if (asked.organizationId !== undefined) throw createInvalidBody("organizationId: a personal key has none.");
-    return personal(person);
+    return getPersonalOwner(person);
   }
   const only = memberships.length === 1 ? memberships[0]?.organization_id : undefined;
   const organizationId = asked.organizationId ?? active_organization_id ?? only;
-  if (organizationId !== undefined) return forOrganization(person, organizationId, action);
-  if (asked.configId === undefined && memberships.length === 0) return personal(person);
+  if (organizationId !== undefined) return requireOrganizationKeys(person, organizationId, action);
+  if (asked.configId === undefined && memberships.length === 0) return getPersonalOwner(person);
   throw new Refusal(400, "Organization ID is required for organization-owned API keys.", "ORGANIZATION_ID_REQUIRED");
 }
 
 /** A key that the person may act on, under its lock. To a stranger it does not exist. */
-async function locked(
+async function lockTarget(
   tx: Tx,
   person: Person,
   asked: { keyId: string; configId?: string | undefined },
   action: Action,
 ): Promise<Held & { row: KeyRow }> {
   const [row] = await tx.select().from(apikey).where(eq(apikey.id, asked.keyId)).for("update");
-  return { ...reached(person, row, asked.configId, action), row: row as KeyRow };
+  return { ...requireReachable(person, row, asked.configId, action), row: row as KeyRow };
 }
 
-function reached(person: Person, row: KeyRow | undefined, configId: string | undefined, action: Action): Held {
-  if (!row || (configId !== undefined && configId !== row.configId)) throw unknownKey();
+function requireReachable(person: Person, row: KeyRow | undefined, configId: string | undefined, action: Action): Held {
+  if (!row || (configId !== undefined && configId !== row.configId)) throw rejectUnknownKey();
   if (row.organizationId === null) {
-    if (row.userId !== person.user_id) throw unknownKey();
-    return personal(person);
+    if (row.userId !== person.user_id) throw rejectUnknownKey();
+    return getPersonalOwner(person);
   }
-  if (!person.memberships.some((one) => one.organization_id === row.organizationId)) throw unknownKey();
-  return forOrganization(person, row.organizationId, action);
+  if (!person.memberships.some((one) => one.organization_id === row.organizationId)) throw rejectUnknownKey();
+  return requireOrganizationKeys(person, row.organizationId, action);
 }
 
 /** Scopes that exist and that the person holds, or a refusal. */
@@ -113,7 +113,7 @@ type Limits = Pick<
 const startRefill = <T extends Limits>(sent: T): T =>
   sent.remaining === undefined ? { ...sent, remaining: sent.refillAmount } : sent;
 /** The limits that were sent. Naming a rate turns it on. */
-const limitsIn = ({ rateLimitEnabled, ...sent }: Limits) => ({
+const pickLimits = ({ rateLimitEnabled, ...sent }: Limits) => ({
   ...Object.fromEntries(Object.entries(sent).filter(([name, value]) => value !== undefined && name in limitFields)),
   ...(rateLimitEnabled === undefined && sent.rateLimitMax === undefined
     ? {}
@@ -122,7 +122,7 @@ const limitsIn = ({ rateLimitEnabled, ...sent }: Limits) => ({
 const limitFields = { remaining: 1, refillAmount: 1, refillInterval: 1, rateLimitMax: 1, rateLimitTimeWindow: 1 };
 
 /** Whether a change lets a key do more than it can: as a new key, it would outlast a stolen session. */
-function widensKey(row: KeyRow, to: { scopes: readonly string[] | undefined; enabled: boolean | undefined }): boolean {
+function isWiderKey(row: KeyRow, to: { scopes: readonly string[] | undefined; enabled: boolean | undefined }): boolean {
   const held = expandScopes(readScopes(row.permissions));
   return (
     (to.scopes ?? []).some((scope) => !isScope(scope) || !held.has(scope)) || (to.enabled === true && !row.enabled)
@@ -134,15 +134,22 @@ function widensKey(row: KeyRow, to: { scopes: readonly string[] | undefined; ena
  * The key is shown once and kept as a hash (TOK-03). The calls are those of the published API key client.
  */
 export function addApiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Identify): void {
-  const at = (path: string) => `/api/auth/api-key/${path}`;
-  const inSeconds = (seconds: number) => new Date(deps.clock.now().getTime() + seconds * 1000);
+  const buildPath = (path: string) => `/api/auth/api-key/${path}`;
+  const addSeconds = (seconds: number) => new Date(deps.clock.now().getTime() + seconds * 1000);
 
   /** A key is made and changed for who is signed in: naming a user is how one was once made without signing in. */
-  function refuseOtherUser(person: Person, userId: unknown): void {
+  function rejectOtherUser(person: Person, userId: unknown): void {
     if (userId === undefined || userId === person.user_id) return;
     throw new Refusal(401, "Unauthorized or invalid session", "UNAUTHORIZED_SESSION");
   }
-  const tell = async (tx: Tx, request: FastifyRequest, person: Person, verb: string, row: KeyRow, details = {}) => {
+  const emitChange = async (
+    tx: Tx,
+    request: FastifyRequest,
+    person: Person,
+    verb: string,
+    row: KeyRow,
+    details = {},
+  ) => {
     const entry: AuditEntry = {
       action: `api_key.${verb}`,
       actor: { kind: "user", user_id: person.user_id, key_id: null, impersonated_by: person.impersonated_by },
@@ -157,15 +164,15 @@ export function addApiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Id
   };
 
   scope.post(
-    at("create"),
+    buildPath("create"),
     guardRoute(async (request) => {
       const person = await requireProof(identify, request, deps.clock.now());
       const body = parseBody(request, Create);
-      refuseOtherUser(person, body.userId);
-      const { owner, held } = meant(person, body, "create");
+      rejectOtherUser(person, body.userId);
+      const { owner, held } = resolveTarget(person, body, "create");
       const scopes = readAskedScopes(body);
       checkScopes(scopes ?? [], held);
-      const limits = limitsIn(startRefill(body));
+      const limits = pickLimits(startRefill(body));
       checkLimits(limits);
       const configId = owner.organizationId === null ? "default" : "organization";
       const prefix = keyPrefixes[configId];
@@ -180,7 +187,7 @@ export function addApiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Id
         start: key.slice(0, startLength),
         prefix,
         key: hashToken(deps.config.secret, key),
-        expiresAt: body.expiresIn ? inSeconds(body.expiresIn) : null,
+        expiresAt: body.expiresIn ? addSeconds(body.expiresIn) : null,
         permissions: JSON.stringify({ scopes: scopes ?? [...held] }),
         metadata: body.metadata ? JSON.stringify(body.metadata) : null,
         ...limits,
@@ -190,29 +197,29 @@ export function addApiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Id
       return transact(deps, async (tx) => {
         const [made] = await tx.insert(apikey).values(row).returning();
         if (!made) throw new Error("The key was not written.");
-        await tell(tx, request, person, "created", made, { scopes: readScopes(made.permissions) });
+        await emitChange(tx, request, person, "created", made, { scopes: readScopes(made.permissions) });
         return { ...serializeKey(made), key };
       });
     }),
   );
 
   scope.get(
-    at("get"),
+    buildPath("get"),
     guardRoute(async (request) => {
       const person = await requirePerson(identify, request);
       const { id, configId } = parseQuery(request, Get);
       const [row] = await deps.db.select().from(apikey).where(eq(apikey.id, id));
-      reached(person, row, configId, "read");
+      requireReachable(person, row, configId, "read");
       return serializeKey(row as KeyRow);
     }),
   );
 
   scope.get(
-    at("list"),
+    buildPath("list"),
     guardRoute(async (request) => {
       const person = await requirePerson(identify, request);
       const { limit, offset, sortBy, sortDirection, ...asked } = parseQuery(request, List);
-      const of = ownedBy(meant(person, asked, "read").owner);
+      const of = matchOwner(resolveTarget(person, asked, "read").owner);
       const order = sortDirection === "asc" ? asc : desc;
       const found = deps.db.select().from(apikey).where(of).orderBy(order(apikey[sortBy]), order(apikey.id));
       const rows = await (limit === undefined ? found : found.limit(limit)).offset(offset ?? 0);
@@ -221,22 +228,22 @@ export function addApiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Id
   );
 
   scope.post(
-    at("update"),
+    buildPath("update"),
     guardRoute(async (request) => {
       const person = await requirePerson(identify, request);
       const { keyId, configId, userId, ...body } = parseBody(request, Update);
-      refuseOtherUser(person, userId);
+      rejectOtherUser(person, userId);
       return transact(deps, async (tx) => {
-        const { row, held } = await locked(tx, person, { keyId, configId }, "update");
+        const { row, held } = await lockTarget(tx, person, { keyId, configId }, "update");
         const scopes = readAskedScopes(body);
         checkScopes(scopes ?? [], held);
         const { name, enabled, expiresIn, metadata } = body;
-        if (widensKey(row, { scopes, enabled })) checkProof(person, deps.clock.now());
+        if (isWiderKey(row, { scopes, enabled })) checkProof(person, deps.clock.now());
         const patch = {
-          ...limitsIn(row.remaining === null && row.refillAmount === null ? startRefill(body) : body),
+          ...pickLimits(row.remaining === null && row.refillAmount === null ? startRefill(body) : body),
           ...(name !== undefined && { name }),
           ...(enabled !== undefined && { enabled }),
-          ...(expiresIn !== undefined && { expiresAt: expiresIn === null ? null : inSeconds(expiresIn) }),
+          ...(expiresIn !== undefined && { expiresAt: expiresIn === null ? null : addSeconds(expiresIn) }),
           ...(metadata !== undefined && { metadata: metadata && JSON.stringify(metadata) }),
           ...(scopes && { permissions: JSON.stringify({ scopes }) }),
         };
@@ -248,8 +255,8 @@ export function addApiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Id
           .set({ ...patch, updatedAt: deps.clock.now() })
           .where(eq(apikey.id, row.id))
           .returning();
-        if (!changed) throw unknownKey();
-        await tell(tx, request, person, "updated", changed, {
+        if (!changed) throw rejectUnknownKey();
+        await emitChange(tx, request, person, "updated", changed, {
           fields: fields.map((field) => (field === "permissions" ? "scopes" : field)),
           ...(scopes && { scopes }),
           ...(enabled !== undefined && { enabled }),
@@ -260,12 +267,12 @@ export function addApiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Id
   );
 
   scope.post(
-    at("rotate"),
+    buildPath("rotate"),
     guardRoute(async (request) => {
       const person = await requireProof(identify, request, deps.clock.now());
       const { keyId, configId, expiresPreviousIn } = parseBody(request, Rotate);
       return transact(deps, async (tx) => {
-        const { row, held } = await locked(tx, person, { keyId, configId }, "update");
+        const { row, held } = await lockTarget(tx, person, { keyId, configId }, "update");
         // Whoever renews a key comes to know it, so it may not be able to do more than they.
         if (row.organizationId !== null) checkScopes(readScopes(row.permissions).filter(isScope), held);
         const key = createToken(keyPrefixes[row.organizationId === null ? "default" : "organization"]);
@@ -276,34 +283,34 @@ export function addApiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Id
             key: hashToken(deps.config.secret, key),
             start: key.slice(0, startLength),
             previousKey: stays ? row.key : null,
-            previousKeyExpiresAt: stays ? inSeconds(expiresPreviousIn) : null,
+            previousKeyExpiresAt: stays ? addSeconds(expiresPreviousIn) : null,
             updatedAt: deps.clock.now(),
           })
           .where(eq(apikey.id, row.id))
           .returning();
-        if (!changed) throw unknownKey();
-        await tell(tx, request, person, "rotated", changed, { expiresPreviousIn });
+        if (!changed) throw rejectUnknownKey();
+        await emitChange(tx, request, person, "rotated", changed, { expiresPreviousIn });
         return { ...serializeKey(changed), key };
       });
     }),
   );
 
   scope.post(
-    at("delete"),
+    buildPath("delete"),
     guardRoute(async (request) => {
       const person = await requirePerson(identify, request);
       const asked = parseBody(request, Delete);
       return transact(deps, async (tx) => {
-        const { row } = await locked(tx, person, asked, "delete");
+        const { row } = await lockTarget(tx, person, asked, "delete");
         await tx.delete(apikey).where(eq(apikey.id, row.id));
-        await tell(tx, request, person, "deleted", row);
+        await emitChange(tx, request, person, "deleted", row);
         return { success: true };
       });
     }),
   );
 
   scope.post(
-    at("delete-all-expired-api-keys"),
+    buildPath("delete-all-expired-api-keys"),
     guardRoute(async (request) => {
       const person = await requirePerson(identify, request);
       const managed = person.memberships
@@ -315,7 +322,7 @@ export function addApiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Id
           .delete(apikey)
           .where(and(own, lt(apikey.expiresAt, deps.clock.now())))
           .returning();
-        for (const row of gone) await tell(tx, request, person, "deleted", row, { expired: true });
+        for (const row of gone) await emitChange(tx, request, person, "deleted", row, { expired: true });
         return { success: true, error: null };
       });
     }),

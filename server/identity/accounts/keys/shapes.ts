@@ -91,12 +91,12 @@ export function serializeKey(row: KeyRow) {
     /** Until when the value before the last rotation is good. */
     previousKeyExpiresAt,
     scopes,
-    permissions: byResource(scopes),
+    permissions: groupByResource(scopes),
     metadata: metadata === null ? null : (JSON.parse(metadata) as unknown),
   };
 }
 
-function byResource(scopes: readonly string[]): Record<string, string[]> {
+function groupByResource(scopes: readonly string[]): Record<string, string[]> {
   const found: Record<string, string[]> = {};
   for (const scope of scopes) {
     const [resource = "", action = ""] = scope.split(":");

@@ -31,17 +31,17 @@ export function limitAddresses(scope: FastifyInstance, deps: Deps): void {
   const calls = countInMemory(deps.clock);
   scope.addHook("onRequest", async (request, reply) => {
     const address = getBucket(request.ip);
-    const { limit } = request.method === "GET" ? {} : findCall(pathOf(request));
+    const { limit } = request.method === "GET" ? {} : findCall(getPath(request));
     const wait = calls(address, general) || (limit ? await hit(`${limit}:${address}`, sensitive[limit]) : 0);
-    return wait > 0 ? refuseTooMany(reply, wait) : undefined;
+    return wait > 0 ? rejectTooMany(reply, wait) : undefined;
   });
 }
 
-const refuseTooMany = (reply: FastifyReply, wait_seconds: number): FastifyReply =>
+const rejectTooMany = (reply: FastifyReply, wait_seconds: number): FastifyReply =>
   reply.code(429).header("Retry-After", String(wait_seconds)).header("Cache-Control", "no-store").send(tooMany);
 
 /** The path in one spelling, so that no other passes a rule. */
-const pathOf = (request: FastifyRequest): string =>
+const getPath = (request: FastifyRequest): string =>
   decodeText(request.url.split("?")[0] ?? "")
     .toLowerCase()
     .replace(/\/+/g, "/")

@@ -31,7 +31,7 @@ export function createGuessingLimits(deps: Deps) {
   const { secret, secrets } = deps.config;
 
   /** What the account is called, whether it exists or not: an address, a name. */
-  async function accountOf(field: "email" | "username", body: Record<string, unknown>): Promise<string | undefined> {
+  async function getAccount(field: "email" | "username", body: Record<string, unknown>): Promise<string | undefined> {
     const given = body[field];
     if (typeof given !== "string" || given === "") return undefined;
     const name = given.toLowerCase();
@@ -43,7 +43,7 @@ export function createGuessingLimits(deps: Deps) {
   };
 
   /** The person is signed in by now: a mail that cannot be written does not undo that. */
-  const mailNewBrowser = (user_id: string, headers: Headers | undefined) =>
+  const sendNewBrowser = (user_id: string, headers: Headers | undefined) =>
     sendNewBrowserMail(deps, {
       user_id,
       ip_address: headers?.get("x-client-ip") ?? null,
@@ -59,21 +59,21 @@ export function createGuessingLimits(deps: Deps) {
     if (!ctx.request || typeof body !== "object" || body === null) return;
     const fields = body as Record<string, unknown>;
     /** The browser, where the account knows it. */
-    const deviceOf = (account: string) => findKnownDevice(ctx, secret, account);
+    const getDevice = (account: string) => findKnownDevice(ctx, secret, account);
     const receiver = mails && fields[mails];
     if (typeof receiver === "string") {
       const to = receiver.toLowerCase();
-      const account = await accountOf("email", { email: to });
+      const account = await getAccount("email", { email: to });
       // Each kind by itself: by how many of one are left nobody learns that there was one of another.
-      wait(await hit(`mail-to:${path} ${to}`, mailing, account && (await deviceOf(account))));
+      wait(await hit(`mail-to:${path} ${to}`, mailing, account && (await getDevice(account))));
     }
     if (signs_in) {
-      const account = await accountOf(signs_in, fields);
+      const account = await getAccount(signs_in, fields);
       if (account === undefined) return;
-      wait(await guess(getPasswordKey(account), guessing, await deviceOf(account)));
+      wait(await guess(getPasswordKey(account), guessing, await getDevice(account)));
     }
     if (confirms && (typeof fields.password === "string" || typeof fields.currentPassword === "string")) {
-      const session = sessionToken(ctx.request.headers, ctx.context.authCookies.sessionToken.name, secrets);
+      const session = readSessionToken(ctx.request.headers, ctx.context.authCookies.sessionToken.name, secrets);
       if (session !== undefined) wait(await guess(`password-of-session:${session}`, guessing));
     }
   });
@@ -82,12 +82,12 @@ export function createGuessingLimits(deps: Deps) {
     const { signs_in, confirms, enters } = findCall(ctx.path);
     if (!ctx.request) return;
     if (confirms && !(ctx.context.returned instanceof Error)) {
-      const session = sessionToken(ctx.request.headers, ctx.context.authCookies.sessionToken.name, secrets);
+      const session = readSessionToken(ctx.request.headers, ctx.context.authCookies.sessionToken.name, secrets);
       if (session !== undefined) await forget(`password-of-session:${session}`);
     }
     // The password was right, and only then is it said that the address waits to be confirmed.
-    if (signs_in && codeOf(ctx.context.returned) === "EMAIL_NOT_VERIFIED") {
-      const account = await accountOf(signs_in, (ctx.body ?? {}) as Record<string, unknown>);
+    if (signs_in && getCode(ctx.context.returned) === "EMAIL_NOT_VERIFIED") {
+      const account = await getAccount(signs_in, (ctx.body ?? {}) as Record<string, unknown>);
       if (account !== undefined) await forget(getPasswordKey(account));
     }
     if (!enters) return;
@@ -95,7 +95,7 @@ export function createGuessingLimits(deps: Deps) {
     if (entered !== undefined) {
       const device = await findKnownDevice(ctx, secret, entered);
       if (signs_in) await forget(getPasswordKey(entered), device);
-      if (device === undefined) await mailNewBrowser(entered, ctx.headers);
+      if (device === undefined) await sendNewBrowser(entered, ctx.headers);
     }
     // A sign-up without a session answers a person, too; for a taken address that person is made up.
     const account = entered ?? findNewPerson(ctx.path, ctx.context.returned);
@@ -111,7 +111,7 @@ export function createGuessingLimits(deps: Deps) {
   } satisfies BetterAuthPlugin;
 }
 
-const codeOf = (returned: unknown): unknown =>
+const getCode = (returned: unknown): unknown =>
   returned instanceof APIError && typeof returned.body === "object" ? returned.body?.code : undefined;
 
 /** The person that a sign-up answers. */
@@ -122,7 +122,7 @@ function findNewPerson(path: string | undefined, returned: unknown): string | un
 }
 
 /** The token of the session that asks, without looking whether there is one. */
-function sessionToken(headers: Headers, cookie: string, secrets: readonly string[]): string | undefined {
+function readSessionToken(headers: Headers, cookie: string, secrets: readonly string[]): string | undefined {
   const [, bearer] = /^bearer\s+(\S+)$/i.exec(headers.get("authorization") ?? "") ?? [];
   if (bearer) return bearer.split(".")[0];
   for (const [name, value] of parseCookies(headers.get("cookie")))

@@ -39,7 +39,7 @@ export async function findMembership(db: Database, organizationId: string, userI
   return { role: row.role, permissions: (await findRoles(db, organizationId, row.role)).permissions };
 }
 
-const noActiveOrganization = () =>
+const rejectNoOrganization = () =>
   new APIError("BAD_REQUEST", { code: "NO_ACTIVE_ORGANIZATION", message: "No active organization" });
 const permissionMap = z.record(z.string(), z.array(z.string()));
 
@@ -73,7 +73,7 @@ export const createOrganizationEndpoints = (db: Database) => ({
           detail: "permissions: name what is asked for",
         });
       const organizationId = ctx.body.organizationId ?? readActive(session).organization;
-      if (!organizationId) throw noActiveOrganization();
+      if (!organizationId) throw rejectNoOrganization();
       const membership = await findMembership(db, organizationId, user.id);
       if (!membership)
         throw new APIError("FORBIDDEN", {

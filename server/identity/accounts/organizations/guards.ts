@@ -17,28 +17,29 @@ type Fields = Record<string, unknown>;
 const textLengthMax = 255;
 const roleName = /^[a-z][a-z0-9_-]{0,62}$/;
 
-const fieldsOf = (value: unknown): Fields => (typeof value === "object" && value !== null ? (value as Fields) : {});
-const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+const getFields = (value: unknown): Fields => (typeof value === "object" && value !== null ? (value as Fields) : {});
+const readText = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 /** What the endpoint answered, in a hook after it. */
-const returnedBy = ({ context }: Context): unknown => ("returned" in context ? context.returned : undefined);
-const invalid = (detail: string) => new APIError("BAD_REQUEST", { ...invalidBody, detail });
+const listReturnedBy = ({ context }: Context): unknown => ("returned" in context ? context.returned : undefined);
+const rejectInvalid = (detail: string) => new APIError("BAD_REQUEST", { ...invalidBody, detail });
 
 /** Who calls, about which organization, with what; undefined when the endpoint itself has to refuse. */
-async function askedBy(ctx: Context) {
+async function findAskedBy(ctx: Context) {
   const signedIn = await getSessionFromCtx(ctx);
   if (!signedIn) return undefined;
-  const body = fieldsOf(ctx.body);
-  const named = text(body.organizationId) ?? text(fieldsOf(body.data).organizationId);
-  const organizationId = named ?? text(fieldsOf(ctx.query).organizationId) ?? readActive(signedIn.session).organization;
+  const body = getFields(ctx.body);
+  const named = readText(body.organizationId) ?? readText(getFields(body.data).organizationId);
+  const organizationId =
+    named ?? readText(getFields(ctx.query).organizationId) ?? readActive(signedIn.session).organization;
   return { user: signedIn.user, body, organizationId };
 }
 
 /** Several roles may come as a list or by commas, with spaces and twice; they are kept in one spelling. */
-function oneSpelling(role: unknown): string | undefined {
-  const given = Array.isArray(role) && role.every((one) => typeof one === "string") ? role.join(",") : text(role);
+function normalizeSpelling(role: unknown): string | undefined {
+  const given = Array.isArray(role) && role.every((one) => typeof one === "string") ? role.join(",") : readText(role);
   if (given === undefined) return undefined;
   const names = [...new Set(readRoles(given))];
-  if (names.length === 0) throw invalid("role: name at least one");
+  if (names.length === 0) throw rejectInvalid("role: name at least one");
   return names.join(",");
 }
 
@@ -56,25 +57,25 @@ export const createOrganizationGuards = ({ db, clock, config }: Deps) => {
       throw new APIError("BAD_REQUEST", { code: "ROLE_NOT_FOUND", message: `Role not found: ${unknown.join(", ")}` });
     return listMissing(givers?.permissions ?? {}, permissions);
   }
-  const holders = (table: typeof member | typeof invitation, organizationId: string, role: string) =>
+  const selectHolders = (table: typeof member | typeof invitation, organizationId: string, role: string) =>
     and(eq(table.organizationId, organizationId), sql`${role} = any(string_to_array(${table.role}, ','))`);
   /** Whether a role is somebody's, or was offered to somebody. */
   async function isInUse(organizationId: string, role: string): Promise<boolean> {
     const [held] = await db
       .select({ id: member.id })
       .from(member)
-      .where(holders(member, organizationId, role))
+      .where(selectHolders(member, organizationId, role))
       .limit(1);
     if (held) return true;
     const open = and(eq(invitation.status, "pending"), gt(invitation.expiresAt, clock.now()));
     const [offered] = await db
       .select({ id: invitation.id })
       .from(invitation)
-      .where(and(holders(invitation, organizationId, role), open))
+      .where(and(selectHolders(invitation, organizationId, role), open))
       .limit(1);
     return offered !== undefined;
   }
-  async function organizationOf(invitationId: string | undefined): Promise<string | undefined> {
+  async function getOrganization(invitationId: string | undefined): Promise<string | undefined> {
     const [found] = await db
       .select({ id: invitation.organizationId })
       .from(invitation)
@@ -89,11 +90,11 @@ export const createOrganizationGuards = ({ db, clock, config }: Deps) => {
         {
           matcher: matchRule("needs"),
           handler: createAuthMiddleware(async (ctx) => {
-            const asked = await askedBy(ctx);
+            const asked = await findAskedBy(ctx);
             if (!asked) return;
             const { body, user, organizationId } = asked;
             const isCancelling = ctx.path === "/organization/cancel-invitation";
-            const about = isCancelling ? await organizationOf(text(body.invitationId)) : organizationId;
+            const about = isCancelling ? await getOrganization(readText(body.invitationId)) : organizationId;
             const membership = about === undefined ? undefined : await findMembership(db, about, user.id);
             const [resource, action] = findCall(ctx.path).needs ?? ["", ""];
             const error = membership && findDenial(membership.permissions, { [resource]: [action] });
@@ -101,20 +102,22 @@ export const createOrganizationGuards = ({ db, clock, config }: Deps) => {
           }),
         },
         on(["/organization/create-team", "/organization/update-team"], async (ctx, path) => {
-          const asked = await askedBy(ctx);
-          const name = text(path === "/organization/create-team" ? asked?.body.name : fieldsOf(asked?.body.data).name);
+          const asked = await findAskedBy(ctx);
+          const name = readText(
+            path === "/organization/create-team" ? asked?.body.name : getFields(asked?.body.data).name,
+          );
           if (name !== undefined && (name.trim() === "" || name.length > textLengthMax))
-            throw invalid(`name: between 1 and ${textLengthMax} characters`);
+            throw rejectInvalid(`name: between 1 and ${textLengthMax} characters`);
         }),
         on(["/organization/create-role", "/organization/update-role"], async (ctx, path) => {
-          const asked = await askedBy(ctx);
+          const asked = await findAskedBy(ctx);
           if (!asked) return;
-          const data = path === "/organization/create-role" ? asked.body : fieldsOf(asked.body.data);
-          const name = text(path === "/organization/create-role" ? data.role : data.roleName);
+          const data = path === "/organization/create-role" ? asked.body : getFields(asked.body.data);
+          const name = readText(path === "/organization/create-role" ? data.role : data.roleName);
           // The second half: what every JavaScript object has a property of that name is no name for a role.
           if (name !== undefined && (!roleName.test(name.toLowerCase()) || name.toLowerCase() in {}))
-            throw invalid("role: a letter first, then letters, digits, - or _, at most 63");
-          const unknown = Object.entries(fieldsOf(data.permission)).flatMap(([resource, actions]) =>
+            throw rejectInvalid("role: a letter first, then letters, digits, - or _, at most 63");
+          const unknown = Object.entries(getFields(data.permission)).flatMap(([resource, actions]) =>
             Object.hasOwn(statements, resource) && Array.isArray(actions)
               ? listMissing(statements, { [resource]: actions.map(String) })
               : [],
@@ -127,15 +130,15 @@ export const createOrganizationGuards = ({ db, clock, config }: Deps) => {
         }),
         // A role that is taken away or renamed under its holders leaves them with a name that anybody may fill anew.
         on(["/organization/delete-role", "/organization/update-role"], async (ctx, path) => {
-          const asked = await askedBy(ctx);
+          const asked = await findAskedBy(ctx);
           if (!asked?.organizationId) return;
           const { body, user, organizationId } = asked;
-          const renamed = text(fieldsOf(body.data).roleName)?.toLowerCase();
+          const renamed = readText(getFields(body.data).roleName)?.toLowerCase();
           if (path === "/organization/update-role" && renamed === undefined) return;
           if (!(await findMembership(db, organizationId, user.id))) return;
           const named = or(
-            eq(organizationRole.role, text(body.roleName) ?? ""),
-            eq(organizationRole.id, text(body.roleId) ?? ""),
+            eq(organizationRole.role, readText(body.roleName) ?? ""),
+            eq(organizationRole.id, readText(body.roleId) ?? ""),
           );
           const [row] = await db
             .select({ role: organizationRole.role })
@@ -148,8 +151,8 @@ export const createOrganizationGuards = ({ db, clock, config }: Deps) => {
           });
         }),
         on(["/organization/invite-member"], async (ctx) => {
-          const asked = await askedBy(ctx);
-          const role = oneSpelling(asked?.body.role);
+          const asked = await findAskedBy(ctx);
+          const role = normalizeSpelling(asked?.body.role);
           if (!asked?.organizationId || role === undefined) return;
           const { body, user, organizationId } = asked;
           body.role = role;
@@ -164,8 +167,8 @@ export const createOrganizationGuards = ({ db, clock, config }: Deps) => {
           });
         }),
         on(["/organization/update-member-role"], async (ctx) => {
-          const asked = await askedBy(ctx);
-          const role = oneSpelling(asked?.body.role);
+          const asked = await findAskedBy(ctx);
+          const role = normalizeSpelling(asked?.body.role);
           if (!asked?.organizationId || role === undefined) return;
           const { body, user, organizationId } = asked;
           body.role = role;
@@ -174,7 +177,7 @@ export const createOrganizationGuards = ({ db, clock, config }: Deps) => {
           const [target] = await db
             .select({ role: member.role })
             .from(member)
-            .where(and(eq(member.id, text(body.memberId) ?? ""), eq(member.organizationId, organizationId)));
+            .where(and(eq(member.id, readText(body.memberId) ?? ""), eq(member.organizationId, organizationId)));
           if (!target) return;
           // What they have already they keep: only what is new is given.
           const had = readRoles(target.role);
@@ -189,7 +192,7 @@ export const createOrganizationGuards = ({ db, clock, config }: Deps) => {
         }),
         // better-auth answers as if they were leaving.
         on(["/organization/remove-member"], async (ctx) => {
-          const asked = await askedBy(ctx);
+          const asked = await findAskedBy(ctx);
           if (!asked?.organizationId) return;
           const { body, user, organizationId } = asked;
           const remover = await findMembership(db, organizationId, user.id);
@@ -197,7 +200,7 @@ export const createOrganizationGuards = ({ db, clock, config }: Deps) => {
           const [target] = await db
             .select({ role: member.role })
             .from(member)
-            .where(and(eq(member.id, text(body.memberIdOrEmail) ?? ""), eq(member.organizationId, organizationId)));
+            .where(and(eq(member.id, readText(body.memberIdOrEmail) ?? ""), eq(member.organizationId, organizationId)));
           const above = readRoles(target?.role ?? "").includes("owner") && !readRoles(remover.role).includes("owner");
           if (!above) return;
           throw new APIError("FORBIDDEN", {
@@ -216,7 +219,7 @@ export const createOrganizationGuards = ({ db, clock, config }: Deps) => {
             "/organization/remove-team-member",
           ],
           async (ctx) => {
-            const asked = await askedBy(ctx);
+            const asked = await findAskedBy(ctx);
             const organizationId = asked?.organizationId;
             const named = [asked?.body.teamId].flat().filter((id) => typeof id === "string");
             if (!asked || !organizationId || named.length === 0) return;
@@ -233,7 +236,7 @@ export const createOrganizationGuards = ({ db, clock, config }: Deps) => {
           ["/organization/accept-invitation", "/organization/reject-invitation", "/organization/get-invitation"],
           async (ctx) => {
             const signedIn = await getSessionFromCtx(ctx);
-            const id = text(fieldsOf(ctx.body).invitationId) ?? text(fieldsOf(ctx.query).id);
+            const id = readText(getFields(ctx.body).invitationId) ?? readText(getFields(ctx.query).id);
             if (!signedIn || id === undefined) return;
             if (!signedIn.user.emailVerified && config.FLOE_EMAIL_VERIFICATION !== "off") return;
             const [row] = await db.select().from(invitation).where(eq(invitation.id, id));
@@ -244,15 +247,15 @@ export const createOrganizationGuards = ({ db, clock, config }: Deps) => {
       ],
       after: [
         on(["/organization/leave"], async (ctx) => {
-          const { organizationId, userId } = fieldsOf(returnedBy(ctx));
+          const { organizationId, userId } = getFields(listReturnedBy(ctx));
           if (typeof organizationId === "string" && typeof userId === "string")
             await leaveActiveOrganization(db, organizationId, userId);
         }),
         // A team of the organization before is not active in the next one.
         on(["/organization/set-active"], async (ctx) => {
           const signedIn = await getSessionFromCtx(ctx);
-          if (!signedIn || isAPIError(returnedBy(ctx))) return;
-          const organizationId = text(fieldsOf(returnedBy(ctx)).id) ?? "";
+          if (!signedIn || isAPIError(listReturnedBy(ctx))) return;
+          const organizationId = readText(getFields(listReturnedBy(ctx)).id) ?? "";
           const teams = db.select({ id: team.id }).from(team).where(eq(team.organizationId, organizationId));
           await db
             .update(session)

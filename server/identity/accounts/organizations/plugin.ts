@@ -18,23 +18,23 @@ import { membersMax, pendingInvitationsMax, rolesMax, teamsMax } from "./storage
 
 const invitationLifetimeSeconds = 48 * 60 * 60;
 
-const mutable = <T extends Record<string, readonly string[]>>(permissions: T) =>
+const isMutable = <T extends Record<string, readonly string[]>>(permissions: T) =>
   removePrototype(
     Object.fromEntries(Object.entries(permissions).map(([resource, actions]) => [resource, [...actions]])),
   );
-const access = createAccessControl(mutable(statements));
+const access = createAccessControl(isMutable(statements));
 const roles = {
-  owner: access.newRole(mutable(organizationRoles.owner)),
-  admin: access.newRole(mutable(organizationRoles.admin)),
-  member: access.newRole(mutable(organizationRoles.member)),
+  owner: access.newRole(isMutable(organizationRoles.owner)),
+  admin: access.newRole(isMutable(organizationRoles.admin)),
+  member: access.newRole(isMutable(organizationRoles.member)),
 };
 
-const invitationNotPending = (status: string) =>
+const rejectNotPending = (status: string) =>
   new APIError("BAD_REQUEST", { code: "INVITATION_NOT_PENDING", message: `This invitation is already ${status}.` });
 
 /** Refuse a move that an invitation cannot make: it is answered or canceled once, and in time. */
 export function checkInvitation({ status, expiresAt }: { status: string; expiresAt: Date }, now: Date): void {
-  if (status !== "pending") throw invitationNotPending(status);
+  if (status !== "pending") throw rejectNotPending(status);
   if (expiresAt <= now)
     throw new APIError("BAD_REQUEST", {
       code: "INVITATION_EXPIRED",
@@ -48,7 +48,7 @@ export function createOrganizationPlugin(
   hasFinancialRecords: HasFinancialRecords,
   { here, mail }: Pick<AccountWork, "here" | "mail">,
 ) {
-  const plugin = organization(organizationOptions(deps, hasFinancialRecords, here, mail));
+  const plugin = organization(buildOrganizationOptions(deps, hasFinancialRecords, here, mail));
   const { createOrganization, createInvitation, acceptInvitation, removeMember, deleteOrganization } = plugin.endpoints;
   // An endpoint under the name of one of the plugin's takes its place.
   return {
@@ -67,7 +67,7 @@ export function createOrganizationPlugin(
 }
 
 /** What is done beside better-auth's own writes is done `here`, in the transaction that it has open. */
-function organizationOptions(
+function buildOrganizationOptions(
   deps: Deps,
   hasFinancialRecords: HasFinancialRecords,
   here: AccountWork["here"],
@@ -93,7 +93,7 @@ function organizationOptions(
       sendMail(writeInvitationMail(email, name, inviter.user.name, `${config.url}/accept-invitation?id=${id}`)),
     organizationHooks: {
       beforeCancelInvitation: async ({ invitation: { status } }) => {
-        if (status !== "pending") throw invitationNotPending(status);
+        if (status !== "pending") throw rejectNotPending(status);
       },
       // What somebody may not give any more, the invitation that they sent while they could does not give either.
       beforeAcceptInvitation: async ({ invitation: { inviterId, organizationId, role } }) => {

@@ -50,7 +50,8 @@ const rooms = {
   },
 } as const;
 
-const wanted = (where: Where | undefined, field: string): unknown => where?.find((one) => one.field === field)?.value;
+const findCondition = (where: Where | undefined, field: string): unknown =>
+  where?.find((one) => one.field === field)?.value;
 const isOwner = (role: unknown): boolean => typeof role === "string" && readRoles(role).includes("owner");
 
 /**
@@ -63,17 +64,17 @@ export function wrapOrganizationStorage(adapter: Adapter, db: Database, clock: C
    * Look at what an organization has with its row locked, so that nobody joins or leaves meanwhile. Not for update: two
    * who both refer to the row already, as an entry of the audit log does, would wait for each other.
    */
-  const hold = (id: string) =>
+  const lock = (id: string) =>
     db.select({ id: organization.id }).from(organization).where(eq(organization.id, id)).for("no key update");
 
   /** Refuse to take the last owner away: two at once would each leave it to the other. */
-  async function keepOwner(where: Where | undefined): Promise<void> {
-    const id = wanted(where, "id");
+  async function saveOwner(where: Where | undefined): Promise<void> {
+    const id = findCondition(where, "id");
     if (typeof id !== "string") return;
     const [found] = await db.select().from(member).where(eq(member.id, id));
     if (!found || !isOwner(found.role)) return;
     const { organizationId } = found;
-    await hold(organizationId);
+    await lock(organizationId);
     const [other] = await db
       .select({ id: member.id })
       .from(member)
@@ -93,11 +94,13 @@ export function wrapOrganizationStorage(adapter: Adapter, db: Database, clock: C
   }
 
   async function moveInvitation(where: Where, status: string) {
-    const from = wanted(where, "status");
+    const from = findCondition(where, "status");
     const [moved] = await db
       .update(invitation)
       .set({ status })
-      .where(and(eq(invitation.id, String(wanted(where, "id"))), eq(invitation.status, String(from ?? "pending"))))
+      .where(
+        and(eq(invitation.id, String(findCondition(where, "id"))), eq(invitation.status, String(from ?? "pending"))),
+      )
       .returning();
     // Who names the state that it must have looks at the answer; the others take it for done.
     if (!moved && from === undefined)
@@ -112,7 +115,7 @@ export function wrapOrganizationStorage(adapter: Adapter, db: Database, clock: C
   async function checkRoom(model: string, organizationId: unknown): Promise<void> {
     if (typeof organizationId !== "string" || !(model in rooms)) return;
     const { taken, max, full } = rooms[model as keyof typeof rooms];
-    await hold(organizationId);
+    await lock(organizationId);
     if ((await taken(db, organizationId, clock.now())) < max) return;
     const [status, code, message] = full;
     throw new APIError(status, { code, message });
@@ -148,15 +151,15 @@ export function wrapOrganizationStorage(adapter: Adapter, db: Database, clock: C
         : adapter.incrementOne(given)) as never,
     update: async (given) => {
       const { role } = given.update;
-      if (given.model === "member" && role !== undefined && !isOwner(role)) await keepOwner(given.where);
+      if (given.model === "member" && role !== undefined && !isOwner(role)) await saveOwner(given.where);
       return adapter.update(given);
     },
     delete: async (given) => {
-      if (given.model === "member") await keepOwner(given.where);
+      if (given.model === "member") await saveOwner(given.where);
       return adapter.delete(given);
     },
     deleteMany: async (given) => {
-      if (given.model === "member") await keepOwner(given.where);
+      if (given.model === "member") await saveOwner(given.where);
       return adapter.deleteMany(given);
     },
   };

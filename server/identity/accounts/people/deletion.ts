@@ -14,13 +14,13 @@ type Parts = Pick<Deps, "db" | "jobs" | "log" | "clock">;
 type Emptied = { id: string; slug: string };
 
 const owns = sql`'owner' = any(string_to_array(${member.role}, ','))`;
-const listed = (organizations: { name: string }[]) => organizations.map(({ name }) => `"${name}"`).join(", ");
+const formatNames = (organizations: { name: string }[]) => organizations.map(({ name }) => `"${name}"`).join(", ");
 
 /**
  * The organizations that would go with a person, because nobody else is in them; their rows are locked. Refuses while the
  * person is the only owner of one that others are in, or that keeps books: nobody could reach its sales again.
  */
-async function alone(tx: Tx, hasFinancialRecords: HasFinancialRecords, user_id: string): Promise<Emptied[]> {
+async function wrapPlan(tx: Tx, hasFinancialRecords: HasFinancialRecords, user_id: string): Promise<Emptied[]> {
   const owned = await tx
     .select({ id: member.organizationId })
     .from(member)
@@ -40,27 +40,27 @@ async function alone(tx: Tx, hasFinancialRecords: HasFinancialRecords, user_id: 
     .where(and(inArray(member.organizationId, ids), ne(member.userId, user_id)));
   const ownerless = locked.filter((one) => !others.some(({ id, isOwner }) => id === one.id && isOwner));
   const shared = ownerless.filter((one) => others.some(({ id }) => id === one.id));
-  const organizations = (some: typeof locked) => ({ organizations: some.map(({ id, name }) => ({ id, name })) });
+  const listOrganizations = (some: typeof locked) => ({ organizations: some.map(({ id, name }) => ({ id, name })) });
   if (shared.length > 0)
     throw new APIError("BAD_REQUEST", {
       code: "ORGANIZATION_NEEDS_OWNER",
-      message: `An organization needs an owner. First make another member the owner of ${listed(shared)}.`,
-      ...organizations(shared),
+      message: `An organization needs an owner. First make another member the owner of ${formatNames(shared)}.`,
+      ...listOrganizations(shared),
     });
   const kept = [];
   for (const one of ownerless) if (await hasFinancialRecords(tx, one.id)) kept.push(one);
   if (kept.length > 0)
     throw new APIError("BAD_REQUEST", {
       code: "ORGANIZATION_HAS_BOOKS",
-      message: `There are orders or payments, which must keep an owner. First invite somebody and make them the owner of ${listed(kept)}.`,
-      ...organizations(kept),
+      message: `There are orders or payments, which must keep an owner. First invite somebody and make them the owner of ${formatNames(kept)}.`,
+      ...listOrganizations(kept),
     });
   return ownerless;
 }
 
 /** Refuse now what deleting a person would refuse later. */
 export const rejectDeletion = (deps: Parts, hasFinancialRecords: HasFinancialRecords, user_id: string): Promise<void> =>
-  transact(deps, async (tx) => void (await alone(tx, hasFinancialRecords, user_id)));
+  transact(deps, async (tx) => void (await wrapPlan(tx, hasFinancialRecords, user_id)));
 
 /**
  * Delete a person with everything that is theirs (sessions, linked accounts, keys, memberships, invitations they sent)
@@ -72,7 +72,7 @@ export async function deletePerson(
   user_id: string,
 ): Promise<void> {
   await transact(deps, async (tx) => {
-    for (const emptied of await alone(tx, hasFinancialRecords, user_id)) await deleteWhole(tx, deps, emptied);
+    for (const emptied of await wrapPlan(tx, hasFinancialRecords, user_id)) await deleteWhole(tx, deps, emptied);
     await endGivenOut(tx, deps, user_id, null);
     const [gone] = await tx.delete(user).where(eq(user.id, user_id)).returning({ id: user.id });
     if (gone)

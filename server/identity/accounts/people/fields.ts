@@ -79,15 +79,17 @@ export function wrapUserFieldStorage(
   const names = new Set(["extra", ...fields.map(({ name }) => name)]);
 
   /** Nothing is a value too: a field can be emptied. */
-  const fits = (field: UserField, value: unknown) =>
+  const isWithin = (field: UserField, value: unknown) =>
     value === null || (value !== undefined && findFieldFault(field, value) === undefined);
   /** The row without the fields, and what of them is kept. The guard has refused before what does not fit. */
   const split = (row: Row, isNew: boolean): [Row, Row] => {
-    const given = ({ name, default: usual }: UserField) => row[name] ?? (isNew ? usual : row[name]);
-    const kept = fields.filter((field) => fits(field, given(field))).map((field) => [field.name, given(field)]);
+    const getFieldValue = ({ name, default: usual }: UserField) => row[name] ?? (isNew ? usual : row[name]);
+    const kept = fields
+      .filter((field) => isWithin(field, getFieldValue(field)))
+      .map((field) => [field.name, getFieldValue(field)]);
     return [Object.fromEntries(Object.entries(row).filter(([name]) => !names.has(name))), Object.fromEntries(kept)];
   };
-  const into = (model: string, row: Row): Row => {
+  const encodeRow = (model: string, row: Row): Row => {
     if (model !== "user") return row;
     const [rest, extra] = split(row, true);
     return { ...rest, extra };
@@ -104,12 +106,12 @@ export function wrapUserFieldStorage(
     if (!isRow(extra)) return row;
     const shown = fields.map((field) => {
       const value = extra[field.name];
-      return [field.name, fits(field, value) ? value : (field.default ?? null)];
+      return [field.name, isWithin(field, value) ? value : (field.default ?? null)];
     });
     return { ...row, ...Object.fromEntries(shown) };
   };
   /** Sessions and accounts come with their user, when they are asked to. */
-  const out = <T>(model: string, row: T): T => {
+  const serializeRow = <T>(model: string, row: T): T => {
     if (!isRow(row)) return row;
     if (model === "user") return show(row) as T;
     return isRow(row.user) ? { ...row, user: show(row.user) } : row;
@@ -118,11 +120,14 @@ export function wrapUserFieldStorage(
   return {
     ...adapter,
     create: async (given) =>
-      out(given.model, await adapter.create({ ...given, data: into(given.model, given.data) as never })) as never,
-    findOne: async (given) => out(given.model, await adapter.findOne(given)) as never,
-    findMany: async (given) => (await adapter.findMany(given)).map((row) => out(given.model, row)) as never,
+      serializeRow(
+        given.model,
+        await adapter.create({ ...given, data: encodeRow(given.model, given.data) as never }),
+      ) as never,
+    findOne: async (given) => serializeRow(given.model, await adapter.findOne(given)) as never,
+    findMany: async (given) => (await adapter.findMany(given)).map((row) => serializeRow(given.model, row)) as never,
     update: async (given) =>
-      out(given.model, await adapter.update({ ...given, update: change(given.model, given.update) })) as never,
+      serializeRow(given.model, await adapter.update({ ...given, update: change(given.model, given.update) })) as never,
     updateMany: (given) => adapter.updateMany({ ...given, update: change(given.model, given.update) }),
   };
 }

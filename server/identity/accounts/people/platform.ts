@@ -53,7 +53,7 @@ async function findAdminToken(ctx: GenericEndpointContext): Promise<string | und
 /** Guards of what platform admins do to people, and of the ways to delete a person that better-auth guards by nothing. */
 export const createPlatformGuards = (deps: Deps, hasFinancialRecords: HasFinancialRecords) => {
   const { db, config } = deps;
-  const mayDelete = ({ id, role }: { id: string; role?: unknown }) =>
+  const canDelete = ({ id, role }: { id: string; role?: unknown }) =>
     config.admin_user_ids.includes(id) ||
     readRoles(typeof role === "string" ? role : "").some(
       (name) => Object.hasOwn(roles, name) && roles[name as keyof typeof roles].authorize({ user: ["delete"] }).success,
@@ -135,7 +135,7 @@ export const createPlatformGuards = (deps: Deps, hasFinancialRecords: HasFinanci
             const signedIn = await getSessionFromCtx(ctx);
             const userId: unknown = ctx.body?.userId;
             // Whom the endpoint refuses it refuses in its own words.
-            if (!signedIn || typeof userId !== "string" || userId === signedIn.user.id || !mayDelete(signedIn.user))
+            if (!signedIn || typeof userId !== "string" || userId === signedIn.user.id || !canDelete(signedIn.user))
               return undefined;
             if (!(await ctx.context.internalAdapter.findUserById(userId))) return undefined;
             await deletePerson(deps, hasFinancialRecords, userId);

@@ -62,12 +62,12 @@ export async function confirmWithoutAccess(
   linked: LinkedPerson,
 ): Promise<{ status: true; user: Record<string, unknown>; resetToken: string | null } | null> {
   const { id } = linked;
-  const entry = (action: string, details = {}) =>
+  const buildAuditEntry = (action: string, details = {}) =>
     buildEntry({ action, subject: { type: "user", id }, self: id, onlySelf: true, details });
   const isConfirmed = await transact(deps, async (tx) => {
     if (!(await confirmAddress(tx, deps, linked))) return false;
-    const revoked = entry("user.access_revoked", await revokeAccess(tx, deps, id));
-    await record(tx, deps, entry("user.email_verified"), revoked);
+    const revoked = buildAuditEntry("user.access_revoked", await revokeAccess(tx, deps, id));
+    await record(tx, deps, buildAuditEntry("user.email_verified"), revoked);
     await sendSecurityMail(tx, deps, revoked);
     return true;
   });

@@ -124,7 +124,7 @@ async function moveTeams(tx: Tx, from: string, to: string): Promise<void> {
     if (!isIn) {
       await tx
         .update(teamMember)
-        .set({ userId: to, membershipKey: membershipKey(teamId, to) })
+        .set({ userId: to, membershipKey: buildMembershipKey(teamId, to) })
         .where(eq(teamMember.id, id));
     } else {
       await tx.delete(teamMember).where(eq(teamMember.id, id));
@@ -137,14 +137,14 @@ async function moveTeams(tx: Tx, from: string, to: string): Promise<void> {
 }
 
 /** Guests who can never come back, because their session has run out, and who have no organization, key or way to sign in. */
-const areForsaken = ({ db, clock }: Deps) => {
-  const of = (table: typeof member | typeof apikey | typeof account) =>
+const isForsaken = ({ db, clock }: Deps) => {
+  const matchGuest = (table: typeof member | typeof apikey | typeof account) =>
     db.select({ id: table.id }).from(table).where(eq(table.userId, user.id));
   const living = db
     .select({ id: session.id })
     .from(session)
     .where(and(eq(session.userId, user.id), gt(session.expiresAt, clock.now())));
-  const having = [member, apikey, account].map((table) => notExists(of(table)));
+  const having = [member, apikey, account].map((table) => notExists(matchGuest(table)));
   return and(sql`${user.isAnonymous}`, notExists(living), ...having);
 };
 
@@ -152,16 +152,16 @@ const areForsaken = ({ db, clock }: Deps) => {
 export const guestCleanup: Worker = {
   name: "guests.forget",
   pollIntervalMs: 10 * 60 * 1000,
-  due: (deps) => ({ table: user, id: user.id, at: user.createdAt, delayMs: keptMs, where: areForsaken(deps) }),
+  due: (deps) => ({ table: user, id: user.id, at: user.createdAt, delayMs: keptMs, where: isForsaken(deps) }),
   batchSize: 500,
   async run(deps, rows) {
     const ids = rows.map(({ id }) => id);
-    await deps.db.delete(user).where(and(inArray(user.id, ids), areForsaken(deps)));
+    await deps.db.delete(user).where(and(inArray(user.id, ids), isForsaken(deps)));
   },
 };
 
 /** By which better-auth lets nobody be in a team twice. */
-const membershipKey = (teamId: string, userId: string): string =>
+const buildMembershipKey = (teamId: string, userId: string): string =>
   createHash("sha256")
     .update(JSON.stringify([teamId, userId]))
     .digest("base64url");

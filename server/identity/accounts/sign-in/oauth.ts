@@ -43,7 +43,7 @@ export const fetchFor = (accessToken: string | undefined, url: string) =>
     headers: { authorization: `Bearer ${accessToken}`, accept: "application/json", "user-agent": "floe" },
   });
 
-async function tokens(endpoint: string, { body, headers }: { body: URLSearchParams; headers: HeadersInit }) {
+async function tokenizeText(endpoint: string, { body, headers }: { body: URLSearchParams; headers: HeadersInit }) {
   const answer = await fetchJson(endpoint, { method: "POST", body, headers });
   // Some say what is wrong with status 200.
   if (!answer || "error" in answer || typeof answer.access_token !== "string") return undefined;
@@ -63,8 +63,8 @@ type Flow = {
 
 /** The three steps in which all services are alike: send there, exchange the code, renew the access token. */
 export function readFlow({ client, endpoints, scopes, pkce = true, parameters }: Flow) {
-  const options = () => ({ clientId: client.clientId, clientSecret: client.clientSecret() });
-  const authentication = (basic: boolean | undefined) => (basic ? ("basic" as const) : ("post" as const));
+  const buildOptions = () => ({ clientId: client.clientId, clientSecret: client.clientSecret() });
+  const buildAuthentication = (basic: boolean | undefined) => (basic ? ("basic" as const) : ("post" as const));
   return {
     async createAuthorizationURL({ state, codeVerifier, redirectURI, idTokenNonce, loginHint, ...asked }) {
       const { authorization } = await endpoints().catch(() => {
@@ -94,21 +94,21 @@ export function readFlow({ client, endpoints, scopes, pkce = true, parameters }:
         code,
         redirectURI,
         ...(pkce && codeVerifier ? { codeVerifier } : {}),
-        options: options(),
+        options: buildOptions(),
         tokenEndpoint: token,
-        authentication: authentication(basic),
+        authentication: buildAuthentication(basic),
       });
-      return (await tokens(token, request)) ?? null;
+      return (await tokenizeText(token, request)) ?? null;
     },
     async refreshAccessToken(refreshToken) {
       const { token, basic } = await endpoints();
       const request = await refreshAccessTokenRequest({
         refreshToken,
-        options: options(),
+        options: buildOptions(),
         tokenEndpoint: token,
-        authentication: authentication(basic),
+        authentication: buildAuthentication(basic),
       });
-      const renewed = await tokens(token, request);
+      const renewed = await tokenizeText(token, request);
       if (!renewed) throw new Error("The provider did not renew the access token.");
       return renewed;
     },

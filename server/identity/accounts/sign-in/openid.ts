@@ -35,9 +35,9 @@ export type OpenId = {
   nonceComparison?: "exact-or-sha256";
 };
 
-const textOf = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
+const getText = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
 
-function claimsOf(token: string): Claims {
+function getClaims(token: string): Claims {
   const parsed: unknown = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString("utf8"));
   return typeof parsed === "object" && parsed !== null ? parsed : {};
 }
@@ -49,38 +49,38 @@ function claimsOf(token: string): Claims {
  */
 export function openIdProvider({ log, clock }: Pick<Deps, "log" | "clock">, settings: OpenId): OAuthProvider<Claims> {
   const { id, name, issuer, client, scopes, signUp } = settings;
-  const endpoints = discovery(log, id, issuer);
+  const endpoints = getDiscovery(log, id, issuer);
   const provider: OAuthProvider<Claims> = {
     id,
     name,
     issuer,
     requiresIdTokenNonce: true,
     idToken: {
-      jwks: keyring(clock, async () => (await endpoints()).jwks),
+      jwks: openKeyring(clock, async () => (await endpoints()).jwks),
       issuer: [issuer, ...(settings.aliases ?? [])],
       audience: client.clientId,
       algorithms,
       maxTokenAge: "1h",
       ...(settings.nonceComparison ? { nonceComparison: settings.nonceComparison } : {}),
     },
-    accountSubject: ({ profile }) => textOf(profile.sub) ?? "",
+    accountSubject: ({ profile }) => getText(profile.sub) ?? "",
     ...readFlow({ client, endpoints, scopes, ...(settings.parameters ? { parameters: settings.parameters } : {}) }),
     ...signUpFlags(signUp),
     async getUserInfo({ idToken, accessToken, expectedIdTokenNonce, user }) {
       if (!idToken) return null;
       // Given without a nonce it was checked before, when it came from a page; or long ago, when the account was linked.
       if (expectedIdTokenNonce && !(await verifyProviderIdToken(provider, idToken, expectedIdTokenNonce))) return null;
-      const claims = claimsOf(idToken);
+      const claims = getClaims(idToken);
       // Issued to another client, which may hand it on (OpenID Connect Core 3.1.3.7).
       if (claims.azp !== undefined && claims.azp !== client.clientId) return null;
-      const isWhole = expectedIdTokenNonce !== undefined && textOf(claims.email) !== undefined;
-      const data = isWhole ? claims : { ...claims, ...(await userinfo(endpoints, claims, accessToken)) };
+      const isWhole = expectedIdTokenNonce !== undefined && getText(claims.email) !== undefined;
+      const data = isWhole ? claims : { ...claims, ...(await readUserInfo(endpoints, claims, accessToken)) };
       const spoken = [user?.name?.firstName, user?.name?.lastName].filter((part) => part).join(" ");
       const image = findWebPage(data.picture)?.href;
       return {
         user: {
-          name: textOf(data.name) ?? spoken,
-          email: textOf(data.email) ?? null,
+          name: getText(data.name) ?? spoken,
+          email: getText(data.email) ?? null,
           // Apple writes it as text.
           emailVerified: data.email_verified === true || data.email_verified === "true",
           ...(image === undefined ? {} : { image }),
@@ -93,7 +93,7 @@ export function openIdProvider({ log, clock }: Pick<Deps, "log" | "clock">, sett
 }
 
 /** What the userinfo endpoint knows; nothing when it speaks of another person (OpenID Connect Core 5.3.2). */
-async function userinfo(
+async function readUserInfo(
   endpoints: () => Promise<Discovered>,
   { sub }: Claims,
   accessToken: OAuth2Tokens["accessToken"],
@@ -105,7 +105,7 @@ async function userinfo(
 }
 
 /** Where a provider's endpoints are, from its discovery document; asked once, and again after a failure. */
-function discovery(log: Deps["log"], id: string, issuer: string): () => Promise<Discovered> {
+function getDiscovery(log: Deps["log"], id: string, issuer: string): () => Promise<Discovered> {
   let known: Promise<Discovered> | undefined;
   const discover = async (): Promise<Discovered> => {
     const found = await fetchJson(`${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`);
@@ -113,13 +113,13 @@ function discovery(log: Deps["log"], id: string, issuer: string): () => Promise<
     // Whoever serves another's document must not speak in its name.
     if (found.issuer !== issuer) throw new Error(`It calls itself ${String(found.issuer)}, not ${issuer}.`);
     const { authorization_endpoint, token_endpoint, userinfo_endpoint, jwks_uri } = found;
-    const [authorization, token, jwks] = [authorization_endpoint, token_endpoint, jwks_uri].map(textOf);
+    const [authorization, token, jwks] = [authorization_endpoint, token_endpoint, jwks_uri].map(getText);
     if (!authorization || !token || !jwks) throw new Error("Its discovery document leaves out an endpoint.");
     const methods = found.token_endpoint_auth_methods_supported;
     // Left out, it is the one of the standard.
     const basic =
       !Array.isArray(methods) || (methods.includes("client_secret_basic") && !methods.includes("client_secret_post"));
-    return { authorization, token, jwks, userinfo: textOf(userinfo_endpoint), basic };
+    return { authorization, token, jwks, userinfo: getText(userinfo_endpoint), basic };
   };
   return () => {
     known ??= discover().catch((error: unknown) => {
@@ -135,7 +135,7 @@ function discovery(log: Deps["log"], id: string, issuer: string): () => Promise<
 }
 
 /** The key that a token names. Providers change theirs, so an unknown one is looked for again; not for every token, though. */
-function keyring(clock: Deps["clock"], address: () => Promise<string>) {
+function openKeyring(clock: Deps["clock"], address: () => Promise<string>) {
   let keys: Jwk[] = [];
   let asked_at = 0;
   const find = ({ kid, alg }: { kid?: string | undefined; alg?: string | undefined }) =>

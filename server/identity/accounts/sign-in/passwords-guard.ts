@@ -9,7 +9,7 @@ type Person = { email?: unknown; name?: unknown; username?: unknown };
 
 let loaded: Promise<ReadonlySet<string>> | undefined;
 /** The passwords that are found most in what was stolen elsewhere, in small letters; read when first asked for. */
-const breached = (): Promise<ReadonlySet<string>> => {
+const isBreachedPassword = (): Promise<ReadonlySet<string>> => {
   loaded ??= import("@zxcvbn-ts/language-common").then(
     ({ dictionary }) => new Set(dictionary["passwords-common"].filter(({ length }) => length >= passwordLengthMin)),
   );
@@ -18,7 +18,7 @@ const breached = (): Promise<ReadonlySet<string>> => {
 
 /** Capitals do not make such a password another, nor a sign put at its end. */
 async function isBreached(password: string): Promise<boolean> {
-  const list = await breached();
+  const list = await isBreachedPassword();
   const plain = password.trim().toLowerCase();
   return list.has(plain) || list.has(plain.replace(/[^\p{L}\p{N}]+$/u, ""));
 }
@@ -32,7 +32,7 @@ function isPersonal(password: string, { email, name, username }: Person): boolea
 }
 
 /** Whose password is to be set; undefined when the call is not theirs to make, which will be said elsewhere. */
-async function personOf(ctx: GenericEndpointContext): Promise<Person | undefined> {
+async function getPerson(ctx: GenericEndpointContext): Promise<Person | undefined> {
   const { path, body, query, context } = ctx;
   if (path === "/sign-up/email") return body;
   if (path === "/reset-password") {
@@ -69,7 +69,7 @@ export const createPasswordGuard = () =>
                 message: tooShort ? "Password too short" : "Password too long",
               });
             }
-            const person = await personOf(ctx);
+            const person = await getPerson(ctx);
             if (!person) return;
             if (isPersonal(password, person))
               throw new APIError("BAD_REQUEST", {

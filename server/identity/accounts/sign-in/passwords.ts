@@ -25,18 +25,18 @@ const keyBytes = 32;
 function derive(password: string, { recipe, salt, length }: { recipe: PasswordRecipe; salt: Buffer; length: number }) {
   const text = password.normalize("NFKC");
   return new Promise<Buffer>((resolve, reject) => {
-    const done = (error: Error | null, key: Buffer) => (error ? reject(error) : resolve(key));
+    const finishRun = (error: Error | null, key: Buffer) => (error ? reject(error) : resolve(key));
     if (recipe.kind === "scrypt") {
       const { ln, r, p } = recipe;
-      crypto.scrypt(text, salt, length, { N: 2 ** ln, r, p, maxmem: 256 * 2 ** ln * r }, done);
+      crypto.scrypt(text, salt, length, { N: 2 ** ln, r, p, maxmem: 256 * 2 ** ln * r }, finishRun);
     } else {
       const { kind, ...cost } = recipe;
-      crypto.argon2(kind, { message: text, nonce: salt, tagLength: length, ...cost }, done);
+      crypto.argon2(kind, { message: text, nonce: salt, tagLength: length, ...cost }, finishRun);
     }
   });
 }
 
-const encoded = (bytes: Buffer): string => bytes.toString("base64").replace(/=+$/, "");
+const encodeText = (bytes: Buffer): string => bytes.toString("base64").replace(/=+$/, "");
 
 /** The usual notation: `$argon2id$v=19$m=19456,t=2,p=1$salt$key`. */
 function write({ recipe, salt, key }: Kept): string {
@@ -44,14 +44,14 @@ function write({ recipe, salt, key }: Kept): string {
     recipe.kind === "argon2id"
       ? `v=19$m=${recipe.memory},t=${recipe.passes},p=${recipe.parallelism}`
       : `ln=${recipe.ln},r=${recipe.r},p=${recipe.p}`;
-  return `$${recipe.kind}$${cost}$${encoded(salt)}$${encoded(key)}`;
+  return `$${recipe.kind}$${cost}$${encodeText(salt)}$${encodeText(key)}`;
 }
 
 const argon2Notation = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,2}),p=(\d{1,2})\$([\w+/]+)\$([\w+/]+)$/;
 const scryptNotation = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([\w+/]+)\$([\w+/]+)$/;
 
 function read(hash: string): Kept | undefined {
-  const kept = (recipe: PasswordRecipe, salt = "", key = ""): Kept => ({
+  const formatRecipe = (recipe: PasswordRecipe, salt = "", key = ""): Kept => ({
     recipe,
     salt: Buffer.from(salt, "base64"),
     key: Buffer.from(key, "base64"),
@@ -59,10 +59,10 @@ function read(hash: string): Kept | undefined {
   const [, memory, passes, parallelism, ...argon2] = argon2Notation.exec(hash) ?? [];
   if (memory) {
     const cost = { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) };
-    return kept({ kind: "argon2id", ...cost }, ...argon2);
+    return formatRecipe({ kind: "argon2id", ...cost }, ...argon2);
   }
   const [, ln, r, p, ...scrypt] = scryptNotation.exec(hash) ?? [];
-  if (ln) return kept({ kind: "scrypt", ln: Number(ln), r: Number(r), p: Number(p) }, ...scrypt);
+  if (ln) return formatRecipe({ kind: "scrypt", ln: Number(ln), r: Number(r), p: Number(p) }, ...scrypt);
   // As better-auth writes them: `salt:key` in hex, the salt used as the text that it is.
   const [, salt, key] = /^([0-9a-f]+):([0-9a-f]+)$/.exec(hash) ?? [];
   if (!salt || !key) return undefined;

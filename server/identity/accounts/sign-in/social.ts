@@ -18,7 +18,7 @@ type Provider = OAuthProvider<object>;
 /** Signing in with other services, and what there is to sign in with. */
 export const createSocialSignIn = (deps: Parts) => {
   const { config } = deps;
-  const providers = providersOf(deps);
+  const providers = getProviders(deps);
   const methods = {
     password: config.FLOE_PASSWORD_SIGN_IN,
     username: config.FLOE_PASSWORD_SIGN_IN,
@@ -51,19 +51,19 @@ export const createSocialSignIn = (deps: Parts) => {
 };
 
 /** The services that have been set up. */
-function providersOf(deps: Parts): Provider[] {
+function getProviders(deps: Parts): Provider[] {
   const { config } = deps;
-  const client = (clientId: string | undefined, clientSecret: string | undefined): Client | undefined =>
+  const createClient = (clientId: string | undefined, clientSecret: string | undefined): Client | undefined =>
     clientId && clientSecret ? { clientId, clientSecret: () => clientSecret } : undefined;
-  const googleClient = client(config.GOOGLE_CLIENT_ID, config.GOOGLE_CLIENT_SECRET);
-  const githubClient = client(config.GITHUB_CLIENT_ID, config.GITHUB_CLIENT_SECRET);
-  const discordClient = client(config.DISCORD_CLIENT_ID, config.DISCORD_CLIENT_SECRET);
-  const appleClient = appleClientOf(deps);
+  const googleClient = createClient(config.GOOGLE_CLIENT_ID, config.GOOGLE_CLIENT_SECRET);
+  const githubClient = createClient(config.GITHUB_CLIENT_ID, config.GITHUB_CLIENT_SECRET);
+  const discordClient = createClient(config.DISCORD_CLIENT_ID, config.DISCORD_CLIENT_SECRET);
+  const appleClient = getAppleClient(deps);
   return [
-    ...(googleClient ? [google(deps, googleClient)] : []),
-    ...(githubClient ? [github(config, githubClient)] : []),
-    ...(appleClient ? [apple(deps, appleClient)] : []),
-    ...(discordClient ? [discord(config, discordClient)] : []),
+    ...(googleClient ? [buildGoogle(deps, googleClient)] : []),
+    ...(githubClient ? [buildGithub(config, githubClient)] : []),
+    ...(appleClient ? [buildApple(deps, appleClient)] : []),
+    ...(discordClient ? [buildDiscord(config, discordClient)] : []),
     ...config.openid.map((one) =>
       openIdProvider(deps, {
         id: one.id,
@@ -77,7 +77,7 @@ function providersOf(deps: Parts): Provider[] {
   ];
 }
 
-const google = (deps: Parts, client: Client): Provider =>
+const buildGoogle = (deps: Parts, client: Client): Provider =>
   openIdProvider(deps, {
     id: "google",
     name: "Google",
@@ -93,7 +93,7 @@ const google = (deps: Parts, client: Client): Provider =>
     }),
   });
 
-const apple = (deps: Parts, client: Client): Provider =>
+const buildApple = (deps: Parts, client: Client): Provider =>
   openIdProvider(deps, {
     id: "apple",
     name: "Apple",
@@ -107,26 +107,26 @@ const apple = (deps: Parts, client: Client): Provider =>
   });
 
 /** Apple's client secret is a token that one signs oneself, with the key that Apple gave. */
-function appleClientOf({ config, clock }: Parts): Client | undefined {
+function getAppleClient({ config, clock }: Parts): Client | undefined {
   const { APPLE_CLIENT_ID: clientId, APPLE_CLIENT_SECRET: given, APPLE_TEAM_ID: team } = config;
   const { APPLE_KEY_ID: kid, APPLE_PRIVATE_KEY: key } = config;
   if (!clientId) return undefined;
   const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString("base64url");
-  const made = (): string => {
+  const buildMade = (): string => {
     if (!key) throw new Error("There is no key to sign Apple's client secret with.");
     const iat = clock.now().setUTCMilliseconds(0) / 1000;
     const claims = { iss: team, sub: clientId, aud: config.APPLE_URL, iat, exp: iat + appleSecretSeconds };
     const signed = `${encode({ alg: "ES256", kid, typ: "JWT" })}.${encode(claims)}`;
     return `${signed}.${sign("sha256", Buffer.from(signed), { key, dsaEncoding: "ieee-p1363" }).toString("base64url")}`;
   };
-  return { clientId, clientSecret: () => given ?? made() };
+  return { clientId, clientSecret: () => given ?? buildMade() };
 }
 
 type GitHubUser = { id?: number; login?: string; name?: string | null; email?: string | null; avatar_url?: string };
 type GitHubEmail = { email: string; primary: boolean; verified: boolean };
 
 /** GitHub tells the addresses of an account, and which of them are proved, at an endpoint of their own. */
-function github({ GITHUB_URL, GITHUB_API_URL, FLOE_SOCIAL_SIGN_UP }: Config, client: Client): Provider {
+function buildGithub({ GITHUB_URL, GITHUB_API_URL, FLOE_SOCIAL_SIGN_UP }: Config, client: Client): Provider {
   const endpoints = {
     authorization: `${GITHUB_URL}/login/oauth/authorize`,
     token: `${GITHUB_URL}/login/oauth/access_token`,
@@ -172,7 +172,7 @@ type DiscordUser = {
   verified?: boolean;
 };
 
-function discord({ DISCORD_URL, FLOE_SOCIAL_SIGN_UP }: Config, client: Client): Provider {
+function buildDiscord({ DISCORD_URL, FLOE_SOCIAL_SIGN_UP }: Config, client: Client): Provider {
   const endpoints = {
     authorization: `${DISCORD_URL}/oauth2/authorize`,
     token: `${DISCORD_URL}/api/oauth2/token`,
