@@ -78,6 +78,7 @@ export const commands: Record<string, Entry> = {
     heading: "develop",
     load: () => import("./advance.ts"),
   },
+  demo: { summary: "Fill a sandbox with months of sales", heading: "develop", load: () => import("./demo.ts") },
   "api-keys": { summary: "Make and revoke keys for programs", heading: "develop", load: () => import("./api-keys.ts") },
   api: { summary: "Send any request: floe api /v1/products/", heading: "develop", load: () => import("./api.ts") },
 };

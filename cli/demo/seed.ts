@@ -1,0 +1,161 @@
+/** The months of a demo shop: every step is a request that a seller or a customer could make. */
+import { type Context, findCurrentOrganization } from "../context.ts";
+import { Fault, isFault } from "../fault.ts";
+import { showOne } from "../resource/show.ts";
+import { showProgress } from "../ui/progress.ts";
+import { type BenefitKey, benefits, defineProducts, discounts, meter, type ProductKey } from "./catalog.ts";
+import { createChance } from "./chance.ts";
+import { durationMaxMs, newCustomersMax, newCustomersMin, stopsPerMonth } from "./limits.ts";
+import { changeSubscriptions, createPurchase, refundOrders, reportUsage, type Shop } from "./story.ts";
+
+type Page = { items: Record<string, unknown>[]; pagination: { total_count: number } };
+
+/** Check that the organization is a sandbox without customers. Real customers and real money are never mixed with a demo. */
+async function checkSandbox(context: Context): Promise<string> {
+  const id = await findCurrentOrganization(context);
+  const organization = (await context.call({ method: "GET", path: "/v1/organizations/:id", params: { id } })) as {
+    slug: string;
+    sandbox?: boolean;
+  };
+  const hint = "Create one: `floe orgs create Demo --sandbox`";
+  if (organization.sandbox !== true)
+    throw new Fault("conflict", `${organization.slug} is not a sandbox, and demo data is for sandboxes only`, { hint });
+  if ((await count(context, "/v1/customers/")) > 0)
+    throw new Fault("conflict", `${organization.slug} has customers already; a demo needs a new sandbox`, { hint });
+  return id;
+}
+
+const count = async (context: Context, path: string, query: Record<string, unknown> = {}): Promise<number> =>
+  ((await context.call({ method: "GET", path, query: { ...query, limit: 1 } })) as Page).pagination.total_count;
+
+/** Create an object, and return its id. */
+const create = async (context: Context, path: string, body: unknown): Promise<string> =>
+  ((await context.call({ method: "POST", path, body })) as { id: string }).id;
+
+/** Create what the shop sells. */
+async function createCatalog(context: Context, organization_id: string): Promise<Record<ProductKey, string>> {
+  await context.call({
+    method: "PATCH",
+    path: "/v1/organizations/:id",
+    params: { id: organization_id },
+    body: { feature_settings: { seat_based_pricing_enabled: true } },
+  });
+  const meter_id = await create(context, "/v1/meters/", meter);
+  const benefitIds = {} as Record<BenefitKey, string>;
+  for (const [key, body] of Object.entries(benefits))
+    benefitIds[key as BenefitKey] = await create(context, "/v1/benefits/", {
+      ...body,
+      properties: { ...body.properties, ...(key === "credit" && { meter_id }) },
+    });
+  const productIds = {} as Record<ProductKey, string>;
+  for (const [key, product] of Object.entries(defineProducts(meter_id))) {
+    const id = await create(context, "/v1/products/", product.body);
+    productIds[key as ProductKey] = id;
+    if (product.benefits.length > 0)
+      await context.call({
+        method: "POST",
+        path: "/v1/products/:id/benefits",
+        params: { id },
+        body: { benefits: product.benefits.map((benefit) => benefitIds[benefit]) },
+      });
+  }
+  for (const discount of discounts) await create(context, "/v1/discounts/", discount);
+  return productIds;
+}
+
+/** Move the sandbox's clock, and run what falls due on the way. Returns the new time. */
+async function advance(shop: Shop, to: Date): Promise<Date> {
+  for (;;) {
+    checkLimits(shop);
+    const { now, done } = (await shop.context.call({
+      method: "POST",
+      path: "/v1/sandbox/clock",
+      body: { to: to.toISOString() },
+    })) as { now: string; done: boolean };
+    if (done) return new Date(now);
+  }
+}
+
+function checkLimits({ deadline }: Shop): void {
+  if (performance.now() <= deadline) return;
+  throw new Fault("unreachable", `the server needed more than ${durationMaxMs / 60_000} minutes`);
+}
+
+/** The fault of a demo that is not complete: what was made so far stays, so the next attempt needs another sandbox. */
+function describeFailure(context: Context, error: unknown): unknown {
+  const hint = "The demo is not complete. Begin again in another sandbox: `floe orgs create Demo2 --sandbox`";
+  if (context.io.signal.aborted) return new Fault("interrupted", "stopped", { hint });
+  return isFault(error)
+    ? new Fault(error.kind, error.message, { ...error.parts, hint: error.parts.hint ?? hint })
+    : error;
+}
+
+/** The same day so many months later, or the last day of a shorter month. */
+export function addMonths(start: Date, months: number): Date {
+  const result = new Date(start);
+  result.setUTCMonth(start.getUTCMonth() + months);
+  // A day that the month does not have is one of the next month.
+  if (result.getUTCDate() !== start.getUTCDate()) result.setUTCDate(0);
+  return result;
+}
+
+/** Divide a number of new customers among the stops of a month. */
+function splitArrivals({ chance }: Shop, month: number): number[] {
+  const arrivals = Array.from({ length: stopsPerMonth }, () => 0);
+  const total = Math.min(newCustomersMin + month, newCustomersMax);
+  for (let number = 0; number < total; number += 1) {
+    const stop = chance.pickNumber(stopsPerMonth);
+    arrivals[stop] = (arrivals[stop] ?? 0) + 1;
+  }
+  return arrivals;
+}
+
+async function runMonth(shop: Shop, month: number, start: Date, onStop: () => void): Promise<void> {
+  const [from, until] = [addMonths(start, month).getTime(), addMonths(start, month + 1).getTime()];
+  for (const [stop, newCustomers] of splitArrivals(shop, month).entries()) {
+    shop.previousStop = shop.now;
+    shop.now = await advance(shop, new Date(from + ((until - from) * (stop + 1)) / stopsPerMonth));
+    if (stop === 0 && month > 0) {
+      await changeSubscriptions(shop);
+      await refundOrders(shop, addMonths(shop.now, -1));
+    }
+    await reportUsage(shop);
+    for (let number = 0; number < newCustomers; number += 1) {
+      checkLimits(shop);
+      await createPurchase(shop);
+    }
+    onStop();
+  }
+}
+
+/** Fill the sandbox. The same seed makes the same shop, but for ids and the day on which it begins. */
+export async function createDemo(context: Context, { months, seed }: { months: number; seed: number }): Promise<void> {
+  const organization_id = await checkSandbox(context);
+  const { now } = (await context.call({ method: "GET", path: "/v1/sandbox/clock" })) as { now: string };
+  const start = new Date(now);
+  const progress = showProgress(context, "demo", months * stopsPerMonth, () => `${months} months`);
+  progress.start("");
+  try {
+    const shop: Shop = {
+      ...{ context, seed, now: start, previousStop: start, buyers: [], usageEvents: 0, cancellations: 0 },
+      chance: createChance(seed),
+      productIds: await createCatalog(context, organization_id),
+      deadline: performance.now() + durationMaxMs,
+    };
+    for (let month = 0; month < months; month += 1) await runMonth(shop, month, start, () => progress.add(1));
+    progress.end();
+    showOne(context, {
+      ...{ seed, months, now: shop.now.toISOString(), usage_events: shop.usageEvents },
+      customers: await count(context, "/v1/customers/"),
+      orders: await count(context, "/v1/orders/"),
+      active_subscriptions: await count(context, "/v1/subscriptions/", { active: true }),
+      ended_subscriptions: await count(context, "/v1/subscriptions/", { active: false }),
+      refunds: await count(context, "/v1/refunds/"),
+      disputes: await count(context, "/v1/disputes/"),
+    });
+    context.say("See it: `floe metrics --interval month`, `floe orders list`. Keep it: `floe sandbox save demo`\n");
+  } catch (error) {
+    progress.end();
+    throw describeFailure(context, error);
+  }
+}
