@@ -1,4 +1,5 @@
-// Builds dist/: the command line, the server, the migrations and the web app. Runs in Node 24, which reads TypeScript.
+// Builds dist/: the command line, the server, the migrations, the web app and a list of their packages. Runs in Node 24, which reads TypeScript.
+import { randomUUID } from "node:crypto";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,6 +9,7 @@ import { writeManifest } from "../cli/build-manifest.ts";
 import { bundleCli } from "../cli/bundle.ts";
 import { bundleReact } from "../cli/bundle-react.ts";
 import { findBundledPackages, findInstalledPackages, writeNotices } from "../cli/notices.ts";
+import { buildSbom } from "../cli/sbom.ts";
 import { api } from "../shared/api/index.ts";
 import { describeCatalog } from "../shared/catalog/schema.ts";
 import { copyServerFiles, getServerOptions, getWorkerOptions } from "./bundles.mjs";
@@ -34,6 +36,8 @@ const bundled = [
 ];
 const packages = new Set([...findBundledPackages(root, bundled), ...findInstalledPackages(root)]);
 writeFileSync(join(dist, "THIRD_PARTY_NOTICES"), writeNotices([...packages]));
+const sbom = buildSbom(root, [...packages], { id: randomUUID(), at: new Date() });
+writeFileSync(join(dist, "sbom.cdx.json"), `${JSON.stringify(sbom, null, 2)}\n`);
 copyServerFiles(root, dist);
 mkdirSync(join(dist, "schema"));
 writeFileSync(join(dist, "schema/catalog-v1.json"), `${JSON.stringify(describeCatalog(), null, 2)}\n`);

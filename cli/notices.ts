@@ -7,9 +7,11 @@ type Manifest = {
   license?: string | { type: string };
   author?: string | { name?: string };
   homepage?: string;
-  dependencies?: Record<string, string>;
-};
-const readManifest = (folder: string): Manifest => JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+} & Partial<
+  Record<"dependencies" | "devDependencies" | "peerDependencies" | "optionalDependencies", Record<string, string>>
+>;
+export const readManifest = (folder: string): Manifest =>
+  JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
 
 /** The folders of the packages that these bundled files are from. */
 export function findBundledPackages(root: string, files: readonly string[]): string[] {
@@ -23,7 +25,7 @@ export function findBundledPackages(root: string, files: readonly string[]): str
 }
 
 /** Where a package lies that one in `folder` depends on. */
-function findPackage(name: string, folder: string): string | undefined {
+export function findPackage(name: string, folder: string): string | undefined {
   for (let at = folder; ; at = dirname(at)) {
     const found = join(at, "node_modules", name);
     if (existsSync(join(found, "package.json"))) return found;

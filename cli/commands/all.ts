@@ -80,6 +80,11 @@ export const commands: Record<string, Entry> = {
   },
   demo: { summary: "Fill a sandbox with months of sales", heading: "develop", load: () => import("./demo.ts") },
   "api-keys": { summary: "Make and revoke keys for programs", heading: "develop", load: () => import("./api-keys.ts") },
+  notices: {
+    summary: "Licenses of the packages that floe is shipped with",
+    heading: "develop",
+    load: () => import("./notices.ts"),
+  },
   api: { summary: "Send any request: floe api /v1/products/", heading: "develop", load: () => import("./api.ts") },
 };
 

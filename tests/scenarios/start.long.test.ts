@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Sbom } from "../../cli/sbom.ts";
 import type { Sheet } from "../../server/billing/invoices/worker.ts";
 import { openLimitedProcess } from "../../server/platform/jobs/limited-process.ts";
 import { freePort } from "../support/free-port.ts";
@@ -124,6 +125,15 @@ describe("what npm installs", () => {
     const notices = readFileSync(join(installed, "dist/THIRD_PARTY_NOTICES"), "utf8");
     for (const name of ["react-dom", "fastify", "ink", "@fontsource-variable/noto-sans"])
       expect(notices).toMatch(new RegExp(`^${name} \\S+ \\((MIT|OFL-1\\.1)\\)$`, "m"));
+  });
+
+  test("says what it is shipped with: in notices for people, and in a bill of materials for programs", async () => {
+    const print = async (...flags: string[]) =>
+      (await execa(process.execPath, [executable, "notices", ...flags], { env: { HOME: folder } })).stdout;
+    const { components } = JSON.parse(await print("--sbom")) as Sbom;
+    const listed = components.map(({ group, name, version }) => `${group ? `${group}/` : ""}${name} ${version}`);
+    const noticed = [...(await print()).matchAll(/^={80}\n(.+ \S+) \([^\n]*\)$/gm)].map(([, title]) => title);
+    expect([...new Set(noticed)].sort()).toEqual(listed.sort());
   });
 
   test("serves with the packages that it names and no others", async () => {
