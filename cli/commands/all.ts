@@ -73,6 +73,11 @@ export const commands: Record<string, Entry> = {
     heading: "develop",
     load: () => import("./listen.ts"),
   },
+  trigger: {
+    summary: "Make an event happen in a sandbox",
+    heading: "develop",
+    load: () => import("./trigger.ts"),
+  },
   advance: {
     summary: "Let time pass in a sandbox, and see what happens",
     heading: "develop",

@@ -12,6 +12,10 @@ export type Delivery = {
   timestamp: number;
   signature: string;
 };
+/** What a delivery tells, read from its body. */
+export const parseDelivery = ({ body }: Pick<Delivery, "body">): { type: string; timestamp: string; data: unknown } =>
+  JSON.parse(body) as { type: string; timestamp: string; data: unknown };
+
 /** How the program answered; without a status it did not. */
 export type Outcome = { status?: number; error?: string; duration_ms: number; attempts: number };
 

@@ -26,13 +26,15 @@ type Watch = {
   onEvent(event: StreamEvent): Promise<void>;
   onOpen(again: boolean): void;
   onLost(reason: string, waitMs: number): void;
+  /** Ends the stream, in place of the signals of the program. */
+  signal?: AbortSignal;
 };
 
 const path = "/v1/webhooks/listen";
 
 async function connect(
   context: Context,
-  events: string[],
+  { events, signal = context.io.signal }: Pick<Watch, "events" | "signal">,
   cursor: string | undefined,
 ): Promise<{ response: IncomingMessage; stop: () => void }> {
   const { server, timeoutMs } = context.settings();
@@ -48,7 +50,7 @@ async function connect(
     headers,
     timeoutMs,
     env: context.io.env,
-    signal: context.io.signal,
+    signal,
   });
   let timer: NodeJS.Timeout | undefined;
   const slow = new Promise<never>((_, reject) => {
@@ -91,6 +93,20 @@ async function readAll(response: IncomingMessage, watch: Watch, silenceMs: numbe
   }
 }
 
+/** The place in the stream of events at which it is now. */
+export async function readCursor(context: Context): Promise<string> {
+  const { response, stop } = await connect(context, { events: [] }, undefined);
+  const reader = createEventReader();
+  response.setEncoding("utf8");
+  try {
+    for await (const part of response)
+      for (const { event, id } of reader.push(part as string)) if (event === "hello" && id !== undefined) return id;
+  } finally {
+    stop();
+  }
+  throw new Fault("unreachable", `${context.settings().server} closed the stream of events`);
+}
+
 const isStopped = (signal: AbortSignal): Fault =>
   new Fault(signal.reason === "SIGTERM" ? "terminated" : "interrupted", "stopped listening");
 
@@ -100,14 +116,14 @@ export async function streamEvents(
   watch: Watch,
   limits: StreamTimeouts = streamTimeouts,
 ): Promise<never> {
-  const { signal } = context.io;
+  const { signal = context.io.signal } = watch;
   let lostAt: number | undefined;
   let attempt = 0;
   let connected = false;
   for (;;) {
     let reason: string;
     try {
-      const { response } = await connect(context, watch.events, watch.cursor());
+      const { response } = await connect(context, watch, watch.cursor());
       watch.onOpen(connected);
       connected = true;
       lostAt = undefined;

@@ -1,0 +1,136 @@
+/** The objects that a recipe makes in the sandbox, each by the public API, as a seller and a buyer would. */
+import type { Context } from "../context.ts";
+import { Fault } from "../fault.ts";
+import { pause } from "../pause.ts";
+import { applyOverrides, type Override, selectOverrides } from "./overrides.ts";
+
+type Row = Record<string, unknown> & { id: string };
+type Kind =
+  | "checkout"
+  | "customer"
+  | "product"
+  | "benefit"
+  | "discount"
+  | "refund"
+  | "member"
+  | "seat"
+  | "organization"
+  | "license_key"
+  | "order"
+  | "subscription";
+export type Made = { kind: Kind; id: string };
+
+const pollMs = 250;
+const waitMsMax = 60_000;
+/** The sandbox takes several requests to go far; so many steps are a year. */
+const stepsMax = 500;
+
+export type Objects = ReturnType<typeof createObjects>;
+
+/** `own` is what the event is about: overrides such as `data.name` are of its body. */
+export function createObjects(context: Context, organization_id: string, own: Kind, overrides: readonly Override[]) {
+  const made: Made[] = [];
+  const mark = process.getBuiltinModule("node:crypto").randomUUID().slice(0, 8);
+  const call = async (method: string, path: string, body?: object, query?: object): Promise<Row> => {
+    const sent = { ...(body && { body }), ...(query && { query: query as Record<string, unknown> }) };
+    return (await context.call({ method, path, ...sent })) as Row;
+  };
+  const list = async (path: string, query: object): Promise<Row[]> => {
+    const { items } = await call("GET", path, undefined, query);
+    return items as Row[];
+  };
+  const note = (kind: Kind, row: Row): Row => {
+    if (!made.some(({ id }) => id === row.id)) made.push({ kind, id: row.id });
+    return row;
+  };
+  const fill = (kind: Kind, body: object): object => {
+    const others = overrides.filter(({ path: [first = "", ...rest] }) => rest.length === 0 || !kinds.has(first));
+    const ofEvent = kind === own ? others : [];
+    return applyOverrides({ ...body }, [...ofEvent, ...selectOverrides(overrides, kind)]);
+  };
+  const create = async (kind: Kind, path: string, body: object): Promise<Row> =>
+    note(kind, await call("POST", path, fill(kind, body)));
+  const patch = (kind: Kind, path: string, body: object): Promise<Row> => call("PATCH", path, fill(kind, body));
+  /** Ask again until the server's jobs have done it. */
+  const await_ = async <T>(what: string, find: () => Promise<T | undefined>): Promise<T> => {
+    const ends = Date.now() + waitMsMax;
+    for (;;) {
+      const found = await find();
+      if (found !== undefined) return found;
+      if (context.io.signal.aborted) throw new Fault("interrupted", "stopped");
+      if (Date.now() > ends)
+        throw new Fault("error", `${what} did not come within ${waitMsMax / 1000} s`, {
+          hint: "Background jobs may not run. Run: `floe doctor`",
+        });
+      await pause(pollMs, context.io.signal);
+    }
+  };
+  return {
+    made,
+    mark,
+    organization_id,
+    call,
+    list,
+    note,
+    create,
+    patch,
+    await: await_,
+    /** Let time pass in the sandbox. */
+    async advance(by: string): Promise<void> {
+      context.say(`Moving the clock of the sandbox by ${by} …\n`);
+      for (let step = 0; step < stepsMax && !context.io.signal.aborted; step += 1)
+        if ((await call("POST", "/v1/sandbox/clock", { by })).done === true) return;
+      throw new Fault("interrupted", "time stands where it was; run `floe advance` to go on");
+    },
+    createCustomer: (body: object = {}): Promise<Row> =>
+      create("customer", "/v1/customers/", { email: `trigger-${mark}@example.com`, name: "Trigger", ...body }),
+    createProduct: (body: object = {}): Promise<Row> =>
+      create("product", "/v1/products/", {
+        name: `Trigger ${mark}`,
+        prices: [{ amount_type: "fixed", price_amount: 1900 }],
+        ...body,
+      }),
+    createBenefit: (body: object = {}): Promise<Row> =>
+      create("benefit", "/v1/benefits/", { type: "custom", description: `Trigger ${mark}`, properties: {}, ...body }),
+    createCheckout: (product: Row, customer: Row | undefined, body: object = {}): Promise<Row> =>
+      create("checkout", "/v1/checkouts/", {
+        products: [product.id],
+        ...(customer && { customer_id: customer.id }),
+        ...body,
+      }),
+  };
+}
+const kinds: ReadonlySet<string> = new Set(["customer", "product", "benefit", "discount", "checkout"]);
+
+/** Buy a product with a test card, and wait until the sale is complete. */
+export async function completeSale(
+  objects: Objects,
+  { product = {}, card = "pm_card_visa", checkout = {} }: { product?: object; card?: string; checkout?: object } = {},
+): Promise<{ order: Row | undefined; subscription: Row | undefined; customer: Row; product: Row }> {
+  const bought = await objects.createProduct(product);
+  const customer = await objects.createCustomer();
+  const { id, client_secret } = await objects.createCheckout(bought, customer, checkout);
+  await objects.call("POST", `/v1/checkouts/client/${String(client_secret)}/confirm`, {
+    confirmation_token_id: card,
+    customer_name: "Trigger",
+    customer_billing_address: { country: "FR" },
+  });
+  const { order, subscription } = await objects.await("The sale", async () => {
+    const [made] = await objects.list("/v1/orders/", { checkout_id: id });
+    const [begun] = await objects.list("/v1/subscriptions/", { customer_id: customer.id });
+    return made || begun ? { order: made, subscription: begun } : undefined;
+  });
+  if (order) objects.note("order", order);
+  if (subscription) objects.note("subscription", subscription);
+  return { order, subscription, customer, product: bought };
+}
+
+/** The same with a product that renews each month. */
+export async function subscribe(objects: Objects, product: object = {}, card = "pm_card_visa") {
+  const { subscription, ...sale } = await completeSale(objects, {
+    product: { recurring_interval: "month", ...product },
+    card,
+  });
+  if (!subscription) throw new Fault("error", "the sale made no subscription");
+  return { ...sale, subscription };
+}
