@@ -1,4 +1,5 @@
 /** What floe says of the packages that it is shipped with: their licenses, and the bill of materials. */
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv } from "ajv";
@@ -58,6 +59,33 @@ test("the bill of materials says what refers to what, and floe to all that it na
       name,
     ).toBe(true);
   expect(dependenciesOf("pkg:npm/react-dom@").some((ref) => ref.startsWith("pkg:npm/react@"))).toBe(true);
+});
+
+/** Files of the build: what they import is not part of what is built. */
+const buildFiles = /^(cli\/(bundle|bundle-react|build-manifest)\.ts|web\/vite\.config\.ts)$/;
+
+test("an audit without development dependencies sees each package that floe runs with", () => {
+  const { dependencies = {}, devDependencies = {}, peerDependencies = {} } = readManifest(root);
+  const { dependencies: bundled = {} } = readManifest(join(root, "bundled"));
+  // The version is that of the development dependency.
+  expect(Object.entries(bundled).filter(([name, range]) => range !== "*" || !(name in devDependencies))).toEqual([]);
+  const files = execFileSync("git", ["ls-files", "shared", "server", "cli", "web"], { encoding: "utf8" })
+    .split("\n")
+    .filter((file) => /\.tsx?$/.test(file) && !buildFiles.test(file));
+  const imported = files.flatMap((file) =>
+    [
+      ...readFileSync(file, "utf8").matchAll(
+        /(?:^import (?!type )[^"';]*?\bfrom |\bimport\(|^import )"([^."][^"]*)"/gm,
+      ),
+    ].map(([, target = ""]) => /^(@[^/]+\/)?[^/]+/.exec(target)?.[0] ?? ""),
+  );
+  const names = [...new Set(imported)].filter((name) => !name.startsWith("node:")).sort();
+  expect(names.length).toBeGreaterThan(30);
+  expect(names.filter((name) => !(name in { ...dependencies, ...bundled, ...peerDependencies }))).toEqual([]);
+  const { packages } = JSON.parse(readFileSync("package-lock.json", "utf8"));
+  const hidden = Object.keys({ ...dependencies, ...bundled }).filter((name) => packages[`node_modules/${name}`].dev);
+  expect(hidden).toEqual([]);
+  expect(packages["node_modules/knip"].dev).toBe(true);
 });
 
 test("a command line that was not built has neither, and says what to do", async () => {

@@ -134,6 +134,14 @@ describe("what npm installs", () => {
     const listed = components.map(({ group, name, version }) => `${group ? `${group}/` : ""}${name} ${version}`);
     const noticed = [...(await print()).matchAll(/^={80}\n(.+ \S+) \([^\n]*\)$/gm)].map(([, title]) => title);
     expect([...new Set(noticed)].sort()).toEqual(listed.sort());
+    // An audit of the repository without development dependencies sees all of them.
+    const { packages } = JSON.parse(readFileSync("package-lock.json", "utf8")) as {
+      packages: Record<string, { version?: string; dev?: boolean }>;
+    };
+    const audited = Object.entries(packages).flatMap(([path, { version, dev }]) =>
+      dev ? [] : [`${path.split("node_modules/").at(-1)} ${version}`],
+    );
+    expect(listed.filter((title) => !audited.includes(title))).toEqual([]);
   });
 
   test("serves with the packages that it names and no others", async () => {
