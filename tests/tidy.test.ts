@@ -359,8 +359,8 @@ function listDeadPaths(page: string, text: string): string[] {
     [...prose.matchAll(/`([\w.-]+(?:\/[\w.-]+)*\/?)`/g)]
       .map(([, path = ""]) => path)
       .filter((path) => path.includes("/") || /\.(ts|tsx|mjs|md|json)$/.test(path))
-      // Folders that a run of floe makes.
-      .filter((path) => !/^\.floe(-dev)?\/$/.test(path))
+      // Folders that a build or a run of floe makes.
+      .filter((path) => !/^(\.floe(-dev)?|dist)\/$/.test(path))
       .filter((path) => !["", "server", dirname(page)].some((folder) => existsSync(join(folder, path))))
       .filter((path) => path.includes("/") || !names.has(path))
   );

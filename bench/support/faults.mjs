@@ -22,6 +22,7 @@ const sessions = ["tests/api/auth.test.ts", "tests/api/sessions.test.ts", "tests
 const secrets = ["tests/api/secrets.test.ts", "tests/api/auth-requests.test.ts"];
 const every = ["tests/api/every-operation.long.test.ts", "tests/api/tenants.test.ts"];
 const threads = ["tests/rules/threads.test.ts"];
+const deadlines = ["tests/scenarios/deadlines.test.ts"];
 const sending = ["tests/rules/webhooks.test.ts", "tests/api/webhooks.test.ts", "tests/api/webhooks-runs.test.ts"];
 const simulator = ["tests/scenarios/simulated.long.test.ts"];
 const catalog = ["tests/api/catalog-properties.long.test.ts", "tests/api/catalog.test.ts", "tests/cli/catalog.test.ts"];
@@ -121,6 +122,15 @@ export const faults = {
   ],
   expiry: [
     ["left-pending", "server/checkout/checkouts/jobs.ts", "if (row.order_id !== null && !(await voidPending(tx, row.organization_id, row.order_id, now))) return;", "if (row.order_id !== null) await voidPending(tx, row.organization_id, row.order_id, now);", "tests/scenarios/sale-interleavings.long.test.ts"],
+  ],
+  deadlines: [
+    ["statement-goes-on", "server/platform/jobs/heavy-work.ts", 'signal?.addEventListener("abort", cancel, { once: true });', "", ...deadlines],
+    ["transaction-held", "server/platform/db/unit-of-work.ts", "await awaitUntilDeadline(work(tx))", "await work(tx)", ...deadlines],
+    ["call-goes-on", "server/platform/external/services.ts", "createCallSignal(timeoutMs)", "AbortSignal.timeout(timeoutMs)", ...deadlines],
+    ["late-write", "server/platform/db/pool.ts", "getDeadline()?.signal.throwIfAborted();", "", ...deadlines],
+    ["silent-connection", "server/platform/db/pool.ts", "destruction ??= setTimeout(() => void connection.sql.end({ timeout: 0 }), cancelMsMax);", "", ...deadlines],
+    ["no-grace", "server/platform/jobs/deadline.ts", "grace.reject(signal.reason), graceMs)", "grace.reject(signal.reason), 0)", "tests/api/sweeps.test.ts"],
+    ["no-own-limits", "server/platform/db/pool.ts", "const jobMs = getDeadline()?.timeoutMs;", "const jobMs = undefined;", ...deadlines],
   ],
   threads: [
     ["sent-here", "server/messaging/webhooks/sender.ts", "const reply = await thread.ask({ kind: \"call\", line, address, reach, headers, body });", "const reply = await (await import(\"../lib/outbound.ts\")).openLine(address, reach).post(headers, body);", ...threads],

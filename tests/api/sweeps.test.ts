@@ -7,9 +7,11 @@ import { checkouts } from "../../server/checkout/checkouts/tables.ts";
 import { deliveryWorker, dispatchWorker } from "../../server/messaging/webhooks/jobs.ts";
 import { planRetry, requeueDeadLetters } from "../../server/platform/db/due.ts";
 import { failedWork } from "../../server/platform/db/tables.ts";
+import { getDeadline } from "../../server/platform/jobs/deadline.ts";
 import { createJobs } from "../../server/platform/jobs/jobs.ts";
 import { createThrottle } from "../../server/platform/jobs/throttle.ts";
 import { type RowWorker, runWorkers, startWorkerLoop } from "../../server/platform/jobs/workers.ts";
+import { eventually } from "../support/eventually.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { startReceiver } from "../support/receiver.ts";
 
@@ -298,9 +300,34 @@ describe("work that hangs", () => {
     await loop.stop();
     // What hangs does not keep the server from stopping: it would go on for a minute.
     expect(performance.now() - stopping).toBeLessThan(40_000);
-    await runWorkers(floe.deps, [{ ...named, concurrency: 3, timeoutMs: 50, run: () => never }]);
+    await runWorkers(floe.deps, [{ ...named, concurrency: 3, timeoutMs: 50, graceMs: 50, run: () => never }]);
     const failed = await floe.deps.db.select().from(failedWork).where(eq(failedWork.kind, "tests.hang"));
     expect(failed.map(({ row_id }) => row_id).sort()).toEqual([...mine, theirs].map(({ id }) => id).sort());
+  });
+
+  test("is aborted at its limit, and is not begun again before it has ended", async () => {
+    await open(seller);
+    floe.clock.advance(2 * hourMs);
+    let [begun, running, most] = [0, 0, 0];
+    const loop = startWorkerLoop(floe.deps, {
+      ...named,
+      timeoutMs: 50,
+      graceMs: 10_000,
+      async run() {
+        begun += 1;
+        running += 1;
+        most = Math.max(most, running);
+        const signal = getDeadline()?.signal;
+        await new Promise((resolve) => signal?.addEventListener("abort", resolve));
+        // Its retry falls due while it still ends.
+        floe.clock.advance(2 * hourMs);
+        await new Promise((resolve) => setTimeout(resolve, 400));
+        running -= 1;
+      },
+    });
+    await eventually(async () => (begun >= 2 ? true : undefined), "a second run");
+    await loop.stop();
+    expect(most).toBe(1);
   });
 
   test("is waited for by a stop, when it ends in time", async () => {

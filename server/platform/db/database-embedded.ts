@@ -7,7 +7,8 @@ import { PGlite, type Transaction } from "@electric-sql/pglite";
 import { pg_trgm } from "@electric-sql/pglite/contrib/pg_trgm";
 import { drizzle } from "drizzle-orm/pglite";
 import { migrate } from "drizzle-orm/pglite/migrator";
-import { getHeavyWork, type HeavyWork, startStatement } from "../jobs/heavy-work.ts";
+import { getDeadline } from "../jobs/deadline.ts";
+import { getHeavyWork, startStatement } from "../jobs/heavy-work.ts";
 import { DatabaseError, type OpenDatabase, rejectUnknownTables } from "./database.ts";
 
 /** Pages that it keeps in memory. It would keep four times as many, all of which count as this process's own. */
@@ -16,14 +17,21 @@ const buffers = "32MB";
 /** What the migrations ask of a database besides PostgreSQL itself: the index for parts of a text. */
 export const embeddedExtensions = { pg_trgm };
 
-/** A transaction of heavy work: between its statements others of this process get their turn, and it ends with its work. */
-const withSteps = (tx: Transaction, work: HeavyWork): Transaction =>
+/** Before a statement: heavy work yields to foreground work, and aborted work sends no more statements. */
+async function startOwnStatement(): Promise<void> {
+  const work = getHeavyWork();
+  if (work) await startStatement(work);
+  getDeadline()?.signal.throwIfAborted();
+}
+
+/** A transaction of heavy work or of a job, whose statements begin with `startOwnStatement`. */
+const withSteps = (tx: Transaction): Transaction =>
   new Proxy(tx, {
     get(target, key) {
       const value: unknown = Reflect.get(target, key, target);
       if (key !== "query" && key !== "exec" && key !== "sql") return value;
       return async (...given: unknown[]) => {
-        await startStatement(work);
+        await startOwnStatement();
         return (value as (...given: unknown[]) => unknown).apply(target, given);
       };
     },
@@ -44,12 +52,12 @@ function preventDeadlock(pglite: PGlite): PGlite {
       if (typeof value !== "function") return value;
       return async (...given: unknown[]) => {
         check();
-        const work = getHeavyWork();
-        if (work) await startStatement(work);
+        await startOwnStatement();
         if (key !== "transaction") return value.apply(target, given);
         const transaction = { isOpen: true };
         const [inner] = given as [(tx: Transaction) => Promise<unknown>];
-        const run = work ? (tx: Transaction) => inner(withSteps(tx, work)) : inner;
+        const hasSteps = getHeavyWork() !== undefined || getDeadline() !== undefined;
+        const run = hasSteps ? (tx: Transaction) => inner(withSteps(tx)) : inner;
         try {
           return await asking.run(transaction, () => value.apply(target, [run]));
         } finally {

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import postgres, { type Sql } from "postgres";
+import { getDeadline, runWithoutDeadline } from "../jobs/deadline.ts";
 import { awaitStatement, awaitWithin, getHeavyWork, startStatement } from "../jobs/heavy-work.ts";
 import { unpreparedPlan } from "./unprepared.ts";
 import { ConnectionLostError } from "./unreachable.ts";
@@ -19,6 +20,11 @@ type Ask = <T>(query: (connection: Connection) => PromiseLike<T>, text: string) 
 
 const connectSecondsMax = 10;
 const closeSecondsMax = 5;
+/** How long the database may take to end a statement that is cancelled. After that, the connection is destroyed. */
+const cancelMsMax = 2_000;
+/** How long a transaction may wait for a lock, and how long the database keeps one open that sends no statement. */
+const lockMsMax = 60_000;
+const idleMsMax = 60_000;
 /** Limits for prepared statements of a connection: their number, and the characters of each text. */
 const preparedMax = 1_000;
 const preparedCharactersMax = 16_000;
@@ -40,15 +46,18 @@ export const queryTogether = <T extends readonly unknown[]>(
 
 /** Run one statement. After any error other than a plain `ERROR` of PostgreSQL, the connection is not used again. */
 async function run<T>(connection: Connection, query: (connection: Connection) => PromiseLike<T>): Promise<T> {
+  let destruction: NodeJS.Timeout | undefined;
   try {
     const work = getHeavyWork();
     if (work) await startStatement(work);
+    getDeadline()?.signal.throwIfAborted();
     const statement: Query<T> = query(connection);
     const cancel = () => {
       // A late cancellation could hit the statement of another caller, so the connection is not used again.
       connection.isCancelled = true;
       connection.isGone = true;
       statement.canceller?.(statement).catch(() => {});
+      destruction ??= setTimeout(() => void connection.sql.end({ timeout: 0 }), cancelMsMax);
     };
     return await (work
       ? awaitStatement(work, statement, cancel)
@@ -56,7 +65,25 @@ async function run<T>(connection: Connection, query: (connection: Connection) =>
   } catch (error) {
     if (!(error instanceof postgres.PostgresError && error.severity === "ERROR")) connection.isGone = true;
     throw error;
+  } finally {
+    clearTimeout(destruction);
   }
+}
+
+/**
+ * The statement that begins a transaction, with the limits that the database itself keeps: they end a transaction even if
+ * this process has stopped responding. A job's statements end with the job, heavy work's after their own limit.
+ */
+function buildBegin({ statementTimeoutMs }: Connection): string {
+  const heavyMs = getHeavyWork()?.statementTimeoutMs;
+  const jobMs = getDeadline()?.timeoutMs;
+  const statementMs = heavyMs ?? jobMs ?? statementTimeoutMs;
+  return [
+    "begin",
+    `set local statement_timeout = ${statementMs + cancelMsMax}`,
+    `set local lock_timeout = ${Math.min(statementMs, lockMsMax)}`,
+    `set local idle_in_transaction_session_timeout = ${heavyMs === undefined ? idleMsMax : heavyMs + idleMsMax}`,
+  ].join("; ");
 }
 
 /**
@@ -184,7 +211,7 @@ export function openPool(url: string, { connections: max, statementTimeoutMs }: 
     const runQuery: Ask = (query, text) => {
       const result = last.then(async () => {
         if (begun) return send(query);
-        begun = send(({ sql }) => sql.unsafe("begin"));
+        begun = send(({ sql }) => sql.unsafe(buildBegin(connection)));
         // If `begin` failed, a statement sent right behind it would run outside of a transaction. That is safe for reads, so
         // a prepared `select` is sent immediately.
         if (!(text.startsWith("select ") && connection.prepared.has(text))) await begun;
@@ -218,12 +245,16 @@ export function openPool(url: string, { connections: max, statementTimeoutMs }: 
       if (command !== "COMMIT") throw new Error("A transaction was undone: one of its statements had failed.");
       return result;
     } catch (error) {
-      if (connection.isCancelled) throw error;
+      if (connection.isCancelled) {
+        // The statement may hold locks until the database has ended it.
+        await last;
+        throw error;
+      }
       if (connection.isGone)
         throw new ConnectionLostError("The connection of a transaction has ended.", { cause: error });
       // If the rollback fails, the connection is not used again; its end rolls back the transaction.
       if (begun)
-        await control("rollback").catch(() => {
+        await runWithoutDeadline(() => control("rollback")).catch(() => {
           connection.isGone = true;
         });
       throw error;

@@ -4,6 +4,7 @@ import { webhookEndpoints } from "../../messaging/webhooks/tables.ts";
 // Events are also listed among the usage events; the same statement writes both.
 import { usageEvents, usageNames } from "../../usage/events/tables.ts";
 import type { Ctx, Deps } from "../context.ts";
+import { awaitUntilDeadline } from "../jobs/deadline.ts";
 import { redactError } from "../loggable.ts";
 import { createView } from "./database.ts";
 import { runWithLoaders } from "./loaders.ts";
@@ -34,7 +35,7 @@ export async function transact<T>(ctx: Parts, work: (tx: Tx) => Promise<T>): Pro
     result = await ctx.db.transaction(async (begun) => {
       // The driver creates an object for each transaction and savepoint, so the unit can be assigned to it.
       const tx: Tx = Object.assign(begun, { unit });
-      const made = await work(tx);
+      const made = await awaitUntilDeadline(work(tx));
       for (const write of ctx.extraWrites ?? []) await write(tx, made);
       if (!parent) await writeNoted(tx);
       return made;

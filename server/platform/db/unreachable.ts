@@ -20,6 +20,8 @@ const unconnectedCodes = new Set([
 const goneStates = /^(08...|57P0[1-3]|53300)$/;
 /** And that its disk, its memory or what else it is given is used up. */
 const fullStates = /^53...$/;
+/** The database has ended a statement at its time limit, or a wait for a lock. */
+const slowStates = /^(55P03|57014)$/;
 /** How the system says so of a disk of ours. */
 const fullCodes = new Set(["ENOSPC", "EDQUOT"]);
 
@@ -64,6 +66,7 @@ export function findOutage(error: unknown): Outage | undefined {
     const state = readSqlState(inner) ?? "";
     if (goneStates.test(state)) return unreachable;
     if (fullStates.test(state)) return full;
+    if (slowStates.test(state)) return slow;
     const code = (inner.cause as { code?: unknown } | undefined)?.code;
     if (typeof code === "string" && unconnectedCodes.has(code)) return unreachable;
   }

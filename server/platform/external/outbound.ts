@@ -4,6 +4,7 @@ import { Agent as AgentHttps, request as requestHttps } from "node:https";
 import type { LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
 import type { Config } from "../config.ts";
+import { createCallSignal } from "../jobs/deadline.ts";
 
 /** What may be called, and how names are resolved. */
 export type OutboundPolicy = {
@@ -136,7 +137,7 @@ export function openLine(address: string, reach: OutboundPolicy) {
      */
     async post(headers: Record<string, string>, body: string): Promise<OutboundReply> {
       if (refusal !== undefined) return { http_code: null, text: refusal };
-      return post(new URL(address), agent, headers, body, reach, AbortSignal.timeout(timeoutMs));
+      return post(new URL(address), agent, headers, body, reach, createCallSignal(timeoutMs));
     },
     close: () => agent.destroy(),
   };

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { ApiError } from "../../../shared/errors.ts";
 import { StatementTimeoutError } from "../db/unreachable.ts";
+import { getDeadline } from "./deadline.ts";
 import { yieldToForeground } from "./priority.ts";
 
 /**
@@ -73,13 +74,15 @@ export async function awaitStatement<T>(work: HeavyWork, statement: PromiseLike<
   }
 }
 
-/** Await a statement of other work; it is cancelled at its time limit. */
+/** Await a statement of other work; it is cancelled at its time limit, and at the deadline of its job. */
 export async function awaitWithin<T>(timeoutMs: number, statement: PromiseLike<T>, cancel: () => void): Promise<T> {
+  const signal = getDeadline()?.signal;
   let isLate = false;
   const timer = setTimeout(() => {
     isLate = true;
     cancel();
   }, timeoutMs);
+  signal?.addEventListener("abort", cancel, { once: true });
   try {
     return await statement;
   } catch (error) {
@@ -88,6 +91,7 @@ export async function awaitWithin<T>(timeoutMs: number, statement: PromiseLike<T
       : error;
   } finally {
     clearTimeout(timer);
+    signal?.removeEventListener("abort", cancel);
   }
 }
 

@@ -5,7 +5,8 @@ import type { Database, Deps } from "../context.ts";
 import { type DueQuery, type DueRow, deleteFailures, findDue, scheduleRetries } from "../db/due.ts";
 import type { RowKey } from "../db/rows.ts";
 import { failedWork } from "../db/tables.ts";
-import { findOutage } from "../db/unreachable.ts";
+import { ConnectionLostError, findOutage } from "../db/unreachable.ts";
+import { DeadlineError, runWithDeadline } from "./deadline.ts";
 
 /** A worker processes one kind of due work. Each worker has a loop of its own, so a slow one does not delay the others. */
 export type Worker = RowWorker | BulkWorker;
@@ -23,8 +24,10 @@ export type RowWorker = Named & {
   maxPerTenant?: number;
   /** The maximum rows of one seller in a batch (default 1). If a batch fails, its rows are retried one by one. */
   batchSize?: number;
-  /** A batch that takes longer fails with `TimeLimit` and is retried later. */
+  /** A batch that takes longer is aborted with `DeadlineError` and retried later (default 60 s). */
   timeoutMs?: number;
+  /** How long an aborted batch may take to end before its rows may be claimed again (default 30 s). */
+  graceMs?: number;
   /**
    * The batch size while requests are being served, when a seller's whole share of rows is due. These batches run one after
    * the other (`throttle.ts`).
@@ -53,6 +56,7 @@ export const timeTravelBatchSize = 1000;
 export type BulkWorker = Named & { limit: number; runBatch(deps: Deps, limit: number): Promise<number> };
 
 const timeoutMsStandard = 60_000;
+const graceMsStandard = 30_000;
 const backoffMostMs = 60_000;
 /**
  * After this time without a write or due work, workers poll less often, so that an idle server uses little CPU. Work that
@@ -128,6 +132,8 @@ type Runner = {
   /** The running batches. */
   pieces: ReadonlySet<Promise<void>>;
   isFull(): boolean;
+  /** Abort the running batches. */
+  abort(): void;
   /** The number of rows started so far. */
   count(): number;
 };
@@ -147,9 +153,10 @@ function openRunner(deps: Deps, sweep: Worker, rest_ms: number, { only, since }:
       count += touched;
       return touched >= sweep.limit ? "more" : "none";
     };
-    return { turn: runTurn, pieces, isFull: () => false, count: () => count };
+    return { turn: runTurn, pieces, isFull: () => false, abort: () => {}, count: () => count };
   }
-  const { name, due, timeoutMs = timeoutMsStandard, run } = sweep;
+  const { name, due, timeoutMs = timeoutMsStandard, graceMs = graceMsStandard, run } = sweep;
+  const stopping = new AbortController();
   const givesWay = sweep.yieldBatchSize !== undefined && rest_ms > 0;
   const isDated = sweep.atRowTime === true && since !== undefined;
   const {
@@ -236,7 +243,7 @@ function openRunner(deps: Deps, sweep: Worker, rest_ms: number, { only, since }:
     const error = await attempt(rows);
     if (error === undefined) return;
     for (const row of rows) {
-      const own = rows.length === 1 || error instanceof TimeLimit ? error : await attempt([row]);
+      const own = rows.length === 1 || error instanceof DeadlineError ? error : await attempt([row]);
       if (own === undefined) continue;
       try {
         const outage = findOutage(own);
@@ -252,26 +259,26 @@ function openRunner(deps: Deps, sweep: Worker, rest_ms: number, { only, since }:
   async function attempt(rows: [DueRow, ...DueRow[]]): Promise<unknown> {
     const [seller] = rows;
     const theirs = withSellerClock(deps, seller);
-    const timer = Promise.withResolvers<never>();
-    const timeout = setTimeout(() => timer.reject(new TimeLimit(`It took longer than ${timeoutMs} ms.`)), timeoutMs);
+    const [first, ...others] = rows;
+    const addDate = (row: DueRow): DueWorkRow => ({ ...row, ...getDate(row) });
     try {
-      const [first, ...others] = rows;
-      const formatDated = (row: DueRow): DueWorkRow => ({ ...row, ...getDate(row) });
-      await Promise.race([run(theirs, [formatDated(first), ...others.map(formatDated)]), timer.promise]);
+      await runWithDeadline({ timeoutMs, graceMs, stopping: stopping.signal }, () =>
+        run(theirs, [addDate(first), ...others.map(addDate)]),
+      );
       const failed = rows.filter(({ failing_since }) => failing_since !== null).map(({ id }) => id);
       if (failed.length > 0) await deleteFailures(deps.db, name, failed);
       return undefined;
     } catch (error) {
       return error ?? new Error("It failed without saying why.");
-    } finally {
-      clearTimeout(timeout);
     }
   }
-  return { turn: runTurn, pieces, isFull: () => pieces.size >= concurrency, count: () => count };
-}
-
-class TimeLimit extends Error {
-  override readonly name = "TimeLimit";
+  return {
+    turn: runTurn,
+    pieces,
+    isFull: () => pieces.size >= concurrency,
+    abort: () => stopping.abort(new ConnectionLostError("The server stops.")),
+    count: () => count,
+  };
 }
 
 /** Run a worker until it is stopped. It polls at its interval, and immediately when it is woken. */
@@ -338,6 +345,7 @@ export function startWorkerLoop(deps: Deps, sweep: Worker): { stop(): Promise<vo
       const timer = setTimeout(resolve, stopMs);
       await Promise.race([promise, running.then(() => Promise.all(runner.pieces))]);
       clearTimeout(timer);
+      runner.abort();
     },
   };
 }
