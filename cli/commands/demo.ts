@@ -27,7 +27,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
 The sandbox must have no customers yet. Its clock moves forward by the months.
 
 Examples:
-  floe orgs create Demo --sandbox
+  floe orgs create Showcase --sandbox
   floe demo seed --months 12
   floe demo seed --months 3 --seed 7`,
     );

@@ -17,7 +17,7 @@ async function checkSandbox(context: Context): Promise<string> {
     slug: string;
     sandbox?: boolean;
   };
-  const hint = "Create one: `floe orgs create Demo --sandbox`";
+  const hint = "Create one: `floe orgs create Showcase --sandbox`";
   if (organization.sandbox !== true)
     throw new Fault("conflict", `${organization.slug} is not a sandbox, and demo data is for sandboxes only`, { hint });
   if ((await count(context, "/v1/customers/")) > 0)
@@ -83,11 +83,10 @@ function checkLimits({ deadline }: Shop): void {
 
 /** The fault of a demo that is not complete: what was made so far stays, so the next attempt needs another sandbox. */
 function describeFailure(context: Context, error: unknown): unknown {
-  const hint = "The demo is not complete. Begin again in another sandbox: `floe orgs create Demo2 --sandbox`";
-  if (context.io.signal.aborted) return new Fault("interrupted", "stopped", { hint });
-  return isFault(error)
-    ? new Fault(error.kind, error.message, { ...error.parts, hint: error.parts.hint ?? hint })
-    : error;
+  const hint = "Begin again in another sandbox: `floe orgs create Showcase2 --sandbox`";
+  if (context.io.signal.aborted) return new Fault("interrupted", "stopped; the demo is not complete", { hint });
+  if (!isFault(error)) return error;
+  return new Fault(error.kind, `${error.message}; the demo is not complete`, { hint, ...error.parts });
 }
 
 /** The same day so many months later, or the last day of a shorter month. */

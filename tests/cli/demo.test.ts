@@ -107,7 +107,7 @@ describe("a demo of three months", () => {
     const { code, err } = await seed(sandboxes[2]?.env ?? {}, ["--months", "1"]);
     expect([code, err]).toEqual([
       7,
-      expect.stringMatching(/has customers already.*\n.*floe orgs create Demo --sandbox/),
+      expect.stringMatching(/has customers already.*\n.*floe orgs create Showcase --sandbox/),
     ]);
     expect(await listOrders(2)).toEqual(before);
   });
@@ -116,7 +116,7 @@ describe("a demo of three months", () => {
 test("an organization that is no sandbox is refused, and nothing is made in it", async () => {
   const env = { FLOE_SERVER: server.url, FLOE_API_KEY: seller.key, FLOE_CONFIG_DIR: join(folder(), "none") };
   const { code, err } = await seed(env, []);
-  expect([code, err]).toEqual([7, expect.stringMatching(/is not a sandbox.*\n.*floe orgs create Demo --sandbox/)]);
+  expect([code, err]).toEqual([7, expect.stringMatching(/is not a sandbox.*\n.*floe orgs create Showcase --sandbox/)]);
   expect((await seller.client.products.list({ query: {} })).items).toEqual([]);
 });
 
@@ -141,7 +141,7 @@ test("Ctrl-C ends it, and says how to begin again", async () => {
   await until(() => running.stderr.text.includes("demo: "));
   stopped.abort("SIGINT");
   expect(await running.ended).toBe(130);
-  expect(running.stderr.text).toContain("floe orgs create Demo2 --sandbox");
+  expect(running.stderr.text).toMatch(/the demo is not complete\n.*floe orgs create Showcase2 --sandbox/);
   expect((await client.customers.list({ query: {} })).pagination.total_count).toBeLessThan(12);
 });
 

@@ -159,7 +159,7 @@ export async function deleteAccounts(
 
 /**
  * What opens the account of a customer at a platform now, renewed where it has ended (BEN-62); null where nothing does any more.
- * Asks the platform, so outside of transactions. Ends with `Busy` where it is to be tried again.
+ * Asks the platform, so outside of transactions. Rejects with ExternalBusyError if it is to be tried again.
  */
 export async function findFreshToken(
   deps: Deps,

@@ -22,7 +22,7 @@ export type ExternalProvider = {
   kicks(properties: BenefitRow["properties"]): boolean;
   /** What the grant shows of it once it is given. */
   properties(benefit: BenefitRow, account_number: string): BenefitGrantProperties;
-  /** Let the account in. Ends with `Busy` or `Refused` where it is not; so does `take`, where it may be in still. */
+  /** Let the account in. Rejects with ExternalBusyError or ExternalRefusedError if it is not; so does `take`, if the account may still be in. */
   give(deps: Deps, access: AccessRow, form: string): Promise<void>;
   take(deps: Deps, access: AccessRow, isKicked: boolean): Promise<void>;
 };
