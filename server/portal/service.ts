@@ -4,6 +4,7 @@ import type { portalMeters } from "../../shared/api/portal-usage.ts";
 import type { Service } from "../../shared/contract.ts";
 import { fault, invalid, notFound } from "../../shared/errors.ts";
 import { findChargeable } from "../billing/payments/methods.ts";
+import { allowsPayments } from "../billing/payments/rules.ts";
 import { serializeCheckoutProduct } from "../catalog/products/rules.ts";
 import { updateCustomer } from "../customers/customers/service.ts";
 import { findMember } from "../customers/members/store.ts";
@@ -79,10 +80,12 @@ export const customerPortalService: Service<typeof customerPortal, Ctx> = {
     const seller = await findPublicSeller(ctx.db, params.slug);
     if (!seller) throw notFound();
     const products = await listOnSale(ctx.db, seller.id);
+    const sellerCtx = withSellerClock(ctx, seller);
     return {
       organization: serializePortalOrganization(seller),
       products: products.map((product) => serializeCheckoutProduct(product, ctx.config.media_url)),
-      publishable_key: withSellerClock(ctx, seller).processor.publishable_key,
+      publishable_key: sellerCtx.processor.publishable_key,
+      is_payment_available: allowsPayments(sellerCtx),
     };
   },
 };

@@ -31,6 +31,8 @@ export const CardLink = z.object({
   locale: z.string().nullable(),
   /** The processor's key for the browser; null for the test processor. */
   publishable_key: z.string().nullable(),
+  /** Whether a payment can be taken now: a public server without a card processor takes none (ORG-05). */
+  is_payment_available: z.boolean(),
   /** What the customer's bank asks before the payment is made; null where it asks nothing. */
   intent_client_secret: z.string().nullable(),
 });

@@ -50,6 +50,8 @@ export const CustomerOrganizationData = z.object({
   products: z.array(CheckoutProduct),
   /** With which a browser hands cards to the processor; null for the test processor. */
   publishable_key: z.string().nullable(),
+  /** Whether a payment can be taken now: a public server without a card processor takes none (ORG-05). */
+  is_payment_available: z.boolean(),
 });
 
 const defineBlankToNull = (max: number) =>

@@ -163,7 +163,20 @@ describe("a public server without a card processor", () => {
     const cardLink = linkCard(floe.deps.config, { organization_id, id: owing?.id ?? "", customer_id }, now).url;
     const before = await countPayments();
     expect((await request("GET", "/readyz")).json.warnings).toEqual([expect.stringContaining("FLOE_TEST_CARDS is on")]);
+    const organization = await client.organizations.get({ params: { id: organization_id } });
+    const shown = [
+      `/v1/customer-portal/organizations/${organization.slug}`,
+      `/v1/card-links/${cardLink.split("/").at(-1)}`,
+      `/v1/checkouts/client/${opened.client_secret}`,
+    ];
+    const readAvailable = async () => {
+      const answers = await Promise.all(shown.map((path) => request("GET", path)));
+      return answers.map(({ json }) => (json as { is_payment_available?: boolean }).is_payment_available);
+    };
+    expect(await readAvailable()).toEqual([true, true, true]);
     floe.deps.config.test_cards = false;
+    // Portal, card link and checkout say so before a try.
+    expect(await readAvailable()).toEqual([false, false, false]);
     const change = { product_id: dear.id, proration_behavior: "invoice" };
     const ways: [string, string, string?, object?][] = [
       ["POST", "/v1/checkouts/", seller.key, { products: [paid.id] }],

@@ -54,6 +54,19 @@ async function type(number: string) {
   await page.keyboard.press("Enter");
 }
 
+test("a server that can take no payment says so before anybody enters a card (ORG-05)", async () => {
+  const { link } = await unpaid();
+  floe.deps.config.test_cards = false;
+  try {
+    await page.goto(link);
+    await page.getByText("This seller cannot take payments at the moment. Nothing is charged.").waitFor();
+    expect(await page.getByLabel("Name on card").count()).toBe(0);
+    expect(await seriousFaults(page)).toEqual([]);
+  } finally {
+    floe.deps.config.test_cards = true;
+  }
+});
+
 test("a card that is refused is told of, another one is charged at once; read by everybody, on any ground, on a telephone", async () => {
   const { shop, id, link } = await unpaid();
   await page.setViewportSize({ width: 320, height: 640 });

@@ -208,6 +208,23 @@ test("where the seller lets them, customers pause with the end of a period, and 
   expect((await shop.get(id)).pause_at_period_end).toBe(false);
 });
 
+test("a server that can take no payment says so before a card is entered or a plan is chosen (ORG-05)", async () => {
+  const { link } = await subscriber();
+  floe.deps.config.test_cards = false;
+  try {
+    await page.goto(link);
+    const text = "This seller cannot take payments at the moment. Nothing is charged.";
+    await region("Cards").getByText(text).waitFor();
+    expect(await page.getByRole("button", { name: "Add a card" }).count()).toBe(0);
+    await page.getByRole("button", { name: "Change plan" }).click();
+    await page.getByRole("dialog").getByText(text).waitFor();
+    expect(await page.getByRole("dialog").getByRole("button").allInnerTexts()).toEqual(["Cancel"]);
+    expect(await seriousFaults(page)).toEqual([]);
+  } finally {
+    floe.deps.config.test_cards = true;
+  }
+});
+
 test("a card is added by the keyboard and asked for by the bank, comes first, and another one is taken away", async () => {
   const { shop, customer_id, link } = await subscriber();
   await page.goto(link);

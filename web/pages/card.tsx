@@ -276,7 +276,13 @@ function Page({ link, token, take }: { link: CardLink; token: string; take: (lin
   return (
     <Sides summary={<Unpaid link={link} />}>
       {waits && declined && <Notice tone="fault">{speech.words.declined}</Notice>}
-      {waits ? <Form link={link} token={token} take={take} /> : <Standing link={link} wasKept={wasKept} />}
+      {waits && link.is_payment_available === false ? (
+        <Notice tone="fault">{speech.words.no_payments}</Notice>
+      ) : waits ? (
+        <Form link={link} token={token} take={take} />
+      ) : (
+        <Standing link={link} wasKept={wasKept} />
+      )}
       {asked && !publishable_key && (
         <Suspense>
           <Challenge intent_client_secret={asked} answered={() => setAnswered(asked)} />

@@ -74,9 +74,10 @@ function AddCard({ left, added }: { left: () => void; added: () => void }) {
 
 /** The cards that are kept. */
 export function Cards({ asked }: { asked: QueryState<Card[]> }) {
-  const { locale } = useSpeech();
+  const { locale, words: common } = useSpeech();
   const words = usePortalWords();
-  const { portal, reload } = usePlace();
+  const { portal, seller, reload } = usePlace();
+  const isPayable = seller.is_payment_available !== false;
   const [adding, setAdding] = useState(false);
   const [removing, setRemoving] = useState<Card>();
   const [said, setSaid] = useState<string>();
@@ -136,11 +137,15 @@ export function Cards({ asked }: { asked: QueryState<Card[]> }) {
           )}
           <Refused failure={failure} />
           {said && <Notice tone="good">{said}</Notice>}
-          <div className="row">
-            <Button quiet onClick={() => setAdding(true)}>
-              {words.add_card}
-            </Button>
-          </div>
+          {isPayable ? (
+            <div className="row">
+              <Button quiet onClick={() => setAdding(true)}>
+                {words.add_card}
+              </Button>
+            </div>
+          ) : (
+            <Notice tone="fault">{common.no_payments}</Notice>
+          )}
           {adding && (
             <AddCard
               left={() => setAdding(false)}

@@ -135,6 +135,8 @@ export function ChangePlan({ subscription, left }: { subscription: Subscription;
     setFault(undefined);
     void change().finally(() => setBusy(false));
   };
+  const isFree = others.find(({ id }) => id === chosen)?.prices.every(({ amount_type }) => amount_type === "free");
+  const isUnpayable = seller.is_payment_available === false && isFree === false;
   if (others.length === 0)
     return (
       <Dialog title={words.change_plan} left={left}>
@@ -185,16 +187,19 @@ export function ChangePlan({ subscription, left }: { subscription: Subscription;
             </div>
           )
         )}
+        {isUnpayable && <Notice tone="fault">{speech.words.no_payments}</Notice>}
         {fault && <Notice tone="fault">{fault}</Notice>}
         <div className="row">
           <Button quiet onClick={left}>
             {words.cancel_action}
           </Button>
-          <Button type="submit" busy={busy || !preview}>
-            {preview?.charge && preview.charge.due_amount > 0
-              ? words.pay_now(speech.money(preview.charge.due_amount, preview.currency))
-              : words.change_to(others.find(({ id }) => id === chosen)?.name ?? "")}
-          </Button>
+          {!isUnpayable && (
+            <Button type="submit" busy={busy || !preview}>
+              {preview?.charge && preview.charge.due_amount > 0
+                ? words.pay_now(speech.money(preview.charge.due_amount, preview.currency))
+                : words.change_to(others.find(({ id }) => id === chosen)?.name ?? "")}
+            </Button>
+          )}
         </div>
       </form>
     </Dialog>

@@ -81,6 +81,13 @@ export function Pay({ order, cards, left }: { order: Order; cards: Card[]; left:
             <Button onClick={left}>{words.back}</Button>
           </div>
         </>
+      ) : seller.is_payment_available === false ? (
+        <>
+          <Notice tone="fault">{speech.words.no_payments}</Notice>
+          <div className="row">
+            <Button onClick={left}>{words.back}</Button>
+          </div>
+        </>
       ) : (
         <form className="stack" noValidate onSubmit={submit} aria-busy={busy || standing !== "entering"}>
           {cards.length > 0 && (

@@ -155,8 +155,7 @@ export const words: Words = {
     ServiceUnavailable: "Der Server ist gerade nicht bereit. Bitte versuchen Sie es gleich noch einmal.",
   },
   offline: "Der Server ist nicht zu erreichen. Prüfen Sie Ihre Verbindung und versuchen Sie es noch einmal.",
-  no_payments:
-    "Dieser Verkäufer kann im Augenblick keine Zahlungen annehmen; Sie können dies noch nicht kaufen. Es wird nichts abgebucht.",
+  no_payments: "Dieser Verkäufer kann im Augenblick keine Zahlungen annehmen. Es wird nichts abgebucht.",
   bank_asks: "Ihre Bank bittet Sie, diese Zahlung freizugeben",
   bank_test: "Dies ist eine Testkarte, es wird keine Bank gefragt. Wählen Sie, was sie geantwortet hätte.",
   approve: "Freigeben",

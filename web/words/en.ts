@@ -131,7 +131,7 @@ export const words = {
   refusals: {} as Record<string, string>,
   errors: {} as Record<string, string>,
   offline: "The server cannot be reached. Check your connection and try again.",
-  no_payments: "This seller cannot take payments at the moment, so you cannot buy this yet. Nothing is charged.",
+  no_payments: "This seller cannot take payments at the moment. Nothing is charged.",
   bank_asks: "Your bank asks you to approve this payment",
   bank_test: "This is a test card, so no bank is asked. Choose what it would have answered.",
   approve: "Approve",

@@ -155,8 +155,7 @@ export const words: Words = {
     ServiceUnavailable: "Le serveur n’est pas prêt. Veuillez réessayer dans un instant.",
   },
   offline: "Le serveur est injoignable. Vérifiez votre connexion et réessayez.",
-  no_payments:
-    "Ce vendeur ne peut pas recevoir de paiements pour l’instant : l’achat n’est pas encore possible. Rien n’est débité.",
+  no_payments: "Ce vendeur ne peut pas recevoir de paiements pour l’instant. Rien n’est débité.",
   bank_asks: "Votre banque vous demande d’approuver ce paiement",
   bank_test: "Ceci est une carte de test, aucune banque n’est interrogée. Choisissez ce qu’elle aurait répondu.",
   approve: "Approuver",

@@ -17,7 +17,7 @@ import { transact } from "../../platform/db/unit-of-work.ts";
 import { computeTotals, type OrderRow } from "../orders/rules.ts";
 import { lockOrder } from "../orders/store.ts";
 import { findStanding, findUnderWay } from "../payments/methods.ts";
-import type { PaymentMethodRow, PaymentRow, SetupRow } from "../payments/rules.ts";
+import { allowsPayments, type PaymentMethodRow, type PaymentRow, type SetupRow } from "../payments/rules.ts";
 import { chargePayment, startPayment } from "../payments/settlement.ts";
 import { executeSetup, startFreeSetup } from "../payments/setups.ts";
 import { processDueSubscription } from "./billing.ts";
@@ -140,6 +140,7 @@ async function describeLink({ ctx, seller, aggregate, expiring }: Omit<Opened, "
     card: card ? toPublicCard(card.card) : null,
     locale: customer.locale,
     publishable_key: ctx.processor.publishable_key,
+    is_payment_available: allowsPayments(ctx),
     intent_client_secret: (await findChallenge(ctx, payment)) ?? (await findSetupChallenge(ctx, setup)),
   };
 }
