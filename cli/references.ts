@@ -8,4 +8,5 @@ export const references: Record<string, string> = {
   discount_id: "discounts",
   customer_id: "customers",
   medias: "files",
+  endpoint_id: "webhooks",
 };

@@ -306,7 +306,10 @@ export const resourceViews: Record<string, ResourceView | false> = {
     summary: "Where your events are sent",
     noun: "webhook endpoint",
     columns: ["url:name", "events", "enabled:flag", "created_at:date", "id:key"],
+    namedBy: ["url", "name"],
+    // Sent by floe webhooks test and floe webhooks doctor.
     names: {
+      probe: false,
       listEndpoints: "list",
       getEndpoint: "get",
       createEndpoint: "create",
@@ -316,10 +319,23 @@ export const resourceViews: Record<string, ResourceView | false> = {
       listDeliveries: "deliveries",
       redeliver: "redeliver",
     },
-    columnsOf: { deliveries: ["webhook_event.type:name", "succeeded:flag", "http_code", "created_at:date", "id:key"] },
+    columnsOf: {
+      deliveries: [
+        ...["created_at:date", "webhook_event.type:name", "url", "succeeded:flag", "http_code", "duration_ms"],
+        ...["response", "webhook_event.id:key"],
+      ],
+    },
     examples: {
       create: ["floe webhooks create --url https://example.com/hooks --events order.paid,order.created"],
-      redeliver: ["floe webhooks redeliver EVENT_ID"],
+      deliveries: [
+        "floe webhooks deliveries --succeeded false",
+        "floe webhooks deliveries --endpoint-id https://example.com/hooks --event-type order.paid",
+      ],
+      redeliver: [
+        "floe webhooks redeliver EVENT_ID",
+        "floe webhooks redeliver --failed --since 2h",
+        "floe webhooks redeliver --failed --endpoint https://example.com/hooks --event order.paid --yes",
+      ],
     },
   },
   organizations: {

@@ -108,6 +108,12 @@ export const verbs: Record<string, Record<string, () => Promise<VerbModule>>> = 
   refunds: { "credit-note": loadDocument((all) => all.addCreditNote) },
   events: { tail: () => import("./events-tail.ts") },
   meters: { watch: async () => ({ add: (await import("./meters-watch.ts")).addWatch }) },
+  webhooks: {
+    test: async () => ({ add: (await import("./webhooks.ts")).addTest }),
+    doctor: async () => ({ add: (await import("./webhooks.ts")).addDoctor }),
+    enable: async () => ({ add: (await import("./webhooks.ts")).addEnable }),
+    disable: async () => ({ add: (await import("./webhooks.ts")).addDisable }),
+  },
   metrics: { show: async () => ({ add: (await import("./metrics.ts")).addShow }) },
   sandbox: {
     save: async () => ({ add: (await import("./sandbox.ts")).addSave }),

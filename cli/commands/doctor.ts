@@ -10,9 +10,9 @@ import {
   fetchReport,
   type Report,
 } from "../doctor/checks.ts";
+import { findWorst, formatCheck, formatChecks, formatSum, rejectFailures } from "../doctor/show.ts";
 import { Fault, isFault } from "../fault.ts";
 import { checkAskedFields, showOne } from "../resource/show.ts";
-import { insertCommands } from "../suggestions.ts";
 import { removeControls } from "../ui/theme.ts";
 
 type Options = { goLive?: boolean; mail?: boolean };
@@ -86,41 +86,19 @@ async function sendTestMail(context: Context): Promise<Check> {
   }
 }
 
-const count = (checks: readonly Check[], status: Check["status"]): number =>
-  checks.filter((check) => check.status === status).length;
-
 function finish(context: Context, result: Result, format: (context: Context, result: Result) => string): void {
   const { checks, report, unreachable } = result;
-  const failures = count(checks, "failure");
-  const status = failures > 0 ? "failure" : count(checks, "warning") > 0 ? "warning" : "ok";
   if (context.json) {
     const { server } = context.settings();
     const { organization_id = null, sandbox = null, version = null } = report ?? {};
-    const row = { status, server, version, organization_id, sandbox, checks };
+    const row = { status: findWorst(checks), server, version, organization_id, sandbox, checks };
     showOne(context, row, checkAskedFields(context.globals.json, [...Object.keys(row), "checks.*"]));
   } else context.print(format(context, result));
   if (unreachable) throw new Fault(unreachable.kind, unreachable.message, { ...unreachable.parts });
-  if (failures > 0)
-    throw new Fault("error", `${failures} of ${checks.length} checks failed`, { name: "checks_failed" });
+  rejectFailures(checks);
 }
 
-const marks = { ok: ["✓", "good"], warning: ["!", "warn"], failure: ["✗", "bad"], skipped: ["-", "dim"] } as const;
-
-function formatCheck(context: Context, { id, status, message, fix }: Check): string {
-  const paint = context.paint.out();
-  const [mark, tone] = marks[status];
-  const place = context.globals;
-  const name = id.replaceAll("_", " ").padEnd(19);
-  const line = `${paint[tone](mark)} ${paint.dim(name)} ${removeControls(message)}\n`;
-  const step =
-    fix === null || status === "ok"
-      ? ""
-      : `${" ".repeat(22)}${insertCommands(removeControls(fix), place, paint.link)}\n`;
-  return line + step;
-}
-
-const formatAll = (context: Context, { checks }: Result): string =>
-  `${checks.map((check) => formatCheck(context, check)).join("")}\n${formatSum(checks)}\n`;
+const formatAll = (context: Context, { checks }: Result): string => formatChecks(context, checks);
 
 function formatFaults(context: Context, { checks, report }: Result): string {
   const { server, organization } = context.settings();
@@ -130,14 +108,4 @@ function formatFaults(context: Context, { checks, report }: Result): string {
   const faults = checks.filter(({ status }) => status === "failure" || status === "warning");
   const lines = faults.map((check) => formatCheck(context, check)).join("");
   return `${head}${lines}${formatSum(checks)}\n`;
-}
-
-function formatSum(checks: readonly Check[]): string {
-  const parts = [
-    [count(checks, "failure"), "failed"],
-    [count(checks, "warning"), "with a warning"],
-    [count(checks, "ok"), "passed"],
-    [count(checks, "skipped"), "skipped"],
-  ] as const;
-  return `${checks.length} checks: ${parts.flatMap(([number, word]) => (number > 0 ? [`${number} ${word}`] : [])).join(", ")}.`;
 }

@@ -5,11 +5,20 @@ import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { openCursor } from "../listen/cursor.ts";
 import type { StreamEvent } from "../listen/events.ts";
+import { expandTypes, isMatching, parseMatch } from "../listen/filters.ts";
 import { type Delivery, forwardEvent, type Outcome, parseTarget } from "../listen/forward.ts";
 import { streamEvents } from "../listen/stream.ts";
 import { removeControls } from "../ui/theme.ts";
 
-type Options = { forwardTo?: string; events?: string[]; retry: number; latest?: boolean; printSecret?: boolean };
+type Options = {
+  forwardTo: string[];
+  events?: string[];
+  match: string[];
+  retry: number;
+  latest?: boolean;
+  print?: boolean;
+  printSecret?: boolean;
+};
 
 export function add(root: Command, contextOf: (command: Command) => Context): void {
   const command = root
@@ -17,14 +26,16 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
     .description(
       "Forward events to a program on this machine, signed as a webhook. What happens while it is not running is forwarded when it starts again.",
     )
-    .option("--forward-to <url>", "where to send them: http://localhost:3000/hooks")
-    .option("--events <a,b>", "only these: order.paid,order.created", (text) => text.split(",").filter(Boolean))
+    .option("--forward-to <url>", "where to send them: http://localhost:3000/hooks; may be repeated", addText, [])
+    .option("--events <a,b>", "only these: order.*,customer.created", (text) => text.split(",").filter(Boolean))
+    .option("--match <data.field=value>", "only events with this value; may be repeated", addText, [])
+    .option("--print", "print the body of each event")
     .option("--retry <number>", "send again so many times what is not accepted", count, 0)
     .option("--latest", "do not forward what was missed")
     .option("--print-secret", "print the signing secret and exit")
     .addHelpText(
       "after",
-      "\nExamples:\n  floe listen --forward-to http://localhost:3000/hooks\n  floe listen --events order.paid --forward-to 3000/hooks\n  floe listen --json                                      # one JSON object per line",
+      "\nExamples:\n  floe listen --forward-to http://localhost:3000/hooks\n  floe listen --events order.paid --forward-to 3000/hooks\n  floe listen --events 'order.*' --match data.customer.email=ada@example.com --print\n  floe listen --forward-to 3000/hooks --forward-to 4000/hooks\n  floe listen --json                                      # one JSON object per line",
     );
   command.action((options: Options) => listen(contextOf(command), options));
 }
@@ -34,19 +45,23 @@ function count(text: string): number {
   return Number(text);
 }
 
+const addText = (text: string, all: string[]): string[] => [...all, text];
+
 const formatTime = (): string => new Date().toTimeString().slice(0, 8);
 /** Clocks differ a little; only what is clearly older than the connection happened while nobody listened. */
 const skewMs = 500;
 
 async function listen(context: Context, options: Options): Promise<void> {
-  const target = options.forwardTo === undefined ? undefined : parseTarget(options.forwardTo);
-  const { server, apiKey, timeoutMs } = context.settings();
+  const targets = options.forwardTo.map(parseTarget);
+  const matches = options.match.map(parseMatch);
+  const types = expandTypes(options.events ?? []);
+  const { server, apiKey } = context.settings();
   const organization =
     (await context.organization()) ??
     createHash("sha256")
       .update(apiKey ?? "")
       .digest("hex");
-  const saved = openCursor(context.io.env, [server, organization, target?.href ?? ""]);
+  const saved = openCursor(context.io.env, [server, organization, targets.map(({ href }) => href).join(" ")]);
   let cursor = options.latest ? undefined : saved.read();
   const resuming = cursor !== undefined;
   let secret = "";
@@ -75,17 +90,22 @@ async function listen(context: Context, options: Options): Promise<void> {
   const deliver = async (event: StreamEvent): Promise<void> => {
     const delivery = parse<Delivery>(event.data);
     const missed = delivery.created_at !== undefined && Date.parse(delivery.created_at) < openedAt - skewMs;
-    const outcome =
-      target &&
-      (await forwardEvent(target, delivery, { retries: options.retry, timeoutMs, signal: context.io.signal }));
-    report(context, delivery, target, outcome, missed);
+    const isWanted = matches.length === 0 || isMatching(parse(delivery.body), matches);
+    if (isWanted)
+      await forwardToAll(context, {
+        delivery,
+        targets,
+        missed,
+        isPrinted: options.print === true,
+        retries: options.retry,
+      });
     // Only now: an event that was cut off on its way comes again.
     settle(event.id);
   };
 
   try {
     await streamEvents(context, {
-      events: options.events ?? [],
+      events: types,
       cursor: () => cursor,
       onEvent: async (event) => {
         if (event.event === "hello") return handleHello(event);
@@ -96,7 +116,7 @@ async function listen(context: Context, options: Options): Promise<void> {
       onOpen: (again) => {
         openedAt = Date.now();
         if (options.printSecret) return;
-        const to = target ? `, forwarding to ${target.href}` : "";
+        const to = targets.length > 0 ? `, forwarding to ${targets.map(({ href }) => href).join(" and ")}` : "";
         context.say(
           again
             ? `${formatTime()}  Connected again.\n`
@@ -132,17 +152,38 @@ function parse<T>(data: string): T {
   }
 }
 
+type Forwarding = {
+  delivery: Delivery;
+  targets: readonly URL[];
+  missed: boolean;
+  isPrinted: boolean;
+  retries: number;
+};
+
+/** Hand an event to every target at once; each answer is told by itself. */
+async function forwardToAll(context: Context, { targets, retries, ...event }: Forwarding): Promise<void> {
+  if (targets.length === 0) report(context, event);
+  const { timeoutMs } = context.settings();
+  const options = { retries, timeoutMs, signal: context.io.signal };
+  const outcomes = await Promise.all(targets.map((target) => forwardEvent(target, event.delivery, options)));
+  for (const [index, outcome] of outcomes.entries()) report(context, event, { target: targets[index], outcome });
+  if (event.isPrinted && !context.json)
+    context.print(
+      `${JSON.stringify(parse(event.delivery.body), null, 2).split("\n").map(removeControls).join("\n")}\n`,
+    );
+}
+
 function report(
   context: Context,
-  delivery: Delivery,
-  target: URL | undefined,
-  outcome: Outcome | undefined,
-  missed: boolean,
+  { delivery, missed, isPrinted }: Pick<Forwarding, "delivery" | "missed" | "isPrinted">,
+  forwarded?: { target: URL | undefined; outcome: Outcome },
 ): void {
   const { id, type, timestamp } = delivery;
+  const { target, outcome } = forwarded ?? {};
   if (context.json) {
-    const forwarded = target ? { forward_to: target.href, ...outcome } : { body: parse<unknown>(delivery.body) };
-    context.print(`${JSON.stringify({ id, type, timestamp, missed, ...forwarded })}\n`);
+    const body = target && !isPrinted ? {} : { body: parse<unknown>(delivery.body) };
+    const sent = target ? { forward_to: target.href, ...outcome } : {};
+    context.print(`${JSON.stringify({ id, type, timestamp, missed, ...sent, ...body })}\n`);
     return;
   }
   const paint = context.paint.err();

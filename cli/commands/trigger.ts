@@ -4,7 +4,7 @@ import { type EventType, eventTypes } from "../../shared/event-types.ts";
 import { type Context, findCurrentOrganization } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { type Delivery, parseDelivery } from "../listen/forward.ts";
-import { readCursor, streamEvents } from "../listen/stream.ts";
+import { readHello, streamEvents } from "../listen/stream.ts";
 import { pause } from "../pause.ts";
 import { showList, showOne } from "../resource/show.ts";
 import { createObjects, type Made } from "../trigger/objects.ts";
@@ -55,7 +55,7 @@ async function runTrigger(context: Context, event: EventType | undefined, option
   const organization_id = await findCurrentOrganization(context);
   await requireSandbox(context, organization_id);
   const endpoint = options.endpoint === undefined ? undefined : await findEndpoint(context, options.endpoint, event);
-  const cursor = await readCursor(context);
+  const { cursor } = await readHello(context);
   const recipe = recipes[event];
   const objects = createObjects(context, organization_id, recipe.own, overrides);
   await recipe.run(objects);

@@ -9,13 +9,21 @@ import { pause } from "../pause.ts";
 import { createEventReader, type StreamEvent } from "./events.ts";
 
 /** How patient a listener is. */
-export type StreamTimeouts = { silenceMs: number; giveUpMs: number; backoffMs: number; backoffMsMax: number };
+export type StreamTimeouts = {
+  silenceMs: number;
+  giveUpMs: number;
+  backoffMs: number;
+  backoffMsMax: number;
+  /** A pause that took so much longer than asked for was a sleep of the machine. */
+  sleepMs: number;
+};
 /** The server says something every 15 s; after three times nothing the connection is dead, whatever the system thinks. */
 export const streamTimeouts: StreamTimeouts = {
   silenceMs: 45_000,
   giveUpMs: 300_000,
   backoffMs: 500,
   backoffMsMax: 10_000,
+  sleepMs: 30_000,
 };
 
 type Watch = {
@@ -93,14 +101,16 @@ async function readAll(response: IncomingMessage, watch: Watch, silenceMs: numbe
   }
 }
 
-/** The place in the stream of events at which it is now. */
-export async function readCursor(context: Context): Promise<string> {
+/** The place in the stream of events at which it is now, and the secret that signs what is forwarded. */
+export async function readHello(context: Context): Promise<{ cursor: string; secret: string }> {
   const { response, stop } = await connect(context, { events: [] }, undefined);
   const reader = createEventReader();
   response.setEncoding("utf8");
   try {
     for await (const part of response)
-      for (const { event, id } of reader.push(part as string)) if (event === "hello" && id !== undefined) return id;
+      for (const { event, id, data } of reader.push(part as string))
+        if (event === "hello" && id !== undefined)
+          return { cursor: id, secret: (JSON.parse(data) as { secret: string }).secret };
   } finally {
     stop();
   }
@@ -157,5 +167,7 @@ export async function streamEvents(
     watch.onLost(reason, waitMs);
     await pause(waitMs, signal);
     if (signal.aborted) throw isStopped(signal);
+    // The machine has slept: the server was not tried meanwhile, so the time does not count.
+    if (Date.now() - now > waitMs + limits.sleepMs) lostAt = undefined;
   }
 }

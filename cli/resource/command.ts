@@ -45,6 +45,7 @@ type Beside = {
 };
 const besides: Record<string, Record<string, () => Promise<Beside>>> = {
   events: { ingest: () => import("../commands/events-ingest.ts") },
+  webhooks: { redeliver: () => import("../webhooks/redeliver.ts") },
   subscriptions: { update: loadQuestion, uncancel: loadQuestion, resume: loadQuestion, revoke: loadQuestion },
 };
 /** Answers that a person sees drawn. */

@@ -41,6 +41,10 @@ export const WebhookDelivery = z.object({
   succeeded: z.boolean(),
   http_code: z.int().nullable(),
   response: z.string().nullable(),
+  /** The address to which the endpoint's events go today. */
+  url: z.string(),
+  /** Null for attempts from before it was measured. */
+  duration_ms: z.int().nullable(),
   webhook_event: WebhookEvent,
 });
 export type WebhookDelivery = z.output<typeof WebhookDelivery>;
@@ -74,6 +78,31 @@ export const WebhookEndpointUpdate = z.object({
   secret: unlessNull(secret),
   enabled: unlessNull(z.boolean()).describe("Whether events are sent."),
   api_version: unlessNull(apiVersion).describe("Contract version of the events."),
+});
+
+export const probeSignatures = ["valid", "wrong", "missing"] as const;
+export const probeBodies = ["event", "unknown_type", "malformed"] as const;
+
+/** A test event to an address: how it is signed, and what stands in it. */
+export const WebhookProbe = z.object({
+  url: url.describe("The address; that of an endpoint of yours is signed with the endpoint's secret."),
+  signature: z.enum(probeSignatures).default("valid").describe("How it is signed."),
+  content: z
+    .enum(probeBodies)
+    .default("event")
+    .describe("The event organization.updated, an event of a type that does not exist, or text that is not JSON."),
+  id: z.uuid().optional().describe("The webhook-id, to send the same event again."),
+  age_seconds: z.int().min(0).max(86_400).default(0).describe("How long ago the signature and the event are dated."),
+  organization_id: organizationOf,
+});
+
+export const WebhookProbeResult = z.object({
+  id: z.uuid(),
+  /** Null where no answer came; then `error` says why. */
+  http_code: z.int().nullable(),
+  response: z.string().nullable(),
+  error: z.string().nullable(),
+  duration_ms: z.int(),
 });
 
 const auditEnabling = auditState(
@@ -182,5 +211,15 @@ export const webhooks = {
     params: byId,
     status: 202,
     errors: ["ResourceNotFound"],
+  },
+  probe: {
+    method: "POST",
+    path: "/v1/webhooks/probes",
+    audit: "webhook_probe.sent",
+    summary: "Send a test event to an address",
+    access: seller("webhooks:write"),
+    body: WebhookProbe,
+    response: WebhookProbeResult,
+    external: true,
   },
 } as const satisfies Resource;

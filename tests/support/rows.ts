@@ -507,6 +507,7 @@ export const bodyOf: Record<string, (product_id: string, number: number) => obje
     key: `sample-${number}`,
     id: product_id,
   }),
+  "webhooks.probe": () => ({ url: nobody }),
   "webhooks.createEndpoint": () => ({ url: nobody, events: ["order.paid"], name: "Sample" }),
 };
 

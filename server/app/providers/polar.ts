@@ -253,6 +253,7 @@ export function createPolarProvider(config: Config): Provider {
       resetSecret: (ctx, { params }) => relay(ctx, () => polar.webhooks.resetWebhookEndpointSecret(params.id)),
       listDeliveries: (ctx, { query }) => relay(ctx, () => polar.webhooks.listWebhookDeliveries(query as never)),
       redeliver: (ctx, { params }) => relay(ctx, () => polar.webhooks.redeliverWebhookEvent(params.id)),
+      probe: notProbed,
     },
     sandbox: {
       getClock: notMoved,
@@ -286,6 +287,8 @@ const notFiled = rejectHosted("Catalogue files work with floe's own engine, not 
 const notTaxed = rejectHosted("Hosted Polar sells in its own name and collects the tax itself.");
 
 const notDiagnosed = rejectHosted("The checks are of floe's own engine, not of hosted Polar.");
+
+const notProbed = rejectHosted("Test events are sent by floe's own engine, not by hosted Polar.");
 
 const notExported = rejectHosted("Invoices are exported by floe's own engine, not by hosted Polar.");
 

@@ -1,5 +1,6 @@
 import { randomInt } from "node:crypto";
 import { sql } from "drizzle-orm";
+import { truncateToWhole } from "../../../shared/money.ts";
 import { findMemberEmails, findOrganizationName } from "../../identity/organizations/store.ts";
 import { getServerClock, toUnixSeconds } from "../../platform/clock.ts";
 import type { Deps, Tx } from "../../platform/context.ts";
@@ -95,7 +96,7 @@ type Run = {
   secret: string;
   events: { id: string; payload: string; leased_until: Date }[];
 };
-type Attempt = { event: Run["events"][number]; reply: OutboundReply };
+type Attempt = { event: Run["events"][number]; reply: OutboundReply; duration_ms: number };
 
 /** Take an event whose turn it is, and those that wait for it. */
 async function claimBatch(tx: Tx, deps: Deps, key: RowKey): Promise<Run | undefined> {
@@ -171,7 +172,7 @@ async function settle(
   // Taken by another meanwhile, or asked for again: then the schedule is theirs.
   const isMine = ({ id, leased_until }: Run["events"][number]): boolean =>
     rows.get(id)?.next_attempt_at?.getTime() === leased_until.getTime();
-  const made = attempts.flatMap(({ event, reply: { http_code, text } }) => {
+  const made = attempts.flatMap(({ event, reply: { http_code, text }, duration_ms }) => {
     const row = rows.get(event.id);
     if (!row) return [];
     const outcome = planOutcome(row, http_code);
@@ -191,7 +192,7 @@ async function settle(
       // A receiver may say back what it was sent.
       delivery: {
         ...{ id: delivery_id, organization_id, endpoint_id, webhook_event_id: row.id, created_at: now },
-        ...{ succeeded: outcome.delivered, http_code },
+        ...{ succeeded: outcome.delivered, http_code, duration_ms },
         response: text && sealTokens(deps.config.secret, "webhook-response", delivery_id, text),
       },
     };
@@ -265,8 +266,9 @@ async function send(
   for (const event of events) {
     // Receivers compare the time of the signature with their own, whatever the seller's clock says.
     const time = toUnixSeconds(getServerClock(deps.clock).now());
+    const began = performance.now();
     const reply = await sender.post(buildHeaders(secret, event.id, time, event.payload), event.payload);
-    attempts.push({ event, reply });
+    attempts.push({ event, reply, duration_ms: truncateToWhole(performance.now() - began) });
     if (!isDelivered(reply.http_code) || !hasTime()) break;
   }
   return attempts;

@@ -1,4 +1,3 @@
-import { createHmac } from "node:crypto";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { instant, many, seller } from "../../../shared/contract.ts";
@@ -14,7 +13,7 @@ import { apiVersions, type ClientProfile, getVersionedProfile } from "../../plat
 import { formatSseMessage, sendEvents } from "../../platform/http/sse.ts";
 import type { LimitStreams } from "../../platform/http/stream-limits.ts";
 import { readFaults } from "../../platform/http/validation-errors.ts";
-import { sign, writeRawBody } from "./rules.ts";
+import { deriveListenSecret, sign, writeRawBody } from "./rules.ts";
 
 /** How often a stream makes sure that its listener may still listen. */
 const checkMs = 60_000;
@@ -48,10 +47,6 @@ const types = many(z.string())
   .pipe(z.array(z.enum(eventTypes)).optional());
 const Query = z.object({ cursor: place.optional(), events: types, replay_since: instant.optional() });
 
-/** The key that signs what `floe listen` forwards: its own for each organization, and always the same. */
-export const listenSecret = (secret: string, organization_id: string): string =>
-  `polar_whs_${createHmac("sha256", secret).update(`listen:${organization_id}`).digest("hex")}`;
-
 /**
  * `GET /v1/webhooks/listen`: every event of the organization as an endpoint of the raw format would get it, signed.
  * Each message carries its place; `Last-Event-ID` or `cursor` goes on after it and misses nothing.
@@ -77,7 +72,7 @@ export function routeListening(app: FastifyInstance, { deps, tail, identify, lim
       const one = type as EventType;
       return (parsed.data.events?.includes(one) ?? true) && eventTypesOf[client.generation].has(one);
     };
-    const secret = listenSecret(deps.config.secret, organization_id);
+    const secret = deriveListenSecret(deps.config.secret, organization_id);
     return sendEvents({ request, reply, log: deps.log }, async (send, gone) => {
       const refused = new AbortController();
       const check = setInterval(() => {

@@ -23,6 +23,10 @@ export function sign(secret: string, id: string, timestamp: number, body: string
   return `v1,${createHmac("sha256", Buffer.from(secret, "utf8")).update(`${id}.${timestamp}.${body}`).digest("base64")}`;
 }
 
+/** The key that signs what `floe listen` forwards: its own for each organization, and always the same. */
+export const deriveListenSecret = (secret: string, organization_id: string): string =>
+  `polar_whs_${createHmac("sha256", secret).update(`listen:${organization_id}`).digest("hex")}`;
+
 /** The headers of one attempt; only the time differs between attempts (WHK-07). */
 export const buildHeaders = (secret: string, id: string, timestamp: number, body: string): Record<string, string> => ({
   "content-type": "application/json",

@@ -25,6 +25,7 @@ import { transact } from "../../platform/db/unit-of-work.ts";
 import { checkAddress, findReach } from "../../platform/external/outbound.ts";
 import { type ApiVersion, type ClientProfile, getVersionedProfile } from "../../platform/http/profiles.ts";
 import { createId, createToken } from "../../platform/ids.ts";
+import { sendProbe } from "./probe.ts";
 import { selectKnown } from "./rules.ts";
 import * as store from "./store.ts";
 import { webhookEndpoints } from "./tables.ts";
@@ -198,6 +199,8 @@ export const webhookService: Service<typeof webhooks, Ctx> = {
     );
   },
 
+  probe: (ctx, { body }) => sendProbe(ctx, body),
+
   async redeliver(ctx, { params }) {
     await transact(ctx, async (tx) => {
       const key = { organization_id: requireOrganization(ctx), id: params.id };
@@ -213,7 +216,7 @@ export const webhookService: Service<typeof webhooks, Ctx> = {
 
 function getDelivery(
   ctx: Ctx,
-  { delivery, event, api_version }: Awaited<ReturnType<typeof store.listDeliveries>>["items"][number],
+  { delivery, event, api_version, url }: Awaited<ReturnType<typeof store.listDeliveries>>["items"][number],
 ): WebhookDelivery {
   const { secrets } = ctx.config;
   const { organization_id } = delivery;
@@ -222,5 +225,5 @@ function getDelivery(
     text && (isShown ? openTokens(secrets, purpose, row, text) : redactTokens(text));
   const payload = open("event-tokens", organization_id, event.payload);
   const webhook_event = { ...event, payload, type: event.type as EventType, api_version };
-  return { ...delivery, response: open("webhook-response", delivery.id, delivery.response), webhook_event };
+  return { ...delivery, url, response: open("webhook-response", delivery.id, delivery.response), webhook_event };
 }

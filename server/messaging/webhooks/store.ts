@@ -344,7 +344,12 @@ export function listDeliveries(db: Database, organizations: readonly string[], f
   const where = and(matchOrganizations(webhookDeliveries.organization_id, organizations), asked);
   const loadPage = () =>
     db
-      .select({ delivery: webhookDeliveries, event: webhookEvents, api_version: webhookEndpoints.api_version })
+      .select({
+        delivery: webhookDeliveries,
+        event: webhookEvents,
+        api_version: webhookEndpoints.api_version,
+        url: webhookEndpoints.url,
+      })
       .from(webhookDeliveries)
       .innerJoin(webhookEvents, ofEvents)
       .innerJoin(webhookEndpoints, joinByKey(webhookEvents.endpoint_id, webhookEndpoints))

@@ -85,6 +85,8 @@ export const webhookDeliveries = pgTable(
     succeeded: boolean().notNull(),
     http_code: integer(),
     response: text(),
+    /** Until the answer, or until there was none; null for attempts from before it was measured. */
+    duration_ms: integer(),
   },
   (table) => [
     ownedKey(table.id),

@@ -1,0 +1,79 @@
+/** `floe webhooks redeliver` by filter: every event of an endpoint, or of all, whose delivery failed. */
+import type { Command } from "commander";
+import { confirm } from "../ask.ts";
+import type { Context } from "../context.ts";
+import { parseSince } from "../duration.ts";
+import { Fault } from "../fault.ts";
+import { findId } from "../resource/names.ts";
+import { NamedReference } from "../resource/shorthand.ts";
+
+type Options = Record<string, unknown> & {
+  failed?: boolean;
+  since?: string;
+  endpoint?: string;
+  event?: string;
+  yes?: boolean;
+  dryRun?: boolean;
+};
+type Delivery = { webhook_event: { id: string; type: string; succeeded: boolean | null; is_archived: boolean } };
+type Page = { items: Delivery[]; pagination: { max_page: number } };
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** Each page has a hundred attempts. */
+const pagesMax = 50;
+
+export function addFlags(command: Command): void {
+  command
+    .option("--failed", "all events that are not delivered, in place of one")
+    .option("--since <time>", "only those attempted since: 30m, 2h, 7d or a date")
+    .option("--endpoint <url>", "only to this endpoint: its address, id or name")
+    .option("--event <type>", "only of this type, as order.paid")
+    .option("-y, --yes", "do not ask");
+}
+
+/** Whether it was done: by filter, in place of one event. */
+export async function run(context: Context, options: Options): Promise<boolean> {
+  const { failed, since, endpoint, event } = options;
+  if (!failed) {
+    if (since === undefined && endpoint === undefined && event === undefined) return false;
+    throw new Fault("usage", "--since, --endpoint and --event choose among failed events", { hint: "Add --failed." });
+  }
+  const events = await listFailed(context, {
+    succeeded: false,
+    ...(since !== undefined && { start_timestamp: parseSince("--since", since, context.now()).toISOString() }),
+    ...(endpoint !== undefined && { endpoint_id: await findEndpoint(context, endpoint) }),
+    ...(event !== undefined && { event_type: event }),
+  });
+  if (!options.dryRun && events.length > 0) await confirm(context, `Send ${events.length} events again?`, options.yes);
+  const sent: string[] = [];
+  for (const { id } of options.dryRun ? [] : events) {
+    if (context.io.signal.aborted)
+      throw new Fault("interrupted", `stopped after ${sent.length} of ${events.length} events`);
+    await context.call({ method: "POST", path: "/v1/webhooks/events/:id/redeliver", params: { id } });
+    sent.push(id);
+  }
+  if (context.json) context.print(`${JSON.stringify({ found: events.length, redelivered: sent.length, events })}\n`);
+  else if (options.dryRun) context.print(events.map(({ id, type }) => `${type}  ${id}\n`).join(""));
+  else context.say(events.length === 0 ? "No delivery has failed.\n" : `Sending ${sent.length} events again.\n`);
+  return true;
+}
+
+const findEndpoint = async (context: Context, named: string): Promise<string> =>
+  uuid.test(named) ? named : findId(context, new NamedReference("webhooks", named));
+
+/** The events of failed attempts that no later attempt has delivered, the oldest first. */
+async function listFailed(context: Context, filter: Record<string, unknown>): Promise<{ id: string; type: string }[]> {
+  const events = new Map<string, string>();
+  for (let page = 1, last = 1; page <= Math.min(last, pagesMax); page += 1) {
+    const query = { ...filter, page, limit: 100 };
+    const { items, pagination } = (await context.call({
+      method: "GET",
+      path: "/v1/webhooks/deliveries",
+      query,
+    })) as Page;
+    for (const { webhook_event: one } of items)
+      if (one.succeeded !== true && !one.is_archived) events.set(one.id, one.type);
+    last = pagination.max_page;
+  }
+  return [...events].map(([id, type]) => ({ id, type })).reverse();
+}
