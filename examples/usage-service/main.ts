@@ -1,4 +1,4 @@
-import { createPolar } from "@polar-sh/sdk/2026-10";
+import { createPolar, errors } from "@polar-sh/sdk/2026-10";
 import { createUsageReporter } from "./reporter.ts";
 import { createService } from "./service.ts";
 
@@ -9,7 +9,15 @@ if (!FLOE_API_KEY) {
 }
 
 const polar = createPolar({ accessToken: FLOE_API_KEY, baseUrl: FLOE_SERVER, timeout: 10 });
-const reporter = createUsageReporter({ send: (events) => polar.events.ingest({ events }) });
+const reporter = createUsageReporter({
+  send: (events) => polar.events.ingest({ events }),
+  isRejected: (error) => error instanceof errors.HTTPValidationError,
+  // Lines that `floe events ingest --from-file` accepts after they are corrected.
+  onRejected(events, error) {
+    console.error("The server rejected these events:", error);
+    for (const event of events) console.error(JSON.stringify(event));
+  },
+});
 const service = createService(reporter);
 service.listen(Number(PORT), () => console.error("Counting words at", service.address()));
 

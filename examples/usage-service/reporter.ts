@@ -1,4 +1,4 @@
-// Collects usage events and sends them in batches. A batch that fails is sent again; floe counts each external id once.
+// Collects usage events and sends them in batches. A batch without an answer is sent again; floe counts each external id once.
 export type UsageEvent = {
   name: string;
   /** The seller's own id of the customer. */
@@ -20,6 +20,10 @@ export type UsageReporter = {
 
 type Options = {
   send(events: UsageEvent[]): Promise<unknown>;
+  /** Whether the server rejects the batch for its content, so that repetition is useless. */
+  isRejected(error: unknown): boolean;
+  /** Called with a rejected batch, which leaves the queue: it must not hold up the others. */
+  onRejected(events: UsageEvent[], error: unknown): void;
   intervalMs?: number;
   batchSize?: number;
   queueMax?: number;
@@ -27,6 +31,8 @@ type Options = {
 
 export function createUsageReporter({
   send,
+  isRejected,
+  onRejected,
   intervalMs = 1000,
   batchSize = 1000,
   queueMax = 100_000,
@@ -37,7 +43,12 @@ export function createUsageReporter({
   async function sendBatches(): Promise<void> {
     while (queue.length > 0) {
       const batch = queue.slice(0, batchSize);
-      await send(batch);
+      try {
+        await send(batch);
+      } catch (error) {
+        if (!isRejected(error)) throw error;
+        onRejected(batch, error);
+      }
       queue.splice(0, batch.length);
     }
   }

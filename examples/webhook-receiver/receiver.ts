@@ -23,6 +23,7 @@ async function readBody(request: IncomingMessage): Promise<string | undefined> {
 export function createReceiver(secret: string, handle: (event: WebhookEvent) => Promise<void>): Server {
   // Every attempt of a delivery has the same id. A shop with a database stores it in the transaction of its own change.
   const processedIds = new Set<string>();
+  const activeIds = new Set<string>();
 
   async function receive(request: IncomingMessage): Promise<[status: number, text: string]> {
     if (request.method !== "POST") return [405, "Send webhooks with POST."];
@@ -41,7 +42,10 @@ export function createReceiver(secret: string, handle: (event: WebhookEvent) => 
         secret,
       );
       if (processedIds.has(id)) return [200, "This event was processed before."];
-      await handle(event);
+      // An earlier attempt that timed out is still at work. Whether it succeeds is open, so floe must ask again.
+      if (activeIds.has(id)) return [409, "This event is being processed."];
+      activeIds.add(id);
+      await handle(event).finally(() => activeIds.delete(id));
     } catch (error) {
       if (error instanceof webhooks.PolarWebhookVerificationError) return [403, "The signature is not valid."];
       // An event that is newer than this version of the SDK. A success status prevents retries.

@@ -5,7 +5,9 @@ import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, symlinkSync, 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
+import { createPolar, errors } from "@polar-sh/sdk/2026-10";
 import { Ajv } from "ajv";
 import { renderToStaticMarkup } from "react-dom/server";
 import { Webhook } from "standardwebhooks";
@@ -83,6 +85,7 @@ test("the receiver verifies each webhook, processes each event once, and asks fo
   let failures = 1;
   const handle = async (event: WebhookEvent) => {
     if (failures-- > 0) throw new Error("The database is away.");
+    await sleep(100);
     processed.push(event);
   };
   const port = await freePort();
@@ -118,7 +121,8 @@ test("the receiver verifies each webhook, processes each event once, and asks fo
     });
     return answer.status;
   };
-  expect(await send(body)).toBe(200);
+  // Two attempts at once: the second does not know yet whether the first succeeds.
+  expect(await Promise.all([send(body), send(body)]).then((both) => both.sort())).toEqual([200, 409]);
   expect(await send(body)).toBe(200);
   expect(processed).toHaveLength(2);
   expect(await send(body.replace("Night", "Day"), "msg_2", body)).toBe(403);
@@ -207,11 +211,14 @@ test("usage is counted once, also when a batch got no answer, and a stopped serv
   expect([await program.ended, program.printed()]).toEqual([0, expect.any(String)]);
 
   const attempts: UsageEvent[][] = [];
+  const rejected: UsageEvent[][] = [];
   const client = floe.client(key);
   const reporter = createUsageReporter({
     intervalMs: 3_600_000,
     batchSize: 2,
     queueMax: 3,
+    isRejected: (error) => error instanceof TypeError,
+    onRejected: (events) => rejected.push(events),
     async send(events) {
       attempts.push(events);
       await client.events.ingest({ body: { events }, query: {} });
@@ -230,8 +237,26 @@ test("usage is counted once, also when a batch got no answer, and a stopped serv
   await expect(reporter.flush()).rejects.toThrow("lost");
   await reporter.close();
   expect(attempts.map(({ length }) => length)).toEqual([2, 2, 1]);
+  expect(rejected).toEqual([]);
   const { code, out } = await runCli([...(commands[2] ?? []), "--json"], { env });
   expect([code, JSON.parse(out)]).toMatchObject([0, [{ consumed_units: 33 }]]);
+
+  // What the server rejects, as a time in the future, is handed back, and the next batch is sent.
+  const polar = createPolar({ accessToken: key, baseUrl: floe.url });
+  const strict = createUsageReporter({
+    ...{ intervalMs: 3_600_000, batchSize: 1 },
+    send: (events) => polar.events.ingest({ events }),
+    isRejected: (error) => error instanceof errors.HTTPValidationError,
+    onRejected: (events) => rejected.push(events),
+  });
+  const event = { name: "words_counted", external_customer_id: "user-1", metadata: { words: 1 } };
+  const later = new Date(floe.clock.now().getTime() + 86_400_000).toISOString();
+  strict.report({ ...event, external_id: "from the future", timestamp: later });
+  strict.report({ ...event, external_id: "in time", timestamp: floe.clock.now().toISOString() });
+  await strict.close();
+  expect(rejected.flat().map(({ external_id }) => external_id)).toEqual(["from the future"]);
+  const after = await runCli([...(commands[2] ?? []), "--json"], { env });
+  expect(JSON.parse(after.out)).toMatchObject([{ consumed_units: 34 }]);
 });
 
 type Step = { run?: string; env?: Record<string, string> };
