@@ -31,9 +31,13 @@ function serve() {
   server.listen(0, "127.0.0.1", () => process.send?.(server.address().port));
 }
 
-function time(command, args, env) {
+function time(command, args, env, input) {
   const started = process.hrtime.bigint();
-  const { status, stderr } = spawnSync(command, args, { env, stdio: ["ignore", "pipe", "pipe"] });
+  const { status, stderr } = spawnSync(command, args, {
+    env,
+    stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
+    input,
+  });
   const ms = Number(process.hrtime.bigint() - started) / 1e6;
   if (status !== 0) throw new Error(`${command} ${args.join(" ")}: ${status} ${stderr}`);
   return ms;
@@ -53,6 +57,13 @@ async function main([stripe]) {
     "floe --version": { args: [floe, "--version"], ratio_max: 1.3 },
     "floe --help": { args: [floe, "--help"], ratio_max: 1.3 },
     "floe products list": { args: [floe, "products", "list"], ratio_max: 1.8 },
+    // A tab after the first one: the names are kept by then.
+    "completion of a name": {
+      args: [floe, "__complete", "fish"],
+      input: "products\0get\0B\0",
+      ratio_max: 2.2,
+      ms_max: 150,
+    },
     ...(stripe && {
       "stripe products list": {
         command: stripe,
@@ -62,8 +73,8 @@ async function main([stripe]) {
   };
   const times = Object.fromEntries(Object.keys(cases).map((name) => [name, []]));
   for (let round = -warmUps; round < rounds; round += 1) {
-    for (const [name, { command = process.execPath, args }] of Object.entries(cases)) {
-      const ms = time(command, args, env);
+    for (const [name, { command = process.execPath, args, input }] of Object.entries(cases)) {
+      const ms = time(command, args, env, input);
       if (round >= 0) times[name].push(ms);
     }
   }
@@ -72,10 +83,10 @@ async function main([stripe]) {
 
   const floor = median(times["node -e 0"]);
   let kept = true;
-  for (const [name, { ratio_max }] of Object.entries(cases)) {
+  for (const [name, { ratio_max, ms_max = Number.POSITIVE_INFINITY }] of Object.entries(cases)) {
     const ms = median(times[name]);
     const promise = ratio_max === undefined ? "" : `  (at most ${ratio_max})`;
-    if (ratio_max !== undefined && ms / floor > ratio_max) kept = false;
+    if ((ratio_max !== undefined && ms / floor > ratio_max) || ms > ms_max) kept = false;
     console.log(`${name.padEnd(22)} ${ms.toFixed(1).padStart(7)} ms  ${(ms / floor).toFixed(2)}${promise}`);
   }
   if (stripe && median(times["floe products list"]) > median(times["stripe products list"])) kept = false;

@@ -71,7 +71,7 @@ const parts = [
     isServed: false,
     // A process of its own: the contract is read as it is now.
     build: () =>
-      Promise.all([bundleCli(root, dist, version), run([join(root, "cli/build-manifest.ts"), join(dist, "manifest")])]),
+      Promise.all([bundleCli(root, dist, version), run([join(root, "cli/write-manifest.ts"), join(dist, "manifest")])]),
   },
 ];
 

@@ -1,5 +1,3 @@
-import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { z } from "zod";
 import { minorUnits } from "../shared/api/fields.ts";
 import type { Contract, Operation, Resource } from "../shared/contract.ts";
@@ -269,13 +267,16 @@ function buildOperationEntry(
     ...(look.opens?.[name] && { opens: look.opens[name] }),
     ...(look.current && { current: true as const }),
     ...(op.access.by === "person" && { ofPerson: true as const }),
+    ...(op.access.scopes.length > 0 && { scopes: op.access.scopes }),
+    ...(op.access.needs && { needs: op.access.needs }),
     ...(examples && { examples }),
   };
 }
 
 /** `archive` and `unarchive` are an update with one field already given. */
 function buildArchiving(update: OperationEntry, field: string, look: ResourceView): OperationEntry[] {
-  const base = { method: update.method, path: update.path, params: update.params, query: [] };
+  const { method, path, params, scopes } = update;
+  const base = { method, path, params, query: [], ...(scopes && { scopes }) };
   return [
     {
       ...base,
@@ -373,25 +374,6 @@ export function buildManifest(
     index: () => ({ groups: [...groups.values()].map(({ entry }) => ({ name: entry.name, summary: entry.summary })) }),
     group: (name) => groups.get(name)?.entry,
     fields: (group, operation) => groups.get(group)?.fields[operation],
+    read: () => undefined,
   };
-}
-
-/** Write the manifest as the files that `openManifest` reads. */
-export async function writeManifest(folder: string, contract: Contract): Promise<void> {
-  const manifest = buildManifest(contract);
-  const { formatRootHelp } = await import("./program.ts");
-  mkdirSync(folder, { recursive: true });
-  const put = (name: string, content: unknown): void =>
-    writeFileSync(join(folder, name), `${JSON.stringify(content)}\n`);
-  put("index.json", manifest.index());
-  put("fields.json", Object.fromEntries([...manifest.groups].map(([name, { fields }]) => [name, fields])));
-  for (const [name, { entry }] of manifest.groups) put(`${name}.json`, entry);
-  // The overview is asked for often and never changes: written here, it needs no parser at run time.
-  writeFileSync(join(folder, "help.txt"), formatRootHelp(manifest));
-}
-
-if (process.argv[1] === import.meta.filename) {
-  const [folder = "dist/manifest"] = process.argv.slice(2);
-  const { api } = await import("../shared/api/index.ts");
-  await writeManifest(folder, api);
 }

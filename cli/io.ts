@@ -45,6 +45,20 @@ export const replaceSettings = (io: Io, env: Io["env"]): Io => ({
   atOnce: (work) => io.atOnce(work),
 });
 
+/** The same without a terminal: what is written goes to `output`, and `signal` ends it. */
+export const replaceStreams = (io: Io, output: Output, signal: AbortSignal): Io => ({
+  get stdin() {
+    return io.stdin;
+  },
+  stdout: output,
+  stderr: output,
+  env: io.env,
+  signal,
+  openBrowser: async () => undefined,
+  leaf: async () => false,
+  atOnce: (work) => io.atOnce(work),
+});
+
 /** The real streams. They are got only when used: making a stream of a descriptor takes time. */
 export function processIo(): Io {
   let stdout: Output | undefined;

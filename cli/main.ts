@@ -2,6 +2,7 @@ import "../shared/walls.ts";
 import { readFileSync } from "node:fs";
 import { enableCompileCache } from "node:module";
 import { join } from "node:path";
+import { findCacheFolder } from "./cache-folder.ts";
 import { loadCompiled } from "./compiled.ts";
 import { getEnvironment } from "./environment.ts";
 import { writeAll } from "./output.ts";
@@ -16,12 +17,6 @@ const readVersion = (): string =>
     ? FLOE_VERSION
     : (JSON.parse(readFileSync(join(here, "../package.json"), "utf8")) as { version: string }).version;
 
-/** Where what V8 made of the program is kept for the next run. */
-function findCompiled(env: Record<string, string | undefined>): string | undefined {
-  const cache = env.XDG_CACHE_HOME || env.LOCALAPPDATA || (env.HOME && join(env.HOME, ".cache"));
-  return cache ? join(cache, "floe") : undefined;
-}
-
 /** The entry of the program. The two commonest questions are answered before anything else is loaded. */
 async function main(argv: string[]): Promise<void> {
   const [first] = argv;
@@ -33,7 +28,8 @@ async function main(argv: string[]): Promise<void> {
     writeAll(1, readFileSync(join(here, "manifest/help.txt"), "utf8"));
     return;
   }
-  const compiled = findCompiled(getEnvironment());
+  // Where what V8 made of the program is kept for the next run.
+  const compiled = findCacheFolder(getEnvironment());
   // For the parts that are files of their own.
   if (compiled) enableCompileCache?.(compiled);
   const { runCommandLine } = loadCompiled<typeof import("./entry.ts")>(join(here, "cli-main.cjs"), compiled, argv);

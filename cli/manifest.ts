@@ -53,6 +53,10 @@ export type OperationEntry = {
   /** The id in its path is the organization in use. */
   current?: true;
   ofPerson?: true;
+  /** Any one of these scopes suffices. */
+  scopes?: readonly string[];
+  /** All of these are needed besides. */
+  needs?: readonly string[];
   examples?: string[];
 };
 
@@ -84,6 +88,8 @@ export type Manifest = {
   group(name: string): GroupEntry | undefined;
   /** The fields an operation answers with, dotted: what `--json` can pick from. */
   fields(group: string, operation: string): string[] | undefined;
+  /** Another file that the build wrote: the tree of commands, topics, schemas. Undefined where it is missing. */
+  read(name: string): unknown;
 };
 
 const read = (folder: string, name: string): unknown => JSON.parse(readFileSync(join(folder, name), "utf8"));
@@ -103,5 +109,13 @@ export function openManifest(folder: string): Manifest {
     },
     fields: (group, operation) =>
       (read(folder, "fields.json") as Record<string, Record<string, string[]>>)[group]?.[operation],
+    read: (name) => {
+      try {
+        return read(folder, `${name}.json`);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+        throw error;
+      }
+    },
   };
 }

@@ -26,7 +26,7 @@ const formatSeconds = (text: string): number => {
   return value;
 };
 
-const addGlobalOptions = (): Option[] => [
+export const createGlobalOptions = (): Option[] => [
   new Option("--server <url>", "the server to talk to (FLOE_SERVER)"),
   new Option("--org <slug>", "the organization, by slug or id (FLOE_ORG)"),
   new Option("--profile <name>", "the profile to use (FLOE_PROFILE)"),
@@ -99,13 +99,13 @@ function stripText(write: (text: string) => void, columns = 80): Command {
       getErrHelpWidth: () => columns,
     })
     .helpCommand(false);
-  for (const option of addGlobalOptions()) root.addOption(option);
+  for (const option of createGlobalOptions()) root.addOption(option);
   return root;
 }
 
 /** Flags of every command are accepted before and after it, and told in the help of each. */
 function acceptGlobals(command: Command): void {
-  for (const option of addGlobalOptions()) {
+  for (const option of createGlobalOptions()) {
     const taken = command.options.some(({ long }) => long === option.long);
     if (taken) continue;
     option.helpGroup(commonHeading);
@@ -137,8 +137,25 @@ Examples:
   floe orders list --json id,total_amount
   floe listen --forward-to http://localhost:3000/hooks
 
-floe COMMAND --help tells more about a command; floe help exit-codes lists the exit codes.
+floe COMMAND --help tells more about a command; floe help topics lists what there is to read.
 `;
+}
+
+/** The parser with every command and every flag, for what is written about all of them. */
+export async function buildWholeProgram(manifest: Manifest, write: (text: string) => void): Promise<Command> {
+  const root = stripText(write).version("", "-V, --version", "print the version");
+  const makeNone = (): Context => {
+    throw new Error("This program is described, and never run.");
+  };
+  for (const { load } of Object.values(commands)) (await load()).add(root, makeNone);
+  for (const { name } of manifest.index().groups) {
+    const group = manifest.group(name);
+    if (!group) continue;
+    const parent = root.command(name).description(group.summary).helpCommand(false);
+    for (const load of Object.values(verbs[name] ?? {})) (await load()).add(parent, makeNone);
+    for (const operation of group.operations) await addOperation(parent, group, operation, makeNone);
+  }
+  return root;
 }
 
 async function addCalled(
@@ -251,7 +268,14 @@ export async function run(argv: string[], io: Io, manifest: Manifest, version: s
       io.stdout.write(`${version}\n`);
       return exitCodes.ok[0];
     }
-    if (called[0] === "help") return printHelp(argv, io, manifest, version);
+    if (argv[0] === "__complete") {
+      // A shell shows what is written, and has no place for a fault.
+      await (await import("./completion/answer.ts"))
+        .respondToShell(io, manifest, version, argv[1] ?? "")
+        .catch(() => undefined);
+      return exitCodes.ok[0];
+    }
+    if (called[0] === "help") return await printHelp(argv, io, manifest, version);
     const flags = await addCalled(root, manifest, called, (command) => {
       given = getGlobals(command);
       context = makeContext(io, manifest, version, given, filter);
@@ -289,14 +313,23 @@ function toFault(error: unknown, root: Command, argv: string[]): Fault {
   });
 }
 
+/** `floe help`: of a command, its help; of a topic, its document. A name that is both means the command. */
 async function printHelp(argv: string[], io: Io, manifest: Manifest, version: string): Promise<number> {
-  const topic = argv.filter((word) => word !== "help");
-  if (topic[0] === "exit-codes") {
-    for (const [code, meaning] of Object.values(exitCodes))
-      io.stdout.write(`${String(code).padStart(3)}  ${meaning}\n`);
+  const words = argv.filter((word) => word !== "help");
+  const isJson = words.some((word) => word.startsWith("--json"));
+  const [first, second] = words.filter((word) => !word.startsWith("-"));
+  if (first === undefined) {
+    io.stdout.write(formatRootHelp(manifest));
     return exitCodes.ok[0];
   }
-  if (topic.length > 0) return run([...topic, "--help"], io, manifest, version);
-  io.stdout.write(formatRootHelp(manifest));
+  const topics = await import("./help-topics.ts");
+  const isCommand = first in commands || manifest.group(first) !== undefined;
+  const isTopic = first === "topics" || (!isCommand && topics.hasTopic(manifest, first));
+  if (!isTopic) return run([...words, "--help"], io, manifest, version);
+  const context = makeContext(io, manifest, version, isJson ? { json: true } : {});
+  if (first !== "topics") topics.showTopic(context, first);
+  else if (second !== undefined) topics.showTopic(context, second);
+  else topics.showTopics(context);
+  await context.end();
   return exitCodes.ok[0];
 }

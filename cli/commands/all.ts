@@ -90,6 +90,11 @@ export const commands: Record<string, Entry> = {
     heading: "develop",
     load: () => import("./notices.ts"),
   },
+  completion: {
+    summary: "Complete commands, flags and names in your shell",
+    heading: "develop",
+    load: () => import("./completion.ts"),
+  },
   api: { summary: "Send any request: floe api /v1/products/", heading: "develop", load: () => import("./api.ts") },
 };
 

@@ -37,5 +37,6 @@ async function logout(context: Context): Promise<void> {
   }
   const { writeCredential } = await import("../settings-write.ts");
   writeCredential(context.io.env, profile, server, undefined);
+  (await import("../completion/cache.ts")).clearNames(context.io.env);
   context.say(`Signed out at ${server}.${left}\n`);
 }

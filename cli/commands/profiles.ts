@@ -76,6 +76,7 @@ async function removeProfile(context: Context, name: string, yes: boolean | unde
   }
   const { deleteProfile } = await import("../settings-write.ts");
   await deleteProfile(env, name);
+  (await import("../completion/cache.ts")).clearNames(env);
   const untold =
     left.length > 0 ? ` ${left.join(", ")} could not be told; the session there ends when it expires.` : "";
   context.say(`Forgot the profile ${name}.${untold}\n`);

@@ -54,7 +54,7 @@ export type Flag = {
 };
 
 /** Every flag that writes a field: the shorthands and its own. */
-function getFlags(entry: FlagEntry): [name: string, flag: Flag][] {
+export function listFlags(entry: FlagEntry): [name: string, flag: Flag][] {
   const { name, kind, choices } = entry;
   const own: Flag = { entry, kind, place: [name], description: describeSubject(entry), ...(choices && { choices }) };
   return [
@@ -68,7 +68,7 @@ function getFlags(entry: FlagEntry): [name: string, flag: Flag][] {
 
 /** The flag of this name, which the command has. */
 export function findFlag(op: OperationEntry, name: string): Flag {
-  const flag = (op.body ?? []).flatMap(getFlags).find(([one]) => one === name)?.[1];
+  const flag = (op.body ?? []).flatMap(listFlags).find(([one]) => one === name)?.[1];
   if (!flag) throw new Error(`There is no flag --${name}.`);
   return flag;
 }

@@ -3,10 +3,11 @@ import { once } from "node:events";
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { buildManifest, writeManifest } from "../../cli/build-manifest.ts";
+import { buildManifest } from "../../cli/build-manifest.ts";
 import { bundleCli } from "../../cli/bundle.ts";
 import { findBundledPackages, findInstalledPackages, writeNotices } from "../../cli/notices.ts";
 import { resourceViews } from "../../cli/resources.ts";
+import { writeManifest } from "../../cli/write-manifest.ts";
 import { api } from "../../shared/api/index.ts";
 import { folder, manifest, standIn, until } from "./support.ts";
 

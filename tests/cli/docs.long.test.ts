@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { writeManifest } from "../../cli/build-manifest.ts";
 import { bundleCli } from "../../cli/bundle.ts";
 import { exitCodes } from "../../cli/fault.ts";
+import { writeManifest } from "../../cli/write-manifest.ts";
 import { member, user } from "../../server/identity/accounts/tables.ts";
 import { api } from "../../shared/api/index.ts";
 import { kinds } from "../../shared/catalog/kinds/kind.ts";
@@ -89,7 +89,7 @@ test.each(manuals)(
   async (page, least) => {
     const seller = await server.seller("manual");
     const place = folder();
-    const env = { FLOE_CONFIG_DIR: place };
+    const env = { FLOE_CONFIG_DIR: place, HOME: place, SHELL: "/bin/bash" };
     const files = ["book.pdf", "book.epub", "cover.png"];
     for (const name of files) writeFileSync(join(place, name), name);
     const organization = { id: seller.organization_id, slug: "manual", name: "Manual" };
@@ -121,7 +121,7 @@ test.each(manuals)(
         const known = `${out}${(await floe(["--help"])).out}`;
         if (code !== 0 || !flags.every((flag) => known.includes(`${flag} `))) failed.push(line);
       } else if (/ [|>] /.test(command)) {
-        const options = { cwd: place, env: { PATH: `${bin}:${process.env.PATH}`, HOME: place, ...env } };
+        const options = { cwd: place, env: { PATH: `${bin}:${process.env.PATH}`, ...env } };
         await promisify(execFile)("sh", ["-c", command], options).catch((error: Error) => failed.push(error.message));
       } else {
         const here =
