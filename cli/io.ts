@@ -27,8 +27,8 @@ export type Io = {
 export const isInteractive = (io: Io): boolean =>
   Boolean(io.stdout.isTTY && io.stdin.isTTY) && !io.env.CI && !io.env.FLOE_PROMPT_DISABLED;
 
-/** The same streams under other settings. */
-export const replaceSettings = (io: Io, env: Io["env"]): Io => ({
+/** The same streams under other settings, and ended by another signal where one is given. */
+export const replaceSettings = (io: Io, env: Io["env"], signal = io.signal): Io => ({
   get stdin() {
     return io.stdin;
   },
@@ -39,7 +39,7 @@ export const replaceSettings = (io: Io, env: Io["env"]): Io => ({
     return io.stderr;
   },
   env,
-  signal: io.signal,
+  signal,
   openBrowser: (url) => io.openBrowser(url),
   leaf: (program, text) => io.leaf(program, text),
   atOnce: (work) => io.atOnce(work),

@@ -16,6 +16,11 @@ const defineEntry = (summary: string, pick: (all: CatalogCommands) => CommandMod
 /** The commands that are written by hand, in the order of `floe --help`. */
 export const commands: Record<string, Entry> = {
   serve: { summary: "Run the server", heading: "start", load: () => import("./serve.ts") },
+  try: {
+    summary: "Start a store on this machine and make a first sale, without an account",
+    heading: "start",
+    load: () => import("./try.ts"),
+  },
   login: { summary: "Sign in by a code in the browser", heading: "start", load: () => import("./login.ts") },
   logout: { summary: "Sign out and forget the sign-in", heading: "start", load: () => import("./logout.ts") },
   whoami: {
