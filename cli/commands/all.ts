@@ -90,6 +90,11 @@ export const commands: Record<string, Entry> = {
   },
   demo: { summary: "Fill a sandbox with months of sales", heading: "develop", load: () => import("./demo.ts") },
   "api-keys": { summary: "Make and revoke keys for programs", heading: "develop", load: () => import("./api-keys.ts") },
+  jobs: {
+    summary: "Failed background jobs of the server: retry, discard",
+    heading: "develop",
+    load: () => import("./jobs.ts"),
+  },
   notices: {
     summary: "Licenses of the packages that floe is shipped with",
     heading: "develop",

@@ -18,6 +18,7 @@ import { reading, rejectForeignPages } from "../identity/accounts/http/origins.t
 import { sendRenewed } from "../identity/accounts/identity/sessions-renewal.ts";
 import { routeListening } from "../messaging/webhooks/routes.ts";
 import { routeTestMail } from "../operations/diagnostics/routes.ts";
+import { routeJobs } from "../operations/jobs/routes.ts";
 import type { Deps } from "../platform/context.ts";
 import { openTail } from "../platform/events/tail.ts";
 import { limitArrival } from "../platform/http/arrival.ts";
@@ -132,6 +133,7 @@ export async function buildApp({
     routeDiscordBot(scope, deps, identify);
     routeDownloads(scope, deps);
     routeTestMail(scope, deps, identify);
+    routeJobs(scope, deps, identify);
     const streams = { deps, tail, identify, limitStreams: openStreamLimits() };
     routeCheckoutStream(scope, {
       ...streams,

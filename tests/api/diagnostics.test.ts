@@ -2,10 +2,12 @@ import { mkdtempSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { user } from "../../server/identity/accounts/tables.ts";
+import { requeueDeadLetters } from "../../server/platform/db/due.ts";
 import { failedWork } from "../../server/platform/db/tables.ts";
 import type { Diagnostics } from "../../shared/api/diagnostics.ts";
+import type { Job } from "../../shared/api/jobs.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { startMailServer } from "../support/mail-server.ts";
 import { startReceiver } from "../support/receiver.ts";
@@ -114,4 +116,66 @@ test("a test message goes to the operator's own address, five times an hour", as
   expect(mail.received.flatMap(({ recipients }) => recipients)).toEqual([operator.email]);
   for (let number = 2; number <= 5; number += 1) expect((await send(operator.session)).status).toBe(200);
   expect((await send(operator.session)).status).toBe(429);
+});
+
+describe("jobs", () => {
+  type Answer = { status: number; json: Job & { items: Job[]; next: string | null } };
+  const jobs = (token: string | undefined, method: "GET" | "POST", path = ""): Promise<Answer> =>
+    floe.request(method, `/v1/jobs${path}`, token === undefined ? {} : { token });
+  const failed = (row_id: string, more: object = {}) =>
+    floe.deps.db
+      .insert(failedWork)
+      .values({ ...work, kind: "jobs.test", row_id, organization_id: seller.organization_id, ...more });
+
+  test("only the operator sees and changes failed jobs", async () => {
+    await failed("closed");
+    for (const [method, path] of [
+      ["GET", ""],
+      ["GET", "/jobs.test:closed"],
+      ["POST", "/jobs.test:closed/retry"],
+      ["POST", "/jobs.test:closed/discard"],
+    ] as const) {
+      expect((await jobs(undefined, method, path)).status).toBe(401);
+      for (const token of [seller.session, seller.key, operator.key])
+        expect((await jobs(token, method, path)).status, `${method} ${path}`).toBe(403);
+    }
+    const { json } = await jobs(operator.session, "GET", "/jobs.test:closed");
+    expect(json).toMatchObject({ status: "dead", retry_at: null, discarded_at: null, attempts: 9 });
+  });
+
+  test("are listed by status and worker, page by page", async () => {
+    const retry_at = new Date(floe.clock.now().getTime() + 60_000);
+    for (const row_id of ["p1", "p2", "p3"]) await failed(row_id, { kind: "jobs.pages" });
+    await failed("later", { kind: "jobs.pages", retry_at });
+    const first = (await jobs(operator.session, "GET", "?kind=jobs.pages&limit=2")).json;
+    expect(first.items.map(({ id }) => id)).toEqual(["jobs.pages:p1", "jobs.pages:p2"]);
+    const second = (await jobs(operator.session, "GET", `?kind=jobs.pages&limit=2&after=${first.next}`)).json;
+    expect([second.items.length, second.next]).toEqual([1, null]);
+    const retrying = (await jobs(operator.session, "GET", "?kind=jobs.pages&status=retrying")).json;
+    expect(retrying.items).toMatchObject([{ id: "jobs.pages:later", status: "retrying" }]);
+    for (const query of ["?status=lost", "?limit=0", "?limit=101", "?after=nothing", "?page=2"])
+      expect((await jobs(operator.session, "GET", query)).status, query).toBe(422);
+  });
+
+  test("a retry is due at once, and a discarded job is given up until it is retried", async () => {
+    await failed("again");
+    const dead = async (): Promise<number> => JSON.parse((await floe.request("GET", "/readyz")).text).dead_letters;
+    const before = await dead();
+    const requeued = (await jobs(operator.session, "POST", "/jobs.test:again/retry")).json;
+    expect(requeued).toMatchObject({ status: "retrying", retry_at: expect.any(String) });
+    expect((await jobs(operator.session, "POST", "/jobs.test:again/discard")).status).toBe(400);
+    expect(await dead()).toBe(before - 1);
+    await failed("over");
+    const discarded = (await jobs(operator.session, "POST", "/jobs.test:over/discard")).json;
+    expect(discarded).toMatchObject({ status: "discarded", discarded_at: expect.any(String) });
+    // The second call changes nothing.
+    expect((await jobs(operator.session, "POST", "/jobs.test:over/discard")).json).toEqual(discarded);
+    expect(await dead()).toBe(before - 1);
+    await requeueDeadLetters(floe.deps);
+    expect((await jobs(operator.session, "GET", "/jobs.test:over")).json.status).toBe("discarded");
+    expect((await jobs(operator.session, "POST", "/jobs.test:over/retry")).json.status).toBe("retrying");
+    for (const path of ["/jobs.test:none/retry", "/jobs.test:none/discard"])
+      expect((await jobs(operator.session, "POST", path)).status).toBe(404);
+    expect((await jobs(operator.session, "POST", "/nothing/retry")).status).toBe(422);
+  });
 });

@@ -2,6 +2,7 @@ import { and, asc, eq, isNotNull, isNull, lt, sql } from "drizzle-orm";
 import { apikey, user } from "../../identity/accounts/tables.ts";
 import { webhookEndpoints, webhookEvents } from "../../messaging/webhooks/tables.ts";
 import type { Database } from "../../platform/context.ts";
+import { isDeadLetter } from "../../platform/db/due.ts";
 import { failedWork, mails } from "../../platform/db/tables.ts";
 import type { EndpointFacts, KeyFacts } from "./rules.ts";
 
@@ -75,10 +76,7 @@ export async function countDeadLetters(
     .select({ kind: failedWork.kind, count: sql<number>`count(*)::int` })
     .from(failedWork)
     .where(
-      and(
-        isNull(failedWork.retry_at),
-        organization_id === undefined ? undefined : eq(failedWork.organization_id, organization_id),
-      ),
+      and(isDeadLetter, organization_id === undefined ? undefined : eq(failedWork.organization_id, organization_id)),
     )
     .groupBy(failedWork.kind)
     .orderBy(asc(failedWork.kind));

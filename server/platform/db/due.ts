@@ -226,12 +226,15 @@ export async function scheduleRetries(
 export const deleteFailures = (db: Database, kind: string, ids: readonly string[]): Promise<unknown> =>
   db.delete(failedWork).where(and(eq(failedWork.kind, kind), inArray(failedWork.row_id, [...ids])));
 
+/** A failed job that is not retried any more, and that no operator has discarded. */
+export const isDeadLetter = and(isNull(failedWork.retry_at), isNull(failedWork.discarded_at));
+
 /** Requeue all dead letters: a new version that just started may have removed the cause. */
 export async function requeueDeadLetters({ db, clock, log }: Pick<Deps, "db" | "clock" | "log">): Promise<void> {
   const revived = await db
     .update(failedWork)
     .set({ retry_at: clock.now() })
-    .where(isNull(failedWork.retry_at))
+    .where(isDeadLetter)
     .returning({ kind: failedWork.kind });
   if (revived.length > 0) log.info({ count: revived.length }, "Dead letters are tried once more.");
 }

@@ -208,9 +208,12 @@ export const failedWork = pgTable(
     first_failed_at: instant().notNull(),
     /** By the server's clock; null for a dead letter. */
     retry_at: instant(),
+    /** When an operator discarded the dead letter: its row is not processed again, and no start requeues it. */
+    discarded_at: instant(),
   },
   (table) => [
     primaryKey({ columns: [table.kind, table.row_id] }),
     index("failed_work_dead").on(table.kind).where(sql`${table.retry_at} is null`),
+    index("failed_work_order").on(table.first_failed_at, table.kind, table.row_id),
   ],
 );

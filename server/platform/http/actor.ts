@@ -182,7 +182,7 @@ export function authorize(actor: Actor, { access: { by, scopes, needs = [] } }: 
   // A person without any membership has no scope, and still sees an empty list of organizations, and may create the first:
   // but with a sign-in that is limited to scopes, only if they say so.
   const { memberships = [], limited } = actor;
-  const lists = by === "person" && method === "GET";
+  const lists = by === "person" && method === "GET" && scopes.length > 0;
   const isFree = by === "person" && actor.kind === "user" && (lists ? memberships.length === 0 : !limited);
   const isHeld = (scope: Scope): boolean =>
     actor.scopes.has(scope) || (lists && memberships.some((membership) => membership.scopes.has(scope)));

@@ -1,7 +1,8 @@
-import { isNull, sql } from "drizzle-orm";
+import { sql } from "drizzle-orm";
 import type { FastifyInstance } from "fastify";
 import { listWarnings } from "../config.ts";
 import type { Deps } from "../context.ts";
+import { isDeadLetter } from "../db/due.ts";
 import { failedWork } from "../db/tables.ts";
 import { transact } from "../db/unit-of-work.ts";
 import { findOutage, full } from "../db/unreachable.ts";
@@ -20,7 +21,7 @@ export function addHealthRoute(app: FastifyInstance, deps: Deps): void {
   app.get("/healthz", () => ({ status: "ok" }));
   app.get("/readyz", { onRequest: limitOpen(deps) }, async (_request, reply) => {
     // Migrations run before the server listens, so a server that answers has them behind it.
-    const found = Promise.all([deps.db.$count(failedWork, isNull(failedWork.retry_at)), hasRoom()]);
+    const found = Promise.all([deps.db.$count(failedWork, isDeadLetter), hasRoom()]);
     const [dead_letters, room] = await Promise.race([
       found.catch((error: unknown) => {
         deps.log.warn({ err: error }, "The database could not be looked at.");
