@@ -55,7 +55,7 @@ async function openShop(name, count) {
 /** The sweep of renewals, which takes what it finds and does nothing else with it. */
 const take = {
   ...subscriptionWorker,
-  async work({ db }, rows) {
+  async run({ db }, rows) {
     for (const { organization_id, id } of rows)
       await db.execute(sql`update subscriptions set due_at = due_at + interval '60 days'
         where organization_id = ${organization_id} and id = ${id}`);

@@ -28,6 +28,9 @@ export const paymentMethods = pgTable(
   (table) => [
     ownedKey(table.id),
     references(table.customer_id, customers),
+    index("payment_methods_by_expiry_time")
+      .on(table.expiry_due_at, table.organization_id)
+      .where(sql`${table.expiry_due_at} is not null`),
     index("payment_methods_expiring")
       .on(table.organization_id, table.expiry_due_at)
       .where(sql`${table.expiry_due_at} is not null`),

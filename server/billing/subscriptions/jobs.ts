@@ -21,6 +21,7 @@ export const subscriptionWorker: Worker = {
     id: subscriptions.id,
     organization_id: subscriptions.organization_id,
     at: subscriptions.due_at,
+    isIndexedByTime: true,
     where: sql`${subscriptions.due_at} is not null`,
   },
   batchSize: 20,

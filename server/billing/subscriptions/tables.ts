@@ -93,6 +93,10 @@ export const subscriptions = pgTable(
     references(table.customer_id, customers),
     references(table.product_id, products),
     references(table.discount_id, discounts),
+    index("subscriptions_by_due_time").on(table.due_at, table.organization_id).where(sql`${table.due_at} is not null`),
+    index("subscriptions_by_reminder_time")
+      .on(table.reminder_due_at, table.organization_id)
+      .where(sql`${table.reminder_due_at} is not null`),
     index("subscriptions_due").on(table.organization_id, table.due_at).where(sql`${table.due_at} is not null`),
     index("subscriptions_reminder_due")
       .on(table.organization_id, table.reminder_due_at)

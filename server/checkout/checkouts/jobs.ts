@@ -16,6 +16,7 @@ export const checkoutExpiryWorker: Worker = {
     id: checkouts.id,
     organization_id: checkouts.organization_id,
     at: checkouts.expires_at,
+    isIndexedByTime: true,
     where: sql`${checkouts.status} = 'open'`,
   },
   concurrency: 4,

@@ -92,6 +92,7 @@ export const checkouts = pgTable(
       .where(sql`${table.subscription_id} is not null`),
     // A user's, of all sellers: they move when a guest signs in.
     index("checkouts_by_external_customer").on(table.external_customer_id),
+    index("checkouts_by_due_time").on(table.expires_at, table.organization_id).where(sql`${table.status} = 'open'`),
     index("checkouts_due").on(table.organization_id, table.expires_at).where(sql`${table.status} = 'open'`),
   ],
 );

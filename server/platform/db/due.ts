@@ -20,6 +20,11 @@ export type DueQuery = {
   where?: SQL | undefined;
   /** When a row is due; absent: immediately. */
   at?: AnyPgColumn;
+  /**
+   * Most sellers have a row that is due much later. Due rows are found by time first, so that a search costs what is due and not
+   * how many sellers there are. An index of the pending rows begins with `at` and holds `organization_id`.
+   */
+  isIndexedByTime?: true;
   /** The delay after `at`, in milliseconds. */
   delayMs?: number;
   /** The order, if rows are not processed in the order in which they fall due. */
@@ -110,13 +115,54 @@ export async function findLastDue(
   return row?.at ?? null;
 }
 
+/** From so many due rows on, the search steps from seller to seller instead of reading all due rows to find their sellers. */
+const fewRowsMax = 1000;
+
+/** Build the query that steps from seller to seller through the index of pending rows, and answers one after the other. */
+const buildSellerSteps = (
+  name: SQL,
+  { table, where = sql`true` }: DueQuery,
+  organization_id: AnyPgColumn,
+  after: string,
+  condition: SQL,
+): SQL => {
+  const selectNext = (previous: SQL) => sql`
+    select ${organization_id} from ${table} where ${where} and ${organization_id} > ${previous} and ${condition}
+    order by ${organization_id} limit 1`;
+  return sql`${name} (organization_id) as (
+        (${selectNext(sql`${after}`)})
+        union all
+        select (${selectNext(sql`${name}.organization_id`)}) from ${name} where ${name}.organization_id is not null)`;
+};
+
+/**
+ * Build the query for the sellers among whom to look for due rows, in order of their ids. Where an index by time exists, a few
+ * due rows name their sellers; sellers with a clock of their own are looked at apart.
+ */
+function selectSellers(due: DueQuery, organization_id: AnyPgColumn, clock: SQL, after: string): SQL {
+  const { table, where = sql`true`, at, serverClock } = due;
+  if (!at || !due.isIndexedByTime) return buildSellerSteps(sql`sellers`, due, organization_id, after, sql`true`);
+  const isBacklog = sql`(select count(*) > ${fewRowsMax} from first_due)`;
+  const withOwnClock = sql`union select ${organization.id} from ${organization}
+          where ${organization.clock_offset_ms} <> 0 and not ${isBacklog}`;
+  return sql`first_due (organization_id) as materialized (
+        select ${organization_id} from ${table} where ${where} and ${at} <= ${clock} order by ${at} limit ${fewRowsMax + 1}),
+      ${buildSellerSteps(sql`stepped`, due, organization_id, after, isBacklog)},
+      sellers (organization_id) as (
+        select organization_id from stepped
+        union all
+        (select organization_id from (
+          select organization_id from first_due where not ${isBacklog}
+          ${serverClock ? sql`` : withOwnClock}) as few
+        where few.organization_id > ${after} order by organization_id))`;
+}
+
 /**
  * Find due rows in one statement, at most `share` of each seller in turn, so that a busy seller does not delay the others.
- * It steps from seller to seller through the index and reads only the rows it returns. Failed rows whose retry is not due
- * are skipped.
+ * It reads only the rows it returns, and what names their sellers. Failed rows whose retry is not due are skipped.
  */
 export async function findDue(db: Database, now: Date, due: DueQuery, search: DueSearch): Promise<DueRow[]> {
-  const { table, id, organization_id, where = sql`true`, at, delayMs = 0 } = due;
+  const { id, organization_id, at, delayMs = 0 } = due;
   const clock = sql`${new Date(now.getTime() - delayMs).toISOString()}::timestamptz`;
   const due_at =
     at && organization_id && !due.serverClock
@@ -131,20 +177,11 @@ export async function findDue(db: Database, now: Date, due: DueQuery, search: Du
       sql`${whose} and ${at ? sql`${at} <= ${time}` : sql`true`} and ${id}::text <> all(${splitTexts(search.except)})${isFree}`,
       limit,
     );
-  const selectSellers = (after: SQL) => sql`
-    select ${organization_id} from ${table} where ${where} and ${organization_id} > ${after}
-    order by ${organization_id} limit 1`;
   const offset = sql`coalesce(${organization.clock_offset_ms}, 0)`;
-  const inTurn = sql`
-        (${selectSellers(sql`${search.after}`)})
-        union all
-        select (${selectSellers(sql`sellers.organization_id`)}) from sellers where sellers.organization_id is not null`;
   const held = sql`${organization.clock_held_until} > ${now.toISOString()}::timestamptz`;
   const found = organization_id
     ? sql`
-      with recursive sellers (organization_id) as (
-        ${search.only === undefined ? inTurn : sql`select ${search.only}::text`}
-      )
+      with recursive ${search.only === undefined ? selectSellers(due, organization_id, clock, search.after) : sql`sellers (organization_id) as (select ${search.only}::text)`}
       select due.*, sellers.organization_id, ${offset} as offset_ms, coalesce(${organization.sandbox}, false) as sandbox
       from sellers
       left join ${organization} on ${organization.id} = sellers.organization_id

@@ -46,6 +46,7 @@ export const usageSettlementWorker: RowWorker = {
     id: customerMeters.id,
     organization_id: customerMeters.organization_id,
     at: customerMeters.due_at,
+    isIndexedByTime: true,
     where: sql`${customerMeters.due_at} is not null`,
   },
   run: (deps, [key]) =>

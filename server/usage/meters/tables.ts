@@ -103,6 +103,9 @@ export const customerMeters = pgTable(
     ownedKey(table.id),
     uniqueIndex("customer_meters_once").on(table.organization_id, table.customer_id, table.meter_id),
     index("customer_meters_of_meter").on(table.organization_id, table.meter_id),
+    index("customer_meters_by_due_time")
+      .on(table.due_at, table.organization_id)
+      .where(sql`${table.due_at} is not null`),
     index("customer_meters_due").on(table.organization_id, table.due_at).where(sql`${table.due_at} is not null`),
     index("customer_meters_to_tell")
       .on(table.organization_id, table.notice_at)

@@ -1,0 +1,6 @@
+CREATE INDEX "payment_methods_by_expiry_time" ON "payment_methods" USING btree ("expiry_due_at","organization_id") WHERE "payment_methods"."expiry_due_at" is not null;--> statement-breakpoint
+CREATE INDEX "subscriptions_by_due_time" ON "subscriptions" USING btree ("due_at","organization_id") WHERE "subscriptions"."due_at" is not null;--> statement-breakpoint
+CREATE INDEX "subscriptions_by_reminder_time" ON "subscriptions" USING btree ("reminder_due_at","organization_id") WHERE "subscriptions"."reminder_due_at" is not null;--> statement-breakpoint
+CREATE INDEX "checkouts_by_due_time" ON "checkouts" USING btree ("expires_at","organization_id") WHERE "checkouts"."status" = 'open';--> statement-breakpoint
+CREATE INDEX "organization_with_own_clock" ON "organization" USING btree ("id") WHERE "organization"."clock_offset_ms" <> 0;--> statement-breakpoint
+CREATE INDEX "customer_meters_by_due_time" ON "customer_meters" USING btree ("due_at","organization_id") WHERE "customer_meters"."due_at" is not null;
