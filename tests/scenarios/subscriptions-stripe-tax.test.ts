@@ -1,6 +1,8 @@
-import { eq } from "drizzle-orm";
+import { readFileSync } from "node:fs";
+import { and, eq, isNull, sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { recordProcessorEvent } from "../../server/billing/payments/notices.ts";
+import { taxReports } from "../../server/billing/tax-reports/tables.ts";
 import { customers } from "../../server/customers/customers/tables.ts";
 import type { TaxCalculator } from "../../server/platform/processors/tax-calculator.ts";
 import { type Floe, start } from "../support/floe.ts";
@@ -220,6 +222,17 @@ test.each([
     expect([reduced.due_amount, reported(open.id)]).toEqual([due, []]);
     const { customer_id } = await shop.get(id);
     expect(await shop.changes(id, { payment_method_id: await shop.leaves(customer_id, "ctoken_visa") })).toBe("done");
+    // An earlier version reported the whole sale alone; the migration adds the reversal once.
+    const { db } = floe.deps;
+    const count = () => db.$count(taxReports, eq(taxReports.order_id, open.id));
+    expect(await count()).toBe(2);
+    await db.delete(taxReports).where(and(eq(taxReports.order_id, open.id), eq(taxReports.kind, "refund")));
+    await floe.runJobs();
+    expect([reported(open.id), reported(`${open.id}_reduction`), await count()]).toEqual([[sale], [], 1]);
+    const migration = readFileSync("server/migrations/0021_reversed_reductions.sql", "utf8");
+    for (let times = 0; times < 2; times += 1) await db.execute(sql.raw(migration));
+    expect(await count()).toBe(2);
+    await db.update(taxReports).set({ due_at: floe.clock.now() }).where(isNull(taxReports.processor_id));
     await floe.runJobs();
     expect((await shop.seller.client.orders.get({ params: { id: open.id } })).status).toBe("paid");
     expect([reported(open.id), reported(`${open.id}_reduction`)]).toEqual([[sale], [less]]);
