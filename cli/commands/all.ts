@@ -100,6 +100,11 @@ export const commands: Record<string, Entry> = {
     heading: "develop",
     load: () => import("./notices.ts"),
   },
+  commands: {
+    summary: "List every command, as data for programs",
+    heading: "develop",
+    load: () => import("./commands.ts"),
+  },
   completion: {
     summary: "Complete commands, flags and names in your shell",
     heading: "develop",

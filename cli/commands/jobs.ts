@@ -1,6 +1,7 @@
 /** `floe jobs`: the failed background jobs of a server, for its operator. */
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { type Job, jobStatuses, jobsPageMax } from "../../shared/api/jobs.ts";
+import type { Job } from "../../shared/api/jobs.ts";
+import { jobStatuses, jobsPageMax } from "../../shared/job-statuses.ts";
 import { confirm } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { checkAskedFields, showList, showOne } from "../resource/show.ts";

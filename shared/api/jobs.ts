@@ -1,10 +1,5 @@
 import { z } from "zod";
-
-/** `dead`: a dead letter. `retrying`: failed, with a retry ahead. `discarded`: a dead letter that an operator gave up. */
-export const jobStatuses = ["dead", "retrying", "discarded"] as const;
-export type JobStatus = (typeof jobStatuses)[number];
-
-export const jobsPageMax = 100;
+import { type JobStatus, jobStatuses, jobsPageMax } from "../job-statuses.ts";
 
 /** A failed job as `GET /v1/jobs` shows it. `id` is the worker's name, a colon, and the id of the row. */
 export type Job = {

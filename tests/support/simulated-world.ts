@@ -450,7 +450,8 @@ export function doSingly<S extends Worker>(sweep: S): S {
   };
   return {
     ...sweep,
-    ...{ parallel: 1, share: 1 },
+    concurrency: 1,
+    maxPerTenant: 1,
     due: typeof due === "function" ? (deps: Deps) => inOrder(due(deps)) : inOrder(due),
   };
 }

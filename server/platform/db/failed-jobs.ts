@@ -1,5 +1,5 @@
 import { and, asc, eq, gt, isNotNull, isNull, or, type SQL, sql } from "drizzle-orm";
-import type { JobStatus } from "../../../shared/api/jobs.ts";
+import type { JobStatus } from "../../../shared/job-statuses.ts";
 import { isDeadLetter } from "./due.ts";
 import { failedWork } from "./tables.ts";
 import type { Database, Tx } from "./transaction.ts";

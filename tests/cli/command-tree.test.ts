@@ -1,0 +1,39 @@
+/** `floe commands`: what it says of a command is what the command does. */
+import { expect, test } from "vitest";
+import { buildCommandTree } from "../../cli/command-tree.ts";
+import { run } from "../../cli/program.ts";
+import { scopes } from "../../shared/scopes.ts";
+import { manifest, place } from "./support.ts";
+
+const tree = await buildCommandTree(manifest);
+const whole = { ...manifest, read: (name: string): unknown => (name === "commands" ? tree : undefined) };
+async function floe(argv: string[], tty = false) {
+  const { io, stdout, stderr } = place({ tty });
+  return { code: await run(argv, io, whole, "1.0.0"), out: stdout.text, err: stderr.text };
+}
+
+test("every command of the contract has its request, the scopes that it needs and its exit codes", () => {
+  const wrong = tree.commands.filter(
+    ({ endpoint, method, scopes: needed = [], exit_codes }) =>
+      endpoint !== undefined &&
+      (!method || !exit_codes.includes(0) || needed.some((scope) => !(scopes as readonly string[]).includes(scope))),
+  );
+  const described = tree.commands.filter(({ endpoint }) => endpoint !== undefined);
+  expect(described.length).toBeGreaterThan(120);
+  expect(wrong).toEqual([]);
+  const create = tree.commands.find(({ path }) => path === "products create");
+  expect(create).toMatchObject({ method: "POST", endpoint: "/v1/products/", scopes: ["products:write"], writes: true });
+  expect(create?.flags.find(({ name }) => name === "--visibility")?.choices).toEqual(["draft", "private", "public"]);
+  expect(create?.flags.find(({ name }) => name === "--benefits")).toMatchObject({ type: "list", refers: "benefits" });
+  expect(create?.examples.length).toBeGreaterThan(2);
+  expect(tree.commands.find(({ path }) => path === "plan")?.exit_codes).toContain(10);
+});
+
+test("floe commands answers with all of them, with those of some words, and with some fields", async () => {
+  const { code, out } = await floe(["commands", "--json"]);
+  expect([code, JSON.parse(out)]).toEqual([0, JSON.parse(JSON.stringify(tree))]);
+  const some = JSON.parse((await floe(["commands", "orders", "list", "--json", "commands.path"])).out);
+  expect(some).toEqual({ commands: [{ path: "orders list" }] });
+  expect((await floe(["commands", "orders"], true)).out).toMatch(/orders explain/);
+  expect(await floe(["commands", "nothing"])).toMatchObject({ code: 6, err: expect.stringContaining("floe commands") });
+});
