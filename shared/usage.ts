@@ -188,13 +188,13 @@ export type UsageLocale = {
   unit: (amount: string) => string;
   money: (amount: number) => string;
   locale?: string;
-  words?: UsageMessages;
+  messages?: UsageMessages;
 };
 
 /** A line of use in words that compute: what was used, what of it is included, and so many units at a price for one. */
 export function describeUse(
   use: Omit<UsageTotals, "rule">,
-  { unit, money, locale = "en-US", words = english }: UsageLocale,
+  { unit, money, locale = "en-US", messages = english }: UsageLocale,
 ): string {
   const { meter, consumed_units, before_units, credited_units, free_units, cap_amount } = use;
   const units = before_units === null ? consumed_units : computeDifference(consumed_units, before_units);
@@ -203,14 +203,14 @@ export function describeUse(
   const isIncluded = credited_units > 0 && !covered.startsWith("-") && Number(covered) > 0 && Number(free_units) === 0;
   const format = new Intl.NumberFormat(locale, { maximumFractionDigits: 20 });
   const count = (value: string) => format.format(value as Intl.StringNumericLiteral);
-  const parts = [before_units === null ? `${count(units)} ${meter.name}` : words.late(count(units), meter.name)];
-  if (isIncluded) parts.push(words.included(count(covered)));
-  if (Number(free_units) !== 0 && before_units === null) parts.push(words.unbilled(count(free_units)));
+  const parts = [before_units === null ? `${count(units)} ${meter.name}` : messages.late(count(units), meter.name)];
+  if (isIncluded) parts.push(messages.included(count(covered)));
+  if (Number(free_units) !== 0 && before_units === null) parts.push(messages.unbilled(count(free_units)));
   const isPlain = parts.length === 1 && units === billed;
   const times = isPlain
     ? `${parts[0]} × ${unit(use.unit_amount)}`
     : [...parts, `${count(billed)} × ${unit(use.unit_amount)}`].join(", ");
-  return isCapped(use) && cap_amount !== null ? `${times}, ${words.capped(money(cap_amount))}` : times;
+  return isCapped(use) && cap_amount !== null ? `${times}, ${messages.capped(money(cap_amount))}` : times;
 }
 
 /** A line as people read it on a bill or before a change; its label is what programs read, in Polar's words. */

@@ -1,4 +1,4 @@
-import type { Words } from "./words/en.ts";
+import type { CheckoutMessages } from "../shared/messages/en/checkout.ts";
 
 /** What a card form must know of cards: how they are written, and which are plainly mistyped. */
 
@@ -67,25 +67,25 @@ function hasValidChecksum(digits: string): boolean {
 type CardValues = { card_number: string; card_expiry: string; card_cvc: string };
 
 /** What is plainly wrong with a card as typed, by field; the processor has the last word on the rest. */
-export function findCardFaults(card: CardValues, words: Words, today = new Date()) {
+export function findCardFaults(card: CardValues, messages: CheckoutMessages, today = new Date()) {
   const digits = readDigits(card.card_number);
   const { lengths, cvc } = findBrand(digits);
   const faults: Partial<CardValues> = {};
-  if (digits === "") faults.card_number = words.missing.card_number;
-  else if (!lengths.includes(digits.length)) faults.card_number = words.card_incomplete;
-  else if (!hasValidChecksum(digits)) faults.card_number = words.card_wrong;
+  if (digits === "") faults.card_number = messages.missing.card_number;
+  else if (!lengths.includes(digits.length)) faults.card_number = messages.card_incomplete;
+  else if (!hasValidChecksum(digits)) faults.card_number = messages.card_wrong;
 
   const expiry = readExpiry(card.card_expiry);
-  if (card.card_expiry.trim() === "") faults.card_expiry = words.missing.card_expiry;
-  else if (!expiry) faults.card_expiry = words.use_form;
+  if (card.card_expiry.trim() === "") faults.card_expiry = messages.missing.card_expiry;
+  else if (!expiry) faults.card_expiry = messages.use_form;
   else if (expiry.exp_year * 12 + expiry.exp_month < today.getFullYear() * 12 + today.getMonth() + 1) {
-    faults.card_expiry = words.card_expired;
+    faults.card_expiry = messages.card_expired;
   }
 
   const security = readDigits(card.card_cvc);
-  if (security === "") faults.card_cvc = words.missing.card_cvc;
+  if (security === "") faults.card_cvc = messages.missing.card_cvc;
   else if (security.length < 3 || security.length > 4 || (digits !== "" && security.length < cvc)) {
-    faults.card_cvc = words.code_digits(cvc);
+    faults.card_cvc = messages.code_digits(cvc);
   }
   return faults;
 }

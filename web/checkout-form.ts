@@ -1,8 +1,8 @@
+import type { CheckoutMessages } from "../shared/messages/en/checkout.ts";
 import { parseMoney } from "../shared/money.ts";
 import type { Checkout, Failure } from "./api.ts";
 import { findCardFaults } from "./card.ts";
 import { getPrices } from "./terms.ts";
-import type { Words } from "./words/en.ts";
 
 /** Where the answer to a custom field is kept among what the buyer enters; a ticked box is "true". */
 export const getAnswerKey = (slug: string) => `answer:${slug}` as const;
@@ -33,8 +33,10 @@ export type Faults = Partial<Record<FieldName | "seats" | "discount_code" | "car
 export type AddressField = "country" | "line1" | "line2" | "city" | "postal_code" | "state";
 const addressFields: readonly AddressField[] = ["country", "line1", "line2", "city", "postal_code", "state"];
 
-const formatMissing = (field: FieldName, words: Words): string =>
-  Object.hasOwn(words.missing, field) ? words.missing[field as keyof Words["missing"]] : words.missing.other;
+const formatMissing = (field: FieldName, messages: CheckoutMessages): string =>
+  Object.hasOwn(messages.missing, field)
+    ? messages.missing[field as keyof CheckoutMessages["missing"]]
+    : messages.missing.other;
 
 /** Where on the form a fault of the server belongs; the last part of its place that is known decides. */
 const fieldOf: Readonly<Record<string, keyof Faults>> = {
@@ -61,15 +63,15 @@ const fieldOf: Readonly<Record<string, keyof Faults>> = {
 };
 
 /** What went wrong, in the reader's language where it is known there. */
-export const describeFailure = ({ status, error, detail }: Failure, words: Words): string =>
-  status === 0 ? words.offline : (words.errors[error] ?? detail);
+export const describeFailure = ({ status, error, detail }: Failure, messages: CheckoutMessages): string =>
+  status === 0 ? messages.offline : (messages.errors[error] ?? detail);
 
 /** A refusal of the server, as faults of the form. */
-export function readFaults(failure: Failure, words: Words): Faults {
+export function readFaults(failure: Failure, messages: CheckoutMessages): Faults {
   const faults: Faults = {};
   for (const { loc, msg, type } of failure.faults) {
     if (loc[1] === "custom_field_data" && loc.length > 2) {
-      faults[getAnswerKey(String(loc[2]))] ??= type === "missing" ? words.missing.other : msg;
+      faults[getAnswerKey(String(loc[2]))] ??= type === "missing" ? messages.missing.other : msg;
       continue;
     }
     const place = [...loc].reverse().find((part) => typeof part === "string" && Object.hasOwn(fieldOf, part));
@@ -77,10 +79,12 @@ export function readFaults(failure: Failure, words: Words): Faults {
     if (field === undefined) faults.form ??= msg;
     else
       faults[field] ??=
-        type === "missing" ? formatMissing(field as FieldName, words) : (words.refusals[`${field}:${type}`] ?? msg);
+        type === "missing"
+          ? formatMissing(field as FieldName, messages)
+          : (messages.refusals[`${field}:${type}`] ?? msg);
   }
   if (failure.faults.length > 0) return faults;
-  const said = describeFailure(failure, words);
+  const said = describeFailure(failure, messages);
   return failure.status === 400 && failure.error === "PaymentError" ? { card: said } : { form: said };
 }
 
@@ -98,21 +102,21 @@ export const requiresAddress = ({ is_payment_form_required, require_billing_addr
 
 const wholeNumber = /^[+-]?\d+$/;
 
-type Form = { own_card_form: boolean; words: Words };
+type Form = { own_card_form: boolean; messages: CheckoutMessages };
 
 /** What is plainly missing or mistyped; the server has the last word. */
-export function check(values: Values, checkout: Checkout, { own_card_form, words }: Form): Faults {
+export function check(values: Values, checkout: Checkout, { own_card_form, messages }: Form): Faults {
   const faults: Faults = {};
   const requireField = (field: FieldName): void => {
-    if ((values[field] ?? "").trim() === "") faults[field] = formatMissing(field, words);
+    if ((values[field] ?? "").trim() === "") faults[field] = formatMissing(field, messages);
   };
   if (!checkout.customer_id) {
     requireField("email");
-    if (!faults.email && !/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(values.email.trim())) faults.email = words.email_form;
+    if (!faults.email && !/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(values.email.trim())) faults.email = messages.email_form;
   }
   requireField("name");
   if (findOpenPrice(checkout) && parseMoney(values.amount, checkout.currency) === undefined)
-    faults.amount = words.missing.amount;
+    faults.amount = messages.missing.amount;
   if (requiresAddress(checkout) && values.business === "true") requireField("company");
   for (const field of addressFields) {
     if (isAsked(checkout, field) && checkout.billing_address_fields[field] === "required") requireField(field);
@@ -120,12 +124,14 @@ export function check(values: Values, checkout: Checkout, { own_card_form, words
   for (const { custom_field, required } of checkout.attached_custom_fields) {
     const key = getAnswerKey(custom_field.slug);
     const value = values[key]?.trim() ?? "";
-    if (required && custom_field.type === "checkbox" && value !== "true") faults[key] = words.tick;
-    else if (required && value === "") faults[key] = words.missing.other;
+    if (required && custom_field.type === "checkbox" && value !== "true") faults[key] = messages.tick;
+    else if (required && value === "") faults[key] = messages.missing.other;
     else if (custom_field.type === "number" && value !== "" && !wholeNumber.test(value))
-      faults[key] = words.whole_number;
+      faults[key] = messages.whole_number;
   }
-  return checkout.is_payment_form_required && own_card_form ? { ...faults, ...findCardFaults(values, words) } : faults;
+  return checkout.is_payment_form_required && own_card_form
+    ? { ...faults, ...findCardFaults(values, messages) }
+    : faults;
 }
 
 /** Who buys for a business, as it is sent. */

@@ -7,7 +7,7 @@ import "./theme.css";
 
 /** A page with the words of the checkout that came with it, so that it is drawn but once. */
 async function loadWithMessages<T>(page: Promise<T>): Promise<T> {
-  if (given) await (await import("./i18n.tsx")).loadSpeech(given.checkout.locale);
+  if (given) await (await import("./i18n/i18n.tsx")).loadI18n(given.checkout.locale);
   return page;
 }
 

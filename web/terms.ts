@@ -2,7 +2,7 @@ import { addInterval, type Interval } from "../shared/calendar.ts";
 import { formatUnitMoney } from "../shared/money.ts";
 import { computeAmount, splitSeats } from "../shared/pricing.ts";
 import type { Checkout } from "./api.ts";
-import type { I18n } from "./i18n.tsx";
+import type { I18n } from "./i18n/i18n.tsx";
 
 /** What the figures of a checkout mean: what is bought, what is due now, and what will be, when. */
 
@@ -110,38 +110,41 @@ function multiply(decimal: string, factor: number): string {
 }
 
 /** What a unit of use costs, as "$0.50 per call"; undefined for a price that is not by use. */
-export function describeUse(price: Price, { words, locale, money }: I18n): { name: string; cost: string } | undefined {
+export function describeUse(
+  price: Price,
+  { messages, locale, money }: I18n,
+): { name: string; cost: string } | undefined {
   if (price.amount_type !== "metered_unit") return undefined;
   const { meter, unit_amount, cap_amount, price_currency } = price;
   const [label, factor] =
     meter.unit === "token"
-      ? [words.million_tokens, 1_000_000]
+      ? [messages.million_tokens, 1_000_000]
       : meter.unit === "custom"
         ? [meter.custom_label ?? undefined, meter.custom_multiplier ?? 1]
         : [undefined, 1];
-  const each = words.per_unit(formatUnitMoney(multiply(unit_amount, factor), price_currency, locale), label);
+  const each = messages.per_unit(formatUnitMoney(multiply(unit_amount, factor), price_currency, locale), label);
   return {
     name: meter.name,
-    cost: cap_amount === null ? each : `${each}, ${words.at_most(money(cap_amount, price_currency))}`,
+    cost: cap_amount === null ? each : `${each}, ${messages.at_most(money(cap_amount, price_currency))}`,
   };
 }
 
-function describePrice(price: Price, speech: I18n): string {
-  const { words, money } = speech;
+function describePrice(price: Price, i18n: I18n): string {
+  const { messages, money } = i18n;
   switch (price.amount_type) {
     case "fixed":
       return money(price.price_amount, price.price_currency);
     case "free":
-      return words.free;
+      return messages.free;
     case "custom":
-      return words.choose_amount;
+      return messages.choose_amount;
     case "seat_based": {
       const costs = price.seat_tiers.tiers.map(({ price_per_seat }) => price_per_seat);
       const least = money(Math.min(...costs), price.price_currency);
-      return costs.length > 1 ? words.per_seat_from(least) : words.per_seat(least);
+      return costs.length > 1 ? messages.per_seat_from(least) : messages.per_seat(least);
     }
     case "metered_unit":
-      return describeUse(price, speech)?.cost ?? words.by_use;
+      return describeUse(price, i18n)?.cost ?? messages.by_use;
   }
 }
 
@@ -149,48 +152,46 @@ function describePrice(price: Price, speech: I18n): string {
 export function describeOffer(
   checkout: Pick<Checkout, "prices" | "currency">,
   product: Pick<Checkout["product"], "id" | "recurring_interval" | "recurring_interval_count">,
-  speech: I18n,
+  i18n: I18n,
 ): string {
-  const { words } = speech;
+  const { messages } = i18n;
   const offered = checkout.prices[product.id] ?? [];
   const currency = offered.some((price) => price.price_currency === checkout.currency)
     ? checkout.currency
     : offered[0]?.price_currency;
-  const parts = offered
-    .filter((price) => price.price_currency === currency)
-    .map((price) => describePrice(price, speech));
+  const parts = offered.filter((price) => price.price_currency === currency).map((price) => describePrice(price, i18n));
   const every = product.recurring_interval
-    ? ` ${words.every(product.recurring_interval, product.recurring_interval_count ?? 1)}`
+    ? ` ${messages.every(product.recurring_interval, product.recurring_interval_count ?? 1)}`
     : "";
-  const [first = words.free, ...more] = parts;
+  const [first = messages.free, ...more] = parts;
   const byUse = offered[0]?.amount_type === "metered_unit";
-  return [`${first}${byUse ? "" : every}`, ...more.map((text) => words.plus_use(text))].join(", ");
+  return [`${first}${byUse ? "" : every}`, ...more.map((text) => messages.plus_use(text))].join(", ");
 }
 
 /** When what is paid now is paid again, and what then, as one sentence; undefined where nothing follows. */
-export function describeSchedule(schedule: Schedule | undefined, currency: string, { words, money, day }: I18n) {
+export function describeSchedule(schedule: Schedule | undefined, currency: string, { messages, money, day }: I18n) {
   const [first, second] = schedule?.steps ?? [];
   if (!schedule || !first) return undefined;
-  const every = words.every(schedule.interval, schedule.count);
+  const every = messages.every(schedule.interval, schedule.count);
   const amount = money(first.amount, currency);
   const begin = schedule.trial_end
-    ? words.free_then(day(schedule.trial_end), amount, every)
-    : words.then_from(amount, every, day(first.from));
-  const more = second ? words.and_from(money(second.amount, currency), every, day(second.from)) : "";
-  return `${begin}${more}${schedule.plus_tax ? `, ${words.plus_tax}` : ""}.`;
+    ? messages.free_then(day(schedule.trial_end), amount, every)
+    : messages.then_from(amount, every, day(first.from));
+  const more = second ? messages.and_from(money(second.amount, currency), every, day(second.from)) : "";
+  return `${begin}${more}${schedule.plus_tax ? `, ${messages.plus_tax}` : ""}.`;
 }
 
 /** What the button promises. */
-export function describeButton(checkout: Checkout, { words, money }: I18n): string {
+export function describeButton(checkout: Checkout, { messages, money }: I18n): string {
   const due = money(getDueToday(checkout), checkout.currency);
   const schedule = getSchedule(checkout);
-  if (checkout.trial_end) return words.start_trial;
-  if (!checkout.is_payment_required) return checkout.is_payment_setup_required ? words.subscribe : words.get_free;
-  if (!schedule) return words.pay(due);
+  if (checkout.trial_end) return messages.start_trial;
+  if (!checkout.is_payment_required) return checkout.is_payment_setup_required ? messages.subscribe : messages.get_free;
+  if (!schedule) return messages.pay(due);
   const isSteady = schedule.steps.length === 1 && schedule.steps[0]?.amount === getDueToday(checkout);
   return isSteady
-    ? words.subscribe_for(due, words.every(schedule.interval, schedule.count))
-    : words.subscribe_and_pay(due);
+    ? messages.subscribe_for(due, messages.every(schedule.interval, schedule.count))
+    : messages.subscribe_and_pay(due);
 }
 
 /** Whether two answers ask the buyer for the same. */

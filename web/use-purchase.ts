@@ -12,7 +12,7 @@ import {
 } from "./checkout-form.ts";
 import { notifyParent } from "./embed-messages.ts";
 import { awaitEnd, findSellerPage, storePurchaseSession } from "./follow-checkout.ts";
-import { type I18n, useSpeech } from "./i18n.tsx";
+import { type I18n, useI18n } from "./i18n/i18n.tsx";
 import type { StripeHandle } from "./parts/StripeCard.tsx";
 import type { WalletPayer } from "./parts/Wallets.tsx";
 import { getDueToday, isSameDeal } from "./terms.ts";
@@ -26,8 +26,8 @@ export const getStripeKey = (checkout: Checkout): string | undefined =>
 const getChallenge = ({ status, payment_processor_metadata: { intent_status, intent_client_secret } }: Checkout) =>
   status === "confirmed" && intent_status === "requires_action" ? intent_client_secret : undefined;
 
-const formatChanged = (checkout: Checkout, { words, money }: I18n): string =>
-  words.changed(money(getDueToday(checkout), checkout.currency));
+const formatChanged = (checkout: Checkout, { messages, money }: I18n): string =>
+  messages.changed(money(getDueToday(checkout), checkout.currency));
 
 /** An address of which nothing is said that is not known; none without its country. */
 function fillFromWallet(address: WalletPayer["address"]): Record<string, string> | undefined {
@@ -52,15 +52,15 @@ type Options = {
 
 /** Carries a purchase from the button to its end: card to the processor, confirmation, challenge, outcome. */
 export function usePurchase({ values, order, stripe, faulty, changed, finished }: Options) {
-  const speech = useSpeech();
-  const { words } = speech;
+  const i18n = useI18n();
+  const { messages } = i18n;
   const { checkout, take, load, settled } = order;
   const [sending, setSending] = useState(false);
   const [answered, setAnswered] = useState<string>();
   const token = useRef<string | null>(null);
-  const callbacks = useRef({ faulty, finished, take, checkout, words });
+  const callbacks = useRef({ faulty, finished, take, checkout, messages });
   useEffect(() => {
-    callbacks.current = { faulty, finished, take, checkout, words };
+    callbacks.current = { faulty, finished, take, checkout, messages };
   });
 
   const intent = getChallenge(checkout);
@@ -86,7 +86,7 @@ export function usePurchase({ values, order, stripe, faulty, changed, finished }
     if (ended.status !== "open") return;
     // The overlay may be closed again: to the page around us it is as if it had just loaded.
     notifyParent(ended, { event: "loaded" });
-    callbacks.current.faulty({ card: callbacks.current.words.declined });
+    callbacks.current.faulty({ card: callbacks.current.messages.declined });
   }, []);
 
   useEffect(() => {
@@ -113,7 +113,7 @@ export function usePurchase({ values, order, stripe, faulty, changed, finished }
       const details = { name: values.name.trim(), email, phone: "", address: { ...blank, ...address } };
       const made = await stripe.current?.token(details);
       if (made && "id" in made) return { ok: true, value: made };
-      return { faults: { card: made?.fault ?? words.card_loading } };
+      return { faults: { card: made?.fault ?? messages.card_loading } };
     }
     const expiry = readExpiry(values.card_expiry) ?? { exp_month: 0, exp_year: 0 };
     const card = { number: readDigits(values.card_number), ...expiry, cvc: values.card_cvc };
@@ -125,7 +125,7 @@ export function usePurchase({ values, order, stripe, faulty, changed, finished }
     return false;
   };
   const show = (standing: Checkout): false => {
-    changed(formatChanged(standing, speech));
+    changed(formatChanged(standing, i18n));
     return false;
   };
   /** Whether it is confirmed: otherwise nothing was charged, and the page says why. */
@@ -143,7 +143,7 @@ export function usePurchase({ values, order, stripe, faulty, changed, finished }
     if (checkout.is_payment_form_required) {
       const made = wallet ? await getToken(wallet) : await tokenize();
       if ("faults" in made) return showFaults(made.faults);
-      if (!made.ok) return showFaults(readFaults(made.failure, words));
+      if (!made.ok) return showFaults(readFaults(made.failure, messages));
       body.confirmation_token_id = made.value.id;
     }
     const answer = await checkouts.confirm(secret, body);
@@ -163,12 +163,12 @@ export function usePurchase({ values, order, stripe, faulty, changed, finished }
       take(answer.failure.checkout);
       return show(answer.failure.checkout);
     }
-    return showFaults(readFaults(answer.failure, words));
+    return showFaults(readFaults(answer.failure, messages));
   };
 
   const submit = async (): Promise<void> => {
     if (sending) return;
-    const faults = check(values, checkout, { own_card_form: !getStripeKey(checkout), words });
+    const faults = check(values, checkout, { own_card_form: !getStripeKey(checkout), messages });
     faulty(faults);
     if (Object.keys(faults).length > 0) return;
     setSending(true);
@@ -179,7 +179,7 @@ export function usePurchase({ values, order, stripe, faulty, changed, finished }
   /** What no wallet tells has to be on the form: what the seller asks, the amount, the company. */
   const isReadyForWallet = (): boolean => {
     const told: (keyof Values)[] = ["email", "name", "country", "line1", "line2", "city", "postal_code", "state"];
-    const all = check(values, checkout, { own_card_form: false, words });
+    const all = check(values, checkout, { own_card_form: false, messages });
     const faults = Object.fromEntries(Object.entries(all).filter(([name]) => !told.includes(name as keyof Values)));
     faulty(faults);
     return Object.keys(faults).length === 0 && !sending;

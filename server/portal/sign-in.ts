@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { ApiError, invalid, notPermitted } from "../../shared/errors.ts";
+import { getMessages } from "../../shared/messages/index.ts";
 import { type CustomerRow, checkUnique, isSameEmail } from "../customers/customers/rules.ts";
 import { updateCustomer, verifyEmail } from "../customers/customers/service.ts";
 import { findCustomerByEmail, findOthers, lockCustomer } from "../customers/customers/store.ts";
@@ -20,7 +21,6 @@ import { createEndedError, findAsker, findSellerOf, getAsker } from "./access.ts
 import { countGuess, countRequest } from "./code-limits.ts";
 import { codeLength, drawCode, readCode } from "./rules.ts";
 import * as store from "./store.ts";
-import { getPortalWords } from "./words.ts";
 
 /** The name of the worker that mails codes, with which it is woken. */
 export const codeMailWorkerName = "portal.mail_codes";
@@ -101,17 +101,17 @@ export async function sendCode(deps: Deps, key: RowKey): Promise<void> {
       else await store.insertCode(tx, { ...asked, ...filled, id: createId(now), due_at: null });
       isFilled = true;
       const { language, letter } = getSpeech(customer);
-      const words = getPortalWords(language);
-      const of_team = member ? [words.code_team(customer.name ?? customer.email ?? seller?.name ?? "")] : [];
+      const messages = getMessages(language).portalEmail;
+      const of_team = member ? [messages.code_team(customer.name ?? customer.email ?? seller?.name ?? "")] : [];
       await queueMail(tx, deps, {
         ...letter,
         to,
         organization_id: key.organization_id,
         customer_id: customer.id,
         valid_hours: codeMinutes / 60,
-        subject: words.code_subject(seller?.name ?? ""),
-        paragraphs: [words.code(code), ...of_team, words.code_minutes(codeMinutes)],
-        note: words.code_unasked,
+        subject: messages.code_subject(seller?.name ?? ""),
+        paragraphs: [messages.code(code), ...of_team, messages.code_minutes(codeMinutes)],
+        note: messages.code_unasked,
       });
     }
     if (!isFilled) await store.deleteCode(tx, key);
@@ -213,7 +213,7 @@ export async function requestEmailUpdate(ctx: Ctx, email: string): Promise<void>
       expires_at: new Date(now.getTime() + linkHours * 60 * minuteMs),
     });
     const { language, letter } = getSpeech(customer);
-    const words = getPortalWords(language);
+    const messages = getMessages(language).portalEmail;
     const url = `${ctx.config.url}/${encodeURIComponent(seller.slug)}/portal/email?${new URLSearchParams({ token })}`;
     await queueMail(tx, ctx, {
       ...letter,
@@ -221,10 +221,10 @@ export async function requestEmailUpdate(ctx: Ctx, email: string): Promise<void>
       organization_id: customer.organization_id,
       customer_id: customer.id,
       valid_hours: linkHours,
-      subject: words.email_subject(seller.name),
-      paragraphs: [words.email(seller.name)],
-      action: { label: words.email_action, url },
-      note: words.email_hours(linkHours),
+      subject: messages.email_subject(seller.name),
+      paragraphs: [messages.email(seller.name)],
+      action: { label: messages.email_action, url },
+      note: messages.email_hours(linkHours),
     });
   });
 }

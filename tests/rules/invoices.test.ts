@@ -4,10 +4,10 @@ import { describe, expect, test } from "vitest";
 import { cleanText, formatAddress, type InvoiceDocument } from "../../server/billing/invoices/document.ts";
 import { allocateTax, computeNetLines, describeInvoice, writeXml } from "../../server/billing/invoices/electronic.ts";
 import { linkDocument, readLink } from "../../server/billing/invoices/links.ts";
-import { resolveLanguage } from "../../server/billing/invoices/messages.ts";
 import { makePdf } from "../../server/billing/invoices/pdf.ts";
 import { printDocument } from "../../server/billing/invoices/printer.ts";
 import { checkQueue, getFormat, getMediaPath, hashDocument, hasInvoice } from "../../server/billing/invoices/rules.ts";
+import { resolveLanguage } from "../../shared/messages/index.ts";
 import { computeFraction } from "../../shared/money.ts";
 import { areMetadata, isDrawn, readPage, readPdf, readXml, sampleDocument, schemaFaults } from "../support/invoices.ts";
 

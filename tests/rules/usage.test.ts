@@ -49,7 +49,7 @@ describe("a line of usage says what it is made of, and computes", () => {
       },
       ...{ unbilled: (units: string) => `${units} nicht`, capped: (cap: string) => `bis ${cap}` },
     };
-    expect(describeUse(use({ credited_units: 1000 }), { ...speech, locale: "de-DE", words: german })).toBe(
+    expect(describeUse(use({ credited_units: 1000 }), { ...speech, locale: "de-DE", messages: german })).toBe(
       "2.600 API calls, 1.000 frei, 1.600 × $0.002",
     );
   });

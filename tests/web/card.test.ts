@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { messages } from "../../shared/messages/en/checkout.ts";
 import { resolveSafePath } from "../../web/account/safe-path.ts";
 import { findBrand, findCardFaults, formatExpiry, formatNumber, readExpiry } from "../../web/card.ts";
 import { match } from "../../web/router.tsx";
-import { words } from "../../web/words/en.ts";
 
 describe("a card as it is typed", () => {
   test.each([
@@ -37,8 +37,8 @@ describe("a card as it is typed", () => {
   test("an expiry date counts to the end of its month", () => {
     const today = new Date(2026, 10, 21);
     const card = { card_number: "4242 4242 4242 4242", card_cvc: "123" };
-    expect(findCardFaults({ ...card, card_expiry: "11 / 26" }, words, today)).toEqual({});
-    expect(findCardFaults({ ...card, card_expiry: "10 / 26" }, words, today)).toEqual({
+    expect(findCardFaults({ ...card, card_expiry: "11 / 26" }, messages, today)).toEqual({});
+    expect(findCardFaults({ ...card, card_expiry: "10 / 26" }, messages, today)).toEqual({
       card_expiry: "It has expired.",
     });
     expect(readExpiry("13 / 27")).toBeUndefined();
@@ -46,11 +46,11 @@ describe("a card as it is typed", () => {
 
   test("slips are found: a wrong digit, a number cut short, a short code", () => {
     const card = { card_number: "4242 4242 4242 4242", card_expiry: "12 / 40", card_cvc: "123" };
-    expect(findCardFaults(card, words)).toEqual({});
-    expect(findCardFaults({ ...card, card_number: "4242 4242 4242 4243" }, words).card_number).toMatch(/not valid/);
-    expect(findCardFaults({ ...card, card_number: "4242 4242" }, words).card_number).toMatch(/incomplete/);
-    expect(findCardFaults({ ...card, card_number: "3782 822463 10005" }, words).card_cvc).toBe("It has 4 digits.");
-    expect(Object.keys(findCardFaults({ card_number: "", card_expiry: "", card_cvc: "" }, words))).toHaveLength(3);
+    expect(findCardFaults(card, messages)).toEqual({});
+    expect(findCardFaults({ ...card, card_number: "4242 4242 4242 4243" }, messages).card_number).toMatch(/not valid/);
+    expect(findCardFaults({ ...card, card_number: "4242 4242" }, messages).card_number).toMatch(/incomplete/);
+    expect(findCardFaults({ ...card, card_number: "3782 822463 10005" }, messages).card_cvc).toBe("It has 4 digits.");
+    expect(Object.keys(findCardFaults({ card_number: "", card_expiry: "", card_cvc: "" }, messages))).toHaveLength(3);
   });
 });
 

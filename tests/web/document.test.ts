@@ -61,7 +61,7 @@ describe("the document of a checkout", () => {
     // The address of a checkout is its key, and is told to nobody as the page's own.
     expect(metaOf(text, "og:url")).toBeUndefined();
     expect(text).toContain('<p class="total"><span class="money">19,00\u00a0$</span>');
-    for (const file of ["sale", "de"])
+    for (const file of ["sale", "checkout"])
       expect(text).toMatch(new RegExp(`<link rel="modulepreload" crossorigin href="/assets/${file}-[\\w-]+\\.js">`));
     expect(cached).toBe("private, no-store");
   });

@@ -1,11 +1,14 @@
 /** What the checkout says of its figures: when what is charged, in the words of each language. */
 import { describe, expect, test } from "vitest";
+import { messages as german } from "../../shared/messages/de/checkout.ts";
+import { messages as german_portal } from "../../shared/messages/de/portal.ts";
+import { messages as english } from "../../shared/messages/en/checkout.ts";
+import { messages as english_portal } from "../../shared/messages/en/portal.ts";
+import { messages as french } from "../../shared/messages/fr/checkout.ts";
+import { messages as french_portal } from "../../shared/messages/fr/portal.ts";
 import { computeAccent } from "../../web/accent.ts";
-import { loadSpeech } from "../../web/i18n.tsx";
+import { loadI18n } from "../../web/i18n/i18n.tsx";
 import { computeLevels, getLimits } from "../../web/portal/levels.ts";
-import { words as german_portal } from "../../web/portal/words/de.ts";
-import { words as english_portal } from "../../web/portal/words/en.ts";
-import { words as french_portal } from "../../web/portal/words/fr.ts";
 import {
   describeButton,
   describeOffer,
@@ -14,9 +17,6 @@ import {
   getLines,
   getSchedule,
 } from "../../web/terms.ts";
-import { words as german } from "../../web/words/de.ts";
-import { words as english } from "../../web/words/en.ts";
-import { words as french } from "../../web/words/fr.ts";
 import { type FakeCheckout, makeCheckout } from "./support/sample.ts";
 
 const now = new Date("2026-01-31T12:00:00Z");
@@ -89,22 +89,22 @@ describe("what is said of it", () => {
     ["sv_SE", "Then 15,00 US$ a month from 28 February 2026, and 19,00 US$ a month from 30 April 2026."],
     ["no such locale", "Then $15.00 a month from February 28, 2026, and $19.00 a month from April 30, 2026."],
   ])("in %s", async (locale, text) => {
-    const said = describeSchedule(getSchedule(recurring(off("repeating", 3))), "usd", await loadSpeech(locale));
+    const said = describeSchedule(getSchedule(recurring(off("repeating", 3))), "usd", await loadI18n(locale));
     expect(said?.replace(/\s/g, " ")).toBe(text);
   });
 
   test("the button says what pressing it does", async () => {
-    const speech = await loadSpeech("en-US");
+    const i18n = await loadI18n("en-US");
     const setup = { is_payment_required: false, is_payment_setup_required: true };
-    expect(describeButton(makeCheckout("http://floe", {}), speech)).toBe("Pay $19.00");
-    expect(describeButton(recurring(), speech)).toBe("Subscribe for $19.00 a month");
-    expect(describeButton(recurring(off("once")), speech)).toBe("Subscribe and pay $15.00");
-    expect(describeButton(recurring({ ...setup, trial_end: "2026-02-14T12:00:00.000Z" }), speech)).toBe(
+    expect(describeButton(makeCheckout("http://floe", {}), i18n)).toBe("Pay $19.00");
+    expect(describeButton(recurring(), i18n)).toBe("Subscribe for $19.00 a month");
+    expect(describeButton(recurring(off("once")), i18n)).toBe("Subscribe and pay $15.00");
+    expect(describeButton(recurring({ ...setup, trial_end: "2026-02-14T12:00:00.000Z" }), i18n)).toBe(
       "Start free trial",
     );
-    expect(describeButton(recurring({ ...setup, amount: 0, total_amount: 0 }), speech)).toBe("Subscribe");
+    expect(describeButton(recurring({ ...setup, amount: 0, total_amount: 0 }), i18n)).toBe("Subscribe");
     const free = { is_payment_required: false, is_payment_form_required: false, total_amount: 0 };
-    expect(describeButton(makeCheckout("http://floe", free), speech)).toBe("Get it for free");
+    expect(describeButton(makeCheckout("http://floe", free), i18n)).toBe("Get it for free");
   });
 
   test("seats stand tier by tier, and what their prices do not explain as one", async () => {
@@ -122,7 +122,7 @@ describe("what is said of it", () => {
     ];
     expect(getLines(made)).toEqual(lines);
     expect(getLines({ ...made, amount: 6000 })).toEqual([{ amount: 6000 }]);
-    expect(describeOffer(made, made.product, await loadSpeech("en-US"))).toBe("From $8.00 per seat a month");
+    expect(describeOffer(made, made.product, await loadI18n("en-US"))).toBe("From $8.00 per seat a month");
   });
 
   test.each([
@@ -135,7 +135,7 @@ describe("what is said of it", () => {
     const meter = { id: product_price.id, name: "Use", unit, custom_label, custom_multiplier };
     const price = { ...product_price, amount_type: "metered_unit" as const, unit_amount, cap_amount: null };
     const used = { ...price, meter_id: meter.id, meter };
-    expect(describeUse(used, await loadSpeech("en-US"))?.cost).toBe(cost);
+    expect(describeUse(used, await loadI18n("en-US"))?.cost).toBe(cost);
   });
 });
 
@@ -209,7 +209,7 @@ describe("what use is held against, on the customer's own page", () => {
   });
 });
 
-test("who speaks to a customer's own place finds a button by the words on it, in every language", () => {
-  for (const words of [english_portal, german_portal, french_portal])
-    expect(words.deactivate("Desk")).toContain(words.deactivate_short);
+test("who speaks to a customer's own place finds a button by the messages on it, in every language", () => {
+  for (const messages of [english_portal, german_portal, french_portal])
+    expect(messages.deactivate("Desk")).toContain(messages.deactivate_short);
 });

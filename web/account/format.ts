@@ -1,4 +1,4 @@
-import { language } from "../language.ts";
+import { language } from "../i18n/language.ts";
 
 /** A day and time as the reader writes them. */
 export const formatMoment = (instant: string): string =>

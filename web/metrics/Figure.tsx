@@ -1,10 +1,10 @@
 import { lazy, Suspense, useId, useState } from "react";
-import { useSpeech } from "../i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import { GhostLine } from "../parts/Ghost.tsx";
 import type { Point } from "./Chart.tsx";
 import type { MeasuredSeries, Question, Slug } from "./calls.ts";
 import { isStanding } from "./groups.ts";
-import { useMetricsWords } from "./i18n.tsx";
+import { useMetricsMessages } from "./messages.tsx";
 import { computeChange, createPeriodFormat, getWriting } from "./numbers.ts";
 
 const Chart = lazy(() => import("./Chart.tsx"));
@@ -19,22 +19,22 @@ export type FigureChart = {
 
 /** The same numbers as a chart has, in rows; made when somebody wants them. */
 function Numbers({ name, points, write }: { name: string; points: Point[]; write: (value: number) => string }) {
-  const words = useMetricsWords();
+  const messages = useMetricsMessages();
   const [isOpen, setIsOpen] = useState(false);
   const hasBefore = points.some(({ before }) => before !== undefined);
   return (
     <details onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
-      <summary>{words.numbers(name)}</summary>
+      <summary>{messages.numbers(name)}</summary>
       {isOpen && (
         // A region that scrolls is reached by the keyboard, too.
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled by keys
-        <section className="numbers" aria-label={words.numbers(name)} tabIndex={0}>
+        <section className="numbers" aria-label={messages.numbers(name)} tabIndex={0}>
           <table>
             <thead>
               <tr>
-                <th scope="col">{words.begins}</th>
-                <th scope="col">{words.now}</th>
-                {hasBefore && <th scope="col">{words.before}</th>}
+                <th scope="col">{messages.begins}</th>
+                <th scope="col">{messages.now}</th>
+                {hasBefore && <th scope="col">{messages.before}</th>}
               </tr>
             </thead>
             <tbody>
@@ -56,12 +56,12 @@ function Numbers({ name, points, write }: { name: string; points: Point[]; write
 
 /** One metric: what it comes to, how that is against the period before, its course, and its numbers. */
 export function Figure({ slug, drawn }: { slug: Slug; drawn: FigureChart }) {
-  const { locale } = useSpeech();
-  const words = useMetricsWords();
+  const { locale } = useI18n();
+  const messages = useMetricsMessages();
   const id = useId();
   const { question, measured, before, currency } = drawn;
   const { display_name, type } = measured.metrics[slug] ?? { display_name: slug, type: "scalar" };
-  const name = words.names[slug] ?? display_name;
+  const name = messages.names[slug] ?? display_name;
   const writing = getWriting(type, currency, locale);
   const begins = createPeriodFormat(question.interval, question.timezone, locale);
   const points = measured.periods.map(
@@ -75,16 +75,16 @@ export function Figure({ slug, drawn }: { slug: Slug; drawn: FigureChart }) {
   const was = before?.totals[slug];
   const formatCompared = (): string => {
     if (was === undefined) return "\u00a0";
-    if (was === total) return words.same;
+    if (was === total) return messages.same;
     const change = computeChange(type, total, was);
-    if (change === undefined) return words.was(writing.full(was));
+    if (change === undefined) return messages.was(writing.full(was));
     const sign = { signDisplay: "exceptZero", maximumFractionDigits: 1 } as const;
     const options = type === "percentage" ? sign : { ...sign, style: "percent" as const };
     const written = new Intl.NumberFormat(locale, options).format(change);
-    return words.change(type === "percentage" ? words.points(written) : written, writing.full(was));
+    return messages.change(type === "percentage" ? messages.points(written) : written, writing.full(was));
   };
   const values = points.map(({ value }) => value);
-  const description = words.chart(
+  const description = messages.chart(
     name,
     points[0]?.begins ?? "",
     points.at(-1)?.begins ?? "",
@@ -103,7 +103,7 @@ export function Figure({ slug, drawn }: { slug: Slug; drawn: FigureChart }) {
             isStanding={isStanding(slug)}
             writing={writing}
             description={description}
-            earlier={words.before}
+            earlier={messages.before}
           />
         </Suspense>
       </div>

@@ -1,8 +1,8 @@
-import { Speaking, useSpeech } from "../i18n.tsx";
+import { I18nProvider, useI18n } from "../i18n/i18n.tsx";
 import { Frame, Shell } from "../parts/Shell.tsx";
 
 function DeadLink() {
-  const [title, text] = useSpeech().words.dead_link;
+  const [title, text] = useI18n().messages.dead_link;
   return (
     <Shell title={title}>
       <div className="card stack">
@@ -16,8 +16,8 @@ function DeadLink() {
 /** What a link of a seller leads to that nothing can be bought through; any other leads on to a checkout. */
 export default function BuyPage() {
   return (
-    <Speaking locale={null} before={<Frame />}>
+    <I18nProvider locale={null} before={<Frame />}>
       <DeadLink />
-    </Speaking>
+    </I18nProvider>
   );
 }

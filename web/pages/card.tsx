@@ -1,9 +1,11 @@
 import { type FormEvent, lazy, Suspense, useCallback, useEffect, useRef, useState } from "react";
+import type { CardUpdateMessages } from "../../shared/messages/en/card-update.ts";
 import { computeAccent } from "../accent.ts";
 import { checkouts, type Failure } from "../api.ts";
 import { findCardFaults, formatCard, readDigits, readExpiry } from "../card.ts";
+import { CardUpdateMessagesProvider, useCardUpdateMessages } from "../card-update/messages.tsx";
 import { describeFailure, type Faults, readFaults } from "../checkout-form.ts";
-import { Speaking, useSpeech } from "../i18n.tsx";
+import { I18nProvider, useI18n } from "../i18n/i18n.tsx";
 import { Button } from "../parts/Button.tsx";
 import { Field } from "../parts/Field.tsx";
 import { GhostLine } from "../parts/Ghost.tsx";
@@ -13,7 +15,6 @@ import { Shell, useTitle } from "../parts/Shell.tsx";
 import type { StripeHandle } from "../parts/StripeCard.tsx";
 import { Sides, SidesGhost } from "../parts/Summary.tsx";
 import { type CardLink, cardLinks } from "../recovery.ts";
-import { getCardWords } from "../recovery-words.ts";
 import "../checkout.css";
 
 const CardForm = lazy(() => import("../parts/CardForm.tsx"));
@@ -22,18 +23,15 @@ const StripeCard = lazy(() => import("../parts/StripeCard.tsx"));
 
 const pollMs = 2000;
 
-const useWords = () => getCardWords(useSpeech().locale);
-type Words = ReturnType<typeof getCardWords>;
-
 /** Whether nothing is charged now: another card is to be charged from the next payment on. */
 const isKeeping = ({ status }: CardLink): boolean => status === "expiring" || status === "keeping";
 
-const getTitle = (link: CardLink, words: Words): string =>
-  isKeeping(link) ? words.keep_title : link.ended_at ? words.title_last : words.title;
+const getTitle = (link: CardLink, messages: CardUpdateMessages): string =>
+  isKeeping(link) ? messages.keep_title : link.ended_at ? messages.title_last : messages.title;
 
 /** A moment by the reader's own time of day. */
 const useMoment = () => {
-  const { locale } = useSpeech();
+  const { locale } = useI18n();
   return (text: string): string =>
     new Intl.DateTimeFormat(locale, {
       year: "numeric",
@@ -47,18 +45,18 @@ const useMoment = () => {
 
 /** What is unpaid, to whom, and what happens if it stays so. */
 function Unpaid({ link }: { link: CardLink }) {
-  const speech = useSpeech();
-  const words = useWords();
+  const i18n = useI18n();
+  const messages = useCardUpdateMessages();
   const moment = useMoment();
   const formatMonth = ({ exp_month, exp_year }: NonNullable<CardLink["card"]>): string =>
-    new Intl.DateTimeFormat(speech.locale, { month: "long", year: "numeric", timeZone: "UTC" }).format(
+    new Intl.DateTimeFormat(i18n.locale, { month: "long", year: "numeric", timeZone: "UTC" }).format(
       Date.UTC(exp_year, exp_month - 1, 1),
     );
   const { organization, card, next_payment_attempt_at: next, deadline_at: last, publishable_key } = link;
   const isTest = !publishable_key || publishable_key.startsWith("pk_test_");
   const isOpen = link.status === "open" || link.status === "paying";
   return (
-    <section className="water" aria-label={getTitle(link, words)}>
+    <section className="water" aria-label={getTitle(link, messages)}>
       <p className="seller">
         {organization.logo_url ? (
           <img src={organization.logo_url} alt="" />
@@ -69,8 +67,8 @@ function Unpaid({ link }: { link: CardLink }) {
         )}
         <span className="seller-name">{organization.name}</span>
         {isTest && (
-          <span className="badge" title={speech.words.test_mode}>
-            {speech.words.test}
+          <span className="badge" title={i18n.messages.test_mode}>
+            {i18n.messages.test}
           </span>
         )}
       </p>
@@ -78,17 +76,17 @@ function Unpaid({ link }: { link: CardLink }) {
         <div className="what">
           <h1>{link.product_name}</h1>
         </div>
-        {isKeeping(link) && card && <p className="later">{words.expires(formatCard(card), formatMonth(card))}</p>}
+        {isKeeping(link) && card && <p className="later">{messages.expires(formatCard(card), formatMonth(card))}</p>}
         {isOpen && (
           <>
             <p className="total">
               <Money amount={link.due_amount} currency={link.currency} />
-              <span className="per">{words.unpaid}</span>
+              <span className="per">{messages.unpaid}</span>
             </p>
-            <p className="later">{card ? words.refused(formatCard(card)) : words.no_card}</p>
-            {next && <p className="later">{words.next_try(moment(next))}</p>}
-            {last && <p className="later">{words.last_try(moment(last))}</p>}
-            {link.ended_at && <p className="later">{words.is_over}</p>}
+            <p className="later">{card ? messages.refused(formatCard(card)) : messages.no_card}</p>
+            {next && <p className="later">{messages.next_try(moment(next))}</p>}
+            {last && <p className="later">{messages.last_try(moment(last))}</p>}
+            {link.ended_at && <p className="later">{messages.is_over}</p>}
           </>
         )}
       </div>
@@ -99,8 +97,8 @@ function Unpaid({ link }: { link: CardLink }) {
 const empty = { name: "", card_number: "", card_expiry: "", card_cvc: "" };
 
 function Form({ link, token, take }: { link: CardLink; token: string; take: (link: CardLink) => void }) {
-  const speech = useSpeech();
-  const words = useWords();
+  const i18n = useI18n();
+  const messages = useCardUpdateMessages();
   const [values, setValues] = useState(empty);
   const [faults, setFaults] = useState<Faults>({});
   const [busy, setBusy] = useState(false);
@@ -125,16 +123,16 @@ function Form({ link, token, take }: { link: CardLink; token: string; take: (lin
   const tokenize = async (): Promise<{ id: string } | { faults: Faults }> => {
     if (publishable_key) {
       const made = await stripe.current?.token({});
-      return made && "id" in made ? made : { faults: { card: made?.fault ?? speech.words.card_loading } };
+      return made && "id" in made ? made : { faults: { card: made?.fault ?? i18n.messages.card_loading } };
     }
     const expiry = readExpiry(values.card_expiry) ?? { exp_month: 0, exp_year: 0 };
     const card = { number: readDigits(values.card_number), ...expiry, cvc: values.card_cvc };
     const made = await checkouts.tokenizeTestCard(card, values.name.trim());
-    return made.ok ? made.value : { faults: readFaults(made.failure, speech.words) };
+    return made.ok ? made.value : { faults: readFaults(made.failure, i18n.messages) };
   };
   const pay = async (): Promise<void> => {
-    const missing = values.name.trim() === "" ? { name: speech.words.missing.name } : {};
-    const found: Faults = publishable_key ? {} : { ...missing, ...findCardFaults(values, speech.words) };
+    const missing = values.name.trim() === "" ? { name: i18n.messages.missing.name } : {};
+    const found: Faults = publishable_key ? {} : { ...missing, ...findCardFaults(values, i18n.messages) };
     report(found);
     if (Object.keys(found).length > 0) return;
     const made = await tokenize();
@@ -146,7 +144,7 @@ function Form({ link, token, take }: { link: CardLink; token: string; take: (lin
       const now = await cardLinks.get(token);
       if (now.ok && now.value.status !== "open" && now.value.status !== "expiring") return take(now.value);
     }
-    report(readFaults(answer.failure, speech.words));
+    report(readFaults(answer.failure, i18n.messages));
   };
   const submit = (event: FormEvent): void => {
     event.preventDefault();
@@ -166,9 +164,11 @@ function Form({ link, token, take }: { link: CardLink; token: string; take: (lin
   return (
     <form ref={form} noValidate onSubmit={submit} aria-busy={busy}>
       <section>
-        <h2>{getTitle(link, words)}</h2>
+        <h2>{getTitle(link, messages)}</h2>
         <div className="fields">
-          <p className="soft">{isKeeping(link) ? words.keep_how : link.ended_at ? words.how_last : words.how}</p>
+          <p className="soft">
+            {isKeeping(link) ? messages.keep_how : link.ended_at ? messages.how_last : messages.how}
+          </p>
           {publishable_key ? (
             <Suspense fallback={<GhostLine width="100%" height="16rem" />}>
               <StripeCard
@@ -182,7 +182,7 @@ function Form({ link, token, take }: { link: CardLink; token: string; take: (lin
           ) : (
             <>
               <Field
-                label={speech.words.card_name}
+                label={i18n.messages.card_name}
                 name="name"
                 autoComplete="cc-name"
                 required
@@ -205,9 +205,9 @@ function Form({ link, token, take }: { link: CardLink; token: string; take: (lin
       <div className="stack">
         {faults.form && <Notice tone="fault">{faults.form}</Notice>}
         <Button type="submit" full busy={busy} style={computeAccent(organization.accent_color)}>
-          {isKeeping(link) ? words.keep : speech.words.pay(speech.money(due_amount, currency))}
+          {isKeeping(link) ? messages.keep : i18n.messages.pay(i18n.money(due_amount, currency))}
         </Button>
-        <p className="soft">{speech.words.card_safe}</p>
+        <p className="soft">{i18n.messages.card_safe}</p>
       </div>
     </form>
   );
@@ -215,21 +215,21 @@ function Form({ link, token, take }: { link: CardLink; token: string; take: (lin
 
 /** There is nothing to be done here any more, or for the moment. */
 function Standing({ link, wasKept }: { link: CardLink; wasKept: boolean }) {
-  const words = useWords();
+  const messages = useCardUpdateMessages();
   const heading = useRef<HTMLHeadingElement>(null);
   const { status, card, organization } = link;
   // biome-ignore lint/correctness/useExhaustiveDependencies: a reader hears each outcome, wherever the focus was left
   useEffect(() => heading.current?.focus(), [status]);
-  const paid = wasKept ? words.kept : words.paid;
-  const said = { paid, ended: words.ended, keeping: words.keeping }[status as string] ?? words.paying;
+  const paid = wasKept ? messages.kept : messages.paid;
+  const said = { paid, ended: messages.ended, keeping: messages.keeping }[status as string] ?? messages.paying;
   return (
     <div className="stack">
       <h2 ref={heading} tabIndex={-1}>
         {said}
       </h2>
-      {status === "paid" && link.ended_at && <p className="soft">{words.paid_last}</p>}
-      {status === "paid" && !link.ended_at && card && <p className="soft">{words.paid_by(formatCard(card))}</p>}
-      {status === "ended" && <p className="soft">{words.no_charge}</p>}
+      {status === "paid" && link.ended_at && <p className="soft">{messages.paid_last}</p>}
+      {status === "paid" && !link.ended_at && card && <p className="soft">{messages.paid_by(formatCard(card))}</p>}
+      {status === "ended" && <p className="soft">{messages.no_charge}</p>}
       {organization.email && (status === "paid" || status === "ended") && (
         <p>
           <a href={`mailto:${organization.email}`}>{organization.email}</a>
@@ -240,8 +240,8 @@ function Standing({ link, wasKept }: { link: CardLink; wasKept: boolean }) {
 }
 
 function Page({ link, token, take }: { link: CardLink; token: string; take: (link: CardLink) => void }) {
-  const speech = useSpeech();
-  const words = useWords();
+  const i18n = useI18n();
+  const messages = useCardUpdateMessages();
   const [answered, setAnswered] = useState<string>();
   const [declined, setDeclined] = useState(false);
   const { status, intent_client_secret: secret, publishable_key } = link;
@@ -249,7 +249,7 @@ function Page({ link, token, take }: { link: CardLink; token: string; take: (lin
   // A link to replace a card says so also once that is done.
   const [wasKept] = useState(isKeeping(link));
   const waits = status === "open" || status === "expiring";
-  useTitle(`${wasKept ? words.keep_title : getTitle(link, words)} · ${link.organization.name}`);
+  useTitle(`${wasKept ? messages.keep_title : getTitle(link, messages)} · ${link.organization.name}`);
 
   useEffect(() => {
     if (!asked || !publishable_key) return;
@@ -275,9 +275,9 @@ function Page({ link, token, take }: { link: CardLink; token: string; take: (lin
 
   return (
     <Sides summary={<Unpaid link={link} />}>
-      {waits && declined && <Notice tone="fault">{speech.words.declined}</Notice>}
+      {waits && declined && <Notice tone="fault">{i18n.messages.declined}</Notice>}
       {waits && link.is_payment_available === false ? (
-        <Notice tone="fault">{speech.words.no_payments}</Notice>
+        <Notice tone="fault">{i18n.messages.no_payments}</Notice>
       ) : waits ? (
         <Form link={link} token={token} take={take} />
       ) : (
@@ -293,16 +293,16 @@ function Page({ link, token, take }: { link: CardLink; token: string; take: (lin
 }
 
 function Nowhere({ failure, retry }: { failure: Failure; retry: () => void }) {
-  const speech = useSpeech();
-  const words = useWords();
-  const known = { 404: words.unknown, 410: words.expired }[failure.status];
-  const [title = "", text] = known ?? [speech.words.not_loaded, describeFailure(failure, speech.words)];
+  const i18n = useI18n();
+  const messages = useCardUpdateMessages();
+  const known = { 404: messages.unknown, 410: messages.expired }[failure.status];
+  const [title = "", text] = known ?? [i18n.messages.not_loaded, describeFailure(failure, i18n.messages)];
   return (
     <Shell title={title}>
       <div className="card stack">
         <h1>{title}</h1>
         <p className="soft">{text}</p>
-        {!known && <Button onClick={retry}>{speech.words.try_again}</Button>}
+        {!known && <Button onClick={retry}>{i18n.messages.try_again}</Button>}
       </div>
     </Shell>
   );
@@ -320,14 +320,16 @@ export default function CardPage({ params }: { params: Record<string, string> })
   }, [token]);
   useEffect(() => void load(), [load]);
   return (
-    <Speaking locale={failure ? null : link?.locale} before={<SidesGhost />}>
-      {link ? (
-        <Page link={link} token={token} take={setLink} />
-      ) : failure ? (
-        <Nowhere failure={failure} retry={() => void load()} />
-      ) : (
-        <SidesGhost />
-      )}
-    </Speaking>
+    <I18nProvider locale={failure ? null : link?.locale} before={<SidesGhost />}>
+      <CardUpdateMessagesProvider before={<SidesGhost />}>
+        {link ? (
+          <Page link={link} token={token} take={setLink} />
+        ) : failure ? (
+          <Nowhere failure={failure} retry={() => void load()} />
+        ) : (
+          <SidesGhost />
+        )}
+      </CardUpdateMessagesProvider>
+    </I18nProvider>
   );
 }

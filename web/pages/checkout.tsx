@@ -14,7 +14,7 @@ import {
   type Values,
 } from "../checkout-form.ts";
 import { isEmbedded, notifyParent, postMessage } from "../embed-messages.ts";
-import { Speaking, useSpeech } from "../i18n.tsx";
+import { I18nProvider, useI18n } from "../i18n/i18n.tsx";
 import { Address } from "../parts/Address.tsx";
 import { Business } from "../parts/Business.tsx";
 import { Button } from "../parts/Button.tsx";
@@ -73,8 +73,8 @@ const confirmationDelayMs = 1000;
 const checkedOnLeaving = ["email", "card_number", "card_expiry", "card_cvc"];
 
 function Form({ order }: { order: Order }) {
-  const speech = useSpeech();
-  const { words, money } = speech;
+  const i18n = useI18n();
+  const { messages, money } = i18n;
   const { checkout, update } = order;
   const [values, setValues] = useState(() => getValues(checkout));
   const [faults, setFaults] = useState<Faults>({});
@@ -92,7 +92,7 @@ function Form({ order }: { order: Order }) {
   };
   const send = async (patch: object): Promise<void> => {
     const answer = await update(patch);
-    if (!answer.ok) setFaults((before) => ({ ...before, ...readFaults(answer.failure, words) }));
+    if (!answer.ok) setFaults((before) => ({ ...before, ...readFaults(answer.failure, messages) }));
   };
   const report = (found: Faults): void => {
     setChanged(undefined);
@@ -143,7 +143,7 @@ function Form({ order }: { order: Order }) {
   const checkField = ({ target }: FocusEvent): void => {
     const { name } = target as HTMLInputElement;
     if (!checkedOnLeaving.includes(name) || values[name as keyof Values]?.trim() === "") return;
-    const found = check(values, checkout, { own_card_form: !publishable_key, words })[name as keyof Faults];
+    const found = check(values, checkout, { own_card_form: !publishable_key, messages })[name as keyof Faults];
     // A moment later, so that it moves no button away that is being pressed.
     if (found) setTimeout(() => setFaults((before) => ({ ...before, [name]: found })), 200);
   };
@@ -163,14 +163,14 @@ function Form({ order }: { order: Order }) {
         </Suspense>
       )}
       <section>
-        <h2>{words.your_details}</h2>
+        <h2>{messages.your_details}</h2>
         <div className="fields">
           {open && (
             <Field
-              label={words.amount_in(checkout.currency.toUpperCase())}
+              label={messages.amount_in(checkout.currency.toUpperCase())}
               name="amount"
               inputMode="decimal"
-              hint={words.at_least(money(least, checkout.currency))}
+              hint={messages.at_least(money(least, checkout.currency))}
               required
               value={values.amount}
               error={faults.amount}
@@ -185,7 +185,7 @@ function Form({ order }: { order: Order }) {
             />
           )}
           <Field
-            label={words.email}
+            label={messages.email}
             name="email"
             type="email"
             autoComplete="email"
@@ -196,7 +196,7 @@ function Form({ order }: { order: Order }) {
             onChange={({ target }) => change({ email: target.value })}
           />
           <Field
-            label={checkout.is_payment_form_required && !publishable_key ? words.card_name : words.name}
+            label={checkout.is_payment_form_required && !publishable_key ? messages.card_name : messages.name}
             name="name"
             autoComplete={checkout.is_payment_form_required ? "cc-name" : "name"}
             required
@@ -221,7 +221,7 @@ function Form({ order }: { order: Order }) {
       </section>
       {takesPayment && (
         <section>
-          <h2>{words.payment}</h2>
+          <h2>{messages.payment}</h2>
           <div className="fields">
             {publishable_key ? (
               <Suspense fallback={<GhostLine width="100%" height="16rem" />}>
@@ -246,7 +246,7 @@ function Form({ order }: { order: Order }) {
         </section>
       )}
       <div className="stack">
-        {isUnpayable && <Notice tone="fault">{words.no_payments}</Notice>}
+        {isUnpayable && <Notice tone="fault">{messages.no_payments}</Notice>}
         {faults.form && <Notice tone="fault">{faults.form}</Notice>}
         {faults.form && checkout.trial_end && <SkipTrial order={order} className="button quiet" />}
         {changed && (
@@ -261,11 +261,11 @@ function Form({ order }: { order: Order }) {
             busy={purchase.busy}
             style={computeAccent(checkout.organization.branding.accent_color)}
           >
-            {purchase.busy ? words.completing : describeButton(checkout, speech)}
+            {purchase.busy ? messages.completing : describeButton(checkout, i18n)}
           </Button>
         )}
         <p className="hidden" role="alert">
-          {attempt > 0 && count > 0 && words.faults(count)}
+          {attempt > 0 && count > 0 && messages.faults(count)}
         </p>
         <Trust checkout={checkout} />
       </div>
@@ -312,7 +312,7 @@ export default function CheckoutPage({ params }: { params: Record<string, string
 
   const over = status === "expired" || status === "failed";
   return (
-    <Speaking locale={failure ? null : checkout?.locale} before={<SidesGhost />}>
+    <I18nProvider locale={failure ? null : checkout?.locale} before={<SidesGhost />}>
       {failure || over ? (
         <Unavailable failure={failure ?? expired} retry={() => void order.load()} />
       ) : checkout ? (
@@ -320,6 +320,6 @@ export default function CheckoutPage({ params }: { params: Record<string, string
       ) : (
         <SidesGhost />
       )}
-    </Speaking>
+    </I18nProvider>
   );
 }

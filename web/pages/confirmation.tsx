@@ -3,7 +3,7 @@ import { findWebPage } from "../../shared/destinations.ts";
 import { type Checkout, type CheckoutOrder, checkouts } from "../api.ts";
 import { isEmbedded, notifyParent, postMessage } from "../embed-messages.ts";
 import { awaitEnd, buildPortalHref, findPurchaseSession, findSellerPage } from "../follow-checkout.ts";
-import { Speaking, useSpeech } from "../i18n.tsx";
+import { I18nProvider, useI18n } from "../i18n/i18n.tsx";
 import { Documents } from "../parts/Documents.tsx";
 import { GhostLine } from "../parts/Ghost.tsx";
 import { useTitle } from "../parts/Shell.tsx";
@@ -50,7 +50,7 @@ function Delivery({ checkout }: { checkout: Checkout }) {
 
 /** What was bought, for how much, and whether it is through. */
 function Outcome({ checkout }: { checkout: Checkout }) {
-  const { words, money, day } = useSpeech();
+  const { messages, money, day } = useI18n();
   const heading = useRef<HTMLHeadingElement>(null);
   const done = checkout.status === "succeeded";
   const due = getDueToday(checkout);
@@ -58,7 +58,7 @@ function Outcome({ checkout }: { checkout: Checkout }) {
   const next = getSchedule(checkout)?.steps[0];
   const seller = findSellerPage(checkout, null);
   const back = findWebPage(checkout.return_url) ?? findWebPage(checkout.organization.website);
-  useTitle(done ? words.thank_you : words.your_order);
+  useTitle(done ? messages.thank_you : messages.your_order);
 
   // A reader hears the outcome, wherever the focus was left.
   useEffect(() => {
@@ -83,32 +83,32 @@ function Outcome({ checkout }: { checkout: Checkout }) {
           )}
         </span>
         <h1 ref={heading} tabIndex={-1}>
-          {done ? (checkout.trial_end ? words.thanks_trial : words.thanks) : words.completing_title}
+          {done ? (checkout.trial_end ? messages.thanks_trial : messages.thanks) : messages.completing_title}
         </h1>
         <p className="soft" role="status">
-          {done ? (due > 0 ? words.paid : words.unpaid) : words.wait}
-          {sale?.confirmation_email && ` ${words.sent_to(sale.confirmation_email)}`}
+          {done ? (due > 0 ? messages.paid : messages.unpaid) : messages.wait}
+          {sale?.confirmation_email && ` ${messages.sent_to(sale.confirmation_email)}`}
         </p>
         {done && <Delivery checkout={checkout} />}
         <dl className="facts">
           {done && sale !== null && (
             <div>
-              <dt className="soft">{words.order_number}</dt>
+              <dt className="soft">{messages.order_number}</dt>
               <dd>{sale ? sale.invoice_number : <GhostLine width="7rem" />}</dd>
             </div>
           )}
           <div>
-            <dt className="soft">{words.email}</dt>
+            <dt className="soft">{messages.email}</dt>
             <dd>{checkout.customer_email}</dd>
           </div>
           <div>
-            <dt className="soft">{words.status}</dt>
-            <dd>{done ? (due > 0 ? words.is_paid : words.is_complete) : words.is_underway}</dd>
+            <dt className="soft">{messages.status}</dt>
+            <dd>{done ? (due > 0 ? messages.is_paid : messages.is_complete) : messages.is_underway}</dd>
           </div>
           {done && next && (
             <div>
-              <dt className="soft">{words.next_charge}</dt>
-              <dd>{words.charge_on(money(next.amount, checkout.currency), day(next.from))}</dd>
+              <dt className="soft">{messages.next_charge}</dt>
+              <dd>{messages.charge_on(money(next.amount, checkout.currency), day(next.from))}</dd>
             </div>
           )}
         </dl>
@@ -120,19 +120,19 @@ function Outcome({ checkout }: { checkout: Checkout }) {
             target={isEmbedded() ? "_blank" : undefined}
             rel="noopener"
           >
-            {words.to_purchases}
+            {messages.to_purchases}
           </a>
         )}
         {done && seller !== null ? (
           <a className="button" href={seller} target="_top">
-            {words.continue_to(checkout.organization.name)}
+            {messages.continue_to(checkout.organization.name)}
           </a>
         ) : (
           done &&
           back &&
           !isEmbedded() && (
             <a className="button quiet" href={back.href}>
-              {words.back_to(checkout.organization.name)}
+              {messages.back_to(checkout.organization.name)}
             </a>
           )
         )}
@@ -164,7 +164,7 @@ export default function ConfirmationPage({ params }: { params: Record<string, st
   }, [checkout]);
 
   return (
-    <Speaking locale={failure ? null : checkout?.locale} before={<SidesGhost />}>
+    <I18nProvider locale={failure ? null : checkout?.locale} before={<SidesGhost />}>
       {failure ? (
         <Unavailable failure={failure} retry={() => void load()} />
       ) : checkout ? (
@@ -172,6 +172,6 @@ export default function ConfirmationPage({ params }: { params: Record<string, st
       ) : (
         <SidesGhost />
       )}
-    </Speaking>
+    </I18nProvider>
   );
 }

@@ -1,8 +1,8 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { Failure } from "../api.ts";
 import { describeFailure } from "../checkout-form.ts";
-import { Speaking, useSpeech } from "../i18n.tsx";
-import { language } from "../language.ts";
+import { I18nProvider, useI18n } from "../i18n/i18n.tsx";
+import { language } from "../i18n/language.ts";
 import {
   type Interval,
   type Limits,
@@ -13,7 +13,7 @@ import {
 } from "../metrics/calls.ts";
 import { Figure, type FigureChart, FigureGhost } from "../metrics/Figure.tsx";
 import { type Group, groupNames, groups } from "../metrics/groups.ts";
-import { MetricsSpeaking, useMetricsWords } from "../metrics/i18n.tsx";
+import { MetricsMessagesProvider, useMetricsMessages } from "../metrics/messages.tsx";
 import { countDays, findDay, findFirstDay, intervals, moveRangeBefore } from "../metrics/ranges.ts";
 import { Button } from "../parts/Button.tsx";
 import { Field, SelectField } from "../parts/Field.tsx";
@@ -43,16 +43,16 @@ type DayFaults = { start_date?: string; end_date?: string };
 
 /** Why a range cannot be asked for. */
 function useDayFaults({ interval, start_date, end_date }: Question, { limits }: Known): DayFaults {
-  const words = useMetricsWords();
-  const { locale } = useSpeech();
+  const messages = useMetricsMessages();
+  const { locale } = useI18n();
   const isDay = (text: string): boolean => text >= limits.min_date && /^\d{4}-\d\d-\d\d$/.test(text);
-  if (!isDay(start_date)) return { start_date: words.no_day };
-  if (!isDay(end_date)) return { end_date: words.no_day };
+  if (!isDay(start_date)) return { start_date: messages.no_day };
+  if (!isDay(end_date)) return { end_date: messages.no_day };
   const days = countDays({ start_date, end_date });
-  if (days < 1) return { end_date: words.wrong_order };
+  if (days < 1) return { end_date: messages.wrong_order };
   const { max_days } = limits.intervals[interval];
   if (days - 1 <= max_days) return {};
-  return { start_date: words.too_long(new Intl.NumberFormat(locale).format(max_days + 1)) };
+  return { start_date: messages.too_long(new Intl.NumberFormat(locale).format(max_days + 1)) };
 }
 
 type ControlsProps = {
@@ -63,17 +63,17 @@ type ControlsProps = {
 };
 
 function Controls({ question, change, faults, known: { about } }: ControlsProps) {
-  const words = useMetricsWords();
-  const { locale } = useSpeech();
+  const messages = useMetricsMessages();
+  const { locale } = useI18n();
   const zones = useMemo(() => {
     const all = Intl.supportedValuesOf("timeZone");
     return all.includes("UTC") ? all : ["UTC", ...all];
   }, []);
   const { interval, start_date, end_date, timezone, product_id } = question;
   return (
-    <form className="controls" aria-label={words.choose} onSubmit={(event) => event.preventDefault()} noValidate>
+    <form className="controls" aria-label={messages.choose} onSubmit={(event) => event.preventDefault()} noValidate>
       <SelectField
-        label={words.interval}
+        label={messages.interval}
         value={interval}
         onChange={({ target }) => {
           const next = target.value as Interval;
@@ -82,12 +82,12 @@ function Controls({ question, change, faults, known: { about } }: ControlsProps)
       >
         {intervals.map((one) => (
           <option key={one} value={one}>
-            {words.intervals[one]}
+            {messages.intervals[one]}
           </option>
         ))}
       </SelectField>
       <Field
-        label={words.from}
+        label={messages.from}
         type="date"
         lang={locale}
         value={start_date}
@@ -95,7 +95,7 @@ function Controls({ question, change, faults, known: { about } }: ControlsProps)
         onChange={({ target }) => change({ start_date: target.value })}
       />
       <Field
-        label={words.to}
+        label={messages.to}
         type="date"
         lang={locale}
         value={end_date}
@@ -103,7 +103,7 @@ function Controls({ question, change, faults, known: { about } }: ControlsProps)
         onChange={({ target }) => change({ end_date: target.value })}
       />
       <SelectField
-        label={words.timezone}
+        label={messages.timezone}
         value={timezone}
         onChange={({ target }) => change({ timezone: target.value })}
       >
@@ -113,14 +113,14 @@ function Controls({ question, change, faults, known: { about } }: ControlsProps)
       </SelectField>
       {about.products.length > 0 && (
         <SelectField
-          label={words.product}
+          label={messages.product}
           value={product_id}
           onChange={({ target }) => change({ product_id: target.value })}
         >
-          <option value="">{words.all_products}</option>
+          <option value="">{messages.all_products}</option>
           {about.products.map(({ id, name, is_archived }) => (
             <option key={id} value={id}>
-              {is_archived ? words.archived(name) : name}
+              {is_archived ? messages.archived(name) : name}
             </option>
           ))}
         </SelectField>
@@ -153,8 +153,8 @@ function useDrawn(metrics: Metrics, question: Question, group: Group, { about }:
 }
 
 function Inside({ metrics, known, asked }: { metrics: Metrics; known: Known; asked: URLSearchParams }) {
-  const words = useMetricsWords();
-  const { words: common } = useSpeech();
+  const messages = useMetricsMessages();
+  const { messages: common } = useI18n();
   const [question, setQuestion] = useState(() => buildFirstQuestion(asked, known));
   const [group, setGroup] = useState<Group>(
     () => groupNames.find((name) => name === asked.get("group")) ?? ("revenue" as const),
@@ -168,16 +168,16 @@ function Inside({ metrics, known, asked }: { metrics: Metrics; known: Known; ask
     history.replaceState(null, "", `#${kept}`);
   }, [question, group]);
   return (
-    <Shell wide title={words.title(known.about.name)}>
+    <Shell wide title={messages.title(known.about.name)}>
       <div className="metrics">
-        <h1>{words.title(known.about.name)}</h1>
+        <h1>{messages.title(known.about.name)}</h1>
         <Controls
           question={question}
           change={(patch) => setQuestion((before) => ({ ...before, ...patch }))}
           faults={faults}
           known={known}
         />
-        <nav aria-label={words.parts}>
+        <nav aria-label={messages.parts}>
           {groupNames.map((name) => (
             <button
               key={name}
@@ -186,7 +186,7 @@ function Inside({ metrics, known, asked }: { metrics: Metrics; known: Known; ask
               aria-current={name === group ? "true" : undefined}
               onClick={() => setGroup(name)}
             >
-              {words.groups[name]}
+              {messages.groups[name]}
             </button>
           ))}
         </nav>
@@ -195,7 +195,7 @@ function Inside({ metrics, known, asked }: { metrics: Metrics; known: Known; ask
             <p>
               {failure.status === 401 ? (
                 <>
-                  {words.over} {command}.
+                  {messages.over} {command}.
                 </>
               ) : (
                 describeFailure(failure, common)
@@ -205,7 +205,7 @@ function Inside({ metrics, known, asked }: { metrics: Metrics; known: Known; ask
           </Notice>
         )}
         <div className="stack" aria-busy={!drawn && !failure}>
-          <h2>{words.groups[group]}</h2>
+          <h2>{messages.groups[group]}</h2>
           <div className="figures">
             {groups[group].map((slug) =>
               drawn ? <Figure key={slug} slug={slug} drawn={drawn} /> : <FigureGhost key={slug} />,
@@ -219,11 +219,11 @@ function Inside({ metrics, known, asked }: { metrics: Metrics; known: Known; ask
 
 /** Where there is nothing to show: no address that allows it, or none any more. */
 function Nothing({ failure, retry }: { failure: Failure | undefined; retry: () => void }) {
-  const words = useMetricsWords();
-  const { words: common } = useSpeech();
+  const messages = useMetricsMessages();
+  const { messages: common } = useI18n();
   const isOver = failure?.status === 401;
   const isRefused = failure && !isOver;
-  const title = isRefused ? words.not_loaded : words.nothing;
+  const title = isRefused ? messages.not_loaded : messages.nothing;
   return (
     <Shell title={title}>
       <div className="card stack">
@@ -235,7 +235,7 @@ function Nothing({ failure, retry }: { failure: Failure | undefined; retry: () =
           </>
         ) : (
           <p className="soft">
-            {isOver ? words.over : words.ask} {command}.
+            {isOver ? messages.over : messages.ask} {command}.
           </p>
         )}
       </div>
@@ -262,10 +262,10 @@ function Page() {
 /** How a store does, with charts: for whoever has an address that `floe metrics --open` has made. */
 export default function MetricsPage() {
   return (
-    <Speaking locale={language} before={<Frame />}>
-      <MetricsSpeaking before={<Frame />}>
+    <I18nProvider locale={language} before={<Frame />}>
+      <MetricsMessagesProvider before={<Frame />}>
         <Page />
-      </MetricsSpeaking>
-    </Speaking>
+      </MetricsMessagesProvider>
+    </I18nProvider>
   );
 }

@@ -1,17 +1,17 @@
 import { useCallback, useState } from "react";
 import { describeFailure } from "../checkout-form.ts";
-import { useSpeech } from "../i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import { Button } from "../parts/Button.tsx";
 import { Notice } from "../parts/Notice.tsx";
 import { Arrival, ArrivalPage } from "../portal/Arrival.tsx";
 import { entrance, type Failure, storeSession } from "../portal/calls.ts";
-import { usePortalWords } from "../portal/i18n.tsx";
+import { usePortalMessages } from "../portal/messages.tsx";
 import { navigate } from "../router.tsx";
 import { useQuery } from "../use-query.ts";
 
 function Claim({ slug, token }: { slug: string; token: string }) {
-  const { words: common } = useSpeech();
-  const words = usePortalWords();
+  const { messages: common } = useI18n();
+  const messages = usePortalMessages();
   const { value: info, failure } = useQuery(useCallback(() => entrance.seat(token), [token]));
   const [refused, setRefused] = useState<Failure>();
   const [busy, setBusy] = useState(false);
@@ -24,13 +24,15 @@ function Claim({ slug, token }: { slug: string; token: string }) {
     storeSession(slug, answer.value.customer_session_token);
     navigate(`/${slug}/portal`, { replace: true });
   };
-  if (failure?.status === 404 || info?.can_claim === false) return <Arrival said={words.seat_gone} />;
-  if (!info) return <Arrival said={[words.seats, failure ? describeFailure(failure, common) : undefined]} />;
+  if (failure?.status === 404 || info?.can_claim === false) return <Arrival said={messages.seat_gone} />;
+  if (!info) return <Arrival said={[messages.seats, failure ? describeFailure(failure, common) : undefined]} />;
   return (
-    <Arrival said={[words.seat_title(info.product_name), words.seat_from(info.organization_name, info.customer_email)]}>
+    <Arrival
+      said={[messages.seat_title(info.product_name), messages.seat_from(info.organization_name, info.customer_email)]}
+    >
       {refused && <Notice tone="fault">{describeFailure(refused, common)}</Notice>}
       <Button full busy={busy} onClick={() => void claim()}>
-        {words.seat_take}
+        {messages.seat_take}
       </Button>
     </Arrival>
   );

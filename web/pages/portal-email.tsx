@@ -1,16 +1,16 @@
 import { useState } from "react";
 import { describeFailure } from "../checkout-form.ts";
-import { useSpeech } from "../i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import { Button } from "../parts/Button.tsx";
 import { Notice } from "../parts/Notice.tsx";
 import { Arrival, ArrivalPage } from "../portal/Arrival.tsx";
 import { entrance, type Failure, storeSession } from "../portal/calls.ts";
-import { usePortalWords } from "../portal/i18n.tsx";
+import { usePortalMessages } from "../portal/messages.tsx";
 import { navigate } from "../router.tsx";
 
 function Confirm({ slug, token }: { slug: string; token: string }) {
-  const { words: common } = useSpeech();
-  const words = usePortalWords();
+  const { messages: common } = useI18n();
+  const messages = usePortalMessages();
   const [refused, setRefused] = useState<Failure>();
   const [busy, setBusy] = useState(false);
   const confirmEmail = async (): Promise<void> => {
@@ -21,12 +21,12 @@ function Confirm({ slug, token }: { slug: string; token: string }) {
     storeSession(slug, answer.value.token);
     navigate(`/${slug}/portal`, { replace: true });
   };
-  if (refused?.status === 401) return <Arrival said={words.email_gone} />;
+  if (refused?.status === 401) return <Arrival said={messages.email_gone} />;
   return (
-    <Arrival said={[words.email_change, words.email_take_how]}>
+    <Arrival said={[messages.email_change, messages.email_take_how]}>
       {refused && <Notice tone="fault">{describeFailure(refused, common)}</Notice>}
       <Button full busy={busy} onClick={() => void confirmEmail()}>
-        {words.email_take}
+        {messages.email_take}
       </Button>
     </Arrival>
   );

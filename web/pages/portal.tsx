@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { computeAccent } from "../accent.ts";
 import { describeFailure } from "../checkout-form.ts";
-import { Speaking, useSpeech } from "../i18n.tsx";
+import { I18nProvider, useI18n } from "../i18n/i18n.tsx";
 import { Button } from "../parts/Button.tsx";
 import { GhostLine } from "../parts/Ghost.tsx";
 import { Frame, useTitle } from "../parts/Shell.tsx";
@@ -15,7 +15,7 @@ import {
   storeSession,
 } from "../portal/calls.ts";
 import { Home } from "../portal/Home.tsx";
-import { PortalSpeaking, usePortalWords } from "../portal/i18n.tsx";
+import { PortalMessagesProvider, usePortalMessages } from "../portal/messages.tsx";
 import { SignIn } from "../portal/SignIn.tsx";
 import { given_seller } from "../server-data.ts";
 import "../portal.css";
@@ -42,7 +42,7 @@ function consumeSession(slug: string): { token: string | null; email: string; li
 }
 
 function Head({ seller, signOut }: { seller: Seller; signOut: (() => void) | undefined }) {
-  const words = usePortalWords();
+  const messages = usePortalMessages();
   const { name, branding, avatar_url } = seller.organization;
   const logo = branding.logo_url ?? avatar_url;
   return (
@@ -59,7 +59,7 @@ function Head({ seller, signOut }: { seller: Seller; signOut: (() => void) | und
       </p>
       {signOut && (
         <Button quiet onClick={signOut}>
-          {words.sign_out}
+          {messages.sign_out}
         </Button>
       )}
     </header>
@@ -82,13 +82,13 @@ function Inside({
   slug: string;
   session: ReturnType<typeof consumeSession>;
 }) {
-  const { words: common } = useSpeech();
-  const words = usePortalWords();
+  const { messages: common } = useI18n();
+  const messages = usePortalMessages();
   const [token, setToken] = useState(session.token);
   const [isOver, setIsOver] = useState(false);
   const [link, setLink] = useState<"opening" | "refused" | null>(session.link === null ? null : "opening");
   const { name, branding } = seller.organization;
-  useTitle(words.title(name));
+  useTitle(messages.title(name));
 
   const leave = useCallback((): void => {
     deleteSession(slug);
@@ -123,14 +123,14 @@ function Inside({
           <GhostCard />
         ) : portal ? (
           <>
-            <h1 className="hidden">{words.title(name)}</h1>
+            <h1 className="hidden">{messages.title(name)}</h1>
             <Home key={token} portal={portal} seller={seller} />
           </>
         ) : (
           <SignIn
             seller={seller}
             given={session.email}
-            notice={link === "refused" ? words.link_over : isOver ? words.session_over : undefined}
+            notice={link === "refused" ? messages.link_over : isOver ? messages.session_over : undefined}
             signedIn={signIn}
           />
         )}
@@ -143,9 +143,10 @@ function Inside({
 }
 
 function Nowhere({ failure, retry }: { failure: Failure; retry: () => void }) {
-  const { words: common } = useSpeech();
-  const words = usePortalWords();
-  const [title, text] = failure.status === 404 ? words.unknown : [common.not_loaded, describeFailure(failure, common)];
+  const { messages: common } = useI18n();
+  const messages = usePortalMessages();
+  const [title, text] =
+    failure.status === 404 ? messages.unknown : [common.not_loaded, describeFailure(failure, common)];
   useTitle(title);
   return (
     <div className="shell">
@@ -189,8 +190,8 @@ export default function PortalPage({ params }: { params: Record<string, string> 
     </div>
   );
   return (
-    <Speaking locale={null} before={<Frame />}>
-      <PortalSpeaking before={<Frame />}>
+    <I18nProvider locale={null} before={<Frame />}>
+      <PortalMessagesProvider before={<Frame />}>
         {seller ? (
           <Inside key={slug} seller={seller} slug={slug} session={session} />
         ) : failure ? (
@@ -198,7 +199,7 @@ export default function PortalPage({ params }: { params: Record<string, string> 
         ) : (
           ghost
         )}
-      </PortalSpeaking>
-    </Speaking>
+      </PortalMessagesProvider>
+    </I18nProvider>
   );
 }

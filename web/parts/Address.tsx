@@ -1,7 +1,7 @@
 import { lazy, Suspense, useMemo } from "react";
 import { hasStates, sellableCountries } from "../../shared/countries.ts";
 import type { AddressField } from "../checkout-form.ts";
-import { useSpeech } from "../i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import { Field, SelectField } from "./Field.tsx";
 import { GhostLine } from "./Ghost.tsx";
 
@@ -18,7 +18,7 @@ type Props = {
 };
 
 function useCountries(): { code: string; name: string }[] {
-  const { locale } = useSpeech();
+  const { locale } = useI18n();
   return useMemo(() => {
     const names = new Intl.DisplayNames([locale, "en"], { type: "region" });
     return sellableCountries
@@ -30,13 +30,13 @@ function useCountries(): { code: string; name: string }[] {
 /** The fields of a billing address that are asked for, in the order people write them. */
 export function Address({ modes, values, errors, change, settle }: Props) {
   const countries = useCountries();
-  const { words } = useSpeech();
+  const { messages } = useI18n();
   const buildCommon = (field: AddressField) => ({
     name: field,
     value: values[field],
     error: errors[field],
     required: modes[field] === "required",
-    optional: modes[field] === "optional" ? words.optional : undefined,
+    optional: modes[field] === "optional" ? messages.optional : undefined,
     onChange: ({ target }: { target: { value: string } }) => change({ [field]: target.value }),
   });
   const { country } = values;
@@ -51,12 +51,12 @@ export function Address({ modes, values, errors, change, settle }: Props) {
   return (
     <>
       <SelectField
-        label={words.country}
+        label={messages.country}
         {...buildCommon("country")}
         {...pick("country")}
         autoComplete="billing country"
       >
-        <option value="">{words.choose_country}</option>
+        <option value="">{messages.choose_country}</option>
         {countries.map(({ code, name }) => (
           <option key={code} value={code}>
             {name}
@@ -64,22 +64,22 @@ export function Address({ modes, values, errors, change, settle }: Props) {
         ))}
       </SelectField>
       {modes.line1 !== "disabled" && (
-        <Field label={words.line1} {...buildCommon("line1")} autoComplete="billing address-line1" />
+        <Field label={messages.line1} {...buildCommon("line1")} autoComplete="billing address-line1" />
       )}
       {modes.line2 !== "disabled" && (
-        <Field label={words.line2} {...buildCommon("line2")} autoComplete="billing address-line2" />
+        <Field label={messages.line2} {...buildCommon("line2")} autoComplete="billing address-line2" />
       )}
       {(modes.city !== "disabled" || modes.postal_code !== "disabled") && (
         <div className="pair">
           {modes.postal_code !== "disabled" && (
             <Field
-              label={country === "US" ? words.zip_code : words.postal_code}
+              label={country === "US" ? messages.zip_code : messages.postal_code}
               {...buildCommon("postal_code")}
               autoComplete="billing postal-code"
             />
           )}
           {modes.city !== "disabled" && (
-            <Field label={words.city} {...buildCommon("city")} autoComplete="billing address-level2" />
+            <Field label={messages.city} {...buildCommon("city")} autoComplete="billing address-level2" />
           )}
         </div>
       )}
@@ -94,7 +94,7 @@ export function Address({ modes, values, errors, change, settle }: Props) {
             />
           </Suspense>
         ) : (
-          <Field label={words.region} {...buildCommon("state")} autoComplete="billing address-level1" />
+          <Field label={messages.region} {...buildCommon("state")} autoComplete="billing address-level1" />
         ))}
     </>
   );

@@ -1,4 +1,4 @@
-import { useSpeech } from "../i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import { Field, TickField } from "./Field.tsx";
 
 type BusinessValues = { business: string; company: string; tax_id: string };
@@ -12,11 +12,11 @@ type Props = {
 
 /** Whether a business buys, and which. */
 export function Business({ values, errors, change, settle }: Props) {
-  const { words } = useSpeech();
+  const { messages } = useI18n();
   return (
     <>
       <TickField
-        label={words.business}
+        label={messages.business}
         name="business"
         checked={values.business === "true"}
         onChange={({ target }) => {
@@ -28,7 +28,7 @@ export function Business({ values, errors, change, settle }: Props) {
       {values.business === "true" && (
         <>
           <Field
-            label={words.company}
+            label={messages.company}
             name="company"
             autoComplete="organization"
             required
@@ -37,10 +37,10 @@ export function Business({ values, errors, change, settle }: Props) {
             onChange={({ target }) => change({ company: target.value })}
           />
           <Field
-            label={words.tax_id}
+            label={messages.tax_id}
             name="tax_id"
             autoComplete="off"
-            optional={words.optional}
+            optional={messages.optional}
             value={values.tax_id}
             error={errors.tax_id}
             onChange={({ target }) => change({ tax_id: target.value })}

@@ -1,6 +1,6 @@
 import { type InputHTMLAttributes, type ReactNode, useId, useLayoutEffect, useRef } from "react";
 import { findBrand, formatExpiry, formatNumber, readDigits } from "../card.ts";
-import { useSpeech } from "../i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import { Brands } from "./Brands.tsx";
 
 type CardValues = { card_number: string; card_expiry: string; card_cvc: string };
@@ -57,7 +57,7 @@ function Cell({ label, describedBy, children, className, ...input }: CellProps) 
 
 /** Number, expiry and security code of a card in one box, the way browsers and phones fill them in. */
 export default function CardForm({ values, errors, faultId, change }: Props) {
-  const { words } = useSpeech();
+  const { messages } = useI18n();
   const id = useId();
   const keepCaret = useCaret(values.card_number);
   const brand = findBrand(values.card_number);
@@ -65,11 +65,11 @@ export default function CardForm({ values, errors, faultId, change }: Props) {
     errors[field] ? `${id}-${field}` : undefined;
   return (
     <fieldset>
-      <legend className="legend">{words.card}</legend>
+      <legend className="legend">{messages.card}</legend>
       <div className="cells">
         <Cell
           className="number"
-          label={words.card_number}
+          label={messages.card_number}
           name="card_number"
           autoComplete="cc-number"
           inputMode="numeric"
@@ -84,17 +84,17 @@ export default function CardForm({ values, errors, faultId, change }: Props) {
           <Brands name={brand.name} />
         </Cell>
         <Cell
-          label={words.expiry}
+          label={messages.expiry}
           name="card_expiry"
           autoComplete="cc-exp"
           inputMode="numeric"
-          placeholder={words.expiry_form}
+          placeholder={messages.expiry_form}
           value={values.card_expiry}
           describedBy={[getDescriptionId("card_expiry")]}
           onChange={({ target }) => change({ card_expiry: formatExpiry(target.value) })}
         />
         <Cell
-          label={words.security_code}
+          label={messages.security_code}
           name="card_cvc"
           autoComplete="cc-csc"
           inputMode="numeric"

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "react";
 import { checkouts, type Failure } from "../api.ts";
 import { describeFailure } from "../checkout-form.ts";
-import { useSpeech } from "../i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import { Button } from "./Button.tsx";
 import { Notice } from "./Notice.tsx";
 
@@ -13,7 +13,7 @@ export default function Challenge({
   intent_client_secret: string;
   answered: () => void;
 }) {
-  const { words } = useSpeech();
+  const { messages } = useI18n();
   const dialog = useRef<HTMLDialogElement>(null);
   const [busy, setBusy] = useState<"approve" | "decline">();
   const [failure, setFailure] = useState<Failure>();
@@ -41,15 +41,15 @@ export default function Challenge({
       onClose={({ currentTarget }) => currentTarget.isConnected && currentTarget.showModal()}
     >
       <div className="stack">
-        <h2 id="challenge-title">{words.bank_asks}</h2>
-        <p className="soft">{words.bank_test}</p>
-        {failure && <Notice tone="fault">{describeFailure(failure, words)}</Notice>}
+        <h2 id="challenge-title">{messages.bank_asks}</h2>
+        <p className="soft">{messages.bank_test}</p>
+        {failure && <Notice tone="fault">{describeFailure(failure, messages)}</Notice>}
         <div className="row">
           <Button busy={busy === "approve"} onClick={() => void respond(true)}>
-            {words.approve}
+            {messages.approve}
           </Button>
           <Button quiet busy={busy === "decline"} onClick={() => void respond(false)}>
-            {words.decline}
+            {messages.decline}
           </Button>
         </div>
       </div>

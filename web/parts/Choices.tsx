@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { useSpeech } from "../i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import { describeOffer } from "../terms.ts";
 import type { Order } from "../use-checkout.ts";
 
@@ -11,7 +11,7 @@ export function Choices({
   order: Order;
   choose: (product_id: string) => Promise<void>;
 }) {
-  const speech = useSpeech();
+  const i18n = useI18n();
   // What was clicked is marked at once, and until the server has answered; a refused choice falls back to what stands.
   const [clicked, setClicked] = useState<string>();
   const pick = async (product_id: string): Promise<void> => {
@@ -21,7 +21,7 @@ export function Choices({
   };
   return (
     <fieldset>
-      <legend className="legend">{speech.words.choose_one}</legend>
+      <legend className="legend">{i18n.messages.choose_one}</legend>
       <div className="choices">
         {checkout.products.map((product) => (
           <label key={product.id}>
@@ -32,7 +32,7 @@ export function Choices({
               onChange={() => void pick(product.id)}
             />
             <span className="offer">{product.name}</span>
-            <span className="price">{describeOffer(checkout, product, speech)}</span>
+            <span className="price">{describeOffer(checkout, product, i18n)}</span>
           </label>
         ))}
       </div>

@@ -1,13 +1,13 @@
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { readFaults } from "../checkout-form.ts";
-import { useSpeech } from "../i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import type { Order } from "../use-checkout.ts";
 import { Button } from "./Button.tsx";
 import { Field } from "./Field.tsx";
 
 /** The code that makes it cheaper: entered here, or applied and removable. */
 export function Discount({ order: { checkout, update, updating } }: { order: Order }) {
-  const { words, money } = useSpeech();
+  const { messages, money } = useI18n();
   const { discount } = checkout;
   const [open, setOpen] = useState(false);
   const [code, setCode] = useState("");
@@ -26,7 +26,7 @@ export function Discount({ order: { checkout, update, updating } }: { order: Ord
   const send = async (discount_code: string | null): Promise<void> => {
     const answer = await update({ discount_code });
     if (!answer.ok) {
-      const { discount_code: fault, form } = readFaults(answer.failure, words);
+      const { discount_code: fault, form } = readFaults(answer.failure, messages);
       setError(fault ?? form);
       place.current?.querySelector<HTMLElement>("input")?.focus();
       return;
@@ -35,10 +35,10 @@ export function Discount({ order: { checkout, update, updating } }: { order: Ord
     setCode("");
     setOpen(false);
     moved.current = true;
-    setTold(discount_code === null ? words.code_removed : words.code_applied(discount_code));
+    setTold(discount_code === null ? messages.code_removed : messages.code_applied(discount_code));
   };
   const apply = (): void => {
-    if (code.trim() === "") setError(words.missing.discount_code);
+    if (code.trim() === "") setError(messages.missing.discount_code);
     else void send(code.trim());
   };
   const name = discount?.code ?? discount?.name ?? "";
@@ -50,14 +50,19 @@ export function Discount({ order: { checkout, update, updating } }: { order: Ord
       {discount ? (
         <p className="applied">
           <span className="tag">{name}</span>
-          <button type="button" className="plain" aria-label={words.remove_code(name)} onClick={() => void send(null)}>
-            {words.remove}
+          <button
+            type="button"
+            className="plain"
+            aria-label={messages.remove_code(name)}
+            onClick={() => void send(null)}
+          >
+            {messages.remove}
           </button>
         </p>
       ) : open ? (
         <div className="with-button">
           <Field
-            label={words.code}
+            label={messages.code}
             name="discount_code"
             autoComplete="off"
             autoCapitalize="characters"
@@ -70,7 +75,7 @@ export function Discount({ order: { checkout, update, updating } }: { order: Ord
             onKeyDown={onKeyDown}
           />
           <Button quiet busy={updating} onClick={apply}>
-            {words.apply}
+            {messages.apply}
           </Button>
         </div>
       ) : (
@@ -82,12 +87,12 @@ export function Discount({ order: { checkout, update, updating } }: { order: Ord
             setOpen(true);
           }}
         >
-          {words.add_code}
+          {messages.add_code}
         </button>
       )}
       <p className="hidden" role="status">
         {told &&
-          `${told} ${words.now_due(money(checkout.is_payment_required ? checkout.total_amount : 0, checkout.currency))}`}
+          `${told} ${messages.now_due(money(checkout.is_payment_required ? checkout.total_amount : 0, checkout.currency))}`}
       </p>
     </div>
   );

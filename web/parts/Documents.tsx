@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "react";
 import { type CheckoutOrder, checkouts, type Failure } from "../api.ts";
 import { describeFailure } from "../checkout-form.ts";
 import { isEmbedded } from "../embed-messages.ts";
-import { useSpeech } from "../i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import { Button } from "./Button.tsx";
 import { Notice } from "./Notice.tsx";
 
@@ -21,7 +21,7 @@ async function waitFor(secret: string, kind: Kind, isWanted: () => boolean) {
 
 /** What is kept of a sale: each is printed when it is asked for, and downloaded. */
 export function Documents({ secret, order }: { secret: string; order: CheckoutOrder }) {
-  const { words } = useSpeech();
+  const { messages } = useI18n();
   const [busy, setBusy] = useState<Kind>();
   const [failure, setFailure] = useState<Failure>();
   const here = useRef(true);
@@ -57,11 +57,11 @@ export function Documents({ secret, order }: { secret: string; order: CheckoutOr
       <div className="row">
         {kinds.map((kind) => (
           <Button key={kind} quiet busy={busy === kind} onClick={() => void download(kind)}>
-            {words[`get_${kind}`]}
+            {messages[`get_${kind}`]}
           </Button>
         ))}
       </div>
-      {failure && <Notice tone="fault">{describeFailure(failure, words)}</Notice>}
+      {failure && <Notice tone="fault">{describeFailure(failure, messages)}</Notice>}
     </>
   );
 }

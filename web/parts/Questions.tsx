@@ -1,6 +1,6 @@
 import type { Checkout } from "../api.ts";
 import { type FormAnswers, getAnswerKey } from "../checkout-form.ts";
-import { useSpeech } from "../i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import { Field, SelectField, TextField, TickField } from "./Field.tsx";
 
 type Asked = Checkout["attached_custom_fields"][number];
@@ -17,7 +17,7 @@ const getDay = (seconds: number | undefined): string | undefined =>
 
 /** What the seller asks besides the usual: the custom fields of the chosen product, in the seller's order. */
 export function Questions({ asked, values, errors, change }: Props) {
-  const { words } = useSpeech();
+  const { messages } = useI18n();
   return asked.map(({ custom_field: field, required }) => {
     const { slug, name, properties } = field;
     const key = getAnswerKey(slug);
@@ -28,7 +28,7 @@ export function Questions({ asked, values, errors, change }: Props) {
       error: errors[key],
       name: key,
       required,
-      optional: required ? undefined : words.optional,
+      optional: required ? undefined : messages.optional,
     };
     const typed = {
       ...common,
@@ -57,7 +57,7 @@ export function Questions({ asked, values, errors, change }: Props) {
     const { placeholder, ...choice } = typed;
     return (
       <SelectField key={slug} {...choice}>
-        <option value="">{placeholder ?? words.choose}</option>
+        <option value="">{placeholder ?? messages.choose}</option>
         {field.properties.options.map((option) => (
           <option key={option.value} value={option.value}>
             {option.label}

@@ -1,12 +1,12 @@
 import { useEffect, useId, useState } from "react";
 import { readFaults } from "../checkout-form.ts";
-import { useSpeech } from "../i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import { getDueToday, getSeatRange } from "../terms.ts";
 import type { Order } from "../use-checkout.ts";
 
 /** How many seats: by a button each way, by the arrow keys, or typed. */
 export function Seats({ order: { checkout, update } }: { order: Order }) {
-  const { words, money } = useSpeech();
+  const { messages, money } = useI18n();
   const id = useId();
   const standing = checkout.seats ?? 1;
   const [typed, setTyped] = useState(String(standing));
@@ -25,14 +25,14 @@ export function Seats({ order: { checkout, update } }: { order: Order }) {
     setError(undefined);
     const answer = await update({ seats });
     if (!answer.ok) {
-      const faults = readFaults(answer.failure, words);
+      const faults = readFaults(answer.failure, messages);
       return setError(faults.seats ?? faults.form);
     }
-    const due = words.now_due(money(getDueToday(answer.value), answer.value.currency));
-    setTold(`${words.count_seats(seats)}. ${due}`);
+    const due = messages.now_due(money(getDueToday(answer.value), answer.value.currency));
+    setTold(`${messages.count_seats(seats)}. ${due}`);
   };
   const settle = (): void => {
-    if (!isGood) setError(words.seat_bounds(least, most));
+    if (!isGood) setError(messages.seat_bounds(least, most));
     else if (wanted !== standing) void send(wanted);
   };
   const changeBy = (by: number): void => {
@@ -43,11 +43,11 @@ export function Seats({ order: { checkout, update } }: { order: Order }) {
   return (
     <div className="seats">
       <label htmlFor={id}>
-        {words.seats}
-        {each !== null && <span className="soft small">{words.per_seat(money(each, checkout.currency))}</span>}
+        {messages.seats}
+        {each !== null && <span className="soft small">{messages.per_seat(money(each, checkout.currency))}</span>}
       </label>
       <span className="stepper">
-        <button type="button" aria-label={words.fewer_seats} disabled={wanted <= least} onClick={() => changeBy(-1)}>
+        <button type="button" aria-label={messages.fewer_seats} disabled={wanted <= least} onClick={() => changeBy(-1)}>
           −
         </button>
         <input
@@ -73,7 +73,7 @@ export function Seats({ order: { checkout, update } }: { order: Order }) {
             } else if (event.key === "Enter") settle();
           }}
         />
-        <button type="button" aria-label={words.more_seats} disabled={wanted >= most} onClick={() => changeBy(1)}>
+        <button type="button" aria-label={messages.more_seats} disabled={wanted >= most} onClick={() => changeBy(1)}>
           +
         </button>
       </span>

@@ -1,6 +1,6 @@
 import type { StripeElements, StripePaymentElement } from "@stripe/stripe-js";
 import { type RefObject, useEffect, useRef, useState } from "react";
-import { useSpeech } from "../i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import {
   allowedMethods,
   buildElementsOptions,
@@ -29,7 +29,7 @@ type Props = {
 
 /** Stripe's own card fields in Stripe's own frame, so that the card never reaches this page. */
 export default function StripeCard({ publishable_key, checkout, asks = false, handle, faultId }: Props) {
-  const { locale } = useSpeech();
+  const { locale } = useI18n();
   const place = useRef<HTMLDivElement>(null);
   const elements = useRef<StripeElements | null>(null);
   const field = useRef<StripePaymentElement | null>(null);

@@ -2,7 +2,7 @@ import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { findWebPage } from "../../shared/destinations.ts";
 import type { Checkout } from "../api.ts";
 import { isEmbedded } from "../embed-messages.ts";
-import { useSpeech } from "../i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import { focusHeading } from "../router.tsx";
 import {
   describeSchedule,
@@ -65,56 +65,56 @@ const isPlain = (checkout: Checkout): boolean =>
 
 /** Every amount that leads to what is due, and what use costs besides. */
 function Lines({ checkout }: { checkout: Checkout }) {
-  const speech = useSpeech();
-  const { words, money } = speech;
+  const i18n = useI18n();
+  const { messages, money } = i18n;
   const { discount_amount, tax_amount, tax_behavior, total_amount, currency, discount, product } = checkout;
   const lines = getLines(checkout);
-  const uses = getPrices(checkout).flatMap((price) => describeUse(price, speech) ?? []);
+  const uses = getPrices(checkout).flatMap((price) => describeUse(price, i18n) ?? []);
   const due = getDueToday(checkout);
   const isTaxed = tax_amount === null || tax_amount > 0;
   const isIncluded = tax_behavior === "inclusive" && tax_amount !== null;
-  const tax = tax_amount === null ? words.tax_later : <Money amount={tax_amount} currency={currency} />;
+  const tax = tax_amount === null ? messages.tax_later : <Money amount={tax_amount} currency={currency} />;
   return (
     <dl className="lines">
       {lines.map(({ amount, seats }) => (
         <Row
           key={`${seats?.price} ${seats?.count} ${amount}`}
-          label={seats ? `${words.count_seats(seats.count)} × ${money(seats.price, currency)}` : product.name}
+          label={seats ? `${messages.count_seats(seats.count)} × ${money(seats.price, currency)}` : product.name}
         >
           <Money amount={amount} currency={currency} />
         </Row>
       ))}
       {lines.length > 1 && (
-        <Row label={words.subtotal}>
+        <Row label={messages.subtotal}>
           <Money amount={checkout.amount} currency={currency} />
         </Row>
       )}
       {discount_amount > 0 && (
-        <Row className="cheaper" label={`${words.discount}${discount?.name ? ` (${discount.name})` : ""}`}>
+        <Row className="cheaper" label={`${messages.discount}${discount?.name ? ` (${discount.name})` : ""}`}>
           <Money amount={-discount_amount} currency={currency} />
         </Row>
       )}
       {isTaxed && !isIncluded && (
-        <Row className={tax_amount === null ? "soft" : ""} label={words.tax}>
+        <Row className={tax_amount === null ? "soft" : ""} label={messages.tax}>
           {tax}
         </Row>
       )}
       {total_amount !== due && (
-        <Row label={checkout.trial_end ? words.total_later : words.total}>
+        <Row label={checkout.trial_end ? messages.total_later : messages.total}>
           <Money amount={total_amount} currency={currency} />
         </Row>
       )}
-      <Row className="sum" label={checkout.status === "succeeded" ? words.total_paid : words.total_today}>
+      <Row className="sum" label={checkout.status === "succeeded" ? messages.total_paid : messages.total_today}>
         <Money amount={due} currency={currency} />
       </Row>
       {isTaxed && isIncluded && (
-        <Row className="soft small" label={words.tax_included}>
+        <Row className="soft small" label={messages.tax_included}>
           {tax}
         </Row>
       )}
       {uses.map(({ name, cost }) => (
         <Row key={name} className="soft" label={name}>
-          {words.plus_use(cost)}
+          {messages.plus_use(cost)}
         </Row>
       ))}
     </dl>
@@ -123,7 +123,7 @@ function Lines({ checkout }: { checkout: Checkout }) {
 
 /** Buys without the trial. What was pressed is gone then, and the keyboard goes on from the heading. */
 export function SkipTrial({ order: { update }, className }: { order: Order; className: string }) {
-  const { words } = useSpeech();
+  const { messages } = useI18n();
   const pressed = useRef(false);
   useEffect(
     () => () => {
@@ -137,15 +137,15 @@ export function SkipTrial({ order: { update }, className }: { order: Order; clas
   };
   return (
     <button type="button" className={className} onClick={skip}>
-      {words.skip_trial}
+      {messages.skip_trial}
     </button>
   );
 }
 
 /** What is bought, from whom, what it costs, and when. `order`: how it can still be changed. */
 export function Summary({ checkout, order }: { checkout: Checkout; order?: Order | undefined }) {
-  const speech = useSpeech();
-  const { words } = speech;
+  const i18n = useI18n();
+  const { messages } = i18n;
   // What was bought is all there is to see afterwards.
   const [open, setOpen] = useState(order === undefined);
   const id = useId();
@@ -154,13 +154,13 @@ export function Summary({ checkout, order }: { checkout: Checkout; order?: Order
   const logo = organization.branding.logo_url ?? organization.avatar_url;
   const picture = product.medias.find(({ mime_type }) => mime_type.startsWith("image/"))?.public_url;
   const schedule = getSchedule(checkout);
-  const later = describeSchedule(schedule, checkout.currency, speech);
+  const later = describeSchedule(schedule, checkout.currency, i18n);
   const due = getDueToday(checkout);
   const isOpen = order !== undefined && checkout.status === "open";
   const takesCode = isOpen && checkout.allow_discount_codes && checkout.is_discount_applicable;
   const hasDetails = takesCode || Boolean(product.description) || !isPlain(checkout);
   return (
-    <section className="water" aria-label={words.order} aria-busy={order?.updating}>
+    <section className="water" aria-label={messages.order} aria-busy={order?.updating}>
       <p className="seller">
         {logo ? (
           <img src={logo} alt="" />
@@ -171,13 +171,13 @@ export function Summary({ checkout, order }: { checkout: Checkout; order?: Order
         )}
         <span className="seller-name">{organization.name}</span>
         {isTestMode(checkout) && (
-          <span className="badge" title={words.test_mode}>
-            {words.test}
+          <span className="badge" title={messages.test_mode}>
+            {messages.test}
           </span>
         )}
         {back && !isEmbedded() && (
           <a className="back" href={back.href}>
-            {words.back}
+            {messages.back}
           </a>
         )}
       </p>
@@ -187,15 +187,15 @@ export function Summary({ checkout, order }: { checkout: Checkout; order?: Order
           <h1>{product.name}</h1>
         </div>
         <p className="total">
-          {due === 0 && !schedule ? words.free : <Money amount={due} currency={checkout.currency} />}
-          {schedule && checkout.status !== "succeeded" && <span className="per">{words.due_today}</span>}
+          {due === 0 && !schedule ? messages.free : <Money amount={due} currency={checkout.currency} />}
+          {schedule && checkout.status !== "succeeded" && <span className="per">{messages.due_today}</span>}
         </p>
         {later && <p className="later">{later}</p>}
         {isOpen && checkout.trial_end && <SkipTrial order={order} className="plain" />}
         {isOpen && getSeatRange(checkout) && <Seats order={order} />}
         {hasDetails && (
           <button type="button" className="fold" aria-expanded={open} aria-controls={id} onClick={() => setOpen(!open)}>
-            {words.details}
+            {messages.details}
             <svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">
               <path d="m2 4 4 4 4-4" fill="none" stroke="currentColor" strokeWidth="2" strokeLinecap="round" />
             </svg>
@@ -226,7 +226,7 @@ export function Sides({
   children: ReactNode;
   close?: (() => void) | undefined;
 }) {
-  const { words } = useSpeech();
+  const { messages } = useI18n();
   useEffect(() => {
     if (!close) return;
     const leave = ({ key, defaultPrevented }: KeyboardEvent): void => {
@@ -240,7 +240,7 @@ export function Sides({
       {summary}
       <main className="ice">{children}</main>
       {close && (
-        <button type="button" className="close" aria-label={words.close} onClick={close}>
+        <button type="button" className="close" aria-label={messages.close} onClick={close}>
           <svg viewBox="0 0 20 20" width="20" height="20" aria-hidden="true">
             <path d="m4 4 12 12M16 4 4 16" stroke="currentColor" strokeWidth="2" strokeLinecap="round" />
           </svg>
@@ -275,7 +275,7 @@ export function SidesGhost() {
   return (
     <Sides summary={<SummaryGhost />}>
       <p className="hidden" role="status">
-        {useSpeech().words.loading}
+        {useI18n().messages.loading}
       </p>
       <div className="stack" aria-hidden="true">
         <GhostLine width="9rem" />

@@ -1,21 +1,21 @@
 import { findWebPage } from "../../shared/destinations.ts";
 import type { Checkout } from "../api.ts";
-import { useSpeech } from "../i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import { isTestMode } from "./Summary.tsx";
 
 /** Who sells, who takes the money, and where to ask. */
 export function Trust({ checkout }: { checkout: Checkout }) {
-  const { words } = useSpeech();
+  const { messages } = useI18n();
   const { organization, is_payment_form_required, is_payment_setup_required } = checkout;
   const website = findWebPage(organization.website);
   const isStripe = Boolean(checkout.payment_processor_metadata.publishable_key);
   return (
     <div className="trust">
       <p>
-        {words.sold_by(organization.name)}
-        {is_payment_form_required && ` ${words.card_safe}`}
-        {is_payment_setup_required && ` ${words.saved_card}`}
-        {isTestMode(checkout) && ` ${words.test_mode}`}
+        {messages.sold_by(organization.name)}
+        {is_payment_form_required && ` ${messages.card_safe}`}
+        {is_payment_setup_required && ` ${messages.saved_card}`}
+        {isTestMode(checkout) && ` ${messages.test_mode}`}
       </p>
       <ul>
         {is_payment_form_required && (
@@ -24,22 +24,22 @@ export function Trust({ checkout }: { checkout: Checkout }) {
               <path d="M4.5 7V5a3.5 3.5 0 0 1 7 0v2" fill="none" stroke="currentColor" strokeWidth="1.5" />
               <rect x="3" y="7" width="10" height="7" rx="1.5" fill="currentColor" />
             </svg>
-            {isStripe ? words.payments_by("Stripe") : words.payments_tested}
+            {isStripe ? messages.payments_by("Stripe") : messages.payments_tested}
           </li>
         )}
         {website && (
           <li>
             <a href={website.href} target="_blank" rel="noreferrer">
-              {words.website}
+              {messages.website}
             </a>
           </li>
         )}
         {organization.email && (
           <li>
-            <a href={`mailto:${organization.email}`}>{words.contact}</a>
+            <a href={`mailto:${organization.email}`}>{messages.contact}</a>
           </li>
         )}
-        <li>{words.powered}</li>
+        <li>{messages.powered}</li>
       </ul>
     </div>
   );

@@ -1,6 +1,6 @@
 import type { Failure } from "../api.ts";
 import { describeFailure } from "../checkout-form.ts";
-import { useSpeech } from "../i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import { Button } from "./Button.tsx";
 import { Shell } from "./Shell.tsx";
 
@@ -9,15 +9,15 @@ export const expired: Failure = { status: 410, error: "ExpiredCheckoutError", de
 
 /** The page of a checkout that cannot be shown, with the reason. */
 export function Unavailable({ failure, retry }: { failure: Failure; retry: () => void }) {
-  const { words } = useSpeech();
-  const known = { 410: words.expired, 404: words.unknown }[failure.status];
-  const [title, text] = known ?? [words.not_loaded, describeFailure(failure, words)];
+  const { messages } = useI18n();
+  const known = { 410: messages.expired, 404: messages.unknown }[failure.status];
+  const [title, text] = known ?? [messages.not_loaded, describeFailure(failure, messages)];
   return (
     <Shell title={title}>
       <div className="card stack">
         <h1>{title}</h1>
         <p className="soft">{text}</p>
-        {!known && <Button onClick={retry}>{words.try_again}</Button>}
+        {!known && <Button onClick={retry}>{messages.try_again}</Button>}
       </div>
     </Shell>
   );

@@ -1,7 +1,7 @@
 import type { StripeElements } from "@stripe/stripe-js";
 import { useEffect, useRef, useState } from "react";
 import type { Checkout } from "../api.ts";
-import { useSpeech } from "../i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import { allowedMethods, buildElementsOptions, getLocale, openStripe, readAppearance } from "../stripe.ts";
 import { GhostLine } from "./Ghost.tsx";
 
@@ -26,14 +26,14 @@ type Props = {
  * of the card where there are none, so that nothing below it ever moves.
  */
 export default function Wallets({ publishable_key, checkout, ready, pay }: Props) {
-  const { words, locale } = useSpeech();
+  const { messages, locale } = useI18n();
   const place = useRef<HTMLDivElement>(null);
   const elements = useRef<StripeElements | null>(null);
   const [isThere, setThere] = useState<boolean>();
   const { is_payment_required, is_payment_setup_required, total_amount, currency } = checkout;
-  const latest = useRef({ checkout, ready, pay, failed: words.wallet_failed });
+  const latest = useRef({ checkout, ready, pay, failed: messages.wallet_failed });
   useEffect(() => {
-    latest.current = { checkout, ready, pay, failed: words.wallet_failed };
+    latest.current = { checkout, ready, pay, failed: messages.wallet_failed };
   });
 
   useEffect(() => {
@@ -95,10 +95,10 @@ export default function Wallets({ publishable_key, checkout, ready, pay }: Props
     <div className="wallets">
       <div ref={place} />
       {isThere === undefined && <GhostLine width="100%" height="3rem" />}
-      {isThere && <p className="or">{words.or_by_card}</p>}
+      {isThere && <p className="or">{messages.or_by_card}</p>}
       {isThere === false && (
         <p className="none">
-          {words.payments_by("Stripe")}. {words.card_safe}
+          {messages.payments_by("Stripe")}. {messages.card_safe}
         </p>
       )}
     </div>

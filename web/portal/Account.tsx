@@ -2,7 +2,7 @@ import { useEffect, useState } from "react";
 import { Button } from "../parts/Button.tsx";
 import { Notice } from "../parts/Notice.tsx";
 import type { Failure, Grant } from "./calls.ts";
-import { usePortalWords } from "./i18n.tsx";
+import { usePortalMessages } from "./messages.tsx";
 import { Dialog, Refused } from "./Part.tsx";
 import { usePlace } from "./portal-context.ts";
 
@@ -27,14 +27,14 @@ function consumeReturn(): { connected: string | null; error: string | null } {
 
 /** Says what has become of it, to who has just come back. */
 export function Returned() {
-  const { account: words } = usePortalWords();
+  const { account: messages } = usePortalMessages();
   const [back, setBack] = useState<ReturnType<typeof consumeReturn>>();
   useEffect(() => setBack((known) => known ?? consumeReturn()), []);
   const { connected, error } = back ?? {};
   if (connected && Object.hasOwn(platforms, connected))
-    return <Notice tone="good">{words.connected(platforms[connected as Platform])}</Notice>;
+    return <Notice tone="good">{messages.connected(platforms[connected as Platform])}</Notice>;
   if (!error) return null;
-  const { failed } = words;
+  const { failed } = messages;
   return (
     <Notice tone="fault">{Object.hasOwn(failed, error) ? failed[error as keyof typeof failed] : failed.other}</Notice>
   );
@@ -42,7 +42,7 @@ export function Returned() {
 
 /** The account elsewhere that something is given to: shown by its customer, changed, taken away. */
 export function Account({ grant, platform }: { grant: Grant; platform: Platform }) {
-  const { account: words, cancel_action } = usePortalWords();
+  const { account: messages, cancel_action } = usePortalMessages();
   const { portal, reload } = usePlace();
   const [busy, setBusy] = useState<"connect" | "use" | "remove">();
   const [removing, setRemoving] = useState(false);
@@ -71,34 +71,34 @@ export function Account({ grant, platform }: { grant: Grant; platform: Platform 
   const isRefused = grant.error !== null && account !== undefined && grant.properties.account_id !== undefined;
   return (
     <>
-      {!account && <Notice>{words.needed(where)}</Notice>}
-      {isRefused && <Notice tone="fault">{words.refused(where)}</Notice>}
-      {account && !grant.is_granted && !grant.error && <Notice>{words.waits(where)}</Notice>}
-      {grant.is_granted && platform === "github" && <p className="soft small">{words.invited}</p>}
+      {!account && <Notice>{messages.needed(where)}</Notice>}
+      {isRefused && <Notice tone="fault">{messages.refused(where)}</Notice>}
+      {account && !grant.is_granted && !grant.error && <Notice>{messages.waits(where)}</Notice>}
+      {grant.is_granted && platform === "github" && <p className="soft small">{messages.invited}</p>}
       <Refused failure={failure} />
-      {account && <p className="soft">{words.known(where, name)}</p>}
+      {account && <p className="soft">{messages.known(where, name)}</p>}
       <div className="row">
         {account && grant.error && !isRefused && (
           <Button
             busy={busy === "use"}
             onClick={() => void runAction("use", portal.giveTo(grant.id, grant.benefit.type, account.account_id))}
           >
-            {words.use(name)}
+            {messages.use(name)}
           </Button>
         )}
         <Button quiet={account !== undefined && !isRefused} busy={busy === "connect"} onClick={() => void connect()}>
-          {account ? words.another : words.connect(where)}
+          {account ? messages.another : messages.connect(where)}
           {account && <span className="hidden"> ({where})</span>}
         </Button>
         {account && (
-          <Button quiet aria-label={words.remove_of(name, where)} onClick={() => setRemoving(true)}>
-            {words.remove}
+          <Button quiet aria-label={messages.remove_of(name, where)} onClick={() => setRemoving(true)}>
+            {messages.remove}
           </Button>
         )}
       </div>
       {removing && (
-        <Dialog title={words.remove_title(name)} left={() => setRemoving(false)}>
-          <p className="soft">{words.remove_how(where)}</p>
+        <Dialog title={messages.remove_title(name)} left={() => setRemoving(false)}>
+          <p className="soft">{messages.remove_how(where)}</p>
           <div className="row">
             <Button quiet onClick={() => setRemoving(false)}>
               {cancel_action}
@@ -108,7 +108,7 @@ export function Account({ grant, platform }: { grant: Grant; platform: Platform 
               busy={busy === "remove"}
               onClick={() => void runAction("remove", portal.disconnect(platform))}
             >
-              {words.remove}
+              {messages.remove}
             </Button>
           </div>
         </Dialog>

@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from "react";
-import { Speaking } from "../i18n.tsx";
+import { I18nProvider } from "../i18n/i18n.tsx";
 import { Frame, useTitle } from "../parts/Shell.tsx";
-import { PortalSpeaking } from "./i18n.tsx";
+import { PortalMessagesProvider } from "./messages.tsx";
 import "../portal.css";
 
 /** The secret that a link of a mail brings along, taken out of the address, where it would be shown and sent to others. */
@@ -39,8 +39,8 @@ export function Arrival({
 export function ArrivalPage({ children }: { children: (token: string) => ReactNode }) {
   const [token] = useState(consumeToken);
   return (
-    <Speaking locale={null} before={<Frame />}>
-      <PortalSpeaking before={<Frame />}>{children(token)}</PortalSpeaking>
-    </Speaking>
+    <I18nProvider locale={null} before={<Frame />}>
+      <PortalMessagesProvider before={<Frame />}>{children(token)}</PortalMessagesProvider>
+    </I18nProvider>
   );
 }

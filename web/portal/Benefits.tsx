@@ -1,19 +1,19 @@
 import { useCallback, useState } from "react";
 import { formatBytes } from "../../shared/bytes.ts";
-import { useSpeech } from "../i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import { Button } from "../parts/Button.tsx";
 import { Markdown } from "../parts/Markdown.tsx";
 import { Notice } from "../parts/Notice.tsx";
 import { type QueryState, useQuery } from "../use-query.ts";
 import { Account, getPlatform, Returned } from "./Account.tsx";
 import type { Failure, Grant, LicenseKey } from "./calls.ts";
-import { usePortalWords } from "./i18n.tsx";
+import { usePortalMessages } from "./messages.tsx";
 import { Dialog, Part, Refused } from "./Part.tsx";
 import { usePlace } from "./portal-context.ts";
 
 /** The files that came with a purchase, each by an address that is good for an hour. */
 function Files({ benefit_id }: { benefit_id: string }) {
-  const words = usePortalWords();
+  const messages = usePortalMessages();
   const { portal } = usePlace();
   const { value, failure } = useQuery(useCallback(() => portal.files(benefit_id), [portal, benefit_id]));
   return (
@@ -26,7 +26,7 @@ function Files({ benefit_id }: { benefit_id: string }) {
               {file.name} <span className="soft small">{formatBytes(file.size)}</span>
             </div>
             <a className="button quiet" href={file.download.url} download={file.name}>
-              {words.download}
+              {messages.download}
               <span className="hidden"> {file.name}</span>
             </a>
           </li>
@@ -46,7 +46,7 @@ function ReplaceKey({
   left: () => void;
   replaced: () => Promise<unknown>;
 }) {
-  const words = usePortalWords();
+  const messages = usePortalMessages();
   const { portal } = usePlace();
   const [busy, setBusy] = useState(false);
   const [refused, setRefused] = useState<Failure>();
@@ -61,15 +61,15 @@ function ReplaceKey({
     setBusy(false);
   };
   return (
-    <Dialog title={words.replace_key_title} left={left}>
-      <p className="soft">{words.replace_key_how(license.display_key)}</p>
+    <Dialog title={messages.replace_key_title} left={left}>
+      <p className="soft">{messages.replace_key_how(license.display_key)}</p>
       <Refused failure={refused} />
       <div className="row">
         <Button quiet onClick={left}>
-          {words.cancel_action}
+          {messages.cancel_action}
         </Button>
         <Button danger busy={busy} onClick={() => void replace()}>
-          {words.replace_key}
+          {messages.replace_key}
         </Button>
       </div>
     </Dialog>
@@ -77,8 +77,8 @@ function ReplaceKey({
 }
 
 function Key({ license, replaced }: { license: LicenseKey; replaced: () => Promise<unknown> }) {
-  const { day, locale } = useSpeech();
-  const words = usePortalWords();
+  const { day, locale } = useI18n();
+  const messages = usePortalMessages();
   const { me } = usePlace();
   const [copied, setCopied] = useState<string>();
   const [replacing, setReplacing] = useState(false);
@@ -88,8 +88,8 @@ function Key({ license, replaced }: { license: LicenseKey; replaced: () => Promi
       <div>
         <code>{license.key}</code>
         <p className="soft small">
-          {license.expires_at && `${words.key_until(day(new Date(license.expires_at)))} `}
-          {license.limit_usage !== null && words.key_uses(count(license.usage), count(license.limit_usage))}
+          {license.expires_at && `${messages.key_until(day(new Date(license.expires_at)))} `}
+          {license.limit_usage !== null && messages.key_uses(count(license.usage), count(license.limit_usage))}
         </p>
       </div>
       <div className="row">
@@ -97,12 +97,16 @@ function Key({ license, replaced }: { license: LicenseKey; replaced: () => Promi
           quiet
           onClick={() => void navigator.clipboard.writeText(license.key).then(() => setCopied(license.key))}
         >
-          <span aria-live="polite">{copied === license.key ? words.copied : words.copy}</span>
+          <span aria-live="polite">{copied === license.key ? messages.copied : messages.copy}</span>
         </Button>
         {/* Somebody of a team asks who runs it. */}
         {me && (
-          <Button quiet aria-label={`${words.replace_key}: ${license.display_key}`} onClick={() => setReplacing(true)}>
-            {words.replace_key}
+          <Button
+            quiet
+            aria-label={`${messages.replace_key}: ${license.display_key}`}
+            onClick={() => setReplacing(true)}
+          >
+            {messages.replace_key}
           </Button>
         )}
       </div>
@@ -119,8 +123,8 @@ function Activations({
   license: LicenseKey;
   administers: boolean;
 }) {
-  const { locale } = useSpeech();
-  const words = usePortalWords();
+  const { locale } = useI18n();
+  const messages = usePortalMessages();
   const { portal, seller } = usePlace();
   const { value, failure, reload } = useQuery(useCallback(() => portal.licenseKey(id), [portal, id]));
   const [refused, setRefused] = useState<Failure>();
@@ -141,7 +145,7 @@ function Activations({
   return (
     <>
       <p className="soft small">
-        {words.activations(
+        {messages.activations(
           count(value.activations.length),
           limit_activations === null ? undefined : count(limit_activations),
         )}
@@ -155,10 +159,10 @@ function Activations({
               <Button
                 quiet
                 busy={busy === activation.id}
-                aria-label={words.deactivate(activation.label)}
+                aria-label={messages.deactivate(activation.label)}
                 onClick={() => void free(activation.id)}
               >
-                {words.deactivate_short}
+                {messages.deactivate_short}
               </Button>
             </li>
           ))}
@@ -194,15 +198,15 @@ function Keys({ grant }: { grant: Grant }) {
 
 /** One thing that was given. What it brings is asked for anew with each version of it, such as when a key was replaced elsewhere. */
 function One({ grant, version }: { grant: Grant; version: string }) {
-  const { locale } = useSpeech();
-  const words = usePortalWords();
+  const { locale } = useI18n();
+  const messages = usePortalMessages();
   const { benefit, error } = grant;
   const platform = getPlatform(grant);
   const note = benefit.type === "custom" ? benefit.properties.note : null;
   return (
     <li className="card stack">
       <h3>{benefit.description}</h3>
-      {error && !platform && <Notice>{words.grant_failed}</Notice>}
+      {error && !platform && <Notice>{messages.grant_failed}</Notice>}
       {platform && !grant.is_revoked && <Account grant={grant} platform={platform} />}
       {note && (
         <div className="prose">
@@ -210,7 +214,7 @@ function One({ grant, version }: { grant: Grant; version: string }) {
         </div>
       )}
       {grant.is_granted && benefit.type === "meter_credit" && (
-        <p className="soft">{words.credit(new Intl.NumberFormat(locale).format(benefit.properties.units))}</p>
+        <p className="soft">{messages.credit(new Intl.NumberFormat(locale).format(benefit.properties.units))}</p>
       )}
       {grant.is_granted && benefit.type === "downloadables" && <Files key={version} benefit_id={grant.benefit_id} />}
       {grant.is_granted && benefit.type === "license_keys" && <Keys key={version} grant={grant} />}
@@ -228,9 +232,9 @@ const getVersion = (grants: readonly Grant[], benefit_id: string): string =>
 
 /** What was given with what a customer bought; once each, however often it was bought. */
 export function Benefits({ asked }: { asked: QueryState<Grant[]> }) {
-  const words = usePortalWords();
+  const messages = usePortalMessages();
   return (
-    <Part id="benefits" title={words.benefits} asked={asked}>
+    <Part id="benefits" title={messages.benefits} asked={asked}>
       {(grants) => (
         <>
           <Returned />

@@ -1,11 +1,11 @@
 import { type FormEvent, useState } from "react";
 import { type AddressField, describeFailure, type Faults, readFaults } from "../checkout-form.ts";
-import { useSpeech } from "../i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import { Address } from "../parts/Address.tsx";
 import { Button } from "../parts/Button.tsx";
 import { Field } from "../parts/Field.tsx";
 import { Notice } from "../parts/Notice.tsx";
-import { usePortalWords } from "./i18n.tsx";
+import { usePortalMessages } from "./messages.tsx";
 import { useMe, usePlace } from "./portal-context.ts";
 
 const modes = {
@@ -20,8 +20,8 @@ const addressFields = Object.keys(modes) as AddressField[];
 
 /** A move to another address, which takes effect by a link that is sent there. */
 function EmailChange({ email }: { email: string }) {
-  const { words: common } = useSpeech();
-  const words = usePortalWords();
+  const { messages: common } = useI18n();
+  const messages = usePortalMessages();
   const { portal } = usePlace();
   const [wanted, setWanted] = useState("");
   const [sent, setSent] = useState<string>();
@@ -46,8 +46,8 @@ function EmailChange({ email }: { email: string }) {
         void send().finally(() => setBusy(false));
       }}
     >
-      <h3>{words.email_change}</h3>
-      <p className="soft">{words.email_change_how(email)}</p>
+      <h3>{messages.email_change}</h3>
+      <p className="soft">{messages.email_change_how(email)}</p>
       <Field
         label={common.email}
         name="email"
@@ -58,10 +58,10 @@ function EmailChange({ email }: { email: string }) {
         error={fault}
         onChange={({ target }) => setWanted(target.value)}
       />
-      {sent && <Notice tone="good">{words.email_sent(sent)}</Notice>}
+      {sent && <Notice tone="good">{messages.email_sent(sent)}</Notice>}
       <div className="row">
         <Button type="submit" quiet busy={busy}>
-          {words.send_link}
+          {messages.send_link}
         </Button>
       </div>
     </form>
@@ -70,8 +70,8 @@ function EmailChange({ email }: { email: string }) {
 
 /** To whom invoices are made out. */
 export function Billing() {
-  const { words: common } = useSpeech();
-  const words = usePortalWords();
+  const { messages: common } = useI18n();
+  const messages = usePortalMessages();
   const { portal, seller, reload } = usePlace();
   const me = useMe();
   const [name, setName] = useState(me.billing_name ?? "");
@@ -114,11 +114,11 @@ export function Billing() {
   };
   return (
     <section id="billing" className="part" aria-labelledby="billing-title">
-      <h2 id="billing-title">{words.billing}</h2>
+      <h2 id="billing-title">{messages.billing}</h2>
       <form className="card stack" noValidate onSubmit={submit} aria-busy={busy}>
         <div className="fields">
           <Field
-            label={words.billing_name}
+            label={messages.billing_name}
             name="billing_name"
             autoComplete="billing name"
             value={name}
@@ -130,7 +130,7 @@ export function Billing() {
           />
           <Address modes={modes} values={address} errors={faults} change={change} settle={change} />
           <Field
-            label={words.tax_id}
+            label={messages.tax_id}
             name="tax_id"
             autoComplete="off"
             optional={common.optional}
@@ -143,10 +143,10 @@ export function Billing() {
           />
         </div>
         {faults.form && <Notice tone="fault">{faults.form}</Notice>}
-        {saved && <Notice tone="good">{words.saved}</Notice>}
+        {saved && <Notice tone="good">{messages.saved}</Notice>}
         <div className="row">
           <Button type="submit" busy={busy}>
-            {words.save}
+            {messages.save}
           </Button>
         </div>
       </form>

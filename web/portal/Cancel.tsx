@@ -1,18 +1,18 @@
 import { type FormEvent, useState } from "react";
 import { describeFailure } from "../checkout-form.ts";
-import { useSpeech } from "../i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import { Button } from "../parts/Button.tsx";
 import { SelectField, TextField } from "../parts/Field.tsx";
 import { Notice } from "../parts/Notice.tsx";
 import type { Subscription } from "./calls.ts";
-import { usePortalWords } from "./i18n.tsx";
+import { usePortalMessages } from "./messages.tsx";
 import { Dialog } from "./Part.tsx";
 import { usePlace } from "./portal-context.ts";
 
 /** Ends a subscription with its period, once its customer has read what that means. */
 export function Cancel({ subscription, left }: { subscription: Subscription; left: () => void }) {
-  const speech = useSpeech();
-  const words = usePortalWords();
+  const i18n = useI18n();
+  const messages = usePortalMessages();
   const { portal, reload } = usePlace();
   const [reason, setReason] = useState("");
   const [comment, setComment] = useState("");
@@ -26,7 +26,7 @@ export function Cancel({ subscription, left }: { subscription: Subscription; lef
       ...(reason && { cancellation_reason: reason }),
       ...(comment.trim() && { cancellation_comment: comment.trim() }),
     });
-    if (!answer.ok) return setFault(describeFailure(answer.failure, speech.words));
+    if (!answer.ok) return setFault(describeFailure(answer.failure, i18n.messages));
     await reload();
     left();
   };
@@ -36,14 +36,14 @@ export function Cancel({ subscription, left }: { subscription: Subscription; lef
     setBusy(true);
     void cancel().finally(() => setBusy(false));
   };
-  const end = speech.day(new Date(subscription.current_period_end));
+  const end = i18n.day(new Date(subscription.current_period_end));
   return (
-    <Dialog title={words.cancel_title(product.name)} left={left}>
+    <Dialog title={messages.cancel_title(product.name)} left={left}>
       <form className="stack" noValidate onSubmit={submit} aria-busy={busy}>
-        <p>{subscription.status === "past_due" ? words.cancel_unpaid(end) : words.cancel_keeps(end)}</p>
+        <p>{subscription.status === "past_due" ? messages.cancel_unpaid(end) : messages.cancel_keeps(end)}</p>
         {product.benefits.length > 0 && (
           <div>
-            <p>{words.cancel_loses}</p>
+            <p>{messages.cancel_loses}</p>
             <ul className="plain-list">
               {product.benefits.map(({ id, description }) => (
                 <li key={id}>{description}</li>
@@ -52,21 +52,21 @@ export function Cancel({ subscription, left }: { subscription: Subscription; lef
           </div>
         )}
         <SelectField
-          label={words.cancel_why}
-          optional={speech.words.optional}
+          label={messages.cancel_why}
+          optional={i18n.messages.optional}
           value={reason}
           onChange={({ target }) => setReason(target.value)}
         >
-          <option value="">{words.no_reason}</option>
-          {Object.entries(words.reasons).map(([key, text]) => (
+          <option value="">{messages.no_reason}</option>
+          {Object.entries(messages.reasons).map(([key, text]) => (
             <option key={key} value={key}>
               {text}
             </option>
           ))}
         </SelectField>
         <TextField
-          label={words.cancel_say}
-          optional={speech.words.optional}
+          label={messages.cancel_say}
+          optional={i18n.messages.optional}
           rows={3}
           maxLength={10_000}
           value={comment}
@@ -75,10 +75,10 @@ export function Cancel({ subscription, left }: { subscription: Subscription; lef
         {fault && <Notice tone="fault">{fault}</Notice>}
         <div className="row">
           <Button quiet onClick={left}>
-            {words.keep}
+            {messages.keep}
           </Button>
           <Button type="submit" danger busy={busy}>
-            {words.cancel}
+            {messages.cancel}
           </Button>
         </div>
       </form>

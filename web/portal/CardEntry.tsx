@@ -2,7 +2,7 @@ import { lazy, type RefObject, Suspense, useImperativeHandle, useRef, useState }
 import { checkouts } from "../api.ts";
 import { findCardFaults, readDigits, readExpiry } from "../card.ts";
 import { type Faults, readFaults } from "../checkout-form.ts";
-import { useSpeech } from "../i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import { Field } from "../parts/Field.tsx";
 import { GhostLine } from "../parts/Ghost.tsx";
 import { Notice } from "../parts/Notice.tsx";
@@ -19,7 +19,7 @@ type Due = { amount: number; currency: string };
 
 /** The fields of a card, as the seller's processor asks for them; `due` is charged with it, if anything is. */
 export function CardEntry({ handle, due }: { handle: RefObject<CardHandle | null>; due: Due | undefined }) {
-  const speech = useSpeech();
+  const i18n = useI18n();
   const { seller } = usePlace();
   const me = useMe();
   const [values, setValues] = useState({ ...empty, name: me.billing_name ?? me.name ?? "" });
@@ -40,16 +40,16 @@ export function CardEntry({ handle, due }: { handle: RefObject<CardHandle | null
   const read = async (): Promise<string | undefined> => {
     if (publishable_key) {
       const made = await stripe.current?.token({});
-      return made && "id" in made ? made.id : report({ card: made?.fault ?? speech.words.card_loading });
+      return made && "id" in made ? made.id : report({ card: made?.fault ?? i18n.messages.card_loading });
     }
-    const missing = values.name.trim() === "" ? { name: speech.words.missing.name } : {};
-    const found: Faults = { ...missing, ...findCardFaults(values, speech.words) };
+    const missing = values.name.trim() === "" ? { name: i18n.messages.missing.name } : {};
+    const found: Faults = { ...missing, ...findCardFaults(values, i18n.messages) };
     if (Object.keys(found).length > 0) return report(found);
     setFaults({});
     const expiry = readExpiry(values.card_expiry) ?? { exp_month: 0, exp_year: 0 };
     const card = { number: readDigits(values.card_number), ...expiry, cvc: values.card_cvc };
     const made = await checkouts.tokenizeTestCard(card, values.name.trim());
-    return made.ok ? made.value.id : report(readFaults(made.failure, speech.words));
+    return made.ok ? made.value.id : report(readFaults(made.failure, i18n.messages));
   };
   useImperativeHandle(handle, () => ({ read, refuse: (text) => void report({ card: text }) }));
   return (
@@ -73,7 +73,7 @@ export function CardEntry({ handle, due }: { handle: RefObject<CardHandle | null
       ) : (
         <>
           <Field
-            label={speech.words.card_name}
+            label={i18n.messages.card_name}
             name="name"
             autoComplete="cc-name"
             required

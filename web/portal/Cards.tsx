@@ -1,7 +1,7 @@
 import { type FormEvent, useCallback, useRef, useState } from "react";
 import { formatCard } from "../card.ts";
 import { describeFailure } from "../checkout-form.ts";
-import { useSpeech } from "../i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import { Button } from "../parts/Button.tsx";
 import { TickField } from "../parts/Field.tsx";
 import { Notice } from "../parts/Notice.tsx";
@@ -9,14 +9,14 @@ import type { QueryState } from "../use-query.ts";
 import { Bank } from "./Bank.tsx";
 import { CardEntry, type CardHandle } from "./CardEntry.tsx";
 import type { Card, Failure } from "./calls.ts";
-import { usePortalWords } from "./i18n.tsx";
+import { usePortalMessages } from "./messages.tsx";
 import { Dialog, Part, Refused } from "./Part.tsx";
 import { usePlace } from "./portal-context.ts";
 
 /** Leaves a card for later charges; the bank may have to be asked first. */
 function AddCard({ left, added }: { left: () => void; added: () => void }) {
-  const { words: common } = useSpeech();
-  const words = usePortalWords();
+  const { messages: common } = useI18n();
+  const messages = usePortalMessages();
   const { portal, reload } = usePlace();
   const card = useRef<CardHandle>(null);
   const [first, setFirst] = useState(true);
@@ -53,17 +53,17 @@ function AddCard({ left, added }: { left: () => void; added: () => void }) {
     void save().finally(() => setBusy(false));
   };
   return (
-    <Dialog title={words.add_card} left={left}>
+    <Dialog title={messages.add_card} left={left}>
       <form className="stack" noValidate onSubmit={submit} aria-busy={busy}>
         <CardEntry handle={card} due={undefined} />
-        <TickField label={words.set_default} checked={first} onChange={({ target }) => setFirst(target.checked)} />
+        <TickField label={messages.set_default} checked={first} onChange={({ target }) => setFirst(target.checked)} />
         <p className="soft small">{common.card_safe}</p>
         <div className="row">
           <Button quiet onClick={left}>
-            {words.cancel_action}
+            {messages.cancel_action}
           </Button>
           <Button type="submit" busy={busy}>
-            {words.save_card}
+            {messages.save_card}
           </Button>
         </div>
       </form>
@@ -74,8 +74,8 @@ function AddCard({ left, added }: { left: () => void; added: () => void }) {
 
 /** The cards that are kept. */
 export function Cards({ asked }: { asked: QueryState<Card[]> }) {
-  const { locale, words: common } = useSpeech();
-  const words = usePortalWords();
+  const { locale, messages: common } = useI18n();
+  const messages = usePortalMessages();
   const { portal, seller, reload } = usePlace();
   const isPayable = seller.is_payment_available !== false;
   const [adding, setAdding] = useState(false);
@@ -97,10 +97,10 @@ export function Cards({ asked }: { asked: QueryState<Card[]> }) {
     setBusy(undefined);
   };
   return (
-    <Part id="cards" title={words.cards} asked={asked}>
+    <Part id="cards" title={messages.cards} asked={asked}>
       {(cards) => (
         <div className="card stack">
-          {cards.length === 0 && <p className="soft">{words.no_cards}</p>}
+          {cards.length === 0 && <p className="soft">{messages.no_cards}</p>}
           {cards.length > 0 && (
             <ul className="items">
               {cards.map((card) => {
@@ -109,8 +109,10 @@ export function Cards({ asked }: { asked: QueryState<Card[]> }) {
                   <li key={card.id}>
                     <div>
                       <strong>{formatCard(card.method_metadata)}</strong>{" "}
-                      <span className="soft">{words.card_until(month.format(Date.UTC(exp_year, exp_month - 1)))}</span>{" "}
-                      {card.is_default && <span className="tag">{words.default_card}</span>}
+                      <span className="soft">
+                        {messages.card_until(month.format(Date.UTC(exp_year, exp_month - 1)))}
+                      </span>{" "}
+                      {card.is_default && <span className="tag">{messages.default_card}</span>}
                     </div>
                     <div className="row">
                       {!card.is_default && (
@@ -119,15 +121,15 @@ export function Cards({ asked }: { asked: QueryState<Card[]> }) {
                           busy={busy === card.id}
                           onClick={() => void runAction(card.id, portal.update({ default_payment_method_id: card.id }))}
                         >
-                          {words.make_default}
+                          {messages.make_default}
                         </Button>
                       )}
                       <Button
                         quiet
-                        aria-label={`${words.remove_card}: ${formatCard(card.method_metadata)}`}
+                        aria-label={`${messages.remove_card}: ${formatCard(card.method_metadata)}`}
                         onClick={() => setRemoving(card)}
                       >
-                        {words.remove_card}
+                        {messages.remove_card}
                       </Button>
                     </div>
                   </li>
@@ -140,7 +142,7 @@ export function Cards({ asked }: { asked: QueryState<Card[]> }) {
           {isPayable ? (
             <div className="row">
               <Button quiet onClick={() => setAdding(true)}>
-                {words.add_card}
+                {messages.add_card}
               </Button>
             </div>
           ) : (
@@ -151,19 +153,19 @@ export function Cards({ asked }: { asked: QueryState<Card[]> }) {
               left={() => setAdding(false)}
               added={() => {
                 setAdding(false);
-                setSaid(words.card_added);
+                setSaid(messages.card_added);
               }}
             />
           )}
           {removing && (
             <Dialog
-              title={words.remove_card_title(formatCard(removing.method_metadata))}
+              title={messages.remove_card_title(formatCard(removing.method_metadata))}
               left={() => setRemoving(undefined)}
             >
-              <p className="soft">{words.remove_card_how}</p>
+              <p className="soft">{messages.remove_card_how}</p>
               <div className="row">
                 <Button quiet onClick={() => setRemoving(undefined)}>
-                  {words.cancel_action}
+                  {messages.cancel_action}
                 </Button>
                 <Button
                   danger
@@ -172,7 +174,7 @@ export function Cards({ asked }: { asked: QueryState<Card[]> }) {
                     void runAction(removing.id, portal.removeCard(removing.id)).then(() => setRemoving(undefined))
                   }
                 >
-                  {words.remove_card}
+                  {messages.remove_card}
                 </Button>
               </div>
             </Dialog>

@@ -2,14 +2,14 @@ import { type FormEvent, useEffect, useState } from "react";
 import { formatUnitMoney } from "../../shared/money.ts";
 import { describeLine } from "../../shared/usage.ts";
 import { describeFailure } from "../checkout-form.ts";
-import { useSpeech } from "../i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import { Button } from "../parts/Button.tsx";
 import { GhostLine } from "../parts/Ghost.tsx";
 import { Money } from "../parts/Money.tsx";
 import { Notice } from "../parts/Notice.tsx";
 import { describeOffer } from "../terms.ts";
 import type { Preview, Subscription } from "./calls.ts";
-import { usePortalWords } from "./i18n.tsx";
+import { usePortalMessages } from "./messages.tsx";
 import { Dialog } from "./Part.tsx";
 import { usePlace } from "./portal-context.ts";
 
@@ -29,15 +29,15 @@ const pairWithIndex = <T,>(lines: T[]): [string, T][] => lines.map((line, index)
 
 /** What a change costs, now and later, before it is made. */
 function Consequences({ preview, subscription }: { preview: Preview; subscription: Subscription }) {
-  const speech = useSpeech();
-  const words = usePortalWords();
+  const i18n = useI18n();
+  const messages = usePortalMessages();
   const { charge, reduced_amount, later, after, currency } = preview;
   const formatPreviewLine = (line: Preview["later"][number]): string =>
     describeLine(line, {
-      unit: (amount) => formatUnitMoney(amount, currency, speech.locale),
-      money: (amount) => speech.money(amount, currency),
-      locale: speech.locale,
-      words: words.use,
+      unit: (amount) => formatUnitMoney(amount, currency, i18n.locale),
+      money: (amount) => i18n.money(amount, currency),
+      locale: i18n.locale,
+      messages: messages.use,
     });
   const isPending = after.pending_product_id !== null && after.product_id === subscription.product_id;
   return (
@@ -53,25 +53,25 @@ function Consequences({ preview, subscription }: { preview: Preview; subscriptio
             />
           ))}
           {charge.derivation.tax_lines.length > 0 && charge.derivation.tax.behavior === "exclusive" && (
-            <Line label={speech.words.tax} amount={charge.derivation.tax_amount ?? 0} currency={currency} />
+            <Line label={i18n.messages.tax} amount={charge.derivation.tax_amount ?? 0} currency={currency} />
           )}
           {charge.applied_balance_amount !== 0 && (
-            <Line label={words.balance} amount={charge.applied_balance_amount} currency={currency} />
+            <Line label={messages.balance} amount={charge.applied_balance_amount} currency={currency} />
           )}
           <div className="sum">
-            <dt>{words.due_today}</dt>
+            <dt>{messages.due_today}</dt>
             <dd>
               <Money amount={charge.due_amount} currency={currency} />
             </dd>
           </div>
         </dl>
       ) : (
-        <p>{words.nothing_due}</p>
+        <p>{messages.nothing_due}</p>
       )}
-      {reduced_amount > 0 && <p>{words.unpaid_less(speech.money(reduced_amount, currency))}</p>}
+      {reduced_amount > 0 && <p>{messages.unpaid_less(i18n.money(reduced_amount, currency))}</p>}
       {later.length > 0 && (
         <>
-          <h3>{words.next_order}</h3>
+          <h3>{messages.next_order}</h3>
           <dl className="amounts">
             {pairWithIndex(later).map(([place, line]) => (
               <Line key={place} label={formatPreviewLine(line)} amount={line.amount} currency={currency} />
@@ -81,10 +81,10 @@ function Consequences({ preview, subscription }: { preview: Preview; subscriptio
       )}
       <p className="soft">
         {isPending
-          ? words.from_next(speech.day(new Date(after.current_period_end)))
-          : words.afterwards(
-              speech.money(after.amount, currency),
-              speech.words.every(after.recurring_interval, after.recurring_interval_count),
+          ? messages.from_next(i18n.day(new Date(after.current_period_end)))
+          : messages.afterwards(
+              i18n.money(after.amount, currency),
+              i18n.messages.every(after.recurring_interval, after.recurring_interval_count),
             )}
       </p>
     </div>
@@ -93,8 +93,8 @@ function Consequences({ preview, subscription }: { preview: Preview; subscriptio
 
 /** Another product for a subscription: chosen, seen with all that it costs, and charged exactly so or not at all. */
 export function ChangePlan({ subscription, left }: { subscription: Subscription; left: () => void }) {
-  const speech = useSpeech();
-  const words = usePortalWords();
+  const i18n = useI18n();
+  const messages = usePortalMessages();
   const { portal, seller, reload } = usePlace();
   const others = seller.products.filter((product) => product.is_recurring && product.id !== subscription.product_id);
   const [chosen, setChosen] = useState(others[0]?.id ?? "");
@@ -111,12 +111,12 @@ export function ChangePlan({ subscription, left }: { subscription: Subscription;
     void portal.preview(subscription.id, { product_id: chosen }).then((answer) => {
       if (gone) return;
       if (answer.ok) setPreview(answer.value);
-      else setFault(describeFailure(answer.failure, speech.words));
+      else setFault(describeFailure(answer.failure, i18n.messages));
     });
     return () => {
       gone = true;
     };
-  }, [portal, subscription.id, chosen, attempt, speech.words]);
+  }, [portal, subscription.id, chosen, attempt, i18n.messages]);
 
   const change = async (): Promise<void> => {
     const answer = await portal.change(subscription.id, { product_id: chosen, quote: preview?.quote });
@@ -125,7 +125,7 @@ export function ChangePlan({ subscription, left }: { subscription: Subscription;
       return left();
     }
     const isStale = answer.failure.error === "QuoteChanged";
-    setFault(isStale ? words.terms_changed : describeFailure(answer.failure, speech.words));
+    setFault(isStale ? messages.terms_changed : describeFailure(answer.failure, i18n.messages));
     if (isStale) setAttempt((count) => count + 1);
   };
   const submit = (event: FormEvent): void => {
@@ -139,20 +139,20 @@ export function ChangePlan({ subscription, left }: { subscription: Subscription;
   const isUnpayable = seller.is_payment_available === false && isFree === false;
   if (others.length === 0)
     return (
-      <Dialog title={words.change_plan} left={left}>
-        <p className="soft">{words.no_plans}</p>
+      <Dialog title={messages.change_plan} left={left}>
+        <p className="soft">{messages.no_plans}</p>
         <div className="row">
           <Button quiet onClick={left}>
-            {words.back}
+            {messages.back}
           </Button>
         </div>
       </Dialog>
     );
   return (
-    <Dialog title={words.change_plan} left={left}>
+    <Dialog title={messages.change_plan} left={left}>
       <form className="stack" noValidate onSubmit={submit} aria-busy={busy}>
         <fieldset>
-          <legend className="legend">{words.choose_plan}</legend>
+          <legend className="legend">{messages.choose_plan}</legend>
           <div className="choices">
             {others.map((product) => (
               <label key={product.id}>
@@ -170,7 +170,7 @@ export function ChangePlan({ subscription, left }: { subscription: Subscription;
                   {describeOffer(
                     { prices: { [product.id]: product.prices }, currency: subscription.currency },
                     product,
-                    speech,
+                    i18n,
                   )}
                 </span>
               </label>
@@ -187,17 +187,17 @@ export function ChangePlan({ subscription, left }: { subscription: Subscription;
             </div>
           )
         )}
-        {isUnpayable && <Notice tone="fault">{speech.words.no_payments}</Notice>}
+        {isUnpayable && <Notice tone="fault">{i18n.messages.no_payments}</Notice>}
         {fault && <Notice tone="fault">{fault}</Notice>}
         <div className="row">
           <Button quiet onClick={left}>
-            {words.cancel_action}
+            {messages.cancel_action}
           </Button>
           {!isUnpayable && (
             <Button type="submit" busy={busy || !preview}>
               {preview?.charge && preview.charge.due_amount > 0
-                ? words.pay_now(speech.money(preview.charge.due_amount, preview.currency))
-                : words.change_to(others.find(({ id }) => id === chosen)?.name ?? "")}
+                ? messages.pay_now(i18n.money(preview.charge.due_amount, preview.currency))
+                : messages.change_to(others.find(({ id }) => id === chosen)?.name ?? "")}
             </Button>
           )}
         </div>

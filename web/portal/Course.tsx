@@ -1,9 +1,9 @@
 import { useCallback } from "react";
-import { useSpeech } from "../i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import { useQuery } from "../use-query.ts";
 import type { Meter } from "./calls.ts";
-import { usePortalWords } from "./i18n.tsx";
 import { computeLevels, type Limit } from "./levels.ts";
+import { usePortalMessages } from "./messages.tsx";
 import { usePlace } from "./portal-context.ts";
 
 const [shown_days, day_ms] = [30, 86_400_000];
@@ -23,8 +23,8 @@ export function Course({
   units: (count: number) => string;
 }) {
   const { portal } = usePlace();
-  const { locale, money } = useSpeech();
-  const words = usePortalWords();
+  const { locale, money } = useI18n();
+  const messages = usePortalMessages();
   const timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   // A seller's clock may be ahead of ours; what was counted last is by that one.
   const last = Math.max(Date.now(), Date.parse(modified_at ?? created_at));
@@ -54,14 +54,14 @@ export function Course({
   return (
     <div className="course" aria-busy={!value}>
       {isNone ? (
-        <p className="small soft">{words.none_used(from, to)}</p>
+        <p className="small soft">{messages.none_used(from, to)}</p>
       ) : (
         <>
           <svg
             viewBox={`0 0 ${width} ${height}`}
             preserveAspectRatio="none"
             role="img"
-            aria-label={levels ? words.so_far(from, to, units(used)) : words.course(from, to, units(most))}
+            aria-label={levels ? messages.so_far(from, to, units(used)) : messages.course(from, to, units(most))}
           >
             {pieces.map(({ timestamp }, index) => {
               const tall = scaleHeight(bars[index] ?? 0);
@@ -87,12 +87,12 @@ export function Course({
           {lines.map(({ units: count, cap }) => (
             <p key={count} className="small soft">
               {cap
-                ? words.capped(units(Math.ceil(count)), money(cap.amount, cap.currency))
-                : words.included(units(count))}
+                ? messages.capped(units(Math.ceil(count)), money(cap.amount, cap.currency))
+                : messages.included(units(count))}
             </p>
           ))}
           <details>
-            <summary className="small">{words.by_day}</summary>
+            <summary className="small">{messages.by_day}</summary>
             <ul className="amounts">
               {pieces
                 .filter(({ quantity }) => quantity !== 0)

@@ -5,7 +5,7 @@ import { Benefits } from "./Benefits.tsx";
 import { Billing } from "./Billing.tsx";
 import { Cards } from "./Cards.tsx";
 import type { Failure, Portal, Seller } from "./calls.ts";
-import { usePortalWords } from "./i18n.tsx";
+import { usePortalMessages } from "./messages.tsx";
 import { Orders } from "./Orders.tsx";
 import { Refused } from "./Part.tsx";
 import { PortalContext } from "./portal-context.ts";
@@ -67,7 +67,7 @@ export function Home(shown: Shown) {
 
 /** All that a customer has, is billed for, and can do. Each part is shown as soon as it is known. */
 function Everything({ portal, seller }: Shown) {
-  const words = usePortalWords();
+  const messages = usePortalMessages();
   const [limit, setLimit] = useState(ordersStep);
   const me = useQuery(portal.me);
   const subscriptions = useQuery(portal.subscriptions);
@@ -93,17 +93,17 @@ function Everything({ portal, seller }: Shown) {
   const showsUsage = seller.organization.customer_portal_settings.usage.show && (meters.value?.items.length ?? 0) > 0;
   const hasBenefits = (grants.value?.items.length ?? 0) > 0;
   const parts = [
-    ["subscriptions", words.subscriptions],
-    ...(hasBenefits ? [["benefits", words.benefits]] : []),
-    ...(showsUsage ? [["usage", words.usage]] : []),
-    ["orders", words.orders],
-    ["cards", words.cards],
-    ["billing", words.billing],
+    ["subscriptions", messages.subscriptions],
+    ...(hasBenefits ? [["benefits", messages.benefits]] : []),
+    ...(showsUsage ? [["usage", messages.usage]] : []),
+    ["orders", messages.orders],
+    ["cards", messages.cards],
+    ["billing", messages.billing],
   ];
   return (
     <PortalContext value={place}>
       <div className="portal">
-        <nav aria-label={words.parts}>
+        <nav aria-label={messages.parts}>
           <ul>
             {parts.map(([id, text]) => (
               <li key={id}>

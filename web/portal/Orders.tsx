@@ -1,12 +1,12 @@
 import { useEffect, useRef, useState } from "react";
 import { describeFailure } from "../checkout-form.ts";
-import { useSpeech } from "../i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import { Button } from "../parts/Button.tsx";
 import { Money } from "../parts/Money.tsx";
 import { Notice } from "../parts/Notice.tsx";
 import type { QueryState } from "../use-query.ts";
 import type { Card, Order } from "./calls.ts";
-import { usePortalWords } from "./i18n.tsx";
+import { usePortalMessages } from "./messages.tsx";
 import { Part } from "./Part.tsx";
 import { Pay } from "./Pay.tsx";
 import { usePlace } from "./portal-context.ts";
@@ -20,8 +20,8 @@ export const isUnpaid = ({ status, subscription_id, due_amount }: Order): boolea
   status === "pending" && subscription_id !== null && due_amount > 0;
 
 function Documents({ order }: { order: Order }) {
-  const { words: common } = useSpeech();
-  const words = usePortalWords();
+  const { messages: common } = useI18n();
+  const messages = usePortalMessages();
   const { portal } = usePlace();
   const [busy, setBusy] = useState<Kind>();
   const [fault, setFault] = useState<string>();
@@ -40,7 +40,7 @@ function Documents({ order }: { order: Order }) {
       if (!asked.ok)
         return setFault(
           asked.failure.error === "MissingInvoiceBillingDetails"
-            ? words.needs_details
+            ? messages.needs_details
             : describeFailure(asked.failure, common),
         );
     }
@@ -70,20 +70,20 @@ function Documents({ order }: { order: Order }) {
           <Button
             quiet
             busy={busy === "invoice"}
-            aria-label={words.invoice_of(number)}
+            aria-label={messages.invoice_of(number)}
             onClick={() => fetchOne("invoice")}
           >
-            {words.invoice}
+            {messages.invoice}
           </Button>
         )}
         {order.receipt_number !== null && (
           <Button
             quiet
             busy={busy === "receipt"}
-            aria-label={words.receipt_of(number)}
+            aria-label={messages.receipt_of(number)}
             onClick={() => fetchOne("receipt")}
           >
-            {words.receipt}
+            {messages.receipt}
           </Button>
         )}
       </div>
@@ -102,15 +102,15 @@ export function Orders({
   cards: Card[];
   more: () => Promise<unknown>;
 }) {
-  const speech = useSpeech();
-  const words = usePortalWords();
+  const i18n = useI18n();
+  const messages = usePortalMessages();
   const [paying, setPaying] = useState<Order>();
   const [busy, setBusy] = useState(false);
   return (
-    <Part id="orders" title={words.orders} asked={asked}>
+    <Part id="orders" title={messages.orders} asked={asked}>
       {({ items, pagination }) => (
         <div className="card stack">
-          {items.length === 0 && <p className="soft">{words.no_orders}</p>}
+          {items.length === 0 && <p className="soft">{messages.no_orders}</p>}
           {items.length > 0 && (
             <ul className="items">
               {items.map((order) => (
@@ -118,16 +118,16 @@ export function Orders({
                   <div>
                     <strong>{order.product?.name ?? order.description}</strong>{" "}
                     <span className={isUnpaid(order) ? "tag off" : "tag"}>
-                      {words.order_status[order.status] ?? order.status}
+                      {messages.order_status[order.status] ?? order.status}
                     </span>
                     <p className="soft small">
-                      {speech.day(new Date(order.created_at))} ·{" "}
+                      {i18n.day(new Date(order.created_at))} ·{" "}
                       <Money amount={order.total_amount} currency={order.currency} /> · {order.invoice_number}
                     </p>
                   </div>
                   {isUnpaid(order) ? (
                     <Button onClick={() => setPaying(order)}>
-                      {words.pay_now(speech.money(order.due_amount, order.currency))}
+                      {messages.pay_now(i18n.money(order.due_amount, order.currency))}
                     </Button>
                   ) : (
                     <Documents order={order} />
@@ -145,7 +145,7 @@ export function Orders({
                 void more().finally(() => setBusy(false));
               }}
             >
-              {words.more_orders}
+              {messages.more_orders}
             </Button>
           )}
           {paying && <Pay order={paying} cards={cards} left={() => setPaying(undefined)} />}

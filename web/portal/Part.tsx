@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect, useId, useRef } from "react";
 import { describeFailure } from "../checkout-form.ts";
-import { useSpeech } from "../i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import { GhostLine } from "../parts/Ghost.tsx";
 import { Notice } from "../parts/Notice.tsx";
 import { focusHeading } from "../router.tsx";
@@ -39,8 +39,8 @@ export function Part<T>({
 
 /** Why something was refused, where it was. */
 export function Refused({ failure }: { failure: Failure | undefined }) {
-  const { words } = useSpeech();
-  return failure ? <Notice tone="fault">{describeFailure(failure, words)}</Notice> : null;
+  const { messages } = useI18n();
+  return failure ? <Notice tone="fault">{describeFailure(failure, messages)}</Notice> : null;
 }
 
 /** A question over the page. A native dialog keeps the keyboard inside and gives the focus back. */

@@ -2,14 +2,14 @@ import { type FormEvent, useCallback, useEffect, useRef, useState } from "react"
 import { computeAccent } from "../accent.ts";
 import { formatCard } from "../card.ts";
 import { describeFailure } from "../checkout-form.ts";
-import { useSpeech } from "../i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import { Button } from "../parts/Button.tsx";
 import { SelectField } from "../parts/Field.tsx";
 import { Notice } from "../parts/Notice.tsx";
 import { Bank } from "./Bank.tsx";
 import { CardEntry, type CardHandle } from "./CardEntry.tsx";
 import type { Card, Order } from "./calls.ts";
-import { usePortalWords } from "./i18n.tsx";
+import { usePortalMessages } from "./messages.tsx";
 import { Dialog } from "./Part.tsx";
 import { usePlace } from "./portal-context.ts";
 
@@ -18,8 +18,8 @@ type Standing = "entering" | "bank" | "paying" | "paid";
 
 /** Pays what a card was charged with in vain: by one that is kept, or by another one. */
 export function Pay({ order, cards, left }: { order: Order; cards: Card[]; left: () => void }) {
-  const speech = useSpeech();
-  const words = usePortalWords();
+  const i18n = useI18n();
+  const messages = usePortalMessages();
   const { portal, seller, reload } = usePlace();
   const [by, setBy] = useState((cards.find(({ is_default }) => is_default) ?? cards[0])?.id ?? "");
   const [standing, setStanding] = useState<Standing>("entering");
@@ -41,10 +41,10 @@ export function Pay({ order, cards, left }: { order: Order; cards: Card[]; left:
     const token = by === "" ? await entry.current?.read() : undefined;
     if (by === "" && !token) return;
     const answer = await portal.pay(order.id, by === "" ? { confirmation_token_id: token } : { payment_method_id: by });
-    if (!answer.ok) return refused(describeFailure(answer.failure, speech.words));
+    if (!answer.ok) return refused(describeFailure(answer.failure, i18n.messages));
     const { status, client_secret } = answer.value;
     if (status === "succeeded") paid();
-    else if (status === "failed") refused(words.payment_failed);
+    else if (status === "failed") refused(messages.payment_failed);
     else if (status === "requires_action" && client_secret) {
       setSecret(client_secret);
       setStanding("bank");
@@ -58,12 +58,12 @@ export function Pay({ order, cards, left }: { order: Order; cards: Card[]; left:
       const now = await portal.paymentStatus(order.id);
       if (!now.ok) return;
       if (now.value.status === "succeeded") paid();
-      else if (now.value.status === "failed" || now.value.status === "pending") refused(words.payment_failed);
+      else if (now.value.status === "failed" || now.value.status === "pending") refused(messages.payment_failed);
     };
     void refresh();
     const timer = setInterval(() => void refresh(), pollMs);
     return () => clearInterval(timer);
-  }, [standing, portal, order.id, paid, refused, words]);
+  }, [standing, portal, order.id, paid, refused, messages]);
 
   const submit = (event: FormEvent): void => {
     event.preventDefault();
@@ -73,46 +73,46 @@ export function Pay({ order, cards, left }: { order: Order; cards: Card[]; left:
   };
   const { due_amount: amount, currency } = order;
   return (
-    <Dialog title={words.pay_title} left={left}>
+    <Dialog title={messages.pay_title} left={left}>
       {standing === "paid" ? (
         <>
-          <Notice tone="good">{words.is_paid}</Notice>
+          <Notice tone="good">{messages.is_paid}</Notice>
           <div className="row">
-            <Button onClick={left}>{words.back}</Button>
+            <Button onClick={left}>{messages.back}</Button>
           </div>
         </>
       ) : seller.is_payment_available === false ? (
         <>
-          <Notice tone="fault">{speech.words.no_payments}</Notice>
+          <Notice tone="fault">{i18n.messages.no_payments}</Notice>
           <div className="row">
-            <Button onClick={left}>{words.back}</Button>
+            <Button onClick={left}>{messages.back}</Button>
           </div>
         </>
       ) : (
         <form className="stack" noValidate onSubmit={submit} aria-busy={busy || standing !== "entering"}>
           {cards.length > 0 && (
-            <SelectField label={words.pay_by} value={by} onChange={({ target }) => setBy(target.value)}>
+            <SelectField label={messages.pay_by} value={by} onChange={({ target }) => setBy(target.value)}>
               {cards.map((card) => (
                 <option key={card.id} value={card.id}>
                   {formatCard(card.method_metadata)}
                 </option>
               ))}
-              <option value="">{words.another_card}</option>
+              <option value="">{messages.another_card}</option>
             </SelectField>
           )}
           {by === "" && <CardEntry handle={entry} due={{ amount, currency }} />}
           {fault && <Notice tone="fault">{fault}</Notice>}
-          {standing === "paying" && <Notice>{words.paying}</Notice>}
+          {standing === "paying" && <Notice>{messages.paying}</Notice>}
           <div className="row">
             <Button quiet onClick={left}>
-              {words.cancel_action}
+              {messages.cancel_action}
             </Button>
             <Button
               type="submit"
               busy={busy || standing !== "entering"}
               style={computeAccent(seller.organization.branding.accent_color)}
             >
-              {words.pay_now(speech.money(amount, currency))}
+              {messages.pay_now(i18n.money(amount, currency))}
             </Button>
           </div>
         </form>

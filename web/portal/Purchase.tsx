@@ -6,7 +6,7 @@ import { useQuery } from "../use-query.ts";
 import { getPlatform } from "./Account.tsx";
 import { Benefits } from "./Benefits.tsx";
 import { entrance, openPortal, type Portal, type Seller } from "./calls.ts";
-import { PortalSpeaking, usePortalWords } from "./i18n.tsx";
+import { PortalMessagesProvider, usePortalMessages } from "./messages.tsx";
 import { PortalContext } from "./portal-context.ts";
 import { streamChanges } from "./stream-changes.ts";
 import "../portal.css";
@@ -31,7 +31,7 @@ const Ghost = ({ benefits }: { benefits: readonly Benefit[] }) => (
 
 /** What was granted of these benefits, as it is granted; what is still missing is named. */
 function Granted({ portal, seller, benefits }: { portal: Portal; seller: Seller; benefits: readonly Benefit[] }) {
-  const words = usePortalWords();
+  const messages = usePortalMessages();
   const ids = benefits.map(({ id }) => id).join(" ");
   const { value, failure, reload } = useQuery(useCallback(() => portal.grantsOf(ids.split(" ")), [portal, ids]));
   const { token, ended } = portal;
@@ -62,7 +62,7 @@ function Granted({ portal, seller, benefits }: { portal: Portal; seller: Seller;
             {missing.map(({ id, description }) => (
               <li key={id} className="card stack">
                 <h3>{description}</h3>
-                <p className="soft">{words.preparing}</p>
+                <p className="soft">{messages.preparing}</p>
               </li>
             ))}
           </ul>
@@ -91,8 +91,8 @@ export default function Purchase({
   const ghost = <Ghost benefits={benefits} />;
   if (isOver || failure || benefits.length === 0) return null;
   return (
-    <PortalSpeaking before={ghost}>
+    <PortalMessagesProvider before={ghost}>
       {seller ? <Granted portal={portal} seller={seller} benefits={benefits} /> : ghost}
-    </PortalSpeaking>
+    </PortalMessagesProvider>
   );
 }

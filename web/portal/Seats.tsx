@@ -1,19 +1,19 @@
 import { type FormEvent, useCallback, useState } from "react";
 import { describeFailure, readFaults } from "../checkout-form.ts";
-import { useSpeech } from "../i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import { Button } from "../parts/Button.tsx";
 import { Field } from "../parts/Field.tsx";
 import { Notice } from "../parts/Notice.tsx";
 import { useQuery } from "../use-query.ts";
 import type { Failure } from "./calls.ts";
-import { usePortalWords } from "./i18n.tsx";
+import { usePortalMessages } from "./messages.tsx";
 import { Refused } from "./Part.tsx";
 import { usePlace } from "./portal-context.ts";
 
 /** The seats of a subscription: who has one, and an invitation for who is to have one. */
 export function Seats({ subscription_id }: { subscription_id: string }) {
-  const { words: common } = useSpeech();
-  const words = usePortalWords();
+  const { messages: common } = useI18n();
+  const messages = usePortalMessages();
   const { portal } = usePlace();
   const { value, failure, reload } = useQuery(
     useCallback(() => portal.seats(subscription_id), [portal, subscription_id]),
@@ -57,8 +57,8 @@ export function Seats({ subscription_id }: { subscription_id: string }) {
   return (
     <div className="stack">
       <p className="head">
-        <strong>{words.seats}</strong>
-        {value && <span className="soft">{words.seats_left(value.available_seats, value.total_seats)}</span>}
+        <strong>{messages.seats}</strong>
+        {value && <span className="soft">{messages.seats_left(value.available_seats, value.total_seats)}</span>}
       </p>
       <Refused failure={failure ?? refused} />
       {given.length > 0 && (
@@ -68,24 +68,24 @@ export function Seats({ subscription_id }: { subscription_id: string }) {
             return (
               <li key={seat.id}>
                 <div>
-                  {who} <span className="tag">{words.seat_status[seat.status]}</span>
+                  {who} <span className="tag">{messages.seat_status[seat.status]}</span>
                 </div>
                 <div className="row">
                   {seat.status === "pending" && (
                     <Button
                       quiet
                       busy={busy === seat.id}
-                      onClick={() => void runAction(seat.id, portal.resendSeat(seat.id), words.resent)}
+                      onClick={() => void runAction(seat.id, portal.resendSeat(seat.id), messages.resent)}
                     >
-                      {words.resend}
+                      {messages.resend}
                     </Button>
                   )}
                   <Button
                     quiet
-                    aria-label={words.take_seat(who)}
+                    aria-label={messages.take_seat(who)}
                     onClick={() => void runAction(seat.id, portal.takeSeat(seat.id))}
                   >
-                    {words.take_seat_short}
+                    {messages.take_seat_short}
                   </Button>
                 </div>
               </li>
@@ -97,7 +97,7 @@ export function Seats({ subscription_id }: { subscription_id: string }) {
       {value && value.available_seats > 0 && (
         <form className="stack" noValidate onSubmit={submit}>
           <Field
-            label={words.seat_for}
+            label={messages.seat_for}
             type="email"
             name="seat_email"
             autoComplete="off"
@@ -111,7 +111,7 @@ export function Seats({ subscription_id }: { subscription_id: string }) {
           />
           <div className="row">
             <Button type="submit" quiet busy={busy === "give"}>
-              {words.give_seat}
+              {messages.give_seat}
             </Button>
           </div>
         </form>

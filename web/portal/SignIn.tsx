@@ -1,12 +1,12 @@
 import { type FormEvent, useState } from "react";
 import { computeAccent } from "../accent.ts";
 import { describeFailure } from "../checkout-form.ts";
-import { useSpeech } from "../i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import { Button } from "../parts/Button.tsx";
 import { Field } from "../parts/Field.tsx";
 import { Notice } from "../parts/Notice.tsx";
 import { entrance, type Seller } from "./calls.ts";
-import { usePortalWords } from "./i18n.tsx";
+import { usePortalMessages } from "./messages.tsx";
 
 const createRequestId = (): string =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -24,8 +24,8 @@ export function SignIn({
   notice: string | undefined;
   signedIn: (token: string) => void;
 }) {
-  const { words: common } = useSpeech();
-  const words = usePortalWords();
+  const { messages: common } = useI18n();
+  const messages = usePortalMessages();
   const [email, setEmail] = useState(given);
   // A code opens a session in the browser that asked for it alone.
   const [request_id] = useState(createRequestId);
@@ -41,7 +41,7 @@ export function SignIn({
     else setFault(describeFailure(answer.failure, common));
   };
   const enter = async (): Promise<void> => {
-    if (code.trim() === "") return setFault(words.code_missing);
+    if (code.trim() === "") return setFault(messages.code_missing);
     const answer = await entrance.authenticate({ code: code.trim(), request_id });
     if (answer.ok) signedIn(answer.value.token);
     else setFault(describeFailure(answer.failure, common));
@@ -55,15 +55,15 @@ export function SignIn({
   };
   return (
     <form className="card stack entrance" noValidate onSubmit={submit}>
-      <h1>{words.sign_in}</h1>
+      <h1>{messages.sign_in}</h1>
       {notice && <Notice>{notice}</Notice>}
       {sent ? (
         <>
-          <Notice>{words.code_sent(email.trim())}</Notice>
+          <Notice>{messages.code_sent(email.trim())}</Notice>
           <div className="code-entry">
             <Field
               key="code"
-              label={words.code}
+              label={messages.code}
               name="code"
               autoComplete="one-time-code"
               autoCapitalize="characters"
@@ -79,7 +79,7 @@ export function SignIn({
         </>
       ) : (
         <>
-          <p className="soft">{words.sign_in_how}</p>
+          <p className="soft">{messages.sign_in_how}</p>
           <Field
             key="email"
             label={common.email}
@@ -94,7 +94,7 @@ export function SignIn({
         </>
       )}
       <Button type="submit" full busy={busy} style={computeAccent(organization.branding.accent_color)}>
-        {sent ? words.go_in : words.send_code}
+        {sent ? messages.go_in : messages.send_code}
       </Button>
       {sent && (
         <button
@@ -105,7 +105,7 @@ export function SignIn({
             setFault(undefined);
           }}
         >
-          {words.other_email}
+          {messages.other_email}
         </button>
       )}
     </form>

@@ -1,5 +1,5 @@
 import { useCallback, useState } from "react";
-import { useSpeech } from "../i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import { Button } from "../parts/Button.tsx";
 import { Money } from "../parts/Money.tsx";
 import { Notice } from "../parts/Notice.tsx";
@@ -7,7 +7,7 @@ import { type QueryState, useQuery } from "../use-query.ts";
 import { Cancel } from "./Cancel.tsx";
 import { ChangePlan } from "./ChangePlan.tsx";
 import type { Card, Failure, Order, Subscription } from "./calls.ts";
-import { usePortalWords } from "./i18n.tsx";
+import { usePortalMessages } from "./messages.tsx";
 import { isUnpaid } from "./Orders.tsx";
 import { Part, Refused } from "./Part.tsx";
 import { Pay } from "./Pay.tsx";
@@ -16,15 +16,15 @@ import { Seats } from "./Seats.tsx";
 
 /** What will be charged in a year, asked for once it is opened. */
 function Forecast({ subscription: { id, currency } }: { subscription: Subscription }) {
-  const { day, money } = useSpeech();
-  const words = usePortalWords();
+  const { day, money } = useI18n();
+  const messages = usePortalMessages();
   const { portal } = usePlace();
   const { value, failure } = useQuery(useCallback(() => portal.forecast(id), [portal, id]));
   if (!value) return <Refused failure={failure} />;
   const total = value.charges.reduce((sum, { due_amount }) => sum + due_amount, 0);
   return (
     <>
-      {value.charges.length === 0 && <p className="soft">{words.no_forecast}</p>}
+      {value.charges.length === 0 && <p className="soft">{messages.no_forecast}</p>}
       {value.charges.length > 0 && (
         <dl className="amounts">
           {value.charges.map(({ at, due_amount }) => (
@@ -36,34 +36,34 @@ function Forecast({ subscription: { id, currency } }: { subscription: Subscripti
             </div>
           ))}
           <div className="sum">
-            <dt>{words.forecast_total}</dt>
+            <dt>{messages.forecast_total}</dt>
             <dd className="money">{money(total, currency)}</dd>
           </div>
         </dl>
       )}
-      {value.ends_at && <p className="soft small">{words.forecast_ends(day(new Date(value.ends_at)))}</p>}
+      {value.ends_at && <p className="soft small">{messages.forecast_ends(day(new Date(value.ends_at)))}</p>}
     </>
   );
 }
 
 /** What becomes of a subscription next, in a sentence. */
 function useNext({ status, ...subscription }: Subscription): string | undefined {
-  const { day } = useSpeech();
-  const words = usePortalWords();
+  const { day } = useI18n();
+  const messages = usePortalMessages();
   const formatDate = (text: string): string => day(new Date(text));
   const { cancel_at_period_end, pause_at_period_end, current_period_end, ended_at, trial_end, resumes_at } =
     subscription;
-  if (ended_at) return words.ended(formatDate(ended_at));
+  if (ended_at) return messages.ended(formatDate(ended_at));
   if (status === "paused")
-    return [words.paused, resumes_at && words.resumes(formatDate(resumes_at))].filter(Boolean).join(" ");
-  if (cancel_at_period_end) return words.ends(formatDate(current_period_end));
+    return [messages.paused, resumes_at && messages.resumes(formatDate(resumes_at))].filter(Boolean).join(" ");
+  if (cancel_at_period_end) return messages.ends(formatDate(current_period_end));
   if (pause_at_period_end)
-    return [words.pauses(formatDate(current_period_end)), resumes_at && words.resumes(formatDate(resumes_at))]
+    return [messages.pauses(formatDate(current_period_end)), resumes_at && messages.resumes(formatDate(resumes_at))]
       .filter(Boolean)
       .join(" ");
   if (status === "trialing" && trial_end)
-    return `${words.trial_until(formatDate(trial_end))} ${words.renews(formatDate(trial_end))}`;
-  if (status === "active") return words.renews(formatDate(current_period_end));
+    return `${messages.trial_until(formatDate(trial_end))} ${messages.renews(formatDate(trial_end))}`;
+  if (status === "active") return messages.renews(formatDate(current_period_end));
   return undefined;
 }
 
@@ -78,8 +78,8 @@ function One({
   unpaid: Order | undefined;
   cards: Card[];
 }) {
-  const speech = useSpeech();
-  const words = usePortalWords();
+  const i18n = useI18n();
+  const messages = usePortalMessages();
   const { portal, seller, reload } = usePlace();
   const [asking, setAsking] = useState<"plan" | "cancel">();
   // Kept while it is being paid, since it is unpaid no more before its customer has read so.
@@ -90,7 +90,7 @@ function One({
   const next = useNext(subscription);
   const { product, status, amount, currency, cancel_at_period_end, pending_update } = subscription;
   const { update_plan, update_seats, pause } = seller.organization.customer_portal_settings.subscription;
-  const every = speech.words.every(subscription.recurring_interval, subscription.recurring_interval_count);
+  const every = i18n.messages.every(subscription.recurring_interval, subscription.recurring_interval_count);
 
   const runAction = async (name: string, body: object): Promise<void> => {
     setBusy(name);
@@ -107,31 +107,31 @@ function One({
         <p className="head">
           <strong>{product.name}</strong>
           <span className={status === "past_due" || status === "canceled" ? "tag off" : "tag"}>
-            {words.status[status] ?? status}
+            {messages.status[status] ?? status}
           </span>
         </p>
         <p>
           <Money amount={amount} currency={currency} /> {every}
           {subscription.seats !== null &&
             subscription.seats !== undefined &&
-            `, ${speech.words.count_seats(subscription.seats)}`}
-          {subscription.prices.some(({ amount_type }) => amount_type === "metered_unit") && words.and_use}
+            `, ${i18n.messages.count_seats(subscription.seats)}`}
+          {subscription.prices.some(({ amount_type }) => amount_type === "metered_unit") && messages.and_use}
         </p>
         {next && <p className="soft">{next}</p>}
       </div>
       {unpaid && (
         <Notice tone="fault">
           <p>
-            {words.due(speech.money(unpaid.due_amount, unpaid.currency))}{" "}
-            {unpaid.next_payment_attempt_at && words.due_next(speech.day(new Date(unpaid.next_payment_attempt_at)))}
+            {messages.due(i18n.money(unpaid.due_amount, unpaid.currency))}{" "}
+            {unpaid.next_payment_attempt_at && messages.due_next(i18n.day(new Date(unpaid.next_payment_attempt_at)))}
           </p>
         </Notice>
       )}
       {pending_update && (
         <Notice>
-          <p>{words.changes(speech.day(new Date(pending_update.applies_at)))}</p>
+          <p>{messages.changes(i18n.day(new Date(pending_update.applies_at)))}</p>
           <button type="button" className="plain" onClick={() => void runAction("forget", { pending_update: null })}>
-            {words.forget_change}
+            {messages.forget_change}
           </button>
         </Notice>
       )}
@@ -139,12 +139,12 @@ function One({
       <div className="row">
         {unpaid && (
           <Button onClick={() => setPaying(unpaid)}>
-            {words.pay_now(speech.money(unpaid.due_amount, unpaid.currency))}
+            {messages.pay_now(i18n.money(unpaid.due_amount, unpaid.currency))}
           </Button>
         )}
         {steady && update_plan && (
           <Button quiet onClick={() => setAsking("plan")}>
-            {words.change_plan}
+            {messages.change_plan}
           </Button>
         )}
         {steady && subscription.pause_at_period_end && (
@@ -153,27 +153,27 @@ function One({
             busy={busy === "unpause"}
             onClick={() => void runAction("unpause", { pause_at_period_end: false })}
           >
-            {words.uncancel}
+            {messages.uncancel}
           </Button>
         )}
         {steady && pause && status === "active" && !subscription.pause_at_period_end && (
           <Button quiet busy={busy === "pause"} onClick={() => void runAction("pause", { pause_at_period_end: true })}>
-            {words.pause}
+            {messages.pause}
           </Button>
         )}
         {status === "paused" && pause && (
           <Button quiet busy={busy === "resume"} onClick={() => void runAction("resume", { resume: true })}>
-            {words.resume}
+            {messages.resume}
           </Button>
         )}
         {isLiving(subscription) && cancel_at_period_end && (
           <Button quiet busy={busy === "keep"} onClick={() => void runAction("keep", { cancel_at_period_end: false })}>
-            {words.uncancel}
+            {messages.uncancel}
           </Button>
         )}
         {steady && (
           <Button quiet onClick={() => setAsking("cancel")}>
-            {words.cancel}
+            {messages.cancel}
           </Button>
         )}
       </div>
@@ -182,7 +182,7 @@ function One({
       )}
       {isLiving(subscription) && (
         <details onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
-          <summary>{words.forecast}</summary>
+          <summary>{messages.forecast}</summary>
           {isOpen && <Forecast subscription={subscription} />}
         </details>
       )}
@@ -203,12 +203,12 @@ export function Subscriptions({
   orders: Order[];
   cards: Card[];
 }) {
-  const words = usePortalWords();
+  const messages = usePortalMessages();
   return (
-    <Part id="subscriptions" title={words.subscriptions} asked={asked}>
+    <Part id="subscriptions" title={messages.subscriptions} asked={asked}>
       {(subscriptions) =>
         subscriptions.length === 0 ? (
-          <p className="card soft">{words.no_subscriptions}</p>
+          <p className="card soft">{messages.no_subscriptions}</p>
         ) : (
           <ul className="stack bare">
             {[...subscriptions]

@@ -1,17 +1,17 @@
 import { useId } from "react";
-import { useSpeech } from "../i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import type { QueryState } from "../use-query.ts";
 import { Course } from "./Course.tsx";
 import type { Meter, Subscription } from "./calls.ts";
-import { usePortalWords } from "./i18n.tsx";
 import { getLimits } from "./levels.ts";
+import { usePortalMessages } from "./messages.tsx";
 import { Part } from "./Part.tsx";
 
 /** How much of what a meter counts is used, against what is included. */
 function Gauge({ meter: whole, subscriptions }: { meter: Meter; subscriptions: Subscription[] }) {
   const { meter, consumed_units: used, credited_units: credited, balance } = whole;
-  const { locale } = useSpeech();
-  const words = usePortalWords();
+  const { locale } = useI18n();
+  const messages = usePortalMessages();
   const id = useId();
   const formatUnits = (count: number): string =>
     new Intl.NumberFormat(locale, { maximumFractionDigits: 3 }).format(count);
@@ -20,7 +20,7 @@ function Gauge({ meter: whole, subscriptions }: { meter: Meter; subscriptions: S
       <p className="head">
         <strong id={id}>{meter.name}</strong>
         <span className="money">
-          {credited > 0 ? words.used_of(formatUnits(used), formatUnits(credited)) : formatUnits(used)}
+          {credited > 0 ? messages.used_of(formatUnits(used), formatUnits(credited)) : formatUnits(used)}
         </span>
       </p>
       {credited > 0 && (
@@ -35,7 +35,7 @@ function Gauge({ meter: whole, subscriptions }: { meter: Meter; subscriptions: S
             value={Math.min(used, credited)}
           />
           <p className={balance < 0 ? "small over" : "small soft"}>
-            {balance < 0 ? words.over(formatUnits(-balance)) : words.left(formatUnits(balance))}
+            {balance < 0 ? messages.over(formatUnits(-balance)) : messages.left(formatUnits(balance))}
           </p>
         </>
       )}
@@ -46,9 +46,9 @@ function Gauge({ meter: whole, subscriptions }: { meter: Meter; subscriptions: S
 
 /** What was used, meter by meter. */
 export function Usage({ asked, subscriptions }: { asked: QueryState<Meter[]>; subscriptions: Subscription[] }) {
-  const words = usePortalWords();
+  const messages = usePortalMessages();
   return (
-    <Part id="usage" title={words.usage} asked={asked}>
+    <Part id="usage" title={messages.usage} asked={asked}>
       {(meters) => (
         <ul className="card gauges">
           {meters.map((meter) => (

@@ -1,5 +1,5 @@
 import type { Address } from "../../../shared/addresses.ts";
-import type { Language } from "./messages.ts";
+import type { Language } from "../../../shared/messages/index.ts";
 
 /** One side of an invoice. */
 export type Party = {

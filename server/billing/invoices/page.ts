@@ -1,10 +1,10 @@
 import type { DocumentProps } from "@react-pdf/renderer";
 import { Document, Image, Page, StyleSheet, Text, View } from "@react-pdf/renderer";
 import { createElement as h, type ReactElement, type ReactNode } from "react";
+import { getMessages } from "../../../shared/messages/index.ts";
 import { formatMoney } from "../../../shared/money.ts";
 import { formatAddress, type InvoiceDocument, type Logo, type Party } from "./document.ts";
 import { splitGraphemes, type TextPiece } from "./fonts.ts";
-import { getWords } from "./messages.ts";
 import { computeSums, type Sum } from "./sums.ts";
 
 type Style = Parameters<typeof StyleSheet.create>[0][string];
@@ -85,11 +85,13 @@ export type Setting = {
 
 /** The page of a document, as it is printed. */
 export function composePage(document: InvoiceDocument, { font, split, logo }: Setting): ReactElement<DocumentProps> {
-  const words = getWords(document.language);
+  const messages = getMessages(document.language).invoice;
   const { kind, currency, seller, buyer } = document;
-  const formatAmount = (amount: number) => formatMoney(amount, currency, words.locale);
+  const formatAmount = (amount: number) => formatMoney(amount, currency, messages.locale);
   const formatDay = (date: string) =>
-    new Intl.DateTimeFormat(words.locale, { dateStyle: "long", timeZone: "UTC" }).format(new Date(`${date}T00:00:00Z`));
+    new Intl.DateTimeFormat(messages.locale, { dateStyle: "long", timeZone: "UTC" }).format(
+      new Date(`${date}T00:00:00Z`),
+    );
   /** A text in the direction of its script, each part of it in a font that has its letters. */
   const write = (text: string, style: Style | Style[] = {}) => {
     const direction = startsRight.test(text) ? { direction: "rtl", textAlign: "left" } : {};
@@ -117,7 +119,10 @@ export function composePage(document: InvoiceDocument, { font, split, logo }: Se
         party.email === null ? null : writeGiven(party.email, styles.soft),
         party.tax_id === null
           ? null
-          : writeGiven(`${/^[A-Z]{2}/.test(party.tax_id) ? words.vat_id : words.tax_id}: ${party.tax_id}`, styles.soft),
+          : writeGiven(
+              `${/^[A-Z]{2}/.test(party.tax_id) ? messages.vat_id : messages.tax_id}: ${party.tax_id}`,
+              styles.soft,
+            ),
       ),
     );
   const renderLine = ({ label, amount }: { label: string; amount: number }, index: number) =>
@@ -136,16 +141,16 @@ export function composePage(document: InvoiceDocument, { font, split, logo }: Se
     );
   const { reference } = document;
   const totals = computeSums(document).map(({ label, amount, weight }) => sum(label, amount, ...weights[weight]));
-  const notes = [document.tax_reason === "reverse_charge" ? words.reverse_charge : null, document.note];
+  const notes = [document.tax_reason === "reverse_charge" ? messages.reverse_charge : null, document.note];
   const isAmerican = ["US", "CA", "MX"].includes(seller.address?.country ?? "");
-  const title = `${words[kind]} ${document.number}`;
+  const title = `${messages[kind]} ${document.number}`;
   return h(
     Document,
     {
       title,
       creator: "floe",
       producer: "floe",
-      language: words.locale,
+      language: messages.locale,
       conformance: "PDF/A-3b",
       creationDate: new Date(`${document.issued_on}T00:00:00Z`),
     } as object,
@@ -163,7 +168,7 @@ export function composePage(document: InvoiceDocument, { font, split, logo }: Se
           h(Text, {
             style: styles.footPage,
             render: ({ pageNumber, totalPages }: { pageNumber: number; totalPages: number }) =>
-              `${document.number} · ${words.page(pageNumber, totalPages)}`,
+              `${document.number} · ${messages.page(pageNumber, totalPages)}`,
           }),
         ),
       ),
@@ -177,23 +182,26 @@ export function composePage(document: InvoiceDocument, { font, split, logo }: Se
             ? h(Image, { style: styles.logo, src: { data: Buffer.from(logo.bytes), format: logo.format } } as never)
             : writeGiven(seller.trade_name ?? seller.name, styles.brandName),
         ),
-        write(words[kind], [styles.title, { color: isReadable(document.accent_color) ? document.accent_color : ink }]),
+        write(messages[kind], [
+          styles.title,
+          { color: isReadable(document.accent_color) ? document.accent_color : ink },
+        ]),
       ),
       h(
         View,
         { style: styles.facts },
-        renderFact(words.number[kind], document.number),
-        renderFact(words.issued, formatDay(document.issued_on)),
-        reference && renderFact(words.reference, reference.number),
-        document.paid_on && renderFact(words.paid_on, formatDay(document.paid_on)),
-        document.payment && renderFact(words.payment, document.payment),
+        renderFact(messages.number[kind], document.number),
+        renderFact(messages.issued, formatDay(document.issued_on)),
+        reference && renderFact(messages.reference, reference.number),
+        document.paid_on && renderFact(messages.paid_on, formatDay(document.paid_on)),
+        document.payment && renderFact(messages.payment, document.payment),
       ),
-      h(View, { style: styles.parties }, getParty(seller, words.from), getParty(buyer, words.to[kind])),
+      h(View, { style: styles.parties }, getParty(seller, messages.from), getParty(buyer, messages.to[kind])),
       h(
         View,
         { style: styles.tableHead, fixed: true },
-        write(words.description, [styles.label, styles.caption, { marginBottom: 0 }]),
-        write(words.amount, [styles.amount, styles.caption, { marginBottom: 0 }]),
+        write(messages.description, [styles.label, styles.caption, { marginBottom: 0 }]),
+        write(messages.amount, [styles.amount, styles.caption, { marginBottom: 0 }]),
       ),
       ...document.lines.map(renderLine),
       h(View, { style: styles.totals, wrap: false }, ...totals),
@@ -210,7 +218,9 @@ export function composePage(document: InvoiceDocument, { font, split, logo }: Se
 export const collectTexts = (document: InvoiceDocument): string[] => {
   const { seller, buyer, lines, discount, footer, note, payment, language } = document;
   const addresses = [seller.address, buyer.address].flatMap((one) => (one ? formatAddress(one, language) : []));
-  const own = JSON.stringify(getWords(language)) + formatMoney(1, document.currency, getWords(language).locale);
+  const own =
+    JSON.stringify(getMessages(language).invoice) +
+    formatMoney(1, document.currency, getMessages(language).invoice.locale);
   const people = [seller.name, seller.trade_name, seller.email, buyer.name, buyer.email, seller.website];
   const ids = [seller.tax_id, buyer.tax_id, document.number, document.reference?.number];
   const rest = [discount?.label, footer, note, payment, ...lines.map(({ label }) => label)];

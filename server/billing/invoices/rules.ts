@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { InvoiceExport } from "../../../shared/api/invoices.ts";
 import { ApiError } from "../../../shared/errors.ts";
+import { getMessages, type Language, resolveLanguage } from "../../../shared/messages/index.ts";
 import { allocate, computeFraction, formatMoney, formatUnitMoney } from "../../../shared/money.ts";
 import { describeLine } from "../../../shared/usage.ts";
 import type { OrganizationRow } from "../../identity/organizations/rules.ts";
@@ -9,7 +10,6 @@ import type { PaymentRow } from "../payments/rules.ts";
 import type { RefundRow } from "../refunds/rules.ts";
 import type { RegistrationRow } from "../tax/rules.ts";
 import { cleanText, type InvoiceDocument, type InvoiceTax, type Party } from "./document.ts";
-import { getWords, type Language, resolveLanguage } from "./messages.ts";
 import type { invoiceExports, invoices } from "./tables.ts";
 
 export type InvoiceRow = typeof invoices.$inferSelect;
@@ -87,8 +87,8 @@ function formatLineName(
   { label, position }: OrderItemRow,
   language: Language,
 ): string {
-  const words = getWords(language);
-  const { locale } = words;
+  const messages = getMessages(language).invoice;
+  const { locale } = messages;
   const line = derivation.lines[position];
   const number = line?.reverses?.order_number;
   const said = line
@@ -96,20 +96,20 @@ function formatLineName(
         unit: (amount) => formatUnitMoney(amount, currency, locale),
         money: (amount) => formatMoney(amount, currency, locale),
         locale,
-        words: words.use,
+        messages: messages.use,
       })
     : label;
-  return [cleanText(said), ...(number ? [`${words.reference} ${number}`] : [])].join(" — ");
+  return [cleanText(said), ...(number ? [`${messages.reference} ${number}`] : [])].join(" — ");
 }
 
 /** What was given back of an unpaid invoice (ORD-31): how much less it asks for, or which one what is given back is taken off. */
 function describeReduction(order: OrderRow, language: Language): Pick<InvoiceDocument, "reduction"> {
-  const words = getWords(language);
+  const messages = getMessages(language).invoice;
   const reduced = order.reduced_amount + order.reduced_tax_amount;
-  if (reduced !== 0) return { reduction: { label: words.given_back, amount: 0 - reduced } };
+  if (reduced !== 0) return { reduction: { label: messages.given_back, amount: 0 - reduced } };
   if (order.reduces_order_id === null) return {};
   const number = order.derivation.lines[0]?.reverses?.order_number ?? "";
-  return { reduction: { label: words.taken_off(number), amount: 0 - computeTotals(order).total_amount } };
+  return { reduction: { label: messages.taken_off(number), amount: 0 - computeTotals(order).total_amount } };
 }
 
 const getBrand = (brand: string): string => brand.charAt(0).toUpperCase() + brand.slice(1);
@@ -151,7 +151,7 @@ export function describeDocument(sources: Sources): InvoiceDocument {
       ...common,
       issued_on: getDay(invoice.created_at),
       reference: { number: order_number, issued_on: getDay(order.created_at) },
-      lines: [{ label: getWords(language).refund_of(order_number), amount: refund.amount }],
+      lines: [{ label: getMessages(language).invoice.refund_of(order_number), amount: refund.amount }],
       is_tax_inclusive: false,
       subtotal_amount: refund.amount,
       discount: null,

@@ -1,6 +1,7 @@
 import type { invoices as operations } from "../../../shared/api/invoices.ts";
 import type { Service } from "../../../shared/contract.ts";
 import { ApiError, notFound } from "../../../shared/errors.ts";
+import { getMessages, type Language, resolveLanguage, type ServerMessages } from "../../../shared/messages/index.ts";
 import { deleteStoredFile, finishFile, linkFile, readBytes, storeFile } from "../../catalog/files/service.ts";
 import { findPublic } from "../../catalog/files/store.ts";
 import { findOrganization } from "../../identity/organizations/store.ts";
@@ -21,7 +22,6 @@ import { findPaymentOf } from "../refunds/store.ts";
 import { loadRegistrations } from "../tax/store.ts";
 import type { InvoiceDocument, Logo } from "./document.ts";
 import { readLink } from "./links.ts";
-import { getWords, type Language, type PendingDocument, resolveLanguage } from "./messages.ts";
 import { printDocument } from "./printer.ts";
 import {
   checkQueue,
@@ -141,14 +141,14 @@ export const openDocumentLink = (link: { url: string } | undefined): { url: stri
 export async function openDocument(
   ctx: Ctx,
   token: string,
-): Promise<{ url: string } | { language: Language; waiting: PendingDocument }> {
+): Promise<{ url: string } | { language: Language; waiting: ServerMessages["invoice"]["waiting"] }> {
   const named = readLink(ctx.config, token, getServerClock(ctx.clock).now());
   const sale = named && (await findOrder(ctx.db, named.organization_id, named.order_id));
   if (!sale) throw notFound();
   const link = await fetchDocument(ctx, sale, named.kind);
   if (link) return link;
   const language = resolveLanguage(sale.customer.locale, sale.order.billing_address?.country ?? null);
-  return { language, waiting: getWords(language).waiting };
+  return { language, waiting: getMessages(language).invoice.waiting };
 }
 
 async function findRefunded(ctx: Ctx, id: string) {

@@ -30,32 +30,32 @@ export function writeOrderMail(
   });
   const billing_address = customer.billing_address ?? order.billing_address;
   const speech = getSpeech({ ...customer, billing_address });
-  const { words } = speech;
+  const { messages } = speech;
   const formatAmount = (amount: number) => speech.money(amount, order.currency);
   const date = speech.date(order.created_at);
   const sums = computeSums(document).filter(({ weight, amount }) => weight !== "due" || amount !== 0);
   const links = [
-    ...(hasInvoice(order) ? [{ label: words.open_invoice, url: linkTo("invoice") }] : []),
-    ...(order.receipt_number === null ? [] : [{ label: words.open_receipt, url: linkTo("receipt") }]),
+    ...(hasInvoice(order) ? [{ label: messages.open_invoice, url: linkTo("invoice") }] : []),
+    ...(order.receipt_number === null ? [] : [{ label: messages.open_receipt, url: linkTo("receipt") }]),
   ];
   const notes = [
-    links.length > 0 ? words.kept : words.portal_days,
-    seller.email === null ? null : words.questions(seller.email),
+    links.length > 0 ? messages.kept : messages.portal_days,
+    seller.email === null ? null : messages.questions(seller.email),
   ];
   const note = notes.filter((text) => text !== null).join(" ");
   const occasion = getOccasion(order);
   const paid =
     order.receipt_number === null
-      ? words.unpaid(seller.name)
-      : words.paid(formatAmount(document.paid_amount), seller.name);
+      ? messages.unpaid(seller.name)
+      : messages.paid(formatAmount(document.paid_amount), seller.name);
   const after = ahead && occasion !== null ? describeRenewal(ahead, speech) : null;
   return {
     to,
     ...speech.letter,
-    subject: occasion === null ? words.subject(number, seller.name) : words.subjects[occasion](product.name, ""),
+    subject: occasion === null ? messages.subject(number, seller.name) : messages.subjects[occasion](product.name, ""),
     paragraphs: [paid, ...(after === null ? [] : [after])],
     table: {
-      caption: words.order(number, date),
+      caption: messages.order(number, date),
       rows: [
         ...document.lines.map(({ label, amount }) => ({ label, amount: formatAmount(amount), isStrong: false })),
         ...sums.map(({ label, amount, weight }) => ({
@@ -65,7 +65,7 @@ export function writeOrderMail(
         })),
       ],
     },
-    action: { label: words.open_portal, url: linkTo("portal") },
+    action: { label: messages.open_portal, url: linkTo("portal") },
     links,
     ...(note ? { note } : {}),
   };

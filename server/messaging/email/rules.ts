@@ -1,11 +1,11 @@
+import { getMessages, resolveLanguage, type ServerMessages } from "../../../shared/messages/index.ts";
 import { formatMoney } from "../../../shared/money.ts";
-import { resolveLanguage } from "../../billing/invoices/messages.ts";
 import type { OrderRow } from "../../billing/orders/rules.ts";
 import type { CustomerRow } from "../../customers/customers/rules.ts";
 import { type OrganizationRow, serializeOrganization } from "../../identity/organizations/rules.ts";
 import type { Mail } from "../../platform/mail-transport/mail.ts";
-import { type EmailOccasion, getLetterWords } from "./messages.ts";
 
+export type EmailOccasion = keyof ServerMessages["email"]["subjects"];
 type Setting = keyof ReturnType<typeof serializeOrganization>["customer_email_settings"];
 
 /** The seller's setting that enables the mail of each occasion. */
@@ -112,19 +112,19 @@ const formatOf = memoizeOnce((key) => {
 export function getSpeech({ locale, billing_address }: CustomerRow) {
   const country = billing_address?.country ?? null;
   const language = resolveLanguage(locale, country);
-  const words = getLetterWords(language);
+  const messages = getMessages(language).email;
   const write = (moment: Date, style: keyof typeof styles): string =>
-    formatOf(`${style} ${words.locale} ${findZone(country, moment)}`).format(moment);
+    formatOf(`${style} ${messages.locale} ${findZone(country, moment)}`).format(moment);
   return {
-    words,
+    messages,
     language,
-    money: (amount: number, currency: string) => formatMoney(amount, currency, words.locale),
+    money: (amount: number, currency: string) => formatMoney(amount, currency, messages.locale),
     day: (moment: Date) => write(moment, "day"),
     /** The day in UTC, as documents have it. */
-    date: (moment: Date) => formatOf(`day ${words.locale} UTC`).format(moment),
+    date: (moment: Date) => formatOf(`day ${messages.locale} UTC`).format(moment),
     moment: (moment: Date) => write(moment, "moment"),
     letter: {
-      speech: { language, fallback: words.fallback, sent_by: words.sent_by },
+      speech: { language, fallback: messages.fallback, sent_by: messages.sent_by },
     } satisfies Partial<Mail>,
   };
 }

@@ -23,7 +23,7 @@ export async function inviteDue(deps: Deps, key: RowKey): Promise<void> {
     // Of a team, its member is written to.
     const to = seat.member_id === null ? customer?.email : seat.email;
     if (!customer || !to || !seller || !product) return;
-    const { words, letter } = getSpeech(customer);
+    const { messages, letter } = getSpeech(customer);
     const query = new URLSearchParams({ token: unseal(deps.config.secrets, "seat-invitation", seat.id, seat.token) });
     await queueMail(tx, deps, {
       ...letter,
@@ -31,13 +31,13 @@ export async function inviteDue(deps: Deps, key: RowKey): Promise<void> {
       organization_id,
       customer_id: customer.id,
       valid_hours: invitationHours,
-      subject: words.seat_subject(product.name, seller.name),
-      paragraphs: [words.seat(product.name, seller.name)],
+      subject: messages.seat_subject(product.name, seller.name),
+      paragraphs: [messages.seat(product.name, seller.name)],
       action: {
-        label: words.seat_action,
+        label: messages.seat_action,
         url: `${deps.config.url}/${encodeURIComponent(seller.slug)}/portal/claim?${query}`,
       },
-      note: words.seat_hours(invitationHours),
+      note: messages.seat_hours(invitationHours),
     });
   });
 }

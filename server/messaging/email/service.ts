@@ -31,9 +31,8 @@ import { type DueWorkRow, withRowTime } from "../../platform/jobs/workers.ts";
 import { queueMail } from "../../platform/mail-transport/mail.ts";
 import { allSettledOrThrow } from "../../platform/promises.ts";
 import { type UpcomingRenewal, writeLifeMail } from "./lifecycle.ts";
-import type { EmailOccasion } from "./messages.ts";
 import { writeOrderMail } from "./order.ts";
-import { getOccasion } from "./rules.ts";
+import { type EmailOccasion, getOccasion } from "./rules.ts";
 
 /** So many mails are written in one transaction. */
 const writtenTogether = 200;

@@ -67,6 +67,9 @@ function buildPolicy({ ancestors, styles, stripe }: { ancestors: string; styles:
 type Filled = "checkout" | "portal";
 type Built = { html: string; languages: string[]; preloads: (page: Filled, language: string) => string };
 
+/** The name in the manifest of a page's messages in one language. */
+const getMessagesFile = (language: string, page: Filled): string => `../shared/messages/${language}/${page}.ts`;
+
 /** The document of the web app, and which of its files a page in a language goes on to load. */
 async function readBuilt(root: string): Promise<Built> {
   const html = await readFile(join(root, "index.html"), "utf8");
@@ -74,7 +77,7 @@ async function readBuilt(root: string): Promise<Built> {
   const listed = await readFile(join(root, manifestPath), "utf8").catch(() => "{}");
   const chunks = JSON.parse(listed) as Record<string, { file: string; name?: string; imports?: string[] }>;
   const sources = Object.keys(chunks);
-  const languages = sources.flatMap((source) => /^words\/(\w+)\.ts$/.exec(source)?.[1] ?? []);
+  const languages = sources.flatMap((source) => /messages\/(\w+)\/checkout\.ts$/.exec(source)?.[1] ?? []);
   /** What files load as soon as they are there: each would be one more way to and fro. */
   const withImports = (some: readonly string[], known = new Set<string>()): Set<string> => {
     for (const source of some) if (!known.has(source)) withImports(chunks[source]?.imports ?? [], known.add(source));
@@ -86,8 +89,12 @@ async function readBuilt(root: string): Promise<Built> {
     html,
     languages,
     preloads: (page, language) => {
-      const own = page === "portal" ? ["pages/portal.tsx", `portal/words/${language}.ts`] : [];
-      const first = [...sources.filter((source) => chunks[source]?.name === "sale"), `words/${language}.ts`, ...own];
+      const own = page === "portal" ? ["pages/portal.tsx", getMessagesFile(language, "portal")] : [];
+      const first = [
+        ...sources.filter((source) => chunks[source]?.name === "sale"),
+        getMessagesFile(language, "checkout"),
+        ...own,
+      ];
       return [...withImports(first.filter((source) => source in chunks))]
         .filter((source) => !common.has(source))
         .map((source) => `<link rel="modulepreload" crossorigin href="/${chunks[source]?.file}">`)

@@ -1,8 +1,10 @@
-import type { Interval, Slug } from "../calls.ts";
-import type { Group } from "../groups.ts";
+import type { Api } from "../../api/index.ts";
+import type { Output } from "../../contract.ts";
+
+type Slug = keyof Output<Api["metrics"]["get"]>["metrics"];
 
 /** The page of metrics in English, whose metrics are called as the server calls them. */
-export const words = {
+export const messages = {
   title: (seller: string) => `Metrics of ${seller}`,
   nothing: "No metrics to show",
   ask: "An address that shows them is made by",
@@ -10,7 +12,7 @@ export const words = {
   not_loaded: "The metrics could not be loaded",
   choose: "What is shown",
   interval: "Interval",
-  intervals: { hour: "Hour", day: "Day", week: "Week", month: "Month", year: "Year" } as Record<Interval, string>,
+  intervals: { hour: "Hour", day: "Day", week: "Week", month: "Month", year: "Year" },
   from: "First day",
   to: "Last day",
   timezone: "Time zone",
@@ -29,7 +31,7 @@ export const words = {
     checkouts: "Checkouts",
     costs: "Costs",
     seats: "Seats",
-  } as Record<Group, string>,
+  },
   names: {} as Partial<Record<Slug, string>>,
   now: "This period",
   before: "Period before",
@@ -42,4 +44,4 @@ export const words = {
   chart: (name: string, from: string, to: string, least: string, most: string) =>
     `${name} from ${from} to ${to}: between ${least} and ${most}. Arrow keys go through the values, which the table has, too.`,
 };
-export type MetricsWords = typeof words;
+export type MetricsMessages = typeof messages;

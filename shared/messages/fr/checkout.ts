@@ -1,5 +1,5 @@
-import type { Interval } from "../../shared/calendar.ts";
-import type { Words } from "./en.ts";
+import type { Interval } from "../../calendar.ts";
+import type { CheckoutMessages } from "../en/checkout.ts";
 
 const units: Record<Interval, [one: string, many: string]> = {
   day: ["jour", "tous les {} jours"],
@@ -9,7 +9,7 @@ const units: Record<Interval, [one: string, many: string]> = {
 };
 
 /** The checkout in French. */
-export const words: Words = {
+export const messages: CheckoutMessages = {
   order: "Votre commande",
   back: "Retour",
   close: "Fermer le paiement",

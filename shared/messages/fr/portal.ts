@@ -1,6 +1,6 @@
-import type { PortalWords } from "./en.ts";
+import type { PortalMessages } from "../en/portal.ts";
 
-export const words: PortalWords = {
+export const messages: PortalMessages = {
   title: (seller) => `Vos achats chez ${seller}`,
   parts: "Parties de cette page",
   sign_in: "Voir ce que vous avez acheté",

@@ -1,10 +1,10 @@
-import type { Interval } from "../../shared/calendar.ts";
+import type { Interval } from "../../calendar.ts";
 
 const units: Record<Interval, string> = { day: "day", week: "week", month: "month", year: "year" };
 const formatPlural = (count: number, one: string, many: string): string => (count === 1 ? one : `${count} ${many}`);
 
 /** The checkout in English. Every other language is one file beside this one; amounts and dates come to it as it writes them. */
-export const words = {
+export const messages = {
   order: "What you are buying",
   back: "Back",
   close: "Close the checkout",
@@ -173,4 +173,4 @@ export const words = {
   not_loaded: "The checkout could not be loaded",
 };
 
-export type Words = typeof words;
+export type CheckoutMessages = typeof messages;

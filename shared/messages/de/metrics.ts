@@ -1,7 +1,7 @@
-import type { MetricsWords } from "./en.ts";
+import type { MetricsMessages } from "../en/metrics.ts";
 
 /** Dasselbe auf Deutsch. */
-export const words: MetricsWords = {
+export const messages: MetricsMessages = {
   title: (seller) => `Kennzahlen von ${seller}`,
   nothing: "Keine Kennzahlen zu zeigen",
   ask: "Eine Adresse, die sie zeigt, macht",

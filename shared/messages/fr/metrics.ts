@@ -1,7 +1,7 @@
-import type { MetricsWords } from "./en.ts";
+import type { MetricsMessages } from "../en/metrics.ts";
 
 /** La même page en français. */
-export const words: MetricsWords = {
+export const messages: MetricsMessages = {
   title: (seller) => `Indicateurs de ${seller}`,
   nothing: "Aucun indicateur à afficher",
   ask: "Une adresse qui les affiche s’obtient par",

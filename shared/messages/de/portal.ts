@@ -1,6 +1,6 @@
-import type { PortalWords } from "./en.ts";
+import type { PortalMessages } from "../en/portal.ts";
 
-export const words: PortalWords = {
+export const messages: PortalMessages = {
   title: (seller) => `Ihre Käufe bei ${seller}`,
   parts: "Teile dieser Seite",
   sign_in: "Sehen, was Sie gekauft haben",

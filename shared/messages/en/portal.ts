@@ -1,5 +1,5 @@
 /** A customer's own place in English. Every other language is one file beside this one; amounts and dates come as it writes them. */
-export const words = {
+export const messages = {
   title: (seller: string) => `Your purchases from ${seller}`,
   parts: "Parts of this page",
   sign_in: "See what you have bought",
@@ -208,4 +208,4 @@ export const words = {
   cancel_action: "Cancel",
   back: "Back",
 };
-export type PortalWords = typeof words;
+export type PortalMessages = typeof messages;

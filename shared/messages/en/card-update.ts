@@ -1,0 +1,28 @@
+/** The page on which a customer replaces a card or pays an open amount, in English. */
+export const messages = {
+  title: "Pay with another card",
+  unpaid: "unpaid",
+  refused: (card: string) => `It could not be charged to your card ${card}.`,
+  no_card: "There is no card that could be charged.",
+  next_try: (moment: string) => `It is tried again on ${moment}.`,
+  last_try: (moment: string) => `It is tried for the last time by ${moment}. After that your subscription ends.`,
+  how: "The card is charged now, and from now on in place of the one before.",
+  title_last: "Pay what is left",
+  is_over: "The subscription has ended. It is not tried again by itself.",
+  how_last: "The card is charged this once, and not kept.",
+  paid_last: "There is nothing more to do here. You can close this page.",
+  paying: "The payment is under way",
+  paid: "Everything is paid",
+  paid_by: (card: string) => `From now on your card ${card} is charged. There is nothing more to do here.`,
+  ended: "This subscription has ended",
+  no_charge: "Nothing more is charged. You can close this page.",
+  keep_title: "Leave another card",
+  expires: (card: string, month: string) => `Your card ${card} expires at the end of ${month}.`,
+  keep_how: "Nothing is charged now. From the next payment on, this card is charged in place of the one before.",
+  keep: "Keep this card",
+  keeping: "Your card is being checked",
+  kept: "Your new card is kept",
+  expired: ["This link has expired", "Open the one in the newest mail. Nothing was charged."],
+  unknown: ["This link leads nowhere", "It may be cut short. Open it again from the mail. Nothing was charged."],
+};
+export type CardUpdateMessages = typeof messages;

@@ -1,0 +1,6 @@
+export { messages as email } from "./email.ts";
+export { messages as invoice } from "./invoice.ts";
+export { messages as portalEmail } from "./portal-email.ts";
+
+/** Countries whose customers read English unless they chose another language. */
+export const countries: readonly string[] = [];
