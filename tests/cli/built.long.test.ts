@@ -241,7 +241,7 @@ describe("the built command line", () => {
 describe("the commands of the contract", () => {
   test("there is one for every operation that is not left out on purpose", () => {
     const left = Object.keys(api).filter((key) => resourceViews[key] === false);
-    // The catalogue and the documents have commands of their own: plan and apply, floe orders invoice and more.
+    // The catalog, the documents and the checks have commands of their own: floe plan, floe orders invoice, floe doctor.
     const portal = [
       "customerPortal",
       "portalCards",
@@ -264,6 +264,7 @@ describe("the commands of the contract", () => {
       "invoices",
       ...portal,
       "catalog",
+      "diagnostics",
     ]);
     const paths = [...manifest.groups.values()].flatMap(({ entry }) =>
       entry.operations.map(({ method, path }) => `${method} ${path}`),
