@@ -215,7 +215,7 @@ export const webhooks = {
   probe: {
     method: "POST",
     path: "/v1/webhooks/probes",
-    audit: "webhook_probe.sent",
+    audit: "webhook_endpoint.tested",
     summary: "Send a test event to an address",
     access: seller("webhooks:write"),
     body: WebhookProbe,

@@ -92,6 +92,7 @@ describe("the link", () => {
         locale: null,
         publishable_key: null,
         intent_client_secret: null,
+        is_payment_available: true,
       },
     ]);
     const paid = await pay(token);
