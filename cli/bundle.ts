@@ -6,6 +6,8 @@ import { import_name } from "./compiled.ts";
 /** Parts that stay files of their own, since they are large and not always needed. */
 const apart: Record<string, string> = {
   "cli/commands/catalog.ts": "./cli-catalog.js",
+  "cli/commands/tools.ts": "./cli-tools.js",
+  "cli/completion/answer.ts": "./cli-completion.js",
   "cli/ui/index.ts": "./cli-ui.js",
   "cli/filter.ts": "./cli-filter.js",
   "server/app/main.ts": "./server.js",
@@ -36,7 +38,7 @@ const withoutUnused: Plugin = {
   },
 };
 
-/** Bundle the command line and answer the files that went into it: `cli.cjs` that answers --version and --help, `cli-main.cjs` for every command, and Ink apart. */
+/** Bundle the command line and answer the files that went into it: `cli.cjs` that answers --version and --help, `cli-main.cjs` for every command, and large parts apart. */
 export async function bundleCli(root: string, dist: string, version: string): Promise<string[]> {
   const common = {
     bundle: true,
@@ -73,15 +75,17 @@ export async function bundleCli(root: string, dist: string, version: string): Pr
       await writeFile(join(dist, "cli-main.cjs"), made?.text.replaceAll(/\bimport\((?=")/g, `${import_name}(`) ?? "");
       return result;
     }),
-    build({
-      ...common,
-      // The schema library and the reader of YAML are a hundred milliseconds that other commands do not need.
-      entryPoints: [join(root, "cli/commands/catalog.ts")],
-      outfile: join(dist, "cli-catalog.js"),
-      format: "esm",
-      external: ["conf", "open", "yaml"],
-      plugins: [excludePackages(root), withoutUnused],
-    }),
+    // The schema library and the reader of YAML are a hundred milliseconds that other commands do not need.
+    ...["catalog", "tools", "completion"].map((part) =>
+      build({
+        ...common,
+        entryPoints: [join(root, part === "completion" ? "cli/completion/answer.ts" : `cli/commands/${part}.ts`)],
+        outfile: join(dist, `cli-${part}.js`),
+        format: "esm",
+        external: ["conf", "open", "yaml"],
+        plugins: [excludePackages(root), withoutUnused],
+      }),
+    ),
     build({
       ...common,
       entryPoints: [join(root, "cli/filter.ts")],

@@ -13,13 +13,19 @@ const defineEntry = (summary: string, pick: (all: CatalogCommands) => CommandMod
   load: async () => ({ add: pick(await import("./catalog.ts")) }),
 });
 
+type Tools = typeof import("./tools.ts");
+/** Load a command that lives in the file of large commands. */
+const loadTool =
+  (pick: (tools: Tools) => VerbModule["add"]): (() => Promise<VerbModule>) =>
+  async () => ({ add: pick(await import("./tools.ts")) });
+
 /** The commands that are written by hand, in the order of `floe --help`. */
 export const commands: Record<string, Entry> = {
   serve: { summary: "Run the server", heading: "start", load: () => import("./serve.ts") },
   try: {
     summary: "Start a store on this machine and make a first sale, without an account",
     heading: "start",
-    load: () => import("./try.ts"),
+    load: loadTool(({ tryOut }) => tryOut.add),
   },
   login: { summary: "Sign in by a code in the browser", heading: "start", load: () => import("./login.ts") },
   logout: { summary: "Sign out and forget the sign-in", heading: "start", load: () => import("./logout.ts") },
@@ -37,12 +43,12 @@ export const commands: Record<string, Entry> = {
   status: {
     summary: "Which store and server you use, and what is wrong",
     heading: "start",
-    load: async () => ({ add: (await import("./doctor.ts")).addStatus }),
+    load: loadTool(({ doctor }) => doctor.addStatus),
   },
   doctor: {
     summary: "Check the store, its server and this machine; --go-live before real money",
     heading: "start",
-    load: async () => ({ add: (await import("./doctor.ts")).addDoctor }),
+    load: loadTool(({ doctor }) => doctor.addDoctor),
   },
   open: { summary: "Open a page of the server in the browser", heading: "start", load: () => import("./open.ts") },
   init: defineEntry("Start a catalogue file", (all) => all.addInit),
@@ -62,38 +68,46 @@ export const commands: Record<string, Entry> = {
   invitations: {
     summary: "Ask people into the organization",
     heading: "people",
-    load: () => import("./invitations.ts"),
+    load: loadTool(({ invitations }) => invitations.add),
   },
-  teams: { summary: "Groups of members within the organization", heading: "people", load: () => import("./teams.ts") },
-  roles: { summary: "What members may do, in roles of your own", heading: "people", load: () => import("./roles.ts") },
+  teams: {
+    summary: "Groups of members within the organization",
+    heading: "people",
+    load: loadTool(({ teams }) => teams.add),
+  },
+  roles: {
+    summary: "What members may do, in roles of your own",
+    heading: "people",
+    load: loadTool(({ roles }) => roles.add),
+  },
   sessions: { summary: "See and end your sign-ins", heading: "people", load: () => import("./sessions.ts") },
   audit: { summary: "Who did what, when and from where", heading: "people", load: () => import("./audit.ts") },
   usage: {
     summary: "What was counted, held against your own records",
     heading: "develop",
-    load: () => import("./usage.ts"),
+    load: loadTool(({ usage }) => usage.add),
   },
   listen: {
     summary: "Forward events to a program on this machine",
     heading: "develop",
-    load: () => import("./listen.ts"),
+    load: loadTool(({ listen }) => listen.add),
   },
   trigger: {
     summary: "Make an event happen in a sandbox",
     heading: "develop",
-    load: () => import("./trigger.ts"),
+    load: loadTool(({ trigger }) => trigger.add),
   },
   advance: {
     summary: "Let time pass in a sandbox, and see what happens",
     heading: "develop",
     load: () => import("./advance.ts"),
   },
-  demo: { summary: "Fill a sandbox with months of sales", heading: "develop", load: () => import("./demo.ts") },
+  demo: { summary: "Fill a sandbox with months of sales", heading: "develop", load: loadTool(({ demo }) => demo.add) },
   "api-keys": { summary: "Make and revoke keys for programs", heading: "develop", load: () => import("./api-keys.ts") },
   jobs: {
     summary: "Failed background jobs of the server: retry, discard",
     heading: "develop",
-    load: () => import("./jobs.ts"),
+    load: loadTool(({ jobs }) => jobs.add),
   },
   notices: {
     summary: "Licenses of the packages that floe is shipped with",
@@ -108,7 +122,7 @@ export const commands: Record<string, Entry> = {
   completion: {
     summary: "Complete commands, flags and names in your shell",
     heading: "develop",
-    load: () => import("./completion.ts"),
+    load: loadTool(({ completion }) => completion.add),
   },
   api: { summary: "Send any request: floe api /v1/products/", heading: "develop", load: () => import("./api.ts") },
 };
@@ -129,10 +143,10 @@ export const verbs: Record<string, Record<string, () => Promise<VerbModule>>> = 
   events: { tail: () => import("./events-tail.ts") },
   meters: { watch: async () => ({ add: (await import("./meters-watch.ts")).addWatch }) },
   webhooks: {
-    test: async () => ({ add: (await import("./webhooks.ts")).addTest }),
-    doctor: async () => ({ add: (await import("./webhooks.ts")).addDoctor }),
-    enable: async () => ({ add: (await import("./webhooks.ts")).addEnable }),
-    disable: async () => ({ add: (await import("./webhooks.ts")).addDisable }),
+    test: loadTool(({ webhooks }) => webhooks.addTest),
+    doctor: loadTool(({ webhooks }) => webhooks.addDoctor),
+    enable: loadTool(({ webhooks }) => webhooks.addEnable),
+    disable: loadTool(({ webhooks }) => webhooks.addDisable),
   },
   metrics: { show: async () => ({ add: (await import("./metrics.ts")).addShow }) },
   sandbox: {

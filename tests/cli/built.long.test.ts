@@ -277,7 +277,8 @@ describe("the commands of the contract", () => {
           ),
     );
     // Two are steps of floe files upload; which organizations there are, and a further one, is floe orgs; a clock is moved by
-    // floe advance; floe sandbox save and diff, and floe metrics, are written by hand; floe subscriptions revoke sends an update.
+    // floe advance; floe sandbox save and diff, and floe metrics, are written by hand; floe subscriptions revoke sends an update;
+    // a probe of a receiver is floe webhooks test and doctor.
     expect(missing.sort()).toEqual([
       "files.create",
       "files.uploaded",
@@ -288,6 +289,7 @@ describe("the commands of the contract", () => {
       "sandbox.diffSnapshots",
       "sandbox.saveSnapshot",
       "subscriptions.delete",
+      "webhooks.probe",
     ]);
   });
 

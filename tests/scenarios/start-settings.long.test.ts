@@ -57,7 +57,10 @@ const dimensions: Values[][] = [
   [{}, { TRUST_PROXY: "10.0.0.0/8", FLOE_REQUESTS_PER_MINUTE: "500" }],
   [{}, { FLOE_HEAVY_PER_ORGANIZATION: "2", FLOE_HEAVY_PER_SERVER: "8", FLOE_HEAVY_STATEMENT_SECONDS: "30" }],
   [{}, { FLOE_DATABASE_CONNECTIONS: "20", FLOE_DATABASE_STATEMENT_SECONDS: "120" }],
-  [{}, { FLOE_EVENTS_KEPT_MONTHS: "24", FLOE_MEDIA_URL: "https://cdn.example.com" }],
+  [
+    {},
+    { FLOE_BACKUPS_DIR: "/var/backups/floe", FLOE_EVENTS_KEPT_MONTHS: "24", FLOE_MEDIA_URL: "https://cdn.example.com" },
+  ],
   [{}, { SMTP_URL: "smtp://127.0.0.1:9", MAIL_FROM: "Shop <shop@example.com>" }],
   [{}, { FLOE_SECRET_PREVIOUS: "an earlier secret that is long enough for one" }],
   [
