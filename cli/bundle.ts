@@ -38,6 +38,11 @@ const withoutUnused: Plugin = {
   },
 };
 
+/** Parts of React and commander ask for `require`, which a module does not have. */
+const requireBanner = {
+  js: 'import{createRequire as floeRequire}from"node:module";const require=floeRequire(import.meta.url);',
+};
+
 /** Bundle the command line and answer the files that went into it: `cli.cjs` that answers --version and --help, `cli-main.cjs` for every command, and large parts apart. */
 export async function bundleCli(root: string, dist: string, version: string): Promise<string[]> {
   const common = {
@@ -83,6 +88,7 @@ export async function bundleCli(root: string, dist: string, version: string): Pr
         outfile: join(dist, `cli-${part}.js`),
         format: "esm",
         external: ["conf", "open", "yaml"],
+        banner: requireBanner,
         plugins: [excludePackages(root), withoutUnused],
       }),
     ),
@@ -100,10 +106,7 @@ export async function bundleCli(root: string, dist: string, version: string): Pr
       jsx: "automatic",
       define: { "process.env.NODE_ENV": '"production"', "process.env.DEV": '"false"' },
       plugins: [withoutUnused],
-      // Parts of React ask for `require`, which a module does not have.
-      banner: {
-        js: 'import{createRequire as floeRequire}from"node:module";const require=floeRequire(import.meta.url);',
-      },
+      banner: requireBanner,
     }),
   ]);
   return results.flatMap(({ metafile }) => Object.keys(metafile.inputs));
