@@ -7,7 +7,10 @@ import { type PaymentMethodRow, type SetupRow, serializeMethod } from "../billin
 import { customerCardService } from "../billing/payments/service.ts";
 import type { SettledPayment } from "../billing/payments/settlement.ts";
 import { executeSetup, startFreeSetup, syncSetup } from "../billing/payments/setups.ts";
-import { isBillable, type SubscriptionAggregate } from "../billing/subscriptions/rules.ts";
+import { getMetered } from "../billing/subscriptions/metering.ts";
+import { getChoice, isCosting } from "../billing/subscriptions/plan.ts";
+import { findPending } from "../billing/subscriptions/plan-input.ts";
+import { revoked, type SubscriptionAggregate } from "../billing/subscriptions/rules.ts";
 import { emitSubscription } from "../billing/subscriptions/serialize.ts";
 import { findLiving, lockSubscription, updateSubscription } from "../billing/subscriptions/store.ts";
 import { setDefaultMethod } from "../customers/customers/service.ts";
@@ -63,15 +66,28 @@ async function continueRun(ctx: Ctx, setup_intent_id: string, set_default: boole
   return sendMethods(ctx, setup, settled);
 }
 
-/** Whether a subscription is charged to a card: its own, else its customer's default one. */
+/** Whether a subscription is charged to a card, now or after its pause: its own, else its customer's default one. */
 const isCharged = ({ row, customer }: SubscriptionAggregate, id: string): boolean =>
-  isBillable(row.status) && (row.payment_method_id ?? customer.default_payment_method_id) === id;
+  !revoked.some((status) => status === row.status) &&
+  (row.payment_method_id ?? customer.default_payment_method_id) === id;
 
 /**
- * Take a card away. What is charged to it goes on with another, the default one first; where there is none, the card stays
- * (CUP-17).
+ * Whether a subscription will still be charged: for its offer or for the one that it changes to. One that ends with its period is
+ * charged for metered usage and for the orders that are not paid yet.
  */
-async function removeAccess(tx: Tx, ctx: Ctx, id: string): Promise<void> {
+async function isChargedLater(tx: Tx, found: SubscriptionAggregate & { waiting: string[] }): Promise<boolean> {
+  const { row, prices, discount } = found;
+  if (found.waiting.length > 0) return true;
+  if (row.cancel_at_period_end) return getMetered(prices).length > 0 && isCosting(getChoice(found), discount);
+  const pending = await findPending(tx, found);
+  return [getChoice(found), ...(pending ? [pending] : [])].some((offer) => isCosting(offer, discount));
+}
+
+/**
+ * Remove a card. The subscriptions that it pays for use another one, the default card first. If there is none and one of them is
+ * charged later, the card stays (CUP-17).
+ */
+async function removeCard(tx: Tx, ctx: Ctx, id: string): Promise<void> {
   const { organization_id, customer_id } = getAsker(ctx);
   // Before their subscriptions, as whoever ends all of them locks their customer first.
   const customer = await lockCustomer(tx, organization_id, { id: customer_id });
@@ -81,11 +97,11 @@ async function removeAccess(tx: Tx, ctx: Ctx, id: string): Promise<void> {
   const next = others.find((one) => one.id === customer.default_payment_method_id) ?? others[0];
   for (const subscription_id of await findLiving(tx, customer)) {
     const found = await lockSubscription(tx, organization_id, subscription_id);
-    if (!found || !isCharged(found, id) || found.row.cancel_at_period_end) continue;
-    if (!next && found.row.amount > 0)
+    if (!found || !isCharged(found, id)) continue;
+    if (!next && (await isChargedLater(tx, found)))
       throw new ApiError(
         "PaymentMethodInUseByActiveSubscription",
-        "A subscription is charged to this card. Leave another one first.",
+        "A subscription is charged to this card. Add another card first.",
       );
     const row = await updateSubscription(tx, found.row, {
       payment_method_id: next?.id ?? null,
@@ -104,5 +120,5 @@ export const portalCardService: Service<typeof portalCards, Ctx> = {
     customerCardService.listPaymentMethods(ctx, { params: { id: getAsker(ctx).customer_id }, query }),
   create: (ctx, { body }) => leaveCard(ctx, body),
   confirm: (ctx, { body }) => continueRun(ctx, body.setup_intent_id, body.set_default),
-  delete: (ctx, { params }) => transact(ctx, (tx) => removeAccess(tx, ctx, params.id)),
+  delete: (ctx, { params }) => transact(ctx, (tx) => removeCard(tx, ctx, params.id)),
 };

@@ -294,6 +294,41 @@ describe("CUP-29: a customer without a card", () => {
     expect((await shop.get(id)).status).toBe("active");
   });
 
+  test("CUP-17: keeps the last card of a subscription that is still charged, and removes it from any other", async () => {
+    const shop = await openShop(floe, "2027-01-15");
+    const meter = await shop.accepted("POST", "/v1/meters/", {
+      ...{ name: "Calls", filter: { conjunction: "and", clauses: [] }, aggregation: { func: "count" } },
+    });
+    const free = await shop.sells("Free", [{ amount_type: "free" }]);
+    const paid = await shop.sells("Paid", 31_000);
+    const metered = await shop.sells("Metered", [
+      { amount_type: "metered_unit", unit_amount: "1", meter_id: meter.id },
+    ]);
+    const gift = await shop.gives({ duration: "forever", basis_points: 10_000 });
+    const cases: [string, string, Record<string, unknown>[], number, Record<string, unknown>?][] = [
+      ["a planned change to a paid offer", free, [{ product_id: paid, proration_behavior: "next_period" }], 400],
+      ["usage alone is charged", metered, [], 400],
+      ["its last usage is charged", metered, [{ cancel_at_period_end: true }], 400],
+      ["it pauses and is charged afterwards", paid, [{ pause_at_period_end: true }], 400],
+      ["a free offer", free, [], 204],
+      ["it ends, and nothing is left to charge", paid, [{ cancel_at_period_end: true }], 204],
+      ["a gift of usage", metered, [], 204, { discount_id: gift }],
+    ];
+    for (const [name, product_id, changes, status, checkout = {}] of cases) {
+      const isFree = product_id === free || "discount_id" in checkout;
+      const id = await shop.subscribes(product_id, { ...(isFree ? { card: null } : {}), checkout });
+      const { customer_id } = await shop.get(id);
+      const { token } = await shop.seller.client.customerSessions.create({ body: { customer_id } });
+      const portal = floe.client(token).portalCards;
+      if (isFree) await portal.create({ body: { confirmation_token_id: cards.good, set_default: true } });
+      const card = (await portal.list({ query: {} })).items[0];
+      for (const change of changes) expect([name, await shop.changes(id, change)]).toEqual([name, "done"]);
+      const path = `/v1/customer-portal/customers/me/payment-methods/${card?.id}`;
+      expect([name, (await floe.request("DELETE", path, { token })).status]).toEqual([name, status]);
+      expect([name, (await portal.list({ query: {} })).items.length]).toEqual([name, status === 204 ? 0 : 1]);
+    }
+  });
+
   test("is charged at once for a dearer plan where the seller has said nothing (SUB-34)", async () => {
     const fresh = await floe.seller("fresh");
     const organization = await fresh.client.organizations.get({ params: { id: fresh.organization_id } });

@@ -10,7 +10,7 @@ import { loadSold } from "./sold-lines.ts";
 import * as store from "./store.ts";
 
 /** What a subscription changes to with its next period. */
-async function findPending(db: Database, aggregate: SubscriptionAggregate): Promise<SubscribedOffer | null> {
+export async function findPending(db: Database, aggregate: SubscriptionAggregate): Promise<SubscribedOffer | null> {
   const { pending_update: asked, organization_id } = aggregate.row;
   if (!asked) return null;
   if (asked.product_id === null || asked.price_ids === null) return resolvePendingChange(aggregate, { prices: [] });
