@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { customerSeats } from "../../server/entitlements/seats/tables.ts";
 import { events } from "../../server/platform/db/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
+import { newId } from "../support/ids.ts";
 import { buyerOf, inviteTo, lastMail, sellSeats, tokenOf } from "../support/portal-rows.ts";
 import { startOnPostgres } from "../support/races.ts";
 import { openStream } from "../support/sse.ts";
@@ -102,6 +103,30 @@ describe("a seat of a subscription", () => {
     expect(await lastMail(floe, email)).toContain(token);
     floe.clock.advance(24 * 60 * 60 * 1000 + 1000);
     expect((await call("POST", "/v1/customer-seats/claim", undefined, { invitation_token: token })).status).toBe(400);
+  });
+
+  test("SEAT-19: a buyer of one seat mails only so many addresses a day, by assigning and by resending", async () => {
+    const { seller, subscription_id } = await openTeam(1);
+    const countCustomers = async () => (await seller.client.customers.list({ query: {} })).pagination.total_count;
+    let token = await tokenOf(seller);
+    const assign = () =>
+      call("POST", "/v1/customer-portal/seats", token, { subscription_id, email: `stranger-${newId()}@example.com` });
+    const act = async (method: "POST" | "DELETE", id: unknown, action = "") =>
+      (await call(method, `/v1/customer-portal/seats/${id}${action}`, token)).status;
+    // Twenty-three for one seat: eleven times two, and one more.
+    for (let round = 0; round < 11; round += 1) {
+      const { id } = (await assign()).json as { id?: string };
+      expect([await act("POST", id, "/resend"), await act("DELETE", id)]).toEqual([200, 200]);
+    }
+    const { id } = (await assign()).json as { id?: string };
+    expect([await act("POST", id, "/resend"), await act("DELETE", id)]).toEqual([429, 200]);
+    const before = await countCustomers();
+    const refused = await assign();
+    expect([refused.status, refused.json.error]).toEqual([429, "TooManyRequests"]);
+    expect(await countCustomers()).toBe(before);
+    floe.clock.advance(24 * 60 * 60 * 1000 + 1000);
+    token = await tokenOf(seller);
+    expect((await assign()).status).toBe(200);
   });
 
   test("SEAT-14, CUS-17: ends with the subscription, and with its holder", async () => {

@@ -21,6 +21,7 @@ import { joinTransaction, transact } from "../../platform/db/unit-of-work.ts";
 import { emit } from "../../platform/events/events.ts";
 import { defineSignal, sendSignal } from "../../platform/events/signals.ts";
 import { createId } from "../../platform/ids.ts";
+import { countInvitation } from "./invitation-limits.ts";
 import {
   type Container,
   checkAssign,
@@ -101,6 +102,7 @@ export async function assignSeat(
   if (await store.isSeated(tx, container, { customer_id: customer.id, member_id }))
     throw new ApiError("SeatAlreadyAssigned", "This customer has a seat already.");
   checkRoom(container, await store.countTaken(tx, container));
+  if (!body.immediate_claim) await countInvitation(tx, ctx, container);
   const now = ctx.clock.now();
   const at_once = { status: "claimed" as const, claimed_at: now };
   const old = await store.findRevoked(tx, container);
@@ -179,6 +181,8 @@ export async function resendInvitation(tx: Tx, ctx: Ctx, key: RowKey): Promise<C
   if (!found) throw notFound();
   if (found.row.status !== "pending")
     throw new ApiError("BadRequest", "Only an invitation that waits can be sent again.");
+  const container = await store.findContainer(tx, [key.organization_id], found.row);
+  if (container) await countInvitation(tx, ctx, container);
   const row = await store.updateSeat(tx, key, { mail_due_at: ctx.clock.now() });
   ctx.jobs.wake(tx, invitations);
   return serializeSeat(row, found.email, found.member);
