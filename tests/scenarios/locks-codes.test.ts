@@ -72,6 +72,32 @@ const table: LockRow[] = [
     left: ["2027-01-01 create 1000 refunded", "2027-01-01 update 3000 paid"],
   },
   {
+    lock: "webhooks/countEndpoints",
+    rule: "WHK-02: the hundredth endpoint that another server adds is the last one",
+    waits: true,
+    async arrange({ floe, seller, sql }) {
+      const add = (n: number) =>
+        ask(floe, "POST", "/v1/webhooks/endpoints", seller.key, {
+          ...{ url: `https://1.1.1.1/${n}`, format: "raw", events: ["order.paid"] },
+        });
+      for (let n = 0; n < 100; n += 1) await add(n);
+      const { organization_id } = seller;
+      await sql`update webhook_endpoints set deleted_at = now() where organization_id = ${organization_id} and url like '%/99'`;
+      return {
+        change: async (tx) => {
+          await tx`select id from organization where id = ${organization_id} for no key update`;
+          return tx`update webhook_endpoints set deleted_at = null where organization_id = ${organization_id}`;
+        },
+        operate: () => add(100),
+        read: async () =>
+          (await sql`select count(*)::int as n from webhook_endpoints where organization_id = ${organization_id}`)[0]
+            ?.n,
+      };
+    },
+    answer: "422 PolarRequestValidationError",
+    left: 100,
+  },
+  {
     lock: "discounts/countRedemptions",
     rule: "what another server counts is passed over",
     waits: false,

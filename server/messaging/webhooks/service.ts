@@ -71,8 +71,16 @@ export const findShownEndpoints = async (
 type Create = z.output<typeof WebhookEndpointCreate>;
 type Update = z.output<typeof WebhookEndpointUpdate>;
 
-/** Create endpoints whose addresses were checked, in as many statements for one as for a thousand. */
+/** Endpoints of one organization: each event is copied for each of them. */
+export const endpointsMax = 100;
+
+/** Create endpoints whose addresses were checked, in as many statements for one as for a hundred. */
 export async function createEndpoints(tx: Tx, ctx: Ctx, bodies: readonly Create[]): Promise<WebhookEndpoint[]> {
+  if (bodies.length === 0) return [];
+  if ((await store.countEndpoints(tx, requireOrganization(ctx))) + bodies.length > endpointsMax)
+    throw invalid(
+      fault([], `An organization has at most ${endpointsMax} webhook endpoints. Delete some first.`, "too_long"),
+    );
   const created_at = ctx.clock.now();
   const since_seq = await store.findLatestSeq(tx);
   const values = bodies.map(({ url, events, format, enabled, secret, name = null, api_version }) => {
