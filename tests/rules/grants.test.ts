@@ -7,6 +7,7 @@ import {
   getSource,
   hashGrantTerms,
   isGiving,
+  limitCreditedUnits,
   planGrants,
 } from "../../server/entitlements/grants/rules.ts";
 
@@ -182,4 +183,53 @@ describe("what is to be done", () => {
     expect(hashGrantTerms({ files: ["1"] })).toBe(hashGrantTerms({ files: ["1"] }));
     expect(hashGrantTerms({ files: ["1"] })).not.toBe(hashGrantTerms({ files: ["1", "2"] }));
   });
+});
+
+describe("BEN-56: how many units are credited", () => {
+  const day = (n: number) => later(n * dayMs);
+  const period = { starts_at: day(0), ends_at: day(30) };
+  const had = { last_credited_at: day(0).toISOString(), last_credited_until: day(30).toISOString() };
+  test.each<[string, object, Date | null, number, typeof period | undefined, number]>([
+    ["for the first time", {}, null, 0, period, 10],
+    ["again, after a refusal", {}, day(1), 1, period, 10],
+    ["again in its period", { ...had, last_credited_units: 10, last_revoked_units: 4 }, day(1), 1, period, 4],
+    ["again, all used", { ...had, last_credited_units: 10, last_revoked_units: 0 }, day(1), 1, period, 0],
+    ["again, fewer by now", { ...had, last_credited_units: 20, last_revoked_units: 15 }, day(1), 1, period, 10],
+    ["of an order", { ...had, last_credited_units: 10, last_revoked_units: 4 }, day(1), 900, undefined, 4],
+    [
+      "in the next period",
+      { ...had, last_credited_units: 10, last_revoked_units: 0 },
+      day(1),
+      30,
+      { starts_at: day(30), ends_at: day(60) },
+      10,
+    ],
+    [
+      "in a period that began early",
+      { ...had, last_credited_units: 10, last_revoked_units: 0 },
+      day(1),
+      15,
+      { starts_at: day(15), ends_at: day(45) },
+      5,
+    ],
+    [
+      "in one that began early, with less used than its share",
+      { ...had, last_credited_units: 10, last_revoked_units: 6 },
+      day(1),
+      15,
+      { starts_at: day(15), ends_at: day(45) },
+      10,
+    ],
+    [
+      "in the third period that began early, of what was used in the first",
+      { ...had, last_credited_units: 6, last_withheld_units: 4, last_revoked_units: 6 },
+      day(1),
+      3,
+      { starts_at: day(3), ends_at: day(33) },
+      7,
+    ],
+    ["as revoked by an earlier version", { ...had, last_credited_units: 10 }, day(1), 1, period, 10],
+  ])("%s", (_, properties, revoked_at, now, current, units) =>
+    expect(limitCreditedUnits(10, { properties, revoked_at }, { now: day(now), period: current })).toBe(units),
+  );
 });

@@ -209,6 +209,71 @@ test("SUB-65: usage that comes after a preview charges no more than the maximum"
   expect((await shop.orders(id)).at(-1)).toContain(`${maximum_amount + 100} paid`);
 });
 
+describe("BEN-56: the credit of a plan that is left and had again", () => {
+  async function openWithCredit(units: number) {
+    const opened = await open({ unit_amount: "100" });
+    const { shop, meter_id, id } = opened;
+    const { product_id } = await shop.get(id);
+    const properties = { meter_id, units, rollover: false };
+    const body = { type: "meter_credit", description: `${units} tokens`, properties };
+    const benefit = await shop.accepted("POST", "/v1/benefits/", body);
+    await shop.accepted("POST", `/v1/products/${product_id}/benefits`, { benefits: [benefit.id] });
+    await floe.runJobs();
+    const free = await shop.sells("Free", [{ amount_type: "free" }]);
+    const becomes = async (product: string, proration_behavior: string) => {
+      expect(await shop.changes(id, { product_id: product, proration_behavior })).toBe("done");
+      await floe.runJobs();
+    };
+    const { customer_id } = await shop.get(id);
+    const credited = async () => {
+      const { items } = await shop.seller.client.customerMeters.list({ query: { customer_id: [customer_id] } });
+      return items[0]?.credited_units;
+    };
+    return { ...opened, product_id, free, becomes, credited };
+  }
+
+  test.each(["invoice", "prorate", "reset"])("is what was not used of it, however often, with %s", async (behavior) => {
+    const { shop, id, use, product_id, free, becomes, credited } = await openWithCredit(10);
+    await shop.on("2027-01-01T01:00:00Z");
+    await use(4);
+    for (let turn = 2; turn < 5; turn += 1) {
+      await shop.on(`2027-01-01T0${turn}:00:00Z`);
+      await becomes(free, behavior);
+      await becomes(product_id, behavior);
+      expect(await credited()).toBe(6);
+    }
+    await shop.on("2027-01-01T06:00:00Z");
+    await use(9);
+    await shop.on(behavior === "reset" ? "2027-02-01T04:00:00Z" : "2027-02-01");
+    expect((await shop.lines(id)).at(-1)).toEqual([expect.stringMatching(/^Tokens /), 300]);
+    expect(await credited()).toBe(10);
+  });
+
+  test("is all of it in a period that is paid anew; with one that was cut short, what was used too early is missing", async () => {
+    const { shop, use, product_id, free, becomes, credited } = await openWithCredit(10);
+    await shop.on("2027-01-01T01:00:00Z");
+    await use(10);
+    await shop.on("2027-01-16T12:00:00Z");
+    await becomes(free, "reset");
+    await becomes(product_id, "reset");
+    expect(await credited()).toBe(5);
+    await becomes(free, "invoice");
+    await shop.on("2027-02-20");
+    await becomes(product_id, "invoice");
+    expect(await credited()).toBe(10);
+  });
+
+  test("takes nothing of what another source has credited", async () => {
+    const { shop, use, credit, free, becomes, credited } = await openWithCredit(10);
+    await credit(100, true);
+    await shop.on("2027-01-01T01:00:00Z");
+    await use(10);
+    await shop.on("2027-01-01T02:00:00Z");
+    await becomes(free, "invoice");
+    expect(await credited()).toBe(100);
+  });
+});
+
 test("SUB-21: an invoice, its mail and a preview have the line in words that compute", async () => {
   const { shop, id, use, credit, fixed, metered } = await open({ unit_amount: "0.2", cap_amount: 300 });
   await credit(1000);

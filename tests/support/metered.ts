@@ -54,13 +54,13 @@ export function meterShops(floe: () => Floe) {
       );
     };
     const key = { organization_id: shop.seller.organization_id, customer_id, meter_id: meter.id };
-    const credit = (units: number) =>
+    const credit = (units: number, rollover = false) =>
       transact(floe().deps, (tx) =>
-        addCredit(tx, floe().deps, { ...key, source: { kind: "test", id: "a" }, units, rollover: false }),
+        addCredit(tx, floe().deps, { ...key, source: { kind: "test", id: "a" }, units, rollover }),
       );
     const meters = async () =>
       (await shop.get(id)).meters.map((one) => [one.consumed_units, one.credited_units, one.amount]);
-    return { shop, id, use, event, lands, credit, meters, metered, fixed };
+    return { shop, id, meter_id: meter.id, use, event, lands, credit, meters, metered, fixed };
   }
   return { open, verify };
 }

@@ -54,20 +54,16 @@ export const closeLots = <L extends CreditGrant>(
     return { lot, rolled, spent: getWorth(lot) - left, expired: lot.expired + left - rolled };
   });
 
-/** What is taken of each lot where so many units are taken back: of the source's own first, the last one first; none below nothing. */
+/** What is taken of each lot of a source where so many units are taken back: of the last one first; none below nothing. */
 export function revokeCreditGrants<L extends CreditGrant & Pick<CreditGrantRow, "source_kind" | "source_id">>(
   lots: readonly L[],
   units: number,
   { kind, id }: { kind: string; id: string },
-  rollover: boolean,
 ): { lot: L; units: number }[] {
-  const getRank = (lot: L) =>
-    lot.source_kind === kind && lot.source_id === id ? 0 : lot.rollover === rollover ? 1 : 2;
   let left = units;
   return lots
-    .toSorted(
-      (a, b) => getRank(a) - getRank(b) || b.created_at.getTime() - a.created_at.getTime() || (a.id < b.id ? 1 : -1),
-    )
+    .filter((lot) => lot.source_kind === kind && lot.source_id === id)
+    .toSorted((a, b) => b.created_at.getTime() - a.created_at.getTime() || (a.id < b.id ? 1 : -1))
     .flatMap((lot) => {
       const taken = Math.min(left, getWorth(lot));
       left -= taken;

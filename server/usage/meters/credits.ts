@@ -11,6 +11,7 @@
  *
  * Who calls more than one of them in a transaction calls them in the order of customers and meters.
  */
+import { addUp } from "../../../shared/money.ts";
 import type { Ctx, Deps, Tx } from "../../platform/context.ts";
 import { createId } from "../../platform/ids.ts";
 import { lockUse, type MeterBalance, recordMeterEvent, resetBalance, saveBalance } from "./balances.ts";
@@ -61,17 +62,23 @@ export async function rolloverCredit(
   await addLot(tx, ctx, isReset ? use : await resetBalance(tx, ctx, use, now, now), credit);
 }
 
-/** Take back what was credited last (BEN-54): as much of it as there is, whether it was used or not. */
-export async function revokeCredit(tx: Tx, ctx: Deps | Ctx, credit: CreditGrantInput): Promise<void> {
+/**
+ * Take back what a source credited last (BEN-54): as much of it as there is since the last reset, whether it was used or not.
+ * Answers how many units were taken.
+ */
+export async function revokeCredit(tx: Tx, ctx: Deps | Ctx, credit: CreditGrantInput): Promise<number> {
   const now = ctx.clock.now();
   const use = await lockUse(tx, ctx, credit);
   const { source, units, rollover } = credit;
-  const taken = new Map(revokeCreditGrants(use.lots, units, source, rollover).map((one) => [one.lot.id, one.units]));
+  const taken = new Map(revokeCreditGrants(use.lots, units, source).map((one) => [one.lot.id, one.units]));
+  if (taken.size === 0) return 0;
   const lots = use.lots.map((lot) => ({ ...lot, taken: lot.taken + (taken.get(lot.id) ?? 0) }));
   for (const lot of lots.filter(({ id }) => taken.has(id)))
     await store.updateLot(tx, lot, { taken: lot.taken, modified_at: now });
   await saveBalance(tx, { ...use, lots }, {}, now);
-  recordMeterEvent(tx, ctx, credit, now, { units: -units, rollover });
+  const revoked = addUp([...taken.values()]);
+  recordMeterEvent(tx, ctx, credit, now, { units: -revoked, rollover });
+  return revoked;
 }
 
 /** Count what a customer uses from nothing again, now: what rolls over does (SUB-07). */
