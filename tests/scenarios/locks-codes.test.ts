@@ -72,7 +72,7 @@ const table: LockRow[] = [
     left: ["2027-01-01 create 1000 refunded", "2027-01-01 update 3000 paid"],
   },
   {
-    lock: "webhooks/countEndpoints",
+    lock: "webhooks/checkEndpointCount",
     rule: "WHK-02: the hundredth endpoint that another server adds is the last one",
     waits: true,
     async arrange({ floe, seller, sql }) {

@@ -1,6 +1,7 @@
 import { ApiError } from "../../../shared/errors.ts";
 import { getServerClock } from "../../platform/clock.ts";
 import type { Ctx, Tx } from "../../platform/context.ts";
+import { joinTransaction } from "../../platform/db/unit-of-work.ts";
 import { createLimiter } from "../../platform/limits/attempts.ts";
 import type { Limit } from "../../platform/limits/limits.ts";
 import type { Container } from "./rules.ts";
@@ -21,7 +22,7 @@ const getPurchaseLimit = ({ seats }: Container): Limit => ({
  */
 export async function countInvitation(tx: Tx, ctx: Ctx, container: Container): Promise<void> {
   const { organization_id, subscription_id, order_id } = container;
-  const { hit } = createLimiter({ ...ctx, db: tx, clock: getServerClock(ctx.clock) });
+  const { hit } = createLimiter({ ...joinTransaction(ctx, tx), clock: getServerClock(ctx.clock) });
   const purchase = subscription_id ?? order_id ?? "";
   const wait =
     (await hit(`seat-invitations:${organization_id} ${purchase}`, getPurchaseLimit(container))) ||

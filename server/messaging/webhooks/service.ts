@@ -25,6 +25,7 @@ import { transact } from "../../platform/db/unit-of-work.ts";
 import { checkAddress, findReach } from "../../platform/external/outbound.ts";
 import { type ApiVersion, type ClientProfile, getVersionedProfile } from "../../platform/http/profiles.ts";
 import { createId, createToken } from "../../platform/ids.ts";
+import { checkEndpointCount } from "./endpoint-limits.ts";
 import { sendProbe } from "./probe.ts";
 import { selectKnown } from "./rules.ts";
 import * as store from "./store.ts";
@@ -71,16 +72,9 @@ export const findShownEndpoints = async (
 type Create = z.output<typeof WebhookEndpointCreate>;
 type Update = z.output<typeof WebhookEndpointUpdate>;
 
-/** Endpoints of one organization: each event is copied for each of them. */
-export const endpointsMax = 100;
-
 /** Create endpoints whose addresses were checked, in as many statements for one as for a hundred. */
 export async function createEndpoints(tx: Tx, ctx: Ctx, bodies: readonly Create[]): Promise<WebhookEndpoint[]> {
-  if (bodies.length === 0) return [];
-  if ((await store.countEndpoints(tx, requireOrganization(ctx))) + bodies.length > endpointsMax)
-    throw invalid(
-      fault([], `An organization has at most ${endpointsMax} webhook endpoints. Delete some first.`, "too_long"),
-    );
+  await checkEndpointCount(tx, requireOrganization(ctx), bodies.length);
   const created_at = ctx.clock.now();
   const since_seq = await store.findLatestSeq(tx);
   const values = bodies.map(({ url, events, format, enabled, secret, name = null, api_version }) => {

@@ -18,7 +18,6 @@ import {
 import { alias } from "drizzle-orm/pg-core";
 import type { webhooks as operations } from "../../../shared/api/webhooks.ts";
 import type { EventType } from "../../../shared/event-types.ts";
-import { organization } from "../../identity/organizations/tables.ts";
 import type { Database, Tx } from "../../platform/context.ts";
 import { countMatching } from "../../platform/db/counters.ts";
 import {
@@ -71,19 +70,6 @@ export async function findLatestSeq(db: Database): Promise<number> {
 /** Endpoints of the organization that are not deleted; locked until the transaction ends. */
 export const lockEndpoints = (tx: Tx, organization_id: string, ids: readonly string[]): Promise<EndpointRow[]> =>
   lockRows(tx, webhookEndpoints, organization_id, ids, isNull(webhookEndpoints.deleted_at));
-
-/** Count the endpoints of an organization, which is locked so that concurrent requests together stay within a limit. */
-export async function countEndpoints(tx: Tx, organization_id: string): Promise<number> {
-  await tx
-    .select({ id: organization.id })
-    .from(organization)
-    .where(eq(organization.id, organization_id))
-    .for("no key update");
-  return tx.$count(
-    webhookEndpoints,
-    and(eq(webhookEndpoints.organization_id, organization_id), isNull(webhookEndpoints.deleted_at)),
-  );
-}
 
 /** Change columns of endpoints that the caller has locked. */
 export const updateEndpoints = (
