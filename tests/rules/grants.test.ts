@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { OrderRow } from "../../server/billing/orders/rules.ts";
+import { limitCreditedUnits } from "../../server/entitlements/grants/credit-rules.ts";
 import {
   findGraceEnd,
   type Grant,
@@ -7,7 +8,6 @@ import {
   getSource,
   hashGrantTerms,
   isGiving,
-  limitCreditedUnits,
   planGrants,
 } from "../../server/entitlements/grants/rules.ts";
 
@@ -189,13 +189,13 @@ describe("BEN-56: how many units are credited", () => {
   const day = (n: number) => later(n * dayMs);
   const period = { starts_at: day(0), ends_at: day(30) };
   const had = { last_credited_at: day(0).toISOString(), last_credited_until: day(30).toISOString() };
-  test.each<[string, object, Date | null, number, typeof period | undefined, number]>([
+  test.each<[string, object, Date | null, number, typeof period | null, number]>([
     ["for the first time", {}, null, 0, period, 10],
     ["again, after a refusal", {}, day(1), 1, period, 10],
     ["again in its period", { ...had, last_credited_units: 10, last_revoked_units: 4 }, day(1), 1, period, 4],
     ["again, all used", { ...had, last_credited_units: 10, last_revoked_units: 0 }, day(1), 1, period, 0],
     ["again, fewer by now", { ...had, last_credited_units: 20, last_revoked_units: 15 }, day(1), 1, period, 10],
-    ["of an order", { ...had, last_credited_units: 10, last_revoked_units: 4 }, day(1), 900, undefined, 4],
+    ["of an order", { ...had, last_credited_units: 10, last_revoked_units: 4 }, day(1), 900, null, 4],
     [
       "in the next period",
       { ...had, last_credited_units: 10, last_revoked_units: 0 },
@@ -230,6 +230,17 @@ describe("BEN-56: how many units are credited", () => {
     ],
     ["as revoked by an earlier version", { ...had, last_credited_units: 10 }, day(1), 1, period, 10],
   ])("%s", (_, properties, revoked_at, now, current, units) =>
-    expect(limitCreditedUnits(10, { properties, revoked_at }, { now: day(now), period: current })).toBe(units),
+    expect(limitCreditedUnits(10, { properties, revoked_at }, { period: current, pool: null }, day(now))).toBe(units),
+  );
+
+  test.each([
+    ["the first seat", { seats: 2, granted: 0, used: 0 }, 10],
+    ["the last seat", { seats: 2, granted: 1, used: 0 }, 10],
+    ["a seat of which half was used", { seats: 1, granted: 0, used: 5 }, 5],
+    ["a seat of which all was used", { seats: 2, granted: 1, used: 10 }, 0],
+    ["one seat of two, the other was used", { seats: 2, granted: 0, used: 10 }, 10],
+    ["more than there are", { seats: 1, granted: 2, used: 0 }, 0],
+  ])("to %s", (_, pool, units) =>
+    expect(limitCreditedUnits(10, { properties: {}, revoked_at: null }, { period, pool }, day(1))).toBe(units),
   );
 });

@@ -188,6 +188,30 @@ test("SEAT-17, BEN-51: everybody's credit comes with their seat; what ends with 
   expect([await tokens(), await own(bob)]).toEqual([[["Tokens — (200 consumed units) × $0.01", 200]], [[0, 590]]]);
 });
 
+test("BEN-56: a seat that moves from one to the next has its credit once for each period", async () => {
+  const { shop, person, seat, revoke, use, own, tokens } = await open({ benefit: { units: 100, rollover: false } });
+  const [ada, bob, eve] = [await person(), await person(), await person()];
+  // Two of the three seats are kept.
+  await seat(await person());
+  await seat(await person());
+  const hers = await seat(ada);
+  await use(ada, 70);
+  await shop.on("2027-01-02");
+  await revoke(hers);
+  const his = await seat(bob);
+  expect(await own(bob)).toEqual([[0, 30]]);
+  await use(bob, 30);
+  await shop.on("2027-01-03");
+  await revoke(his);
+  await seat(eve);
+  expect((await own(eve))[0]?.[1] ?? 0).toBe(0);
+  await use(eve, 250);
+  await shop.on("2027-02-01");
+  // Three hundred are included, and 350 were used.
+  expect(await tokens()).toEqual([["Tokens — (50 consumed units) × $0.01", 50]]);
+  expect(await own(eve)).toEqual([[0, 100]]);
+});
+
 test("SEAT-17: what one has subscribed to comes before what one holds a seat of; when it ends, the seat pays again", async () => {
   const { shop, id, person, seat, use, own, meters, metered, tokens } = await open();
   const solo = await shop.sells("Solo", [{ amount_type: "fixed", price_amount: 500 }, metered("3")]);

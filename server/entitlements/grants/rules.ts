@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import type { BenefitGrant } from "../../../shared/api/benefit-grants.ts";
 import type { BenefitGrantProperties } from "../../../shared/api/benefits.ts";
-import { truncateFraction } from "../../../shared/money.ts";
 import type { OrderRow } from "../../billing/orders/rules.ts";
 import { active, type SubscriptionRow } from "../../billing/subscriptions/rules.ts";
 import { type BenefitRow, serializeBenefit } from "../../catalog/benefits/rules.ts";
@@ -132,29 +131,3 @@ export const serializeGrantEvent = (grant: Grant, previous_properties: BenefitGr
   ...serializeGrant(grant),
   previous_properties,
 });
-
-/** The period that a subscription's credit is for: the one of its usage, where that is shorter. */
-export type GrantPeriod = { starts_at: Date; ends_at: Date };
-
-/**
- * How many units a credit benefit of `units` grants now. Whoever has it again within the period that it was credited for gets what
- * was unused when it was revoked: a period is paid once, and its units are used once (BEN-56). If another period has begun
- * early, as a change can have it, units that were used before their share of the time are deducted.
- */
-export function limitCreditedUnits(
-  units: number,
-  { properties, revoked_at }: Pick<GrantRow, "properties" | "revoked_at">,
-  { now, period }: { now: Date; period: GrantPeriod | undefined },
-): number {
-  const { last_credited_at, last_credited_until, last_credited_units = 0, last_withheld_units = 0 } = properties;
-  const { last_revoked_units = last_credited_units } = properties;
-  if (revoked_at === null || last_credited_at === undefined) return units;
-  const credited = new Date(last_credited_at).getTime();
-  if (!period || credited >= period.starts_at.getTime()) return Math.min(units, last_revoked_units);
-  if (last_credited_until === undefined) return units;
-  const until = new Date(last_credited_until).getTime();
-  if (now.getTime() >= until) return units;
-  const whole = last_credited_units + last_withheld_units;
-  const due = truncateFraction(whole, now.getTime() - credited, until - credited);
-  return Math.max(0, units - Math.max(0, whole - last_revoked_units - due));
-}

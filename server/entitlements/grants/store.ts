@@ -39,7 +39,7 @@ import {
   readRows,
 } from "../../platform/db/rows.ts";
 import { customerSeats } from "../seats/tables.ts";
-import type { Grant, GrantContext, GrantHolder, GrantPeriod, GrantRow, GrantSource } from "./rules.ts";
+import type { Grant, GrantContext, GrantHolder, GrantRow, GrantSource } from "./rules.ts";
 import { benefitGrants, grantChecks, grantRuns } from "./tables.ts";
 
 /** What a product gives, in its order, in the row of who has it. */
@@ -370,22 +370,4 @@ export async function eraseAccounts(tx: Tx, { organization_id, id }: Erased): Pr
         sql`jsonb_exists_any(${properties}, array['account_id', 'granted_account_id'])`,
       ),
     );
-}
-
-/** The period of the subscription that a grant is of; undefined for an order, which has none. */
-export async function findGrantPeriod(
-  db: Database,
-  { organization_id, subscription_id: id }: Pick<GrantRow, "organization_id" | "subscription_id">,
-): Promise<GrantPeriod | undefined> {
-  if (id === null) return undefined;
-  const { current_period_start, current_period_end, current_meter_period_start, current_meter_period_end } =
-    subscriptions;
-  const [row] = await db
-    .select({
-      starts_at: sql`coalesce(${current_meter_period_start}, ${current_period_start})`.mapWith(current_period_start),
-      ends_at: sql`coalesce(${current_meter_period_end}, ${current_period_end})`.mapWith(current_period_end),
-    })
-    .from(subscriptions)
-    .where(matchKey(subscriptions, { organization_id, id }));
-  return row;
 }

@@ -1,8 +1,9 @@
 import type { BenefitGrantProperties, BenefitInput } from "../../../../shared/api/benefits.ts";
 import type { Tx } from "../../../platform/context.ts";
 import { addCredit, type CreditGrantInput, revokeCredit, rolloverCredit } from "../../../usage/meters/credits.ts";
-import { type Grant, type GrantPeriod, limitCreditedUnits } from "../rules.ts";
-import { findGrantPeriod } from "../store.ts";
+import { type CreditPeriod, limitCreditedUnits } from "../credit-rules.ts";
+import { findCreditGround } from "../credit-store.ts";
+import type { Grant } from "../rules.ts";
 import type { BenefitKind } from "./kind.ts";
 
 const getCredit = ({ row, benefit }: Grant): CreditGrantInput => {
@@ -13,7 +14,7 @@ const getCredit = ({ row, benefit }: Grant): CreditGrantInput => {
 const buildCredited = (
   { meter_id, units }: CreditGrantInput,
   now: Date,
-  period: GrantPeriod | undefined,
+  period: CreditPeriod | null,
 ): BenefitGrantProperties => ({
   last_credited_meter_id: meter_id,
   last_credited_units: units,
@@ -33,18 +34,19 @@ export const meterCredit: BenefitKind = {
   isRevokedAlone: true,
   async grant(tx, ctx, grant) {
     const [credit, now] = [getCredit(grant), ctx.clock.now()];
-    const period = await findGrantPeriod(tx, grant.row);
-    const units = limitCreditedUnits(credit.units, grant.row, { now, period });
+    const ground = await findCreditGround(tx, grant.row);
+    const units = limitCreditedUnits(credit.units, grant.row, ground, now);
     if (units > 0) await addCredit(tx, ctx, { ...credit, units });
     const withheld = credit.units - units;
-    const properties = buildCredited({ ...credit, units }, now, period);
+    const properties = buildCredited({ ...credit, units }, now, ground.period);
     return { properties: { ...properties, ...(withheld > 0 ? { last_withheld_units: withheld } : {}) } };
   },
   async cycle(tx, ctx, grant) {
     const credit = getCredit(grant);
     const { last_credited_at: last } = grant.row.properties;
     await rolloverCredit(tx, ctx, credit, last === undefined ? null : new Date(last));
-    return buildCredited(credit, ctx.clock.now(), await findGrantPeriod(tx, grant.row));
+    const { period } = await findCreditGround(tx, grant.row);
+    return buildCredited(credit, ctx.clock.now(), period);
   },
   async revoke(tx, ctx, grant) {
     const last_revoked_units = await revokeUnits(tx, ctx, grant);
