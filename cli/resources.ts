@@ -357,6 +357,8 @@ export const resourceViews: Record<string, ResourceView | false> = {
   },
   // Told by floe doctor.
   diagnostics: false,
+  // Shown by the start page in the browser.
+  overview: false,
   sandbox: {
     summary: "A store to try things out in: its time, and what was saved of it",
     noun: "snapshot",

@@ -51,6 +51,7 @@ export async function requestApi<T>(
   path: string,
   body?: unknown,
   token?: string,
+  headers: Record<string, string> = {},
 ): Promise<Result<T>> {
   const given_up = new AbortController();
   // What changes something is waited for: nobody would know whether it came about.
@@ -64,6 +65,7 @@ export async function requestApi<T>(
         accept: "application/json",
         ...(body === undefined ? {} : { "content-type": "application/json" }),
         ...(token && { authorization: `Bearer ${token}` }),
+        ...headers,
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });

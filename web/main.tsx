@@ -29,6 +29,7 @@ const routes: Route[] = [
   { path: "/account/keys", load: () => import("./pages/account-keys.tsx") },
   { path: "/account/delete", load: () => import("./pages/account-delete.tsx") },
   { path: "/device", load: () => import("./pages/device.tsx") },
+  { path: "/", load: () => import("./pages/home.tsx") },
   { path: "/metrics", load: () => import("./pages/metrics.tsx") },
   { path: "/demo", load: () => import("./pages/demo.tsx") },
   { path: "/mail", load: () => import("./pages/mail.tsx") },

@@ -15,7 +15,7 @@ import { routeDownloads } from "../entitlements/downloads/routes.ts";
 import { recordRefusedCalls } from "../identity/accounts/audit/refused-calls.ts";
 import type { Auth } from "../identity/accounts/auth.ts";
 import { reading, rejectForeignPages } from "../identity/accounts/http/origins.ts";
-import { sendRenewed } from "../identity/accounts/identity/sessions-renewal.ts";
+import { createSignInCheck, sendRenewed } from "../identity/accounts/identity/sessions-renewal.ts";
 import { routeListening } from "../messaging/webhooks/routes.ts";
 import { routeTestMail } from "../operations/diagnostics/routes.ts";
 import { routeJobs } from "../operations/jobs/routes.ts";
@@ -165,7 +165,12 @@ export async function buildApp({
     });
   }
   if (web)
-    await servePages(app, { root: web, development, stripe: isHosted || deps.processor.publishable_key !== null });
+    await servePages(app, {
+      root: web,
+      development,
+      stripe: isHosted || deps.processor.publishable_key !== null,
+      isSignedIn: createSignInCheck(auth),
+    });
   else app.setNotFoundHandler((request, reply) => sendError(deps.log)(notFound(), request, reply));
   return app;
 }

@@ -23,6 +23,7 @@ import { meters } from "./meters.ts";
 import { metrics } from "./metrics.ts";
 import { orders } from "./orders.ts";
 import { organizations } from "./organizations.ts";
+import { overview } from "./overview.ts";
 import { payments } from "./payments.ts";
 import { customerPortal, portalCards } from "./portal.ts";
 import { portalAccounts } from "./portal-accounts.ts";
@@ -89,5 +90,6 @@ export const api = {
   catalog,
   sandbox,
   diagnostics,
+  overview,
 } as const satisfies Contract;
 export type Api = typeof api;

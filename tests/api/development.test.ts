@@ -65,7 +65,7 @@ describe("on a developer's own machine", () => {
     { via: "1.1 proxy" },
   ])("nobody sees it through a proxy or under another name: %j", async (headers) => {
     for (const path of paths) expect((await get(path, headers)).status, path).toBe(404);
-    expect((await get("/", headers)).headers.location).toBe("/account");
+    expect((await get("/", headers)).headers.location).toBe("/sign-in");
     const bought = await floe.request("POST", "/demo/checkout", {
       body: {},
       headers: { host: "localhost", ...headers },

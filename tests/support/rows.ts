@@ -288,6 +288,7 @@ export const rowOf: { [R in keyof Api]: (floe: Floe, seller: Seller) => Promise<
   // There is nothing of its own: it is what the others come to.
   metrics: async () => ({ params: {} }),
   diagnostics: async () => ({ params: {} }),
+  overview: async () => ({ params: {} }),
   checkouts: async (_, seller) => ({ params: { id: (await openCheckout(seller)).id } }),
   checkoutClient: async (floe, seller) => {
     const { client_secret } = await sell(floe, seller);

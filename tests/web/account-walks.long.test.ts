@@ -460,7 +460,7 @@ test("where addresses must be confirmed: no way in before, the link again, and o
     await heading("API keys").waitFor();
 
     const front = await strict.request("GET", "/");
-    expect([front.status, front.headers.location]).toEqual([302, "/account"]);
+    expect([front.status, front.headers.location]).toEqual([302, "/sign-in"]);
     const failed = await strict.request("GET", "/?error=token_expired");
     expect(failed.headers.location).toBe("/verify-email?error=token_expired");
     const lost = await strict.request("GET", "/?error=state_mismatch%26x");

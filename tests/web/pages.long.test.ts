@@ -274,7 +274,7 @@ describe("signing in", () => {
       await page.getByLabel("E-mail").fill("seller@example.com");
       await page.getByLabel("Password").fill("correct horse");
       await page.keyboard.press("Enter");
-      await expect(page.waitForURL(`${fake.url}/account`)).resolves.toBeUndefined();
+      await expect(page.waitForURL(`${fake.url}/`)).resolves.toBeUndefined();
     },
   );
 

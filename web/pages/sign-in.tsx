@@ -71,7 +71,7 @@ function SignInForm({ next, methods, left }: FormProps) {
   const form = useForm({ email: "", password: "" });
   const [remember, setRemember] = useState(true);
   const [unconfirmed, setUnconfirmed] = useState<string>();
-  const target = resolveSafePath(next, "/account");
+  const target = resolveSafePath(next);
 
   const check = ({ email, password }: typeof form.values): Faults<typeof form.values> => {
     const isUsername = methods.username && !email.includes("@") && email.trim() !== "";
@@ -163,7 +163,7 @@ export default function SignInPage() {
   const onward = known && next !== null && !leaving;
 
   useEffect(() => {
-    if (onward) location.replace(resolveSafePath(next, "/account"));
+    if (onward) location.replace(resolveSafePath(next));
   }, [onward, next]);
 
   if (pending || !methods || onward) return <Frame />;

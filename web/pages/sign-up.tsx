@@ -20,7 +20,7 @@ export default function SignUpPage() {
 
 function SignUp({ methods }: { methods: Methods }) {
   const next = new URLSearchParams(location.search).get("next");
-  const target = resolveSafePath(next, "/account");
+  const target = resolveSafePath(next);
   const { fields } = methods;
   const form = useForm<{ name: string; email: string; password: string } & Record<string, string>>({
     name: "",

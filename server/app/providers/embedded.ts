@@ -26,6 +26,7 @@ import { webhookService } from "../../messaging/webhooks/service.ts";
 import { catalogService } from "../../operations/catalog-file/service.ts";
 import { diagnosticService } from "../../operations/diagnostics/service.ts";
 import { metricService } from "../../operations/metrics/service.ts";
+import { overviewService } from "../../operations/overview/service.ts";
 import { privacyService } from "../../operations/privacy/service.ts";
 import { createSandboxService } from "../../operations/sandbox/service.ts";
 import type { Provider } from "../../platform/provider.ts";
@@ -92,4 +93,5 @@ export const embedded: Provider = {
   // What passes with time is of all domains, and a sandbox does it in its own order.
   sandbox: createSandboxService(timeTravelWorkers),
   diagnostics: diagnosticService,
+  overview: overviewService,
 };

@@ -19,7 +19,8 @@ import { planRange } from "./periods.ts";
 import { computeMetrics, listMeasures } from "./rules.ts";
 import { findProductNames, findSums } from "./store.ts";
 
-async function measure(ctx: Ctx, query: MetricsQuery) {
+/** The metrics of the organizations of the caller, in the stretches of time that are asked for. */
+export async function computeStoreMetrics(ctx: Ctx, query: MetricsQuery) {
   const range = planRange(query, ctx.clock.now());
   const wanted = listMeasures(query.metrics ?? metricSlugs);
   const sums = await transact(ctx, (tx) => findSums(tx, requireOrganizations(ctx), query, range, wanted));
@@ -37,9 +38,9 @@ async function* streamCsv(periods: readonly MetricPeriod[], { metrics = metricSl
 const linkMs = 10 * 60 * 1000;
 
 export const metricService: Service<typeof operations, Ctx> = {
-  get: (ctx, { query }) => measure(ctx, query),
+  get: (ctx, { query }) => computeStoreMetrics(ctx, query),
   async export(ctx, { query }) {
-    const { periods } = await measure(ctx, query);
+    const { periods } = await computeStoreMetrics(ctx, query);
     return streamCsv(periods, query);
   },
   limits: async () => ({ min_date: metricMinDate, intervals: metricLimits }),

@@ -1,9 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import fastifyStatic from "@fastify/static";
-import type { FastifyInstance, FastifyReply } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type PageContent, readCheckoutPage, renderHead } from "./checkout-page.ts";
 import { isFromHere } from "./from-here.ts";
+import { buildHomePage } from "./home-page.ts";
 import { readPortalPage } from "./portal-page.ts";
 
 export type PagesOptions = {
@@ -13,6 +14,8 @@ export type PagesOptions = {
   stripe: boolean;
   /** True where the demo shop and the mail inbox are served. */
   development: boolean;
+  /** Whether the visitor of the start page is signed in, whatever page leads them there. */
+  isSignedIn: (request: FastifyRequest, reply: FastifyReply) => Promise<boolean>;
 };
 
 const pages = [
@@ -64,7 +67,7 @@ function buildPolicy({ ancestors, styles, stripe }: { ancestors: string; styles:
 }
 
 /** A page that is filled, by the name of its source. */
-type Filled = "checkout" | "portal";
+type Filled = "checkout" | "portal" | "home";
 type Built = { html: string; languages: string[]; preloads: (page: Filled, language: string) => string };
 
 /** The name in the manifest of a page's messages in one language. */
@@ -89,7 +92,7 @@ async function readBuilt(root: string): Promise<Built> {
     html,
     languages,
     preloads: (page, language) => {
-      const own = page === "portal" ? ["pages/portal.tsx", getMessagesFile(language, "portal")] : [];
+      const own = page === "checkout" ? [] : [`pages/${page}.tsx`, getMessagesFile(language, page)];
       const first = [
         ...sources.filter((source) => chunks[source]?.name === "sale"),
         getMessagesFile(language, "checkout"),
@@ -117,7 +120,10 @@ function fillDocument({ html, preloads }: Built, page: Filled, content: PageCont
 }
 
 /** Serve the built web app: its files, and one document for every page. Only the checkout may be framed by others. */
-export async function servePages(app: FastifyInstance, { root, development, stripe }: PagesOptions): Promise<void> {
+export async function servePages(
+  app: FastifyInstance,
+  { root, development, stripe, isSignedIn }: PagesOptions,
+): Promise<void> {
   let built: Promise<Built> | undefined;
   const readDocument = () => {
     built ??= readBuilt(root).catch((error) => {
@@ -179,12 +185,16 @@ export async function servePages(app: FastifyInstance, { root, development, stri
     const styles = path === "/mail" ? " 'unsafe-inline'" : "";
     app.get(path, (request, reply) => renderDocument(reply, isFromHere(request) ? 200 : 404, { styles }));
   }
-  app.get<{ Querystring: { error?: unknown } }>("/", (request, reply) => {
+  app.get<{ Querystring: { error?: unknown } }>("/", async (request, reply) => {
     const { error } = request.query;
     // Links of mails lead here where nothing else was asked for, and say so when they fail.
     if (typeof error === "string" && error !== "")
       return reply.redirect(`/${isVerification(error) ? "verify-email" : "error"}?error=${encodeURIComponent(error)}`);
-    return reply.redirect(development && isFromHere(request) ? "/demo" : "/account");
+    if (await isSignedIn(request, reply)) {
+      const read = await readDocument();
+      return renderDocument(reply, 200, { filled: fillDocument(read, "home", buildHomePage(request, read.languages)) });
+    }
+    return reply.redirect(development && isFromHere(request) ? "/demo" : "/sign-in");
   });
   app.setNotFoundHandler((request, reply) => {
     const wantsPage =

@@ -2,7 +2,7 @@ import type { BetterAuthPlugin } from "better-auth";
 import { createAuthMiddleware } from "better-auth/api";
 import { setSessionCookie } from "better-auth/cookies";
 import { and, eq, gt, lt, lte, sql } from "drizzle-orm";
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Deps, Identity } from "../../../platform/context.ts";
 import { session } from "../tables.ts";
 
@@ -135,3 +135,16 @@ export function sendRenewed(scope: FastifyInstance, identify: Identify): Identif
     return identity;
   };
 }
+
+/**
+ * Whether the cookie of a request is that of a session. For documents that hold nothing of the person: a link on another site
+ * may lead to them, so it does not matter which page the request comes from.
+ */
+export const createSignInCheck =
+  ({ identify }: { identify: (request: Pick<FastifyRequest, "method" | "headers">) => Promise<Identity> }) =>
+  async ({ headers: { cookie } }: FastifyRequest, reply: FastifyReply): Promise<boolean> => {
+    const identity = await identify({ method: "GET", headers: cookie === undefined ? {} : { cookie } });
+    if (identity.kind !== "user") return false;
+    if (identity.set_cookie !== undefined) reply.header("set-cookie", identity.set_cookie);
+    return true;
+  };

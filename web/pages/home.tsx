@@ -1,0 +1,46 @@
+import { Attention } from "../home/Attention.tsx";
+import { Figures } from "../home/Figures.tsx";
+import { useHome } from "../home/home-context.ts";
+import { HomePage } from "../home/Layout.tsx";
+import { useHomeMessages } from "../home/messages.tsx";
+import { OrderTable } from "../home/Orders.tsx";
+import { Panel } from "../home/Panel.tsx";
+import { Renewals, Usage } from "../home/Upcoming.tsx";
+
+function Overview() {
+  const messages = useHomeMessages();
+  const { overview } = useHome();
+  const { name, sandbox, figures, currency, orders, renewals, meters } = overview;
+  return (
+    <>
+      <div className="row">
+        <h1>{name}</h1>
+        {sandbox && <span className="state">{messages.sandbox}</span>}
+      </div>
+      {figures && <Figures figures={figures} currency={currency} />}
+      <Attention overview={overview} />
+      {orders && (
+        <Panel title={messages.orders} command="floe orders list">
+          {orders.length === 0 ? (
+            <p className="soft">{messages.no_orders}</p>
+          ) : (
+            <OrderTable orders={orders} label={messages.orders} />
+          )}
+        </Panel>
+      )}
+      <div className="home-columns">
+        {renewals && <Renewals renewals={renewals} />}
+        {meters && <Usage meters={meters} />}
+      </div>
+    </>
+  );
+}
+
+/** What a signed-in seller sees first: revenue, faults, the latest orders, renewals and usage. */
+export default function SellerHomePage() {
+  return (
+    <HomePage>
+      <Overview />
+    </HomePage>
+  );
+}
