@@ -1,21 +1,25 @@
+import { readFile } from "node:fs/promises";
+import { gzipSync } from "node:zlib";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { type Floe, start } from "../support/floe.ts";
+import { type Floe, type Seller, start } from "../support/floe.ts";
+import { join, person } from "../support/people.ts";
+import { startReceiver } from "../support/receiver.ts";
 import { openShop } from "../support/story.ts";
 import { buildWeb } from "./support/build.ts";
 import { closePages, openChromium, openPage, seriousFaults } from "./support/chromium.ts";
 
 /** The seller's start page, as a seller uses it. */
 
+let web: string;
 let browser: Browser;
 let floe: Floe;
 let page: Page;
 let complaints: string[];
 let shop: Awaited<ReturnType<typeof openShop>>;
 beforeAll(async () => {
-  const [web, opened] = await Promise.all([buildWeb(), openChromium()]);
-  browser = opened;
-  floe = await start({ listen: true, web });
+  [web, browser] = await Promise.all([buildWeb(), openChromium()]);
+  floe = await start({ listen: true, web, settings: { TRUST_PROXY: "127.0.0.1" } });
   shop = await openShop(floe, "2027-06-10T09:00:00Z");
   const guide = await shop.sells("Field Guide to Ice", 1900);
   await shop.subscribes(guide, { buyer: { customer_email: "ada@example.com", customer_name: "Ada Lovelace" } });
@@ -23,7 +27,7 @@ beforeAll(async () => {
   await shop.subscribes(guide, { buyer: { customer_email: "bob@example.com" } });
   const calls = { conjunction: "and", clauses: [{ property: "name", operator: "eq", value: "call" }] };
   await shop.accepted("POST", "/v1/meters/", { name: "Calls", filter: calls, aggregation: { func: "count" } });
-  const [customer] = (await shop.seller.client.customers.list({ query: {} })).items;
+  const [customer] = (await shop.seller.client.customers.list({ query: { email: "ada@example.com" } })).items;
   await shop.accepted("POST", "/v1/events/ingest", { events: [{ name: "call", customer_id: customer?.id }] });
   const hook = { url: "https://hooks.example.com/floe", format: "raw", events: ["order.paid"] };
   const { id } = await shop.accepted("POST", "/v1/webhooks/endpoints", hook);
@@ -51,7 +55,7 @@ async function openAs(locale: string): Promise<void> {
   });
 }
 /** Sign in by the form, which leads to the start page. */
-async function signIn({ email, password } = shop.seller): Promise<void> {
+async function signIn({ email, password }: Pick<Seller, "email" | "password"> = shop.seller): Promise<void> {
   await page.goto(`${floe.url}/sign-in`);
   await page.getByLabel("E-mail").fill(email);
   await page.getByLabel("Password").fill(password);
@@ -63,6 +67,13 @@ const picture = async (name: string) => {
   if (process.env.FLOE_PICTURES)
     await page.screenshot({ path: `${process.env.FLOE_PICTURES}/home-${name}.png`, fullPage: true });
 };
+/** How many bytes of scripts the page has loaded, compressed. */
+async function measureScripts(): Promise<number> {
+  const loaded = await page.evaluate(() => performance.getEntriesByType("resource").map(({ name }) => name));
+  const files = [...new Set(loaded.map((name) => new URL(name).pathname))].filter((path) => path.endsWith(".js"));
+  const contents = await Promise.all(files.map((path) => readFile(`${web}${path}`)));
+  return contents.reduce((sum, content) => sum + gzipSync(content, { level: 9 }).length, 0);
+}
 const isNarrow = () => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth);
 
 test("a seller sees revenue, faults, the latest orders, renewals and usage after the sign-in, in one request", async () => {
@@ -71,6 +82,8 @@ test("a seller sees revenue, faults, the latest orders, renewals and usage after
   await signIn();
   await region("Latest orders").getByRole("cell", { name: "Ada Lovelace" }).waitFor();
   expect(asked.filter((line) => line.includes("/v1/"))).toEqual(["GET /v1/overview"]);
+  // Of this React is 69 kB.
+  expect(await measureScripts()).toBeLessThanOrEqual(115_000);
   const figures = (await page.locator("dl").allTextContents()).join().replaceAll("\u00a0", " ");
   for (const amount of ["US$19.00", "US$38.00"]) expect(figures).toContain(amount);
   await page
@@ -129,4 +142,115 @@ test("who belongs to several organizations chooses the one that is shown, and fi
   await choice.selectOption(organization_id);
   await region("Latest orders").getByRole("cell", { name: "Ada Lovelace" }).waitFor();
   expect(await choice.inputValue()).toBe(organization_id);
+});
+
+test("a customer is found by a part of the name, an order by its number; both are explained", async () => {
+  await signIn();
+  const search = page.getByRole("searchbox", { name: "Customer or order number" });
+  await search.fill("lovel");
+  await page.getByRole("search").getByRole("link", { name: "Ada Lovelace" }).click();
+  await page.getByRole("heading", { level: 1, name: "Ada Lovelace" }).waitFor();
+  await region("Subscriptions").getByText("Renews on 10 July 2027").waitFor();
+  await region("Latest orders").getByRole("link").first().waitFor();
+  await region("Events").getByRole("listitem").first().waitFor();
+  await region("Benefits").getByText("None.").waitFor();
+  expect(await seriousFaults(page)).toEqual([]);
+  await picture("customer");
+  const number = (await region("Latest orders").getByRole("link").first().textContent()) ?? "";
+  await search.fill(number.toLowerCase());
+  await page.getByRole("search").getByRole("link", { name: number }).click();
+  await page.getByRole("heading", { level: 1, name: number }).waitFor();
+  const explained = region("Why this amount");
+  await explained.getByText("a fixed price").waitFor();
+  await region("Payments").getByText("Succeeded").waitFor();
+  await explained.getByRole("button", { name: `Copy floe orders explain ${number}` }).waitFor();
+  expect(await seriousFaults(page)).toEqual([]);
+  await picture("order");
+  await page.goto(`${floe.url}/store/orders/${crypto.randomUUID()}`);
+  await page.getByText("Not found in this organization.").waitFor();
+});
+
+test("products are listed with their checkout links, metrics are shown to the session, and a member acts on nothing", async () => {
+  const made = await shop.accepted("POST", "/v1/checkout-links/", { products: [await shop.sells("Poster", 1200)] });
+  await signIn();
+  await page.getByRole("link", { name: "Products" }).click();
+  await region("On sale").getByRole("button", { name: "Copy checkout link Poster" }).click();
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(String(made.url));
+  await region("On sale").getByText("No checkout link yet.").first().waitFor();
+  expect(await seriousFaults(page)).toEqual([]);
+  await picture("products");
+  await page.getByRole("link", { name: "Metrics" }).click();
+  await page.getByRole("heading", { name: /^Metrics of/ }).waitFor();
+  await page.getByText("US$").first().waitFor();
+
+  const guest = await person(floe, "member");
+  const { organization_id: organizationId } = shop.seller;
+  await join(floe, { owner: shop.seller, organizationId, guest, role: "member" });
+  await openAs("en-GB");
+  await signIn(guest);
+  await region("Latest orders").getByRole("link").first().click();
+  await region("Why this amount").waitFor();
+  expect(await page.getByRole("button", { name: "Refund" }).count()).toBe(0);
+});
+
+test("who has no store yet sees the steps to the first sale", async () => {
+  await openAs("fr-FR");
+  await signIn(await person(floe, "new"));
+  await page.getByRole("heading", { level: 1, name: "Bienvenue chez floe" }).waitFor();
+  await page.getByText(`floe login --server ${floe.url}`).first().waitFor();
+  expect(await seriousFaults(page)).toEqual([]);
+  await picture("new");
+});
+
+test("an order is refunded, a subscription canceled and an event sent again, once each, by the keyboard too", async () => {
+  const receiver = await startReceiver();
+  const { client } = shop.seller;
+  const hook = { url: receiver.url, format: "raw" as const, events: ["order.paid" as const] };
+  const endpoint = await client.webhooks.createEndpoint({ body: hook });
+  receiver.answer(500);
+  const subscription_id = await shop.subscribes(await shop.sells("Atlas", 4900));
+  const [order] = (await client.orders.list({ query: { subscription_id: [subscription_id] } as never })).items;
+  await floe.runJobs();
+  // Ten attempts end a delivery.
+  for (let attempt = 0; attempt < 12; attempt += 1) {
+    floe.clock.advance(8 * 60 * 60 * 1000);
+    await floe.runJobs();
+  }
+  await signIn();
+  await page.goto(`${floe.url}/store/orders/${order?.id}`);
+  const dialog = page.getByRole("dialog");
+  await page.getByRole("button", { name: "Refund" }).press("Enter");
+  await dialog.getByLabel("Amount in USD").fill("490.00");
+  await dialog.getByText(/Enter an amount up to US\$49\.00/).waitFor();
+  await dialog.getByLabel("Amount in USD").fill("9.50");
+  await dialog
+    .getByText(`floe refunds create --order-id ${order?.invoice_number} --amount 9.50`, { exact: false })
+    .first()
+    .waitFor();
+  expect(await seriousFaults(page)).toEqual([]);
+  await picture("refund");
+  await dialog.getByRole("button", { name: "Refund", exact: true }).dblclick();
+  await dialog.waitFor({ state: "detached" });
+  await floe.runJobs();
+  const { items } = await client.refunds.list({ query: { order_id: [String(order?.id)] } as never });
+  expect(items.map(({ amount }) => amount)).toEqual([950]);
+
+  await page.goto(`${floe.url}/store/customers/${order?.customer_id}`);
+  await region("Subscriptions").getByRole("button", { name: "Cancel subscription Atlas" }).click();
+  await dialog.getByText("Atlas ends on", { exact: false }).waitFor();
+  await dialog.getByRole("button", { name: "Cancel subscription", exact: true }).click();
+  await region("Subscriptions").getByText("Ends on", { exact: false }).waitFor();
+  expect((await shop.get(subscription_id)).cancel_at_period_end).toBe(true);
+
+  receiver.answer(200);
+  await page.goto(floe.url);
+  await region("Needs attention").getByText("Events that were not delivered").click();
+  await region("Needs attention").getByRole("button", { name: "Send again order.paid" }).click();
+  await region("Needs attention").getByText("The event is sent again.").waitFor();
+  await picture("redeliver");
+  const before = receiver.received.length;
+  await floe.runJobs();
+  expect(receiver.received.length).toBe(before + 1);
+  await client.webhooks.deleteEndpoint({ params: { id: endpoint.id } });
+  await receiver.close();
 });

@@ -1,8 +1,11 @@
+import { useState } from "react";
+import { Link } from "../account/Link.tsx";
 import { useI18n } from "../i18n/i18n.tsx";
 import { Command } from "./Command.tsx";
 import type { Overview } from "./calls.ts";
 import { useHomeMessages } from "./messages.tsx";
 import { Panel } from "./Panel.tsx";
+import { FailedEvents } from "./Redeliver.tsx";
 
 type Payment = NonNullable<Overview["failed_payments"]>[number];
 type Endpoint = NonNullable<Overview["failing_endpoints"]>[number];
@@ -19,13 +22,19 @@ function FailedPayment({ payment }: { payment: Payment }) {
         {payment.decline_reason !== null && messages.declined(payment.decline_reason.replaceAll("_", " "))}{" "}
         {next === null ? messages.no_retry : messages.retry_on(day(new Date(next)))}
       </p>
-      {payment.invoice_number !== null && <Command text={`floe orders get ${payment.invoice_number}`} />}
+      {payment.invoice_number !== null && (
+        <>
+          <Link href={`/store/orders/${payment.order_id}`}>{payment.invoice_number}</Link>
+          <Command text={`floe orders get ${payment.invoice_number}`} />
+        </>
+      )}
     </li>
   );
 }
 
-function FailingEndpoint({ endpoint: { url, enabled, failed, recent, pending } }: { endpoint: Endpoint }) {
+function FailingEndpoint({ endpoint: { id, url, enabled, failed, recent, pending } }: { endpoint: Endpoint }) {
   const messages = useHomeMessages();
+  const [isOpen, setIsOpen] = useState(false);
   return (
     <li>
       <p className="address">{url}</p>
@@ -34,6 +43,12 @@ function FailingEndpoint({ endpoint: { url, enabled, failed, recent, pending } }
         {pending > 0 && messages.endpoint_pending(pending)}
       </p>
       <Command text={`floe webhooks doctor ${url}`} />
+      {failed > 0 && (
+        <details onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
+          <summary>{messages.failed_events}</summary>
+          {isOpen && <FailedEvents endpoint_id={id} />}
+        </details>
+      )}
     </li>
   );
 }

@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect } from "react";
+import { type ReactNode, useEffect, useMemo } from "react";
 import { Link } from "../account/Link.tsx";
 import { useStore } from "../account/use-store.ts";
 import { type Organization, organizations } from "../auth-client.ts";
@@ -9,18 +9,28 @@ import { Button } from "../parts/Button.tsx";
 import { GhostLine } from "../parts/Ghost.tsx";
 import { Notice } from "../parts/Notice.tsx";
 import { Frame, Shell } from "../parts/Shell.tsx";
+import { type Calls, openCalls } from "./calls.ts";
 import { HomeContext } from "./home-context.ts";
 import { HomeMessagesProvider, useHomeMessages } from "./messages.tsx";
+import { NoStore } from "./NextSteps.tsx";
+import { Search } from "./Search.tsx";
 import { type OverviewState, useOverview } from "./use-overview.ts";
 import "../home.css";
 
-type Header = { list: readonly Organization[]; current: string | undefined; choose: OverviewState["choose"] };
+type Header = {
+  calls: Calls;
+  list: readonly Organization[];
+  current: string | undefined;
+  choose: OverviewState["choose"];
+};
 
 /** Where a seller goes from here, and which of their organizations is shown. */
-function Navigation({ list, current, choose }: Header) {
+function Navigation({ calls, list, current, choose }: Header) {
   const messages = useHomeMessages();
   const pages = [
     { href: "/", text: messages.home },
+    { href: "/store/products", text: messages.products },
+    { href: "/metrics", text: messages.metrics },
     { href: "/account", text: messages.account },
   ];
   return (
@@ -36,6 +46,7 @@ function Navigation({ list, current, choose }: Header) {
           </select>
         </span>
       )}
+      {current !== undefined && <Search calls={calls} />}
       <nav aria-label={messages.pages}>
         {pages.map(({ href, text }) => (
           <Link key={href} href={href} aria-current={location.pathname === href ? "page" : undefined}>
@@ -70,7 +81,10 @@ function Ghosts() {
 function Page({ title, children }: Props) {
   const messages = useHomeMessages();
   const { messages: common } = useI18n();
-  const { overview, failure, calls, reload, choose } = useOverview();
+  const { overview, failure, reload, choose } = useOverview();
+  const shownId = overview?.organization_id;
+  // Whatever changes something names the organization, which the server chose where the seller did not.
+  const calls = useMemo(() => openCalls(shownId), [shownId]);
   const { value: list } = useStore(organizations);
   const status = failure?.status;
   useEffect(() => {
@@ -84,10 +98,10 @@ function Page({ title, children }: Props) {
     <Shell
       wide
       title={overview && !isNew ? `${title ?? overview.name}` : messages.home}
-      aside={<Navigation list={list ?? []} current={overview?.organization_id} choose={choose} />}
+      aside={<Navigation calls={calls} list={list ?? []} current={overview?.organization_id} choose={choose} />}
     >
       {isNew ? (
-        <NoOrganization />
+        <NoStore />
       ) : (
         <div className="stack">
           {isRefused && (
@@ -104,17 +118,6 @@ function Page({ title, children }: Props) {
         </div>
       )}
     </Shell>
-  );
-}
-
-/** A person who belongs to no organization yet. */
-function NoOrganization() {
-  const messages = useHomeMessages();
-  return (
-    <div className="card stack">
-      <h1>{messages.no_store}</h1>
-      <p>{messages.create_store}</p>
-    </div>
   );
 }
 

@@ -1,3 +1,4 @@
+import { Link } from "../account/Link.tsx";
 import { useI18n } from "../i18n/i18n.tsx";
 import { Money } from "../parts/Money.tsx";
 import type { Overview } from "./calls.ts";
@@ -39,9 +40,15 @@ export function OrderTable({ orders, label }: { orders: readonly Order[]; label:
       <tbody>
         {orders.map((order) => (
           <tr key={order.id}>
-            <td>{order.invoice_number}</td>
+            <td>
+              <Link href={`/store/orders/${order.id}`}>{order.invoice_number}</Link>
+            </td>
             {order.customer_id !== undefined && (
-              <td>{order.customer_name ?? order.customer_email ?? messages.unnamed}</td>
+              <td>
+                <Link href={`/store/customers/${order.customer_id}`}>
+                  {order.customer_name ?? order.customer_email ?? messages.unnamed}
+                </Link>
+              </td>
             )}
             <td>{order.product_name}</td>
             <td className="soft">{time.format(new Date(order.created_at))}</td>

@@ -1,3 +1,4 @@
+import { Link } from "../account/Link.tsx";
 import { useI18n } from "../i18n/i18n.tsx";
 import { Money } from "../parts/Money.tsx";
 import type { Overview } from "./calls.ts";
@@ -17,7 +18,9 @@ export function Renewals({ renewals }: { renewals: NonNullable<Overview["renewal
           {renewals.map((one) => (
             <li key={one.id} className="between">
               <div>
-                <p>{one.customer_name ?? one.customer_email ?? messages.unnamed}</p>
+                <Link href={`/store/customers/${one.customer_id}`}>
+                  {one.customer_name ?? one.customer_email ?? messages.unnamed}
+                </Link>
                 <p className="soft small">
                   {one.product_name} · {day(new Date(one.current_period_end))}
                   {one.status === "trialing" && ` · ${messages.trial_ends}`}

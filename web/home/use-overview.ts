@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { type Calls, type Failure, type Overview, openCalls, readOrganization, storeOrganization } from "./calls.ts";
+import { type Failure, type Overview, openCalls, readOrganization, storeOrganization } from "./calls.ts";
 
 const pollMs = 15_000;
 /** After failures the server is asked less often, at the least once in two minutes. */
@@ -8,15 +8,17 @@ const pollMsMax = 120_000;
 export type OverviewState = {
   overview: Overview | undefined;
   failure: Failure | undefined;
-  calls: Calls;
   reload: () => Promise<number>;
   choose: (organization_id: string | undefined) => void;
 };
 
+/** What was loaded last: a page that is opened next shows it until the server has answered. */
+let lastOverview: Overview | undefined;
+
 /** The overview of the chosen organization, loaded again every few seconds while the page is visible. */
 export function useOverview(): OverviewState {
   const [organization_id, setOrganization] = useState(readOrganization);
-  const [overview, setOverview] = useState<Overview>();
+  const [overview, setOverview] = useState(lastOverview);
   const [failure, setFailure] = useState<Failure>();
   const calls = useMemo(() => openCalls(organization_id), [organization_id]);
   const latest = useRef(0);
@@ -26,7 +28,10 @@ export function useOverview(): OverviewState {
     const answer = await calls.overview();
     // A later request may be answered earlier.
     if (request === latest.current) {
-      if (answer.ok) setOverview(answer.value);
+      if (answer.ok) {
+        lastOverview = answer.value;
+        setOverview(answer.value);
+      }
       setFailure(answer.ok ? undefined : answer.failure);
     }
     return answer.ok ? 200 : answer.failure.status;
@@ -34,11 +39,12 @@ export function useOverview(): OverviewState {
   const choose = useCallback((id: string | undefined): void => {
     storeOrganization(id);
     setOrganization(id);
+    lastOverview = undefined;
     setOverview(undefined);
     setFailure(undefined);
   }, []);
   usePolling(reload);
-  return { overview, failure, calls, reload, choose };
+  return { overview, failure, reload, choose };
 }
 
 /** Call now, and then again and again: not while the page is hidden, and no more once the session has ended. */

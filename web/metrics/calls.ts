@@ -1,6 +1,7 @@
 import type { Api } from "../../shared/api/index.ts";
 import type { Output } from "../../shared/contract.ts";
 import { requestApi, type Wire } from "../api.ts";
+import { buildOrganizationHeaders, readOrganization } from "../home/calls.ts";
 
 export type MetricsAboutState = Wire<Output<Api["metrics"]["about"]>>;
 export type Limits = Wire<Output<Api["metrics"]["limits"]>>;
@@ -30,14 +31,18 @@ export function readAddress(): { token: string | null; asked: URLSearchParams } 
   return { token: sessionStorage.getItem(keptAs), asked };
 }
 
-/** Everything that the page asks. */
-export const openMetrics = (token: string) => ({
-  about: () => requestApi<MetricsAboutState>("GET", "/v1/metrics/about", undefined, token),
-  limits: () => requestApi<Limits>("GET", "/v1/metrics/limits", undefined, token),
-  measure({ product_id, ...question }: Question, slugs: readonly Slug[]) {
-    const query = new URLSearchParams(question);
-    if (product_id !== "") query.set("product_id", product_id);
-    for (const slug of slugs) query.append("metrics", slug);
-    return requestApi<MeasuredSeries>("GET", `/v1/metrics/?${query}`, undefined, token);
-  },
-});
+/** Everything that the page asks: by the token of an address, or else by the session of a seller. */
+export function openMetrics(token: string | null) {
+  const headers = token === null ? buildOrganizationHeaders(readOrganization()) : {};
+  const get = <T>(path: string) => requestApi<T>("GET", path, undefined, token ?? undefined, headers);
+  return {
+    about: () => get<MetricsAboutState>("/v1/metrics/about"),
+    limits: () => get<Limits>("/v1/metrics/limits"),
+    measure({ product_id, ...question }: Question, slugs: readonly Slug[]) {
+      const query = new URLSearchParams(question);
+      if (product_id !== "") query.set("product_id", product_id);
+      for (const slug of slugs) query.append("metrics", slug);
+      return get<MeasuredSeries>(`/v1/metrics/?${query}`);
+    },
+  };
+}

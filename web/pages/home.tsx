@@ -3,6 +3,7 @@ import { Figures } from "../home/Figures.tsx";
 import { useHome } from "../home/home-context.ts";
 import { HomePage } from "../home/Layout.tsx";
 import { useHomeMessages } from "../home/messages.tsx";
+import { NextSteps } from "../home/NextSteps.tsx";
 import { OrderTable } from "../home/Orders.tsx";
 import { Panel } from "../home/Panel.tsx";
 import { Renewals, Usage } from "../home/Upcoming.tsx";
@@ -10,13 +11,21 @@ import { Renewals, Usage } from "../home/Upcoming.tsx";
 function Overview() {
   const messages = useHomeMessages();
   const { overview } = useHome();
-  const { name, sandbox, figures, currency, orders, renewals, meters } = overview;
+  const { name, sandbox, scopes, figures, currency, orders, renewals, meters, has_products, has_checkout_links } =
+    overview;
+  // Who sold already, by the API or otherwise, needs no first steps.
+  const isNew = !orders?.length && !(has_products && has_checkout_links) && scopes.includes("products:write");
   return (
     <>
       <div className="row">
         <h1>{name}</h1>
         {sandbox && <span className="state">{messages.sandbox}</span>}
       </div>
+      {isNew && (
+        <Panel title={messages.next_steps}>
+          <NextSteps hasStore hasProducts={has_products} hasLinks={has_checkout_links} />
+        </Panel>
+      )}
       {figures && <Figures figures={figures} currency={currency} />}
       <Attention overview={overview} />
       {orders && (

@@ -245,17 +245,18 @@ function Nothing({ failure, retry }: { failure: Failure | undefined; retry: () =
 
 function Page() {
   const [{ token, asked }] = useState(readAddress);
-  const metrics = useMemo(() => (token === null ? undefined : openMetrics(token)), [token]);
+  const metrics = useMemo(() => openMetrics(token), [token]);
   const [known, setKnown] = useState<Known>();
   const [failure, setFailure] = useState<Failure>();
   const load = useCallback(async (): Promise<void> => {
-    if (!metrics) return;
     const [about, limits] = await Promise.all([metrics.about(), metrics.limits()]);
     if (about.ok && limits.ok) return setKnown({ about: about.value, limits: limits.value });
     setFailure(about.ok ? (limits.ok ? undefined : limits.failure) : about.failure);
   }, [metrics]);
   useEffect(() => void load(), [load]);
-  if (!metrics || failure) return <Nothing failure={failure} retry={() => void load()} />;
+  // Without an address and without a sign-in nothing has run out.
+  const isSignedOut = token === null && failure?.status === 401;
+  if (failure) return <Nothing failure={isSignedOut ? undefined : failure} retry={() => void load()} />;
   return known ? <Inside metrics={metrics} known={known} asked={asked} /> : <Frame />;
 }
 
