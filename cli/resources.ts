@@ -359,6 +359,7 @@ export const resourceViews: Record<string, ResourceView | false> = {
   diagnostics: false,
   // Shown by the start page in the browser.
   overview: false,
+  storefront: false,
   sandbox: {
     summary: "A store to try things out in: its time, and what was saved of it",
     noun: "snapshot",

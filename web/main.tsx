@@ -2,7 +2,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { Boundary } from "./parts/Shell.tsx";
 import { type Route, Router, startRouter } from "./router.tsx";
-import { given } from "./server-data.ts";
+import { given, given_storefront } from "./server-data.ts";
 import "./theme.css";
 
 /** A page with the words of the checkout that came with it, so that it is drawn but once. */
@@ -29,7 +29,7 @@ const routes: Route[] = [
   { path: "/account/keys", load: () => import("./pages/account-keys.tsx") },
   { path: "/account/delete", load: () => import("./pages/account-delete.tsx") },
   { path: "/device", load: () => import("./pages/device.tsx") },
-  { path: "/", load: () => import("./pages/home.tsx") },
+  { path: "/", load: () => (given_storefront ? import("./pages/storefront.tsx") : import("./pages/home.tsx")) },
   { path: "/store/customers/:id", load: () => import("./pages/home-customer.tsx") },
   { path: "/store/orders/:id", load: () => import("./pages/home-order.tsx") },
   { path: "/store/products", load: () => import("./pages/home-products.tsx") },

@@ -38,6 +38,7 @@ import { products } from "./products.ts";
 import { refunds } from "./refunds.ts";
 import { sandbox } from "./sandbox.ts";
 import { customerSeats, seatClaims } from "./seats.ts";
+import { storefront } from "./storefront.ts";
 import { subscriptions } from "./subscriptions.ts";
 import { tax } from "./tax.ts";
 import { webhooks } from "./webhooks.ts";
@@ -91,5 +92,6 @@ export const api = {
   sandbox,
   diagnostics,
   overview,
+  storefront,
 } as const satisfies Contract;
 export type Api = typeof api;

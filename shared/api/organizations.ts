@@ -50,6 +50,8 @@ export const OrganizationFeatureSettings = z.object({
   compass_enabled: z.boolean(),
   merchant_migration_enabled: z.boolean(),
   frame_ancestors_enforced: z.boolean(),
+  /** Beyond Polar: whether visitors of the server see the public products. */
+  storefront_enabled: z.boolean(),
 });
 
 /** What becomes of the access to what was bought, once a bank wants its money back. */
@@ -188,6 +190,7 @@ const FeatureSettingsInput = z.object({
   seat_based_pricing_enabled: z.boolean().optional().describe("Sell prices per seat; cannot be switched off again."),
   member_model_enabled: z.boolean().optional().describe("Let a customer have members."),
   checkout_localization_enabled: z.boolean().optional().describe("Show the checkout in the buyer's language."),
+  storefront_enabled: z.boolean().optional().describe("Show public products to visitors of the server."),
   overview_metrics: z.array(z.string().max(100)).max(100).nullish().describe("Metrics of the overview, in order."),
 });
 

@@ -289,6 +289,7 @@ export const rowOf: { [R in keyof Api]: (floe: Floe, seller: Seller) => Promise<
   metrics: async () => ({ params: {} }),
   diagnostics: async () => ({ params: {} }),
   overview: async () => ({ params: {} }),
+  storefront: async () => ({ params: {} }),
   checkouts: async (_, seller) => ({ params: { id: (await openCheckout(seller)).id } }),
   checkoutClient: async (floe, seller) => {
     const { client_secret } = await sell(floe, seller);

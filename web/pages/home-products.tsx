@@ -7,22 +7,10 @@ import { HomePage } from "../home/Layout.tsx";
 import { Loaded } from "../home/Loaded.tsx";
 import { useHomeMessages } from "../home/messages.tsx";
 import { Panel } from "../home/Panel.tsx";
-import { useI18n } from "../i18n/i18n.tsx";
+import { usePrices } from "../home/prices.ts";
 import { Button } from "../parts/Button.tsx";
 import { useTitle } from "../parts/Shell.tsx";
 import { useQuery } from "../use-query.ts";
-
-/** What a product costs, as far as it fits in a line: the fixed prices, or what kind of price it is. */
-function usePrices({ prices, recurring_interval }: Product): string {
-  const messages = useHomeMessages();
-  const { money } = useI18n();
-  const texts = prices.map((price) =>
-    price.amount_type === "fixed"
-      ? money(price.price_amount, price.price_currency)
-      : messages.price_kinds[price.amount_type],
-  );
-  return [...new Set(texts), ...(recurring_interval ? [messages.intervals[recurring_interval]] : [])].join(" · ");
-}
 
 function ProductRow({ product, link }: { product: Product; link: CheckoutLink | undefined }) {
   const messages = useHomeMessages();

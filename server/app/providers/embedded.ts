@@ -29,6 +29,7 @@ import { metricService } from "../../operations/metrics/service.ts";
 import { overviewService } from "../../operations/overview/service.ts";
 import { privacyService } from "../../operations/privacy/service.ts";
 import { createSandboxService } from "../../operations/sandbox/service.ts";
+import { storefrontService } from "../../operations/storefront/service.ts";
 import type { Provider } from "../../platform/provider.ts";
 import { portalAccountService } from "../../portal/accounts.ts";
 import { portalCardService } from "../../portal/cards.ts";
@@ -94,4 +95,5 @@ export const embedded: Provider = {
   sandbox: createSandboxService(timeTravelWorkers),
   diagnostics: diagnosticService,
   overview: overviewService,
+  storefront: storefrontService,
 };

@@ -266,6 +266,7 @@ export function createPolarProvider(config: Config): Provider {
       diffSnapshots: notMoved,
     },
     diagnostics: { get: notDiagnosed },
+    storefront: { get: async () => ({ sellers: [] }) },
     overview: { get: rejectHosted("Look at the overview at hosted Polar itself.") },
     catalog: { pull: notFiled, plan: notFiled, rehearse: notFiled, apply: notFiled, import: notFiled },
     tax: {

@@ -26,6 +26,7 @@ const standard = {
     compass_enabled: false,
     merchant_migration_enabled: false,
     frame_ancestors_enforced: false,
+    storefront_enabled: false,
   },
   subscription_settings: {
     allow_multiple_subscriptions: false,

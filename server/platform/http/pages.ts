@@ -6,6 +6,7 @@ import { type PageContent, readCheckoutPage, renderHead } from "./checkout-page.
 import { isFromHere } from "./from-here.ts";
 import { buildHomePage } from "./home-page.ts";
 import { readPortalPage } from "./portal-page.ts";
+import { readStorefrontPage } from "./storefront-page.ts";
 
 export type PagesOptions = {
   /** Folder of the built web app. */
@@ -70,7 +71,7 @@ function buildPolicy({ ancestors, styles, stripe }: { ancestors: string; styles:
 }
 
 /** A page that is filled, by the name of its source. */
-type Filled = "checkout" | "portal" | "home";
+type Filled = "checkout" | "portal" | "home" | "storefront";
 type Built = { html: string; languages: string[]; preloads: (page: Filled, language: string) => string };
 
 /** The name in the manifest of a page's messages in one language. */
@@ -197,6 +198,9 @@ export async function servePages(
       const read = await readDocument();
       return renderDocument(reply, 200, { filled: fillDocument(read, "home", buildHomePage(request, read.languages)) });
     }
+    const read = await readDocument();
+    const content = await readStorefrontPage(app, request, read.languages);
+    if (content) return renderDocument(reply, 200, { filled: fillDocument(read, "storefront", content) });
     return reply.redirect(development && isFromHere(request) ? "/demo" : "/sign-in");
   });
   app.setNotFoundHandler((request, reply) => {

@@ -123,6 +123,8 @@ export const messages: HomeMessages = {
   failed_events: "Nicht zugestellte Ereignisse",
   redeliver: "Noch einmal senden",
   redelivered: "Das Ereignis wird noch einmal gesendet.",
+  buy: "Kaufen",
+  sign_in: "Anmelden",
   welcome: "Willkommen bei floe",
   no_store: "Sie gehören noch zu keiner Organisation. Diese Schritte führen zum ersten Verkauf.",
   next_steps: "Nächste Schritte",

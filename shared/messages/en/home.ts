@@ -123,6 +123,8 @@ export const messages = {
   failed_events: "Events that were not delivered",
   redeliver: "Send again",
   redelivered: "The event is sent again.",
+  buy: "Buy",
+  sign_in: "Sign in",
   welcome: "Welcome to floe",
   no_store: "You belong to no organization yet. These steps lead to your first sale.",
   next_steps: "Next steps",

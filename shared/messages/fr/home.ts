@@ -123,6 +123,8 @@ export const messages: HomeMessages = {
   failed_events: "Événements non remis",
   redeliver: "Envoyer de nouveau",
   redelivered: "L’événement est envoyé de nouveau.",
+  buy: "Acheter",
+  sign_in: "Se connecter",
   welcome: "Bienvenue chez floe",
   no_store: "Vous n’appartenez encore à aucune organisation. Ces étapes mènent à votre première vente.",
   next_steps: "Prochaines étapes",
