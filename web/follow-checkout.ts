@@ -1,15 +1,24 @@
 import { findWebPage } from "../shared/destinations.ts";
-import { type Checkout, checkouts } from "./api.ts";
+import { type Checkout, checkouts, type Failure } from "./api.ts";
 
-const pollDelayMs = 2000;
+/** How long a page waits before it asks again, without a stream. */
+const awaitingDelayMs = 2000;
 /** How long a buyer waits for the seller's server to have heard of the sale before going there all the same. */
 const deliveryWaitMs = 5000;
 
+type Heard = (checkout: Checkout, delivered: boolean) => void;
+type Following = { delayMs?: number; failed?: (failure: Failure) => void };
+
 /**
- * Reports the checkout each time something happened to it, until stopped. Listens to the event stream, and asks every
- * two seconds while that is not to be had. `delivered` says that the seller's own server knows as well.
+ * Reports the checkout each time something happened to it, until stopped. Listens to the event stream, and asks again and again
+ * while that is not to be had. `delivered` says that the seller's own server knows as well. `failed` is told of a checkout
+ * that is gone or has expired, of which nothing more will be heard.
  */
-function follow(secret: string, heard: (checkout: Checkout, delivered: boolean) => void): () => void {
+export function follow(
+  secret: string,
+  heard: Heard,
+  { delayMs = awaitingDelayMs, failed }: Following = {},
+): () => void {
   let stopped = false;
   let delivered = false;
   let asking = false;
@@ -28,16 +37,21 @@ function follow(secret: string, heard: (checkout: Checkout, delivered: boolean) 
     asking = false;
     if (stopped) return;
     if (answer.ok) heard(answer.value, delivered);
+    else if (failed && (answer.failure.status === 404 || answer.failure.status === 410)) {
+      stop();
+      failed(answer.failure);
+      return;
+    }
     if (again) {
       again = false;
       void refreshCheckout();
     } else if (!answer.ok) {
       // The stream may have nothing more to say.
-      retry = setTimeout(() => void refreshCheckout(), pollDelayMs);
+      retry = setTimeout(() => void refreshCheckout(), delayMs);
     }
   };
   const poll = (): void => {
-    timer ??= setInterval(() => void refreshCheckout(), pollDelayMs);
+    timer ??= setInterval(() => void refreshCheckout(), delayMs);
   };
 
   const stream = new EventSource(checkouts.streamUrl(secret));
@@ -56,12 +70,13 @@ function follow(secret: string, heard: (checkout: Checkout, delivered: boolean) 
     poll();
     void refreshCheckout();
   };
-  return () => {
+  const stop = (): void => {
     stopped = true;
     clearInterval(timer);
     clearTimeout(retry);
     stream.close();
   };
+  return stop;
 }
 
 const buildSessionKey = (client_secret: string): string => `purchase:${client_secret}`;

@@ -1,4 +1,5 @@
 import { type ComponentType, useSyncExternalStore } from "react";
+import { loadPart } from "./reload.ts";
 
 type Page = ComponentType<{ params: Record<string, string> }>;
 export type Route = { path: string; load: () => Promise<{ default: Page }> };
@@ -18,7 +19,7 @@ async function show(): Promise<void> {
   for (const { path: pattern, load } of routes) {
     const params = match(pattern, path);
     if (!params) continue;
-    const Component = await load().then(
+    const Component = await loadPart(load).then(
       (module) => module.default,
       (error: Error) => () => {
         throw error;

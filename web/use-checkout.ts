@@ -39,6 +39,20 @@ export function useCheckout(secret: string) {
     fresh = undefined;
   }, [load, secret]);
 
+  /**
+   * Takes what was read meanwhile, unless changes are under way or it is older than what is shown. Answers whether it was taken.
+   */
+  const accept = useCallback(
+    (value: Checkout): boolean => {
+      const shown = seen.get(secret);
+      const isOlder = shown && (value.modified_at ?? value.created_at) < (shown.modified_at ?? shown.created_at);
+      if (working.current || isOlder) return false;
+      take(value);
+      return true;
+    },
+    [secret, take],
+  );
+
   const work = useCallback(async (): Promise<void> => {
     setUpdating(true);
     for (let next = waiting.current.shift(); next; next = waiting.current.shift()) {
@@ -72,7 +86,7 @@ export function useCheckout(secret: string) {
     return seen.get(secret);
   }, [secret]);
 
-  return { checkout, failure, updating, take, load, update, settled };
+  return { checkout, failure, updating, take, load, accept, fail: setFailure, update, settled };
 }
 
 /** A checkout that is there, and how to change it. */

@@ -17,6 +17,7 @@ import type { StripeHandle } from "./parts/StripeCard.tsx";
 import type { WalletPayer } from "./parts/Wallets.tsx";
 import { getDueToday, isSameDeal } from "./terms.ts";
 import type { Order } from "./use-checkout.ts";
+import { useDelay } from "./use-delay.ts";
 
 /** Stripe's key, where the server takes payments through Stripe; its absence means the test processor's own form. */
 export const getStripeKey = (checkout: Checkout): string | undefined =>
@@ -26,7 +27,7 @@ export const getStripeKey = (checkout: Checkout): string | undefined =>
 const getChallenge = ({ status, payment_processor_metadata: { intent_status, intent_client_secret } }: Checkout) =>
   status === "confirmed" && intent_status === "requires_action" ? intent_client_secret : undefined;
 
-const formatChanged = (checkout: Checkout, { messages, money }: I18n): string =>
+export const formatChanged = (checkout: Checkout, { messages, money }: I18n): string =>
   messages.changed(money(getDueToday(checkout), checkout.currency));
 
 /** An address of which nothing is said that is not known; none without its country. */
@@ -42,7 +43,7 @@ async function getToken(payer: WalletPayer): Promise<Result<{ id: string }> | { 
 
 type Options = {
   values: Values;
-  order: Pick<Order, "take" | "load" | "settled" | "checkout">;
+  order: Pick<Order, "take" | "accept" | "load" | "settled" | "checkout">;
   stripe: RefObject<StripeHandle | null>;
   faulty: (faults: Faults) => void;
   /** Other terms hold now than were shown: they are to be seen before anything is charged. */
@@ -54,13 +55,13 @@ type Options = {
 export function usePurchase({ values, order, stripe, faulty, changed, finished }: Options) {
   const i18n = useI18n();
   const { messages } = i18n;
-  const { checkout, take, load, settled } = order;
+  const { checkout, take, accept, load, settled } = order;
   const [sending, setSending] = useState(false);
   const [answered, setAnswered] = useState<string>();
   const token = useRef<string | null>(null);
-  const callbacks = useRef({ faulty, finished, take, checkout, messages });
+  const callbacks = useRef({ faulty, finished, take, accept, checkout, messages });
   useEffect(() => {
-    callbacks.current = { faulty, finished, take, checkout, messages };
+    callbacks.current = { faulty, finished, take, accept, checkout, messages };
   });
 
   const intent = getChallenge(checkout);
@@ -120,6 +121,12 @@ export function usePurchase({ values, order, stripe, faulty, changed, finished }
     return checkouts.tokenizeTestCard(card, values.name.trim());
   };
 
+  const isUnderWay = async (): Promise<boolean> => {
+    const standing = await checkouts.get(secret);
+    if (!standing.ok || standing.value.status === "open") return false;
+    take(standing.value);
+    return true;
+  };
   const showFaults = (faults: Faults): false => {
     faulty(faults);
     return false;
@@ -147,6 +154,8 @@ export function usePurchase({ values, order, stripe, faulty, changed, finished }
       body.confirmation_token_id = made.value.id;
     }
     const answer = await checkouts.confirm(secret, body);
+    // The answer was lost, and the purchase may be under way all the same.
+    if (!answer.ok && answer.failure.status === 0 && (await isUnderWay())) return true;
     if (answer.ok) {
       token.current = answer.value.customer_session_token;
       storePurchaseSession(secret, token.current);
@@ -176,6 +185,12 @@ export function usePurchase({ values, order, stripe, faulty, changed, finished }
     setSending(false);
   };
 
+  const busy = sending || checkout.status === "confirmed";
+  const ask = useCallback((): void => {
+    void checkouts.get(secret).then((answer) => answer.ok && callbacks.current.accept(answer.value));
+  }, [secret]);
+  const delay = useDelay(busy && challenge === undefined, ask);
+
   /** What no wallet tells has to be on the form: what the seller asks, the amount, the company. */
   const isReadyForWallet = (): boolean => {
     const told: (keyof Values)[] = ["email", "name", "country", "line1", "line2", "city", "postal_code", "state"];
@@ -197,7 +212,9 @@ export function usePurchase({ values, order, stripe, faulty, changed, finished }
     isReadyForWallet,
     payByWallet,
     /** From the press of the button until the outcome is known. */
-    busy: sending || checkout.status === "confirmed",
+    busy,
+    /** How long that has taken. */
+    delay,
     challenge: getStripeKey(checkout) ? undefined : challenge,
     answer: () => setAnswered(intent),
   };

@@ -63,12 +63,12 @@ export default defineConfig({
           groups: [
             {
               name: "app",
-              test: /rolldown\/runtime|\/shared\/destinations|node_modules\/(react|react-dom|scheduler)\/|\/web\/(main|router|api|asked|given|i18n\/language|parts\/(Shell|Button|Field|Ghost|Notice))\./,
+              test: /rolldown\/runtime|\/shared\/destinations|node_modules\/(react|react-dom|scheduler)\/|\/web\/(main|router|reload|api|server-data|i18n\/language|parts\/(Shell|Button|Field|Ghost|Notice))\./,
             },
             { name: "account", test: /\/web\/(auth-client|overlay|account\/)/ },
             {
               name: "sale",
-              test: /\/shared\/(countries|money|currencies|pricing|calendar|tax|messages\/en\/checkout)|\/web\/(pages\/checkout|parts\/(?!Stripe|Wallets|Challenge|CardForm|Brands|Documents|StateSelect)|accent|card\.|checkout-form|parent|i18n\/i18n|terms|use-|watch)/,
+              test: /\/shared\/(countries|money|currencies|pricing|calendar|tax|messages\/en\/checkout)|\/web\/(pages\/checkout|parts\/(?!Stripe|Wallets|Challenge|CardForm|Choices|Brands|Documents|Questions|Seats|StateSelect)|accent|card\.|checkout-form|embed-messages|i18n\/i18n|terms|use-|follow-checkout)/,
             },
           ],
         },

@@ -29,7 +29,7 @@ afterEach(async () => {
   await receiver.close();
 });
 
-type Checkout = { id: string; client_secret: string };
+type Checkout = { id: string; client_secret: string; products: { id: string }[] };
 async function checkout(): Promise<Checkout> {
   const price = { amount_type: "fixed" as const, price_amount: 1900, price_currency: "usd" as const };
   const product = await seller.client.products.create({ body: { name: "Ebook", prices: [price] } });
@@ -122,6 +122,22 @@ describe("the stream of a checkout (CHK-60, CHK-61)", () => {
     expect(await saidTo(stream)).toContain(told);
   });
 
+  test("CHK-60: tells that its product has changed, and nothing of other products", async () => {
+    const [own, other] = [await checkout(), await checkout()];
+    const stream = await watch(own);
+    await stream.next();
+    const rename = (of: typeof own, name: string) =>
+      seller.client.products.update({ params: { id: String(of.products[0]?.id) }, body: { name } });
+    await rename(other, "Atlas");
+    await rename(own, "Globe");
+    await saidTo(stream, "checkout.updated open");
+    await rename(other, "Chart");
+    await pay(own);
+    const news = (await saidTo(stream)).filter((one) => one.startsWith("checkout.updated"));
+    // Of the other product nothing was said.
+    expect(news).toEqual(["checkout.updated confirmed", "checkout.updated succeeded"]);
+  });
+
   test("tells a late joiner all that matters", async () => {
     const sale = await checkout();
     await pay(sale);
@@ -131,7 +147,7 @@ describe("the stream of a checkout (CHK-60, CHK-61)", () => {
 
   test("of an unknown secret is 404, of an expired checkout 410, with a bad token 401 (API-25)", async () => {
     const sale = await checkout();
-    expect((await watch({ id: "", client_secret: "unknown" })).status).toBe(404);
+    expect((await watch({ id: "", client_secret: "unknown", products: [] })).status).toBe(404);
     expect((await watch(sale, { authorization: "Bearer made-up" })).status).toBe(401);
     expect((await watch(sale, { authorization: "Bearer undefined" })).status).toBe(200);
     expect((await watch(sale, { authorization: `Bearer ${seller.key}` })).status).toBe(200);
@@ -151,7 +167,7 @@ describe("a stream", () => {
       deps: floe.deps,
       tail,
       identify: async () => ({ kind: "anonymous" }),
-      find: async () => ({ id: newId(), status: "open", organization_id: seller.organization_id }),
+      find: async () => ({ id: newId(), status: "open", organization_id: seller.organization_id, products: [] }),
       lifetime_ms,
     });
     app.addHook("preClose", async () => tail.close());

@@ -1,4 +1,4 @@
-import { type FormEvent, lazy, Suspense, useCallback, useEffect, useRef, useState } from "react";
+import { type FormEvent, Suspense, useCallback, useEffect, useRef, useState } from "react";
 import type { CardUpdateMessages } from "../../shared/messages/en/card-update.ts";
 import { computeAccent } from "../accent.ts";
 import { checkouts, type Failure } from "../api.ts";
@@ -15,11 +15,12 @@ import { Shell, useTitle } from "../parts/Shell.tsx";
 import type { StripeHandle } from "../parts/StripeCard.tsx";
 import { Sides, SidesGhost } from "../parts/Summary.tsx";
 import { type CardLink, cardLinks } from "../recovery.ts";
+import { lazyPart } from "../reload.ts";
 import "../checkout.css";
 
-const CardForm = lazy(() => import("../parts/CardForm.tsx"));
-const Challenge = lazy(() => import("../parts/Challenge.tsx"));
-const StripeCard = lazy(() => import("../parts/StripeCard.tsx"));
+const CardForm = lazyPart(() => import("../parts/CardForm.tsx"));
+const Challenge = lazyPart(() => import("../parts/Challenge.tsx"));
+const StripeCard = lazyPart(() => import("../parts/StripeCard.tsx"));
 
 const pollMs = 2000;
 

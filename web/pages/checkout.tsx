@@ -1,4 +1,4 @@
-import { type FocusEvent, type FormEvent, lazy, Suspense, useEffect, useRef, useState } from "react";
+import { type FocusEvent, type FormEvent, Suspense, useEffect, useRef, useState } from "react";
 import { sellableCountries } from "../../shared/countries.ts";
 import { getMinimumAmount, parseMoney, writeMoney } from "../../shared/money.ts";
 import { computeAccent } from "../accent.ts";
@@ -18,27 +18,30 @@ import { I18nProvider, useI18n } from "../i18n/i18n.tsx";
 import { Address } from "../parts/Address.tsx";
 import { Business } from "../parts/Business.tsx";
 import { Button } from "../parts/Button.tsx";
-import { Choices } from "../parts/Choices.tsx";
 import { Field } from "../parts/Field.tsx";
 import { GhostLine } from "../parts/Ghost.tsx";
 import { Notice } from "../parts/Notice.tsx";
-import { Questions } from "../parts/Questions.tsx";
 import { useTitle } from "../parts/Shell.tsx";
 import type { StripeHandle } from "../parts/StripeCard.tsx";
 import { Sides, SidesGhost, SkipTrial, Summary } from "../parts/Summary.tsx";
 import { Trust } from "../parts/Trust.tsx";
 import { expired, Unavailable } from "../parts/Unavailable.tsx";
+import { Waiting } from "../parts/Waiting.tsx";
+import { lazyPart } from "../reload.ts";
 import { navigate } from "../router.tsx";
 import { given } from "../server-data.ts";
 import { describeButton, getLines } from "../terms.ts";
 import { type Order, useCheckout } from "../use-checkout.ts";
-import { getStripeKey, usePurchase } from "../use-purchase.ts";
+import { useFollowing } from "../use-following.ts";
+import { formatChanged, getStripeKey, usePurchase } from "../use-purchase.ts";
 import "../checkout.css";
 
-const CardForm = lazy(() => import("../parts/CardForm.tsx"));
-const Challenge = lazy(() => import("../parts/Challenge.tsx"));
-const StripeCard = lazy(() => import("../parts/StripeCard.tsx"));
-const Wallets = lazy(() => import("../parts/Wallets.tsx"));
+const CardForm = lazyPart(() => import("../parts/CardForm.tsx"));
+const Choices = lazyPart(() => import("../parts/Choices.tsx"));
+const Questions = lazyPart(() => import("../parts/Questions.tsx"));
+const Challenge = lazyPart(() => import("../parts/Challenge.tsx"));
+const StripeCard = lazyPart(() => import("../parts/StripeCard.tsx"));
+const Wallets = lazyPart(() => import("../parts/Wallets.tsx"));
 
 /** What the buyer chose, or what was proposed: the line of it is the last. */
 const getChosenAmount = (checkout: Checkout): number => getLines(checkout).at(-1)?.amount ?? checkout.amount;
@@ -108,6 +111,8 @@ function Form({ order }: { order: Order }) {
     finished: () => navigate(`/checkout/${checkout.client_secret}/confirmation`, { replace: true }),
   });
 
+  const isUnseen = useFollowing(order, purchase.busy, (fresh) => setChanged(formatChanged(fresh, i18n)));
+
   // The keyboard goes where the first fault is, once it is marked.
   useEffect(() => {
     if (attempt > 0) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
@@ -137,7 +142,7 @@ function Form({ order }: { order: Order }) {
   const count = Object.entries(faults).filter(([name, text]) => text && name !== "card" && name !== "form").length;
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    if (!purchase.busy) void purchase.submit();
+    if (!purchase.busy && !isUnseen) void purchase.submit();
   };
   /** What is mistyped is told when it is left; what is missing still may come. */
   const checkField = ({ target }: FocusEvent): void => {
@@ -148,10 +153,15 @@ function Form({ order }: { order: Order }) {
     if (found) setTimeout(() => setFaults((before) => ({ ...before, [name]: found })), 200);
   };
   const isUnpayable = checkout.is_payment_form_required && checkout.is_payment_available === false;
+  const asked = checkout.attached_custom_fields;
   const takesPayment = checkout.is_payment_form_required && !isUnpayable;
   return (
     <form ref={form} noValidate onSubmit={submit} onBlur={checkField} aria-busy={purchase.busy}>
-      {checkout.products.length > 1 && <Choices order={order} choose={(product_id) => send({ product_id })} />}
+      {checkout.products.length > 1 && (
+        <Suspense fallback={<GhostLine width="100%" height={`${checkout.products.length * 3.5}rem`} />}>
+          <Choices order={order} choose={(product_id) => send({ product_id })} />
+        </Suspense>
+      )}
       {takesPayment && publishable_key && (
         <Suspense fallback={<div className="wallets" />}>
           <Wallets
@@ -216,7 +226,11 @@ function Form({ order }: { order: Order }) {
               <Business values={values} errors={faults} change={change} settle={settleBusiness} />
             </>
           )}
-          <Questions asked={checkout.attached_custom_fields} values={values} errors={faults} change={change} />
+          {asked.length > 0 && (
+            <Suspense fallback={<GhostLine width="100%" height={`${asked.length * 4.5}rem`} />}>
+              <Questions asked={asked} values={values} errors={faults} change={change} />
+            </Suspense>
+          )}
         </div>
       </section>
       {takesPayment && (
@@ -258,12 +272,13 @@ function Form({ order }: { order: Order }) {
           <Button
             type="submit"
             full
-            busy={purchase.busy}
+            busy={purchase.busy || isUnseen}
             style={computeAccent(checkout.organization.branding.accent_color)}
           >
             {purchase.busy ? messages.completing : describeButton(checkout, i18n)}
           </Button>
         )}
+        <Waiting delay={purchase.delay} email={checkout.customer_email ?? values.email} />
         <p className="hidden" role="alert">
           {attempt > 0 && count > 0 && messages.faults(count)}
         </p>

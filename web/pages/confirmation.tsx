@@ -1,4 +1,4 @@
-import { lazy, Suspense, useEffect, useRef, useState } from "react";
+import { Suspense, useCallback, useEffect, useRef, useState } from "react";
 import { findWebPage } from "../../shared/destinations.ts";
 import { type Checkout, type CheckoutOrder, checkouts } from "../api.ts";
 import { isEmbedded, notifyParent, postMessage } from "../embed-messages.ts";
@@ -9,9 +9,12 @@ import { GhostLine } from "../parts/Ghost.tsx";
 import { useTitle } from "../parts/Shell.tsx";
 import { Sides, SidesGhost, Summary } from "../parts/Summary.tsx";
 import { Unavailable } from "../parts/Unavailable.tsx";
+import { Waiting } from "../parts/Waiting.tsx";
+import { lazyPart } from "../reload.ts";
 import { navigate } from "../router.tsx";
 import { getDueToday, getSchedule } from "../terms.ts";
 import { useCheckout } from "../use-checkout.ts";
+import { useDelay } from "../use-delay.ts";
 import "../checkout.css";
 
 /** The order that a checkout has become: undefined until it is known, null where nothing can be learnt of it. */
@@ -30,7 +33,7 @@ function useSale({ client_secret, status }: Checkout): CheckoutOrder | null | un
   return sale;
 }
 
-const Purchase = lazy(() => import("../portal/Purchase.tsx"));
+const Purchase = lazyPart(() => import("../portal/Purchase.tsx"));
 
 /**
  * What the buyer has now: files, keys, notes, accounts to connect. Seats are given in the portal first, and without the session of
@@ -49,12 +52,13 @@ function Delivery({ checkout }: { checkout: Checkout }) {
 }
 
 /** What was bought, for how much, and whether it is through. */
-function Outcome({ checkout }: { checkout: Checkout }) {
+function Outcome({ checkout, ask }: { checkout: Checkout; ask: () => void }) {
   const { messages, money, day } = useI18n();
   const heading = useRef<HTMLHeadingElement>(null);
   const done = checkout.status === "succeeded";
   const due = getDueToday(checkout);
   const sale = useSale(checkout);
+  const delay = useDelay(!done, ask);
   const next = getSchedule(checkout)?.steps[0];
   const seller = findSellerPage(checkout, null);
   const back = findWebPage(checkout.return_url) ?? findWebPage(checkout.organization.website);
@@ -89,6 +93,7 @@ function Outcome({ checkout }: { checkout: Checkout }) {
           {done ? (due > 0 ? messages.paid : messages.unpaid) : messages.wait}
           {sale?.confirmation_email && ` ${messages.sent_to(sale.confirmation_email)}`}
         </p>
+        {!done && <Waiting delay={delay} email={checkout.customer_email ?? ""} />}
         {done && <Delivery checkout={checkout} />}
         <dl className="facts">
           {done && sale !== null && (
@@ -144,7 +149,10 @@ function Outcome({ checkout }: { checkout: Checkout }) {
 /** The page after a purchase. */
 export default function ConfirmationPage({ params }: { params: Record<string, string> }) {
   const secret = params.client_secret ?? "";
-  const { checkout, failure, load, take } = useCheckout(secret);
+  const { checkout, failure, load, take, accept } = useCheckout(secret);
+  const ask = useCallback((): void => {
+    void checkouts.get(secret).then((answer) => answer.ok && accept(answer.value));
+  }, [secret, accept]);
   const status = checkout?.status;
 
   useEffect(() => {
@@ -168,7 +176,7 @@ export default function ConfirmationPage({ params }: { params: Record<string, st
       {failure ? (
         <Unavailable failure={failure} retry={() => void load()} />
       ) : checkout ? (
-        <Outcome checkout={checkout} />
+        <Outcome checkout={checkout} ask={ask} />
       ) : (
         <SidesGhost />
       )}

@@ -1,11 +1,12 @@
-import { lazy, Suspense, useMemo } from "react";
+import { Suspense, useMemo } from "react";
 import { hasStates, sellableCountries } from "../../shared/countries.ts";
 import type { AddressField } from "../checkout-form.ts";
 import { useI18n } from "../i18n/i18n.tsx";
+import { lazyPart } from "../reload.ts";
 import { Field, SelectField } from "./Field.tsx";
 import { GhostLine } from "./Ghost.tsx";
 
-const StateSelect = lazy(() => import("./StateSelect.tsx"));
+const StateSelect = lazyPart(() => import("./StateSelect.tsx"));
 
 type Mode = "required" | "optional" | "disabled";
 type Props = {

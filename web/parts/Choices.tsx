@@ -4,7 +4,7 @@ import { describeOffer } from "../terms.ts";
 import type { Order } from "../use-checkout.ts";
 
 /** The products on offer, each with what it costs; one of them is bought. */
-export function Choices({
+export default function Choices({
   order: { checkout },
   choose,
 }: {

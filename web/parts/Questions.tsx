@@ -16,7 +16,7 @@ const getDay = (seconds: number | undefined): string | undefined =>
   seconds === undefined ? undefined : new Date(seconds * 1000).toISOString().slice(0, 10);
 
 /** What the seller asks besides the usual: the custom fields of the chosen product, in the seller's order. */
-export function Questions({ asked, values, errors, change }: Props) {
+export default function Questions({ asked, values, errors, change }: Props) {
   const { messages } = useI18n();
   return asked.map(({ custom_field: field, required }) => {
     const { slug, name, properties } = field;

@@ -5,7 +5,7 @@ import { getDueToday, getSeatRange } from "../terms.ts";
 import type { Order } from "../use-checkout.ts";
 
 /** How many seats: by a button each way, by the arrow keys, or typed. */
-export function Seats({ order: { checkout, update } }: { order: Order }) {
+export default function Seats({ order: { checkout, update } }: { order: Order }) {
   const { messages, money } = useI18n();
   const id = useId();
   const standing = checkout.seats ?? 1;

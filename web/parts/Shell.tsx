@@ -1,4 +1,5 @@
 import { Component, type ReactNode, useEffect } from "react";
+import { isLeaving } from "../reload.ts";
 import { Button } from "./Button.tsx";
 
 /** The sign of the house: three pieces of ice on the water. */
@@ -66,6 +67,7 @@ export class Boundary extends Component<{ children: ReactNode }, { failed: boole
   }
   override render() {
     if (!this.state.failed) return this.props.children;
+    if (isLeaving()) return <Frame />;
     return (
       <Shell title="Something broke">
         <div className="card stack">

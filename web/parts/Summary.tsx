@@ -1,8 +1,9 @@
-import { type ReactNode, useEffect, useId, useRef, useState } from "react";
+import { type ReactNode, Suspense, useEffect, useId, useRef, useState } from "react";
 import { findWebPage } from "../../shared/destinations.ts";
 import type { Checkout } from "../api.ts";
 import { isEmbedded } from "../embed-messages.ts";
 import { useI18n } from "../i18n/i18n.tsx";
+import { lazyPart } from "../reload.ts";
 import { focusHeading } from "../router.tsx";
 import {
   describeSchedule,
@@ -18,7 +19,9 @@ import { Discount } from "./Discount.tsx";
 import { GhostLine } from "./Ghost.tsx";
 import { Markdown } from "./Markdown.tsx";
 import { Money } from "./Money.tsx";
-import { Seats } from "./Seats.tsx";
+
+/** Few products are sold by the seat. */
+const Seats = lazyPart(() => import("./Seats.tsx"));
 
 /** Pieces of ice adrift, seen from above. */
 function Drift() {
@@ -192,7 +195,17 @@ export function Summary({ checkout, order }: { checkout: Checkout; order?: Order
         </p>
         {later && <p className="later">{later}</p>}
         {isOpen && checkout.trial_end && <SkipTrial order={order} className="plain" />}
-        {isOpen && getSeatRange(checkout) && <Seats order={order} />}
+        {isOpen && getSeatRange(checkout) && (
+          <Suspense
+            fallback={
+              <div className="seats">
+                <GhostLine width="100%" height="2.75rem" />
+              </div>
+            }
+          >
+            <Seats order={order} />
+          </Suspense>
+        )}
         {hasDetails && (
           <button type="button" className="fold" aria-expanded={open} aria-controls={id} onClick={() => setOpen(!open)}>
             {messages.details}

@@ -1,7 +1,8 @@
-import { lazy, Suspense, useEffect } from "react";
+import { Suspense, useEffect } from "react";
+import { lazyPart } from "../reload.ts";
 import { usePlace } from "./portal-context.ts";
 
-const Challenge = lazy(() => import("../parts/Challenge.tsx"));
+const Challenge = lazyPart(() => import("../parts/Challenge.tsx"));
 
 /** The bank of whoever pays asks them whether it is they: Stripe in a window of its own, a test card on the page. */
 export function Bank({ secret, answered }: { secret: string; answered: () => void }) {

@@ -1,4 +1,4 @@
-import { lazy, type RefObject, Suspense, useImperativeHandle, useRef, useState } from "react";
+import { type RefObject, Suspense, useImperativeHandle, useRef, useState } from "react";
 import { checkouts } from "../api.ts";
 import { findCardFaults, readDigits, readExpiry } from "../card.ts";
 import { type Faults, readFaults } from "../checkout-form.ts";
@@ -7,10 +7,11 @@ import { Field } from "../parts/Field.tsx";
 import { GhostLine } from "../parts/Ghost.tsx";
 import { Notice } from "../parts/Notice.tsx";
 import type { StripeHandle } from "../parts/StripeCard.tsx";
+import { lazyPart } from "../reload.ts";
 import { useMe, usePlace } from "./portal-context.ts";
 
-const CardForm = lazy(() => import("../parts/CardForm.tsx"));
-const StripeCard = lazy(() => import("../parts/StripeCard.tsx"));
+const CardForm = lazyPart(() => import("../parts/CardForm.tsx"));
+const StripeCard = lazyPart(() => import("../parts/StripeCard.tsx"));
 
 const empty = { name: "", card_number: "", card_expiry: "", card_cvc: "" };
 /** Turns what was entered into a token; undefined where something is missing, which is marked by then. */

@@ -13,22 +13,26 @@ import { openDeliveryWatch } from "./deliveries.ts";
 
 const lifetimeMsStandard = 10 * 60 * 1000;
 
+type FollowedCheckout = { id: string; status: string; organization_id: string; products: readonly { id: string }[] };
+
 export type StreamOptions = {
   deps: Deps;
   tail: Tail;
   identify: Identify;
   limitStreams?: LimitStreams;
   /** The checkout of a client secret, or 404, or 410 when it has expired: as the buyer's own read answers. */
-  find(ctx: Ctx, client_secret: string): Promise<{ id: string; status: string; organization_id: string }>;
+  find(ctx: Ctx, client_secret: string): Promise<FollowedCheckout>;
   lifetime_ms?: number;
 };
 
 const getField = (data: unknown, key: string): unknown =>
   typeof data === "object" && data !== null ? (data as Record<string, unknown>)[key] : undefined;
 
-/** The news of one checkout as its page hears it (CHK-60). */
-function getKey(event: TailedEvent, checkout_id: string): string | undefined {
+/** The news of one checkout as its page hears it (CHK-60). What is sold may change, too, and with it what is to be paid. */
+function getKey(event: TailedEvent, { id: checkout_id, products }: FollowedCheckout): string | undefined {
   const isIts = getField(event.data, "checkout_id") === checkout_id;
+  if (event.type === "product.updated")
+    return products.some(({ id }) => id === getField(event.data, "id")) ? "checkout.updated" : undefined;
   if (event.type === "order.created") return isIts ? "checkout.order_created" : undefined;
   if (event.type === "subscription.created") return isIts ? "checkout.subscription_created" : undefined;
   const changed = event.type === "checkout.updated" || event.type === "checkout.expired";
@@ -72,10 +76,11 @@ export function routeCheckoutStream(app: FastifyInstance, options: StreamOptions
           buildMessage(latest?.id ?? createId(deps.clock.now()), "checkout.updated", { status: checkout.status }),
         );
         if (latest?.status === checkout.status) void reportWhenDelivered(checkout.status, latest.id);
+        let status = checkout.status;
         for await (const event of tail.follow(checkout.organization_id, from, signal)) {
-          const key = event.seq > (latest?.seq ?? 0) ? getKey(event, checkout.id) : undefined;
+          const key = event.seq > (latest?.seq ?? 0) ? getKey(event, checkout) : undefined;
           if (key === undefined) continue;
-          const status = String(getField(event.data, "status"));
+          if (event.type.startsWith("checkout.")) status = String(getField(event.data, "status"));
           await send(buildMessage(event.id, key, key === "checkout.updated" ? { status } : {}));
           if (event.type === "checkout.updated") void reportWhenDelivered(status, event.id);
         }

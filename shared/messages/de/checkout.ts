@@ -168,6 +168,9 @@ export const messages: CheckoutMessages = {
   paid: "Die Zahlung ist eingegangen.",
   unpaid: "Es war nichts zu bezahlen.",
   wait: "Das dauert einen Augenblick. Sie können diese Seite offen lassen, sie ändert sich von selbst.",
+  slow: "Das dauert länger als gewöhnlich. Bitte lassen Sie diese Seite offen; es wird nicht doppelt abgebucht.",
+  very_slow: (email: string) =>
+    `Die Zahlung wird noch abgeschlossen. Sie können diese Seite schließen: Es wird nicht doppelt abgebucht, und sobald sie durch ist, geht eine Bestätigung an ${email}.`,
   completing_title: "Ihr Kauf wird abgeschlossen",
   sent_to: (email) => `Eine Bestätigung ist unterwegs an ${email}.`,
   order_number: "Bestellnummer",

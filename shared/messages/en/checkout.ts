@@ -144,6 +144,9 @@ export const messages = {
   paid: "The payment went through.",
   unpaid: "Nothing had to be paid.",
   wait: "This takes a moment. You can leave this page open; it will change by itself.",
+  slow: "This takes longer than usual. Please leave this page open; you will not be charged twice.",
+  very_slow: (email: string) =>
+    `The payment is still being completed. You can close this page: you will not be charged twice, and a confirmation is sent to ${email} once it is through.`,
   completing_title: "Completing your purchase",
   sent_to: (email: string) => `A confirmation is on its way to ${email}.`,
   order_number: "Order number",

@@ -168,6 +168,9 @@ export const messages: CheckoutMessages = {
   paid: "Le paiement a été effectué.",
   unpaid: "Il n’y avait rien à payer.",
   wait: "Cela prend un instant. Vous pouvez laisser cette page ouverte ; elle changera d’elle-même.",
+  slow: "Cela prend plus de temps que d’habitude. Laissez cette page ouverte ; vous ne serez pas débité deux fois.",
+  very_slow: (email: string) =>
+    `Le paiement est toujours en cours. Vous pouvez fermer cette page : vous ne serez pas débité deux fois et une confirmation sera envoyée à ${email} dès qu’il aboutit.`,
   completing_title: "Votre achat est en cours",
   sent_to: (email) => `Une confirmation est en route vers ${email}.`,
   order_number: "Numéro de commande",

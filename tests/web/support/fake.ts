@@ -24,6 +24,8 @@ export type Fake = {
   streams: boolean;
   /** Whether payments wait until `settle` is called. */
   slow: boolean;
+  /** Says on the stream of a checkout that it has changed. */
+  tell(checkout: FakeCheckout): void;
   /** Ends the payments that wait, and has those that come wait no more: a page may say that it pays before its request is here. */
   settle(): void;
   close(): Promise<void>;
@@ -307,6 +309,7 @@ export async function startFake(dist: string): Promise<Fake> {
     signedIn: true,
     streams: true,
     slow: false,
+    tell: ({ client_secret, status }) => tell(client_secret, "checkout.updated", { status }),
     settle() {
       fake.slow = false;
       for (const end of waiting.splice(0)) end();
