@@ -19,7 +19,27 @@ export const settings: Setting[] = [
   {
     name: "FLOE_DATABASE_STATEMENT_SECONDS",
     flag: "--database-statement-seconds <number>",
-    about: "how long any statement may take (600)",
+    about: "how long a statement of a request may take (7)",
+  },
+  {
+    name: "FLOE_DATABASE_WAIT_SECONDS",
+    flag: "--database-wait-seconds <number>",
+    about: "how long a request waits for a connection (4)",
+  },
+  {
+    name: "FLOE_DATABASE_START_SECONDS",
+    flag: "--database-start-seconds <number>",
+    about: "how long a start waits for the database (300)",
+  },
+  {
+    name: "FLOE_DATABASE_APPLICATION_NAME",
+    flag: "--database-application-name <text>",
+    about: "the name of the process in pg_stat_activity",
+  },
+  {
+    name: "FLOE_DATABASE_MIGRATION_URL",
+    flag: "--database-migration-url <url>",
+    about: "the database's address for migrations",
   },
   { name: "FLOE_SECRET", flag: "--secret <text>", about: "the secret of the server; required with --database-url" },
   { name: "FLOE_SECRET_PREVIOUS", flag: "--secret-previous <texts>", about: "earlier secrets, while they are changed" },

@@ -12,12 +12,14 @@ import {
   type Config,
   ConfigError,
   completeConfig,
-  getPoolLimits,
+  getDatabaseOptions,
   listWarnings,
   readSettings,
 } from "../platform/config.ts";
 import type { Deps } from "../platform/context.ts";
 import { DatabaseError, openPostgres } from "../platform/db/database.ts";
+import { createOutageLog } from "../platform/db/outage-log.ts";
+import { runPreparation } from "../platform/jobs/deadline.ts";
 import { createJobs } from "../platform/jobs/jobs.ts";
 import { redactError } from "../platform/loggable.ts";
 import { openProcessors } from "../platform/processors/open.ts";
@@ -65,18 +67,20 @@ export async function start(
   };
   try {
     const config = completeConfig(settings, held?.secret);
-    const log = pino(
-      {
-        level: config.LOG_LEVEL,
-        serializers: { err: redactError },
-        redact: ["req.headers.authorization", "req.headers.cookie"],
-      },
-      pino.destination(2),
+    const { log, recordOutcome } = createOutageLog(
+      pino(
+        {
+          level: config.LOG_LEVEL,
+          serializers: { err: redactError },
+          redact: ["req.headers.authorization", "req.headers.cookie"],
+        },
+        pino.destination(2),
+      ),
     );
     say(config.embedded ? `Opening the embedded database in ${folder} …` : "Connecting to PostgreSQL …");
     // The embedded one is loaded where it is used alone: who has PostgreSQL needs nothing of the other.
     const database = config.DATABASE_URL
-      ? await openPostgres(config.DATABASE_URL, getPoolLimits(config))
+      ? await openPostgres(config.DATABASE_URL, { ...getDatabaseOptions(config), say, onOutcome: recordOutcome })
       : await (await import("../platform/db/database-embedded.ts")).openEmbedded(folder);
     closing.push(() => database.close());
     await database.migrate(findMigrationsFolder());
@@ -84,7 +88,7 @@ export async function start(
     let worker: { stop(): Promise<void> } | undefined;
     closing.push(() => worker?.stop());
     const processors = await openProcessors(config, database.db, systemClock);
-    await resealStoredValues({ db: database.db, config, clock: systemClock, log });
+    await runPreparation(() => resealStoredValues({ db: database.db, config, clock: systemClock, log }));
     const deps: Deps = {
       db: database.db,
       clock: systemClock,

@@ -35,6 +35,7 @@ import type { Deps } from "../platform/context.ts";
 import { counterCompactionWorker } from "../platform/db/counters.ts";
 import { requeueDeadLetters } from "../platform/db/due.ts";
 import { idempotencyCleanup } from "../platform/http/idempotency.ts";
+import { runPreparation } from "../platform/jobs/deadline.ts";
 import { failureCleanup, type RowWorker, startWorkerLoop, type Worker } from "../platform/jobs/workers.ts";
 import { mailCleanup, mailWorker, warnOfUnsentMail } from "../platform/mail-transport/mail.ts";
 import { createTestNotices } from "../platform/processors/test-notices.ts";
@@ -112,9 +113,11 @@ export const cleanupWorkers: readonly Worker[] = [
 
 /** Start all workers; they run until stopped. */
 export async function startWorker(deps: Deps): Promise<{ stop(): Promise<void> }> {
-  await warnOfUnsentMail(deps);
-  await resealEndpoints(deps);
-  await requeueDeadLetters(deps);
+  await runPreparation(async () => {
+    await warnOfUnsentMail(deps);
+    await resealEndpoints(deps);
+    await requeueDeadLetters(deps);
+  });
   // Not awaited, because the file storage may be slow.
   const replay = replayLog(deps).catch((error: unknown) => {
     deps.log.error(

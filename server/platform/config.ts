@@ -7,6 +7,7 @@ import { readUserFields } from "./user-fields.ts";
 const convertBlank = (value: unknown) => (value === "" ? undefined : value);
 const buildOptional = <T extends z.ZodType>(schema: T) => z.preprocess(convertBlank, schema.optional());
 const url = z.url({ protocol: /^https?$/ });
+const postgresUrl = z.string().regex(/^postgres(ql)?:\/\/\S+$/, "must begin with postgres:// or postgresql://");
 const secretLengthMin = 32;
 const secretCharactersMin = 8;
 
@@ -87,11 +88,15 @@ const Settings = z.object({
   PORT: z.preprocess(convertBlank, z.coerce.number().int().min(0).max(65535).default(4455)),
   FLOE_URL: buildOptional(url),
   FLOE_DATA_DIR: z.preprocess(convertBlank, z.string().default(".floe")),
-  DATABASE_URL: buildOptional(
-    z.string().regex(/^postgres(ql)?:\/\/\S+$/, "must begin with postgres:// or postgresql://"),
-  ),
+  DATABASE_URL: buildOptional(postgresUrl),
   FLOE_DATABASE_CONNECTIONS: z.preprocess(convertBlank, z.coerce.number().int().min(2).max(500).default(10)),
-  FLOE_DATABASE_STATEMENT_SECONDS: z.preprocess(convertBlank, z.coerce.number().int().min(1).max(3600).default(600)),
+  FLOE_DATABASE_STATEMENT_SECONDS: z.preprocess(convertBlank, z.coerce.number().int().min(1).max(3600).default(7)),
+  FLOE_DATABASE_WAIT_SECONDS: z.preprocess(convertBlank, z.coerce.number().int().min(1).max(60).default(4)),
+  FLOE_DATABASE_START_SECONDS: z.preprocess(convertBlank, z.coerce.number().int().min(0).max(86_400).default(300)),
+  FLOE_DATABASE_APPLICATION_NAME: buildOptional(
+    z.string().regex(/^[ -~]{1,60}$/, "must be 1 to 60 characters of ASCII"),
+  ),
+  FLOE_DATABASE_MIGRATION_URL: buildOptional(postgresUrl),
   // Not `optional`: an empty secret is a mistake, never a wish to have none.
   FLOE_SECRET: secretText.optional(),
   FLOE_SECRET_PREVIOUS: z.preprocess(
@@ -324,12 +329,14 @@ function readOpenId(id: string, read: (name: string) => string | undefined): Ope
   throw new ConfigError(`FLOE_OIDC names ${id}, which is not set up. ${lines.join("; ")}`);
 }
 
-/** How the connections to PostgreSQL are limited. */
-export const getPoolLimits = (
-  config: Pick<Settings, "FLOE_DATABASE_CONNECTIONS" | "FLOE_DATABASE_STATEMENT_SECONDS">,
-) => ({
+/** How the server uses PostgreSQL. */
+export const getDatabaseOptions = (config: Pick<Settings, Extract<keyof Settings, `FLOE_DATABASE_${string}`>>) => ({
   connections: config.FLOE_DATABASE_CONNECTIONS,
   statementTimeoutMs: config.FLOE_DATABASE_STATEMENT_SECONDS * 1000,
+  waitTimeoutMs: config.FLOE_DATABASE_WAIT_SECONDS * 1000,
+  startTimeoutMs: config.FLOE_DATABASE_START_SECONDS * 1000,
+  applicationName: config.FLOE_DATABASE_APPLICATION_NAME ?? `floe ${process.pid}`,
+  migrationUrl: config.FLOE_DATABASE_MIGRATION_URL,
 });
 
 /** Complete the settings. `generatedSecret` is the one kept in the data folder of an embedded database. */

@@ -1,6 +1,6 @@
 /** A job that reaches its time limit is aborted: its statement, its transaction and its calls end before it can run again. */
 import { createServer } from "node:http";
-import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from "node:net";
+import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "drizzle-orm";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -9,6 +9,7 @@ import { transact } from "../../server/platform/db/unit-of-work.ts";
 import { fetchService } from "../../server/platform/external/services.ts";
 import { DeadlineError, runWithDeadline } from "../../server/platform/jobs/deadline.ts";
 import { createPostgresDatabase } from "../support/postgres-database.ts";
+import { openStallingProxy } from "../support/stalling-proxy.ts";
 
 let url: string;
 let database: OpenDatabase;
@@ -97,26 +98,13 @@ test("a call to a service that never answers ends with the job", async () => {
 });
 
 test("a connection that falls silent is destroyed, and the next one works", async () => {
-  const { hostname, port } = new URL(url);
-  const sockets: Socket[] = [];
-  const proxy = createTcpServer((socket) => {
-    const upstream = connect(Number(port), hostname);
-    socket.pipe(upstream).pipe(socket);
-    for (const one of [socket, upstream]) {
-      sockets.push(one);
-      one.on("error", () => one.destroy());
-    }
-  });
-  await new Promise<void>((listening) => proxy.listen(0, "127.0.0.1", listening));
-  const through = new URL(url);
-  through.port = String((proxy.address() as AddressInfo).port);
-  const silenced = await openPostgres(through.href, { connections: 1 });
-  for (const socket of sockets) socket.unpipe().pause();
+  const proxy = await openStallingProxy(url);
+  const silenced = await openPostgres(proxy.url, { connections: 1 });
+  proxy.silence();
   await expect(runJob(() => ask(sql`select 1 as one`, silenced))).rejects.toThrow(DeadlineError);
   expect(await ask(sql`select 1 as one`, silenced)).toEqual([{ one: 1 }]);
   await silenced.close();
-  for (const socket of sockets) socket.destroy();
-  await new Promise((closed) => proxy.close(closed));
+  await proxy.close();
 });
 
 test("the database itself ends a transaction whose process has stopped responding", async () => {

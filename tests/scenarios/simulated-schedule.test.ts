@@ -1,5 +1,6 @@
 /** The schedule of the simulator goes on whatever waits for whatever: what it takes for a standstill is one. */
 import { expect, test } from "vitest";
+import { standardLimits } from "../../server/platform/db/database.ts";
 import { openPool } from "../../server/platform/db/pool.ts";
 import { createPostgresDatabase } from "../support/postgres-database.ts";
 import { type Mortal, openChance, openSchedule } from "../support/simulated-world.ts";
@@ -14,7 +15,7 @@ test("of what a transaction asks at once, one statement waits for a lock, and th
   const url = new URL(await createPostgresDatabase());
   const open = (name: string): { client: Client; server: Mortal } => {
     url.searchParams.set("application_name", `simulated_${name}`);
-    const client = openPool(url.href, { connections: 2, statementTimeoutMs: 60_000 }) as unknown as Client;
+    const client = openPool(url.href, { ...standardLimits, connections: 2 }) as unknown as Client;
     return { client, server: { name, isDead: false, left: null, hears: false } as Mortal };
   };
   const [one, other] = [open("one"), open("other")];

@@ -59,6 +59,15 @@ const dimensions: Values[][] = [
   [{}, { FLOE_DATABASE_CONNECTIONS: "20", FLOE_DATABASE_STATEMENT_SECONDS: "120" }],
   [
     {},
+    {
+      FLOE_DATABASE_WAIT_SECONDS: "10",
+      FLOE_DATABASE_START_SECONDS: "0",
+      FLOE_DATABASE_APPLICATION_NAME: "floe pay 1",
+      FLOE_DATABASE_MIGRATION_URL: "postgres://owner@127.0.0.1:5432/floe",
+    },
+  ],
+  [
+    {},
     { FLOE_BACKUPS_DIR: "/var/backups/floe", FLOE_EVENTS_KEPT_MONTHS: "24", FLOE_MEDIA_URL: "https://cdn.example.com" },
   ],
   [{}, { SMTP_URL: "smtp://127.0.0.1:9", MAIL_FROM: "Shop <shop@example.com>" }],

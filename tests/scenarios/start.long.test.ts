@@ -55,7 +55,11 @@ describe("a server that cannot start", () => {
     ],
     [
       "a database that is not there",
-      () => ({ DATABASE_URL: `postgres://floe@127.0.0.1:${port === 1 ? 2 : 1}/floe`, FLOE_SECRET: secret }),
+      () => ({
+        DATABASE_URL: `postgres://floe@127.0.0.1:${port === 1 ? 2 : 1}/floe`,
+        FLOE_SECRET: secret,
+        FLOE_DATABASE_START_SECONDS: "0",
+      }),
       /^floe: The database floe at 127\.0\.0\.1:1 cannot be reached: .*DATABASE_URL/,
     ],
     [

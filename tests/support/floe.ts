@@ -17,9 +17,10 @@ import { type Auth, createAuth } from "../../server/identity/accounts/auth.ts";
 import type { PasswordRecipe } from "../../server/identity/accounts/sign-in/passwords.ts";
 import { hashSecret } from "../../server/identity/accounts/storage.ts";
 import { session as sessions } from "../../server/identity/accounts/tables.ts";
-import { type Config, completeConfig, getPoolLimits, readSettings } from "../../server/platform/config.ts";
+import { type Config, completeConfig, getDatabaseOptions, readSettings } from "../../server/platform/config.ts";
 import type { Deps, Identity } from "../../server/platform/context.ts";
 import { openPostgres } from "../../server/platform/db/database.ts";
+import { createOutageLog } from "../../server/platform/db/outage-log.ts";
 import { createJobs } from "../../server/platform/jobs/jobs.ts";
 import { openProcessors } from "../../server/platform/processors/open.ts";
 import type { Provider } from "../../server/platform/provider.ts";
@@ -160,11 +161,6 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
     {},
   );
   const config = completeConfig(settings);
-  const isEmbedded = options.embedded ?? process.env.FLOE_TEST_DATABASE === "embedded";
-  const database = options.databaseUrl
-    ? await openPostgres(options.databaseUrl, getPoolLimits(config))
-    : await (isEmbedded ? openMemory() : openShared());
-  if (options.databaseUrl) await database.migrate(migrations);
   const logged: string[] = [];
   const write = (level: string) => (fields: object, text?: string) => {
     const error =
@@ -173,7 +169,12 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
     logged.push(`${level} ${text ?? ""} ${said} ${error}`);
     if (level === "error" && process.env.FLOE_TEST_LOG) console.error(logged.at(-1));
   };
-  const log = { info: write("info"), warn: write("warn"), error: write("error") };
+  const { log, recordOutcome } = createOutageLog({ info: write("info"), warn: write("warn"), error: write("error") });
+  const isEmbedded = options.embedded ?? process.env.FLOE_TEST_DATABASE === "embedded";
+  const database = options.databaseUrl
+    ? await openPostgres(options.databaseUrl, { ...getDatabaseOptions(config), onOutcome: recordOutcome })
+    : await (isEmbedded ? openMemory() : openShared());
+  if (options.databaseUrl) await database.migrate(migrations);
   const jobs = createJobs();
   const clock = new TestClock(new Date());
   const time = options.realTime || options.worker ? { now: () => new Date() } : clock;

@@ -1,10 +1,13 @@
-import { sql } from "drizzle-orm";
+import { setTimeout as sleep } from "node:timers/promises";
+import { DrizzleQueryError, sql } from "drizzle-orm";
 import { readMigrationFiles } from "drizzle-orm/migrator";
 import { drizzle as drizzlePostgres } from "drizzle-orm/postgres-js";
 import { migrate as migratePostgres } from "drizzle-orm/postgres-js/migrator";
-import postgres from "postgres";
+import postgres, { type Sql } from "postgres";
+import { readSqlState } from "../loggable.ts";
 import { openPool, type PoolLimits } from "./pool.ts";
 import type { Database, TransactionUnit, Tx } from "./transaction.ts";
+import { findOutage, unreachable } from "./unreachable.ts";
 
 export type OpenDatabase = {
   db: Database;
@@ -35,40 +38,115 @@ export async function rejectUnknownTables(db: Pick<Database, "select">, migratio
 }
 
 const migrationLock = 4455;
+/** How often a start says what it waits for. */
+const waitingSaidMs = 5_000;
+const lockWaitSeconds = 5;
+/** PostgreSQL's name for a lock that was not free in time. */
+const lockTimeoutState = "55P03";
 
 /** Limits of a pool for which no settings are given. */
-export const standardLimits: PoolLimits = { connections: 10, statementTimeoutMs: 600_000 };
+export const standardLimits: PoolLimits = {
+  connections: 10,
+  statementTimeoutMs: 600_000,
+  waitTimeoutMs: 60_000,
+  applicationName: `floe ${process.pid}`,
+};
+
+export type PostgresOptions = Partial<PoolLimits> & {
+  /** The address for migrations, if it is another one, such as past a pooler or with the role that owns the tables. */
+  migrationUrl?: string | undefined;
+  /** How long to wait for a database that cannot be reached (default: not at all). */
+  startTimeoutMs?: number;
+  /** Receives what the start waits for. */
+  say?: (line: string) => void;
+};
 
 /** PostgreSQL over the network. */
-export async function openPostgres(url: string, limits: Partial<PoolLimits> = {}): Promise<OpenDatabase> {
-  const pool = openPool(url, { ...standardLimits, ...limits });
+export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<OpenDatabase> {
+  const { migrationUrl = url, startTimeoutMs = 0, say = () => {}, ...limits } = options;
+  const allLimits = { ...standardLimits, ...limits };
+  const pool = openPool(url, allLimits);
   const db = drizzlePostgres({ client: pool });
   try {
-    await db.execute(sql`select 1`);
+    await awaitDatabase(db, url, { startTimeoutMs, say });
   } catch (error) {
     await pool.end();
-    const cause = (error as { cause?: Error }).cause ?? (error as Error);
-    const { host, pathname } = new URL(url);
-    throw new DatabaseError(
-      `The database ${pathname.slice(1)} at ${host} cannot be reached: ${cause.message || (cause as NodeJS.ErrnoException).code}. Check DATABASE_URL.`,
-    );
+    throw error;
   }
   return {
     db,
     async migrate(migrationsFolder) {
-      // Several servers may start at once: one migrates, the others wait for it.
-      const one = postgres(url, { max: 1, onnotice: () => {} });
+      const connection = { application_name: `${allLimits.applicationName} migration` };
+      const one = postgres(migrationUrl, { max: 1, onnotice: () => {}, connection, fetch_types: false });
       try {
-        await one`select pg_advisory_lock(${migrationLock})`;
-        const alone = drizzlePostgres({ client: one });
-        await rejectUnknownTables(alone, migrationsFolder);
-        await migratePostgres(alone, { migrationsFolder });
+        await migrateUnderLock(one, migrationsFolder, say);
       } finally {
         await one.end({ timeout: 5 });
       }
     },
     close: () => pool.end(),
   };
+}
+
+/** Wait until the database answers. An error of another kind, such as a wrong password, ends the wait at once. */
+async function awaitDatabase(
+  db: Database,
+  url: string,
+  { startTimeoutMs, say }: Required<Pick<PostgresOptions, "startTimeoutMs" | "say">>,
+): Promise<void> {
+  const began = performance.now();
+  for (;;) {
+    const triedAt = performance.now();
+    try {
+      await db.execute(sql`select 1`);
+      return;
+    } catch (error) {
+      const { host, pathname } = new URL(url);
+      const cause = (error as { cause?: Error }).cause ?? (error as Error);
+      const reason = cause.message || (cause as NodeJS.ErrnoException).code;
+      const what = `The database ${pathname.slice(1)} at ${host} cannot be reached: ${reason}.`;
+      const waited = performance.now() - began;
+      if (findOutage(error) !== unreachable || waited >= startTimeoutMs)
+        throw new DatabaseError(`${what} Check DATABASE_URL.`);
+      say(`${what} Waiting for it, ${Math.round(waited / 1000)} s so far …`);
+      await sleep(Math.max(0, Math.min(triedAt + waitingSaidMs - performance.now(), startTimeoutMs - waited)));
+    }
+  }
+}
+
+/**
+ * Several servers may start at once: one migrates, the others wait for it. The lock belongs to the transaction, so that a
+ * pooler that gives each transaction another connection cannot keep it, and a process that is killed leaves none.
+ */
+async function migrateUnderLock(client: Sql, migrationsFolder: string, say: (line: string) => void): Promise<void> {
+  for (let waited = lockWaitSeconds; ; waited += lockWaitSeconds) {
+    let isLocked = false;
+    try {
+      await client.begin(async (inner) => {
+        await inner.unsafe(`set local lock_timeout = ${lockWaitSeconds * 1000}`);
+        await inner`select pg_advisory_xact_lock(${migrationLock})`;
+        await inner`set local lock_timeout = 0`;
+        isLocked = true;
+        // The transaction of drizzle becomes a savepoint of this one.
+        const begin = inner.savepoint.bind(inner);
+        const tx = drizzlePostgres({ client: Object.assign(inner, { begin, options: client.options }) as never });
+        await rejectUnknownTables(tx, migrationsFolder);
+        await migratePostgres(tx, { migrationsFolder });
+      });
+      return;
+    } catch (error) {
+      if (isLocked || readSqlState(error) !== lockTimeoutState) throw describeMigrationError(error);
+      say(`Another server prepares the database. Waiting for it, ${waited} s so far …`);
+    }
+  }
+}
+
+function describeMigrationError(error: unknown): unknown {
+  const { cause } = error as { cause?: unknown };
+  if (!(error instanceof DrizzleQueryError && cause instanceof Error)) return error;
+  return new DatabaseError(`The database could not be prepared, and nothing was changed: ${cause.message}.`, {
+    cause: error,
+  });
 }
 
 /**

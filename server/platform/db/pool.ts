@@ -3,23 +3,34 @@ import postgres, { type Sql } from "postgres";
 import { getDeadline, runWithoutDeadline } from "../jobs/deadline.ts";
 import { awaitStatement, awaitWithin, getHeavyWork, startStatement } from "../jobs/heavy-work.ts";
 import { unpreparedPlan } from "./unprepared.ts";
-import { ConnectionLostError } from "./unreachable.ts";
+import { ConnectionLostError, isConnectionLost, PoolBusyError } from "./unreachable.ts";
 
 /** A client with one connection, used by one caller at a time. */
 type Connection = {
   sql: Sql;
   statementTimeoutMs: number;
+  /** When the database last answered over it, or when it was opened. */
+  answeredAt: number;
   isGone: boolean;
   isCancelled: boolean;
   isHeavy: boolean;
   prepared: Set<string>;
+  /** Report that the database has not even answered a cancellation. */
+  reportSilence(since: number): void;
+  reportOutcome(error?: unknown): void;
 };
 /** A statement of the driver; it is sent when it is awaited. */
 type Query<T> = PromiseLike<T> & { canceller?: ((query: Query<T>) => Promise<unknown>) | null };
 type Ask = <T>(query: (connection: Connection) => PromiseLike<T>, text: string) => Promise<T>;
 
-const connectSecondsMax = 10;
+const connectSecondsMax = 4;
 const closeSecondsMax = 5;
+/** When the system begins to ask whether the other end of an idle connection is still there. */
+const keepAliveSeconds = 10;
+/** How long heavy work waits for a connection. */
+const heavyWaitMs = 60_000;
+/** If all connections are taken for this long and none is given back, the process does not recover by itself. */
+const stuckMs = 60_000;
 /** How long the database may take to end a statement that is cancelled. After that, the connection is destroyed. */
 const cancelMsMax = 2_000;
 /** How long a transaction may wait for a lock, and how long the database keeps one open that sends no statement. */
@@ -50,20 +61,31 @@ async function run<T>(connection: Connection, query: (connection: Connection) =>
   try {
     const work = getHeavyWork();
     if (work) await startStatement(work);
-    getDeadline()?.signal.throwIfAborted();
+    const deadline = getDeadline();
+    deadline?.signal.throwIfAborted();
+    const sentAt = performance.now();
     const statement: Query<T> = query(connection);
     const cancel = () => {
       // A late cancellation could hit the statement of another caller, so the connection is not used again.
       connection.isCancelled = true;
       connection.isGone = true;
       statement.canceller?.(statement).catch(() => {});
-      destruction ??= setTimeout(() => void connection.sql.end({ timeout: 0 }), cancelMsMax);
+      destruction ??= setTimeout(() => {
+        void connection.sql.end({ timeout: 0 });
+        connection.reportSilence(sentAt);
+      }, cancelMsMax);
     };
-    return await (work
+    const result = await (work
       ? awaitStatement(work, statement, cancel)
-      : awaitWithin(connection.statementTimeoutMs, statement, cancel));
+      : awaitWithin(deadline?.timeoutMs ?? connection.statementTimeoutMs, statement, cancel));
+    connection.answeredAt = performance.now();
+    connection.reportOutcome();
+    return result;
   } catch (error) {
-    if (!(error instanceof postgres.PostgresError && error.severity === "ERROR")) connection.isGone = true;
+    if (error instanceof postgres.PostgresError && error.severity === "ERROR")
+      connection.answeredAt = performance.now();
+    else connection.isGone = true;
+    connection.reportOutcome(error);
     throw error;
   } finally {
     clearTimeout(destruction);
@@ -122,15 +144,30 @@ const getUnsafe =
     return pending as never;
   };
 
-/** The maximum number of connections, and the time limit of a statement. */
-export type PoolLimits = { connections: number; statementTimeoutMs: number };
+export type PoolLimits = {
+  connections: number;
+  /** Limits a statement that belongs to no job and no heavy work. */
+  statementTimeoutMs: number;
+  /** How long such a statement waits for a free connection. */
+  waitTimeoutMs: number;
+  /** The name of this process in `pg_stat_activity`. */
+  applicationName: string;
+  /** Receives the outcome of each statement: undefined if the database has answered, or the error of a lost connection. */
+  onOutcome?: (error?: unknown) => void;
+};
+export type PoolUse = { open: number; used: number; waiting: number; max: number; isStuck: boolean };
+export type Pool = Sql & { getUse(): PoolUse };
+
+/** How the connections of a database are used; undefined for the embedded one. */
+export const getPoolUse = (db: object): PoolUse | undefined => (db as { $client?: Partial<Pool> }).$client?.getUse?.();
 
 /**
  * Open a connection pool to PostgreSQL, as one client for drizzle. If a connection ends during a transaction, the driver's
  * own pool crashes the process or sends the rest over another connection. Here each connection has a client of its own,
  * which is discarded when the connection ends. A transaction that has lost its connection sends no more statements.
  */
-export function openPool(url: string, { connections: max, statementTimeoutMs }: PoolLimits): Sql {
+export function openPool(url: string, limits: PoolLimits): Pool {
+  const { connections: max, statementTimeoutMs, onOutcome = () => {} } = limits;
   const free: Connection[] = [];
   // Heavy work uses at most half of the connections, so that checkouts get one while it runs.
   const heavyMax = Math.max(1, max >> 1);
@@ -139,6 +176,7 @@ export function openPool(url: string, { connections: max, statementTimeoutMs }: 
   const waiting: PromiseWithResolvers<Connection>[] = [];
   const open = new Set<Connection>();
   let isOver = false;
+  let givenBackAt = performance.now();
   // This client never connects: it provides the options that drizzle sets, and the shape that drizzle expects.
   const client = postgres(url);
 
@@ -146,6 +184,8 @@ export function openPool(url: string, { connections: max, statementTimeoutMs }: 
     const sql = postgres(url, {
       max: 1,
       connect_timeout: connectSecondsMax,
+      keep_alive: keepAliveSeconds,
+      connection: { application_name: limits.applicationName },
       // Otherwise the driver would end old connections, even during a transaction.
       max_lifetime: null,
       // Otherwise each connection first loads the array types; a failure of that query is unhandled and ends the process.
@@ -157,10 +197,33 @@ export function openPool(url: string, { connections: max, statementTimeoutMs }: 
     });
     Object.assign(sql.options.parsers, client.options.parsers);
     Object.assign(sql.options.serializers, client.options.serializers);
-    const state = { isGone: false, isCancelled: false, isHeavy: false };
-    const connection: Connection = { sql, statementTimeoutMs, ...state, prepared: new Set() };
+    const connection: Connection = {
+      sql,
+      statementTimeoutMs,
+      answeredAt: performance.now(),
+      isGone: false,
+      isCancelled: false,
+      isHeavy: false,
+      prepared: new Set(),
+      reportSilence: endSilent,
+      reportOutcome: (error) => {
+        if (error === undefined) onOutcome();
+        else if (!isOver && isConnectionLost(error)) onOutcome(error);
+      },
+    };
     open.add(connection);
     return connection;
+  }
+  /**
+   * One connection is silent, so the database may have failed over behind a proxy. End all that have not been answered since:
+   * otherwise each of them would cost a request its time limit.
+   */
+  function endSilent(since: number): void {
+    for (const one of open) {
+      if (one.answeredAt >= since) continue;
+      one.isGone = true;
+      void one.sql.end({ timeout: 0 });
+    }
   }
   function discard(connection: Connection): void {
     open.delete(connection);
@@ -168,19 +231,25 @@ export function openPool(url: string, { connections: max, statementTimeoutMs }: 
   }
   function acquireConnection(): Connection | Promise<Connection> {
     if (isOver) throw new ConnectionLostError("The connections to the database are closed.");
-    const isHeavy = getHeavyWork() !== undefined;
-    const turn = Promise.withResolvers<Connection>();
-    if (isHeavy && heavyCount >= heavyMax) {
-      waitingHeavy.push(turn);
-      return turn.promise;
-    }
+    const work = getHeavyWork();
+    const isHeavy = work !== undefined;
+    const waitMs = work ? heavyWaitMs : (getDeadline()?.timeoutMs ?? limits.waitTimeoutMs);
+    if (isHeavy && heavyCount >= heavyMax) return waitForTurn(waitingHeavy, waitMs);
     for (let one = free.pop(); one; one = free.pop()) {
       if (!one.isGone) return reserve(one, isHeavy);
       discard(one);
     }
     if (open.size < max) return reserve(connect(), isHeavy);
-    (isHeavy ? waitingHeavy : waiting).push(turn);
-    return turn.promise;
+    return waitForTurn(isHeavy ? waitingHeavy : waiting, waitMs);
+  }
+  async function waitForTurn(queue: PromiseWithResolvers<Connection>[], waitMs: number): Promise<Connection> {
+    const turn = Promise.withResolvers<Connection>();
+    queue.push(turn);
+    const timer = setTimeout(() => {
+      queue.splice(queue.indexOf(turn), 1);
+      turn.reject(new PoolBusyError(`No connection to the database was free within ${waitMs / 1000} s.`));
+    }, waitMs);
+    return turn.promise.finally(() => clearTimeout(timer));
   }
   function reserve(connection: Connection, isHeavy: boolean): Connection {
     connection.isHeavy = isHeavy;
@@ -188,6 +257,7 @@ export function openPool(url: string, { connections: max, statementTimeoutMs }: 
     return connection;
   }
   function releaseConnection(connection: Connection): void {
+    givenBackAt = performance.now();
     if (connection.isHeavy) heavyCount -= 1;
     if (connection.isGone) discard(connection);
     const isHeavy = waiting.length === 0 && heavyCount < heavyMax;
@@ -248,7 +318,7 @@ export function openPool(url: string, { connections: max, statementTimeoutMs }: 
       if (connection.isCancelled) {
         // The statement may hold locks until the database has ended it.
         await last;
-        throw error;
+        if (!isConnectionLost(error)) throw error;
       }
       if (connection.isGone)
         throw new ConnectionLostError("The connection of a transaction has ended.", { cause: error });
@@ -286,5 +356,11 @@ export function openPool(url: string, { connections: max, statementTimeoutMs }: 
       turn.reject(new ConnectionLostError("The connections to the database are closed."));
     await Promise.all([...open].map(({ sql }) => sql.end({ timeout: closeSecondsMax })));
   }
-  return Object.assign(client, { unsafe: getUnsafe(runQuery), begin, end });
+  function getUse(): PoolUse {
+    const waitingCount = waiting.length + waitingHeavy.length;
+    const used = open.size - free.length;
+    const isStuck = used >= max && performance.now() - givenBackAt > stuckMs;
+    return { open: open.size, used, waiting: waitingCount, max, isStuck };
+  }
+  return Object.assign(client, { unsafe: getUnsafe(runQuery), begin, end, getUse });
 }

@@ -30,6 +30,11 @@ export class ConnectionLostError extends Error {
   override readonly name = "Unconnected";
 }
 
+/** All connections stayed in use for as long as a statement may wait for one. */
+export class PoolBusyError extends Error {
+  override readonly name = "PoolBusyError";
+}
+
 /** The database took too long for a statement, which was cancelled. */
 export class StatementTimeoutError extends Error {
   override readonly name = "StatementTimeoutError";
@@ -47,6 +52,11 @@ export const full: Outage = {
   headers: { "Retry-After": "60" },
 };
 
+export const busy: Outage = {
+  message: "The server is too busy for this. Try again in a moment.",
+  headers: { "Retry-After": "2" },
+};
+
 const slow: Outage = {
   message: "The database took too long for this, and was stopped. Ask for less at once, or try again in a minute.",
   headers: { "Retry-After": "60" },
@@ -61,14 +71,20 @@ export function findOutage(error: unknown): Outage | undefined {
   for (let inner = error; inner instanceof Error; inner = inner.cause) {
     if (inner instanceof ConnectionLostError) return unreachable;
     if (inner instanceof StatementTimeoutError) return slow;
+    if (inner instanceof PoolBusyError) return busy;
     if (fullCodes.has(String((inner as NodeJS.ErrnoException).code))) return full;
     if (!(inner instanceof DrizzleQueryError)) continue;
+    if (isConnectionLost(inner.cause)) return unreachable;
     const state = readSqlState(inner) ?? "";
-    if (goneStates.test(state)) return unreachable;
     if (fullStates.test(state)) return full;
     if (slowStates.test(state)) return slow;
-    const code = (inner.cause as { code?: unknown } | undefined)?.code;
-    if (typeof code === "string" && unconnectedCodes.has(code)) return unreachable;
   }
   return undefined;
+}
+
+/** Whether an error of the driver says that there is no connection, or none any more. */
+export function isConnectionLost(error: unknown): boolean {
+  if (goneStates.test(readSqlState(error) ?? "")) return true;
+  const code = (error as { code?: unknown } | undefined)?.code;
+  return typeof code === "string" && unconnectedCodes.has(code);
 }

@@ -3,6 +3,7 @@ import type { FastifyInstance } from "fastify";
 import { listWarnings } from "../config.ts";
 import type { Deps } from "../context.ts";
 import { isDeadLetter } from "../db/due.ts";
+import { getPoolUse } from "../db/pool.ts";
 import { failedWork } from "../db/tables.ts";
 import { transact } from "../db/unit-of-work.ts";
 import { findOutage, full } from "../db/unreachable.ts";
@@ -12,13 +13,17 @@ const answerMsMax = 2000;
 const roomKnownMs = 10_000;
 
 /**
- * `/healthz`: the process lives. `/readyz`: the database answers, its migrations are done, it has room and the worker runs;
+ * `/healthz`: the process lives. It answers 503 when all connections have been taken for a minute and none was given back: then
+ * only a restart helps. An event loop that is stuck answers nothing, so a probe needs a time limit. `/readyz`: the database answers, its migrations are done, it has room and the worker runs;
  * how many rows the worker has given up, and warnings about the settings. A warning leaves the server ready: it still serves
  * customers, sandboxes and what is free, and no restart would help.
  */
 export function addHealthRoute(app: FastifyInstance, deps: Deps): void {
   const hasRoom = memoizeFor(deps, () => findRoom(deps));
-  app.get("/healthz", () => ({ status: "ok" }));
+  app.get("/healthz", (_request, reply) => {
+    const isStuck = getPoolUse(deps.db)?.isStuck ?? false;
+    return reply.code(isStuck ? 503 : 200).send({ status: isStuck ? "stuck" : "ok" });
+  });
   app.get("/readyz", { onRequest: limitOpen(deps) }, async (_request, reply) => {
     // Migrations run before the server listens, so a server that answers has them behind it.
     const found = Promise.all([deps.db.$count(failedWork, isDeadLetter), hasRoom()]);

@@ -16,6 +16,15 @@ export const getDeadline = (): Deadline | undefined => deadlines.getStore();
 /** Run what must still be done after a deadline, such as a rollback. */
 export const runWithoutDeadline = <T>(run: () => T): T => deadlines.run(undefined, run);
 
+/** How long a statement may take that prepares the start: it may touch every row of a table. */
+const preparationMs = 600_000;
+/** Run what a start prepares. Do not start a loop in it, whose statements would have the same limit. */
+export const runPreparation = <T>(run: () => Promise<T>): Promise<T> => runWithStatementLimit(preparationMs, run);
+
+/** Run work whose statements may each take this long. */
+export const runWithStatementLimit = <T>(timeoutMs: number, run: () => T): T =>
+  deadlines.run({ signal: new AbortController().signal, timeoutMs }, run);
+
 /** The signal of a call to another service: it aborts after `timeoutMs`, and at the deadline of the job that calls. */
 export function createCallSignal(timeoutMs: number): AbortSignal {
   const own = AbortSignal.timeout(timeoutMs);

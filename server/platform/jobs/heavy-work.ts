@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { ApiError } from "../../../shared/errors.ts";
 import { StatementTimeoutError } from "../db/unreachable.ts";
+import { readSqlState } from "../loggable.ts";
 import { getDeadline } from "./deadline.ts";
 import { yieldToForeground } from "./priority.ts";
 
@@ -74,6 +75,9 @@ export async function awaitStatement<T>(work: HeavyWork, statement: PromiseLike<
   }
 }
 
+/** PostgreSQL's own name for a statement that was canceled. */
+const canceledState = "57014";
+
 /** Await a statement of other work; it is cancelled at its time limit, and at the deadline of its job. */
 export async function awaitWithin<T>(timeoutMs: number, statement: PromiseLike<T>, cancel: () => void): Promise<T> {
   const signal = getDeadline()?.signal;
@@ -86,7 +90,8 @@ export async function awaitWithin<T>(timeoutMs: number, statement: PromiseLike<T
   try {
     return await statement;
   } catch (error) {
-    throw isLate
+    // A connection that has not even answered the cancellation is lost, which is another error.
+    throw isLate && readSqlState(error) === canceledState
       ? new StatementTimeoutError(`A statement took more than ${timeoutMs / 1000} s.`, { cause: error })
       : error;
   } finally {

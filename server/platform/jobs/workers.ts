@@ -6,7 +6,7 @@ import { type DueQuery, type DueRow, deleteFailures, findDue, scheduleRetries } 
 import type { RowKey } from "../db/rows.ts";
 import { failedWork } from "../db/tables.ts";
 import { ConnectionLostError, findOutage } from "../db/unreachable.ts";
-import { DeadlineError, runWithDeadline } from "./deadline.ts";
+import { DeadlineError, runWithDeadline, runWithStatementLimit } from "./deadline.ts";
 
 /** A worker processes one kind of due work. Each worker has a loop of its own, so a slow one does not delay the others. */
 export type Worker = RowWorker | BulkWorker;
@@ -57,6 +57,10 @@ export type BulkWorker = Named & { limit: number; runBatch(deps: Deps, limit: nu
 
 const timeoutMsStandard = 60_000;
 const graceMsStandard = 30_000;
+/** Limits one run of a worker that processes rows in bulk. */
+const bulkTimeoutMs = 600_000;
+/** How many times as long as a statement of a request a search for due rows may take. */
+const searchPatience = 2;
 const backoffMostMs = 60_000;
 /**
  * After this time without a write or due work, workers poll less often, so that an idle server uses little CPU. Work that
@@ -149,7 +153,10 @@ function openRunner(deps: Deps, sweep: Worker, rest_ms: number, { only, since }:
   let count = 0;
   if (!("due" in sweep)) {
     const runTurn = async () => {
-      const touched = await sweep.runBatch(deps, sweep.limit);
+      const touched = await runWithDeadline(
+        { timeoutMs: bulkTimeoutMs, graceMs: graceMsStandard, stopping: new AbortController().signal },
+        () => sweep.runBatch(deps, sweep.limit),
+      );
       count += touched;
       return touched >= sweep.limit ? "more" : "none";
     };
@@ -179,7 +186,7 @@ function openRunner(deps: Deps, sweep: Worker, rest_ms: number, { only, since }:
     for (const [id, until] of resting) if (until <= now) resting.delete(id);
     const busy = [...underWay].filter(([, count]) => count >= maxPerTenant).map(([seller]) => seller);
     const limit = (concurrency - pieces.size) * batchSize;
-    const rows = await findDue(deps.db, deps.clock.now(), typeof due === "function" ? due(deps) : due, {
+    const search = {
       name,
       limit,
       share: maxPerTenant * batchSize,
@@ -188,7 +195,11 @@ function openRunner(deps: Deps, sweep: Worker, rest_ms: number, { only, since }:
       except: [...working, ...resting.keys()],
       taken: [...lanes],
       only,
-    });
+    };
+    const searchTimeoutMs = searchPatience * 1000 * deps.config.FLOE_DATABASE_STATEMENT_SECONDS;
+    const rows = await runWithStatementLimit(searchTimeoutMs, () =>
+      findDue(deps.db, deps.clock.now(), typeof due === "function" ? due(deps) : due, search),
+    );
     const isBehind = after !== "";
     after = rows.length < limit ? "" : (rows.at(-1)?.organization_id ?? "");
     let isHeldBack = busy.length > 0 || lanes.size > 0;
