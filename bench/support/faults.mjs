@@ -23,6 +23,7 @@ const secrets = ["tests/api/secrets.test.ts", "tests/api/auth-requests.test.ts"]
 const every = ["tests/api/every-operation.long.test.ts", "tests/api/tenants.test.ts"];
 const threads = ["tests/rules/threads.test.ts"];
 const deadlines = ["tests/scenarios/deadlines.test.ts"];
+const failover = ["tests/scenarios/failover.test.ts"];
 const sending = ["tests/rules/webhooks.test.ts", "tests/api/webhooks.test.ts", "tests/api/webhooks-runs.test.ts"];
 const simulator = ["tests/scenarios/simulated.long.test.ts"];
 const catalog = ["tests/api/catalog-properties.long.test.ts", "tests/api/catalog.test.ts", "tests/cli/catalog.test.ts"];
@@ -127,8 +128,15 @@ export const faults = {
     ["statement-goes-on", "server/platform/jobs/heavy-work.ts", 'signal?.addEventListener("abort", cancel, { once: true });', "", ...deadlines],
     ["transaction-held", "server/platform/db/unit-of-work.ts", "await awaitUntilDeadline(work(tx))", "await work(tx)", ...deadlines],
     ["call-goes-on", "server/platform/external/services.ts", "createCallSignal(timeoutMs)", "AbortSignal.timeout(timeoutMs)", ...deadlines],
-    ["late-write", "server/platform/db/pool.ts", "getDeadline()?.signal.throwIfAborted();", "", ...deadlines],
-    ["silent-connection", "server/platform/db/pool.ts", "destruction ??= setTimeout(() => void connection.sql.end({ timeout: 0 }), cancelMsMax);", "", ...deadlines],
+    ["late-write", "server/platform/db/pool.ts", "deadline?.signal.throwIfAborted();", "", ...deadlines],
+    ["silent-connection", "server/platform/db/pool.ts", "        void connection.sql.end({ timeout: 0 });\n        connection.reportSilence(sentAt);", "", ...deadlines],
+    ["silent-others", "server/platform/db/pool.ts", "connection.reportSilence(sentAt);", "", ...failover],
+    ["endless-wait", "server/platform/db/pool.ts", "turn.reject(new PoolBusyError(", "void (new PoolBusyError(", ...failover],
+    ["said-again", "server/platform/db/outage-log.ts", "if (reason === unreachable) recordOutcome(err);", "if (reason === unreachable) write.call(log, fields, text);", ...failover],
+    ["session-lock", "server/platform/db/database.ts", "pg_advisory_xact_lock", "pg_advisory_lock", "tests/scenarios/pooler.test.ts"],
+    ["id-unchecked", "server/platform/telemetry/trace.ts", "requestIdPattern.test(value)", "true", "tests/api/observability.test.ts"],
+    ["address-logged", "server/platform/telemetry/requests.ts", "route: request.is404 ? null : route,", "route: request.url,", "tests/api/observability.test.ts"],
+    ["endless-series", "server/platform/telemetry/registry.ts", "all.size >= seriesMax", "false", "tests/api/observability.test.ts"],
     ["no-grace", "server/platform/jobs/deadline.ts", "grace.reject(signal.reason), graceMs)", "grace.reject(signal.reason), 0)", "tests/api/sweeps.test.ts"],
     ["no-own-limits", "server/platform/db/pool.ts", "const jobMs = getDeadline()?.timeoutMs;", "const jobMs = undefined;", ...deadlines],
   ],

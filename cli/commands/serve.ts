@@ -41,6 +41,18 @@ export const settings: Setting[] = [
     flag: "--database-migration-url <url>",
     about: "the database's address for migrations",
   },
+  {
+    name: "FLOE_OPS_ADDRESS",
+    flag: "--ops-address <address>",
+    about: "where metrics and health are served to operators, as 9464",
+  },
+  { name: "FLOE_REQUEST_LOG", flag: "--request-log <on or off>", about: "one line in the log for each request (off)" },
+  {
+    name: "FLOE_PROCESS",
+    flag: "--process <what>",
+    about: "what this process does",
+    choices: ["all", "api", "worker"],
+  },
   { name: "FLOE_SECRET", flag: "--secret <text>", about: "the secret of the server; required with --database-url" },
   { name: "FLOE_SECRET_PREVIOUS", flag: "--secret-previous <texts>", about: "earlier secrets, while they are changed" },
   { name: "FLOE_BILLING", flag: "--billing <how>", about: "who keeps the books", choices: ["embedded", "polar"] },
@@ -177,6 +189,13 @@ export function readServeSettings(
   );
 }
 
+/** Short for `--process`. */
+const processes = {
+  api: "answer requests, and leave background work to other processes",
+  worker: "work in the background, and answer no requests",
+  all: "do both (the default)",
+};
+
 export function add(root: Command, _contextOf: (command: Command) => Context): void {
   const command = root
     .command("serve")
@@ -186,6 +205,8 @@ export function add(root: Command, _contextOf: (command: Command) => Context): v
     if (choices) option.choices(choices);
     command.addOption(option);
   }
+  for (const [what, about] of Object.entries(processes))
+    command.addOption(new Option(`--${what}`, about).implies({ process: what }));
   command.addHelpText(
     "after",
     "\nExamples:\n  floe serve\n  floe serve --port 8080 --data-dir /var/lib/floe\n  DATABASE_URL=postgres://… FLOE_SECRET=… floe serve --host 0.0.0.0 --url https://floe.example.com",

@@ -19,7 +19,7 @@ import { createSignInCheck, sendRenewed } from "../identity/accounts/identity/se
 import { routeListening } from "../messaging/webhooks/routes.ts";
 import { routeTestMail } from "../operations/diagnostics/routes.ts";
 import { routeJobs } from "../operations/jobs/routes.ts";
-import type { Deps } from "../platform/context.ts";
+import type { Deps, Log } from "../platform/context.ts";
 import { openTail } from "../platform/events/tail.ts";
 import { limitArrival } from "../platform/http/arrival.ts";
 import { openBytesMax } from "../platform/http/body.ts";
@@ -40,6 +40,8 @@ import { addSecurityHeaders, setSecurityHeaders } from "../platform/http/securit
 import { openStreamLimits } from "../platform/http/stream-limits.ts";
 import { createId } from "../platform/ids.ts";
 import type { Provider } from "../platform/provider.ts";
+import { recordRequests } from "../platform/telemetry/requests.ts";
+import { readRequestId } from "../platform/telemetry/trace.ts";
 import { routeOwnPurchases } from "../portal/routes.ts";
 import { routePortalStreams } from "../portal/stream.ts";
 import { addReceiptKeyRoute } from "../usage/events/routes.ts";
@@ -58,6 +60,8 @@ export type AppOptions = {
   docs: string | null;
   demo: DemoStore | null;
   development: boolean;
+  /** Where each request gets a line; null for nowhere. */
+  requestLog?: Log | null;
 };
 
 /** Put the parts together: the only place where they meet. Plugins stand in the order in which they act. */
@@ -69,12 +73,13 @@ export async function buildApp({
   docs,
   demo,
   development,
+  requestLog = null,
 }: AppOptions): Promise<FastifyInstance> {
   const isHosted = deps.config.FLOE_BILLING === "polar";
   const app = Fastify({
     bodyLimit: openBytesMax,
     trustProxy: deps.config.TRUST_PROXY ?? false,
-    genReqId: () => createId(deps.clock.now()),
+    genReqId: ({ headers }) => readRequestId(headers["x-request-id"]) ?? createId(deps.clock.now()),
     routerOptions: { ignoreTrailingSlash: true, querystringParser: parseQuery, maxParamLength: 500 },
     // An address that is none, as one with half of an escape, leads nowhere; the framework's own answer has another shape.
     frameworkErrors: (_error, request, reply) => {
@@ -86,6 +91,7 @@ export async function buildApp({
   });
   app.setErrorHandler(sendError(deps.log));
   addSecurityHeaders(app, deps.config);
+  recordRequests(app, requestLog);
   app.addHook("onSend", async (request, reply) => void reply.header("X-Request-Id", request.id));
   // Whatever was asked for may have left something to do.
   app.addHook("onResponse", async ({ method }) => {

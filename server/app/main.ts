@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { FastifyInstance } from "fastify";
 import { pino } from "pino";
 import { hasFinancialRecords } from "../billing/financial-records.ts";
 import { identifyCustomer } from "../customers/sessions/service.ts";
@@ -24,6 +25,10 @@ import { createJobs } from "../platform/jobs/jobs.ts";
 import { redactError } from "../platform/loggable.ts";
 import { openProcessors } from "../platform/processors/open.ts";
 import { openStorage } from "../platform/storage/open.ts";
+import { openGauges } from "../platform/telemetry/metrics.ts";
+import { parseOpsAddress } from "../platform/telemetry/ops-address.ts";
+import { openOpsServer } from "../platform/telemetry/ops-server.ts";
+import { readVersion } from "../platform/version.ts";
 import { buildApp } from "./app.ts";
 import { DataFolderError, lockDataFolder } from "./data-folder.ts";
 import { type DemoStore, openDemoStore } from "./demo.ts";
@@ -67,16 +72,19 @@ export async function start(
   };
   try {
     const config = completeConfig(settings, held?.secret);
-    const { log, recordOutcome } = createOutageLog(
-      pino(
-        {
-          level: config.LOG_LEVEL,
-          serializers: { err: redactError },
-          redact: ["req.headers.authorization", "req.headers.cookie"],
-        },
-        pino.destination(2),
-      ),
+    if (config.embedded && config.FLOE_PROCESS !== "all")
+      throw new ConfigError(
+        `FLOE_PROCESS=${config.FLOE_PROCESS} needs DATABASE_URL: the embedded database has one process.`,
+      );
+    const logger = pino(
+      {
+        level: config.LOG_LEVEL,
+        serializers: { err: redactError },
+        redact: ["req.headers.authorization", "req.headers.cookie"],
+      },
+      pino.destination(2),
     );
+    const { log, recordOutcome } = createOutageLog(logger);
     say(config.embedded ? `Opening the embedded database in ${folder} …` : "Connecting to PostgreSQL …");
     // The embedded one is loaded where it is used alone: who has PostgreSQL needs nothing of the other.
     const database = config.DATABASE_URL
@@ -123,16 +131,32 @@ export async function start(
       docs: findDocsFolder(),
       demo,
       development,
+      // Who asks for it has it, whatever else is logged.
+      requestLog: config.FLOE_REQUEST_LOG ? logger.child({}, { level: "info" }) : null,
     });
-    await listen(app, config);
+    const isWorker = config.FLOE_PROCESS === "worker";
+    if (isWorker) await app.ready();
+    else await listen(app, config);
     closing.push(() => app.close());
-    worker = await startWorker(deps);
-    const { port } = app.server.address() as AddressInfo;
+    await startOps(app, deps, closing);
+    if (config.FLOE_PROCESS !== "api") worker = await startWorker(deps);
+    const port = isWorker ? 0 : (app.server.address() as AddressInfo).port;
     return { config, address: `http://${config.HOST}:${port}`, demo, close };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+/** Serve the operator's address, if there is one. */
+async function startOps(app: FastifyInstance, deps: Deps, closing: (() => Promise<unknown> | void)[]): Promise<void> {
+  const address = parseOpsAddress(deps.config.FLOE_OPS_ADDRESS ?? "");
+  if (!address) return;
+  closing.push(openGauges(deps, readVersion()));
+  const ops = await openOpsServer(app, address).catch((error: NodeJS.ErrnoException) => {
+    throw new ConfigError(`FLOE_OPS_ADDRESS cannot be used: ${error.message}.`);
+  });
+  closing.push(() => ops.close());
 }
 
 async function listen(app: Awaited<ReturnType<typeof buildApp>>, config: Config): Promise<void> {
@@ -192,7 +216,12 @@ export async function serve(given: Record<string, string | undefined> = {}): Pro
 function buildWelcome({ config, demo }: Server): string[] {
   const isRed = process.stdout.isTTY && process.stdout.hasColors();
   const warnings = listWarnings(config).map((text) => (isRed ? `\u001b[31m  ${text}\u001b[39m` : `  ${text}`));
-  const lines = [``, `  floe is ready at ${config.url}`, ...(warnings.length > 0 ? [``, ...warnings] : [])];
+  const isWorker = config.FLOE_PROCESS === "worker";
+  const lines = [
+    ``,
+    isWorker ? `  The workers of ${config.url} run.` : `  floe is ready at ${config.url}`,
+    ...(warnings.length > 0 ? [``, ...warnings] : []),
+  ];
   if (demo) {
     lines.push(
       ``,

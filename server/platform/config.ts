@@ -2,6 +2,7 @@ import { createPrivateKey, type KeyObject } from "node:crypto";
 import ipaddr from "ipaddr.js";
 import { z } from "zod";
 import { describeIssue } from "../../shared/words.ts";
+import { parseOpsAddress } from "./telemetry/ops-address.ts";
 import { readUserFields } from "./user-fields.ts";
 
 const convertBlank = (value: unknown) => (value === "" ? undefined : value);
@@ -97,6 +98,11 @@ const Settings = z.object({
     z.string().regex(/^[ -~]{1,60}$/, "must be 1 to 60 characters of ASCII"),
   ),
   FLOE_DATABASE_MIGRATION_URL: buildOptional(postgresUrl),
+  FLOE_OPS_ADDRESS: buildOptional(
+    z.string().refine((text) => parseOpsAddress(text) !== undefined, "must be a port or an address, as 127.0.0.1:9464"),
+  ),
+  FLOE_REQUEST_LOG: z.preprocess(convertBlank, z.stringbool().default(false)),
+  FLOE_PROCESS: z.preprocess(convertBlank, z.enum(["all", "api", "worker"]).default("all")),
   // Not `optional`: an empty secret is a mistake, never a wish to have none.
   FLOE_SECRET: secretText.optional(),
   FLOE_SECRET_PREVIOUS: z.preprocess(
@@ -330,12 +336,14 @@ function readOpenId(id: string, read: (name: string) => string | undefined): Ope
 }
 
 /** How the server uses PostgreSQL. */
-export const getDatabaseOptions = (config: Pick<Settings, Extract<keyof Settings, `FLOE_DATABASE_${string}`>>) => ({
+export const getDatabaseOptions = (
+  config: Pick<Settings, Extract<keyof Settings, `FLOE_DATABASE_${string}`> | "FLOE_PROCESS">,
+) => ({
   connections: config.FLOE_DATABASE_CONNECTIONS,
   statementTimeoutMs: config.FLOE_DATABASE_STATEMENT_SECONDS * 1000,
   waitTimeoutMs: config.FLOE_DATABASE_WAIT_SECONDS * 1000,
   startTimeoutMs: config.FLOE_DATABASE_START_SECONDS * 1000,
-  applicationName: config.FLOE_DATABASE_APPLICATION_NAME ?? `floe ${process.pid}`,
+  applicationName: config.FLOE_DATABASE_APPLICATION_NAME ?? `floe ${config.FLOE_PROCESS} ${process.pid}`,
   migrationUrl: config.FLOE_DATABASE_MIGRATION_URL,
 });
 

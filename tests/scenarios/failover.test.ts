@@ -68,7 +68,7 @@ test("all connections fall silent: each request is answered, new connections wor
   expect(floe.logged.filter((line) => /Failed query|could not be/.test(line))).toEqual([]);
   expect(floe.logged.filter((line) => line.includes("No connection to the database is free")).length).toBeLessThan(2);
   expect(listOutageLines(floe)[0]).not.toMatch(/select|params/i);
-  expect(listOutageLines(floe)[1]).toMatch(/answers again after \d+ s/);
+  expect(listOutageLines(floe)[1]).toMatch(/answers again/);
 });
 
 test("one silent connection is enough to give up the others", async () => {

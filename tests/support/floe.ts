@@ -106,6 +106,8 @@ export type FloeOptions = {
   identifyCustomer?: (deps: Deps, token: string) => Promise<Identity | undefined>;
   /** Keep passwords as in production, which takes 30 ms of the processor for each, where others are as quick as can be. */
   productionPasswords?: boolean;
+  /** Where each request gets a line. */
+  requestLog?: Deps["log"];
   /** Replace shared parts, such as the processor. */
   replace?: (deps: Deps) => Partial<Deps>;
 };
@@ -208,6 +210,7 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
     docs: null,
     demo: null,
     development: options.development ?? false,
+    requestLog: options.requestLog ?? null,
   });
   if (options.listen) await app.listen({ host: "127.0.0.1", port });
   else await app.ready();

@@ -5,11 +5,12 @@ import type { Ctx, Deps, Tx } from "../../platform/context.ts";
 import { seal, unseal } from "../../platform/crypto/secrets.ts";
 import { runWithLoaders } from "../../platform/db/loaders.ts";
 import type { RowKey } from "../../platform/db/rows.ts";
-import { transact, transactAll } from "../../platform/db/unit-of-work.ts";
+import { runAfterCommit, transact, transactAll } from "../../platform/db/unit-of-work.ts";
 import { defineSignal, sendSignal } from "../../platform/events/signals.ts";
 import { createId } from "../../platform/ids.ts";
 import { redactError } from "../../platform/loggable.ts";
 import { type Decline, type Intent, isTurnedAway, ProcessorError } from "../../platform/processors/processor.ts";
+import { payments } from "../../platform/telemetry/metrics.ts";
 import { computeTotals, isPayable, type OrderAggregate, type OrderRow } from "../orders/rules.ts";
 import { settleOrder } from "../orders/service.ts";
 import { lockOrder } from "../orders/store.ts";
@@ -120,6 +121,8 @@ async function settleWithin(tx: Tx, deps: Deps | Ctx, key: RowKey, intent: Inten
   const kept =
     isPaid && payment.keep && intent.method ? await savePaymentMethod(tx, deps, payment, intent.method) : null;
   const moved = await store.updatePayment(tx, payment, { ...patch, ...(kept ? { payment_method_id: kept.id } : {}) });
+  if (moved.status !== payment.status)
+    runAfterCommit(tx, () => payments.add({ result: moved.is_surplus ? "surplus" : moved.status }));
   if (moved.status === "pending") await sendSignal(tx, deps, paymentWaiting, { order, intent });
   else if (moved.status !== payment.status) {
     if (moved.status === "failed")

@@ -12,6 +12,7 @@ import { findReach, type OutboundReply } from "../../platform/external/outbound.
 import { createId } from "../../platform/ids.ts";
 import type { RowWorker } from "../../platform/jobs/workers.ts";
 import { queueMail } from "../../platform/mail-transport/mail.ts";
+import { deliveries } from "../../platform/telemetry/metrics.ts";
 import { isQuiet, writeChatBody, writeDisabledMail } from "./messages.ts";
 import * as queue from "./queue.ts";
 import {
@@ -176,6 +177,7 @@ async function settle(
     const row = rows.get(event.id);
     if (!row) return [];
     const outcome = planOutcome(row, http_code);
+    deliveries.add({ outcome: outcome.delivered ? "delivered" : "failed" });
     const mine = isMine(event);
     const retry_at =
       outcome.retry && new Date(now.getTime() + randomInt(outcome.retry.least_ms, outcome.retry.most_ms + 1));

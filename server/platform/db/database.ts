@@ -79,7 +79,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
       const connection = { application_name: `${allLimits.applicationName} migration` };
       const one = postgres(migrationUrl, { max: 1, onnotice: () => {}, connection, fetch_types: false });
       try {
-        await migrateUnderLock(one, migrationsFolder, say);
+        await applyMigrations(one, migrationsFolder, say);
       } finally {
         await one.end({ timeout: 5 });
       }
@@ -95,7 +95,7 @@ async function awaitDatabase(
   { startTimeoutMs, say }: Required<Pick<PostgresOptions, "startTimeoutMs" | "say">>,
 ): Promise<void> {
   const began = performance.now();
-  for (;;) {
+  for (let saidSeconds = 0; ; saidSeconds += waitingSaidMs / 1000) {
     const triedAt = performance.now();
     try {
       await db.execute(sql`select 1`);
@@ -108,7 +108,7 @@ async function awaitDatabase(
       const waited = performance.now() - began;
       if (findOutage(error) !== unreachable || waited >= startTimeoutMs)
         throw new DatabaseError(`${what} Check DATABASE_URL.`);
-      say(`${what} Waiting for it, ${Math.round(waited / 1000)} s so far …`);
+      say(`${what} Waiting for it, ${saidSeconds} s so far …`);
       await sleep(Math.max(0, Math.min(triedAt + waitingSaidMs - performance.now(), startTimeoutMs - waited)));
     }
   }
@@ -118,7 +118,7 @@ async function awaitDatabase(
  * Several servers may start at once: one migrates, the others wait for it. The lock belongs to the transaction, so that a
  * pooler that gives each transaction another connection cannot keep it, and a process that is killed leaves none.
  */
-async function migrateUnderLock(client: Sql, migrationsFolder: string, say: (line: string) => void): Promise<void> {
+async function applyMigrations(client: Sql, migrationsFolder: string, say: (line: string) => void): Promise<void> {
   for (let waited = lockWaitSeconds; ; waited += lockWaitSeconds) {
     let isLocked = false;
     try {

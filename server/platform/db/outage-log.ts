@@ -1,5 +1,6 @@
 import type { Log } from "../context.ts";
 import { readSqlState } from "../loggable.ts";
+import { recordOutage } from "../telemetry/metrics.ts";
 import { busy, findOutage, unreachable } from "./unreachable.ts";
 
 /** An outage is over when the database has answered, and no connection has been lost for this long. */
@@ -20,15 +21,17 @@ export function createOutageLog(log: Log): { log: Log; recordOutcome(error?: unk
       if (outage) outage.lastAt = now;
       else {
         outage = { beganAt: now, lastAt: now };
+        recordOutage(true);
         log.error(
           { outage: "database", cause: describeCause(error), state: readSqlState(error) },
           "The database cannot be reached. Requests receive 503 until it answers.",
         );
       }
     } else if (outage && now - outage.lastAt > steadyMs) {
-      const seconds = Math.round((now - outage.beganAt) / 1000);
+      const ms = now - outage.beganAt;
       outage = undefined;
-      log.warn({ outage: "database", seconds }, `The database answers again after ${seconds} s.`);
+      recordOutage(false);
+      log.warn({ outage: "database", ms }, "The database answers again.");
     }
   }
   function recordBusy(): void {

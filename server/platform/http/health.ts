@@ -19,6 +19,7 @@ const roomKnownMs = 10_000;
  * customers, sandboxes and what is free, and no restart would help.
  */
 export function addHealthRoute(app: FastifyInstance, deps: Deps): void {
+  const isServing = deps.config.FLOE_PROCESS === "api";
   const hasRoom = memoizeFor(deps, () => findRoom(deps));
   app.get("/healthz", (_request, reply) => {
     const isStuck = getPoolUse(deps.db)?.isStuck ?? false;
@@ -35,7 +36,7 @@ export function addHealthRoute(app: FastifyInstance, deps: Deps): void {
       new Promise<[]>((resolve) => setTimeout(() => resolve([]), answerMsMax).unref()),
     ]);
     const database = dead_letters !== undefined;
-    const checks = { database, migrations: database, room: room ?? false, worker: deps.jobs.working() };
+    const checks = { database, migrations: database, room: room ?? false, worker: isServing || deps.jobs.working() };
     const ready = Object.values(checks).every(Boolean);
     const warnings = listWarnings(deps.config);
     return reply

@@ -31,6 +31,8 @@ declare module "fastify" {
   interface FastifyContextConfig {
     /** Whether many small things come in one body. */
     bulk?: boolean;
+    /** The name of the operation of the contract, such as `products.list`. */
+    operation?: string;
   }
   interface FastifyRequest {
     /** What the client understands, by its headers. */
@@ -101,7 +103,7 @@ export function mountOperations(
       app.route({
         method: op.method,
         url: op.path,
-        config: { bulk: op.bulk ?? false },
+        config: { bulk: op.bulk ?? false, operation: `${name}.${key}` },
         bodyLimit: op.access.by === "anyone" ? openBytesMax : bytesMax,
         onRequest: async (request) => {
           const identity = await identify(request);

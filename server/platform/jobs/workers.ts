@@ -6,6 +6,7 @@ import { type DueQuery, type DueRow, deleteFailures, findDue, scheduleRetries } 
 import type { RowKey } from "../db/rows.ts";
 import { failedWork } from "../db/tables.ts";
 import { ConnectionLostError, findOutage } from "../db/unreachable.ts";
+import { jobSearches, jobs, recordLateness } from "../telemetry/metrics.ts";
 import { DeadlineError, runWithDeadline, runWithStatementLimit } from "./deadline.ts";
 
 /** A worker processes one kind of due work. Each worker has a loop of its own, so a slow one does not delay the others. */
@@ -200,6 +201,7 @@ function openRunner(deps: Deps, sweep: Worker, rest_ms: number, { only, since }:
     const rows = await runWithStatementLimit(searchTimeoutMs, () =>
       findDue(deps.db, deps.clock.now(), typeof due === "function" ? due(deps) : due, search),
     );
+    recordLateness(name, findOldest(rows));
     const isBehind = after !== "";
     after = rows.length < limit ? "" : (rows.at(-1)?.organization_id ?? "");
     let isHeldBack = busy.length > 0 || lanes.size > 0;
@@ -250,14 +252,24 @@ function openRunner(deps: Deps, sweep: Worker, rest_ms: number, { only, since }:
     await handle(rows).finally(end);
   }
 
+  /** How long the oldest of these rows has been due, by its seller's clock. */
+  function findOldest(rows: readonly DueRow[]): number {
+    const now = deps.clock.now().getTime();
+    return Math.max(0, ...rows.map((row) => (row.due_at ? now + row.clock_offset_ms - row.due_at.getTime() : 0)));
+  }
+
   async function handle(rows: [DueRow, ...DueRow[]]): Promise<void> {
     const error = await attempt(rows);
-    if (error === undefined) return;
+    if (error === undefined) return jobs.add({ worker: name, outcome: "done" }, rows.length);
     for (const row of rows) {
       const own = rows.length === 1 || error instanceof DeadlineError ? error : await attempt([row]);
-      if (own === undefined) continue;
+      if (own === undefined) {
+        jobs.add({ worker: name, outcome: "done" });
+        continue;
+      }
       try {
         const outage = findOutage(own);
+        jobs.add({ worker: name, outcome: outage ? "outage" : "failed" });
         if (outage) deps.log.warn({ err: own, work: name }, outage.message);
         else await scheduleRetries(deps, name, row, own);
       } catch (fault) {
@@ -333,9 +345,11 @@ export function startWorkerLoop(deps: Deps, sweep: Worker): { stop(): Promise<vo
       try {
         const turn = runner.isFull() ? "wait" : await runner.turn();
         failures = 0;
+        jobSearches.add({ worker: sweep.name, outcome: "done" });
         if (turn !== "more") await waitUntilNext(turn === "wait");
       } catch (error) {
         if (stopped) return;
+        jobSearches.add({ worker: sweep.name, outcome: "failed" });
         deps.log.error(
           { err: error, work: sweep.name },
           "What is due could not be looked for; it will be tried again.",

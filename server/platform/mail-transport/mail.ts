@@ -8,6 +8,7 @@ import { mails } from "../db/tables.ts";
 import { createId } from "../ids.ts";
 import { createCleanupWorker, type Worker } from "../jobs/workers.ts";
 import { redactError } from "../loggable.ts";
+import { mailsSent } from "../telemetry/metrics.ts";
 import type { EmailContent } from "./email-layout.ts";
 
 /**
@@ -127,8 +128,10 @@ export async function sendMail(deps: Deps, mail_id: string): Promise<void> {
     );
     const said = given_up ? "A mail was refused; it is not tried again." : "A mail was not taken; it is tried again.";
     log.warn({ error: redactError(error), mail_id, attempts }, said);
+    mailsSent.add({ outcome: given_up ? "refused" : "failed" });
     return;
   }
+  mailsSent.add({ outcome: "sent" });
   await note({ ...over, sent_at: clock.now() });
 }
 
