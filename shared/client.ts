@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { checkAnswer } from "./answer-shapes.ts";
 import type { Client, Contract, Operation } from "./contract.ts";
 import { ApiError, type ErrorName } from "./errors.ts";
 
@@ -24,7 +25,10 @@ export function formatUrl(path: string, { params = {}, query = {} }: Loose): str
   return text ? `${filled}?${text}` : filled;
 }
 
-/** The one typed client: the API tests and tools call the server through it. */
+/**
+ * The one typed client: the API tests and tools call the server through it. An answer of the wrong shape is a
+ * `SDKValidationError`.
+ */
 export function createClient<C extends Contract>(contract: C, send: Transport): Client<C> {
   const call = (op: Operation) => async (input: Loose) => {
     const { status, json } = await send(op.method, formatUrl(op.path, input), input.body);
@@ -35,7 +39,9 @@ export function createClient<C extends Contract>(contract: C, send: Transport): 
         body.detail ?? body.error_description ?? `HTTP ${status}`,
       );
     }
-    return op.response ? z.decode(op.response, json as never) : undefined;
+    if (!op.response) return undefined;
+    checkAnswer(op.response, json);
+    return z.decode(op.response, json as never);
   };
   return Object.fromEntries(
     Object.entries(contract).map(([name, resource]) => [

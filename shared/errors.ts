@@ -66,6 +66,7 @@ export const statusOf = {
   TooManyRequests: 429,
   ManualRetryLimitExceeded: 429,
   InternalServerError: 500,
+  SDKValidationError: 502,
   ServiceUnavailable: 503,
 } as const;
 export type ErrorName = keyof typeof statusOf;
@@ -85,6 +86,8 @@ export type Fault = { loc: (string | number)[]; msg: string; type: string; input
 export const faultsMax = 100;
 const faultsLengthMax = 60_000;
 const [sentence_length_max, place_length_max, places_max, input_length_max] = [2000, 100, 30, 200];
+/** An answer of the wrong shape may have many issues, each of several lines. */
+const report_length_max = 16_000;
 /** A text that is no longer than so many characters, and no half of one at its end. */
 export const truncateText = (text: string, length_max: number): string =>
   text.length <= length_max ? text : `${text.slice(0, length_max).toWellFormed()}…`;
@@ -131,7 +134,10 @@ export class ApiError<Name extends ErrorName = ErrorName> extends Error {
     headers: Record<string, string> = {},
     beside: Record<string, unknown> = {},
   ) {
-    const told = typeof detail === "string" ? truncateText(detail, sentence_length_max) : limitFaults(detail);
+    const told =
+      typeof detail === "string"
+        ? truncateText(detail, error === "SDKValidationError" ? report_length_max : sentence_length_max)
+        : limitFaults(detail);
     super(typeof told === "string" ? told : told.map((fault) => `${fault.loc.join(".")}: ${fault.msg}`).join("; "));
     this.name = error;
     this.error = error;
