@@ -100,6 +100,7 @@ const SubscriptionMeter = z.object({
 });
 
 /** What a customer pays for again and again. */
+const seatCount = z.int().nullable();
 export const Subscription = z.object({
   ...fields,
   custom_field_data: customFieldData,
@@ -111,9 +112,9 @@ export const Subscription = z.object({
   meters: z.array(SubscriptionMeter),
   /** The older name of `customer_id`. */
   user_id: z.uuid(),
-  /** What changes with the next period. */
+  /** What changes with the next period. `units` is always null: the official Python SDK requires it. */
   pending_update: z
-    .object({ ...stored, applies_at: instant, product_id: z.uuid().nullable(), seats: z.int().nullable() })
+    .object({ ...stored, applies_at: instant, product_id: z.uuid().nullable(), seats: seatCount, units: z.null() })
     .nullable(),
   /** When the card is charged again while payments are missing, and when it ends if they still are. */
   payment_retries: z

@@ -440,7 +440,7 @@ describe("what an endpoint is sent", () => {
       metadata: { billing_reason: "subscription_meter_cycle" },
     };
     expect(rules.writeRawBody(versioned, { type: "order.paid", created_at, data })).toBe(
-      `{"type":"order.paid","timestamp":"2026-06-01T12:00:00.123Z","data":${JSON.stringify(data)}}`,
+      `{"type":"order.paid","timestamp":"2026-06-01T12:00:00.123Z","api_version":"2027-01","data":${JSON.stringify(data)}}`,
     );
     expect(JSON.parse(rules.writeRawBody(legacyProfile, { type: "order.paid", created_at, data })).data).toEqual({
       ...data,

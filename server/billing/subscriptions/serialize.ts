@@ -65,6 +65,7 @@ function serializePending({
     applies_at: current_period_end,
     product_id,
     seats,
+    units: null,
   };
 }
 

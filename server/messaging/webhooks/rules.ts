@@ -48,7 +48,12 @@ export type OutboxEvent = { type: string; created_at: Date; data: unknown };
 
 /** The body in the raw format, as text: made once, in the words of the client (WHK-06, WHK-23). */
 export const writeRawBody = (profile: ClientProfile, { type, created_at, data }: OutboxEvent): string =>
-  JSON.stringify({ type, timestamp: created_at.toISOString(), data: adapt(profile, data) });
+  JSON.stringify({
+    type,
+    timestamp: created_at.toISOString(),
+    api_version: profile.version,
+    data: adapt(profile, data),
+  });
 
 export type DeliveryState = {
   next_attempt_at: Date | null;

@@ -56,6 +56,7 @@ export const getEndpointProfile = (endpoint: EndpointRow): ClientProfile => ({
   generation: endpoint.generation,
   release: endpoint.release,
   version: endpoint.api_version,
+  ...(endpoint.generation === "legacy" ? { closed: true } : {}),
 });
 
 /** The `seq` of the latest event whose insert has begun in any transaction. */

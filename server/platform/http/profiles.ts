@@ -10,6 +10,11 @@ export type ClientProfile = {
   version: ApiVersion;
   /** Whether it sends what is zero or false where nothing was said. */
   fills?: true;
+  /**
+   * Whether it refuses a whole answer with one status that it does not know: published clients of the first generation, and
+   * receivers. Pages of this server and people at a terminal read the true status.
+   */
+  closed?: true;
 };
 export const apiVersions = ["2026-04", "2026-10", "2027-01"] as const;
 export type ApiVersion = (typeof apiVersions)[number];
@@ -38,9 +43,12 @@ export function readProfile(headers: Record<string, string | string[] | undefine
   }
   if (/^floe-cli\//.test(String(headers["user-agent"] ?? ""))) return ownProfile;
   const minor = /speakeasy-sdk\/typescript 0\.(\d+)\./.exec(String(headers["user-agent"] ?? ""))?.[1];
-  if (minor === undefined) return legacyProfile;
+  // In a browser an SDK cannot say who it is. It is used by pages of other sites.
+  const isElsewhere = /^(cross|same)-site$/.test(String(headers["sec-fetch-site"] ?? ""));
+  if (minor === undefined) return isElsewhere ? { ...legacyProfile, closed: true } : legacyProfile;
   const release = Math.min(Number(minor), currentRelease - 1);
-  return { generation: release < firsts.open ? "legacy" : "open", release, version: "2026-04", fills: true };
+  const common = { release, version: "2026-04", fills: true } as const;
+  return release < firsts.open ? { ...common, generation: "legacy", closed: true } : { ...common, generation: "open" };
 }
 
 /** Whether it is a published client from before pages of what its operation marks as `bare`. */
@@ -69,6 +77,17 @@ const legacyValues = new Map([
     ]),
   ],
 ]);
+/** What statuses that came later are to closed value lists: an order that nobody will pay stayed pending in their time. */
+const closedStatuses: Record<string, string> = {
+  paused: "unpaid",
+  void: "pending",
+  draft: "pending",
+  review: "under_review",
+  snoozed: "under_review",
+  blocked: "denied",
+  offboarding: "denied",
+  offboarded: "denied",
+};
 const versionedOrganizationStatus: Record<string, string> = { onboarding_started: "created", under_review: "review" };
 /** A seller's own words are never touched. */
 const untouched = new Set(["metadata", "custom_field_data", "payload"]);
@@ -86,6 +105,53 @@ const guards: Record<string, object> = {
   downloadables: { guild_id: null, repository_owner: null },
   github_repository: { guild_id: null },
 };
+
+type Fields = Record<string, unknown>;
+const isFields = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+const omitNull = (fields: Fields): Fields =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+
+/** The changed fields of a customer: an address without lines that are null, and metadata without fractions. */
+const adaptUpdatedFields = (fields: Fields): Fields => ({
+  ...fields,
+  ...(isFields(fields.billing_address) ? { billing_address: omitNull(fields.billing_address) } : {}),
+  ...(isFields(fields.metadata)
+    ? {
+        metadata: Object.fromEntries(
+          Object.entries(fields.metadata).map(([key, value]) => [
+            key,
+            typeof value === "number" && !Number.isInteger(value) ? String(value) : value,
+          ]),
+        ),
+      }
+    : {}),
+});
+
+/** What an event says, for a published client: of the first generation it is flat, and names benefits that it knows. */
+function adaptEventMetadata(profile: ClientProfile, { metadata, source }: Fields): unknown {
+  if (!isFields(metadata)) return metadata;
+  if (source === "system") {
+    const { updated_fields, benefit_type } = metadata;
+    return {
+      ...metadata,
+      ...(isFields(updated_fields) ? { updated_fields: adaptUpdatedFields(updated_fields) } : {}),
+      ...(isUnknown(profile, benefit_type) ? { benefit_type: "custom" } : {}),
+    };
+  }
+  if (profile.generation !== "legacy") {
+    const { _cost } = metadata;
+    // An amount with decimals is a text at Polar.
+    return isFields(_cost) ? { ...metadata, _cost: { ..._cost, amount: String(_cost.amount) } } : metadata;
+  }
+  return Object.fromEntries(
+    Object.entries(metadata).flatMap(([key, value]) =>
+      isFields(value)
+        ? Object.entries(omitNull(value)).map(([inner, item]) => [`${key}.${inner}`, item])
+        : [[key, value]],
+    ),
+  );
+}
 
 /** The same answer in the values that this client knows. What has no difference is not copied but returned as it is. */
 export function adapt(profile: ClientProfile, value: unknown): unknown {
@@ -128,8 +194,16 @@ export function adapt(profile: ClientProfile, value: unknown): unknown {
     set("price_amount", 0);
     set("price_currency", given.price_currency ?? "usd");
   }
-  // Published SDKs fail on a source of an event that they do not know.
-  if (given.source === "customer" && "label" in given && isPublishedSdk(profile)) set("source", "user");
+  if (profile.closed && typeof given.status === "string" && Object.hasOwn(closedStatuses, given.status))
+    set("status", closedStatuses[given.status]);
+  // A seat that was bought once has no subscription.
+  if (profile.closed && given.subscription_id === null && "invitation_token_expires_at" in given)
+    set("subscription_id", "");
+  if ("source" in given && "label" in given && (profile.closed || isPublishedSdk(profile))) {
+    // Published SDKs fail on a source of an event that they do not know.
+    if (given.source === "customer") set("source", "user");
+    if ("metadata" in given) set("metadata", adaptEventMetadata(profile, given));
+  }
   if (profile.generation === "versioned" && typeof given.status === "string" && "details_submitted_at" in given) {
     const status = versionedOrganizationStatus[given.status];
     if (status !== undefined) set("status", status);
