@@ -10,7 +10,16 @@ const apart: Record<string, string> = {
   "cli/completion/answer.ts": "./cli-completion.js",
   "cli/ui/index.ts": "./cli-ui.js",
   "cli/filter.ts": "./cli-filter.js",
+  "cli/mcp/command.ts": "./cli-mcp.js",
   "server/app/main.ts": "./server.js",
+};
+
+/** Those of them that are built alike. */
+const parts: Record<string, string> = {
+  catalog: "cli/commands/catalog.ts",
+  tools: "cli/commands/tools.ts",
+  completion: "cli/completion/answer.ts",
+  mcp: "cli/mcp/command.ts",
 };
 
 const excludePackages = (root: string): Plugin => ({
@@ -81,10 +90,10 @@ export async function bundleCli(root: string, dist: string, version: string): Pr
       return result;
     }),
     // The schema library and the reader of YAML are a hundred milliseconds that other commands do not need.
-    ...["catalog", "tools", "completion"].map((part) =>
+    ...Object.entries(parts).map(([part, file]) =>
       build({
         ...common,
-        entryPoints: [join(root, part === "completion" ? "cli/completion/answer.ts" : `cli/commands/${part}.ts`)],
+        entryPoints: [join(root, file)],
         outfile: join(dist, `cli-${part}.js`),
         format: "esm",
         external: ["conf", "open", "yaml"],

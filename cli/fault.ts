@@ -33,6 +33,8 @@ export type FaultParts = {
   status?: number;
   /** The same as the server told it, for commands that know where a place comes from. */
   places?: { loc: (string | number)[]; msg: string }[];
+  /** The hint quotes names that other people chose. */
+  quotesNames?: true;
   /** With which a request that may or may not have been done is repeated safely. */
   idempotency_key?: string;
   /** What the command line said of where it happened, where that is not what the whole run says. */

@@ -1,11 +1,13 @@
 /** Writes what the build puts beside the command line: its manifest, the tree of commands and what is made from it. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { describeCatalog } from "../shared/catalog/schema.ts";
 import type { Contract } from "../shared/contract.ts";
 import { scopes } from "../shared/scopes.ts";
 import { buildManifest } from "./build-manifest.ts";
 import { buildCommandTree } from "./command-tree.ts";
 import { buildCompletion } from "./completion/model.ts";
+import { buildTools } from "./mcp/build-tools.ts";
 import { formatRootHelp } from "./program.ts";
 import { readTopics } from "./topics.ts";
 
@@ -20,6 +22,8 @@ export async function writeManifest(folder: string, contract: Contract): Promise
   for (const [name, { entry }] of manifest.groups) put(`${name}.json`, entry);
   const tree = await buildCommandTree(manifest);
   put("commands.json", tree);
+  put("tools.json", buildTools(contract, manifest));
+  put("schema-catalog.json", describeCatalog());
   put("completion.json", buildCompletion(tree, scopes));
   const topics = readTopics(join(import.meta.dirname, "../docs"));
   put("topics.json", Object.fromEntries([...topics].map(([name, { summary }]) => [name, { summary }])));

@@ -114,6 +114,11 @@ export const commands: Record<string, Entry> = {
     heading: "develop",
     load: () => import("./notices.ts"),
   },
+  mcp: {
+    summary: "Let a language model work with the store (Model Context Protocol)",
+    heading: "develop",
+    load: () => import("../mcp/command.ts"),
+  },
   commands: {
     summary: "List every command, as data for programs",
     heading: "develop",

@@ -109,6 +109,7 @@ class Things {
     if (rows.length > shownMax) told.push("…");
     return new Fault("usage", `"${name}" is the name of more than one ${noun}`, {
       hint: `Give the id of one of them: ${told.join(" · ")}`,
+      quotesNames: true,
     });
   }
 
@@ -136,7 +137,7 @@ class Things {
         : near.length > 0
           ? `Did you mean ${list(near)}? See: \`floe ${group} list\``
           : `There are: ${list(names)}. See: \`floe ${group} list\``;
-    return new Fault("not_found", `there is no ${noun} "${name}" in this organization`, { hint });
+    return new Fault("not_found", `there is no ${noun} "${name}" in this organization`, { hint, quotesNames: true });
   }
 }
 

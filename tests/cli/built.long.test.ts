@@ -2,6 +2,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { beforeAll, describe, expect, test } from "vitest";
 import { buildManifest } from "../../cli/build-manifest.ts";
 import { bundleCli } from "../../cli/bundle.ts";
@@ -71,6 +73,13 @@ async function run(argv: string[], flags: string[] = [], more = {}) {
   child.stderr.on("data", (part: Buffer) => (err += String(part)));
   const [code, signal] = (await once(child, "close")) as [number | null, string | null];
   return { code, signal, out, err };
+}
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 }
 type Loaded = { files: string[]; scripts: { file: string; compiled: boolean }[]; builtin: string[] };
 const loadedBy = async (argv: string[], more = {}): Promise<Loaded> =>
@@ -167,6 +176,31 @@ describe("the built command line", () => {
       [130, null],
       [null, "SIGINT"],
     ]).toContainEqual(await ended);
+  });
+
+  test("has the Model Context Protocol in a file of its own, which answers the official client and ends with it", async () => {
+    const transport = new StdioClientTransport({
+      command: process.execPath,
+      args: [join(dist, "cli.cjs"), "mcp"],
+      env: { ...env, PATH: env.PATH ?? "" },
+      stderr: "pipe",
+    });
+    const client = new Client({ name: "test", version: "1" });
+    const began = performance.now();
+    await client.connect(transport);
+    // A process of Node alone takes a tenth of this; 300 ms is the limit on a machine that does nothing else.
+    expect(performance.now() - began).toBeLessThan(3000);
+    expect(client.getServerVersion()).toEqual({ name: "floe", version: "9.8.7" });
+    const { content } = await client.callTool({ name: "products_list", arguments: { fields: ["name"] } });
+    expect(JSON.parse((content as [{ text: string }])[0].text)).toMatchObject({
+      total: 3000,
+      more: expect.stringMatching(/^Only/),
+    });
+    const { resources } = await client.listResources();
+    expect(resources.map(({ uri }) => uri)).toContain("floe://docs/subscriptions");
+    const { pid } = transport;
+    await client.close();
+    await until(() => !isAlive(pid ?? 0));
   });
 
   test("--help is the overview of the same commands that run", async () => {

@@ -1,0 +1,93 @@
+/** Answers for a language model: no secret is in them, and text of other people is marked as such. */
+
+/**
+ * Fields with text that people write: a buyer, a colleague, a server that receives webhooks. A model must not take it for
+ * an instruction. `serverText` has the others; a test holds both lists against the contract.
+ */
+const writtenText = new Set([
+  ...["billing_name", "customer_name", "customer_billing_name", "legal_name", "name", "organization_name"],
+  ...["product_name", "description", "comment", "customer_cancellation_comment", "message", "note", "reason"],
+  ...["error", "response", "subject", "text", "html", "title", "label", "custom_label", "form_label"],
+  ...["form_help_text", "form_placeholder", "footer", "welcome_message", "channel_name_template", "decline_message"],
+  ...["line1", "line2", "city", "state", "postal_code", "street", "external_id", "external_customer_id"],
+  ...["external_member_id", "customer_external_id", "tax_id", "customer_tax_id", "from", "to", "path", "value"],
+  ...["locale", "user_agent", "property", "prefix", "code", "because", "what", "hint", "fix", "field", "fields"],
+  ...["gains", "loses", "kind", "next", "team_invitees", "embed_origin", "requested", "actual"],
+]);
+/** Objects in which every text is of that kind: keys and values are chosen by programs and people. */
+const writtenMap =
+  /^(metadata|meta|custom_field_data|user_metadata|customer_metadata|benefit_metadata|payment_processor_metadata|headers)$/;
+
+/** Text that the server makes or checks, so that nobody can write a sentence into it. */
+export const serverText: ReadonlySet<string> = new Set([
+  ...["accent_color", "account_id", "api_version", "avatar_url", "basis", "before_units", "brand", "calculation_id"],
+  ...["catalog", "checksum_etag", "checksum_sha256_base64", "checksum_sha256_hex", "client_address", "consumed_units"],
+  ...["country", "currency", "customer_email", "customer_event_names", "customer_ip_address", "date", "days"],
+  ...["decline_reason", "default_presentment_currency", "display_key", "display_name", "email", "embed_hosts", "end"],
+  ...["files", "fingerprint", "free_units", "granted_account_id", "guild_id", "id", "invoice_number", "kept", "last4"],
+  ...["last_credited_meter_id", "license_key_id", "logo_url", "method", "mime_type", "number", "order_number"],
+  ...["organization_id", "overview_metrics", "payload", "payment_method_type", "payout_account_id"],
+  ...["platform_fee_currency", "price_currency", "public_key", "public_url", "quote", "rate", "receipt"],
+  ...["receipt_number", "recounted", "repository_name", "repository_owner", "return_url", "role_id", "rule", "scopes"],
+  ...["size_readable", "slug", "start", "storage_version", "success_url", "timestamp", "type", "unit_amount", "url"],
+  ...["version", "website", "customer_portal_url"],
+]);
+/** Fields that open something. */
+const secretFields =
+  /^(secret|client_secret|token|key|lease|license_key|guild_token|user_provided_key|password|customer_portal_url|upload|download_url|\w+_token|\w+_secret)$/;
+/** A token or a signing secret, wherever it stands. */
+const secretPattern = /\b(?:polar_[a-z]{2,5}|whsec|sk_live|sk_test|rk_live|rk_test)_[\w-]{6,}/g;
+const hiddenText = "[hidden]";
+const depthMax = 30;
+
+/** Whether a field of this name holds text that people write. */
+export const isWrittenText = (field: string): boolean => writtenText.has(field);
+/** Whether a field of this name opens something. */
+export const isSecretField = (field: string): boolean => secretFields.test(field);
+
+/** Text without a token in it. */
+export const redactText = (text: string): string => text.replaceAll(secretPattern, hiddenText);
+
+type Row = Record<string, unknown>;
+
+/** A body that was sent as text, read so that its fields are treated by their names. */
+function parsePayload(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+function maskText(text: string, field: string, isWritten: boolean, row: Row): unknown {
+  if (field === "payload") {
+    const parsed = parsePayload(text);
+    if (typeof parsed === "object" && parsed !== null) return maskValue(parsed, "", false, {}, 1);
+  }
+  // The address of a checkout contains its secret, and is meant to be given to a buyer.
+  const isGiven = field === "url" && "client_secret" in row;
+  const shown = isGiven ? text : redactText(text);
+  return isWritten || isWrittenText(field) ? { untrusted: shown } : shown;
+}
+
+function maskValue(value: unknown, field: string, isWritten: boolean, row: Row, depth: number): unknown {
+  if (depth > depthMax) return hiddenText;
+  if (typeof value === "string") return maskText(value, field, isWritten, row);
+  if (Array.isArray(value)) return value.map((one) => maskValue(one, field, isWritten, row, depth + 1));
+  if (typeof value !== "object" || value === null) return value;
+  const inner = value as Row;
+  const isMap = isWritten || writtenMap.test(field);
+  const entries = Object.entries(inner).flatMap(([key, one]): [string, unknown][] => {
+    // Half of the fields of most objects are empty; each costs as much to read as a full one.
+    if (one === null || one === undefined) return [];
+    // In a map of people's own, a key that looks like a secret's is one more text of theirs.
+    if (secretFields.test(key) && typeof one !== "number" && typeof one !== "boolean" && !isObject(one))
+      return [[key, hiddenText]];
+    return [[key, maskValue(one, key, isMap, inner, depth + 1)]];
+  });
+  return Object.fromEntries(entries);
+}
+const isObject = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** The same answer without secrets and empty fields; text that people wrote stands in `{"untrusted": "…"}`. */
+export const maskAnswer = (answer: unknown): unknown => maskValue(answer, "", false, {}, 0);
