@@ -241,6 +241,7 @@ export const resourceViews: Record<string, ResourceView | false> = {
     examples: {
       list: ["floe orders list", "floe orders list --all --json id,total_amount,customer.email"],
       explain: ["floe orders explain ORDER_ID", "floe orders explain ACME-0042"],
+      "resend-mail": ["floe orders resend-mail ACME-0042"],
       export: [
         "floe orders export -o orders.csv",
         "floe orders export --created-after 2026-01-01T00:00:00Z --columns invoice_number,total_amount,tax_amount,currency",

@@ -106,6 +106,10 @@ export const OrderUpdate = z.object({
   billing_address: unlessNull(AddressInput).describe("Address on the invoice; its country and state cannot change."),
 });
 
+/** The mail of an order that was sent again: to whom, and when it was queued. */
+export const OrderMail = z.object({ order_id: z.uuid(), email: z.string(), queued_at: instant });
+export type OrderMail = z.output<typeof OrderMail>;
+
 /** The columns that an export can have, and what they are headed (ORD-30); amounts are decimals of the order's currency. */
 export const orderColumns = {
   email: "Email",
@@ -213,5 +217,16 @@ export const orders = {
     body: OrderUpdate,
     response: Order,
     errors: ["ResourceNotFound"],
+  },
+  resendMail: {
+    method: "POST",
+    path: "/v1/orders/:id/resend-mail",
+    summary: "Send the mail of an order again",
+    access: seller("orders:write"),
+    params: byId,
+    response: OrderMail,
+    status: 202,
+    errors: ["BadRequest", "ResourceNotFound", "TooManyRequests"],
+    audit: "order.mail_resent",
   },
 } as const satisfies Resource;

@@ -5,6 +5,7 @@ import { linkDocument } from "../../server/billing/invoices/links.ts";
 import { orderConfirmations, orders } from "../../server/billing/orders/tables.ts";
 import { buildPortalLink } from "../../server/customers/sessions/portal-link.ts";
 import { customerSessions } from "../../server/customers/sessions/tables.ts";
+import { auditLog } from "../../server/platform/db/tables.ts";
 import { runWorkers } from "../../server/platform/jobs/workers.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { readPdf } from "../support/invoices.ts";
@@ -158,6 +159,49 @@ describe("the mail of a paid order", () => {
     await floe.deps.db.insert(orderConfirmations).values({ organization_id, order_id, due_at: floe.clock.now() });
     await Promise.all([runWorkers(floe.deps, dueWorkers), runWorkers(floe.deps, dueWorkers)]);
     expect(await mailsTo(floe, email)).toHaveLength(2);
+  });
+});
+
+describe("ORD-32: a seller has the mail of an order sent again", () => {
+  const resend = (id: string, by: Seller = seller) =>
+    by.client.orders.resendMail({ params: { id } }).then(
+      (answer) => answer,
+      ({ status }) => status,
+    );
+
+  test("to the current address, as the order is now, though the first was switched off; the log says who asked", async () => {
+    await settings({ order_confirmation: false });
+    const { email, checkout_id } = await buy({ body: { locale: "en" } });
+    const order = await orderOf(checkout_id);
+    const moved = `moved-${email}`;
+    await seller.client.customers.update({ params: { id: order.customer_id }, body: { email: moved } });
+    expect(await resend(order.id)).toMatchObject({ order_id: order.id, email: moved });
+    expect(await mailsTo(floe, email)).toEqual([]);
+    const [mail, ...more] = await mailsTo(floe, moved);
+    expect([more.length, mail?.subject]).toEqual([0, expect.stringContaining(order.invoice_number)]);
+    for (const word of ["$19.00", "/portal#link=", "/documents/"]) expect(mail?.text).toContain(word);
+    const entries = await floe.deps.db.select().from(auditLog).where(eq(auditLog.subject_id, order.id));
+    expect(entries.filter(({ action }) => action === "order.mail_resent")).toHaveLength(1);
+  });
+
+  test("five times an hour; refused requests send nothing and are not counted", async () => {
+    const { email, checkout_id } = await buy();
+    const { id } = await orderOf(checkout_id);
+    expect(await resend(id, await floe.seller())).toBe(404);
+    const answers = await Promise.all(Array.from({ length: 7 }, () => resend(id)));
+    expect(answers.filter((answer) => answer === 429)).toHaveLength(2);
+    expect(await mailsTo(floe, email)).toHaveLength(6);
+    floe.clock.advance(61 * 60 * 1000);
+    expect(await resend(id)).toMatchObject({ email });
+  });
+
+  test("not of a customer who is gone, nor by a key that only reads", async () => {
+    const { checkout_id } = await buy();
+    const { id, customer_id } = await orderOf(checkout_id);
+    const reader = floe.client(await floe.keyOf(seller, ["orders:read"]));
+    expect(await resend(id, { ...seller, client: reader })).toBe(403);
+    await seller.client.customers.delete({ params: { id: customer_id }, query: { anonymize: true } });
+    expect(await resend(id)).toBe(400);
   });
 });
 

@@ -22,6 +22,7 @@ import { benefitGrantService, benefitGrantsOfBenefit } from "../../entitlements/
 import { licenseKeyService, licenseKeyUseService } from "../../entitlements/license-keys/service.ts";
 import { seatClaimService, seatService } from "../../entitlements/seats/service.ts";
 import { organizationService } from "../../identity/organizations/service.ts";
+import { orderMailService } from "../../messaging/email/service.ts";
 import { webhookService } from "../../messaging/webhooks/service.ts";
 import { catalogService } from "../../operations/catalog-file/service.ts";
 import { diagnosticService } from "../../operations/diagnostics/service.ts";
@@ -78,7 +79,7 @@ export const embedded: Provider = {
   portalDownloads: portalDownloadService,
   checkouts: checkoutService,
   checkoutClient: checkoutClientService,
-  orders: orderService,
+  orders: { ...orderService, ...orderMailService },
   subscriptions: subscriptionService,
   cardLinks: cardLinkService,
   customerMembers: memberService,

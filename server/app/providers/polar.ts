@@ -218,6 +218,7 @@ export function createPolarProvider(config: Config): Provider {
       get: (ctx, { params }) => relay(ctx, () => polar.orders.get(params.id)),
       update: (ctx, { params, body }) => relay(ctx, () => polar.orders.update(params.id, body as never)),
       explain: rejectHosted("Hosted Polar does not say how the amounts of its orders came about."),
+      resendMail: rejectHosted("Hosted Polar sends the mails of its orders itself."),
     },
     invoices: {
       generate: (ctx, { params }) => relay(ctx, () => polar.orders.generateInvoice(params.id)),

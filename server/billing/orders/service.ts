@@ -355,7 +355,7 @@ async function* streamCsv(
 }
 
 /** The orders of the API. */
-export const orderService: Service<typeof orders, Ctx> = {
+export const orderService: Service<Omit<typeof orders, "resendMail">, Ctx> = {
   async list(ctx, { query }) {
     const { items, total } = await store.listOrders(ctx.db, requireOrganizations(ctx), query);
     return buildPage(items.map(serializeOrder), total, query);

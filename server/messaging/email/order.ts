@@ -15,9 +15,9 @@ export function writeOrderMail(
   seller: OrganizationRow,
   ahead: UpcomingRenewal | null,
   linkTo: (kind: "invoice" | "receipt" | "portal") => string,
+  to = findConfirmationAddress(sale, seller),
 ): Mail | null {
   const { order, customer, product } = sale;
-  const to = findConfirmationAddress(sale, seller);
   if (to === null || order.invoice_number === null) return null;
   const number = order.invoice_number;
   const document = describeDocument({

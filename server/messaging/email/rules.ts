@@ -42,15 +42,13 @@ const getSettingOfOrder = (order: OrderRow): Setting => {
   return order.billing_reason === "purchase" ? "order_confirmation" : "subscription_cycled";
 };
 
+/** The address of a customer who can still be written to; null if there is none. */
+export const findAddress = ({ email, anonymized_at, deleted_at }: CustomerRow): string | null =>
+  anonymized_at === null && deleted_at === null ? email : null;
+
 /** The recipient of a mail; null if the seller has disabled it or the customer has no address. */
-export function getAddressee(
-  { email, anonymized_at, deleted_at }: CustomerRow,
-  seller: OrganizationRow,
-  setting: Setting,
-): string | null {
-  const isWanted = serializeOrganization(seller).customer_email_settings[setting];
-  return isWanted && anonymized_at === null && deleted_at === null ? email : null;
-}
+export const getAddressee = (customer: CustomerRow, seller: OrganizationRow, setting: Setting): string | null =>
+  serializeOrganization(seller).customer_email_settings[setting] ? findAddress(customer) : null;
 
 /** The recipient of an order's confirmation; null if there is none. */
 export const findConfirmationAddress = (

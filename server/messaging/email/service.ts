@@ -1,7 +1,10 @@
+import type { orders } from "../../../shared/api/orders.ts";
+import type { Service } from "../../../shared/contract.ts";
+import { ApiError, notFound } from "../../../shared/errors.ts";
 import { linkDocument } from "../../billing/invoices/links.ts";
 import { findBalance } from "../../billing/orders/balances.ts";
 import type { OrderAggregate } from "../../billing/orders/rules.ts";
-import { claimConfirmations } from "../../billing/orders/store.ts";
+import { claimConfirmations, findOrder } from "../../billing/orders/store.ts";
 import { claimExpiringMethod } from "../../billing/payments/methods.ts";
 import { linkCard } from "../../billing/subscriptions/card-link.ts";
 import { forecast } from "../../billing/subscriptions/forecast.ts";
@@ -23,16 +26,18 @@ import type { CustomerRow } from "../../customers/customers/rules.ts";
 import { buildPortalLink } from "../../customers/sessions/portal-link.ts";
 import type { OrganizationRow } from "../../identity/organizations/rules.ts";
 import { getServerClock } from "../../platform/clock.ts";
-import type { Database, Deps, Tx } from "../../platform/context.ts";
+import { type Ctx, type Database, type Deps, requireOrganization, type Tx } from "../../platform/context.ts";
 import { runWithLoaders } from "../../platform/db/loaders.ts";
 import { matchSeller, type RowKey } from "../../platform/db/rows.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
 import { type DueWorkRow, withRowTime } from "../../platform/jobs/workers.ts";
+import { createLimiter } from "../../platform/limits/attempts.ts";
+import type { Limit } from "../../platform/limits/limits.ts";
 import { queueMail } from "../../platform/mail-transport/mail.ts";
 import { allSettledOrThrow } from "../../platform/promises.ts";
 import { type UpcomingRenewal, writeLifeMail } from "./lifecycle.ts";
 import { writeOrderMail } from "./order.ts";
-import { type EmailOccasion, getOccasion } from "./rules.ts";
+import { type EmailOccasion, findAddress, getOccasion } from "./rules.ts";
 
 /** So many mails are written in one transaction. */
 const writtenTogether = 200;
@@ -64,11 +69,8 @@ async function confirmTogether(deps: Deps, due: readonly DueWorkRow[]): Promise<
     const letters = await runWithLoaders(
       sales.map((sale) => async () => {
         const theirs = byId.get(sale.order.id) ?? deps;
-        const linkTo = (kind: "invoice" | "receipt" | "portal") =>
-          kind === "portal"
-            ? buildCustomerLink(deps.config, sale.customer, taxed.seller, now)
-            : linkDocument(deps.config, { organization_id, order_id: sale.order.id, kind }, now);
-        const letter = writeOrderMail(sale, taxed.seller, await processOrderEmail(tx, theirs, taxed, sale), linkTo);
+        const ahead = await processOrderEmail(tx, theirs, taxed, sale);
+        const letter = writeOrderMail(sale, taxed.seller, ahead, createLinker(deps.config, sale, taxed.seller, now));
         return letter && { ...letter, organization_id, customer_id: sale.customer.id, at: theirs.clock.now() };
       }),
     );
@@ -84,6 +86,52 @@ const buildCustomerLink = (
   { slug }: OrganizationRow,
   now: Date,
 ): string => buildPortalLink(config, { slug, organization_id, customer_id, email: email ?? "", email_version }, now);
+
+/** The links that the mail of an order has. */
+const createLinker =
+  (config: Deps["config"], { order, customer }: OrderAggregate, seller: OrganizationRow, now: Date) =>
+  (kind: "invoice" | "receipt" | "portal"): string =>
+    kind === "portal"
+      ? buildCustomerLink(config, customer, seller, now)
+      : linkDocument(config, { organization_id: order.organization_id, order_id: order.id, kind }, now);
+
+/** How many mails of an order, and of all orders of an organization, are sent again in an hour. */
+const perOrder: Limit = { max: 5, window_seconds: 3600 };
+const perOrganization: Limit = { max: 500, window_seconds: 3600 };
+
+/** Count a mail that is sent again in the transaction that writes it, so that a refused request counts as none. */
+async function countResend(tx: Tx, ctx: Ctx, { organization_id, id }: RowKey): Promise<void> {
+  const { hit } = createLimiter({ ...ctx, db: tx, clock: getServerClock(ctx.clock) });
+  const wait =
+    (await hit(`order-mails:${organization_id} ${id}`, perOrder)) ||
+    (await hit(`order-mails-of-seller:${organization_id}`, perOrganization));
+  if (wait === 0) return;
+  const detail = `This mail was sent too often. Try again in ${wait} s.`;
+  throw new ApiError("TooManyRequests", detail, { "Retry-After": String(wait) });
+}
+
+/** Mails of orders in the API. */
+export const orderMailService: Service<Pick<typeof orders, "resendMail">, Ctx> = {
+  /** Write the mail of a paid order as it is now, also if the seller has switched the first one off (ORD-32). */
+  resendMail: (ctx, { params }) =>
+    transact(ctx, async (tx) => {
+      const organization_id = requireOrganization(ctx);
+      const sale = await findOrder(tx, organization_id, params.id);
+      const taxed = sale && (await findTaxedSeller(tx, organization_id));
+      if (!sale || !taxed) throw notFound();
+      const { order, customer } = sale;
+      if (order.paid_at === null) throw new ApiError("BadRequest", "Only an order that is paid has a mail.");
+      const email = findAddress(customer);
+      if (email === null) throw new ApiError("BadRequest", "The customer of this order has no email address.");
+      await countResend(tx, ctx, order);
+      const ahead = await processOrderEmail(tx, ctx, taxed, sale);
+      const linker = createLinker(ctx.config, sale, taxed.seller, getServerClock(ctx.clock).now());
+      const letter = writeOrderMail(sale, taxed.seller, ahead, linker, email);
+      if (!letter) throw notFound();
+      await queueMail(tx, ctx, { ...letter, organization_id, customer_id: customer.id });
+      return { order_id: order.id, email, queued_at: ctx.clock.now() };
+    }),
+};
 
 /** How the subscription of an order goes on; null where it has none. */
 async function processOrderEmail(
