@@ -86,10 +86,10 @@ export async function sendCode(deps: Deps, key: RowKey): Promise<void> {
     if (!asked) return;
     const now = getServerClock(deps.clock).now();
     const seller = await findOrganization(tx, key.organization_id);
+    if (!seller || asked.expires_at <= now) return store.deleteCode(tx, key);
     // Requests of one customer are processed one after the other, so that the limit of valid codes holds.
-    const isOver = !seller || asked.expires_at <= now;
     let isFilled = false;
-    for (const { customer, member } of isOver ? [] : await findDoors(tx, key.organization_id, asked.email)) {
+    for (const { customer, member } of await findDoors(tx, key.organization_id, asked.email)) {
       const member_id = member?.id ?? null;
       // The stored address, not the one typed into the request.
       const to = member?.email ?? customer.email;
@@ -100,16 +100,16 @@ export async function sendCode(deps: Deps, key: RowKey): Promise<void> {
       if (!isFilled) await store.fillCode(tx, key, filled);
       else await store.insertCode(tx, { ...asked, ...filled, id: createId(now), due_at: null });
       isFilled = true;
-      const { language, letter } = getSpeech(customer);
+      const { language, letter } = getSpeech(customer, seller);
       const messages = getMessages(language).portalEmail;
-      const of_team = member ? [messages.code_team(customer.name ?? customer.email ?? seller?.name ?? "")] : [];
+      const of_team = member ? [messages.code_team(customer.name ?? customer.email ?? seller.name)] : [];
       await queueMail(tx, deps, {
         ...letter,
         to,
         organization_id: key.organization_id,
         customer_id: customer.id,
         valid_hours: codeMinutes / 60,
-        subject: messages.code_subject(seller?.name ?? ""),
+        subject: messages.code_subject(seller.name),
         paragraphs: [messages.code(code), ...of_team, messages.code_minutes(codeMinutes)],
         note: messages.code_unasked,
       });
@@ -212,7 +212,7 @@ export async function requestEmailUpdate(ctx: Ctx, email: string): Promise<void>
       code_hash: hashToken(ctx.config.secret, token),
       expires_at: new Date(now.getTime() + linkHours * 60 * minuteMs),
     });
-    const { language, letter } = getSpeech(customer);
+    const { language, letter } = getSpeech(customer, seller);
     const messages = getMessages(language).portalEmail;
     const url = `${ctx.config.url}/${encodeURIComponent(seller.slug)}/portal/email?${new URLSearchParams({ token })}`;
     await queueMail(tx, ctx, {

@@ -48,6 +48,24 @@ describe("a mail server", () => {
     expect(await rowOf(floe)).toMatchObject({ letter: "", next_attempt_at: null, sent_at: floe.clock.now() });
   });
 
+  test("ORD-33: is told where an answer goes, and of a test in the subject", async () => {
+    const server = await mailServer();
+    const floe = await floeWith({ SMTP_URL: server.url });
+    const brand = {
+      name: "Frost",
+      logo_url: null,
+      accent_color: null,
+      reply_to: "help@frost.example",
+      test: "A test.",
+    };
+    await queue(floe, { ...letter, brand });
+    await floe.runJobs();
+    expect(server.received[0]).toMatchObject({
+      subject: "[TEST] Your order",
+      replyTo: [{ address: "help@frost.example" }],
+    });
+  });
+
   test("that says 4xx gets it later, under the same Message-ID, after longer and longer pauses", async () => {
     const server = await mailServer();
     const floe = await floeWith({ SMTP_URL: server.url });

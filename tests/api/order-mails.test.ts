@@ -5,6 +5,7 @@ import { linkDocument } from "../../server/billing/invoices/links.ts";
 import { orderConfirmations, orders } from "../../server/billing/orders/tables.ts";
 import { buildPortalLink } from "../../server/customers/sessions/portal-link.ts";
 import { customerSessions } from "../../server/customers/sessions/tables.ts";
+import { organization } from "../../server/identity/organizations/tables.ts";
 import { auditLog } from "../../server/platform/db/tables.ts";
 import { runWorkers } from "../../server/platform/jobs/workers.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
@@ -159,6 +160,25 @@ describe("the mail of a paid order", () => {
     await floe.deps.db.insert(orderConfirmations).values({ organization_id, order_id, due_at: floe.clock.now() });
     await Promise.all([runWorkers(floe.deps, dueWorkers), runWorkers(floe.deps, dueWorkers)]);
     expect(await mailsTo(floe, email)).toHaveLength(2);
+  });
+});
+
+describe("ORD-33: a mail is in the name of the seller", () => {
+  test("with name, logo, color and the address for answers; that of a sandbox says that it is a test", async () => {
+    await seller.client.organizations.update({
+      params: { id: seller.organization_id },
+      body: { email: "help@frost.example", branding: { accent_color: "#f2c400" } },
+    });
+    const { name } = await seller.client.organizations.get({ params: { id: seller.organization_id } });
+    const real = (await mailsTo(floe, (await buy({ body: { locale: "de" } })).email))[0];
+    expect(real).toMatchObject({ reply_to: "help@frost.example", subject: expect.not.stringContaining("TEST") });
+    for (const text of [real?.html, real?.text]) expect(text).toContain(`${name} · ${floe.url}`);
+    // Black letters on yellow: white ones cannot be read.
+    expect(real?.html).toMatch(/background-color:#f2c400;color:#000000/);
+    await floe.deps.db.update(organization).set({ sandbox: true }).where(eq(organization.id, seller.organization_id));
+    const [test] = await mailsTo(floe, (await buy({ body: { locale: "de" } })).email);
+    expect(test?.subject).toMatch(/^\[TEST\] Ihre Bestellung/);
+    expect(test?.text).toMatch(/^Dies ist ein Test:/);
   });
 });
 

@@ -98,6 +98,7 @@ const documents: Record<string, InvoiceDocument> = {
   untaxed,
   empty,
   owing,
+  test: sampleDocument({ is_test: true, note: "TEST: this document is from a test store." }),
 };
 const money = (amount: number, currency = "eur") =>
   currency === "jpy"
@@ -235,7 +236,7 @@ describe("an electronic invoice", () => {
 });
 
 describe("the PDF", () => {
-  test.each(["taxed", "reverse", "yen", "credit"])("%s is PDF/A-3 with the invoice in it", async (name) => {
+  test.each(["taxed", "reverse", "yen", "credit", "test"])("%s is PDF/A-3 with the invoice in it", async (name) => {
     const document = documents[name] as InvoiceDocument;
     const read = await readPdf(await makePdf(document, null));
     expect(read.metadata).toContain("<pdfaid:part>3</pdfaid:part>");
@@ -259,6 +260,11 @@ describe("the PDF", () => {
     );
     expect(missingFonts).toEqual([]);
     expect(isDrawn(drawn, text)).toBe(true);
+  });
+
+  test("ORD-33: that of a sandbox says at its head that it is a test", async () => {
+    const { text } = await readPage(await makePdf(documents.test as InvoiceDocument, null));
+    expect(isDrawn("TEST: this document is from a test store.", text)).toBe(true);
   });
 
   test("one that cannot be printed says so, and the next one is", async () => {

@@ -43,6 +43,19 @@ const letters: Record<string, EmailContent & { to: string }> = {
       sent_by: "Gesendet von",
     },
   },
+  "a seller with a color of their own, in a test": {
+    to,
+    subject: "[TEST] Your order FROST-0002 from Frost",
+    paragraphs: ["Thank you. Frost has received your payment of $19.00."],
+    action: { label: "Open your purchases", url },
+    brand: {
+      name: "Frost & <Sons>",
+      logo_url: null,
+      accent_color: "#f2c400",
+      reply_to: "help@frost.example",
+      test: "This is a test: nothing was sold, and no money was taken.",
+    },
+  },
   "webhook given up": writeDisabledMail(to, "Ice", { id: "x", name: null, url: "https://hooks.example.com/secret" }),
 };
 

@@ -62,7 +62,10 @@ export type InvoiceDocument = {
   due_amount: number;
   paid_on: string | null;
   payment: string | null;
+  /** Stands on the page and in the electronic invoice. */
   note: string | null;
+  /** Set on documents of a sandbox: the page says so at its head. Absent on others, whose digests stay the same. */
+  is_test?: true;
   footer: string | null;
   accent_color: string;
 };

@@ -1,6 +1,7 @@
 import type { DocumentProps } from "@react-pdf/renderer";
 import { Document, Image, Page, StyleSheet, Text, View } from "@react-pdf/renderer";
 import { createElement as h, type ReactElement, type ReactNode } from "react";
+import { computeLuminance } from "../../../shared/colors.ts";
 import { getMessages } from "../../../shared/messages/index.ts";
 import { formatMoney } from "../../../shared/money.ts";
 import { formatAddress, type InvoiceDocument, type Logo, type Party } from "./document.ts";
@@ -21,6 +22,7 @@ const styles = StyleSheet.create({
   logo: { maxHeight: 44, maxWidth: 180, objectFit: "contain", objectPositionX: 0, alignSelf: "flex-start" },
   brandName: { fontSize: 15, fontWeight: 600, lineHeight: 1.25 },
   title: { fontSize: 21, fontWeight: 600, lineHeight: 1.2, textAlign: "right" },
+  test: { marginBottom: 18, padding: 8, border: "1 solid #a3200d", color: "#a3200d" },
   facts: { flexDirection: "row", marginBottom: 26, borderTop: `0.75 solid ${hair}`, paddingTop: 10 },
   fact: { flex: 1, paddingRight: 16 },
   parties: { flexDirection: "row", marginBottom: 30 },
@@ -69,12 +71,7 @@ const breakWord = (word: string): string[] => {
 };
 
 /** Whether letters of a colour can be read on white: WCAG's contrast of 3 to 1, which is enough for large ones. */
-export function isReadable(color: string): boolean {
-  const [red = 0, green = 0, blue = 0] = [1, 3, 5]
-    .map((at) => Number.parseInt(color.slice(at, at + 2), 16) / 255)
-    .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
-  return 1.05 / (0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05) >= 3;
-}
+export const isReadable = (color: string): boolean => 1.05 / (computeLuminance(color) + 0.05) >= 3;
 
 export type Setting = {
   /** The font of what is in Latin letters. */
@@ -141,7 +138,10 @@ export function composePage(document: InvoiceDocument, { font, split, logo }: Se
     );
   const { reference } = document;
   const totals = computeSums(document).map(({ label, amount, weight }) => sum(label, amount, ...weights[weight]));
-  const notes = [document.tax_reason === "reverse_charge" ? messages.reverse_charge : null, document.note];
+  const notes = [
+    document.tax_reason === "reverse_charge" ? messages.reverse_charge : null,
+    document.is_test ? null : document.note,
+  ];
   const isAmerican = ["US", "CA", "MX"].includes(seller.address?.country ?? "");
   const title = `${messages[kind]} ${document.number}`;
   return h(
@@ -187,6 +187,9 @@ export function composePage(document: InvoiceDocument, { font, split, logo }: Se
           { color: isReadable(document.accent_color) ? document.accent_color : ink },
         ]),
       ),
+      document.is_test && document.note !== null
+        ? h(View, { style: styles.test }, writeGiven(document.note, styles.strong))
+        : null,
       h(
         View,
         { style: styles.facts },

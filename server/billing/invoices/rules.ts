@@ -140,7 +140,8 @@ export function describeDocument(sources: Sources): InvoiceDocument {
     seller: describeSeller(sources, tax),
     buyer: describeBuyer(sale),
     tax_reason: treatment.reason === "standard" ? null : treatment.reason,
-    note: null,
+    note: seller.sandbox ? getMessages(language).invoice.test : null,
+    ...(seller.sandbox ? { is_test: true as const } : {}),
     footer: cleanTextOrNull(seller.invoice_settings.footer),
     accent_color: seller.branding.accent_color ?? neutral,
   };

@@ -164,7 +164,7 @@ export function writeLifeMail(occasion: EmailOccasion, facts: LifecycleFacts): M
   const to = getAddressee(customer, seller, settingOf[occasion]);
   const say = sayings[occasion];
   if (to === null || !say || !isSo(occasion, facts)) return null;
-  const speech = getSpeech(customer);
+  const speech = getSpeech(customer, seller);
   const { messages, day } = speech;
   const said = say(facts, speech);
   const [first, ...more] = said.paragraphs.filter((text) => text !== null);

@@ -29,7 +29,7 @@ export function writeOrderMail(
     refund: undefined,
   });
   const billing_address = customer.billing_address ?? order.billing_address;
-  const speech = getSpeech({ ...customer, billing_address });
+  const speech = getSpeech({ ...customer, billing_address }, seller);
   const { messages } = speech;
   const formatAmount = (amount: number) => speech.money(amount, order.currency);
   const date = speech.date(order.created_at);

@@ -106,8 +106,8 @@ const formatOf = memoizeOnce((key) => {
   return new Intl.DateTimeFormat(locale, { timeZone, ...styles[style as keyof typeof styles] });
 });
 
-/** How a customer is written to: the words, and how amounts and times are written. */
-export function getSpeech({ locale, billing_address }: CustomerRow) {
+/** How a customer is written to by a seller: the words, how amounts and times are written, and how the seller looks. */
+export function getSpeech({ locale, billing_address }: CustomerRow, seller: OrganizationRow) {
   const country = billing_address?.country ?? null;
   const language = resolveLanguage(locale, country);
   const messages = getMessages(language).email;
@@ -123,6 +123,12 @@ export function getSpeech({ locale, billing_address }: CustomerRow) {
     moment: (moment: Date) => write(moment, "moment"),
     letter: {
       speech: { language, fallback: messages.fallback, sent_by: messages.sent_by },
+      brand: {
+        name: seller.name,
+        ...serializeOrganization(seller).branding,
+        reply_to: seller.email,
+        test: seller.sandbox ? messages.test : null,
+      },
     } satisfies Partial<Mail>,
   };
 }

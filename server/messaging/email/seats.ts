@@ -23,7 +23,7 @@ export async function inviteDue(deps: Deps, key: RowKey): Promise<void> {
     // Of a team, its member is written to.
     const to = seat.member_id === null ? customer?.email : seat.email;
     if (!customer || !to || !seller || !product) return;
-    const { messages, letter } = getSpeech(customer);
+    const { messages, letter } = getSpeech(customer, seller);
     const query = new URLSearchParams({ token: unseal(deps.config.secrets, "seat-invitation", seat.id, seat.token) });
     await queueMail(tx, deps, {
       ...letter,

@@ -9,6 +9,7 @@ import { Preview } from "@react-email/preview";
 import { Text } from "@react-email/text";
 import { createElement as h, type ReactElement } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
+import { getTextColor } from "../../../shared/colors.ts";
 
 /** What a mail says, in the order in which it is read. */
 export type EmailContent = {
@@ -24,6 +25,17 @@ export type EmailContent = {
   note?: string;
   /** What every letter says, where it is in another language than English; `sent_by` stands before the address of the server. */
   speech?: { language: string; fallback: string; sent_by: string };
+  /** The seller in whose name it is written; absent where the server writes for itself. */
+  brand?: {
+    name: string;
+    logo_url: string | null;
+    /** Six hexadecimal digits after a `#`. */
+    accent_color: string | null;
+    /** Where an answer goes. */
+    reply_to: string | null;
+    /** Says that it is a test; null where it is none. */
+    test: string | null;
+  };
 };
 
 const ground = "#edf3f4";
@@ -84,6 +96,38 @@ const cellStyle = {
 const amountStyle = { ...cellStyle, paddingLeft: "16px", textAlign: "right", whiteSpace: "nowrap" } as const;
 const addressStyle = { color: accent, textDecorationLine: "underline", wordBreak: "break-all" } as const;
 
+const brandStyle = { ...smallStyle, margin: "0 0 20px", fontWeight: 600, color: ink };
+// A logo may be dark or transparent, so it stands on white at night, too.
+const logoStyle = {
+  maxHeight: "44px",
+  maxWidth: "180px",
+  padding: "6px",
+  borderRadius: "6px",
+  backgroundColor: "#ffffff",
+};
+const testStyle = {
+  ...textStyle,
+  padding: "10px 14px",
+  borderRadius: "8px",
+  backgroundColor: "#fff3d6",
+  color: "#4a3300",
+};
+
+const renderBrand = ({ name, logo_url }: NonNullable<EmailContent["brand"]>): ReactElement =>
+  logo_url
+    ? h("img", { src: logo_url, alt: name, height: 44, style: { ...logoStyle, margin: "0 0 16px" } })
+    : h(Text, { className: "ink", style: brandStyle }, name);
+
+/** The button in the seller's color; it stays the same at night. */
+const renderAction = ({ url, label }: NonNullable<EmailContent["action"]>, color: string | null): ReactElement => {
+  const own = color === null ? {} : { backgroundColor: color, color: getTextColor(color) };
+  return h(
+    Button,
+    { ...(color === null && { className: "action" }), href: url, style: { ...buttonStyle, ...own } },
+    label,
+  );
+};
+
 const listFigures = ({ caption, rows }: NonNullable<EmailContent["table"]>): ReactElement =>
   h(
     "table",
@@ -104,9 +148,11 @@ const listFigures = ({ caption, rows }: NonNullable<EmailContent["table"]>): Rea
     ),
   );
 
+const getSender = (brand: EmailContent["brand"], from: string): string => (brand ? `${brand.name} · ${from}` : from);
+
 /** Written without JSX, so that Node runs the sources as they are. */
 function loadPage(
-  { subject, paragraphs, table, action, links = [], note, speech = english }: EmailContent,
+  { subject, paragraphs, table, action, links = [], note, speech = english, brand }: EmailContent,
   from: string,
 ) {
   return h(
@@ -128,10 +174,12 @@ function loadPage(
       h(
         Container,
         { className: "surface", style: surfaceStyle },
+        brand && renderBrand(brand),
+        brand?.test && h(Text, { style: testStyle }, h("strong", null, brand.test)),
         h(Heading, { as: "h1", className: "ink", style: headingStyle }, subject),
         ...paragraphs.map((paragraph) => h(Text, { className: "ink", style: textStyle }, paragraph)),
         table && listFigures(table),
-        action && h(Button, { className: "action", href: action.url, style: buttonStyle }, action.label),
+        action && renderAction(action, brand?.accent_color ?? null),
         action &&
           h(
             Text,
@@ -144,7 +192,11 @@ function loadPage(
           h(Text, { style: textStyle }, h(Link, { className: "address", href: url, style: addressStyle }, label)),
         ),
         note && h(Text, { className: "soft", style: smallStyle }, note),
-        h(Text, { className: "soft", style: { ...smallStyle, margin: 0 } }, `${speech.sent_by} ${from}`),
+        h(
+          Text,
+          { className: "soft", style: { ...smallStyle, margin: 0 } },
+          `${speech.sent_by} ${getSender(brand, from)}`,
+        ),
       ),
     ),
   );
@@ -158,11 +210,17 @@ function renderTable({ caption, rows }: NonNullable<EmailContent["table"]>): str
 
 /** A letter as HTML and as plain text. `from` is the address of the server that sends it. */
 export function renderLetter(letter: EmailContent, from: string): { html: string; text: string } {
-  const { paragraphs, table, action, links = [], note, speech = english } = letter;
+  const { paragraphs, table, action, links = [], note, speech = english, brand } = letter;
   const addresses = [...(action ? [action] : []), ...links].map(({ label, url }) => `${label}:\n${url}`);
-  const parts = [...paragraphs, ...(table ? [renderTable(table)] : []), ...addresses, ...(note ? [note] : [])];
+  const parts = [
+    ...(brand?.test ? [brand.test] : []),
+    ...paragraphs,
+    ...(table ? [renderTable(table)] : []),
+    ...addresses,
+    ...(note ? [note] : []),
+  ];
   return {
     html: `<!doctype html>${renderToStaticMarkup(loadPage(letter, from))}`,
-    text: `${parts.join("\n\n")}\n\n-- \n${speech.sent_by} ${from}\n`,
+    text: `${parts.join("\n\n")}\n\n-- \n${speech.sent_by} ${getSender(brand, from)}\n`,
   };
 }

@@ -47,7 +47,7 @@ export async function queueMail(tx: Tx, deps: Deps, ...letters: readonly Mail[])
   const rows = letters.map(({ to, valid_hours, organization_id, customer_id, at, ...letter }) => {
     const sandbox = deps.sandbox ? (organization_id ?? null) : null;
     const now = sandbox === null ? getServerClock(clock).now() : (at ?? clock.now());
-    const subject = joinLines(letter.subject);
+    const subject = joinLines(letter.brand?.test ? `[TEST] ${letter.subject}` : letter.subject);
     const id = createId(now);
     return {
       id,
@@ -80,12 +80,13 @@ const joinLines = (text: string): string => text.replace(/[\p{C}\p{Z}]+/gu, " ")
 export async function openMail<M extends { id: string; letter: string }>(
   { secrets, url }: Config,
   { letter, ...mail }: M,
-): Promise<(Omit<M, "letter"> & { text: string; html: string }) | null> {
+): Promise<(Omit<M, "letter"> & { text: string; html: string; reply_to: string | null }) | null> {
   const said = letter === "" ? null : tryUnseal(secrets, "mail", mail.id, letter);
   if (said === null) return null;
   // Loaded with the first mail, so that the server starts faster.
   const { renderLetter } = await import("./email-layout.ts");
-  return { ...mail, ...renderLetter(JSON.parse(said) as EmailContent, url) };
+  const content = JSON.parse(said) as EmailContent;
+  return { ...mail, ...renderLetter(content, url), reply_to: content.brand?.reply_to ?? null };
 }
 
 /** The values of a finished mail. The content is deleted, because many mails contain a sign-in link. */
@@ -160,7 +161,11 @@ export async function sendTestMail({ config, clock }: Deps, to: string): Promise
 async function deliverMail(
   config: Config,
   url: string,
-  mail: Pick<typeof mails.$inferSelect, "id" | "to" | "subject"> & { text: string; html: string },
+  mail: Pick<typeof mails.$inferSelect, "id" | "to" | "subject"> & {
+    text: string;
+    html: string;
+    reply_to?: string | null;
+  },
 ): Promise<void> {
   const { createTransport } = await import("nodemailer");
   const { hostname, username } = new URL(url);
@@ -173,11 +178,12 @@ async function deliverMail(
     socketTimeout: silenceMs,
   });
   try {
-    const { id, to, subject, text, html } = mail;
+    const { id, to, subject, text, html, reply_to } = mail;
     await transport.sendMail({
       from: config.MAIL_FROM,
       // An object, because a string would be parsed as a list of addresses.
       to: { name: "", address: to },
+      ...(reply_to ? { replyTo: { name: "", address: reply_to } } : {}),
       subject,
       text,
       html,

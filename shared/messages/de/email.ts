@@ -7,6 +7,7 @@ export const messages: EmailMessages = {
   paid: (amount, seller) => `Vielen Dank. ${seller} hat Ihre Zahlung von ${amount} erhalten.`,
   unpaid: (seller) => `Vielen Dank für Ihre Bestellung bei ${seller}. Es wurde nichts abgebucht.`,
   order: (number, date) => `Bestellung ${number} vom ${date}`,
+  test: "Dies ist ein Test: Es wurde nichts verkauft und kein Geld eingezogen.",
   open_portal: "Ihre Käufe öffnen",
   open_invoice: "Rechnung öffnen",
   open_receipt: "Zahlungsbeleg öffnen",

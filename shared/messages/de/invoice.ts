@@ -37,6 +37,7 @@ export const messages: InvoiceMessages = {
   paid: "Bezahlt",
   due: "Zu zahlen",
   refunded: "Erstattet",
+  test: "TEST: Dieses Dokument stammt aus einem Testshop. Es wurde nichts verkauft und kein Geld eingezogen.",
   reverse_charge: "Steuerschuldnerschaft des Leistungsempfängers.",
   page: (page: number, pages: number) => `Seite ${page} von ${pages}`,
   refund_of: (number: string) => `Erstattung zu Rechnung ${number}`,

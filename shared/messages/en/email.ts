@@ -5,6 +5,7 @@ export const messages = {
   paid: (amount: string, seller: string) => `Thank you. ${seller} has received your payment of ${amount}.`,
   unpaid: (seller: string) => `Thank you for your order from ${seller}. Nothing was charged.`,
   order: (number: string, date: string) => `Order ${number} of ${date}`,
+  test: "This is a test: nothing was sold, and no money was taken.",
   open_portal: "Open your purchases",
   open_invoice: "Open the invoice",
   open_receipt: "Open the receipt",

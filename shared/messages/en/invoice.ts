@@ -35,6 +35,7 @@ export const messages = {
   paid: "Paid",
   due: "Amount due",
   refunded: "Refunded",
+  test: "TEST: this document is from a test store. Nothing was sold, and no money was taken.",
   reverse_charge: "Reverse charge: the customer is liable for the tax.",
   page: (page: number, pages: number) => `Page ${page} of ${pages}`,
   refund_of: (number: string) => `Refund of invoice ${number}`,

@@ -7,6 +7,7 @@ export const messages: EmailMessages = {
   paid: (amount, seller) => `Merci. ${seller} a bien reçu votre paiement de ${amount}.`,
   unpaid: (seller) => `Merci pour votre commande chez ${seller}. Rien n’a été débité.`,
   order: (number, date) => `Commande ${number} du ${date}`,
+  test: "Ceci est un test : rien n’a été vendu et aucun montant n’a été prélevé.",
   open_portal: "Ouvrir vos achats",
   open_invoice: "Ouvrir la facture",
   open_receipt: "Ouvrir le reçu",

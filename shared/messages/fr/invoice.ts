@@ -37,6 +37,7 @@ export const messages: InvoiceMessages = {
   paid: "Payé",
   due: "Reste à payer",
   refunded: "Remboursé",
+  test: "TEST : ce document provient d’une boutique de test. Rien n’a été vendu et aucun montant n’a été prélevé.",
   reverse_charge: "Autoliquidation : la taxe est due par le preneur.",
   page: (page: number, pages: number) => `Page ${page} sur ${pages}`,
   refund_of: (number: string) => `Remboursement de la facture ${number}`,

@@ -1,0 +1,11 @@
+/** The relative luminance of a color such as `#0b5c6b`, from 0 to 1 (WCAG 2.2). */
+export function computeLuminance(color: string): number {
+  const [red = 0, green = 0, blue = 0] = [1, 3, 5]
+    .map((at) => Number.parseInt(color.slice(at, at + 2), 16) / 255)
+    .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
+/** White or black, whichever is easier to read on a color: the contrast is at least 4.5 to 1 on each (WCAG 1.4.3). */
+export const getTextColor = (color: string): "#ffffff" | "#000000" =>
+  computeLuminance(color) <= 0.179 ? "#ffffff" : "#000000";
