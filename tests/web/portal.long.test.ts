@@ -61,7 +61,7 @@ const picture = async (name: string) => {
 const plain = (text: string | null) => (text ?? "").replaceAll(/[\u00a0\u202f]/g, " ");
 
 test("what somebody has is seen by everybody, on any ground, on a telephone; the session leaves the address", async () => {
-  const { link } = await subscriber();
+  const { link, email } = await subscriber();
   await page.setViewportSize({ width: 320, height: 640 });
   for (const colorScheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme });
@@ -76,6 +76,7 @@ test("what somebody has is seen by everybody, on any ground, on a telephone; the
   expect(page.url()).not.toMatch(/polar_cst|%40|token|email/);
   const said = plain(await region("Subscriptions").textContent());
   for (const words of ["US$19.00 a month", "Active", "Charged again on 1 July 2027"]) expect(said).toContain(words);
+  await page.getByText(`Signed in as ${email}`).waitFor();
   await page.setViewportSize({ width: 1280, height: 900 });
   await picture("wide");
   // The tab knows who it is, until it signs out.
@@ -110,7 +111,16 @@ test("another plan is seen with its price before it is charged; a subscription i
   await region("Subscriptions").getByText("Atlas of Ice").waitFor();
   expect((await shop.get(id)).product.name).toBe("Atlas of Ice");
 
-  await page.getByRole("button", { name: "Cancel subscription" }).click();
+  // Closed without a change, it leaves the focus where it was.
+  const opener = page.getByRole("button", { name: "Cancel subscription" });
+  for (const close of ["Escape", "Enter"]) {
+    await opener.press("Enter");
+    await dialog.getByRole("button", { name: "Keep it" }).focus();
+    await page.keyboard.press(close);
+    await dialog.waitFor({ state: "detached" });
+    await page.waitForFunction(() => document.activeElement?.textContent === "Cancel subscription");
+  }
+  await opener.click();
   await dialog.getByLabel(/Why do you leave/).selectOption("too_expensive");
   await dialog.getByLabel(/Anything/).fill("Penguins are cheaper.");
   await picture("cancel");
@@ -124,6 +134,21 @@ test("another plan is seen with its price before it is charged; a subscription i
   await page.getByRole("button", { name: "Keep the subscription" }).click();
   await page.getByRole("button", { name: "Cancel subscription" }).waitFor();
   expect((await shop.get(id)).cancel_at_period_end).toBe(false);
+});
+
+test("what was given back stands beside the order, and a trial speaks of a first payment", async () => {
+  const { shop, id, link } = await subscriber();
+  const { items } = await shop.accepted("GET", `/v1/orders/?subscription_id=${id}`);
+  await shop.accepted("POST", "/v1/refunds/", { order_id: items[0].id, reason: "customer_request", amount: 400 });
+  await floe.runJobs();
+  await page.goto(link);
+  await region("Orders").getByText("US$4.00 refunded").waitFor();
+  expect(plain(await region("Orders").textContent())).toContain("Partly refunded");
+  const { link: trial } = await subscriber(cards.failing);
+  await page.goto(trial);
+  await region("Subscriptions")
+    .getByText(/First payment on 3 June 2027/)
+    .waitFor();
 });
 
 test("what was used is seen against what is included, and day by day as bars, in words and in a list", async () => {

@@ -8,6 +8,7 @@ import { messages as french } from "../../shared/messages/fr/checkout.ts";
 import { messages as french_portal } from "../../shared/messages/fr/portal.ts";
 import { computeAccent } from "../../web/accent.ts";
 import { loadI18n } from "../../web/i18n/i18n.tsx";
+import { listPlans } from "../../web/portal/ChangePlan.tsx";
 import { computeLevels, getLimits } from "../../web/portal/levels.ts";
 import {
   describeButton,
@@ -35,6 +36,27 @@ const off = (duration: "once" | "forever" | "repeating", duration_in_months?: nu
 };
 const stepsOf = (checkout: FakeCheckout) =>
   getSchedule(checkout)?.steps.map(({ amount, from }) => [amount, from.toISOString().slice(0, 10)]);
+
+test("plans to change to: billed as often first, then by price, without the own one and what is bought once", () => {
+  const make = (id: string, amount: number, interval: Interval | null, count = 1) => ({
+    id,
+    is_recurring: interval !== null,
+    recurring_interval: interval,
+    recurring_interval_count: count,
+    prices: [{ amount_type: "fixed", price_currency: "usd", price_amount: amount }],
+  });
+  const products = [
+    make("year", 100, "year"),
+    make("dear", 900, "month"),
+    make("own", 500, "month"),
+    make("book", 1, null),
+    make("quarter", 50, "month", 3),
+    make("cheap", 300, "month"),
+  ];
+  const own = { product_id: "own", currency: "usd", recurring_interval: "month", recurring_interval_count: 1 };
+  const listed = listPlans(products as never, own as never).map(({ id }) => id);
+  expect(listed).toEqual(["cheap", "dear", "quarter", "year"]);
+});
 
 describe("what is charged later", () => {
   test("nothing, where something is bought once", () => {

@@ -8,7 +8,7 @@ import { GhostLine } from "../parts/Ghost.tsx";
 import { Money } from "../parts/Money.tsx";
 import { Notice } from "../parts/Notice.tsx";
 import { describeOffer } from "../terms.ts";
-import type { Preview, Subscription } from "./calls.ts";
+import type { Preview, Seller, Subscription } from "./calls.ts";
 import { usePortalMessages } from "./messages.tsx";
 import { Dialog } from "./Part.tsx";
 import { usePlace } from "./portal-context.ts";
@@ -91,12 +91,35 @@ function Consequences({ preview, subscription }: { preview: Preview; subscriptio
   );
 }
 
+type Product = Seller["products"][number];
+
+/** The price of a product in a currency, for the order of the choices; what is charged by use alone counts as nothing. */
+const getBasePrice = ({ prices }: Product, currency: string): number => {
+  const own = prices.filter((price) => price.price_currency === currency);
+  const [first] = own.flatMap((price) => (price.amount_type === "fixed" ? [price.price_amount] : []));
+  return first ?? 0;
+};
+
+/** The plans that a subscription can change to: those billed as often as it is first, and of these the cheapest first. */
+export const listPlans = (products: readonly Product[], subscription: Subscription): Product[] => {
+  const isAsOften = (product: Product): boolean =>
+    product.recurring_interval === subscription.recurring_interval &&
+    product.recurring_interval_count === subscription.recurring_interval_count;
+  return products
+    .filter((product) => product.is_recurring && product.id !== subscription.product_id)
+    .toSorted(
+      (a, b) =>
+        Number(isAsOften(b)) - Number(isAsOften(a)) ||
+        getBasePrice(a, subscription.currency) - getBasePrice(b, subscription.currency),
+    );
+};
+
 /** Another product for a subscription: chosen, seen with all that it costs, and charged exactly so or not at all. */
 export function ChangePlan({ subscription, left }: { subscription: Subscription; left: () => void }) {
   const i18n = useI18n();
   const messages = usePortalMessages();
   const { portal, seller, reload } = usePlace();
-  const others = seller.products.filter((product) => product.is_recurring && product.id !== subscription.product_id);
+  const others = listPlans(seller.products, subscription);
   const [chosen, setChosen] = useState(others[0]?.id ?? "");
   const [preview, setPreview] = useState<Preview>();
   const [fault, setFault] = useState<string>();

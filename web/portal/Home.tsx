@@ -113,6 +113,7 @@ function Everything({ portal, seller }: Shown) {
           </ul>
         </nav>
         <div className="parts">
+          {place.me.email && <p className="soft small">{messages.signed_in_as(place.me.email)}</p>}
           <Subscriptions
             asked={getItems(subscriptions)}
             orders={orders.value?.items ?? []}

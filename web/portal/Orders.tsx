@@ -123,6 +123,8 @@ export function Orders({
                     <p className="soft small">
                       {i18n.day(new Date(order.created_at))} ·{" "}
                       <Money amount={order.total_amount} currency={order.currency} /> · {order.invoice_number}
+                      {order.refunded_amount > 0 &&
+                        ` · ${messages.given_back(i18n.money(order.refunded_amount + order.refunded_tax_amount, order.currency))}`}
                     </p>
                   </div>
                   {isUnpaid(order) ? (

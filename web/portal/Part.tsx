@@ -43,17 +43,24 @@ export function Refused({ failure }: { failure: Failure | undefined }) {
   return failure ? <Notice tone="fault">{describeFailure(failure, messages)}</Notice> : null;
 }
 
-/** A question over the page. A native dialog keeps the keyboard inside and gives the focus back. */
+/** A question over the page. A native dialog keeps the keyboard inside; closed, the focus goes back to what opened it. */
 export function Dialog({ title, left, children }: { title: string; left: () => void; children: ReactNode }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
     const element = dialog.current;
+    const opener = document.activeElement;
     if (!element?.open) element?.showModal();
     return () => {
       element?.close();
-      // What had the focus before may be gone with what was changed.
-      requestAnimationFrame(() => setTimeout(focusHeading));
+      // The dialog is out of the page by now, so the browser does not give the focus back by itself.
+      requestAnimationFrame(() =>
+        setTimeout(() => {
+          if (document.activeElement === document.body && opener instanceof HTMLElement) opener.focus();
+          // The opener may be gone with what was changed.
+          focusHeading();
+        }),
+      );
     };
   }, []);
   return (

@@ -62,7 +62,7 @@ function useNext({ status, ...subscription }: Subscription): string | undefined 
       .filter(Boolean)
       .join(" ");
   if (status === "trialing" && trial_end)
-    return `${messages.trial_until(formatDate(trial_end))} ${messages.renews(formatDate(trial_end))}`;
+    return `${messages.trial_until(formatDate(trial_end))} ${messages.first_payment(formatDate(trial_end))}`;
   if (status === "active") return messages.renews(formatDate(current_period_end));
   return undefined;
 }
