@@ -5,7 +5,18 @@ import { join } from "node:path";
 /** Documents that explain floe to those who sell with it or run it, in the order of the list. */
 const documents = [
   ...["cli", "catalogue", "checkout", "checkout-links", "payments", "subscriptions", "invoices", "money", "benefits"],
-  ...["usage", "metrics", "portal", "accounts", "sandbox", "deploying", "privacy", "troubleshooting", "glossary"],
+  ...[
+    "usage",
+    "metrics",
+    "portal",
+    "accounts",
+    "sandbox",
+    "deploying",
+    "operating",
+    "privacy",
+    "troubleshooting",
+    "glossary",
+  ],
 ];
 
 export type Topic = { summary: string };

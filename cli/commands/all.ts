@@ -109,6 +109,11 @@ export const commands: Record<string, Entry> = {
     heading: "develop",
     load: loadTool(({ jobs }) => jobs.add),
   },
+  verify: {
+    summary: "Compute the books of a database again, for its operator",
+    heading: "develop",
+    load: loadTool(({ verify }) => verify.add),
+  },
   notices: {
     summary: "Licenses of the packages that floe is shipped with",
     heading: "develop",

@@ -10,4 +10,5 @@ export * as teams from "./teams.ts";
 export * as trigger from "./trigger.ts";
 export * as tryOut from "./try.ts";
 export * as usage from "./usage.ts";
+export * as verify from "./verify.ts";
 export * as webhooks from "./webhooks.ts";

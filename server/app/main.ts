@@ -39,6 +39,9 @@ import { reactions } from "./reactions.ts";
 import { resealStoredValues } from "./reseal.ts";
 import { startWorker } from "./worker.ts";
 
+// The operator's commands are a part of the same bundle.
+export { isOperatorFault, verifyBooks } from "./operator.ts";
+
 export type Server = { config: Config; address: string; demo: DemoStore | null; close(): Promise<void> };
 
 /** Beside the built server (dist/), or beside the sources. */

@@ -2,6 +2,7 @@ import { and, eq, isNotNull } from "drizzle-orm";
 import { addUp, allocate } from "../../shared/money.ts";
 import type { TaxLine } from "../../shared/pricing.ts";
 import type { Database } from "../platform/context.ts";
+import { isAmong } from "../platform/db/rows.ts";
 import type { DisputeRow } from "./disputes/rules.ts";
 import { disputes } from "./disputes/tables.ts";
 import { type CreditedLines, loadCredited } from "./orders/credits.ts";
@@ -22,22 +23,49 @@ export type LedgerRows = {
   balances: readonly Pick<typeof customerBalances.$inferSelect, "customer_id" | "currency" | "amount">[];
 };
 
-/** The rows of a seller's ledger, without money that no order waited for. */
-export async function loadLedger(db: Database, organization_id: string): Promise<LedgerRows> {
+/** A row that breaks a law, with both numbers. */
+export type LedgerFault = { rule: string; table: string; row: string; expected: string; found: string };
+
+/** The rows of a seller's ledger, or those of some customers, without money that no order waited for. */
+export async function loadLedger(
+  db: Database,
+  organization_id: string,
+  customer_ids?: readonly string[],
+): Promise<LedgerRows> {
+  const isTheirs = (table: typeof orders | typeof payments | typeof refunds | typeof customerBalances) =>
+    customer_ids ? isAmong(organization_id, table.customer_id, customer_ids) : undefined;
   const sold = await db
     .select()
     .from(orders)
-    .where(and(eq(orders.organization_id, organization_id), isNotNull(orders.invoice_number)));
-  const of = { organization_id, is_surplus: false };
+    .where(and(eq(orders.organization_id, organization_id), isNotNull(orders.invoice_number), isTheirs(orders)));
   const match = (table: typeof payments | typeof refunds | typeof disputes) =>
-    and(eq(table.organization_id, of.organization_id), eq(table.is_surplus, of.is_surplus));
+    and(eq(table.organization_id, organization_id), eq(table.is_surplus, false));
+  const disputed = customer_ids
+    ? isAmong(
+        organization_id,
+        disputes.order_id,
+        sold.map(({ id }) => id),
+      )
+    : undefined;
   return {
     orders: sold,
     credited: sold.length === 0 ? new Map() : await loadCredited(db, organization_id, sold),
-    payments: await db.select().from(payments).where(match(payments)),
-    refunds: await db.select().from(refunds).where(match(refunds)),
-    disputes: await db.select().from(disputes).where(match(disputes)),
-    balances: await db.select().from(customerBalances).where(eq(customerBalances.organization_id, organization_id)),
+    payments: await db
+      .select()
+      .from(payments)
+      .where(and(match(payments), isTheirs(payments))),
+    refunds: await db
+      .select()
+      .from(refunds)
+      .where(and(match(refunds), isTheirs(refunds))),
+    disputes: await db
+      .select()
+      .from(disputes)
+      .where(and(match(disputes), disputed)),
+    balances: await db
+      .select()
+      .from(customerBalances)
+      .where(and(eq(customerBalances.organization_id, organization_id), isTheirs(customerBalances))),
   };
 }
 
@@ -72,7 +100,7 @@ const nothing = { amount: 0, tax_amount: 0 };
  * together at most what was paid. And of each order no more was given back, in whatever way, than it was worth; of one that is
  * not paid, nothing.
  */
-function findCreditFaults(rows: LedgerRows): string[] {
+function findCreditFaults(rows: LedgerRows): LedgerFault[] {
   const returned = sumReturned(rows);
   const sums = new Map<string, number>();
   const add = (customer_id: string, currency: string, amount: number) => {
@@ -82,7 +110,7 @@ function findCreditFaults(rows: LedgerRows): string[] {
   for (const { customer_id, currency, amount } of rows.balances) add(customer_id, currency, 0 - amount);
   for (const { status, customer_id, currency, amount } of rows.payments)
     if (status === "succeeded") add(customer_id, currency, amount);
-  const faults = rows.orders.flatMap((order) => {
+  const faults = rows.orders.flatMap((order): LedgerFault[] => {
     const back = returned.get(order.id) ?? nothing;
     add(order.customer_id, order.currency, 0 - back.amount);
     const credited = rows.credited.get(order.id);
@@ -92,10 +120,25 @@ function findCreditFaults(rows: LedgerRows): string[] {
     const worth = isPaid(order.status) ? (credited?.worth.amount ?? 0) : (credited?.reduced.amount ?? 0);
     return given + back.amount <= worth
       ? []
-      : [`Of the order ${order.id}, worth ${worth}, ${given} was given back as credit and ${back.amount} otherwise.`];
+      : [
+          {
+            rule: "order_credit",
+            table: "orders",
+            row: order.id,
+            expected: `at most ${worth}`,
+            found: `${given} as credit and ${back.amount} otherwise`,
+          },
+        ];
   });
   for (const [who, left] of sums)
-    if (left < 0) faults.push(`The customer ${who} was given ${0 - left} more than they paid.`);
+    if (left < 0)
+      faults.push({
+        rule: "credit",
+        table: "customers",
+        row: who,
+        expected: "credit, refunds and lost disputes of at most the payments",
+        found: `${0 - left} more`,
+      });
   return faults;
 }
 
@@ -103,7 +146,7 @@ const getKey = (order: OrderRow, { country, state, rate }: TaxLine): string =>
   [order.customer_id, order.currency, country, state ?? "", rate].join(" ");
 
 /** The second law: for each customer, currency, place and rate, no more tax was returned than was charged. */
-function findTaxFaults(rows: LedgerRows): string[] {
+function findTaxFaults(rows: LedgerRows): LedgerFault[] {
   const returned = sumReturned(rows);
   const sums = new Map<string, number>();
   for (const order of rows.orders) {
@@ -118,9 +161,14 @@ function findTaxFaults(rows: LedgerRows): string[] {
     }
   }
   return [...sums].flatMap(([key, left]) =>
-    left < 0 ? [`Of the tax ${key}, ${0 - left} more was returned than charged.`] : [],
+    left < 0
+      ? [{ rule: "tax", table: "customers", row: key, expected: "at most the tax charged", found: `${0 - left} more` }]
+      : [],
   );
 }
 
 /** Where a ledger breaks one of its two laws. */
-export const findLedgerFaults = (rows: LedgerRows): string[] => [...findCreditFaults(rows), ...findTaxFaults(rows)];
+export const findLedgerFaults = (rows: LedgerRows): LedgerFault[] => [
+  ...findCreditFaults(rows),
+  ...findTaxFaults(rows),
+];

@@ -1,7 +1,7 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { findDifferences } from "../../bench/recompute.ts";
 import { customerBalances } from "../../server/billing/orders/tables.ts";
+import { findDifferences } from "../../server/operations/verify/recompute.ts";
 import { events } from "../../server/platform/db/tables.ts";
 import { callsOf } from "../support/calls.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";

@@ -1,12 +1,12 @@
 import { and, eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { findDifferences } from "../../bench/recompute.ts";
 import { findLedgerFaults, loadLedger } from "../../server/billing/ledger.ts";
 import { reconcilePayment } from "../../server/billing/payments/settlement.ts";
 import { payments } from "../../server/billing/payments/tables.ts";
 import { refunds } from "../../server/billing/refunds/tables.ts";
 import { subscriptions } from "../../server/billing/subscriptions/tables.ts";
 import { organization } from "../../server/identity/organizations/tables.ts";
+import { findDifferences } from "../../server/operations/verify/recompute.ts";
 import { testIntents } from "../../server/platform/processors/tables.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { readInvoice } from "../support/printed.ts";

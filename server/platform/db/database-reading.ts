@@ -1,0 +1,15 @@
+import { sql } from "drizzle-orm";
+import type { Database } from "./transaction.ts";
+
+/**
+ * Read several things as they stand at one moment. The database refuses every write, and ends each statement after
+ * `statementMs`.
+ */
+export const readAtOnce = <T>(db: Database, statementMs: number, read: (db: Database) => Promise<T>): Promise<T> =>
+  db.transaction(
+    async (tx) => {
+      await tx.execute(sql.raw(`set local statement_timeout = ${Number(statementMs)}`));
+      return read(tx);
+    },
+    { isolationLevel: "repeatable read", accessMode: "read only" },
+  );
