@@ -139,6 +139,11 @@ export const settings: Setting[] = [
     flag: "--backups-dir <folder>",
     about: "where your backups are, so that floe doctor warns of old ones",
   },
+  {
+    name: "FLOE_MAINTENANCE",
+    flag: "--maintenance <on or off>",
+    about: "answer reads alone, and run nothing that is due (off)",
+  },
   { name: "S3_BUCKET", flag: "--s3-bucket <name>", about: "keep them in this bucket instead" },
   { name: "S3_REGION", flag: "--s3-region <region>", about: "its region (us-east-1)" },
   { name: "S3_ENDPOINT", flag: "--s3-endpoint <url>", about: "its store, where that is not AWS" },

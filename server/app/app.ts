@@ -29,6 +29,7 @@ import { addDocs } from "../platform/http/docs.ts";
 import { sendError } from "../platform/http/errors.ts";
 import { addHealthRoute } from "../platform/http/health.ts";
 import { limitRequests } from "../platform/http/limits.ts";
+import { rejectDuringMaintenance } from "../platform/http/maintenance.ts";
 import { mountOperations } from "../platform/http/mount.ts";
 import { describeContract } from "../platform/http/openapi.ts";
 import { addOpenapiRoute } from "../platform/http/openapi-route.ts";
@@ -103,6 +104,7 @@ export async function buildApp({
     deps.jobs.throttle.recordRequest();
     if (request.is404 && request.method !== "GET") throw notFound();
   });
+  rejectDuringMaintenance(app, deps);
   // A body is read where a part of this says how, and nowhere else.
   app.removeAllContentTypeParsers();
   app.addHook("preParsing", limitArrival());

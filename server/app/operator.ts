@@ -71,7 +71,9 @@ export async function verifyBooks(options: VerifyOptions): Promise<void> {
       if (!organization) throw new ConfigError(`There is no organization ${organization_id}.`);
       const breaches = await verifyOrganization(db, { organization_id, kept_since, statementMs, rest: pause });
       if (processor && !organization.sandbox)
-        breaches.push(...(await compareWithProcessor(db, { organization_id, processor, since: options.since, rest: pause })));
+        breaches.push(
+          ...(await compareWithProcessor(db, { organization_id, processor, since: options.since, rest: pause })),
+        );
       options.report(organization_id, breaches);
     };
     if (options.organization_id !== undefined) return await verify(options.organization_id);

@@ -111,8 +111,9 @@ export const cleanupWorkers: readonly Worker[] = [
   failureCleanup,
 ];
 
-/** Start all workers; they run until stopped. */
+/** Start all workers; they run until stopped. During maintenance there are none, so nothing that is due runs. */
 export async function startWorker(deps: Deps): Promise<{ stop(): Promise<void> }> {
+  if (deps.config.FLOE_MAINTENANCE) return { stop: async () => undefined };
   await runPreparation(async () => {
     await warnOfUnsentMail(deps);
     await resealEndpoints(deps);

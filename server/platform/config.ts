@@ -130,6 +130,7 @@ const Settings = z.object({
   FLOE_MEDIA_URL: buildOptional(url),
   FLOE_FILES_DIR: buildOptional(z.string()),
   FLOE_BACKUPS_DIR: buildOptional(z.string()),
+  FLOE_MAINTENANCE: z.preprocess(convertBlank, z.stringbool().default(false)),
   S3_BUCKET: buildOptional(z.string()),
   S3_REGION: z.preprocess(convertBlank, z.string().default("us-east-1")),
   S3_ENDPOINT: buildOptional(url),
@@ -251,7 +252,13 @@ const loopbackHosts = ["127.0.0.1", "localhost", "::1"];
 const getBareHost = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, "");
 
 /** What is unsafe or unfinished about how a server is set up, for whoever starts it and for /readyz. */
-export function listWarnings({ FLOE_BILLING, STRIPE_SECRET_KEY, loopback, test_cards }: Config): string[] {
+export function listWarnings(config: Config): string[] {
+  const { FLOE_MAINTENANCE } = config;
+  const paused = "FLOE_MAINTENANCE is on: nothing that is due runs, and requests that change something are refused.";
+  return [...(FLOE_MAINTENANCE ? [paused] : []), ...listCardWarnings(config)];
+}
+
+function listCardWarnings({ FLOE_BILLING, STRIPE_SECRET_KEY, loopback, test_cards }: Config): string[] {
   if (FLOE_BILLING !== "embedded" || STRIPE_SECRET_KEY || loopback) return [];
   return test_cards
     ? ["FLOE_TEST_CARDS is on: on this public server anyone can buy anything with a test card, and no money is taken."]

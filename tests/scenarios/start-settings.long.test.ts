@@ -85,7 +85,7 @@ const dimensions: Values[][] = [
 ];
 /** Settings of other tests, most of which need a service to be started: where it listens, what it is stored in, who bills. */
 const elsewhere =
-  /^(HOST|PORT|FLOE_URL|FLOE_DATA_DIR|FLOE_FILES_DIR|DATABASE_URL|FLOE_SECRET|LOG_LEVEL|FLOE_BILLING|POLAR_.*|S3_.*|.*_(API_)?URL)$/;
+  /^(HOST|PORT|FLOE_URL|FLOE_DATA_DIR|FLOE_FILES_DIR|FLOE_MAINTENANCE|DATABASE_URL|FLOE_SECRET|LOG_LEVEL|FLOE_BILLING|POLAR_.*|S3_.*|.*_(API_)?URL)$/;
 
 /** Few rows of settings in which every two values of two dimensions meet. */
 function listPairwise(): Values[] {

@@ -4,6 +4,7 @@ import { ApiError } from "../../../shared/errors.ts";
 import { anonymous, type Deps } from "../../platform/context.ts";
 import type { CheckoutRateLimit } from "../../platform/http/checkout-limits.ts";
 import { describeOffer, escapeHtml, renderHead } from "../../platform/http/checkout-page.ts";
+import { assertOpen } from "../../platform/http/maintenance.ts";
 import { createRequestContext } from "../../platform/http/mount.ts";
 import { openLink, previewLink } from "./service.ts";
 
@@ -24,6 +25,8 @@ export function routeLinks(app: FastifyInstance, deps: Deps, count: CheckoutRate
     const query = Object.fromEntries(given);
     try {
       count(request);
+      // It is a GET that makes a checkout.
+      assertOpen(deps);
       if (isPreviewer(request.headers["user-agent"] ?? "")) {
         const offer = await previewLink(createRequestContext(deps, request, anonymous), request.params.client_secret);
         const { title, meta } = describeOffer({ ...offer, price: null });
@@ -52,8 +55,9 @@ export function routeLinks(app: FastifyInstance, deps: Deps, count: CheckoutRate
         !(request.headers.accept ?? "").includes("text/html")
       )
         throw error;
-      // The offer stands: it is the server that takes no more requests, or no payments.
-      if (error.status !== 429 && error.error !== "PaymentNotReady") return reply.callNotFound();
+      // The offer stands: it is the server that takes no more requests, or no payments, or is in maintenance.
+      if (error.status !== 429 && error.status !== 503 && error.error !== "PaymentNotReady")
+        return reply.callNotFound();
       return reply.code(error.status).headers(error.headers).type("text/plain; charset=utf-8").send(error.message);
     }
   });
