@@ -41,7 +41,7 @@ export const decisionFaults = {
     ["path-dots", "server/catalog/files/rules.ts", '.replace(/^[.-]+/, "");', ";", files],
     ["part-begun", "server/catalog/files/rules.ts", "said.checksum_sha256_base64 !== begun", "false", files],
     ["below-host", "server/identity/organizations/rules.ts", "hostname.endsWith(host.slice(1))", "hostname.endsWith(host.slice(2))", organizations],
-    ["mail-erased", "server/messaging/email/rules.ts", "isWanted && anonymized_at === null && deleted_at === null", "isWanted && deleted_at === null", organizations],
+    ["mail-erased", "server/messaging/email/rules.ts", "anonymized_at === null && deleted_at === null ? email", "deleted_at === null ? email", organizations],
     ["forget-business", "server/operations/privacy/rules.ts", "tax_id === null ? [name, billing_name] : []", "[name, billing_name]", people],
   ],
   "catalog-decisions": [

@@ -29,7 +29,7 @@ import { getServerClock } from "../../platform/clock.ts";
 import { type Ctx, type Database, type Deps, requireOrganization, type Tx } from "../../platform/context.ts";
 import { runWithLoaders } from "../../platform/db/loaders.ts";
 import { matchSeller, type RowKey } from "../../platform/db/rows.ts";
-import { transact } from "../../platform/db/unit-of-work.ts";
+import { joinTransaction, transact } from "../../platform/db/unit-of-work.ts";
 import { type DueWorkRow, withRowTime } from "../../platform/jobs/workers.ts";
 import { createLimiter } from "../../platform/limits/attempts.ts";
 import type { Limit } from "../../platform/limits/limits.ts";
@@ -101,7 +101,7 @@ const perOrganization: Limit = { max: 500, window_seconds: 3600 };
 
 /** Count a mail that is sent again in the transaction that writes it, so that a refused request counts as none. */
 async function countResend(tx: Tx, ctx: Ctx, { organization_id, id }: RowKey): Promise<void> {
-  const { hit } = createLimiter({ ...ctx, db: tx, clock: getServerClock(ctx.clock) });
+  const { hit } = createLimiter({ ...joinTransaction(ctx, tx), clock: getServerClock(ctx.clock) });
   const wait =
     (await hit(`order-mails:${organization_id} ${id}`, perOrder)) ||
     (await hit(`order-mails-of-seller:${organization_id}`, perOrganization));
