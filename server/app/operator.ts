@@ -7,7 +7,7 @@ import { compareWithProcessor } from "../operations/verify/processor.ts";
 import { type Breach, computeRestMs } from "../operations/verify/rules.ts";
 import { listOrganizations, verifyOrganization } from "../operations/verify/service.ts";
 import { systemClock } from "../platform/clock.ts";
-import { type Config, ConfigError, completeConfig, getPoolLimits, readSettings } from "../platform/config.ts";
+import { type Config, ConfigError, completeConfig, getDatabaseOptions, readSettings } from "../platform/config.ts";
 import { DatabaseError, openPostgres } from "../platform/db/database.ts";
 import { openProcessors } from "../platform/processors/open.ts";
 import { DataFolderError, lockDataFolder } from "./data-folder.ts";
@@ -38,7 +38,7 @@ async function openOperated(given: VerifyOptions["given"]) {
   const settings = readSettings(given);
   const folder = resolve(settings.FLOE_DATA_DIR);
   if (settings.DATABASE_URL) {
-    const database = await openPostgres(settings.DATABASE_URL, { ...getPoolLimits(settings), connections: 2 });
+    const database = await openPostgres(settings.DATABASE_URL, { ...getDatabaseOptions(settings), connections: 2 });
     return { settings, secret: undefined, database, close: () => database.close() };
   }
   const held = lockDataFolder(folder);
