@@ -48,6 +48,7 @@ export async function confirm(context: Context, question: string, yes: boolean |
   if (!context.interactive)
     throw new Fault("usage", `this asks: ${question}`, {
       hint: "Nobody is there to answer. Give --yes to go ahead.",
+      consent: "--yes",
     });
   const { createInterface } = await import("node:readline/promises");
   const lines = createInterface({ input: context.io.stdin, output: context.io.stderr as NodeJS.WriteStream });

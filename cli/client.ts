@@ -72,7 +72,11 @@ export function readFault(answer: HttpAnswer, server: string): Fault {
     const step = (body.detail as Place[])
       .map(({ type = "" }) => findNextStep(type))
       .find((found) => found !== undefined);
-    const faults = (body.detail as Place[]).map((one) => ({ flag: flagOf(one.loc ?? []), message: one.msg ?? "" }));
+    const faults = (body.detail as Place[]).map((one) => ({
+      flag: flagOf(one.loc ?? []),
+      message: one.msg ?? "",
+      path: (one.loc ?? []).join("."),
+    }));
     return new Fault(
       kind,
       faults.length === 1 ? "the server does not accept one value" : "the server does not accept some values",

@@ -38,6 +38,8 @@ export type Context = {
   readonly manifest: Manifest;
   readonly globals: Globals;
   readonly interactive: boolean;
+  /** True when an agent runs the command line: nobody is asked anything, and answers are JSON for it. */
+  readonly agent: boolean;
   /** True when stdout carries JSON: asked for, or because no person reads it. */
   readonly json: boolean;
   settings(): Settings;

@@ -27,12 +27,18 @@ export type FaultParts = {
   /** The next step, in words; a command to type stands between backticks. */
   hint?: string;
   /** What is wrong with which flag. */
-  faults?: { flag: string; message: string }[];
+  faults?: { flag: string; message: string; path?: string }[];
   /** What a person reads in place of `faults`, laid out in lines. */
   text?: string;
   status?: number;
   /** The same as the server told it, for commands that know where a place comes from. */
   places?: { loc: (string | number)[]; msg: string }[];
+  /** A person would have been asked, and nobody can be. */
+  asks?: true;
+  /** The flag by which a person agrees to what this command asked. */
+  consent?: string;
+  /** The page that explains it, on the server that was called. */
+  docs?: string;
   /** The hint quotes names that other people chose. */
   quotesNames?: true;
   /** With which a request that may or may not have been done is repeated safely. */
@@ -83,6 +89,7 @@ export function renderFault(fault: Fault, json: boolean, paint: Paint, run: Hint
       status,
       hint,
       faults,
+      docs: fault.parts.docs,
       idempotency_key,
     };
     return `${JSON.stringify(envelope)}\n`;

@@ -1,3 +1,4 @@
+import { isAgentMode } from "./agent/mode.ts";
 import { callOperation } from "./client.ts";
 import { type Context, findOrganization } from "./context.ts";
 import { Fault } from "./fault.ts";
@@ -20,7 +21,12 @@ type Held = { to: "stdout" | "stderr"; text: string }[];
 /** The program that leafs through long texts; undefined where none is wanted. */
 function getPager(io: Io, globals: Globals): string | undefined {
   const named = io.env.FLOE_PAGER ?? io.env.PAGER ?? "less";
-  const unwanted = globals.pager === false || named.trim() === "" || named === "cat" || !isInteractive(io);
+  const unwanted =
+    globals.pager === false ||
+    isAgentMode(io.env, globals.agent) ||
+    named.trim() === "" ||
+    named === "cat" ||
+    !isInteractive(io);
   return unwanted ? undefined : named;
 }
 
@@ -33,6 +39,7 @@ export function makeContext(
   filter = (text: string, _now: number): string => text,
 ): Context & { end(): Promise<void> } {
   const held: Held = [];
+  const agent = isAgentMode(io.env, globals.agent);
   const write = (to: "stdout" | "stderr", text: string): void => {
     if (held.length > 0) held.push({ to, text });
     else io[to].write(text);
@@ -51,9 +58,10 @@ export function makeContext(
     manifest,
     globals,
     get interactive() {
-      return isInteractive(io);
+      return !agent && isInteractive(io);
     },
-    json: [globals.json, globals.jq, globals.template].some((one) => one !== undefined) || !io.stdout.isTTY,
+    agent,
+    json: agent || [globals.json, globals.jq, globals.template].some((one) => one !== undefined) || !io.stdout.isTTY,
     settings() {
       if (!settings) {
         settings = readSettings(io.env, globals);

@@ -1,8 +1,9 @@
 /** argv → exit code. Only the commands of the group that was called are made. */
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { findAgentFlag, hasForeignText, isAgentMode } from "./agent/mode.ts";
 import { commands, verbs } from "./commands/all.ts";
 import type { Context } from "./context.ts";
-import { exitCodes, Fault, isFault, renderFault } from "./fault.ts";
+import { exitCodes, Fault, type FaultKind, isFault, renderFault } from "./fault.ts";
 import { commonHeading, describeBeneath, layout, showTwins } from "./help.ts";
 import type { Io } from "./io.ts";
 import { makeContext } from "./make-context.ts";
@@ -34,6 +35,7 @@ export const createGlobalOptions = (): Option[] => [
   new Option("--json [fields]", "JSON on stdout; some fields only: --json id,customer.email"),
   new Option("-q, --jq <program>", "what jq makes of the JSON: --jq '.[].name'"),
   new Option("--template <text>", "a line for each: --template '{{.name}} {{.created_at | ago}}'"),
+  new Option("--agent <when>", "answers for a coding agent (FLOE_AGENT)").choices(["yes", "no", "auto"]),
   new Option("--color <when>", "colour").choices(["auto", "always", "never"]),
   new Option("--timeout <seconds>", "how long a request may take (30)").argParser(formatSeconds),
   new Option("--no-pager", "long output straight to the terminal (FLOE_PAGER, PAGER)"),
@@ -47,6 +49,7 @@ const takesValue = new Set([
   "--jq",
   "-q",
   "--template",
+  "--agent",
   "--color",
   "--timeout",
 ]);
@@ -66,7 +69,7 @@ function formatWords(argv: string[]): string[] {
 }
 
 const getGlobals = (command: Command): Globals => {
-  const { server, org, profile, apiKeyFile, json, jq, template, color, timeout, pager, debug } =
+  const { server, org, profile, apiKeyFile, json, jq, template, color, timeout, pager, debug, agent } =
     command.optsWithGlobals<Globals>();
   return {
     ...(server !== undefined && { server }),
@@ -80,6 +83,7 @@ const getGlobals = (command: Command): Globals => {
     ...(color !== undefined && { color }),
     ...(timeout !== undefined && { timeout }),
     ...(debug !== undefined && { debug }),
+    ...(agent !== undefined && { agent }),
   };
 };
 
@@ -244,7 +248,8 @@ function convertFault(error: CommanderError, root: Command, argv: string[]): Fau
 
 /** Run one command line and answer the exit code. This is the one place where a fault becomes text. */
 export async function run(argv: string[], io: Io, manifest: Manifest, version: string): Promise<number> {
-  const json = argv.some((word) => word === "--json" || word.startsWith("--json="));
+  const isAgent = isAgentMode(io.env, findAgentFlag(argv));
+  const json = isAgent || argv.some((word) => word === "--json" || word.startsWith("--json="));
   const color = argv[argv.indexOf("--color") + 1];
   let helped = "";
   let given: Globals = {};
@@ -260,6 +265,8 @@ export async function run(argv: string[], io: Io, manifest: Manifest, version: s
       throw new Fault("usage", "--jq and --template both say what is shown", { hint: "Give one of them." });
     if (given.jq !== undefined || given.template !== undefined)
       filter = await (await import("./filter.ts")).makeFilter(given, io);
+    else if (isAgent && hasForeignText(argv, formatWords(argv)))
+      filter = (await import("./agent/render.ts")).formatForAgent;
   });
   let context: ReturnType<typeof makeContext> | undefined;
   try {
@@ -298,8 +305,41 @@ export async function run(argv: string[], io: Io, manifest: Manifest, version: s
     }
     await context?.end();
     const fault = toFault(error, root, argv);
-    io.stderr.write(renderFault(fault, json, createPaint(io.env, color, io.stderr), given));
+    const docs = findDocumentation(fault, context);
+    if (docs) fault.parts.docs = docs;
+    const rendered = renderFault(fault, json, createPaint(io.env, color, io.stderr), given);
+    if (isAgent) await writeForAgent(io, fault, rendered, argv, given);
+    else io.stderr.write(rendered);
     return fault.exitCode;
+  }
+}
+
+/** What a person would be asked is an agent's answer; an error stays one. */
+async function writeForAgent(io: Io, fault: Fault, rendered: string, argv: string[], place: Globals): Promise<void> {
+  const { formatFaultForAgent, isQuestion } = await import("./agent/render.ts");
+  const { place: own = place } = fault.parts;
+  io[isQuestion(fault) ? "stdout" : "stderr"].write(formatFaultForAgent(fault, rendered, argv, own));
+}
+
+/** The pages that explain a kind of fault; every server has the documents. */
+const pages: Partial<Record<FaultKind, string>> = {
+  error: "troubleshooting.md",
+  signed_out: "cli.md#signing-in",
+  not_permitted: "accounts.md",
+  not_found: "cli.md#making-and-changing",
+  conflict: "troubleshooting.md",
+  rate_limited: "troubleshooting.md",
+  unreachable: "troubleshooting.md",
+  usage: "cli.md",
+};
+function findDocumentation({ kind }: Fault, context: Context | undefined): string | undefined {
+  const page = pages[kind];
+  if (!page || !context) return undefined;
+  try {
+    return `${context.settings().server}/docs/${page}`;
+  } catch {
+    // The settings may be what is wrong.
+    return undefined;
   }
 }
 

@@ -34,6 +34,7 @@ export type Globals = {
   color?: string;
   timeout?: number;
   debug?: boolean;
+  agent?: string;
 };
 
 type Env = Record<string, string | undefined>;

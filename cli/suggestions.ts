@@ -6,7 +6,8 @@ const commandIn = /`(floe [^`]+)`/g;
 export type HintContext = { profile?: string; server?: string; org?: string };
 const flags = { profile: "--profile", server: "--server", org: "--org" } as const;
 
-const quote = (text: string): string =>
+/** A word as a shell has to see it. */
+export const quote = (text: string): string =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 /** A command with what was just made in it, marked as one to type; among `NAMES` by commas its own commas are marked. */

@@ -24,7 +24,7 @@ export const serverText: ReadonlySet<string> = new Set([
   ...["catalog", "checksum_etag", "checksum_sha256_base64", "checksum_sha256_hex", "client_address", "consumed_units"],
   ...["country", "currency", "customer_email", "customer_event_names", "customer_ip_address", "date", "days"],
   ...["decline_reason", "default_presentment_currency", "display_key", "display_name", "email", "embed_hosts", "end"],
-  ...["files", "fingerprint", "free_units", "granted_account_id", "guild_id", "id", "invoice_number", "kept", "last4"],
+  ...["files", "fingerprint", "free_units", "granted_account_id", "guild_id", "id", "invoice_number", "kept", "kinds", "last4"],
   ...["last_credited_meter_id", "license_key_id", "logo_url", "method", "mime_type", "number", "order_number"],
   ...["organization_id", "overview_metrics", "payload", "payment_method_type", "payout_account_id"],
   ...["platform_fee_currency", "price_currency", "public_key", "public_url", "quote", "rate", "receipt"],
@@ -59,21 +59,30 @@ function parsePayload(text: string): unknown {
   }
 }
 
-function maskText(text: string, field: string, isWritten: boolean, row: Row): unknown {
+type Options = { showSecrets: boolean };
+
+function maskText(text: string, field: string, isWritten: boolean, row: Row, options: Options): unknown {
   if (field === "payload") {
     const parsed = parsePayload(text);
-    if (typeof parsed === "object" && parsed !== null) return maskValue(parsed, "", false, {}, 1);
+    if (typeof parsed === "object" && parsed !== null) return maskValue(parsed, "", false, {}, 1, options);
   }
   // The address of a checkout contains its secret, and is meant to be given to a buyer.
   const isGiven = field === "url" && "client_secret" in row;
-  const shown = isGiven ? text : redactText(text);
+  const shown = isGiven || options.showSecrets ? text : redactText(text);
   return isWritten || isWrittenText(field) ? { untrusted: shown } : shown;
 }
 
-function maskValue(value: unknown, field: string, isWritten: boolean, row: Row, depth: number): unknown {
+function maskValue(
+  value: unknown,
+  field: string,
+  isWritten: boolean,
+  row: Row,
+  depth: number,
+  options: Options,
+): unknown {
   if (depth > depthMax) return hiddenText;
-  if (typeof value === "string") return maskText(value, field, isWritten, row);
-  if (Array.isArray(value)) return value.map((one) => maskValue(one, field, isWritten, row, depth + 1));
+  if (typeof value === "string") return maskText(value, field, isWritten, row, options);
+  if (Array.isArray(value)) return value.map((one) => maskValue(one, field, isWritten, row, depth + 1, options));
   if (typeof value !== "object" || value === null) return value;
   const inner = value as Row;
   const isMap = isWritten || writtenMap.test(field);
@@ -81,13 +90,14 @@ function maskValue(value: unknown, field: string, isWritten: boolean, row: Row, 
     // Half of the fields of most objects are empty; each costs as much to read as a full one.
     if (one === null || one === undefined) return [];
     // In a map of people's own, a key that looks like a secret's is one more text of theirs.
-    if (secretFields.test(key) && typeof one !== "number" && typeof one !== "boolean" && !isObject(one))
-      return [[key, hiddenText]];
-    return [[key, maskValue(one, key, isMap, inner, depth + 1)]];
+    const isHidden = !options.showSecrets && secretFields.test(key);
+    if (isHidden && typeof one !== "number" && typeof one !== "boolean" && !isObject(one)) return [[key, hiddenText]];
+    return [[key, maskValue(one, key, isMap, inner, depth + 1, options)]];
   });
   return Object.fromEntries(entries);
 }
 const isObject = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** The same answer without secrets and empty fields; text that people wrote stands in `{"untrusted": "…"}`. */
-export const maskAnswer = (answer: unknown): unknown => maskValue(answer, "", false, {}, 0);
+export const maskAnswer = (answer: unknown, options: Options = { showSecrets: false }): unknown =>
+  maskValue(answer, "", false, {}, 0, options);

@@ -66,6 +66,7 @@ async function choose(context: Context, named: string | undefined): Promise<void
   if (slug === undefined) {
     if (!context.interactive)
       throw new Fault("usage", "which organization? Its slug is missing", {
+        asks: true,
         hint: `Yours: ${all.map((one) => one.slug).join(", ") || "none"}`,
       });
     slug = await promptChoice(
@@ -97,7 +98,7 @@ async function make(
   let name = given;
   if (name === undefined) {
     if (!context.interactive)
-      throw new Fault("usage", "the name is missing", { hint: "For example: `floe orgs create Acme`" });
+      throw new Fault("usage", "the name is missing", { asks: true, hint: "For example: `floe orgs create Acme`" });
     const answers = await promptForm(context, "Create an organization", [
       { name: "name", label: "name", hint: "", check: (text) => (text.trim() === "" ? "is required" : undefined) },
     ]);

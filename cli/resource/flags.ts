@@ -212,6 +212,7 @@ export function describeMissing(op: OperationEntry, names: string[], given: Reco
   const { examples = [] } = op;
   const example = examples.find((line) => line.includes(`--type ${String(given.type)} `)) ?? examples[0];
   return new Fault("usage", `${names.length === 1 ? "a flag is" : "flags are"} missing: ${names.join(", ")}`, {
+    asks: true,
     ...(example && { hint: `For example: \`${example.replace(/\s+#.*$/, "")}\`` }),
   });
 }

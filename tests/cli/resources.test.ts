@@ -391,6 +391,7 @@ describe("faults", () => {
     const { out, err } = await floe(["products", "get", id, "--json"], { env });
     expect(out).toBe("");
     expect(JSON.parse(err)).toEqual({
+      docs: `${server.url}/docs/cli.md#making-and-changing`,
       error: "ResourceNotFound",
       message: `there is no product ${id} in this organization`,
       exit_code: 6,
