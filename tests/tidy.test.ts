@@ -18,6 +18,7 @@ const contexts = [
   "checkout",
   "portal",
   "operations",
+  "hosted",
   "app",
 ];
 /** Imports against the order: each says why, and most read tables of a later context. */

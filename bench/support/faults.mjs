@@ -3,6 +3,7 @@
 /** The faults that `mutants.mjs` plants, by area: name, file, text, what stands in its place, and the tests that must see it. */
 
 import { decisionFaults } from "./decision-faults.mjs";
+import { hostedFaults } from "./hosted-faults.mjs";
 import { lockFaults } from "./lock-faults.mjs";
 import { otherDecisionFaults } from "./other-decision-faults.mjs";
 import { subscriptionFaults } from "./subscription-faults.mjs";
@@ -98,7 +99,7 @@ export const faults = {
     ["unproven-again", "server/identity/accounts/people/unproven-access.ts", ", eq(user.emailVerified, false)", "", "tests/api/given-out.test.ts"],
     ["maximum", "server/billing/subscriptions/change.ts", "amount <= body.maximum_amount", "amount <= body.maximum_amount || ctx", "tests/scenarios/subscriptions-metered-changes.test.ts"],
     ["maximum-sent", "cli/resource/change-question.ts", "if (maximum !== undefined) change.maximum_amount = maximum;", "", "tests/cli/subscriptions.test.ts"],
-    ["maximum-hosted", "server/app/providers/polar.ts", "        rejectAgreement(body);\n", "", "tests/conformance/provider.test.ts"],
+    ["maximum-hosted", "server/hosted/relay/refusals.ts", '  "subscriptions.update": ["quote", "maximum_amount"],\n', "", "tests/conformance/provider.test.ts"],
     ["password", "server/identity/accounts/sign-in/passwords.ts", "if (!crypto.timingSafeEqual(key, kept.key)) return false;", "", "tests/api/passwords.test.ts", "tests/api/auth.test.ts"],
   ],
   signatures: [
@@ -347,6 +348,7 @@ export const faults = {
     ["field-listed", "server/identity/accounts/sign-in/social.ts", "config.FLOE_USER_FIELDS.filter(({ input }) => input)", "config.FLOE_USER_FIELDS", "tests/api/user-fields.test.ts"],
     ["bounds", "server/platform/http/validation-errors.ts", 'return origin === "string" ? `string_${ofLength}` : ofLength;', "return ofLength;", "tests/api/products.test.ts"],
   ],
+  hosted: hostedFaults,
   terminal: [
     ["jq-steering", "cli/filter.ts", 'io.stdout.isTTY ? text.split("\\n").map(removeControls).join("\\n") : text', "text", "tests/cli/filter.test.ts"],
     ["jq-unchecked", "cli/filter.ts", "if (!first) continue;", "if (first || !first) continue;", "tests/cli/filter.test.ts"],

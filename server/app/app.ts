@@ -12,6 +12,10 @@ import { routeCheckoutStream } from "../checkout/checkouts/stream.ts";
 import { routeLinks } from "../checkout/links/routes.ts";
 import { routeConnecting } from "../customers/linked-accounts/routes.ts";
 import { routeDownloads } from "../entitlements/downloads/routes.ts";
+import { createCustomerSearch, createHostedCheckouts } from "../hosted/buyers.ts";
+import { routeIncomingEvents } from "../hosted/events/routes.ts";
+import { routePages } from "../hosted/pages.ts";
+import type { Hosted } from "../hosted/relay/hosted.ts";
 import { recordRefusedCalls } from "../identity/accounts/audit/refused-calls.ts";
 import type { Auth } from "../identity/accounts/auth.ts";
 import { reading, rejectForeignPages } from "../identity/accounts/http/origins.ts";
@@ -55,6 +59,8 @@ export type AppOptions = {
   deps: Deps;
   auth: Auth;
   provider: Provider;
+  /** Present where hosted Polar answers in place of floe's own engine. */
+  hosted?: Hosted | undefined;
   /** Folder of the built web app; null leaves the pages out. */
   web: string | null;
   /** Folder with `llms.txt` and `docs/`; null leaves the documents out. */
@@ -70,13 +76,13 @@ export async function buildApp({
   deps,
   auth,
   provider,
+  hosted,
   web,
   docs,
   demo,
   development,
   requestLog = null,
 }: AppOptions): Promise<FastifyInstance> {
-  const isHosted = deps.config.FLOE_BILLING === "polar";
   const app = Fastify({
     bodyLimit: openBytesMax,
     trustProxy: deps.config.TRUST_PROXY ?? false,
@@ -108,7 +114,8 @@ export async function buildApp({
   // A body is read where a part of this says how, and nowhere else.
   app.removeAllContentTypeParsers();
   app.addHook("preParsing", limitArrival());
-  addHealthRoute(app, deps);
+  addHealthRoute(app, deps, hosted && (() => hosted.polar.getState()));
+  if (hosted) routePages(app, deps, hosted, provider);
   const tail = openTail(deps);
   app.addHook("preClose", async () => {
     tail.close();
@@ -127,15 +134,17 @@ export async function buildApp({
     recordRefusedCalls(scope, auth.refusedCalls, auth.credentialOf);
     const identify = sendRenewed(scope, limitRequests(scope, deps, auth));
     const opening = limitOpening(deps);
-    routeOwnCheckouts(scope, deps, identify, opening);
+    const createCheckout = hosted && createHostedCheckouts(hosted, provider);
+    routeOwnCheckouts(scope, deps, identify, opening, createCheckout);
     // Calls of the account side, with its rule of whose pages may make them.
     void scope.register(async (own) => {
       rejectForeignPages(own, deps.config);
-      routeOwnPurchases(own, { deps, identify, provider });
+      const findCustomers = hosted && createCustomerSearch(hosted, provider);
+      routeOwnPurchases(own, { deps, identify, provider, findCustomers });
     });
     // Before the operations, of one of which it sends a cookie along.
     routeConnecting(scope, deps);
-    mountOperations(scope, api, provider, { deps, identify, findOwners });
+    mountOperations(scope, api, provider, { deps, identify, findOwners, relay: hosted });
     routeLinks(scope, deps, opening);
     routeDocuments(scope, deps);
     routeDiscordBot(scope, deps, identify);
@@ -159,6 +168,7 @@ export async function buildApp({
       routeTestCards(scope, deps, controls);
     });
   }
+  if (hosted) await app.register(async (scope) => routeIncomingEvents(scope, deps, hosted));
   if (deps.processor.readEvent) await app.register(async (scope) => routeStripeEvents(scope, deps));
   routeMedia(app, deps);
   const { local } = deps.storage;
@@ -176,7 +186,7 @@ export async function buildApp({
     await servePages(app, {
       root: web,
       development,
-      stripe: isHosted || deps.processor.publishable_key !== null,
+      stripe: hosted !== undefined || deps.processor.publishable_key !== null,
       isSignedIn: createSignInCheck(auth),
     });
   else app.setNotFoundHandler((request, reply) => sendError(deps.log)(notFound(), request, reply));

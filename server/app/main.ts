@@ -7,6 +7,9 @@ import type { FastifyInstance } from "fastify";
 import { pino } from "pino";
 import { hasFinancialRecords } from "../billing/financial-records.ts";
 import { identifyCustomer } from "../customers/sessions/service.ts";
+import { createHostedWorkers } from "../hosted/events/jobs.ts";
+import { openHosted } from "../hosted/relay/hosted.ts";
+import { createHostedProvider } from "../hosted/relay/provider.ts";
 import { createAuth } from "../identity/accounts/auth.ts";
 import { systemClock } from "../platform/clock.ts";
 import {
@@ -113,15 +116,15 @@ export async function start(
       reactions,
       log,
     };
-    const isHosted = config.FLOE_BILLING === "polar";
-    const { createPolarProvider: polarProvider, identifyHosted } = isHosted ? await import("./providers/polar.ts") : {};
+    const hosted = config.FLOE_BILLING === "polar" ? await openHosted(deps) : undefined;
+    if (hosted) closing.push(() => hosted.close());
     const auth = createAuth(deps, {
       hasFinancialRecords: hasFinancialRecords,
-      identifyCustomer: identifyHosted ?? identifyCustomer,
+      identifyCustomer: hosted?.identifyCustomer ?? identifyCustomer,
     });
     closing.push(() => auth.close());
     const { development } = config;
-    const provider = polarProvider ? polarProvider(config) : embedded;
+    const provider = hosted ? createHostedProvider(hosted) : embedded;
     // Nobody could sign in to its shop where passwords are off, nor may it sign up where that is closed.
     const open = config.FLOE_PASSWORD_SIGN_IN && config.FLOE_SIGN_UP === "open";
     const demo =
@@ -130,6 +133,7 @@ export async function start(
       deps,
       auth,
       provider,
+      hosted,
       web: findWebFolder(),
       docs: findDocsFolder(),
       demo,
@@ -142,7 +146,7 @@ export async function start(
     else await listen(app, config);
     closing.push(() => app.close());
     await startOps(app, deps, closing);
-    if (config.FLOE_PROCESS !== "api") worker = await startWorker(deps);
+    if (config.FLOE_PROCESS !== "api") worker = await startWorker(deps, hosted ? createHostedWorkers(hosted) : []);
     const port = isWorker ? 0 : (app.server.address() as AddressInfo).port;
     return { config, address: `http://${config.HOST}:${port}`, demo, close };
   } catch (error) {

@@ -111,8 +111,8 @@ export const cleanupWorkers: readonly Worker[] = [
   failureCleanup,
 ];
 
-/** Start all workers; they run until stopped. During maintenance there are none, so nothing that is due runs. */
-export async function startWorker(deps: Deps): Promise<{ stop(): Promise<void> }> {
+/** Start all workers, with those of hosted mode where it is on; they run until stopped. During maintenance there are none, so nothing that is due runs. */
+export async function startWorker(deps: Deps, more: readonly Worker[] = []): Promise<{ stop(): Promise<void> }> {
   if (deps.config.FLOE_MAINTENANCE) return { stop: async () => undefined };
   await runPreparation(async () => {
     await warnOfUnsentMail(deps);
@@ -127,7 +127,7 @@ export async function startWorker(deps: Deps): Promise<{ stop(): Promise<void> }
     );
   });
   deps.jobs.setWorking(true);
-  const sweeps = [...dueWorkers, ...cleanupWorkers].map((sweep) => startWorkerLoop(deps, sweep));
+  const sweeps = [...dueWorkers, ...cleanupWorkers, ...more].map((sweep) => startWorkerLoop(deps, sweep));
   return {
     async stop() {
       deps.jobs.setWorking(false);

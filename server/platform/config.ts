@@ -154,6 +154,10 @@ const Settings = z.object({
   POLAR_ACCESS_TOKEN: buildOptional(z.string()),
   POLAR_URL: buildOptional(url),
   POLAR_ORGANIZATION: buildOptional(z.uuid()),
+  POLAR_WEBHOOK_SECRET: list.refine((secrets) => secrets.length <= 10, "must be at most ten secrets, by commas"),
+  POLAR_CHECK: z.preprocess(convertBlank, z.enum(["strict", "report"]).default("strict")),
+  POLAR_TIMEOUT_MS: z.preprocess(convertBlank, z.coerce.number().int().min(100).max(120_000).default(10_000)),
+  POLAR_CONCURRENCY: z.preprocess(convertBlank, z.coerce.number().int().min(1).max(1000).default(20)),
   GITHUB_CLIENT_ID: buildOptional(z.string()),
   GITHUB_CLIENT_SECRET: buildOptional(z.string()),
   GITHUB_APP_ID: buildOptional(z.string()),
@@ -283,11 +287,8 @@ export function readSettings(
   if (alone) throw new ConfigError(alone);
   const openid = data.FLOE_OIDC.map((id) => readOpenId(id, (name) => given[name] ?? env[name]));
   if (new Set(data.FLOE_OIDC).size < openid.length) throw new ConfigError("FLOE_OIDC names a provider twice.");
-  if (result.data.FLOE_BILLING === "polar" && !(result.data.POLAR_ACCESS_TOKEN && result.data.POLAR_ORGANIZATION)) {
-    throw new ConfigError(
-      "FLOE_BILLING=polar needs POLAR_ACCESS_TOKEN, and POLAR_ORGANIZATION: the id of the floe organization that may use it.",
-    );
-  }
+  if (data.FLOE_BILLING === "polar" && !data.POLAR_ACCESS_TOKEN)
+    throw new ConfigError("FLOE_BILLING=polar needs POLAR_ACCESS_TOKEN: an access token of an organization at Polar.");
   const { STRIPE_SECRET_KEY, STRIPE_PUBLISHABLE_KEY } = result.data;
   if (Boolean(STRIPE_SECRET_KEY) !== Boolean(STRIPE_PUBLISHABLE_KEY))
     throw new ConfigError("STRIPE_SECRET_KEY and STRIPE_PUBLISHABLE_KEY go together: set both or neither.");

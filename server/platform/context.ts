@@ -5,6 +5,7 @@ import type { Clock, SellerTerms } from "./clock.ts";
 import type { Config } from "./config.ts";
 import type { Database, ExtraWrite, Tx } from "./db/transaction.ts";
 import type { ClientProfile } from "./http/profiles.ts";
+import type { SentRequest } from "./http/relayed.ts";
 import type { Jobs } from "./jobs/jobs.ts";
 import type { Processor, Processors } from "./processors/processor.ts";
 import type { TaxCalculator } from "./processors/tax-calculator.ts";
@@ -125,6 +126,8 @@ export type Ctx = Deps & {
   ip: string;
   /** Whether a proxy says that it passes the request on for somebody else. */
   isForwarded: boolean;
+  /** The request as it came, where the operation is to be handed on. */
+  sent?: SentRequest;
   /** What is written in the transactions of the operation besides what it writes itself. */
   extraWrites: readonly ExtraWrite[];
 };

@@ -12,16 +12,21 @@ import { hasFinancialRecords } from "../../server/billing/financial-records.ts";
 import { computeTotals } from "../../server/billing/orders/rules.ts";
 import { orders } from "../../server/billing/orders/tables.ts";
 import { identifyCustomer } from "../../server/customers/sessions/service.ts";
+import { createHostedWorkers } from "../../server/hosted/events/jobs.ts";
+import type { BreakerTerms } from "../../server/hosted/relay/breaker.ts";
+import { type Hosted, openHosted } from "../../server/hosted/relay/hosted.ts";
+import { createHostedProvider } from "../../server/hosted/relay/provider.ts";
 import { type Auth, createAuth } from "../../server/identity/accounts/auth.ts";
 import type { PasswordRecipe } from "../../server/identity/accounts/sign-in/passwords.ts";
 import { hashSecret } from "../../server/identity/accounts/storage.ts";
 import { session as sessions } from "../../server/identity/accounts/tables.ts";
 import { findDifferences } from "../../server/operations/verify/recompute.ts";
-import { type Config, completeConfig, getDatabaseOptions, readSettings } from "../../server/platform/config.ts";
-import type { Deps, Identity } from "../../server/platform/context.ts";
+import { completeConfig, getDatabaseOptions, readSettings } from "../../server/platform/config.ts";
+import type { Deps } from "../../server/platform/context.ts";
 import { openPostgres } from "../../server/platform/db/database.ts";
 import { createOutageLog } from "../../server/platform/db/outage-log.ts";
 import { createJobs } from "../../server/platform/jobs/jobs.ts";
+import { runWorkers } from "../../server/platform/jobs/workers.ts";
 import { openProcessors } from "../../server/platform/processors/open.ts";
 import type { Provider } from "../../server/platform/provider.ts";
 import { openStorage } from "../../server/platform/storage/open.ts";
@@ -66,6 +71,8 @@ export type Floe = {
   url: string;
   deps: Deps;
   auth: Auth;
+  /** With FLOE_BILLING=polar. */
+  hosted: Hosted | undefined;
   clock: TestClock;
   /** What was logged, for tests that look for secrets there. */
   logged: string[];
@@ -101,9 +108,9 @@ export type FloeOptions = {
   web?: string;
   development?: boolean;
   /** Another provider than floe's own engine. */
-  provider?: (config: Config) => Provider;
-  /** Who says whose a customer's token is, where that is not floe's own engine. */
-  identifyCustomer?: (deps: Deps, token: string) => Promise<Identity | undefined>;
+  provider?: () => Provider;
+  /** With FLOE_BILLING=polar: when to stop asking Polar, and for how long. */
+  breaker?: BreakerTerms;
   /** Keep passwords as in production, which takes 30 ms of the processor for each, where others are as quick as can be. */
   productionPasswords?: boolean;
   /** Where each request gets a line. */
@@ -197,15 +204,17 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
   const deps: Deps = { ...base, ...options.replace?.(base) };
   const { processor: own } = deps;
   deps.processors = { own, tax: deps.taxCalculator, test: own.test ? own : processors.test };
+  const hosted = config.FLOE_BILLING === "polar" ? await openHosted(deps, options.breaker) : undefined;
   const auth = createAuth(deps, {
     hasFinancialRecords: hasFinancialRecords,
-    identifyCustomer: options.identifyCustomer ?? identifyCustomer,
+    identifyCustomer: hosted?.identifyCustomer ?? identifyCustomer,
     ...(options.productionPasswords ? {} : { passwordRecipe: quick }),
   });
   const app = await buildApp({
     deps,
     auth,
-    provider: options.provider?.(config) ?? embedded,
+    provider: options.provider?.() ?? (hosted ? createHostedProvider(hosted) : embedded),
+    hosted,
     web: options.web ?? null,
     docs: null,
     demo: null,
@@ -214,7 +223,7 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
   });
   if (options.listen) await app.listen({ host: "127.0.0.1", port });
   else await app.ready();
-  const worker = options.worker ? await startWorker(deps) : undefined;
+  const worker = options.worker ? await startWorker(deps, hosted ? createHostedWorkers(hosted) : []) : undefined;
 
   const request: Floe["request"] = async (method, path, { token, body, headers = {} } = {}) => {
     const answer = await app.inject({
@@ -264,6 +273,7 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
     url: config.url,
     deps,
     auth,
+    hosted,
     clock,
     logged,
     client,
@@ -283,6 +293,7 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
     keyOf: (seller, scopes) => keyWith(seller.session, seller.organization_id, scopes),
     async runJobs() {
       while ((await doDueWork(deps)) > 0);
+      if (hosted) await runWorkers(deps, createHostedWorkers(hosted));
     },
     async close() {
       // Measurements make them by the ten thousand.
@@ -291,6 +302,7 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
         await recountLists(deps.db);
       }
       await app.close();
+      hosted?.close();
       await auth.close();
       await worker?.stop();
       await database.close();

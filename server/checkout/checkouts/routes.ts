@@ -15,6 +15,7 @@ export function routeOwnCheckouts(
   deps: Deps,
   identify: Identify,
   count: CheckoutRateLimit,
+  create: typeof createForUser = createForUser,
 ): void {
   // Also what is refused before the handler runs, such as a body that is too large.
   const errorHandler = sendAccountError(deps.log);
@@ -34,7 +35,7 @@ export function routeOwnCheckouts(
         .filter(({ scopes }) => scopes.has("checkouts:write"))
         .map((membership) => membership.organization_id),
     };
-    const { url } = await createForUser(createRequestContext(deps, request, actor), body.data, requester);
+    const { url } = await create(createRequestContext(deps, request, actor), body.data, requester);
     return reply.send({ url, redirect: body.data.redirect });
   });
 }

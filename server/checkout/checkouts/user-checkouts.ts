@@ -1,4 +1,5 @@
 /** Checkouts that a signed-in person opens from a seller's page, through the account client. */
+import type { z } from "zod";
 import { CheckoutCreate } from "../../../shared/api/checkouts.ts";
 import { findDestination, findWebPage } from "../../../shared/destinations.ts";
 import { ApiError, type Fault, fault, invalid } from "../../../shared/errors.ts";
@@ -14,7 +15,7 @@ import { buildUrl } from "./serialize.ts";
 import { openCheckout, withTax } from "./service.ts";
 import * as store from "./store.ts";
 
-type ForUser = {
+export type ForUser = {
   products?: string | string[] | undefined;
   slug?: string | undefined;
   referenceId?: string | undefined;
@@ -37,7 +38,10 @@ export type Requester = { user_id: string; seller_ids: readonly string[] } | nul
  * Refuse the terms of a seller in a request that has no seller's permission (CHK-37, CHK-66): another trial than the product's,
  * and a discount that the seller gave no code, as its id is shown in every checkout that has it.
  */
-async function checkTerms(ctx: Ctx, organization_id: string, request: ForUser): Promise<void> {
+export async function checkTerms(
+  request: ForUser,
+  findCode: (discount_id: string) => Promise<string | null | undefined>,
+): Promise<void> {
   const { allowTrial, trialInterval, trialIntervalCount, discountId, allowDiscountCodes = true } = request;
   const faults: Fault[] = [];
   const trial = { allowTrial: allowTrial || undefined, trialInterval, trialIntervalCount };
@@ -51,15 +55,14 @@ async function checkTerms(ctx: Ctx, organization_id: string, request: ForUser): 
           value,
         ),
       );
-  const discount =
-    discountId && allowDiscountCodes ? await findDiscount(ctx.db, organization_id, discountId) : undefined;
-  if (discountId !== undefined && (discount?.code ?? null) === null)
+  const code = discountId && allowDiscountCodes ? await findCode(discountId) : undefined;
+  if (discountId !== undefined && (code ?? null) === null)
     faults.push(fault(["discountId"], "Discount does not exist.", "value_error", discountId));
   if (faults.length > 0) throw invalid(...faults);
 }
 
 /** Where the buyer may be sent by a page that anybody can call: to this server's pages, and the seller's own. */
-async function getPages(ctx: Ctx, organization_id: string, request: ForUser) {
+export async function getPages(ctx: Ctx, organization_id: string, request: ForUser) {
   const seller = await findOrganization(ctx.db, organization_id);
   const faults: Fault[] = [];
   const read = (field: "successUrl" | "returnUrl"): string | null => {
@@ -79,7 +82,11 @@ async function getPages(ctx: Ctx, organization_id: string, request: ForUser) {
 }
 
 /** Refuse to show the seller's checkout in a frame of a page that is not the seller's. */
-async function checkPage(ctx: Ctx, organization_id: string, embed_origin: string | null | undefined): Promise<void> {
+export async function checkPage(
+  ctx: Ctx,
+  organization_id: string,
+  embed_origin: string | null | undefined,
+): Promise<void> {
   const seller = embed_origin ? await findOrganization(ctx.db, organization_id) : undefined;
   if (seller && embed_origin) checkEmbed(seller, embed_origin);
 }
@@ -97,15 +104,37 @@ export async function createForUser(ctx: Ctx, request: ForUser, requester: Reque
   const bySlug = seller && request.slug && !named ? await store.findBySlug(ctx.db, seller, request.slug) : undefined;
   const products = named ?? (bySlug ? [bySlug.id] : undefined);
   if (!seller || !products) throw invalid(fault([named ? "products" : "slug"], "Product does not exist."));
-  if (!requester?.seller_ids.includes(seller)) await checkTerms(ctx, seller, request);
+  if (!requester?.seller_ids.includes(seller))
+    await checkTerms(request, async (id) => (await findDiscount(ctx.db, seller, id))?.code);
   const buyer = user_id === null ? undefined : await store.findUser(ctx.db, user_id);
   // The customer of an address is the user's own only where the user has proved the address.
   const proved = buyer?.emailVerified ? await findCustomerByEmail(ctx.db, seller, buyer.email) : undefined;
   const free = proved && proved.external_id === null ? { customer_id: proved.id } : {};
+  const body = readTerms({ products, ...free, ...(await getPages(ctx, seller, request)) }, request, requester, buyer);
+  await checkPage(ctx, seller, body.embed_origin);
+  const open = async (tx: Tx): Promise<OpenedCheckout> => {
+    // The user signed in to another account during this request: a checkout for the old one would have no owner.
+    if (buyer && user_id && !(await store.lockUser(tx, user_id)))
+      throw new ApiError("Unauthorized", "You are signed in to another account now. Try again.");
+    return openCheckout(tx, ctx, seller, body);
+  };
+  return withTax(
+    (keep) => transact(ctx, async (tx) => keep(await open(tx))),
+    ({ row }) => ({ url: buildUrl(row, ctx.config) }),
+  );
+}
+
+type Buyer = NonNullable<Awaited<ReturnType<typeof store.findUser>>>;
+
+/** The checkout that a request asks for, in the words of the API. */
+export function readTerms(
+  known: object,
+  request: ForUser,
+  requester: Requester,
+  buyer: Buyer | undefined,
+): z.output<typeof CheckoutCreate> {
   const body = CheckoutCreate.safeParse({
-    products,
-    ...free,
-    ...(await getPages(ctx, seller, request)),
+    ...known,
     metadata: { ...(request.referenceId ? { referenceId: request.referenceId } : {}), ...request.metadata },
     ...(request.customFieldData ? { custom_field_data: request.customFieldData } : {}),
     ...(request.allowDiscountCodes === undefined ? {} : { allow_discount_codes: request.allowDiscountCodes }),
@@ -114,24 +143,14 @@ export async function createForUser(ctx: Ctx, request: ForUser, requester: Reque
     trial_interval_count: request.trialIntervalCount,
     ...(request.discountId ? { discount_id: request.discountId } : {}),
     ...(request.embedOrigin ? { embed_origin: new URL(request.embedOrigin).origin } : {}),
-    ...(buyer && user_id
+    ...(buyer && requester
       ? {
-          external_customer_id: user_id,
+          external_customer_id: requester.user_id,
           // Somebody who has not said who they are has neither.
           ...(buyer.isAnonymous ? {} : { customer_email: buyer.email, customer_name: buyer.name }),
         }
       : {}),
   });
   if (!body.success) throw invalid(...body.error.issues.map((issue) => fault(issue.path.map(String), issue.message)));
-  await checkPage(ctx, seller, body.data.embed_origin);
-  const open = async (tx: Tx): Promise<OpenedCheckout> => {
-    // The user signed in to another account during this request: a checkout for the old one would have no owner.
-    if (buyer && user_id && !(await store.lockUser(tx, user_id)))
-      throw new ApiError("Unauthorized", "You are signed in to another account now. Try again.");
-    return openCheckout(tx, ctx, seller, body.data);
-  };
-  return withTax(
-    (keep) => transact(ctx, async (tx) => keep(await open(tx))),
-    ({ row }) => ({ url: buildUrl(row, ctx.config) }),
-  );
+  return body.data;
 }

@@ -77,6 +77,16 @@ export async function insertOrganization(
   return owner && { row, owner };
 }
 
+/** Note the id that an organization has at hosted Polar, unless it has another; answers whether it has this one now. */
+export async function linkToPolar(tx: Tx, id: string, polar_id: string): Promise<boolean> {
+  const linked = await tx
+    .update(organization)
+    .set({ polar_id })
+    .where(and(eq(organization.id, id), or(isNull(organization.polar_id), eq(organization.polar_id, polar_id))))
+    .returning({ id: organization.id });
+  return linked.length > 0;
+}
+
 /** Take the clock of an organization for oneself until then; answers whether nobody else has it. Times are the server's. */
 export async function lockClock(db: Database, id: string, now: Date, until: Date): Promise<boolean> {
   const isFree = or(isNull(organization.clock_held_until), lte(organization.clock_held_until, now));

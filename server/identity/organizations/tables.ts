@@ -63,6 +63,8 @@ export const organization = pgTable(
     customer_event_names: jsonb().$type<string[]>().notNull().default([]),
     sso_enforced: boolean().notNull().default(false),
     blocked_at: instant(),
+    /** Its id at hosted Polar, where that has what is sold in its name. */
+    polar_id: text().unique(),
     /** How far the organization's clock is ahead of the server's, so that what falls due by the calendar can be tried. */
     clock_offset_ms: bigint({ mode: "number" }).notNull().default(0),
     /** Whether it was made to try things out: its cards are test cards whatever the server has, and its mail is kept. */

@@ -58,6 +58,26 @@ export async function emitEach<T extends keyof typeof payloads & EventType>(
   tx.unit.events.push({ organization_id, created_at, emitted, write });
 }
 
+/**
+ * Write an event of another service to the outbox, for its readers. It is dispatched already: the service sends it to the
+ * seller's endpoints itself.
+ */
+export async function recordForeignEvent(
+  tx: Tx,
+  { clock, config }: Deps | Ctx,
+  {
+    organization_id,
+    data,
+    ...event
+  }: { id: string; organization_id: string; type: string; data: unknown; created_at: Date },
+): Promise<void> {
+  const wire = sealTokens(config.secret, "event-tokens", organization_id, JSON.stringify(data));
+  await tx
+    .insert(events)
+    .values({ ...event, organization_id, data: JSON.parse(wire) as unknown, dispatched_at: clock.now() })
+    .onConflictDoNothing();
+}
+
 /** Record an event only in the list of usage events (MTR-05), in the transaction of the change. */
 export function recordListedEvent(
   tx: Tx,

@@ -59,7 +59,9 @@ export async function runWithEntry<T>(
     await write(tx, result);
   };
   const result = await work({ ...ctx, extraWrites: [...ctx.extraWrites, writeExtra] });
-  if (!isWritten()) await write(ctx.db, result);
+  // What another service refused was not done.
+  const isRefused = result instanceof Relayed && result.status >= 400;
+  if (!isWritten() && !isRefused) await write(ctx.db, result);
   return result;
 }
 

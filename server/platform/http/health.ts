@@ -9,6 +9,9 @@ import { transact } from "../db/unit-of-work.ts";
 import { findOutage, full } from "../db/unreachable.ts";
 import { limitOpen } from "./limits.ts";
 
+/** What is known of hosted Polar, where it keeps the books. */
+type PolarHealth = { token: string; breaker: string };
+
 const answerMsMax = 2000;
 const roomKnownMs = 10_000;
 
@@ -18,7 +21,7 @@ const roomKnownMs = 10_000;
  * how many rows the worker has given up, and warnings about the settings. A warning leaves the server ready: it still serves
  * customers, sandboxes and what is free, and no restart would help.
  */
-export function addHealthRoute(app: FastifyInstance, deps: Deps): void {
+export function addHealthRoute(app: FastifyInstance, deps: Deps, findPolar?: () => PolarHealth): void {
   const isServing = deps.config.FLOE_PROCESS === "api";
   const hasRoom = memoizeFor(deps, () => findRoom(deps));
   app.get("/healthz", (_request, reply) => {
@@ -37,11 +40,16 @@ export function addHealthRoute(app: FastifyInstance, deps: Deps): void {
     ]);
     const database = dead_letters !== undefined;
     const checks = { database, migrations: database, room: room ?? false, worker: isServing || deps.jobs.working() };
-    const ready = Object.values(checks).every(Boolean);
+    const polar = findPolar?.();
+    const ready = Object.values(checks).every(Boolean) && polar?.token !== "refused";
     const warnings = listWarnings(deps.config);
-    return reply
-      .code(ready ? 200 : 503)
-      .send({ status: ready ? "ready" : "not ready", ...checks, dead_letters, warnings });
+    return reply.code(ready ? 200 : 503).send({
+      status: ready ? "ready" : "not ready",
+      ...checks,
+      dead_letters,
+      warnings,
+      ...(polar && { polar: polar.token === "refused" ? "token_refused" : polar.breaker === "open" ? "away" : "ok" }),
+    });
   });
 }
 

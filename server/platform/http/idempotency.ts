@@ -33,17 +33,25 @@ export function checkKey(key: string): string {
 
 /** The answer that a result of a transaction makes, if it makes one. */
 export type AnswerOf = (result: unknown) => IdempotentAnswer | undefined;
+/** For work that another service does: whether it was done may stay unknown, and it must not be done twice. */
+export const elsewhere = Symbol("elsewhere");
+/** The status that is stored without a body while the outcome is unknown. */
+const unknownStatus = 503;
+/** The header of a refusal after which nobody knows whether the work was done. */
+const hasUnknownOutcome = (error: unknown): boolean =>
+  error instanceof ApiError && error.headers["Floe-Outcome"] === "unknown";
 
 /**
  * Run `work` once for a key; a repetition within 24 hours gets the first answer. The record of the answer is written in
  * the same transaction as the change, so a crash leaves both or neither. Work that calls the outside world cannot run in
  * one transaction: it reserves the key first. What it makes in a transaction of its own is recorded in that one, where it is
- * the answer already (`outside` tells); what is not the answer yet is safe to repeat.
+ * the answer already (`outside` tells); what is not the answer yet is safe to repeat. What happens elsewhere is not: its key
+ * stays reserved until the outcome is known, also if this process ends.
  */
 export async function respondOnce(
   ctx: Ctx,
   keyed: IdempotentRequest,
-  outside: AnswerOf | undefined,
+  outside: AnswerOf | typeof elsewhere | undefined,
   work: (ctx: Ctx) => Promise<IdempotentAnswer>,
 ): Promise<IdempotentAnswer & { replayed: boolean }> {
   const { secret, secrets } = ctx.config;
@@ -53,6 +61,7 @@ export async function respondOnce(
     ...stored,
     request_hash: hashToken(secret, keyed.request),
     created_at: getServerClock(ctx.clock).now(),
+    ...(outside === elsewhere ? { status: unknownStatus } : {}),
   };
   const mine = and(
     eq(idempotencyKeys.subject, keyed.subject),
@@ -83,7 +92,7 @@ export async function respondOnce(
   if (outside) {
     if (!(await reserve(ctx.db))) return replay();
     const writeExtra: ExtraWrite = async (tx, made) => {
-      const answer = outside(made);
+      const answer = outside === elsewhere ? undefined : outside(made);
       if (answer) await record(tx, answer);
     };
     try {
@@ -91,11 +100,12 @@ export async function respondOnce(
       await record(ctx.db, answer);
       return { ...answer, replayed: false };
     } catch (error) {
+      if (hasUnknownOutcome(error)) throw error;
       // What was recorded has been done.
       await runToTheEnd(() =>
         ctx.db
           .delete(idempotencyKeys)
-          .where(and(mine, isNull(idempotencyKeys.status)))
+          .where(and(mine, isNull(idempotencyKeys.body)))
           .execute(),
       );
       throw error;
@@ -111,6 +121,11 @@ export async function respondOnce(
 
   async function replay(): Promise<IdempotentAnswer & { replayed: boolean }> {
     const [first] = await ctx.db.select().from(idempotencyKeys).where(mine);
+    if (first && first.status === unknownStatus && first.body === null)
+      throw new ApiError(
+        "IdempotencyKeyInUse",
+        "The first request with this idempotency key is still being worked on, or its answer was lost. Look whether it was done before you send it with another key.",
+      );
     if (first && first.status !== null && first.body === null)
       throw new ApiError(
         "IdempotencyKeyInUse",

@@ -16,9 +16,9 @@ import { bytesMax, openBytesMax } from "./body.ts";
 import { findHolder, pickOwner, tryAs } from "./candidates.ts";
 import { serializeError } from "./errors.ts";
 import { isForwarded, isFromInside } from "./from-here.ts";
-import { type AnswerOf, checkKey, type IdempotentAnswer, respondOnce } from "./idempotency.ts";
+import { type AnswerOf, checkKey, elsewhere, type IdempotentAnswer, respondOnce } from "./idempotency.ts";
 import { adapt, type ClientProfile, expectsBareLists } from "./profiles.ts";
-import { Relayed } from "./relayed.ts";
+import { type Relay, Relayed, type SentRequest } from "./relayed.ts";
 import { readFaults } from "./validation-errors.ts";
 
 type Handler = (ctx: Ctx, input: never) => Promise<unknown>;
@@ -33,12 +33,16 @@ declare module "fastify" {
     bulk?: boolean;
     /** The name of the operation of the contract, such as `products.list`. */
     operation?: string;
+    /** Whether requests are handed on with their bytes. */
+    isRelayed?: boolean;
   }
   interface FastifyRequest {
     /** What the client understands, by its headers. */
     client: ClientProfile;
     /** Who asks, found out before the body is read. */
     identity: Identity;
+    /** The body as it came, where the request is handed on. */
+    bytes?: Buffer;
   }
 }
 
@@ -50,8 +54,8 @@ export async function authenticate(request: FastifyRequest, identify: Identify, 
 }
 
 /** Those who may be meant, each let through. */
-function listAdmitted(request: FastifyRequest, identity: Identity, op: ActorRequest): Actor[] {
-  const actors = createActors(identity, request, op);
+function listAdmitted(request: FastifyRequest, identity: Identity, op: ActorRequest, relay?: Relay): Actor[] {
+  const actors = createActors(identity, relay ? relay.renameOrganization(request) : request, op);
   const [first] = actors;
   // A refused call is in the log of the organization that it was made for.
   if (request.caller && first?.memberships?.some(({ organization_id }) => organization_id === first.organization_id))
@@ -80,6 +84,8 @@ export const createRequestContext = (deps: Deps, request: FastifyRequest, actor:
   extraWrites: [],
 });
 
+type MountOptions = { deps: Deps; identify: Identify; findOwners: FindOwners; relay?: Relay | undefined };
+
 /**
  * Give every operation of the contract its route: who, scope, input, handler, answer. Who asks is found out before the body is
  * read: a large one is read of those alone whose token is good.
@@ -88,7 +94,7 @@ export function mountOperations(
   app: FastifyInstance,
   contract: Contract,
   provider: Provider,
-  { deps, identify, findOwners }: { deps: Deps; identify: Identify; findOwners: FindOwners },
+  { deps, identify, findOwners, relay }: MountOptions,
 ): void {
   const findCustomer = provider.customers?.getExternal;
   const acquireSlot = openHeavySlots({
@@ -103,7 +109,7 @@ export function mountOperations(
       app.route({
         method: op.method,
         url: op.path,
-        config: { bulk: op.bulk ?? false, operation: `${name}.${key}` },
+        config: { bulk: op.bulk ?? false, operation: `${name}.${key}`, isRelayed: relay !== undefined },
         bodyLimit: op.access.by === "anyone" ? openBytesMax : bytesMax,
         onRequest: async (request) => {
           const identity = await identify(request);
@@ -116,7 +122,7 @@ export function mountOperations(
             handleRequest(
               { resource: name, key, op },
               handler,
-              { findCustomer, findOwners, acquireSlot, deps },
+              { findCustomer, findOwners, acquireSlot, deps, relay },
               request,
               reply,
             );
@@ -132,6 +138,8 @@ type Parts = {
   findOwners: FindOwners;
   acquireSlot: AcquireSlot;
   deps: Deps;
+  /** Present where operations are handed on to another service. */
+  relay: Relay | undefined;
 };
 
 async function handleRequest(
@@ -141,11 +149,31 @@ async function handleRequest(
   request: FastifyRequest,
   reply: FastifyReply,
 ) {
-  const actors = listAdmitted(request, request.identity, named.op);
+  const actors = listAdmitted(request, request.identity, named.op, parts.relay);
+  if (parts.relay) return respondElsewhere(actors, named, handler, parts.deps, parts.relay, request, reply);
   const respondNow = () => respondFor(actors, named, handler, parts, request, reply);
   const { heavy } = named.op;
   // Before the input is read, as that alone takes the process long.
   return heavy ? respondHeavy(actors[0] ?? anonymous, heavy, parts, reply, respondNow) : respondNow();
+}
+
+/** Hand a request on: what it says is for the other service to judge, which has one organization. */
+function respondElsewhere(
+  actors: Actor[],
+  named: Named,
+  handler: Handler,
+  deps: Deps,
+  relay: Relay,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) {
+  const actor = actors.find(({ organization_id: id }) => id !== null && relay.isServed(id)) ?? actors[0] ?? anonymous;
+  const { params, query, body = named.op.body ? {} : undefined } = request;
+  const gone = new AbortController();
+  reply.raw.once("close", () => !reply.raw.writableFinished && gone.abort());
+  const { url, headers, id, bytes } = request;
+  const sent: SentRequest = { url, headers, id, body: bytes, gone: gone.signal };
+  return respondAs(actor, named, handler, { params, query, body }, deps, request, reply, sent);
 }
 
 async function respondFor(
@@ -195,16 +223,20 @@ async function respondAs(
   deps: Deps,
   request: FastifyRequest,
   reply: FastifyReply,
+  sent?: SentRequest,
 ) {
   const { op } = named;
-  const ctx = createRequestContext(deps, request, actor);
+  const ctx = { ...createRequestContext(deps, request, actor), ...(sent && { sent }) };
   // How long ago something was is to be said by the clock that dated it.
   if (actor.clock_offset_ms !== 0) reply.header("Floe-Now", ctx.clock.now().toISOString());
   const handle = (inner: Ctx) => handler(inner, input as never);
   const runWork = async (inner: Ctx) => {
     const result = await (isAudited(op, actor) ? runWithEntry(inner, request, named, input, handle) : handle(inner));
-    // 0: the status is the operation's own.
-    if (result instanceof Relayed) return { status: result.status || (op.status ?? 200), body: result.json };
+    if (result instanceof Relayed) {
+      reply.headers(result.headers);
+      const { status, json } = result;
+      return status >= 400 || json === undefined ? { status, body: json } : { ...wrapAnswer(json), status };
+    }
     return wrapAnswer(op.response ? z.encode(op.response, result as never) : null);
   };
   const isBare = op.bare === true && expectsBareLists(request.client);
@@ -227,7 +259,10 @@ async function respondAs(
     const made = await handle(ctx);
     const sendPieces = (pieces: Pieces) => sendFile(reply, file, pieces, deps, acceptsOnlyJson(request));
     if (!(made instanceof Relayed)) return sendPieces(readHeavyWork(made as AsyncIterable<string>));
-    return made.status === 0 ? sendPieces([String(made.json)]) : send(reply, made.status, made.json);
+    reply.headers(made.headers);
+    if (!made.stream) return send(reply, made.status, made.json);
+    made.stream.setEncoding("utf8");
+    return sendPieces(made.stream);
   }
   const key = request.headers["idempotency-key"];
   if (op.method !== "POST" || op.answersOnce || typeof key !== "string") {
@@ -245,11 +280,13 @@ async function respondAs(
     key: checkKey(key),
     request: `${request.method} ${request.url}\n${JSON.stringify(request.body ?? null)}`,
   };
-  const handleRequest = () => respondOnce(ctx, keyed, op.external ? respondEarly : undefined, runWork);
+  const outside = sent ? elsewhere : op.external ? respondEarly : undefined;
+  const handleRequest = () => respondOnce(ctx, keyed, outside, runWork);
   // An answer that is kept is written with what it is about, which takes a connection from its beginning.
-  const made = op.bulk
-    ? await withConcurrencyLimit(deps.db, `bulk ${keyed.subject}`, bulkTurns, handleRequest)
-    : await handleRequest();
+  const made =
+    op.bulk && !sent
+      ? await withConcurrencyLimit(deps.db, `bulk ${keyed.subject}`, bulkTurns, handleRequest)
+      : await handleRequest();
   if (made.replayed) reply.header("Idempotency-Replayed", "true");
   return send(reply, made.status, made.body);
 }
@@ -258,8 +295,8 @@ async function respondAs(
 const bulkTurns = 2;
 
 const send = (reply: FastifyReply, status: number, body: unknown) =>
-  status === 204
-    ? reply.code(204).send()
+  status === 204 || body === undefined
+    ? reply.code(status).send()
     : reply.code(status).type("application/json; charset=utf-8").send(JSON.stringify(body));
 
 type Pieces = Iterable<string> | AsyncIterable<string>;
@@ -284,8 +321,8 @@ function sendFile(
 ) {
   const body = Readable.from(asJson ? streamJson(pieces) : pieces);
   body.on("error", (error) => log.error({ err: error }, "A file was broken off."));
+  if (!reply.hasHeader("Content-Disposition")) reply.header("Content-Disposition", `attachment; filename="${name}"`);
   return reply
-    .header("Content-Disposition", `attachment; filename="${name}"`)
     .header("Cache-Control", "no-store")
     .type(`${asJson ? "application/json" : type}; charset=utf-8`)
     .send(body);

@@ -28,6 +28,7 @@ export function parseRequests(app: FastifyInstance): void {
       // SDK 1.x names JSON on calls without a body too; an empty body is none.
       if (bytes.length === 0) return undefined;
       if (bytes.length > heavyBytes) await yieldToForeground();
+      if (request.routeOptions.config.isRelayed) request.bytes = bytes;
       return readJson(bytes, request.routeOptions.bodyLimit, request.routeOptions.config.bulk);
     },
   );

@@ -1,0 +1,125 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are texts of the source
+
+const relay = ["tests/hosted/relay.test.ts"];
+const outages = ["tests/hosted/outages.test.ts"];
+const organization = ["tests/hosted/organization.test.ts"];
+
+const events = ["tests/hosted/events.test.ts"];
+const verify = ["tests/hosted/verify.test.ts"];
+const buyers = ["tests/hosted/buyers.test.ts"];
+
+/** Faults of hosted mode. */
+export const hostedFaults = [
+  ["own-query", "server/hosted/relay/request.ts", "if (own.includes(key)) {", "if (!key) {", ...relay],
+  ["dot-segment", "server/hosted/relay/request.ts", 'decoded === "." || decoded === ".."', 'decoded === "."', ...relay],
+  [
+    "id-in-query",
+    "server/hosted/relay/request.ts",
+    "return [`${name}=${link.polar_id}`];",
+    "return [part];",
+    ...organization,
+  ],
+  ["id-in-events", "server/hosted/relay/request.ts", "{ events: events.map(rename) }", "{ events }", ...organization],
+  ["token-to-anyone", "server/hosted/relay/hosted.ts", 'if (access.by === "anyone") return null;', "", ...relay],
+  [
+    "token-of-customers",
+    "server/hosted/relay/hosted.ts",
+    'if (access.by !== "customer") return ownToken;',
+    "return ownToken;",
+    ...relay,
+  ],
+  [
+    "served-to-all",
+    "server/hosted/relay/provider.ts",
+    "if (!meant.some((id) => hosted.isServed(id))) throw notFound();",
+    "",
+    ...organization,
+  ],
+  [
+    "write-repeated",
+    "server/hosted/relay/polar.ts",
+    'call.method === "GET" && !call.signal?.aborted ?',
+    "!call.signal?.aborted ?",
+    ...outages,
+  ],
+  [
+    "outcome-known",
+    "server/platform/http/idempotency.ts",
+    "if (hasUnknownOutcome(error)) throw error;",
+    "",
+    ...outages,
+  ],
+  [
+    "outcome-abandoned",
+    "server/platform/http/idempotency.ts",
+    "...(outside === elsewhere ? { status: unknownStatus } : {}),",
+    "",
+    ...outages,
+  ],
+  ["never-open", "server/hosted/relay/breaker.ts", "if (isFailing()) openFor(terms.openMs);", "", ...outages],
+  [
+    "never-longer",
+    "server/hosted/relay/breaker.ts",
+    "openFor(Math.min(open.lastsMs * 2, terms.openMsMax))",
+    "openFor(1)",
+    ...outages,
+  ],
+  [
+    "shape-unread",
+    "server/hosted/relay/answer.ts",
+    'if (config.POLAR_CHECK === "report") return',
+    "if (fault) return",
+    ...outages,
+  ],
+  [
+    "token-blamed",
+    "server/hosted/relay/answer.ts",
+    "if (usesOwnToken && status === 401)",
+    "if (status === 0)",
+    ...relay,
+  ],
+  [
+    "event-time",
+    "server/hosted/events/verify.ts",
+    "nowSeconds - seconds > toleranceSeconds",
+    "nowSeconds < 0",
+    ...verify,
+  ],
+  [
+    "event-digits",
+    "server/hosted/events/verify.ts",
+    "/^\\d{1,15}$/.test(timestamp)",
+    "Number.isFinite(Number.parseInt(timestamp, 10))",
+    ...verify,
+  ],
+  ["event-version", "server/hosted/events/verify.ts", 'version === "v1" && text', "text", ...verify],
+  ["event-decoded", "server/hosted/events/verify.ts", "...(isBase64 ? [decoded] : [])", "", ...verify],
+  [
+    "event-older",
+    "server/hosted/mirror/store.ts",
+    "(excluded.modified_at, excluded.event_at, excluded.source) > (${stored}, ${told}, ${by})",
+    "true",
+    ...events,
+  ],
+  [
+    "event-embedded",
+    "server/hosted/mirror/rules.ts",
+    "const untold = new Date(0);",
+    "const untold = new Date(8e15);",
+    ...events,
+  ],
+  [
+    "event-elsewhere",
+    "server/hosted/events/jobs.ts",
+    "(owner !== undefined && owner !== polar_id)",
+    "false",
+    ...events,
+  ],
+  [
+    "buyer-terms",
+    "server/hosted/buyers.ts",
+    "if (!requester?.seller_ids.includes(organization_id))",
+    "if (organization_id === null)",
+    ...buyers,
+  ],
+];

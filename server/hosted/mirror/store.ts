@@ -1,0 +1,82 @@
+import { and, eq, inArray, isNull, sql } from "drizzle-orm";
+import type { Database } from "../../platform/context.ts";
+import type { MirroredKind, MirroredObject } from "./rules.ts";
+import { polarObjects } from "./tables.ts";
+
+export type MirrorRow = typeof polarObjects.$inferSelect;
+
+/**
+ * Keep an object, unless a newer form of it is there; answers whether it was written. The statement itself compares, so that two
+ * workers at once end with the newer one. Equal times are decided by the id of the event, whatever the order of arrival.
+ */
+export async function storeObject(db: Database, organization_id: string, object: MirroredObject): Promise<boolean> {
+  const { data, modified_at, event_at, source, via, deleted_at, customer_id, external_id } = object;
+  const values = { data, modified_at, event_at, source, via, deleted_at, customer_id, external_id };
+  const { modified_at: stored, event_at: told, source: by } = polarObjects;
+  const written = await db
+    .insert(polarObjects)
+    .values({ organization_id, kind: object.kind, id: object.id, ...values })
+    .onConflictDoUpdate({
+      target: [polarObjects.organization_id, polarObjects.kind, polarObjects.id],
+      set: values,
+      setWhere: sql`(excluded.modified_at, excluded.event_at, excluded.source) > (${stored}, ${told}, ${by})`,
+    })
+    .returning({ id: polarObjects.id });
+  return written.length > 0;
+}
+
+const matchObject = (organization_id: string, kind: MirroredKind) =>
+  and(eq(polarObjects.organization_id, organization_id), eq(polarObjects.kind, kind));
+
+export async function findObject(
+  db: Database,
+  organization_id: string,
+  kind: MirroredKind,
+  id: string,
+): Promise<MirrorRow | undefined> {
+  const [row] = await db
+    .select()
+    .from(polarObjects)
+    .where(and(matchObject(organization_id, kind), eq(polarObjects.id, id)));
+  return row;
+}
+
+/** The customer of the seller's own id; undefined where it is unknown here, or where two have it. */
+export async function findCustomerByExternalId(db: Database, organization_id: string, external_id: string) {
+  const rows = await db
+    .select({ id: polarObjects.id })
+    .from(polarObjects)
+    .where(
+      and(
+        matchObject(organization_id, "customer"),
+        eq(polarObjects.external_id, external_id),
+        isNull(polarObjects.deleted_at),
+      ),
+    )
+    .limit(2);
+  return rows.length === 1 ? rows[0] : undefined;
+}
+
+/** When something that a customer's state is made of was last told. */
+export async function findNewestPart(db: Database, organization_id: string, customer_id: string): Promise<Date | null> {
+  const [row] = await db
+    .select({ newest: sql<Date | null>`max(${polarObjects.event_at})`.mapWith(polarObjects.event_at) })
+    .from(polarObjects)
+    .where(
+      and(
+        eq(polarObjects.organization_id, organization_id),
+        eq(polarObjects.customer_id, customer_id),
+        inArray(polarObjects.kind, ["subscription", "benefit_grant", "customer"]),
+      ),
+    );
+  return row?.newest ?? null;
+}
+
+/** How many objects of each kind there are. */
+export const countObjects = (db: Database, organization_id: string) =>
+  db
+    .select({ kind: polarObjects.kind, count: sql<number>`count(*)::int` })
+    .from(polarObjects)
+    .where(eq(polarObjects.organization_id, organization_id))
+    .groupBy(polarObjects.kind)
+    .orderBy(polarObjects.kind);
