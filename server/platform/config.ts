@@ -126,6 +126,7 @@ const Settings = z.object({
   FLOE_HEAVY_PER_ORGANIZATION: z.preprocess(convertBlank, z.coerce.number().int().min(1).max(100).default(1)),
   FLOE_HEAVY_PER_SERVER: z.preprocess(convertBlank, z.coerce.number().int().min(1).max(100).default(4)),
   FLOE_HEAVY_STATEMENT_SECONDS: z.preprocess(convertBlank, z.coerce.number().int().min(1).max(3600).default(60)),
+  FLOE_CHECKOUT_HOURS: z.preprocess(convertBlank, z.coerce.number().int().min(1).max(720).default(24)),
   FLOE_EVENTS_KEPT_MONTHS: buildOptional(z.coerce.number().int().min(1)),
   FLOE_MEDIA_URL: buildOptional(url),
   FLOE_FILES_DIR: buildOptional(z.string()),

@@ -99,8 +99,8 @@ const SubscriptionMeter = z.object({
   meter: Meter,
 });
 
-/** What a customer pays for again and again. */
 const seatCount = z.int().nullable();
+/** What a customer pays for again and again. */
 export const Subscription = z.object({
   ...fields,
   custom_field_data: customFieldData,

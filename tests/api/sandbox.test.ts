@@ -141,8 +141,8 @@ describe("its clock", () => {
     expect([moved.status, moved.json.done, moved.json.to]).toEqual([200, true, null]);
     const second = await open(sandbox);
     expect(Date.parse(String(second.expires_at)) - Date.parse(String(first.expires_at))).toBe(10 * minuteMs);
-    const { json } = await advance(sandbox, { by: "1day" });
-    expect(json).toMatchObject({ now: at(started + 30 + 10 * minuteMs + dayMs), done: true });
+    const { json } = await advance(sandbox, { by: "2day" });
+    expect(json).toMatchObject({ now: at(started + 30 + 10 * minuteMs + 2 * dayMs), done: true });
     expect(json.timeline.map((entry) => [entry.at, entry.type, entry.id])).toEqual(
       [first, second].map(({ id, expires_at }) => [String(new Date(expires_at).toISOString()), "checkout.expired", id]),
     );

@@ -82,6 +82,7 @@ describe("an event", () => {
     ).toEqual(json);
     expect(json).toEqual({
       type: "product.created",
+      api_version: "2026-10",
       timestamp: floe.clock.now().toISOString(),
       data: { id: "p1", name: "Ö – 😀" },
     });

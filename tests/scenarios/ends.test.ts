@@ -151,7 +151,7 @@ const rows: Row[] = [
   {
     what: "an open checkout",
     clock: "organization",
-    lasts_ms: hourMs,
+    lasts_ms: dayMs,
     async give(floe, seller) {
       const { client_secret = "" } = (await rowOf.checkoutClient(floe, seller)).params;
       return { isAlive: async () => isOk((await floe.request("GET", `/v1/checkouts/client/${client_secret}`)).status) };

@@ -154,6 +154,8 @@ describe("a trial (SUB-45)", () => {
     await shop.on("2026-08-01");
     expect(await shop.state(id)).toBe("active 1000 2026-08-01 to 2026-09-01");
     expect((await shop.orders(id)).at(-1)).toBe("2026-08-01 cycle 1000 paid");
+    expect(await shop.changes(id, { revoke: true })).toBe("done");
+    expect(await shop.changes(id, { trial_end: "2026-12-01T00:00:00Z" })).toMatch("403 InactiveSubscription");
   });
 });
 

@@ -464,6 +464,7 @@ export function beginModel({
       told.push("subscription.updated");
     },
     changeTrial(to: Date | "now") {
+      if (it.status === "canceled") refuse("403 InactiveSubscription");
       checkChangeable();
       if (it.status === "past_due") refuse("403 InactiveSubscription");
       const bad = () => refuse("422 PolarRequestValidationError trial_end");

@@ -165,7 +165,7 @@ function planDiscount(
 /** The trial ends at another time, or an active subscription gets one (SUB-45). */
 function planTrial(ground: PlanInput, trial_end: Date | "now", now: Date): SubscriptionPlan {
   const { row } = ground.aggregate;
-  if (row.ended_at !== null || row.cancel_at_period_end) throw rejectCanceled();
+  if (row.ended_at === null && row.cancel_at_period_end) throw rejectCanceled();
   if (row.status !== "trialing" && row.status !== "active")
     throw rejectInactive("Only an active subscription can have a trial.");
   if (trial_end === "now") {

@@ -56,8 +56,6 @@ export function moveCheckout(row: Pick<CheckoutRow, "id" | "status">, to: Checko
   return to;
 }
 
-export const checkoutLifetimeMs = 60 * 60 * 1000;
-
 /** Why a product cannot be bought now; undefined when it can (CHK-02). */
 export function checkProduct(
   product: PricedProduct | undefined,

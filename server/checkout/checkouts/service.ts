@@ -26,7 +26,7 @@ import { confirmCheckout } from "./confirm.ts";
 import { planChange, type SentUpdate } from "./plan-update.ts";
 import { computeBasketQuote, computeFlags, computeSeatBounds, findPricesWith } from "./quote.ts";
 import { emitCheckout } from "./reactions.ts";
-import { type CheckoutAggregate, type CheckoutRow, checkoutLifetimeMs, requiresAddress } from "./rules.ts";
+import { type CheckoutAggregate, type CheckoutRow, requiresAddress } from "./rules.ts";
 import { buildUrl, serializeBought, serializeCheckoutFor, serializePublicCheckout } from "./serialize.ts";
 import * as store from "./store.ts";
 import { completeTax } from "./tax.ts";
@@ -63,7 +63,7 @@ export async function openCheckout(tx: Tx, asked: Ctx, organization_id: string, 
     modified_at: null,
     status: "open",
     client_secret: seal(ctx.config.secret, "checkout-secret", id, secret),
-    expires_at: new Date(now.getTime() + checkoutLifetimeMs),
+    expires_at: new Date(now.getTime() + ctx.config.FLOE_CHECKOUT_HOURS * 60 * 60 * 1000),
     success_url: body.success_url ?? null,
     return_url: body.return_url ?? null,
     embed_origin: body.embed_origin ?? null,
