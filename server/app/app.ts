@@ -45,7 +45,7 @@ import { addSecurityHeaders, setSecurityHeaders } from "../platform/http/securit
 import { openStreamLimits } from "../platform/http/stream-limits.ts";
 import { createId } from "../platform/ids.ts";
 import type { Provider } from "../platform/provider.ts";
-import { recordRequests } from "../platform/telemetry/requests.ts";
+import { isHealthCheck, recordRequests } from "../platform/telemetry/requests.ts";
 import { readRequestId } from "../platform/telemetry/trace.ts";
 import { routeOwnPurchases } from "../portal/routes.ts";
 import { routePortalStreams } from "../portal/stream.ts";
@@ -101,13 +101,13 @@ export async function buildApp({
   recordRequests(app, requestLog);
   app.addHook("onSend", async (request, reply) => void reply.header("X-Request-Id", request.id));
   // Whatever was asked for may have left something to do.
-  app.addHook("onResponse", async ({ method }) => {
-    deps.jobs.throttle.recordRequest();
+  app.addHook("onResponse", async ({ method, routeOptions: { url } }) => {
+    if (!isHealthCheck(url)) deps.jobs.throttle.recordRequest();
     if (!reading.has(method)) deps.jobs.notifyActivity();
   });
   // Before the body is read: work without haste gives way, and what nobody answers has no faults in it.
   app.addHook("onRequest", async (request) => {
-    deps.jobs.throttle.recordRequest();
+    if (!isHealthCheck(request.routeOptions.url)) deps.jobs.throttle.recordRequest();
     if (request.is404 && request.method !== "GET") throw notFound();
   });
   rejectDuringMaintenance(app, deps);

@@ -34,11 +34,20 @@ export type VerifyOptions = {
 export const isOperatorFault = (error: unknown): error is Error =>
   error instanceof ConfigError || error instanceof DataFolderError || error instanceof DatabaseError;
 
+/** How long a statement of an operator's command may take. */
+const statementMsMax = 600_000;
+
 async function openOperated(given: VerifyOptions["given"]) {
   const settings = readSettings(given);
   const folder = resolve(settings.FLOE_DATA_DIR);
   if (settings.DATABASE_URL) {
-    const database = await openPostgres(settings.DATABASE_URL, { ...getDatabaseOptions(settings), connections: 2 });
+    const database = await openPostgres(settings.DATABASE_URL, {
+      ...getDatabaseOptions(settings),
+      connections: 2,
+      // Its statements read whole tables, and nobody waits for a connection or a start.
+      statementTimeoutMs: statementMsMax,
+      startTimeoutMs: 0,
+    });
     return { settings, secret: undefined, database, close: () => database.close() };
   }
   const held = lockDataFolder(folder);

@@ -185,7 +185,7 @@ describe("work that gives way to requests", () => {
   });
 
   test("takes turns, each followed by a pause, and none waits for one that hangs", async () => {
-    const pace = createThrottle();
+    const pace = createThrottle(() => true);
     const others = await Promise.all([pace.acquireSlot(), pace.acquireSlot()]);
     for (const end of others) end();
     pace.recordRequest();
@@ -205,8 +205,30 @@ describe("work that gives way to requests", () => {
     expect(waited).toBeLessThan(5000);
   });
 
-  test("hears of each request", async () => {
+  test("takes turns without a pause while the process has time", async () => {
+    let isBusy = false;
+    const pace = createThrottle(() => isBusy);
+    const asking = setInterval(() => pace.recordRequest(), 50);
+    pace.recordRequest();
+    const took = async () => {
+      const end = await pace.acquireSlot();
+      const next = pace.acquireSlot();
+      await sleep(100);
+      const began = performance.now();
+      end();
+      (await next)();
+      return performance.now() - began;
+    };
+    expect(await took()).toBeLessThan(100);
+    isBusy = true;
+    expect(await took()).toBeGreaterThan(190);
+    clearInterval(asking);
+  });
+
+  test("hears of each request, but of no health check", async () => {
     await sleep(400);
+    await floe.request("GET", "/healthz");
+    await floe.request("GET", "/readyz");
     expect(floe.deps.jobs.throttle.hasRecentRequests()).toBe(false);
     await floe.request("GET", "/v1/products/", { token: seller.key });
     expect(floe.deps.jobs.throttle.hasRecentRequests()).toBe(true);

@@ -3,7 +3,7 @@ import type { Log } from "../context.ts";
 import { requestDuration, requests } from "./metrics.ts";
 import { continueTrace, getTrace, getTraceId, runWithTrace } from "./trace.ts";
 
-const isHealthCheck = (path: string | undefined): boolean => path === "/healthz" || path === "/readyz";
+export const isHealthCheck = (path: string | undefined): boolean => path === "/healthz" || path === "/readyz";
 
 /** Give each request a trace, count and measure it by operation, and write a line about it. No line has a secret or an address. */
 export function recordRequests(app: FastifyInstance, requestLog: Log | null): void {
