@@ -111,7 +111,7 @@ export const cleanupWorkers: readonly Worker[] = [
   failureCleanup,
 ];
 
-/** Start all workers, with those of hosted mode where it is on; they run until stopped. During maintenance there are none, so nothing that is due runs. */
+/** Start all workers, with those of hosted mode where it is on; they run until stopped. During maintenance, none runs. */
 export async function startWorker(deps: Deps, more: readonly Worker[] = []): Promise<{ stop(): Promise<void> }> {
   if (deps.config.FLOE_MAINTENANCE) return { stop: async () => undefined };
   await runPreparation(async () => {

@@ -19,6 +19,7 @@ const sentences: Readonly<Record<string, string>> = {
   "metrics.link": "Look at the metrics at hosted Polar, or read them with metrics get.",
   "organizations.create": "Create it at Polar; then run floe polar connect.",
   "orders.explain": "Hosted Polar does not say how the amounts of an order came about: read its items.",
+  "orders.resendMail": "Hosted Polar sends the mails of its orders itself.",
   "portalMeters.quantities": "Hosted Polar does not give customers their quantities: read their meters.",
   "portalSubscriptions.forecast": "Hosted Polar does not say what a subscription will be charged.",
   "portalSubscriptions.preview": "Hosted Polar shows the terms of a change in its own portal.",
