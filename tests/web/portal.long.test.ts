@@ -138,8 +138,8 @@ test("another plan is seen with its price before it is charged; a subscription i
 
 test("what was given back stands beside the order, and a trial speaks of a first payment", async () => {
   const { shop, id, link } = await subscriber();
-  const { items } = await shop.accepted("GET", `/v1/orders/?subscription_id=${id}`);
-  await shop.accepted("POST", "/v1/refunds/", { order_id: items[0].id, reason: "customer_request", amount: 400 });
+  const [order] = (await shop.seller.client.orders.list({ query: { subscription_id: [id] } })).items;
+  await shop.accepted("POST", "/v1/refunds/", { order_id: order?.id, reason: "customer_request", amount: 400 });
   await floe.runJobs();
   await page.goto(link);
   await region("Orders").getByText("US$4.00 refunded").waitFor();

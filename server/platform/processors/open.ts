@@ -34,7 +34,7 @@ function measureCalls<T extends Processor>(processor: T): T {
       const began = performance.now();
       const record = (outcome: string) =>
         processorCalls.observe({ call: key, outcome }, (performance.now() - began) / 1000);
-      const made: unknown = value.apply(processor, given);
+      const made: unknown = Reflect.apply(value, processor, given);
       if (made instanceof Promise)
         made.then(
           () => record("answered"),
