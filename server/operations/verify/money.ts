@@ -143,7 +143,7 @@ const bookRules: StatementRule[] = [
   {
     rule: "invoice_numbers",
     table: "orders",
-    says: "Invoice numbers follow one another without a gap, but for gaps that a restore has recorded.",
+    says: "Invoice numbers follow one another from 1 to the counter, without a gap.",
     select: (
       of,
     ) => sql`with numbered as (select id::text as row, substring(invoice_number from '[0-9]+$')::bigint as number from orders
