@@ -20,21 +20,21 @@ export function followOpen(
     stop?.();
     stop = undefined;
   };
-  const resume = (): void => {
+  const restart = (): void => {
     pause();
     if (!document.hidden) stop = follow(client_secret, heard, { delayMs: openDelayMs, failed });
   };
   const remaining = new Date(expires_at).getTime() - Date.now() + 1000;
-  const expiry = remaining < timerMsMax ? setTimeout(resume, Math.max(remaining, 1000)) : undefined;
+  const expiry = remaining < timerMsMax ? setTimeout(restart, Math.max(remaining, 1000)) : undefined;
   const listeners = [
     [document, "visibilitychange"],
     [window, "online"],
   ] as const;
-  for (const [target, type] of listeners) target.addEventListener(type, resume);
-  resume();
+  for (const [target, type] of listeners) target.addEventListener(type, restart);
+  restart();
   return () => {
     clearTimeout(expiry);
-    for (const [target, type] of listeners) target.removeEventListener(type, resume);
+    for (const [target, type] of listeners) target.removeEventListener(type, restart);
     pause();
   };
 }

@@ -7,7 +7,7 @@ let isReloading = false;
 /** Whether the page is about to be loaded again. */
 export const isLeaving = (): boolean => isReloading;
 
-const wasReloaded = (): boolean =>
+const isReload = (): boolean =>
   performance.getEntriesByType("navigation").some((entry) => (entry as PerformanceNavigationTiming).type === "reload");
 
 /**
@@ -18,7 +18,7 @@ export async function loadPart<T>(load: () => Promise<T>): Promise<T> {
   try {
     return await load();
   } catch (error) {
-    if (!isReloading && navigator.onLine && !(wasReloaded() && performance.now() < pauseMs)) {
+    if (!isReloading && navigator.onLine && !(isReload() && performance.now() < pauseMs)) {
       isReloading = true;
       location.reload();
     }
@@ -27,5 +27,5 @@ export async function loadPart<T>(load: () => Promise<T>): Promise<T> {
 }
 
 /** A component in a file of its own, which is loaded when it is drawn first. */
-export const lazyPart = <Props extends object>(load: () => Promise<{ default: ComponentType<Props> }>) =>
+export const createLazyPart = <Props extends object>(load: () => Promise<{ default: ComponentType<Props> }>) =>
   lazy(() => loadPart(load));

@@ -28,7 +28,7 @@ export function useFollowing(order: Order, isPaused: boolean, changed: (checkout
   // biome-ignore lint/correctness/useExhaustiveDependencies: another checkout of the same page is followed anew
   useEffect(() => {
     if (!isFollowed) return;
-    const hear = (fresh: Checkout): void => {
+    const applyCheckout = (fresh: Checkout): void => {
       const { order: shown, changed: tell } = current.current;
       const before = shown.checkout;
       if (!shown.accept(fresh) || fresh.status !== "open" || isSameDeal(before, fresh)) return;
@@ -41,7 +41,7 @@ export function useFollowing(order: Order, isPaused: boolean, changed: (checkout
     const start = setTimeout(async () => {
       const listening = await import("./follow-open.ts").catch(() => undefined);
       const { checkout, fail } = current.current.order;
-      if (!isOver) stop = listening?.followOpen(checkout, hear, fail);
+      if (!isOver) stop = listening?.followOpen(checkout, applyCheckout, fail);
     }, startDelayMs);
     let isOver = false;
     return () => {

@@ -352,7 +352,7 @@ export const faults = {
   terminal: [
     ["jq-steering", "cli/filter.ts", 'io.stdout.isTTY ? text.split("\\n").map(removeControls).join("\\n") : text', "text", "tests/cli/filter.test.ts"],
     ["jq-unchecked", "cli/filter.ts", "if (!first) continue;", "if (first || !first) continue;", "tests/cli/filter.test.ts"],
-    ["pager-alone", "cli/make-context.ts", ' || !isInteractive(io)', "", "tests/cli/filter.test.ts"],
+    ["pager-alone", "cli/make-context.ts", "    !isInteractive(io);\n  return unwanted", "    false;\n  return unwanted", "tests/cli/filter.test.ts"],
     ["pager-missing", "cli/make-context.ts", "of isSeen ? more : texts)", "of more)", "tests/cli/filter.test.ts"],
     ["pager-order", "cli/make-context.ts", "if (held.length > 0) held.push({ to, text });", "if (held.length < 0) held.push({ to, text });", "tests/cli/filter.test.ts"],
     ["asked-in-vain", "cli/resource/body.ts", "wrong.length === parts.faults?.length ? wrong : []", "wrong", "tests/cli/terminal.test.ts"],

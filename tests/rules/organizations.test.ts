@@ -183,7 +183,7 @@ describe("mails to customers", () => {
     expect(findZone(country, now)).toBe(zone);
   });
   test("are written in the words and numbers of who reads them", () => {
-    const speech = getSpeech({ locale: "de", billing_address: { country: "DE" } } as never, {} as never);
+    const speech = getSpeech({ locale: "de", billing_address: { country: "DE" } } as never, organization({}));
     expect([speech.language, speech.money(123456, "eur"), speech.day(now)]).toEqual([
       "de",
       "1.234,56\u00a0€",

@@ -1,14 +1,14 @@
 import { Suspense, useId, useState } from "react";
 import { useI18n } from "../i18n/i18n.tsx";
 import { GhostLine } from "../parts/Ghost.tsx";
-import { lazyPart } from "../reload.ts";
+import { createLazyPart } from "../reload.ts";
 import type { Point } from "./Chart.tsx";
 import type { MeasuredSeries, Question, Slug } from "./calls.ts";
 import { isStanding } from "./groups.ts";
 import { useMetricsMessages } from "./messages.tsx";
 import { computeChange, createPeriodFormat, getWriting } from "./numbers.ts";
 
-const Chart = lazyPart(() => import("./Chart.tsx"));
+const Chart = createLazyPart(() => import("./Chart.tsx"));
 
 /** What was asked, what was answered, and what it was before, where that is known. */
 export type FigureChart = {

@@ -15,12 +15,12 @@ import { Shell, useTitle } from "../parts/Shell.tsx";
 import type { StripeHandle } from "../parts/StripeCard.tsx";
 import { Sides, SidesGhost } from "../parts/Summary.tsx";
 import { type CardLink, cardLinks } from "../recovery.ts";
-import { lazyPart } from "../reload.ts";
+import { createLazyPart } from "../reload.ts";
 import "../checkout.css";
 
-const CardForm = lazyPart(() => import("../parts/CardForm.tsx"));
-const Challenge = lazyPart(() => import("../parts/Challenge.tsx"));
-const StripeCard = lazyPart(() => import("../parts/StripeCard.tsx"));
+const CardForm = createLazyPart(() => import("../parts/CardForm.tsx"));
+const Challenge = createLazyPart(() => import("../parts/Challenge.tsx"));
+const StripeCard = createLazyPart(() => import("../parts/StripeCard.tsx"));
 
 const pollMs = 2000;
 

@@ -27,7 +27,7 @@ import { Sides, SidesGhost, SkipTrial, Summary } from "../parts/Summary.tsx";
 import { Trust } from "../parts/Trust.tsx";
 import { expired, Unavailable } from "../parts/Unavailable.tsx";
 import { Waiting } from "../parts/Waiting.tsx";
-import { lazyPart } from "../reload.ts";
+import { createLazyPart } from "../reload.ts";
 import { navigate } from "../router.tsx";
 import { given } from "../server-data.ts";
 import { describeButton, getLines } from "../terms.ts";
@@ -36,12 +36,12 @@ import { useFollowing } from "../use-following.ts";
 import { formatChanged, getStripeKey, usePurchase } from "../use-purchase.ts";
 import "../checkout.css";
 
-const CardForm = lazyPart(() => import("../parts/CardForm.tsx"));
-const Choices = lazyPart(() => import("../parts/Choices.tsx"));
-const Questions = lazyPart(() => import("../parts/Questions.tsx"));
-const Challenge = lazyPart(() => import("../parts/Challenge.tsx"));
-const StripeCard = lazyPart(() => import("../parts/StripeCard.tsx"));
-const Wallets = lazyPart(() => import("../parts/Wallets.tsx"));
+const CardForm = createLazyPart(() => import("../parts/CardForm.tsx"));
+const Choices = createLazyPart(() => import("../parts/Choices.tsx"));
+const Questions = createLazyPart(() => import("../parts/Questions.tsx"));
+const Challenge = createLazyPart(() => import("../parts/Challenge.tsx"));
+const StripeCard = createLazyPart(() => import("../parts/StripeCard.tsx"));
+const Wallets = createLazyPart(() => import("../parts/Wallets.tsx"));
 
 /** What the buyer chose, or what was proposed: the line of it is the last. */
 const getChosenAmount = (checkout: Checkout): number => getLines(checkout).at(-1)?.amount ?? checkout.amount;

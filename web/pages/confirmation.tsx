@@ -10,7 +10,7 @@ import { useTitle } from "../parts/Shell.tsx";
 import { Sides, SidesGhost, Summary } from "../parts/Summary.tsx";
 import { Unavailable } from "../parts/Unavailable.tsx";
 import { Waiting } from "../parts/Waiting.tsx";
-import { lazyPart } from "../reload.ts";
+import { createLazyPart } from "../reload.ts";
 import { navigate } from "../router.tsx";
 import { getDueToday, getSchedule } from "../terms.ts";
 import { useCheckout } from "../use-checkout.ts";
@@ -33,7 +33,7 @@ function useSale({ client_secret, status }: Checkout): CheckoutOrder | null | un
   return sale;
 }
 
-const Purchase = lazyPart(() => import("../portal/Purchase.tsx"));
+const Purchase = createLazyPart(() => import("../portal/Purchase.tsx"));
 
 /**
  * What the buyer has now: files, keys, notes, accounts to connect. Seats are given in the portal first, and without the session of

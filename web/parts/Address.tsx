@@ -2,11 +2,11 @@ import { Suspense, useMemo } from "react";
 import { hasStates, sellableCountries } from "../../shared/countries.ts";
 import type { AddressField } from "../checkout-form.ts";
 import { useI18n } from "../i18n/i18n.tsx";
-import { lazyPart } from "../reload.ts";
+import { createLazyPart } from "../reload.ts";
 import { Field, SelectField } from "./Field.tsx";
 import { GhostLine } from "./Ghost.tsx";
 
-const StateSelect = lazyPart(() => import("./StateSelect.tsx"));
+const StateSelect = createLazyPart(() => import("./StateSelect.tsx"));
 
 type Mode = "required" | "optional" | "disabled";
 type Props = {

@@ -3,7 +3,7 @@ import { findWebPage } from "../../shared/destinations.ts";
 import type { Checkout } from "../api.ts";
 import { isEmbedded } from "../embed-messages.ts";
 import { useI18n } from "../i18n/i18n.tsx";
-import { lazyPart } from "../reload.ts";
+import { createLazyPart } from "../reload.ts";
 import { focusHeading } from "../router.tsx";
 import {
   describeSchedule,
@@ -21,7 +21,7 @@ import { Markdown } from "./Markdown.tsx";
 import { Money } from "./Money.tsx";
 
 /** Few products are sold by the seat. */
-const Seats = lazyPart(() => import("./Seats.tsx"));
+const Seats = createLazyPart(() => import("./Seats.tsx"));
 
 /** Pieces of ice adrift, seen from above. */
 function Drift() {

@@ -1,8 +1,8 @@
 import { Suspense, useEffect } from "react";
-import { lazyPart } from "../reload.ts";
+import { createLazyPart } from "../reload.ts";
 import { usePlace } from "./portal-context.ts";
 
-const Challenge = lazyPart(() => import("../parts/Challenge.tsx"));
+const Challenge = createLazyPart(() => import("../parts/Challenge.tsx"));
 
 /** The bank of whoever pays asks them whether it is they: Stripe in a window of its own, a test card on the page. */
 export function Bank({ secret, answered }: { secret: string; answered: () => void }) {

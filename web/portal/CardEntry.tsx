@@ -7,11 +7,11 @@ import { Field } from "../parts/Field.tsx";
 import { GhostLine } from "../parts/Ghost.tsx";
 import { Notice } from "../parts/Notice.tsx";
 import type { StripeHandle } from "../parts/StripeCard.tsx";
-import { lazyPart } from "../reload.ts";
+import { createLazyPart } from "../reload.ts";
 import { useMe, usePlace } from "./portal-context.ts";
 
-const CardForm = lazyPart(() => import("../parts/CardForm.tsx"));
-const StripeCard = lazyPart(() => import("../parts/StripeCard.tsx"));
+const CardForm = createLazyPart(() => import("../parts/CardForm.tsx"));
+const StripeCard = createLazyPart(() => import("../parts/StripeCard.tsx"));
 
 const empty = { name: "", card_number: "", card_expiry: "", card_cvc: "" };
 /** Turns what was entered into a token; undefined where something is missing, which is marked by then. */
