@@ -5,6 +5,7 @@ import { describeCatalog } from "../shared/catalog/schema.ts";
 import type { Contract } from "../shared/contract.ts";
 import { scopes } from "../shared/scopes.ts";
 import { buildManifest } from "./build-manifest.ts";
+import { buildAnswerSchemas } from "./build-schemas.ts";
 import { buildCommandTree } from "./command-tree.ts";
 import { buildCompletion } from "./completion/model.ts";
 import { buildTools } from "./mcp/build-tools.ts";
@@ -24,6 +25,7 @@ export async function writeManifest(folder: string, contract: Contract): Promise
   put("commands.json", tree);
   put("tools.json", buildTools(contract, manifest));
   put("schema-catalog.json", describeCatalog());
+  for (const [name, schemas] of buildAnswerSchemas(contract, manifest)) put(`schema-${name}.json`, schemas);
   put("completion.json", buildCompletion(tree, scopes));
   const topics = readTopics(join(import.meta.dirname, "../docs"));
   put("topics.json", Object.fromEntries([...topics].map(([name, { summary }]) => [name, { summary }])));

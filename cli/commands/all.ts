@@ -129,6 +129,11 @@ export const commands: Record<string, Entry> = {
     heading: "develop",
     load: () => import("./commands.ts"),
   },
+  schema: {
+    summary: "The JSON Schema of what a command answers, or of floe.yaml",
+    heading: "develop",
+    load: loadTool(({ schema }) => schema.add),
+  },
   completion: {
     summary: "Complete commands, flags and names in your shell",
     heading: "develop",

@@ -6,6 +6,7 @@ export * as invitations from "./invitations.ts";
 export * as jobs from "./jobs.ts";
 export * as listen from "./listen.ts";
 export * as roles from "./roles.ts";
+export * as schema from "./schema.ts";
 export * as teams from "./teams.ts";
 export * as trigger from "./trigger.ts";
 export * as tryOut from "./try.ts";

@@ -299,6 +299,9 @@ describe("the commands of the contract", () => {
       ...portal,
       "catalog",
       "diagnostics",
+      // The figures of the first page, and the public products of a shop.
+      "overview",
+      "storefront",
     ]);
     const paths = [...manifest.groups.values()].flatMap(({ entry }) =>
       entry.operations.map(({ method, path }) => `${method} ${path}`),
