@@ -22,7 +22,7 @@ test("an answer is one line of JSON without empty fields, and text of other peop
   expect(out.length).toBeLessThan(plain.out.length * 0.9);
 });
 
-test.each([
+test.each<[flags: string[], given: Record<string, string>, isAgent: boolean]>([
   [["--agent", "yes"], env, true],
   [["--agent=no"], agent, false],
   [["--agent", "auto"], agent, true],
