@@ -3,6 +3,7 @@ import { gzipSync } from "node:zlib";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { type Floe, type Seller, start } from "../support/floe.ts";
+import { mailsTo } from "../support/mails.ts";
 import { join, person } from "../support/people.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { openShop } from "../support/story.ts";
@@ -234,11 +235,19 @@ test("an order is refunded, a subscription canceled and an event sent again, onc
   await floe.runJobs();
   const { items } = await client.refunds.list({ query: { order_id: [String(order?.id)] } as never });
   expect(items.map(({ amount }) => amount)).toEqual([950]);
+  const buyer = order?.customer.email ?? "";
+  const mailsBefore = (await mailsTo(floe, buyer)).length;
+  await page.getByText(`floe orders resend-mail ${order?.invoice_number}`).first().waitFor();
+  await page.getByRole("button", { name: "Send the mail again" }).press("Enter");
+  await page.getByText(`The mail is sent again to ${buyer}.`).waitFor();
+  await floe.runJobs();
+  expect((await mailsTo(floe, buyer)).length).toBe(mailsBefore + 1);
 
   await page.goto(`${floe.url}/store/customers/${order?.customer_id}`);
   await region("Subscriptions").getByRole("button", { name: "Cancel subscription Atlas" }).click();
   await dialog.getByText("Atlas ends on", { exact: false }).waitFor();
   await dialog.getByRole("button", { name: "Cancel subscription", exact: true }).click();
+  await dialog.waitFor({ state: "detached" });
   await region("Subscriptions").getByText("Ends on", { exact: false }).waitFor();
   expect((await shop.get(subscription_id)).cancel_at_period_end).toBe(true);
 

@@ -14,6 +14,7 @@ export type Page<R extends "refunds" | "subscriptions" | "products" | "checkoutL
 >;
 type List = "orders" | "payments" | "customers" | "customerMeters" | "benefitGrants" | "events";
 type Deliveries = Wire<Output<Api["webhooks"]["listDeliveries"]>>;
+type OrderMail = Wire<Output<Api["orders"]["resendMail"]>>;
 type RefundBody = Request<Api["refunds"]["create"]>["body"];
 
 export type { Failure };
@@ -52,8 +53,8 @@ export function openCalls(organization_id: string | undefined) {
   const headers = buildOrganizationHeaders(organization_id);
   const get = <T>(path: string, query: Record<string, string> = {}): Promise<Result<T>> =>
     requestApi<T>("GET", `${path}?${new URLSearchParams(query)}`, undefined, undefined, headers);
-  const send = (method: "POST" | "PATCH", path: string, key: string, body?: object): Promise<Result<unknown>> =>
-    requestApi(method, path, body, undefined, { ...headers, "idempotency-key": key });
+  const send = <T>(method: "POST" | "PATCH", path: string, key: string, body?: object): Promise<Result<T>> =>
+    requestApi<T>(method, path, body, undefined, { ...headers, "idempotency-key": key });
   /** What belongs to a customer, the latest first. */
   const getOf = <T>(path: string, customer_id: string) => get<T>(path, { customer_id, limit: listMax });
   return {
@@ -74,10 +75,11 @@ export function openCalls(organization_id: string | undefined) {
       get<Page<"products">>("/v1/products/", { is_archived: "false", limit: String(productsMax), sorting: "name" }),
     failedDeliveries: (endpoint_id: string) =>
       get<Deliveries>("/v1/webhooks/deliveries", { endpoint_id, succeeded: "false", limit: "10" }),
-    refund: (key: string, body: RefundBody) => send("POST", "/v1/refunds/", key, body),
+    refund: (key: string, body: RefundBody) => send<unknown>("POST", "/v1/refunds/", key, body),
     cancelSubscription: (key: string, id: string) =>
-      send("PATCH", `/v1/subscriptions/${id}`, key, { cancel_at_period_end: true }),
-    redeliver: (id: string) => send("POST", `/v1/webhooks/events/${id}/redeliver`, crypto.randomUUID()),
+      send<unknown>("PATCH", `/v1/subscriptions/${id}`, key, { cancel_at_period_end: true }),
+    resendMail: (id: string) => send<OrderMail>("POST", `/v1/orders/${id}/resend-mail`, crypto.randomUUID()),
+    redeliver: (id: string) => send<unknown>("POST", `/v1/webhooks/events/${id}/redeliver`, crypto.randomUUID()),
     checkoutLinks: () => get<Page<"checkoutLinks">>("/v1/checkout-links/", { limit: "100" }),
   };
 }

@@ -8,6 +8,7 @@ import { useHomeMessages } from "../home/messages.tsx";
 import { OrderState } from "../home/Orders.tsx";
 import { Panel } from "../home/Panel.tsx";
 import { RefundDialog } from "../home/Refund.tsx";
+import { ResendMail } from "../home/ResendMail.tsx";
 import { useI18n } from "../i18n/i18n.tsx";
 import { Button } from "../parts/Button.tsx";
 import { Money } from "../parts/Money.tsx";
@@ -110,13 +111,18 @@ function Acts({ order, reload }: { order: Order; reload: () => void }) {
   const messages = useHomeMessages();
   const { overview } = useHome();
   const [isOpen, setIsOpen] = useState(false);
-  if (order.refundable_amount <= 0 || !overview.scopes.includes("refunds:write")) return null;
+  const isRefundable = order.refundable_amount > 0 && overview.scopes.includes("refunds:write");
   return (
-    <div className="row">
-      <Button quiet onClick={() => setIsOpen(true)}>
-        {messages.refund}
-      </Button>
-      {isOpen && <RefundDialog order={order} onDone={reload} onClose={() => setIsOpen(false)} />}
+    <div className="stack">
+      {isRefundable && (
+        <div className="row">
+          <Button quiet onClick={() => setIsOpen(true)}>
+            {messages.refund}
+          </Button>
+          {isOpen && <RefundDialog order={order} onDone={reload} onClose={() => setIsOpen(false)} />}
+        </div>
+      )}
+      {overview.scopes.includes("orders:write") && <ResendMail order={order} />}
     </div>
   );
 }

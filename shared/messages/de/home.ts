@@ -121,6 +121,8 @@ export const messages: HomeMessages = {
   cancel_subscription: "Abonnement kündigen",
   cancel_text: (product, day) => `${product} endet am ${day}. Es wird nichts mehr berechnet.`,
   failed_events: "Nicht zugestellte Ereignisse",
+  resend_mail: "E-Mail noch einmal senden",
+  mail_resent: (email) => `Die E-Mail wird noch einmal an ${email} gesendet.`,
   redeliver: "Noch einmal senden",
   redelivered: "Das Ereignis wird noch einmal gesendet.",
   buy: "Kaufen",

@@ -121,6 +121,8 @@ export const messages = {
   cancel_subscription: "Cancel subscription",
   cancel_text: (product: string, day: string) => `${product} ends on ${day}. Nothing more is charged.`,
   failed_events: "Events that were not delivered",
+  resend_mail: "Send the mail again",
+  mail_resent: (email: string) => `The mail is sent again to ${email}.`,
   redeliver: "Send again",
   redelivered: "The event is sent again.",
   buy: "Buy",

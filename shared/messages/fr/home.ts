@@ -121,6 +121,8 @@ export const messages: HomeMessages = {
   cancel_subscription: "Résilier l’abonnement",
   cancel_text: (product, day) => `${product} prend fin le ${day}. Plus rien n’est débité.`,
   failed_events: "Événements non remis",
+  resend_mail: "Envoyer de nouveau l’e-mail",
+  mail_resent: (email) => `L’e-mail est envoyé de nouveau à ${email}.`,
   redeliver: "Envoyer de nouveau",
   redelivered: "L’événement est envoyé de nouveau.",
   buy: "Acheter",
