@@ -2,9 +2,12 @@ import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { dueWorkers } from "../../server/app/worker.ts";
 import { linkDocument } from "../../server/billing/invoices/links.ts";
+import { describeDocument } from "../../server/billing/invoices/rules.ts";
+import { findOrder } from "../../server/billing/orders/store.ts";
 import { orderConfirmations, orders } from "../../server/billing/orders/tables.ts";
 import { buildPortalLink } from "../../server/customers/sessions/portal-link.ts";
 import { customerSessions } from "../../server/customers/sessions/tables.ts";
+import { findOrganization } from "../../server/identity/organizations/store.ts";
 import { organization } from "../../server/identity/organizations/tables.ts";
 import { auditLog } from "../../server/platform/db/tables.ts";
 import { runWorkers } from "../../server/platform/jobs/workers.ts";
@@ -176,7 +179,19 @@ describe("ORD-33: a mail is in the name of the seller", () => {
     // Black letters on yellow: white ones cannot be read.
     expect(real?.html).toMatch(/background-color:#f2c400;color:#000000/);
     await floe.deps.db.update(organization).set({ sandbox: true }).where(eq(organization.id, seller.organization_id));
-    const [test] = await mailsTo(floe, (await buy({ body: { locale: "de" } })).email);
+    const bought = await buy({ body: { locale: "de" } });
+    const [test] = await mailsTo(floe, bought.email);
+    const { organization_id } = seller;
+    const sale = await findOrder(floe.deps.db, organization_id, (await orderOf(bought.checkout_id)).id);
+    const row = await findOrganization(floe.deps.db, organization_id);
+    if (!sale || !row) throw new Error("The sale is gone.");
+    const invoice = { kind: "invoice" as const, number: "1", created_at: sale.order.created_at };
+    const sources = { invoice, sale, registrations: [], payment: undefined, refund: undefined };
+    expect(describeDocument({ ...sources, seller: row })).toMatchObject({
+      is_test: true,
+      note: expect.stringMatching(/^TEST: Dieses/),
+    });
+    expect(describeDocument({ ...sources, seller: { ...row, sandbox: false } })).toMatchObject({ note: null });
     expect(test?.subject).toMatch(/^\[TEST\] Ihre Bestellung/);
     expect(test?.text).toMatch(/^Dies ist ein Test:/);
   });
@@ -215,11 +230,14 @@ describe("ORD-32: a seller has the mail of an order sent again", () => {
     expect(await resend(id)).toMatchObject({ email });
   });
 
-  test("not of a customer who is gone, nor by a key that only reads", async () => {
+  test("not of an unpaid order or of a customer who is gone, nor by a key that only reads", async () => {
     const { checkout_id } = await buy();
     const { id, customer_id } = await orderOf(checkout_id);
     const reader = floe.client(await floe.keyOf(seller, ["orders:read"]));
     expect(await resend(id, { ...seller, client: reader })).toBe(403);
+    await floe.deps.db.update(orders).set({ status: "pending", paid_at: null }).where(eq(orders.id, id));
+    expect(await resend(id)).toBe(400);
+    await floe.deps.db.update(orders).set({ status: "paid", paid_at: floe.clock.now() }).where(eq(orders.id, id));
     await seller.client.customers.delete({ params: { id: customer_id }, query: { anonymize: true } });
     expect(await resend(id)).toBe(400);
   });
