@@ -6,7 +6,7 @@ import type { I18n } from "./i18n/i18n.tsx";
 
 /** What the figures of a checkout mean: what is bought, what is due now, and what will be, when. */
 
-type Price = Checkout["product_price"];
+export type Price = Checkout["product_price"];
 
 /** The prices that are paid together: all of the chosen one's currency. */
 export function getPrices({ prices, product_id, product_price, currency }: Checkout): Price[] {
@@ -61,6 +61,10 @@ export type Schedule = {
   steps: Step[];
   /** Tax comes on top that cannot be told yet. */
   plus_tax: boolean;
+  /** How long it is free, where the checkout says so. */
+  trial: { interval: Interval; count: number } | null;
+  /** Use is charged besides, at most so much a period where every price has a cap; null where none is. */
+  use: { cap: number | null } | null;
 };
 
 /** The first charge that a discount does not reach any more; undefined where it reaches all of them (DSC-22). */
@@ -71,6 +75,13 @@ function computeDiscountEnd({ discount }: Checkout, first: Date, next: (from: Da
   let charge = next(first);
   while (charge <= last) charge = next(charge);
   return charge;
+}
+
+/** What may come on top of each charge for use. */
+function computeUse(checkout: Checkout): Schedule["use"] {
+  const caps = getPrices(checkout).flatMap((price) => (price.amount_type === "metered_unit" ? [price.cap_amount] : []));
+  if (caps.length === 0) return null;
+  return { cap: caps.reduce((sum, cap) => (sum === null || cap === null ? null : sum + cap), 0) };
 }
 
 /** What follows today; undefined where nothing does. */
@@ -99,6 +110,11 @@ export function getSchedule(checkout: Checkout): Schedule | undefined {
     trial_end,
     steps: steps.filter((step) => step.amount > 0 || steps.length > 1),
     plus_tax: tax_amount === null || (isAdded && end !== undefined),
+    trial:
+      trial_end && checkout.active_trial_interval && checkout.active_trial_interval_count
+        ? { interval: checkout.active_trial_interval, count: checkout.active_trial_interval_count }
+        : null,
+    use: computeUse(checkout),
   };
 }
 
@@ -129,60 +145,34 @@ export function describeUse(
   };
 }
 
-function describePrice(price: Price, i18n: I18n): string {
-  const { messages, money } = i18n;
-  switch (price.amount_type) {
-    case "fixed":
-      return money(price.price_amount, price.price_currency);
-    case "free":
-      return messages.free;
-    case "custom":
-      return messages.choose_amount;
-    case "seat_based": {
-      const costs = price.seat_tiers.tiers.map(({ price_per_seat }) => price_per_seat);
-      const least = money(Math.min(...costs), price.price_currency);
-      return costs.length > 1 ? messages.per_seat_from(least) : messages.per_seat(least);
-    }
-    case "metered_unit":
-      return describeUse(price, i18n)?.cost ?? messages.by_use;
-  }
-}
-
-/** What a product on offer costs, in a few words. */
-export function describeOffer(
-  checkout: Pick<Checkout, "prices" | "currency">,
-  product: Pick<Checkout["product"], "id" | "recurring_interval" | "recurring_interval_count">,
-  i18n: I18n,
-): string {
-  const { messages } = i18n;
-  const offered = checkout.prices[product.id] ?? [];
-  const currency = offered.some((price) => price.price_currency === checkout.currency)
-    ? checkout.currency
-    : offered[0]?.price_currency;
-  const parts = offered.filter((price) => price.price_currency === currency).map((price) => describePrice(price, i18n));
-  const every = product.recurring_interval
-    ? ` ${messages.every(product.recurring_interval, product.recurring_interval_count ?? 1)}`
-    : "";
-  const [first = messages.free, ...more] = parts;
-  const byUse = offered[0]?.amount_type === "metered_unit";
-  return [`${first}${byUse ? "" : every}`, ...more.map((text) => messages.plus_use(text))].join(", ");
-}
-
 /** When what is paid now is paid again, and what then, as one sentence; undefined where nothing follows. */
 export function describeSchedule(schedule: Schedule | undefined, currency: string, { messages, money, day }: I18n) {
   const [first, second] = schedule?.steps ?? [];
   if (!schedule || !first) return undefined;
   const every = messages.every(schedule.interval, schedule.count);
   const amount = money(first.amount, currency);
-  const begin = schedule.trial_end
-    ? messages.free_then(day(schedule.trial_end), amount, every)
-    : messages.then_from(amount, every, day(first.from));
+  const { trial, use } = schedule;
+  const begin = !schedule.trial_end
+    ? messages.then_from(amount, every, day(first.from))
+    : trial
+      ? messages.trial_then(messages.span(trial.interval, trial.count), amount, every, day(first.from))
+      : messages.free_then(day(schedule.trial_end), amount, every);
   const more = second ? messages.and_from(money(second.amount, currency), every, day(second.from)) : "";
-  return `${begin}${more}${schedule.plus_tax ? `, ${messages.plus_tax}` : ""}.`;
+  const bound = use?.cap ? ` (${messages.at_most(money(use.cap, currency))})` : "";
+  const byUse = use ? `, ${messages.plus_usage}${bound}` : "";
+  return `${begin}${more}${byUse}${schedule.plus_tax ? `, ${messages.plus_tax}` : ""}.`;
 }
 
-/** What the button promises. */
-export function describeButton(checkout: Checkout, { messages, money }: I18n): string {
+/**
+ * Whether the button has to say that pressing it obliges to pay (§ 312j BGB), also where nothing is due yet. A button in another
+ * language that names the sum says so.
+ */
+const isBinding = (checkout: Checkout, locale: string, country: string): boolean =>
+  country === "DE" && checkout.is_payment_form_required && (/^de\b/.test(locale) || getDueToday(checkout) === 0);
+
+/** What the button promises, to a buyer of this country. */
+export function describeButton(checkout: Checkout, { messages, money, locale }: I18n, country = ""): string {
+  if (isBinding(checkout, locale, country)) return messages.order_binding;
   const due = money(getDueToday(checkout), checkout.currency);
   const schedule = getSchedule(checkout);
   if (checkout.trial_end) return messages.start_trial;

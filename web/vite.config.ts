@@ -68,7 +68,7 @@ export default defineConfig({
             { name: "account", test: /\/web\/(auth-client|overlay|account\/)/ },
             {
               name: "sale",
-              test: /\/shared\/(countries|money|currencies|pricing|calendar|tax|messages\/en\/checkout)|\/web\/(pages\/checkout|parts\/(?!Stripe|Wallets|Challenge|CardForm|Choices|Brands|Documents|Questions|Seats|StateSelect)|accent|card\.|checkout-form|embed-messages|i18n\/i18n|terms|use-|follow-checkout)/,
+              test: /\/shared\/(countries|money|currencies|pricing|calendar|tax|messages\/en\/checkout)|\/web\/(pages\/checkout|parts\/(?!Amount|Stripe|Wallets|Challenge|CardForm|Choices|Brands|Documents|Questions|Seats|StateSelect)|accent|card\.|checkout-form|embed-messages|i18n\/i18n|terms|use-|follow-checkout)/,
             },
           ],
         },

@@ -381,9 +381,9 @@ describe("the checkout", () => {
       is_payment_setup_required: true,
     };
     for (const [locale, later, button, lang] of [
-      ["en", "Free until January 8, 2027, then $19.00 a month.", "Start free trial", "en"],
-      ["de-DE", "Kostenlos bis 8. Januar 2027, danach 19,00\u00a0$ pro Monat.", "Kostenlos testen", "de"],
-      ["fr", "Gratuit jusqu’au 8 janvier 2027, puis 19,00\u00a0$US par mois.", "Commencer l’essai gratuit", "fr"],
+      ["en", "14 days free, then $19.00 a month from January 8, 2027.", "Start free trial", "en"],
+      ["de-DE", "14 Tage kostenlos, danach 19,00\u00a0$ pro Monat ab 8. Januar 2027.", "Kostenlos testen", "de"],
+      ["fr", "14 jours d’essai gratuit, puis 19,00\u00a0$US par mois à partir du 8 janvier 2027.", "Commencer l’essai gratuit", "fr"],
     ] as const) {
       const made = fake.checkout({ ...trial, locale });
       Object.assign(made.product, { recurring_interval: "month", recurring_interval_count: 1, is_recurring: true });

@@ -8,16 +8,10 @@ import { messages as french } from "../../shared/messages/fr/checkout.ts";
 import { messages as french_portal } from "../../shared/messages/fr/portal.ts";
 import { computeAccent } from "../../web/accent.ts";
 import { loadI18n } from "../../web/i18n/i18n.tsx";
+import { computeSaving, describeOffer, describeTiers } from "../../web/offers.ts";
 import { listPlans } from "../../web/portal/ChangePlan.tsx";
 import { computeLevels, getLimits } from "../../web/portal/levels.ts";
-import {
-  describeButton,
-  describeOffer,
-  describeSchedule,
-  describeUse,
-  getLines,
-  getSchedule,
-} from "../../web/terms.ts";
+import { describeButton, describeSchedule, describeUse, getLines, getSchedule } from "../../web/terms.ts";
 import { type FakeCheckout, makeCheckout } from "./support/sample.ts";
 
 const now = new Date("2026-01-31T12:00:00Z");
@@ -127,6 +121,86 @@ describe("what is said of it", () => {
     expect(describeButton(recurring({ ...setup, amount: 0, total_amount: 0 }), i18n)).toBe("Subscribe");
     const free = { is_payment_required: false, is_payment_form_required: false, total_amount: 0 };
     expect(describeButton(makeCheckout("http://floe", free), i18n)).toBe("Get it for free");
+  });
+
+  test("a buyer in Germany is told that the press obliges to pay, in German and where the button names no sum", async () => {
+    const [english_page, german_page] = await Promise.all([loadI18n("en-US"), loadI18n("de")]);
+    const trial = recurring({
+      is_payment_required: false,
+      is_payment_setup_required: true,
+      trial_end: "2026-02-14T12:00:00.000Z",
+    });
+    for (const checkout of [recurring(), trial, makeCheckout("http://floe", {})])
+      expect(describeButton(checkout, german_page, "DE")).toBe("Zahlungspflichtig bestellen");
+    expect(describeButton(trial, english_page, "DE")).toBe("Order with obligation to pay");
+    expect(describeButton(recurring(), english_page, "DE")).toBe("Subscribe for $19.00 a month");
+    expect(describeButton(trial, german_page, "CH")).toBe("Kostenlos testen");
+    const free = { is_payment_required: false, is_payment_form_required: false, total_amount: 0 };
+    expect(describeButton(makeCheckout("http://floe", free), german_page, "DE")).toBe("Kostenlos erhalten");
+  });
+
+  test("a trial is told with its length, and use with the most that it may cost", async () => {
+    const i18n = await loadI18n("en-US");
+    const made = recurring({
+      trial_end: "2026-02-14T12:00:00.000Z",
+      active_trial_interval: "day",
+      active_trial_interval_count: 14,
+    });
+    const meter = { id: made.id, name: "Calls", unit: "scalar", custom_label: null, custom_multiplier: null };
+    const buildUse = (cap_amount: number | null) => ({
+      ...made.product_price,
+      id: made.organization.id,
+      amount_type: "metered_unit" as const,
+      unit_amount: "0.2",
+      cap_amount,
+      meter,
+    });
+    const sayWith = (...uses: object[]) =>
+      describeSchedule(
+        getSchedule({ ...made, prices: { [made.product_id]: [made.product_price, ...uses] } } as FakeCheckout),
+        "usd",
+        i18n,
+      );
+    expect(sayWith()).toBe("14 days free, then $19.00 a month from February 14, 2026.");
+    expect(sayWith(buildUse(5000))).toBe(
+      "14 days free, then $19.00 a month from February 14, 2026, plus usage (at most $50.00).",
+    );
+    expect(sayWith(buildUse(5000), buildUse(null))).toBe(
+      "14 days free, then $19.00 a month from February 14, 2026, plus usage.",
+    );
+  });
+
+  test("a year beside a month says what it saves, and nothing where it saves nothing", () => {
+    const made = recurring();
+    const addYear = (price_amount: number) => {
+      const year = { ...made.product, id: made.id, recurring_interval: "year" as const };
+      const price = { ...made.product_price, price_amount };
+      const offered = { ...made, products: [made.product, year], prices: { ...made.prices, [year.id]: [price] } };
+      return computeSaving(offered as FakeCheckout, year);
+    };
+    expect(addYear(19_000)).toBe(16);
+    expect(addYear(12 * 1900)).toBe(0);
+    expect(addYear(30_000)).toBe(0);
+    expect(computeSaving(made, made.product)).toBe(0);
+  });
+
+  test("each tier of the seats is told", async () => {
+    const made = makeCheckout("http://floe", { seats: 2 });
+    const tiers = [
+      { min_seats: 1, max_seats: 4, price_per_seat: 1000 },
+      { min_seats: 5, max_seats: null, price_per_seat: 800 },
+    ];
+    const seat_tiers = { seat_tier_type: "graduated" as const, tiers, minimum_seats: 1, maximum_seats: null };
+    const price = { ...made.product_price, amount_type: "seat_based" as const, seat_tiers };
+    const sold = { ...made, product_price: price, prices: { [made.product_id]: [price] } } as FakeCheckout;
+    expect(describeTiers(sold, await loadI18n("en-US"))).toEqual([
+      "1–4 seats: $10.00 per seat",
+      "5 or more seats: $8.00 per seat",
+    ]);
+    expect(describeTiers(sold, await loadI18n("de"))).toEqual([
+      "1–4 Plätze: 10,00\u00a0$ pro Platz",
+      "Ab 5 Plätzen: 8,00\u00a0$ pro Platz",
+    ]);
   });
 
   test("seats stand tier by tier, and what their prices do not explain as one", async () => {

@@ -1,6 +1,6 @@
 import { type FocusEvent, type FormEvent, Suspense, useEffect, useRef, useState } from "react";
 import { sellableCountries } from "../../shared/countries.ts";
-import { getMinimumAmount, parseMoney, writeMoney } from "../../shared/money.ts";
+import { writeMoney } from "../../shared/money.ts";
 import { computeAccent } from "../accent.ts";
 import type { Checkout } from "../api.ts";
 import {
@@ -36,6 +36,7 @@ import { useFollowing } from "../use-following.ts";
 import { formatChanged, getStripeKey, usePurchase } from "../use-purchase.ts";
 import "../checkout.css";
 
+const Amount = createLazyPart(() => import("../parts/Amount.tsx"));
 const CardForm = createLazyPart(() => import("../parts/CardForm.tsx"));
 const Choices = createLazyPart(() => import("../parts/Choices.tsx"));
 const Questions = createLazyPart(() => import("../parts/Questions.tsx"));
@@ -77,7 +78,7 @@ const checkedOnLeaving = ["email", "card_number", "card_expiry", "card_cvc"];
 
 function Form({ order }: { order: Order }) {
   const i18n = useI18n();
-  const { messages, money } = i18n;
+  const { messages } = i18n;
   const { checkout, update } = order;
   const [values, setValues] = useState(() => getValues(checkout));
   const [faults, setFaults] = useState<Faults>({});
@@ -126,11 +127,6 @@ function Form({ order }: { order: Order }) {
   }, [country, update]);
 
   const open = findOpenPrice(checkout);
-  const least = open?.amount_type === "custom" ? open.minimum_amount || getMinimumAmount(checkout.currency) : 0;
-  const settleAmount = (): void => {
-    const amount = parseMoney(values.amount, checkout.currency);
-    if (amount !== undefined && amount !== getChosenAmount(checkout)) void send({ amount });
-  };
   const settlePlace = ({ country = values.country, state = values.state }: Partial<Values>): void => {
     if (country) void send({ customer_billing_address: { country, ...(state ? { state } : {}) } });
   };
@@ -176,23 +172,16 @@ function Form({ order }: { order: Order }) {
         <h2>{messages.your_details}</h2>
         <div className="fields">
           {open && (
-            <Field
-              label={messages.amount_in(checkout.currency.toUpperCase())}
-              name="amount"
-              inputMode="decimal"
-              hint={messages.at_least(money(least, checkout.currency))}
-              required
-              value={values.amount}
-              error={faults.amount}
-              onChange={({ target }) => change({ amount: target.value.replace(",", ".") })}
-              onBlur={settleAmount}
-              onKeyDown={(event) => {
-                // Enter here means this amount, which is to be seen in the total before it is paid.
-                if (event.key !== "Enter") return;
-                event.preventDefault();
-                settleAmount();
-              }}
-            />
+            <Suspense fallback={<GhostLine width="100%" height="9rem" />}>
+              <Amount
+                price={open}
+                value={values.amount}
+                chosen={getChosenAmount(checkout)}
+                error={faults.amount}
+                change={(amount) => change({ amount })}
+                settle={(amount) => void send({ amount })}
+              />
+            </Suspense>
           )}
           <Field
             label={messages.email}
@@ -275,7 +264,7 @@ function Form({ order }: { order: Order }) {
             busy={purchase.busy || isUnseen}
             style={computeAccent(checkout.organization.branding.accent_color)}
           >
-            {purchase.busy ? messages.completing : describeButton(checkout, i18n)}
+            {purchase.busy ? messages.completing : describeButton(checkout, i18n, values.country)}
           </Button>
         )}
         <Waiting delay={purchase.delay} email={checkout.customer_email ?? values.email} />

@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { useI18n } from "../i18n/i18n.tsx";
-import { describeOffer } from "../terms.ts";
+import { computeSaving, describeOffer } from "../offers.ts";
 import type { Order } from "../use-checkout.ts";
 
 /** The products on offer, each with what it costs; one of them is bought. */
@@ -23,18 +23,24 @@ export default function Choices({
     <fieldset>
       <legend className="legend">{i18n.messages.choose_one}</legend>
       <div className="choices">
-        {checkout.products.map((product) => (
-          <label key={product.id}>
-            <input
-              type="radio"
-              name="product"
-              checked={product.id === (clicked ?? checkout.product_id)}
-              onChange={() => void pick(product.id)}
-            />
-            <span className="offer">{product.name}</span>
-            <span className="price">{describeOffer(checkout, product, i18n)}</span>
-          </label>
-        ))}
+        {checkout.products.map((product) => {
+          const saving = computeSaving(checkout, product);
+          return (
+            <label key={product.id}>
+              <input
+                type="radio"
+                name="product"
+                checked={product.id === (clicked ?? checkout.product_id)}
+                onChange={() => void pick(product.id)}
+              />
+              <span className="offer">{product.name}</span>
+              <span className="price">
+                {describeOffer(checkout, product, i18n)}
+                {saving > 0 && <strong className="saving"> {i18n.messages.saving(saving)}</strong>}
+              </span>
+            </label>
+          );
+        })}
       </div>
     </fieldset>
   );

@@ -1,12 +1,14 @@
 import { useEffect, useId, useState } from "react";
 import { readFaults } from "../checkout-form.ts";
 import { useI18n } from "../i18n/i18n.tsx";
+import { describeTiers } from "../offers.ts";
 import { getDueToday, getSeatRange } from "../terms.ts";
 import type { Order } from "../use-checkout.ts";
 
 /** How many seats: by a button each way, by the arrow keys, or typed. */
 export default function Seats({ order: { checkout, update } }: { order: Order }) {
-  const { messages, money } = useI18n();
+  const i18n = useI18n();
+  const { messages, money } = i18n;
   const id = useId();
   const standing = checkout.seats ?? 1;
   const [typed, setTyped] = useState(String(standing));
@@ -40,6 +42,7 @@ export default function Seats({ order: { checkout, update } }: { order: Order })
     if (next !== wanted) void send(next);
   };
   const each = checkout.price_per_seat;
+  const tiers = describeTiers(checkout, i18n);
   return (
     <div className="seats">
       <label htmlFor={id}>
@@ -77,6 +80,13 @@ export default function Seats({ order: { checkout, update } }: { order: Order })
           +
         </button>
       </span>
+      {tiers.length > 0 && (
+        <ul className="soft small tiers">
+          {tiers.map((text) => (
+            <li key={text}>{text}</li>
+          ))}
+        </ul>
+      )}
       {error && (
         <p id={`${id}-fault`} className="message fault" role="alert">
           {error}

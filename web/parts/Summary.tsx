@@ -194,6 +194,16 @@ export function Summary({ checkout, order }: { checkout: Checkout; order?: Order
           {schedule && checkout.status !== "succeeded" && <span className="per">{messages.due_today}</span>}
         </p>
         {later && <p className="later">{later}</p>}
+        {product.benefits.length > 0 && order && (
+          <div className="gets">
+            <h2>{messages.what_you_get}</h2>
+            <ul>
+              {product.benefits.map(({ id: key, description }) => (
+                <li key={key}>{description}</li>
+              ))}
+            </ul>
+          </div>
+        )}
         {isOpen && checkout.trial_end && <SkipTrial order={order} className="plain" />}
         {isOpen && getSeatRange(checkout) && (
           <Suspense

@@ -18,6 +18,15 @@ export const messages = {
   then_from: (amount: string, every: string, date: string) => `Then ${amount} ${every} from ${date}`,
   and_from: (amount: string, every: string, date: string) => `, and ${amount} ${every} from ${date}`,
   free_then: (date: string, amount: string, every: string) => `Free until ${date}, then ${amount} ${every}`,
+  what_you_get: "What you get",
+  span: (interval: Interval, count: number) => `${count} ${units[interval]}${count === 1 ? "" : "s"}`,
+  trial_then: (span: string, amount: string, every: string, date: string) =>
+    `${span} free, then ${amount} ${every} from ${date}`,
+  plus_usage: "plus usage",
+  tier: (least: number, most: number | null, price: string) =>
+    `${most === null ? `${least} or more` : least === most ? least : `${least}–${most}`} seats: ${price}`,
+  saving: (percent: number) => `Save ${percent}%`,
+  order_binding: "Order with obligation to pay",
   skip_trial: "Buy now, without the free trial",
   plus_tax: "plus tax",
   free: "Free",

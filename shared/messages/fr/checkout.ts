@@ -8,6 +8,13 @@ const units: Record<Interval, [one: string, many: string]> = {
   year: ["an", "tous les {} ans"],
 };
 
+const spans: Record<Interval, [one: string, many: string]> = {
+  day: ["jour", "jours"],
+  week: ["semaine", "semaines"],
+  month: ["mois", "mois"],
+  year: ["an", "ans"],
+};
+
 /** The checkout in French. */
 export const messages: CheckoutMessages = {
   order: "Votre commande",
@@ -23,6 +30,14 @@ export const messages: CheckoutMessages = {
   then_from: (amount, every, date) => `Puis ${amount} ${every} à partir du ${date}`,
   and_from: (amount, every, date) => `, et ${amount} ${every} à partir du ${date}`,
   free_then: (date, amount, every) => `Gratuit jusqu’au ${date}, puis ${amount} ${every}`,
+  what_you_get: "Ce que vous recevez",
+  span: (interval, count) => `${count} ${spans[interval][count === 1 ? 0 : 1]}`,
+  trial_then: (span, amount, every, date) => `${span} d’essai gratuit, puis ${amount} ${every} à partir du ${date}`,
+  plus_usage: "plus la consommation",
+  tier: (least, most, price) =>
+    `${most === null ? `${least} places ou plus` : `${least === most ? least : `${least}–${most}`} places`} : ${price}`,
+  saving: (percent) => `${percent} % d’économie`,
+  order_binding: "Commander avec obligation de paiement",
   skip_trial: "Acheter maintenant, sans l’essai gratuit",
   plus_tax: "hors taxes",
   free: "Gratuit",
