@@ -6,6 +6,6 @@ export function computeLuminance(color: string): number {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
-/** White or black, whichever is easier to read on a color: the contrast is at least 4.5 to 1 on each (WCAG 1.4.3). */
+/** The color of text on a color: white where its contrast is at least 4.5 to 1 (WCAG 1.4.3), else black, whose contrast is higher. */
 export const getTextColor = (color: string): "#ffffff" | "#000000" =>
-  computeLuminance(color) <= 0.179 ? "#ffffff" : "#000000";
+  1.05 / (computeLuminance(color) + 0.05) >= 4.5 ? "#ffffff" : "#000000";

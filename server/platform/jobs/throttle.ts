@@ -1,3 +1,5 @@
+import { performance } from "node:perf_hooks";
+
 /**
  * Slows down background work while requests are being served: it runs in small batches one after the other. While the event loop
  * is busy, too, each batch is followed by a pause.
