@@ -76,7 +76,7 @@ describe("changes over /v1", () => {
       "organizations.update": "organization.updated",
       "webhooks.resetSecret": "webhook_endpoint.secret_reset",
     });
-    for (const action of Object.values(named)) expect(action).toMatch(/^[a-z_]+\.[a-z_]+(ed|reset|set)$/);
+    for (const action of Object.values(named)) expect(action).toMatch(/^[a-z_]+\.[a-z_]+(ed|reset|set|sent)$/);
   });
 
   test("the log is in the order of time, whichever way the clock was moved meanwhile", async () => {
@@ -335,9 +335,11 @@ describe("who reads it", () => {
       const { json } = await read(seller.session, { ...asked(), limit: "3", ...(before ? { before } : {}) });
       expect(json.entries.length).toBeLessThanOrEqual(3);
       paged.push(...json.entries);
-      before = paged.length >= whole.length ? null : json.next;
+      before = paged.some(({ id }) => id === whole.at(-1)?.id) ? null : json.next;
     }
-    expect(paged.slice(0, whole.length).map(({ id }) => id)).toEqual(whole.map(({ id }) => id));
+    // Refused calls are written down a little later, so there may be newer entries by now.
+    const shown = new Set(whole.map(({ id }) => id));
+    expect(paged.map(({ id }) => id).filter((id) => shown.has(id))).toEqual(whole.map(({ id }) => id));
     const times = whole.map(({ createdAt }) => createdAt);
     expect(times).toEqual([...times].sort().reverse());
   });

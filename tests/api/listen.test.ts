@@ -103,6 +103,7 @@ describe("floe listen", () => {
     expect(verified).toEqual({
       type: "product.created",
       timestamp: floe.clock.now().toISOString(),
+      api_version: expect.stringMatching(/^\d{4}-\d\d$/),
       data: { id: "p1", name: "Ö\n\n😀" },
     });
   });

@@ -64,15 +64,6 @@ test("- is the standard output; what cannot be written or is not there is said",
   expect(unknown.code).toBe(6);
 });
 
-test("the mail of an order is sent again by its number, and the answer says to whom; an unknown number sends none", async () => {
-  const { invoice_number, customer } = await seller.client.orders.get({
-    params: { id: await sellOrder(server, seller) },
-  });
-  const sent = await floe(["orders", "resend-mail", invoice_number], { env });
-  expect([sent.code, sent.out]).toEqual([0, expect.stringContaining(String(customer.email))]);
-  expect((await floe(["orders", "resend-mail", "NONE-0001"], { env })).code).not.toBe(0);
-});
-
 test("the invoices of many orders are printed as one, with a bar on a terminal and lines in a pipe, and begun again where it was stopped", async () => {
   await sellOrder(server, seller);
   const unnamed = await sellOrder(server, seller);
@@ -94,4 +85,13 @@ test("the invoices of many orders are printed as one, with a bar on a terminal a
   expect([none.code, none.err]).toEqual([0, `Saved 0 invoices in ${place}\n`]);
   const wrong = await floe(["orders", "invoices", "--from", "yesterday", "-o", place], { env });
   expect([wrong.code, wrong.err]).toEqual([64, expect.stringContaining("--from is a day")]);
+});
+
+test("the mail of an order is sent again by its number, and the answer says to whom; an unknown number sends none", async () => {
+  const { invoice_number, customer } = await seller.client.orders.get({
+    params: { id: await sellOrder(server, seller) },
+  });
+  const sent = await floe(["orders", "resend-mail", invoice_number], { env });
+  expect([sent.code, sent.out]).toEqual([0, expect.stringContaining(String(customer.email))]);
+  expect((await floe(["orders", "resend-mail", "NONE-0001"], { env })).code).not.toBe(0);
 });

@@ -317,10 +317,10 @@ test("a sandbox keeps its mails, and walking its clock meets them at their times
   const { timeline } = clock as { timeline: { type: string; at: string; text: string }[] };
   const kept = timeline.filter(({ type }) => type === "mail.kept").map(({ at, text }) => [at.slice(0, 10), text]);
   expect(kept.map(([at, text = ""]) => [at, text.replace(/^.*?: /, "")])).toEqual([
-    ["2027-01-15", "Your trial of News ends on 18 January 2027"],
-    ["2027-01-18", "Your trial of News is over, and your subscription has begun"],
-    ["2028-01-11", "Your subscription to News is renewed on 18 January 2028"],
-    ["2028-01-18", "Your subscription to News was renewed"],
+    ["2027-01-15", "[TEST] Your trial of News ends on 18 January 2027"],
+    ["2027-01-18", "[TEST] Your trial of News is over, and your subscription has begun"],
+    ["2028-01-11", "[TEST] Your subscription to News is renewed on 18 January 2028"],
+    ["2028-01-18", "[TEST] Your subscription to News was renewed"],
   ]);
   const outbox = (await shop.accepted("GET", "/v1/sandbox/mails")) as { items: { subject: string; to: string }[] };
   const { customer } = await shop.get(id);

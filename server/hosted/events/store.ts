@@ -1,4 +1,4 @@
-import { and, eq, isNotNull, lt, sql } from "drizzle-orm";
+import { and, isNotNull, lt, sql } from "drizzle-orm";
 import type { Database, Deps, Tx } from "../../platform/context.ts";
 import { matchKey, type RowKey } from "../../platform/db/rows.ts";
 import { incomingEvents } from "./tables.ts";
@@ -37,29 +37,6 @@ export async function closeEvent(
   error: string | null = null,
 ): Promise<void> {
   await tx.update(incomingEvents).set({ state, object_id, error, due_at: null }).where(matchKey(incomingEvents, key));
-}
-
-/** How many events there are in each state, and the last one. */
-export async function summarizeEvents(db: Database, organization_id: string) {
-  const mine = eq(incomingEvents.organization_id, organization_id);
-  const states = await db
-    .select({ state: incomingEvents.state, count: sql<number>`count(*)::int` })
-    .from(incomingEvents)
-    .where(mine)
-    .groupBy(incomingEvents.state)
-    .orderBy(incomingEvents.state);
-  const [last] = await db
-    .select({
-      type: incomingEvents.type,
-      event_at: incomingEvents.event_at,
-      received_at: incomingEvents.received_at,
-      secret_index: incomingEvents.secret_index,
-    })
-    .from(incomingEvents)
-    .where(mine)
-    .orderBy(sql`${incomingEvents.received_at} desc`)
-    .limit(1);
-  return { states, last: last ?? null };
 }
 
 /** Drop the bodies of events that are older. */

@@ -71,12 +71,3 @@ export async function findNewestPart(db: Database, organization_id: string, cust
     );
   return row?.newest ?? null;
 }
-
-/** How many objects of each kind there are. */
-export const countObjects = (db: Database, organization_id: string) =>
-  db
-    .select({ kind: polarObjects.kind, count: sql<number>`count(*)::int` })
-    .from(polarObjects)
-    .where(eq(polarObjects.organization_id, organization_id))
-    .groupBy(polarObjects.kind)
-    .orderBy(polarObjects.kind);
