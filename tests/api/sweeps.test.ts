@@ -49,7 +49,7 @@ describe("one row that cannot be handled", () => {
     });
     const [bad, good, theirs] = [await open(seller), await open(seller), await open(other)];
     await spoil(bad.id);
-    floe.clock.advance(2 * hourMs);
+    floe.clock.advance(25 * hourMs);
     await floe.runJobs();
     expect(await Promise.all([bad, good, theirs].map(({ id }) => statusOf(id)))).toEqual([
       "open",
@@ -66,7 +66,7 @@ describe("one row that cannot be handled", () => {
   test("is put off for longer and longer, is a dead letter after a day, and is tried once more when revived", async () => {
     const { id } = await open(seller);
     await spoil(id);
-    floe.clock.advance(2 * hourMs);
+    floe.clock.advance(25 * hourMs);
     await floe.runJobs();
     await floe.runJobs();
     const row = async () => (await floe.deps.db.select().from(failedWork))[0];
@@ -110,7 +110,7 @@ describe("one kind of work that cannot be looked for", () => {
     });
     const { id } = await open(seller);
     await floe.deps.db.execute(sql`alter table payments rename to payments_away`);
-    floe.clock.advance(2 * hourMs);
+    floe.clock.advance(25 * hourMs);
     const loops = dueWorkers.map((sweep) => startWorkerLoop(floe.deps, sweep));
     try {
       await expect.poll(() => receiver.received.length).toBe(1);
@@ -131,7 +131,7 @@ describe("work that gives way to requests", () => {
   async function expireAll(whileIt: () => void, pause_ms = 0) {
     const crowded = await Promise.all(Array.from({ length: many }, () => open(seller)));
     const single = await open(other);
-    floe.clock.advance(2 * hourMs);
+    floe.clock.advance(25 * hourMs);
     await sleep(pause_ms);
     const pieces: number[] = [];
     const order: string[] = [];
@@ -302,7 +302,7 @@ describe("work that hangs", () => {
   test("is given up for now after its time, and takes of one seller no more than its share", async () => {
     const mine = [await open(seller), await open(seller), await open(seller)];
     const theirs = await open(other);
-    floe.clock.advance(2 * hourMs);
+    floe.clock.advance(25 * hourMs);
     const seen: string[] = [];
     const [began, never] = [Promise.withResolvers<void>(), new Promise<void>(() => undefined)];
     const loop = startWorkerLoop(floe.deps, {
@@ -329,7 +329,7 @@ describe("work that hangs", () => {
 
   test("is aborted at its limit, and is not begun again before it has ended", async () => {
     await open(seller);
-    floe.clock.advance(2 * hourMs);
+    floe.clock.advance(25 * hourMs);
     let [begun, running, most] = [0, 0, 0];
     const loop = startWorkerLoop(floe.deps, {
       ...named,
@@ -342,7 +342,7 @@ describe("work that hangs", () => {
         const signal = getDeadline()?.signal;
         await new Promise((resolve) => signal?.addEventListener("abort", resolve));
         // Its retry falls due while it still ends.
-        floe.clock.advance(2 * hourMs);
+        floe.clock.advance(25 * hourMs);
         await new Promise((resolve) => setTimeout(resolve, 400));
         running -= 1;
       },
@@ -354,7 +354,7 @@ describe("work that hangs", () => {
 
   test("is waited for by a stop, when it ends in time", async () => {
     await open(seller);
-    floe.clock.advance(2 * hourMs);
+    floe.clock.advance(25 * hourMs);
     const began = Promise.withResolvers<void>();
     let done = false;
     const loop = startWorkerLoop(floe.deps, {
@@ -372,7 +372,7 @@ describe("work that hangs", () => {
 
   test("of several rows together fails for those alone that cannot be handled", async () => {
     const rows = [await open(seller), await open(seller), await open(seller)];
-    floe.clock.advance(2 * hourMs);
+    floe.clock.advance(25 * hourMs);
     const [, bad] = rows;
     const done: string[] = [];
     await runWorkers(floe.deps, [
