@@ -12,7 +12,18 @@ const exampleLines = /(?:^|\n)Examples?:\n((?: {2,}.*(?:\n|$))+)/;
 /** Commands whose exit code says whether something differs. */
 const comparing = new Set(["plan", "drift", "diff", "pull"]);
 /** Commands that ask no server anything. */
-const local = new Set(["completion", "commands", "schema", "init", "validate", "profiles", "serve", "help", "skills", "alias"]);
+const local = new Set([
+  "completion",
+  "commands",
+  "schema",
+  "init",
+  "validate",
+  "profiles",
+  "serve",
+  "help",
+  "skills",
+  "alias",
+]);
 /** Arguments and flags of commands written by hand that name things of a group. */
 const handReferences: Record<string, string> = {
   "orders invoice <id>": "orders",

@@ -273,7 +273,10 @@ const listOf = (group: GroupEntry): OperationEntry | undefined =>
 async function pickOne(context: Context, group: GroupEntry, param: string): Promise<string> {
   const listed = listOf(group);
   const see = listed ? ` See: \`floe ${group.name} ${listed.name}\`` : "";
-  const absent = new Fault("usage", `missing required argument '${param}'`, { asks: true, hint: `Give its id or name.${see}` });
+  const absent = new Fault("usage", `missing required argument '${param}'`, {
+    asks: true,
+    hint: `Give its id or name.${see}`,
+  });
   if (!listed || !context.interactive) throw absent;
   const { method, path, ofPerson } = listed;
   const query = { limit: pageSizeMax };

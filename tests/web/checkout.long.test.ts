@@ -383,7 +383,12 @@ describe("the checkout", () => {
     for (const [locale, later, button, lang] of [
       ["en", "14 days free, then $19.00 a month from January 8, 2027.", "Start free trial", "en"],
       ["de-DE", "14 Tage kostenlos, danach 19,00\u00a0$ pro Monat ab 8. Januar 2027.", "Kostenlos testen", "de"],
-      ["fr", "14 jours d’essai gratuit, puis 19,00\u00a0$US par mois à partir du 8 janvier 2027.", "Commencer l’essai gratuit", "fr"],
+      [
+        "fr",
+        "14 jours d’essai gratuit, puis 19,00\u00a0$US par mois à partir du 8 janvier 2027.",
+        "Commencer l’essai gratuit",
+        "fr",
+      ],
     ] as const) {
       const made = fake.checkout({ ...trial, locale });
       Object.assign(made.product, { recurring_interval: "month", recurring_interval_count: 1, is_recurring: true });
