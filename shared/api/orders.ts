@@ -226,7 +226,7 @@ export const orders = {
     params: byId,
     response: OrderMail,
     status: 202,
-    errors: ["BadRequest", "ResourceNotFound", "TooManyRequests"],
+    errors: ["BadRequest", "ResourceNotFound"],
     audit: "order.mail_resent",
   },
 } as const satisfies Resource;

@@ -412,6 +412,7 @@ describe("the answers that have a reason of their own", () => {
     expect(await ask("portalOrders.generateInvoice", own)).toBe("OrderNotEligibleForInvoice");
 
     const unpaid = { params: await sellUnpaid(floe, seller, await buyerOf(seller)) };
+    expect((await call(named("orders.resendMail"), { as: seller.key, ...unpaid })).json.error).toBe("BadRequest");
     const [kept] = (await floe.client(as).portalCards.list({ query: {} })).items;
     const used = { params: { id: kept?.id ?? "" } };
     expect(await ask("portalCards.delete", used)).toBe("PaymentMethodInUseByActiveSubscription");

@@ -112,7 +112,11 @@ let seller: Seller;
 const far = farProcessor();
 let products: string[];
 beforeAll(async () => {
-  floe = await startOnPostgres({ replace: () => ({ processor: far.processor }) });
+  floe = await startOnPostgres({
+    replace: () => ({ processor: far.processor }),
+    // The time of the histories below is counted in minutes.
+    settings: { FLOE_CHECKOUT_HOURS: "1" },
+  });
   seller = await floe.seller();
   products = [];
   for (const price_amount of [1900, 1900, 700])

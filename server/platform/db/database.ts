@@ -64,11 +64,17 @@ export type PostgresOptions = Partial<PoolLimits> & {
 /** PostgreSQL over the network. */
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<OpenDatabase> {
   const { migrationUrl = url, startTimeoutMs = 0, say = () => {}, ...limits } = options;
-  const allLimits = { ...standardLimits, ...limits };
+  // Until the database has answered once, the start itself says what it waits for: no request is served yet.
+  let isReached = false;
+  const onOutcome = (error?: unknown): void => {
+    if (isReached) limits.onOutcome?.(error);
+  };
+  const allLimits = { ...standardLimits, ...limits, onOutcome };
   const pool = openPool(url, allLimits);
   const db = drizzlePostgres({ client: pool });
   try {
     await awaitDatabase(db, url, { startTimeoutMs, say });
+    isReached = true;
   } catch (error) {
     await pool.end();
     throw error;
