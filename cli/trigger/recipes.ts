@@ -9,6 +9,7 @@ export type Recipe = { own: Kind; about: string; takesTime?: true; run(objects: 
 type Row = Awaited<ReturnType<Objects["call"]>>;
 
 /** A change that is always one: other fields may be overridden, or be as they should be already. */
+const hourMs = 60 * 60 * 1000;
 const change = (objects: Objects): object => ({ metadata: { trigger: objects.mark } });
 const changeSubscription = ({ patch }: Objects, { id }: Row, body: object) =>
   patch("subscription", `/v1/subscriptions/${id}`, body);
@@ -136,11 +137,12 @@ export const recipes: Record<Exclude<EventType, "subscription.migrated">, Recipe
   },
   "checkout.expired": {
     own: "checkout",
-    about: "opens a checkout and lets two hours pass",
+    about: "opens a checkout and lets its time pass",
     takesTime: true,
     async run(objects) {
-      await objects.createCheckout(await objects.createProduct(), undefined);
-      await objects.advance("2hours");
+      const { created_at, expires_at } = await objects.createCheckout(await objects.createProduct(), undefined);
+      const hours = Math.ceil((Date.parse(String(expires_at)) - Date.parse(String(created_at))) / hourMs);
+      await objects.advance(`${hours + 1}hours`);
     },
   },
   "customer.created": { own: "customer", about: "creates a customer", run: (objects) => objects.createCustomer() },

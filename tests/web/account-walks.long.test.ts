@@ -56,6 +56,13 @@ async function signIn(login: string, password: string): Promise<void> {
   await page.keyboard.press("Enter");
 }
 
+/** Whoever has signed in is at the start page; the account is one step on. */
+async function openProfile(): Promise<void> {
+  await page.waitForURL((url) => url.pathname === "/");
+  await page.goto(new URL("/account", page.url()).href);
+  await heading("Profile").waitFor();
+}
+
 /** The link in the latest mail to an address, of that subject. */
 const linkTo = (address: string, subject: RegExp, at = floe): Promise<string> => mailedLink(at, address, subject);
 
@@ -67,12 +74,13 @@ test("sign up, confirm by the mail's link, sign out, forget the password, choose
   expect(await page.getByLabel("Password").getAttribute("aria-invalid")).toBe("true");
   await page.getByLabel("Password").fill("drifting past the pole 7");
   await page.keyboard.press("Enter");
-  await heading("Profile").waitFor();
+  await openProfile();
   await page.getByText("Not confirmed").waitFor();
 
   await page.goto(await linkTo(email, /^Confirm/));
   await heading("Your address is confirmed").waitFor();
   await page.getByRole("link", { name: "Continue" }).click();
+  await openProfile();
   await page.getByText("Confirmed", { exact: true }).waitFor();
 
   await button("Sign out").click();
@@ -144,7 +152,7 @@ test("a server's own fields are asked for at sign-up, with their faults beside t
     await page.keyboard.press("Tab");
     await page.keyboard.press("Space");
     await page.keyboard.press("Enter");
-    await heading("Profile").waitFor();
+    await openProfile();
     const given = { companyName: "Acme", seats: 2.5, isAgent: true, country: "FR", plan: "basic" };
     expect(await me()).toMatchObject(given);
 
@@ -166,7 +174,7 @@ test("a mail's link that failed says why, and asks for a new one; a scanner that
   const email = newAddress();
   await page.goto(`${floe.url}/sign-up`);
   await signUp(email, "drifting past the pole 7");
-  await heading("Profile").waitFor();
+  await openProfile();
   const link = new URL(await linkTo(email, /^Confirm/));
   await page.goto(`${floe.url}/api/auth/verify-email?token=nonsense&callbackURL=%2F`);
   await heading("This link does not work").waitFor();
@@ -202,7 +210,7 @@ test("an address that is confirmed where the account was never entered: earlier 
   await page.keyboard.press("Enter");
   await page.getByRole("link", { name: "Sign in" }).click();
   await signIn(email, "drifting past the pole 7");
-  await heading("Profile").waitFor();
+  await openProfile();
   expect((await floe.request("POST", "/api/auth/sign-in/email", { body: squatter })).status).toBe(401);
 });
 
@@ -212,6 +220,7 @@ test("a change of a confirmed address: agreed to at the old one, then proven at 
   const email = newAddress();
   await page.goto(`${floe.url}/sign-in`);
   await signIn(seller.email, seller.password);
+  await openProfile();
   await page.getByLabel("New e-mail address").fill("nonsense");
   await button("Change it").click();
   await page.getByText("Write it like name@example.com.").waitFor();
@@ -275,7 +284,7 @@ test("the account: profile, username, linked accounts, sessions, password, keys,
   const email = newAddress();
   await page.goto(`${floe.url}/sign-up`);
   await signUp(email, "drifting past the pole 7");
-  await heading("Profile").waitFor();
+  await openProfile();
   await page.goto(await linkTo(email, /^Confirm/));
   await page.getByRole("link", { name: "Continue" }).click();
 
@@ -285,6 +294,7 @@ test("the account: profile, username, linked accounts, sessions, password, keys,
     if (request.url().includes("/api/auth/get-session")) asked += 1;
   });
   const username = `ada_${newId().slice(-8)}`;
+  await openProfile();
   await page.getByText("Confirmed", { exact: true }).waitFor();
   asked = 0;
   await page.getByLabel("Name", { exact: true }).fill("Countess");
@@ -305,7 +315,7 @@ test("the account: profile, username, linked accounts, sessions, password, keys,
   await page.goto(`${floe.url}/sign-in`);
   await page.getByLabel("Keep me signed in").uncheck();
   await signIn(username, "drifting past the pole 7");
-  await heading("Profile").waitFor();
+  await openProfile();
   page = here;
   await page.getByRole("link", { name: "Sessions and devices" }).click();
   await heading("Sessions and devices").waitFor();
@@ -503,7 +513,7 @@ test("a guest is told what a guest is, and keeps the account's place by signing 
   await page.getByRole("link", { name: "Sign up" }).click();
   const email = newAddress();
   await signUp(email, "drifting past the pole 7");
-  await heading("Profile").waitFor();
+  await openProfile();
   await page.getByText("Not confirmed").waitFor();
   expect(await page.getByText("You are here as a guest").count()).toBe(0);
 });
@@ -534,7 +544,7 @@ test("with the keyboard alone: sign in, reach a part of the account, ask for som
   await press("Tab");
   expect(await focused()).toBe("Sign in");
   await press("Enter");
-  await heading("Profile").waitFor();
+  await openProfile();
   // The mark, the way out, then the parts.
   await press("Tab", 5);
   expect(await focused()).toBe("Sessions and devices");
