@@ -410,7 +410,6 @@ describe("the answers that have a reason of their own", () => {
     );
     await floe.deps.db.update(orders).set({ status: "void" }).where(eq(orders.id, sold));
     expect(await ask("portalOrders.generateInvoice", own)).toBe("OrderNotEligibleForInvoice");
-
     const unpaid = { params: await sellUnpaid(floe, seller, await buyerOf(seller)) };
     expect((await call(named("orders.resendMail"), { as: seller.key, ...unpaid })).json.error).toBe("BadRequest");
     const [kept] = (await floe.client(as).portalCards.list({ query: {} })).items;
