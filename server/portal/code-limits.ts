@@ -1,6 +1,6 @@
-import { ApiError } from "../../shared/errors.ts";
 import { getServerClock } from "../platform/clock.ts";
 import type { Ctx } from "../platform/context.ts";
+import { rejectRateLimited } from "../platform/http/limits.ts";
 import { createLimiter } from "../platform/limits/attempts.ts";
 import type { Limit } from "../platform/limits/limits.ts";
 
@@ -12,6 +12,7 @@ const requestsPerSeller: Limit = { max: 3000, window_seconds: hourSeconds };
 /** Wrong codes for one address, at one seller, and without either, of which nobody knows for whom they are. */
 const guessesPerAddress: Limit = { max: 20, window_seconds: hourSeconds };
 const guessesPerSeller: Limit = { max: 600, window_seconds: hourSeconds };
+const tooManyCodes = "Too many codes.";
 const unnamedGuesses: Limit = { max: 300, window_seconds: hourSeconds };
 
 /** Counts of all servers on this database. */
@@ -23,8 +24,11 @@ export async function countRequest(
   { email, organization_id }: { email: string; organization_id: string },
 ): Promise<void> {
   const { hit } = openLimiter(ctx);
-  rejectTooSoon(await hit(`portal-request-of-seller:${organization_id}`, requestsPerSeller));
-  rejectTooSoon(await hit(`portal-request:${organization_id} ${email.toLowerCase()}`, requestsPerAddress));
+  rejectRateLimited(await hit(`portal-request-of-seller:${organization_id}`, requestsPerSeller), tooManyCodes);
+  rejectRateLimited(
+    await hit(`portal-request:${organization_id} ${email.toLowerCase()}`, requestsPerAddress),
+    tooManyCodes,
+  );
 }
 
 /** Count a code that is tried, from whatever address. Answers how to take it back, as a good code is no guess. */
@@ -42,13 +46,8 @@ export async function countGuess(
   if (email !== undefined)
     counted.push([`portal-guess:${organization_id ?? ""} ${email.toLowerCase()}`, guessesPerAddress]);
   if (request_id === undefined && email === undefined) counted.push(["portal-guess-unnamed:", unnamedGuesses]);
-  for (const [key, limit] of counted) rejectTooSoon(await hit(key, limit));
+  for (const [key, limit] of counted) rejectRateLimited(await hit(key, limit), tooManyCodes);
   return async () => {
     for (const [key] of counted) await takeBack(key);
   };
-}
-
-function rejectTooSoon(wait: number): void {
-  if (wait === 0) return;
-  throw new ApiError("TooManyRequests", `Too many codes. Try again in ${wait} s.`, { "Retry-After": String(wait) });
 }

@@ -1,7 +1,7 @@
-import { ApiError } from "../../../shared/errors.ts";
 import { getServerClock } from "../../platform/clock.ts";
 import type { Ctx, Tx } from "../../platform/context.ts";
 import { joinTransaction } from "../../platform/db/unit-of-work.ts";
+import { rejectRateLimited } from "../../platform/http/limits.ts";
 import { createLimiter } from "../../platform/limits/attempts.ts";
 import type { Limit } from "../../platform/limits/limits.ts";
 import type { Container } from "./rules.ts";
@@ -27,7 +27,5 @@ export async function countInvitation(tx: Tx, ctx: Ctx, container: Container): P
   const wait =
     (await hit(`seat-invitations:${organization_id} ${purchase}`, getPurchaseLimit(container))) ||
     (await hit(`seat-invitations-of-seller:${organization_id}`, perOrganization));
-  if (wait === 0) return;
-  const detail = `Too many invitations were sent. Try again in ${wait} s.`;
-  throw new ApiError("TooManyRequests", detail, { "Retry-After": String(wait) });
+  rejectRateLimited(wait, "Too many invitations were sent.");
 }

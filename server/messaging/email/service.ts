@@ -30,6 +30,7 @@ import { type Ctx, type Database, type Deps, requireOrganization, type Tx } from
 import { runWithLoaders } from "../../platform/db/loaders.ts";
 import { matchSeller, type RowKey } from "../../platform/db/rows.ts";
 import { joinTransaction, transact } from "../../platform/db/unit-of-work.ts";
+import { rejectRateLimited } from "../../platform/http/limits.ts";
 import { type DueWorkRow, withRowTime } from "../../platform/jobs/workers.ts";
 import { createLimiter } from "../../platform/limits/attempts.ts";
 import type { Limit } from "../../platform/limits/limits.ts";
@@ -105,9 +106,7 @@ async function countResend(tx: Tx, ctx: Ctx, { organization_id, id }: RowKey): P
   const wait =
     (await hit(`order-mails:${organization_id} ${id}`, perOrder)) ||
     (await hit(`order-mails-of-seller:${organization_id}`, perOrganization));
-  if (wait === 0) return;
-  const detail = `This mail was sent too often. Try again in ${wait} s.`;
-  throw new ApiError("TooManyRequests", detail, { "Retry-After": String(wait) });
+  rejectRateLimited(wait, "This mail was sent too often.");
 }
 
 /** Mails of orders in the API. */

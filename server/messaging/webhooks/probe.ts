@@ -3,7 +3,7 @@ import { and, asc, eq, isNull } from "drizzle-orm";
 import { z } from "zod";
 import { Organization } from "../../../shared/api/organizations.ts";
 import type { WebhookProbe, WebhookProbeResult } from "../../../shared/api/webhooks.ts";
-import { ApiError, fault, invalid, notFound } from "../../../shared/errors.ts";
+import { fault, invalid, notFound } from "../../../shared/errors.ts";
 import { truncateToWhole } from "../../../shared/money.ts";
 import { serializeOrganization } from "../../identity/organizations/rules.ts";
 import { findOrganization } from "../../identity/organizations/store.ts";
@@ -11,6 +11,7 @@ import { getServerClock, toUnixSeconds } from "../../platform/clock.ts";
 import { type Ctx, requireOrganization } from "../../platform/context.ts";
 import { tryUnseal } from "../../platform/crypto/secrets.ts";
 import { checkAddress, findReach } from "../../platform/external/outbound.ts";
+import { rejectRateLimited } from "../../platform/http/limits.ts";
 import { apiVersions, type ClientProfile, getVersionedProfile } from "../../platform/http/profiles.ts";
 import { createId } from "../../platform/ids.ts";
 import { createLimiter } from "../../platform/limits/attempts.ts";
@@ -35,10 +36,7 @@ export async function sendProbe(ctx: Ctx, probe: Probe): Promise<Result> {
   if (refusal !== undefined) throw invalid(fault(["url"], refusal, "value_error", probe.url));
   const clock = getServerClock(ctx.clock);
   const wait = await createLimiter({ ...ctx, clock }).hit(`webhook-probe:${organization_id}`, probes);
-  if (wait > 0) {
-    const headers = { "Retry-After": String(wait) };
-    throw new ApiError("TooManyRequests", `Too many test events. Try again in ${wait} s.`, headers);
-  }
+  rejectRateLimited(wait, "Too many test events.");
   const endpoint = await findEndpointByUrl(ctx.db, organization_id, probe.url);
   const now = clock.now();
   const at = new Date(now.getTime() - probe.age_seconds * 1000);

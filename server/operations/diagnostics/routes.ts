@@ -1,8 +1,9 @@
 import type { FastifyInstance } from "fastify";
 import { person } from "../../../shared/contract.ts";
-import { ApiError, notFound, notPermitted } from "../../../shared/errors.ts";
+import { notFound, notPermitted } from "../../../shared/errors.ts";
 import type { Deps } from "../../platform/context.ts";
 import type { Identify } from "../../platform/http/actor.ts";
+import { rejectRateLimited } from "../../platform/http/limits.ts";
 import { authenticate, createRequestContext } from "../../platform/http/mount.ts";
 import { createLimiter } from "../../platform/limits/attempts.ts";
 import { sendTestMail } from "../../platform/mail-transport/mail.ts";
@@ -24,11 +25,7 @@ export function routeTestMail(app: FastifyInstance, deps: Deps, identify: Identi
       throw notPermitted("Only a platform admin, signed in with floe login, can send a test message.");
     const to = await findUserEmail(deps.db, user_id);
     if (to === undefined) throw notFound();
-    const wait = await createLimiter(deps).hit(`test-mail:${user_id}`, testMails);
-    if (wait > 0) {
-      const headers = { "Retry-After": String(wait) };
-      throw new ApiError("TooManyRequests", `Too many test messages. Try again in ${wait} s.`, headers);
-    }
+    rejectRateLimited(await createLimiter(deps).hit(`test-mail:${user_id}`, testMails), "Too many test messages.");
     const started = deps.clock.now().getTime();
     const error = await sendTestMail(deps, to);
     return { to, sent: error === null, error, duration_ms: deps.clock.now().getTime() - started };
