@@ -3,7 +3,7 @@ import { orders } from "../../billing/orders/tables.ts";
 import { subscriptions } from "../../billing/subscriptions/tables.ts";
 import type { Database } from "../../platform/context.ts";
 import { matchKey } from "../../platform/db/rows.ts";
-import type { CreditGround, CreditPool } from "./credit-rules.ts";
+import type { CreditGround, CreditPeriod, CreditPool } from "./credit-rules.ts";
 import type { GrantRow } from "./rules.ts";
 import { benefitGrants } from "./tables.ts";
 
@@ -57,6 +57,10 @@ async function findPool(
     );
   return { seats, granted: row?.granted ?? 0, used: row?.used ?? 0 };
 }
+
+/** The period that a grant of credit is for now. */
+export const findCreditPeriod = async (db: Database, row: GrantRow): Promise<CreditPeriod | null> =>
+  (await findSource(db, row)).period;
 
 /** What decides how many units a grant of credit credits now (BEN-56). */
 export async function findCreditGround(db: Database, row: GrantRow): Promise<CreditGround> {

@@ -2,7 +2,7 @@ import type { BenefitGrantProperties, BenefitInput } from "../../../../shared/ap
 import type { Tx } from "../../../platform/context.ts";
 import { addCredit, type CreditGrantInput, revokeCredit, rolloverCredit } from "../../../usage/meters/credits.ts";
 import { type CreditPeriod, limitCreditedUnits } from "../credit-rules.ts";
-import { findCreditGround } from "../credit-store.ts";
+import { findCreditGround, findCreditPeriod } from "../credit-store.ts";
 import type { Grant } from "../rules.ts";
 import type { BenefitKind } from "./kind.ts";
 
@@ -45,8 +45,7 @@ export const meterCredit: BenefitKind = {
     const credit = getCredit(grant);
     const { last_credited_at: last } = grant.row.properties;
     await rolloverCredit(tx, ctx, credit, last === undefined ? null : new Date(last));
-    const { period } = await findCreditGround(tx, grant.row);
-    return buildCredited(credit, ctx.clock.now(), period);
+    return buildCredited(credit, ctx.clock.now(), await findCreditPeriod(tx, grant.row));
   },
   async revoke(tx, ctx, grant) {
     const last_revoked_units = await revokeUnits(tx, ctx, grant);
