@@ -118,6 +118,24 @@ function getAncestors({ embed_origin }: Checkout): string {
   return origin && plainOrigin.test(origin) ? origin : "'none'";
 }
 
+/** The document of a page that is not shown in frames, in the language and the theme of its reader. */
+export function buildPage(
+  request: FastifyRequest,
+  languages: readonly string[],
+  { title, shell, given }: Pick<PageContent, "title" | "shell" | "given">,
+): PageContent {
+  const { theme } = request.query as Record<string, unknown>;
+  return {
+    status: 200,
+    lang: pickLanguage(readLocale(selectLanguage(request)), languages).language,
+    ...{ title, shell, given },
+    meta: {},
+    ancestors: "'none'",
+    embedded: false,
+    theme: theme === "light" || theme === "dark" ? theme : undefined,
+  };
+}
+
 /** Read the checkout of a page as the page itself would. Where that fails, the page asks again, and says what is wrong. */
 export async function readCheckoutPage(
   app: FastifyInstance,

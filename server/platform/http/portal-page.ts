@@ -1,8 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { z } from "zod";
 import { CustomerOrganizationData } from "../../../shared/api/portal.ts";
-import { pickLanguage, readLocale } from "../../../shared/locales.ts";
-import { drawSeller, type PageContent, renderGhost, requestPage, selectLanguage } from "./checkout-page.ts";
+import { buildPage, drawSeller, type PageContent, renderGhost, requestPage } from "./checkout-page.ts";
 
 type Seller = z.input<typeof CustomerOrganizationData>;
 
@@ -22,16 +21,9 @@ export async function readPortalPage(
   // Another provider's answer may lack what is drawn here.
   if (!CustomerOrganizationData.safeDecode(json as Seller).success) return undefined;
   const seller = json as Seller;
-  const { theme } = request.query as Record<string, unknown>;
-  return {
-    status: 200,
-    lang: pickLanguage(readLocale(selectLanguage(request)), languages).language,
+  return buildPage(request, languages, {
     title: seller.organization.name,
-    meta: {},
     shell: drawShell(seller),
     given: { seller },
-    ancestors: "'none'",
-    embedded: false,
-    theme: theme === "light" || theme === "dark" ? theme : undefined,
-  };
+  });
 }
