@@ -53,6 +53,14 @@ export function useCheckout(secret: string) {
     [secret, take],
   );
 
+  /** Asks how the checkout stands, and takes the answer as `accept` does; undefined where there is none. */
+  const refresh = useCallback(async (): Promise<Checkout | undefined> => {
+    const answer = await checkouts.get(secret);
+    if (!answer.ok) return undefined;
+    accept(answer.value);
+    return answer.value;
+  }, [secret, accept]);
+
   const work = useCallback(async (): Promise<void> => {
     setUpdating(true);
     for (let next = waiting.current.shift(); next; next = waiting.current.shift()) {
@@ -86,7 +94,7 @@ export function useCheckout(secret: string) {
     return seen.get(secret);
   }, [secret]);
 
-  return { checkout, failure, updating, take, load, accept, fail: setFailure, update, settled };
+  return { checkout, failure, updating, take, load, accept, refresh, fail: setFailure, update, settled };
 }
 
 /** A checkout that is there, and how to change it. */

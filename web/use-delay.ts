@@ -5,7 +5,7 @@ const veryLongMs = 30_000;
 export type Delay = "none" | "long" | "very_long";
 
 /** How long something is awaited, in the steps at which a page says so. `overdue` is called with the last one. */
-export function useDelay(isWaiting: boolean, overdue: () => void): Delay {
+export function useDelay(isWaiting: boolean, overdue: () => Promise<unknown>): Delay {
   const [delay, setDelay] = useState<Delay>("none");
   useEffect(() => {
     if (!isWaiting) return;
@@ -13,7 +13,7 @@ export function useDelay(isWaiting: boolean, overdue: () => void): Delay {
       setTimeout(() => setDelay("long"), longMs),
       setTimeout(() => {
         setDelay("very_long");
-        overdue();
+        void overdue();
       }, veryLongMs),
     ];
     return () => {

@@ -12,13 +12,12 @@ const startDelayMs = 1000;
  * with terms that the buyer has not agreed to. Answers whether these came so recently that the buyer cannot have seen them.
  */
 export function useFollowing(order: Order, isPaused: boolean, changed: (checkout: Checkout) => void): boolean {
-  const [changes, setChanges] = useState(0);
-  const [isUnseen, setUnseen] = useState(false);
+  const [unseen, setUnseen] = useState<Checkout>();
   useEffect(() => {
-    if (changes === 0) return;
-    const timer = setTimeout(() => setUnseen(false), unseenMs);
+    if (!unseen) return;
+    const timer = setTimeout(() => setUnseen(undefined), unseenMs);
     return () => clearTimeout(timer);
-  }, [changes]);
+  }, [unseen]);
   const current = useRef({ order, changed });
   useEffect(() => {
     current.current = { order, changed };
@@ -32,8 +31,7 @@ export function useFollowing(order: Order, isPaused: boolean, changed: (checkout
       const { order: shown, changed: tell } = current.current;
       const before = shown.checkout;
       if (!shown.accept(fresh) || fresh.status !== "open" || isSameDeal(before, fresh)) return;
-      setUnseen(true);
-      setChanges((count) => count + 1);
+      setUnseen(fresh);
       tell(fresh);
     };
     let stop: (() => void) | undefined;
@@ -50,5 +48,5 @@ export function useFollowing(order: Order, isPaused: boolean, changed: (checkout
       stop?.();
     };
   }, [client_secret, isFollowed]);
-  return isUnseen;
+  return unseen !== undefined;
 }

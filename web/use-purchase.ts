@@ -43,7 +43,7 @@ async function getToken(payer: WalletPayer): Promise<Result<{ id: string }> | { 
 
 type Options = {
   values: Values;
-  order: Pick<Order, "take" | "accept" | "load" | "settled" | "checkout">;
+  order: Pick<Order, "take" | "refresh" | "load" | "settled" | "checkout">;
   stripe: RefObject<StripeHandle | null>;
   faulty: (faults: Faults) => void;
   /** Other terms hold now than were shown: they are to be seen before anything is charged. */
@@ -55,13 +55,13 @@ type Options = {
 export function usePurchase({ values, order, stripe, faulty, changed, finished }: Options) {
   const i18n = useI18n();
   const { messages } = i18n;
-  const { checkout, take, accept, load, settled } = order;
+  const { checkout, take, refresh, load, settled } = order;
   const [sending, setSending] = useState(false);
   const [answered, setAnswered] = useState<string>();
   const token = useRef<string | null>(null);
-  const callbacks = useRef({ faulty, finished, take, accept, checkout, messages });
+  const callbacks = useRef({ faulty, finished, take, checkout, messages });
   useEffect(() => {
-    callbacks.current = { faulty, finished, take, accept, checkout, messages };
+    callbacks.current = { faulty, finished, take, checkout, messages };
   });
 
   const intent = getChallenge(checkout);
@@ -122,10 +122,8 @@ export function usePurchase({ values, order, stripe, faulty, changed, finished }
   };
 
   const isUnderWay = async (): Promise<boolean> => {
-    const standing = await checkouts.get(secret);
-    if (!standing.ok || standing.value.status === "open") return false;
-    take(standing.value);
-    return true;
+    const standing = await refresh();
+    return standing !== undefined && standing.status !== "open";
   };
   const showFaults = (faults: Faults): false => {
     faulty(faults);
@@ -186,10 +184,7 @@ export function usePurchase({ values, order, stripe, faulty, changed, finished }
   };
 
   const busy = sending || checkout.status === "confirmed";
-  const ask = useCallback((): void => {
-    void checkouts.get(secret).then((answer) => answer.ok && callbacks.current.accept(answer.value));
-  }, [secret]);
-  const delay = useDelay(busy && challenge === undefined, ask);
+  const delay = useDelay(busy && challenge === undefined, refresh);
 
   /** What no wallet tells has to be on the form: what the seller asks, the amount, the company. */
   const isReadyForWallet = (): boolean => {

@@ -1,4 +1,4 @@
-import { Suspense, useCallback, useEffect, useRef, useState } from "react";
+import { Suspense, useEffect, useRef, useState } from "react";
 import { findWebPage } from "../../shared/destinations.ts";
 import { type Checkout, type CheckoutOrder, checkouts } from "../api.ts";
 import { isEmbedded, notifyParent, postMessage } from "../embed-messages.ts";
@@ -52,13 +52,13 @@ function Delivery({ checkout }: { checkout: Checkout }) {
 }
 
 /** What was bought, for how much, and whether it is through. */
-function Outcome({ checkout, ask }: { checkout: Checkout; ask: () => void }) {
+function Outcome({ checkout, refresh }: { checkout: Checkout; refresh: () => Promise<unknown> }) {
   const { messages, money, day } = useI18n();
   const heading = useRef<HTMLHeadingElement>(null);
   const done = checkout.status === "succeeded";
   const due = getDueToday(checkout);
   const sale = useSale(checkout);
-  const delay = useDelay(!done, ask);
+  const delay = useDelay(!done, refresh);
   const next = getSchedule(checkout)?.steps[0];
   const seller = findSellerPage(checkout, null);
   const back = findWebPage(checkout.return_url) ?? findWebPage(checkout.organization.website);
@@ -149,10 +149,7 @@ function Outcome({ checkout, ask }: { checkout: Checkout; ask: () => void }) {
 /** The page after a purchase. */
 export default function ConfirmationPage({ params }: { params: Record<string, string> }) {
   const secret = params.client_secret ?? "";
-  const { checkout, failure, load, take, accept } = useCheckout(secret);
-  const ask = useCallback((): void => {
-    void checkouts.get(secret).then((answer) => answer.ok && accept(answer.value));
-  }, [secret, accept]);
+  const { checkout, failure, load, take, refresh } = useCheckout(secret);
   const status = checkout?.status;
 
   useEffect(() => {
@@ -176,7 +173,7 @@ export default function ConfirmationPage({ params }: { params: Record<string, st
       {failure ? (
         <Unavailable failure={failure} retry={() => void load()} />
       ) : checkout ? (
-        <Outcome checkout={checkout} ask={ask} />
+        <Outcome checkout={checkout} refresh={refresh} />
       ) : (
         <SidesGhost />
       )}
