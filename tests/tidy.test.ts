@@ -33,6 +33,8 @@ const exceptions: Record<string, string> = {
   "server/customers/customers/store.ts → server/billing/subscriptions/tables.ts": "who has subscribed to something",
   "server/billing/subscriptions/seated.ts → server/entitlements/seats/tables.ts":
     "no fewer seats than are taken; what their holders use is billed",
+  "server/billing/subscriptions/included-credit.ts → server/entitlements/grants/tables.ts":
+    "no money goes back for a period whose included units were granted",
   "server/platform/db/due.ts → server/identity/organizations/tables.ts": "due work is looked for from seller to seller",
   "server/platform/db/counters.ts → server/identity/organizations/tables.ts": "rows are counted by seller",
   "server/platform/db/unit-of-work.ts → server/usage/events/tables.ts":

@@ -263,6 +263,51 @@ describe("BEN-56: the credit of a plan that is left and had again", () => {
     expect(await credited()).toBe(10);
   });
 
+  test("SUB-66: gives a customer nothing back in its period, by no other plan between, and a seller what they want", async () => {
+    const { shop, id, use, product_id, free, becomes, fixed, credited } = await openWithCredit(10);
+    const year = await shop.sells("Year", [fixed(60_000)], { recurring_interval: "year" });
+    const dearer = await shop.sells("Dearer", [fixed(9_000)]);
+    const { customer_id } = await shop.get(id);
+    const { token } = await shop.seller.client.customerSessions.create({ body: { customer_id } });
+    const ask = async (method: string, path: string, body: object) => {
+      const { status, json } = await floe.request(method, `/v1/customer-portal/subscriptions/${id}${path}`, {
+        token,
+        body,
+      });
+      return { status, json: json as { [key: string]: never } };
+    };
+    await shop.on("2027-01-01T01:00:00Z");
+    await use(10);
+    await shop.on("2027-01-02");
+    const waits = async (product: string) => {
+      const preview = await ask("POST", "/preview", { product_id: product });
+      expect(preview.json).toMatchObject({ charge: null, later: [], after: { pending_product_id: product } });
+      const changed = await ask("PATCH", "", { product_id: product });
+      expect(changed).toMatchObject({ status: 200, json: { pending_update: { product_id: product } } });
+      await floe.runJobs();
+    };
+    await waits(free);
+    // An offer that costs more is had at once, and is no way around it.
+    for (const product of [dearer, year]) {
+      expect((await ask("PATCH", "", { product_id: product })).json).toMatchObject({
+        product_id: product,
+        pending_update: null,
+      });
+      await floe.runJobs();
+      await waits(free);
+    }
+    // The units were for January.
+    await shop.on("2027-02-03");
+    expect((await ask("PATCH", "", { product_id: free })).json).toMatchObject({
+      product_id: free,
+      pending_update: null,
+    });
+    await becomes(product_id, "invoice");
+    expect(await credited()).toBe(10);
+    await becomes(free, "invoice");
+    expect((await shop.get(id)).product_id).toBe(free);
+  });
+
   test("takes nothing of what another source has credited", async () => {
     const { shop, use, credit, free, becomes, credited } = await openWithCredit(10);
     await credit(100, true);

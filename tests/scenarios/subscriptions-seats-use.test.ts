@@ -212,6 +212,26 @@ test("BEN-56: a seat that moves from one to the next has its credit once for eac
   expect(await own(eve)).toEqual([[0, 100]]);
 });
 
+test("SUB-66: a customer's fewer seats wait for the next period where seats have included credit; more are had at once", async () => {
+  const { shop, client, id, owner, person, seat, use } = await open({ benefit: { units: 100, rollover: false } });
+  const holder = await person();
+  const held = await seat(holder);
+  await floe.runJobs();
+  await use(holder, 100);
+  await shop.accepted("DELETE", `/v1/customer-seats/${held}`);
+  await floe.runJobs();
+  const { token } = await client.customerSessions.create({ body: { customer_id: owner } });
+  const asks = async (seats: number) => {
+    const body = { seats };
+    return (await floe.request("PATCH", `/v1/customer-portal/subscriptions/${id}`, { token, body })).json;
+  };
+  expect(await asks(2)).toMatchObject({ seats: 3, pending_update: { seats: 2 } });
+  expect(await asks(4)).toMatchObject({ seats: 4, pending_update: null });
+  expect(await asks(3)).toMatchObject({ seats: 4, pending_update: { seats: 3 } });
+  await shop.changes(id, { seats: 3 });
+  expect(await shop.get(id)).toMatchObject({ seats: 3, pending_update: null });
+});
+
 test("SEAT-17: what one has subscribed to comes before what one holds a seat of; when it ends, the seat pays again", async () => {
   const { shop, id, person, seat, use, own, meters, metered, tokens } = await open();
   const solo = await shop.sells("Solo", [{ amount_type: "fixed", price_amount: 500 }, metered("3")]);

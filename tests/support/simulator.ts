@@ -510,8 +510,10 @@ export async function simulate({
     const lived = ["created", "updated", "active", "canceled", "uncanceled", "revoked"].map(
       (name) => `subscription.${name}`,
     );
+    // Without a version, statuses are those that the oldest clients can read.
+    const api_version = "2026-10";
     for (const { url } of receivers)
-      await must("POST", "/v1/webhooks/endpoints", { url, format: "raw", events: [...told, ...lived] });
+      await must("POST", "/v1/webhooks/endpoints", { url, format: "raw", events: [...told, ...lived], api_version });
     const counted = { property: "name", operator: "eq", value: "use" };
     const meter = { name: "Use", filter: { conjunction: "and", clauses: [counted] } };
     meter_id = String(

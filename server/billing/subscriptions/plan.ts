@@ -87,6 +87,8 @@ export type SubscriptionPlan = {
   discount?: DiscountRow | null;
   entries: LineTerms[];
   bill: OrderDraft | null;
+  /** What a change asks for in exchange for the rest of the period, before tax; negative: what it gives back. */
+  exchanged_amount?: number;
   /** What the lines of use take of periods. */
   taken?: readonly BilledUsage[];
   events: SubscriptionEvent[];

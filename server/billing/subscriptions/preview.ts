@@ -20,6 +20,7 @@ import { computeBalanceUse, computeTotals } from "../orders/rules.ts";
 import type { ComputedTax, TaxQuestion } from "../tax/computed.ts";
 import type { TaxedSeller } from "../tax/rules.ts";
 import { isOfUnpaid } from "./credits.ts";
+import { hasIncludedCredit } from "./included-credit.ts";
 import { type PlanInput, resolvePendingChange, type SubscribedOffer, type SubscriptionPlan } from "./plan.ts";
 import { loadPlanInput } from "./plan-input.ts";
 import type { SubscriptionAggregate } from "./rules.ts";
@@ -51,7 +52,7 @@ const getProration = (seller: OrganizationRow) =>
   serializeOrganization(seller).subscription_settings.proration_behavior;
 
 type Given = {
-  ctx: Pick<Ctx, "taxCalculator" | "clock">;
+  ctx: Pick<Ctx, "taxCalculator" | "clock" | "actor">;
   seller: TaxedSeller;
   at: Date;
   /** What a service has said of its tax. */
@@ -101,6 +102,11 @@ export async function evaluate(
     discount: discount_id ? await findDiscount(db, organization_id, discount_id) : undefined,
     proration: getProration(seller.seller),
     seated: "seats" in body ? await countSeated(db, aggregate.row) : 0,
+    // A seller gives back what they want to.
+    keepsPaid:
+      ctx.actor.kind === "customer" && (product_id || "seats" in body)
+        ? await hasIncludedCredit(db, aggregate.row, at)
+        : false,
   };
   const decision = planUpdate(ground, body, named, at);
   const { bill } = decision.plan;

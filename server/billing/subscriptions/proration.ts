@@ -152,6 +152,7 @@ export function planChange(ground: PlanInput, to: SubscribedOffer, behavior: Pro
   const renewed = fresh && renewDiscount(aggregate, now, { isReduced: (some) => isReduced(to, some), isEnded });
   const terms = renewed ? renewed.terms : isEnded ? null : row.period_discount;
   const asked = isSeats ? computeSeatLines(aggregate, to, now) : exchangeLines(aggregate, to, now, { fresh, terms });
+  const exchanged_amount = addUp(asked.map(({ source }) => computeAmount(source)));
   const { lines: billed, unpaid } = resolveCredits(asked, sold);
   // What is less in all than what is not paid yet asks for nothing now.
   const isCovered = unpaid.length > 0 && addUp([...billed, ...unpaid].map(({ source }) => computeAmount(source))) <= 0;
@@ -162,7 +163,16 @@ export function planChange(ground: PlanInput, to: SubscribedOffer, behavior: Pro
   const patch = { ...columns, ...begun, ...(isEnded ? { ...ended, period_discount: null } : {}), ...renewed?.columns };
   const { lines: used, taken } = closeUsage(ground, to, fresh, now);
   if (behavior === "prorate" && !fresh)
-    return { patch, choice: to, ...change, entries: [...lines, ...kept, ...used], bill: null, taken, events };
+    return {
+      patch,
+      choice: to,
+      ...change,
+      exchanged_amount,
+      entries: [...lines, ...kept, ...used],
+      bill: null,
+      taken,
+      events,
+    };
   const whole = [...lines, ...entries.map(({ line }) => line), ...used];
   const bill: OrderDraft | null =
     whole.length === 0
@@ -177,7 +187,7 @@ export function planChange(ground: PlanInput, to: SubscribedOffer, behavior: Pro
           period_start: fresh && now > row.current_period_start ? now : null,
           entry_ids: entries.map(({ id }) => id),
         };
-  return { patch, choice: to, ...change, ...renewed?.change, entries: kept, bill, taken, events };
+  return { patch, choice: to, ...change, ...renewed?.change, exchanged_amount, entries: kept, bill, taken, events };
 }
 
 /** What was used at prices that end with a change (SUB-22): all of it where the period is cut off. */

@@ -35,6 +35,8 @@ export type RequestedOffer = {
   proration: Behavior;
   /** How many of its seats are given. */
   seated: number;
+  /** Whether nothing is given back for the rest of the period: a customer has its included units (SUB-66). */
+  keepsPaid: boolean;
 };
 
 /** How an update is decided: the plan, and what besides it follows. */
@@ -96,10 +98,21 @@ function putOff(row: SubscriptionRow, sent: Partial<PendingUpdate>, now: Date): 
 const clearPending = (row: SubscriptionRow): SubscriptionPlan =>
   row.pending_update ? { ...nothing, patch: { pending_update: null }, events: updated } : nothing;
 
+/** A change now. If it would give back what is not to be given back, it waits for the next period (SUB-66). */
+function changeNow(
+  ground: PlanInput,
+  to: SubscribedOffer,
+  { behavior, keepsPaid, sent }: { behavior: Proration; keepsPaid: boolean; sent: Partial<PendingUpdate> },
+  now: Date,
+): SubscriptionPlan {
+  const plan = planChange(ground, to, behavior, now);
+  return keepsPaid && (plan.exchanged_amount ?? 0) < 0 ? putOff(ground.aggregate.row, sent, now) : plan;
+}
+
 function planProduct(
   ground: PlanInput,
   id: string,
-  { product }: RequestedOffer,
+  { product, keepsPaid }: RequestedOffer,
   behavior: Behavior,
   now: Date,
 ): SubscriptionPlan {
@@ -109,14 +122,15 @@ function planProduct(
   const ids = to.prices.map((price) => price.id);
   const isSame = id === row.product_id && ids.join() === prices.map((price) => price.id).join();
   if (isSame) return clearPending(row);
-  if (behavior === "next_period") return putOff(row, { product_id: id, price_ids: ids }, now);
-  return planChange(ground, to, behavior, now);
+  const sent = { product_id: id, price_ids: ids };
+  if (behavior === "next_period") return putOff(row, sent, now);
+  return changeNow(ground, to, { behavior, keepsPaid, sent }, now);
 }
 
 function planSeats(
   ground: PlanInput,
   seats: number,
-  { behavior, seated }: { behavior: Behavior; seated: number },
+  { behavior, seated, keepsPaid }: { behavior: Behavior; seated: number; keepsPaid: boolean },
   now: Date,
 ): SubscriptionPlan {
   const { row, prices, product } = ground.aggregate;
@@ -134,7 +148,7 @@ function planSeats(
   if (seats === row.seats) return had?.product_id ? putOff(row, { seats: null }, now) : clearPending(row);
   if (behavior === "next_period") return putOff(row, { seats }, now);
   const to = { product, prices: payPrices(prices, { product, seats }), seats };
-  return planChange(ground, to, behavior, now);
+  return changeNow(ground, to, { behavior, keepsPaid, sent: { seats } }, now);
 }
 const seatsMost = 10_000;
 
@@ -293,7 +307,8 @@ export function planUpdate(ground: PlanInput, body: Update, named: RequestedOffe
   const wrapPlan = (plan: SubscriptionPlan): UpdateDecision => ({ plan, redeems: null });
   if ("seats" in body) {
     const { proration_behavior: behavior = named.proration } = body;
-    return wrapPlan(planSeats(ground, body.seats, { behavior, seated: named.seated }, now));
+    const { seated, keepsPaid } = named;
+    return wrapPlan(planSeats(ground, body.seats, { behavior, seated, keepsPaid }, now));
   }
   if ("current_billing_period_end" in body)
     return wrapPlan(planPeriodEnd(ground, body.current_billing_period_end, now));
