@@ -124,6 +124,8 @@ export type Ctx = Deps & {
   actor: Actor;
   client: ClientProfile;
   ip: string;
+  /** The id of the request, as it is answered and logged. */
+  request_id?: string;
   /** Whether a proxy says that it passes the request on for somebody else. */
   isForwarded: boolean;
   /** The request as it came, where the operation is to be handed on. */

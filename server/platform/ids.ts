@@ -1,4 +1,4 @@
-import { randomBytes, randomInt } from "node:crypto";
+import { createHash, randomBytes, randomInt } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { v7 } from "uuid";
 
@@ -29,6 +29,24 @@ export const getFirstId = (at: Date): string => {
 
 /** The time that is in an id, in milliseconds. */
 export const getTimeOfId = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+
+/** How many hexadecimal digits at the end of a derived id count the ids with the same prefix. */
+const countedDigits = 4;
+
+/**
+ * What ids begin with that are derived from what a row stands for, and not drawn. A database that is restored from a backup gives
+ * the same row the same id again. They are UUIDs v7 of the given time.
+ */
+export function deriveIdPrefix(at: Date, ...parts: readonly string[]): string {
+  const hash = createHash("sha256").update(JSON.stringify(parts)).digest("hex");
+  const time = Math.max(0, at.getTime()).toString(16).padStart(12, "0");
+  const variant = ((Number.parseInt(hash.charAt(3), 16) & 3) | 8).toString(16);
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${hash.slice(0, 3)}-${variant}${hash.slice(4, 7)}-${hash.slice(7, 15)}`;
+}
+
+/** The derived id with this prefix before which there are so many others. */
+export const createDerivedId = (prefix: string, others: number): string =>
+  prefix + others.toString(16).padStart(countedDigits, "0");
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const tokenRandomLength = 37;

@@ -58,6 +58,14 @@ export async function createPostgresDatabase(): Promise<string> {
   return addressOf(server, name);
 }
 
+/** A copy of such a database that nobody is connected to, as a backup is. */
+export async function copyPostgresDatabase(url: string): Promise<string> {
+  const { server, sql } = await connect();
+  const name = `floe_${newId().replaceAll("-", "")}`;
+  await sql`create database ${sql(name)} template ${sql(new URL(url).pathname.slice(1))} strategy file_copy`;
+  return addressOf(server, name);
+}
+
 type Query = Parameters<postgres.Sql["unsafe"]>;
 type Pending = Promise<unknown> & { values(): Promise<unknown> };
 type Transaction = { unsafe(...query: Query): Pending; savepoint(work: Work): Promise<unknown> };

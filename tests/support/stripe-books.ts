@@ -366,13 +366,11 @@ export function openBooks(now: () => number, told: (event: Happened) => void) {
     const size = Math.min(Number(limit ?? 10), most);
     return list(url, found.slice(start, start + size), start + size < found.length);
   }
-  function searchCustomers(query: string) {
+  function search(url: string, all: Kept[], query: string) {
     const [, name = "", value] = /^metadata\['(\w+)'\]:'([^']*)'$/.exec(query) ?? [];
     if (value === undefined) throw invalid("We were unable to parse your search query.", "parameter_invalid", "query");
-    const found = [...customers.values()].filter(
-      (one) => one.metadata[name] === value && one.created <= now() - indexS,
-    );
-    return { ...list("/v1/customers/search", found), object: "search_result", next_page: null };
+    const found = all.filter((one) => one.metadata[name] === value && one.created <= now() - indexS);
+    return { ...list(url, found), object: "search_result", next_page: null };
   }
 
   type Call = (asked: { id: string; query: Fields; body: never }) => object;
@@ -384,7 +382,8 @@ export function openBooks(now: () => number, told: (event: Happened) => void) {
       customers.set(id, customer as Kept);
       return customer;
     },
-    "GET /v1/customers/search": ({ query }) => searchCustomers(String(query.query)),
+    "GET /v1/customers/search": ({ query }) =>
+      search("/v1/customers/search", [...customers.values()], String(query.query)),
     "GET /v1/customers/{customer}": ({ id }) => get(customers, "customer", id),
     "DELETE /v1/customers/{customer}": ({ id }) => {
       get(customers, "customer", id);
@@ -419,6 +418,8 @@ export function openBooks(now: () => number, told: (event: Happened) => void) {
       return Object.assign(method, { customer: null });
     },
     "POST /v1/payment_intents": ({ body }) => charge(body),
+    "GET /v1/payment_intents/search": ({ query }) =>
+      search("/v1/payment_intents/search", [...intents.values()], String(query.query)),
     "GET /v1/payment_intents": ({ query }) => page("/v1/payment_intents", [...intents.values()], query),
     "GET /v1/payment_intents/{intent}": ({ id }) => get(intents, "payment_intent", id),
     "POST /v1/payment_intents/{intent}/cancel": ({ id }) => {

@@ -14,6 +14,7 @@ import { emit, emitEach, recordListedEvent } from "../../platform/events/events.
 import { defineSignal, sendSignal } from "../../platform/events/signals.ts";
 import { createId } from "../../platform/ids.ts";
 import { addToBalance, lockBalance } from "./balances.ts";
+import { createOrderId } from "./ids.ts";
 import { assignOrderNumber, assignReceiptNumber } from "./numbers.ts";
 import { type RecalledCredit, recallCredit, recordMove, restoreCredit } from "./recalls.ts";
 import { computeReduction, describeReduction, moveReductions, planReduction } from "./reductions.ts";
@@ -117,7 +118,7 @@ async function writeOrder(tx: Tx, { clock }: Pick<Deps, "clock">, wanted: NewOrd
   const created_at = clock.now();
   const order = await store.insertOrder(tx, {
     ...planOrder(wanted),
-    id: createId(created_at),
+    id: await createOrderId(tx, wanted, created_at),
     created_at,
     status: "pending",
   });
@@ -281,8 +282,7 @@ export async function settleOrder(
       else await store.updateOrder(tx, order, made);
       return;
     }
-    const { subscription_id } = paid;
-    const made = { ...columns, created_at: now, subscription_id };
+    const made = { ...columns, created_at: now, subscription_id: paid.subscription_id };
     Object.assign(paid, await assignOrderNumber(tx, order, made, isCharged));
   });
 }

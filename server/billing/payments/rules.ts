@@ -3,7 +3,7 @@ import type { PaymentMethod } from "../../../shared/api/payment-methods.ts";
 import type { Payment } from "../../../shared/api/payments.ts";
 import { ApiError } from "../../../shared/errors.ts";
 import type { Deps } from "../../platform/context.ts";
-import type { Intent, IntentStatus, SetupOutcome } from "../../platform/processors/processor.ts";
+import type { ChargeReference, Intent, IntentStatus, SetupOutcome } from "../../platform/processors/processor.ts";
 import { isPayable, type OrderRow } from "../orders/rules.ts";
 import type { paymentMethods, paymentSetups, payments } from "./tables.ts";
 
@@ -47,16 +47,47 @@ export const isWanted = (
   order: Pick<OrderRow, "status" | "terms">,
 ): boolean => isPayable(order.status) && row.terms === order.terms;
 
+/** Whether an intent is over the amount of a payment. */
+export const isSameAmount = (row: Pick<PaymentRow, "amount" | "currency">, intent: Intent): boolean =>
+  intent.amount === row.amount && intent.currency.toLowerCase() === row.currency.toLowerCase();
+
+/** A processor keeps idempotency keys for a day; this much is left of it for its own clock and for a queue of renewals. */
+const keyKeptMs = 20 * 60 * minuteMs;
+
+/**
+ * Whether the charge of a saved card may have been made already, under a key that the processor has forgotten: a renewal that is
+ * charged long after its period began, or any later attempt. The processor is asked for it before it charges (RST-01).
+ */
+export const isLate = (order: Pick<OrderRow, "period_start">, payment: Pick<PaymentRow, "trigger" | "requested_at">) =>
+  payment.trigger !== "subscription_cycle" ||
+  (order.period_start !== null && payment.requested_at.getTime() - order.period_start.getTime() > keyKeptMs);
+
+/** What the processor keeps with a charge, so that its purpose is known without this database. */
+export function describeCharge(
+  order: Pick<OrderRow, "id" | "invoice_number" | "checkout_id" | "subscription_id" | "period_start" | "product_id">,
+  payment: Pick<PaymentRow, "trigger">,
+  request_id: string | undefined,
+): ChargeReference {
+  const { id: order_id, invoice_number, checkout_id, subscription_id, period_start, product_id } = order;
+  return {
+    order_id,
+    product_id,
+    trigger: payment.trigger ?? "purchase",
+    ...(invoice_number !== null && { invoice_number }),
+    ...(checkout_id !== null && { checkout_id }),
+    ...(subscription_id !== null && { subscription_id }),
+    ...(period_start !== null && { period_start: period_start.toISOString() }),
+    ...(request_id !== undefined && { request_id }),
+  };
+}
+
 /** Refuse to settle a payment by an intent over another payment, amount or currency: somebody has to look at it. */
 export function assertSame(
   row: Pick<PaymentRow, "id" | "organization_id" | "amount" | "currency">,
   intent: Intent,
 ): void {
   const isSame =
-    intent.organization_id === row.organization_id &&
-    intent.payment_id === row.id &&
-    intent.amount === row.amount &&
-    intent.currency.toLowerCase() === row.currency.toLowerCase();
+    intent.organization_id === row.organization_id && intent.payment_id === row.id && isSameAmount(row, intent);
   if (!isSame)
     throw new Error(
       `The processor names another payment, amount or currency than ${row.id} was made for: ${intent.processor_id}.`,

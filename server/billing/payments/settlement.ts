@@ -14,12 +14,16 @@ import { payments } from "../../platform/telemetry/metrics.ts";
 import { computeTotals, isPayable, type OrderAggregate, type OrderRow } from "../orders/rules.ts";
 import { settleOrder } from "../orders/service.ts";
 import { lockOrder } from "../orders/store.ts";
+import { createPaymentId } from "./ids.ts";
 import { findMethodOf, findOwner, savePaymentMethod } from "./methods.ts";
 import {
   assertPayments,
   assertSame,
+  describeCharge,
   isFinal,
+  isLate,
   isOverdue,
+  isSameAmount,
   isWanted,
   type PaymentDeps,
   type PaymentMethodRow,
@@ -74,8 +78,8 @@ export function planAttempt(deps: PaymentDeps, organization_id: string) {
 }
 
 /** Write down that an order is going to be paid. Refused with 409 while it is being paid already (ORD-14). */
-export function startPayment(tx: Tx, deps: PaymentDeps, order: OrderRow, payer: Payer): Promise<PaymentRow> {
-  const start = planStart(deps, order);
+export async function startPayment(tx: Tx, deps: PaymentDeps, order: OrderRow, payer: Payer): Promise<PaymentRow> {
+  const start = { ...planStart(deps, order), id: await createPaymentId(tx, order) };
   const how =
     "method" in payer
       ? { payment_method_id: payer.method.id, card: payer.method.card, trigger: payer.trigger }
@@ -277,7 +281,10 @@ export async function chargePayments(charges: readonly DueCharge[]): Promise<voi
 
 async function requestCharge(deps: Deps | Ctx, payment: PaymentRow, description: string): Promise<Intent> {
   const { organization_id, id: payment_id, amount, currency, customer_email: email } = payment;
-  const terms = { organization_id, payment_id, amount, currency, description, email };
+  // The test processor keeps its books in the same database, so a restored backup never knows less than it.
+  const order = deps.processor.test ? undefined : await store.findOrderOf(deps.db, payment);
+  const reference = order && describeCharge(order, payment, "request_id" in deps ? deps.request_id : undefined);
+  const terms = { organization_id, payment_id, amount, currency, description, email, reference };
   if (payment.confirmation_token_id !== null) {
     const keep = payment.keep ? { customer: await findOwner(deps.db, payment) } : null;
     const confirmation_token_id = unseal(
@@ -286,13 +293,25 @@ async function requestCharge(deps: Deps | Ctx, payment: PaymentRow, description:
       payment_id,
       payment.confirmation_token_id,
     );
-    return deps.processor.confirm({ ...terms, confirmation_token_id, keep });
+    return recordForeign(deps, payment, await deps.processor.confirm({ ...terms, confirmation_token_id, keep }));
   }
   const method = await findMethodOf(deps.db, payment);
   if (!method) throw new ProcessorError("This card was deleted.");
   const { processor_id: method_processor_id, customer_processor_id } = method;
-  const intent = await deps.processor.chargeSaved({ ...terms, method_processor_id, customer_processor_id });
+  const may_exist = order !== undefined && isLate(order, payment);
+  const saved = { ...terms, method_processor_id, customer_processor_id, may_exist };
+  const intent = await recordForeign(deps, payment, await deps.processor.chargeSaved(saved));
   return intent.status === "requires_action" ? abandonCharge(deps, payment, intent.processor_id) : intent;
+}
+
+/**
+ * Keep the processor's id of an intent on other terms: it was charged before a backup was restored. The payment stays pending and
+ * is shown as a failed job, so that nothing is charged a second time until somebody has looked at it.
+ */
+async function recordForeign({ db }: Pick<Deps, "db">, payment: PaymentRow, intent: Intent): Promise<Intent> {
+  if (intent.status === "succeeded" && !isSameAmount(payment, intent))
+    await store.recordProcessorId(db, payment, intent.processor_id);
+  return intent;
 }
 
 const unattended: Decline = {

@@ -174,6 +174,14 @@ export async function expeditePending(tx: Tx, order: RowKey, now: Date): Promise
   }
 }
 
+/** Keep the processor's own id of a payment that has none yet. */
+export async function recordProcessorId(db: Database, key: RowKey, processor_id: string): Promise<void> {
+  await db
+    .update(payments)
+    .set({ processor_id: sql`coalesce(${payments.processor_id}, ${processor_id})` })
+    .where(matchKey(payments, key));
+}
+
 /** Write an event of the processor down; false when it was known. */
 export async function insertProcessorEvent(tx: Tx, event: typeof processorEvents.$inferInsert): Promise<boolean> {
   const made = await tx

@@ -80,6 +80,7 @@ export const createRequestContext = (deps: Deps, request: FastifyRequest, actor:
   actor,
   client: request.client,
   ip: request.ip,
+  request_id: request.id,
   isForwarded: isForwarded(request),
   extraWrites: [],
 });

@@ -69,14 +69,23 @@ type PaymentTerms = {
   currency: string;
   description: string;
   email: string;
+  /** What the processor keeps with the charge beside the ids of organization and payment. */
+  reference?: ChargeReference | undefined;
 };
+/** What a charge is for, in the words of this database. */
+export type ChargeReference = Readonly<Record<string, string>>;
 export type Charge = PaymentTerms & {
   confirmation_token_id: string;
   /** The customer for whom the card is saved with the charge; null if the card is used once. */
   keep: { customer: CardOwner } | null;
 };
 /** A charge of a saved method: the processor's own ids of the customer and the card. */
-export type SavedCharge = PaymentTerms & { customer_processor_id: string; method_processor_id: string };
+export type SavedCharge = PaymentTerms & {
+  customer_processor_id: string;
+  method_processor_id: string;
+  /** Whether the charge may have been made so long ago that its idempotency key is forgotten. It is looked for first. */
+  may_exist?: boolean;
+};
 
 export type MethodSetup = {
   organization_id: string;

@@ -2,20 +2,16 @@ import { createHash } from "node:crypto";
 import Stripe from "stripe";
 import {
   type Attempt,
-  type Card,
   type CardOwner,
   type Charge,
-  type Decline,
-  type Dispute,
   type Intent,
-  type Method,
   type Processor,
   ProcessorError,
-  type RefundOutcome,
   type SetupAttempt,
-  type SetupOutcome,
 } from "./processor.ts";
-import { getAccount, getId, ignoreMissing, listStripeWebhooks, OurPayment, readEvent } from "./stripe-events.ts";
+import { getCard, getDispute, getIntent, getSetup, refundOf } from "./stripe-answers.ts";
+import { getAccount, ignoreMissing, listStripeWebhooks, readEvent } from "./stripe-events.ts";
+import { findOfCustomer, isKeyOfOther, searchIntent } from "./stripe-search.ts";
 
 export type StripeOptions = {
   secret_key: string;
@@ -53,84 +49,6 @@ export function openStripe({
     telemetry: false,
   });
 }
-
-const statuses: Record<string, Intent["status"]> = {
-  succeeded: "succeeded",
-  processing: "processing",
-  requires_capture: "processing",
-  requires_action: "requires_action",
-  requires_payment_method: "failed",
-  requires_confirmation: "failed",
-  canceled: "failed",
-};
-const refundStatuses: Record<string, RefundOutcome["status"]> = {
-  succeeded: "succeeded",
-  failed: "failed",
-  canceled: "failed",
-};
-
-/** A dispute in the words of the wire; an inquiry that ended cost nothing. */
-const disputeStatuses: Record<string, Dispute["status"]> = {
-  warning_needs_response: "early_warning",
-  warning_under_review: "early_warning",
-  warning_closed: "prevented",
-  prevented: "prevented",
-  needs_response: "needs_response",
-  appeal_needs_response: "needs_response",
-  under_review: "under_review",
-  appeal_under_review: "under_review",
-  won: "won",
-  lost: "lost",
-};
-
-function getCard(
-  card: Stripe.PaymentMethod.Card | Stripe.Charge.PaymentMethodDetails.Card | null | undefined,
-): Card | null {
-  if (!card) return null;
-  const { brand, last4, exp_month, exp_year } = card;
-  return { brand: brand ?? "card", last4: last4 ?? "", exp_month, exp_year };
-}
-
-function getDecline(
-  error: { code?: string; decline_code?: string; message?: string } | null,
-  fallback: string,
-): Decline {
-  return {
-    reason: error?.decline_code ?? error?.code ?? "card_declined",
-    message: error?.message ?? fallback,
-  };
-}
-
-const getMoment = (seconds: number): Date => new Date(seconds * 1000);
-
-function getIntent(intent: Stripe.PaymentIntent): Intent {
-  const charge = typeof intent.latest_charge === "object" ? intent.latest_charge : null;
-  const status = statuses[intent.status] ?? "processing";
-  // A card that was refused is on the error.
-  const details = charge?.payment_method_details?.card ?? intent.last_payment_error?.payment_method?.card;
-  const [card, fingerprint] = [getCard(details), details?.fingerprint ?? null];
-  const kept = status === "succeeded" && intent.setup_future_usage && intent.customer && intent.payment_method;
-  return {
-    organization_id: intent.metadata.organization_id ?? "",
-    payment_id: intent.metadata.payment_id ?? "",
-    processor_id: intent.id,
-    status,
-    amount: intent.amount,
-    currency: intent.currency,
-    client_secret: intent.client_secret ?? "",
-    decline: status === "failed" ? getDecline(intent.last_payment_error, "The payment was not completed.") : null,
-    card,
-    fingerprint,
-    method:
-      kept && card ? findSavedMethod(getId(intent.payment_method), getId(intent.customer), fingerprint, card) : null,
-  };
-}
-const findSavedMethod = (
-  processor_id: string,
-  customer_processor_id: string,
-  fingerprint: string | null,
-  card: Card,
-): Method => ({ processor_id, customer_processor_id, fingerprint, card });
 
 const busy = "Too many payments are being made at this moment. You have not been charged; try again.";
 
@@ -177,7 +95,8 @@ export function createStripeProcessor(options: StripeOptions): Processor {
     const search = { ...readSince({ created_at }), expand: ["data.latest_charge"] };
     for await (const intent of stripe.paymentIntents.list(search))
       if (intent.metadata.payment_id === payment_id) return intent;
-    return null;
+    // It may have been made before a backup was restored.
+    return searchIntent(stripe, payment_id);
   };
   const findSetup = async ({
     setup_id,
@@ -191,22 +110,31 @@ export function createStripeProcessor(options: StripeOptions): Processor {
   };
   const account = getAccount(/_live_/.test(options.secret_key));
   const charge = async (
-    { organization_id, payment_id, amount, currency, description }: Omit<Charge, "confirmation_token_id" | "keep">,
+    { payment_id, amount, currency, description, ...one }: Omit<Charge, "confirmation_token_id" | "keep">,
     by: Partial<Stripe.PaymentIntentCreateParams>,
     idempotencyKey = payment_id,
   ): Promise<Intent> => {
-    const metadata = { organization_id, payment_id };
+    const metadata = { organization_id: one.organization_id, payment_id, ...one.reference };
     const text = description.slice(0, descriptionLengthMax);
     const terms = { amount, currency, confirm: true, description: text, metadata, ...by, expand };
     return getIntent(await stripe.paymentIntents.create(terms, { idempotencyKey }));
   };
-  const catchDeclined = (work: () => Promise<Intent>): Promise<Intent> =>
-    catchRefused(work, ({ payment_intent }) => payment_intent && getIntent(payment_intent));
+  const catchDeclined = async (one: { payment_id: string }, work: () => Promise<Intent>): Promise<Intent> => {
+    try {
+      return await catchRefused(work, ({ payment_intent }) => payment_intent && getIntent(payment_intent));
+    } catch (error) {
+      if (!isKeyOfOther(error)) throw error;
+      // The key stands for the same attempt, in other words: it was made before a backup was restored.
+      const known = await searchIntent(stripe, one.payment_id);
+      if (!known) throw error;
+      return getIntent(known);
+    }
+  };
   return {
     account,
     publishable_key,
     confirm: ({ keep, ...one }) =>
-      catchDeclined(() => {
+      catchDeclined(one, () => {
         const card = isEntered(one.confirmation_token_id);
         if (!keep) return charge(one, card);
         return getCustomerToken(stripe, keep.customer, one.payment_id, (customer, key) =>
@@ -219,14 +147,23 @@ export function createStripeProcessor(options: StripeOptions): Processor {
         : (await ignoreMissing(stripe.confirmationTokens.retrieve(token)))?.payment_method_preview?.card;
       return card ? { card: getCard(card), fingerprint: card.fingerprint ?? null } : null;
     },
-    chargeSaved: (one) =>
-      catchDeclined(() =>
-        charge(one, {
-          customer: one.customer_processor_id,
-          payment_method: one.method_processor_id,
-          off_session: true,
-        }),
-      ),
+    async chargeSaved(one) {
+      const { customer_processor_id: customer, method_processor_id: payment_method } = one;
+      const findMade = async () => {
+        const known = await findOfCustomer(stripe, customer, one.payment_id);
+        return known && getIntent(known);
+      };
+      const known = one.may_exist ? await findMade() : null;
+      if (known) return known;
+      try {
+        return await catchDeclined(one, () => charge(one, { customer, payment_method, off_session: true }));
+      } catch (error) {
+        // A search knows what is some minutes old, a list of the customer's knows all.
+        const made = isKeyOfOther(error) ? await findMade() : null;
+        if (!made) throw error;
+        return made;
+      }
+    },
     saveMethod: ({ organization_id, setup_id, customer, confirmation_token_id }) =>
       catchRefused(
         () =>
@@ -339,51 +276,4 @@ async function findOrCreateCustomer(stripe: Stripe, { id, processor_id, email, n
     { idempotencyKey: `customer_${id}_${words}` },
   );
   return made.id;
-}
-
-function getSetup(setup: Stripe.SetupIntent): SetupOutcome {
-  const status = statuses[setup.status] ?? "processing";
-  const method = typeof setup.payment_method === "object" ? setup.payment_method : null;
-  const card = getCard(method?.card);
-  const kept = status === "succeeded" && method && card;
-  return {
-    organization_id: setup.metadata?.organization_id ?? "",
-    setup_id: setup.metadata?.setup_id ?? "",
-    processor_id: setup.id,
-    status,
-    client_secret: setup.client_secret ?? "",
-    method: kept ? findSavedMethod(method.id, getId(setup.customer), method.card?.fingerprint ?? null, card) : null,
-    decline: status === "failed" ? getDecline(setup.last_setup_error, "The card was not accepted.") : null,
-  };
-}
-
-function refundOf(refund: Stripe.Refund): RefundOutcome {
-  const status = refundStatuses[refund.status ?? ""] ?? "pending";
-  return {
-    refund_id: refund.metadata?.refund_id ?? null,
-    processor_id: refund.id,
-    intent_processor_id: getId(refund.payment_intent),
-    amount: refund.amount,
-    currency: refund.currency,
-    reason: refund.reason,
-    status,
-    failure_reason: status === "failed" ? (refund.failure_reason ?? refund.status) : null,
-    created_at: getMoment(refund.created),
-  };
-}
-
-function getDispute(dispute: Stripe.Dispute): Dispute {
-  const { payment_intent: intent, evidence_details } = dispute;
-  const ours = OurPayment.safeParse(typeof intent === "object" ? intent?.metadata : undefined);
-  return {
-    processor_id: dispute.id,
-    intent_processor_id: getId(intent),
-    ...(ours.success ? ours.data : { organization_id: null, payment_id: null }),
-    status: disputeStatuses[dispute.status] ?? "under_review",
-    amount: dispute.amount,
-    currency: dispute.currency,
-    reason: dispute.reason,
-    created_at: getMoment(dispute.created),
-    evidence_due_at: evidence_details?.due_by ? getMoment(evidence_details.due_by) : null,
-  };
 }

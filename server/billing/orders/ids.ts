@@ -1,0 +1,25 @@
+import type { Tx } from "../../platform/context.ts";
+import { defineDerivedIds } from "../../platform/db/derived-ids.ts";
+import { createId, deriveIdPrefix } from "../../platform/ids.ts";
+import type { OrderRow } from "./rules.ts";
+import { orders } from "./tables.ts";
+
+type PeriodOrder = Pick<OrderRow, "organization_id" | "billing_reason"> &
+  Partial<Pick<OrderRow, "subscription_id" | "period_start">>;
+
+const findFreeId = defineDerivedIds(orders);
+
+/**
+ * The id of a new order. One that bills a period of a subscription is derived from the period: where a backup is restored, the
+ * period is billed again as the same order, and is charged under the same key (RST-01). The caller holds the lock of the
+ * subscription.
+ */
+export async function createOrderId(
+  tx: Tx,
+  { organization_id, subscription_id, period_start, billing_reason }: PeriodOrder,
+  created_at: Date,
+): Promise<string> {
+  if (!subscription_id || !period_start) return createId(created_at);
+  const prefix = deriveIdPrefix(period_start, subscription_id, period_start.toISOString(), billing_reason);
+  return findFreeId(tx, { organization_id, prefix });
+}
