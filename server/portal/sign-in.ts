@@ -163,10 +163,27 @@ export async function authenticate(ctx: Ctx, guess: CodeGuess): Promise<{ token:
 const isLinkCurrent = ({ email, email_version }: CustomerRow, link: PortalLink): boolean =>
   isSameEmail(email, link.email) && email_version === link.email_version;
 
+/** Whether a link was not used before; it is used from now on. The caller has locked the customer. */
+async function claimLink(tx: Tx, { config, clock }: Ctx, link: NonNullable<ReturnType<typeof parsePortalLink>>) {
+  const now = getServerClock(clock).now();
+  const { organization_id, customer_id, email, expires_at, content } = link;
+  if ((await store.findCodes(tx, "used_link", hashWithEach(config.secrets, content), now)).length > 0) return false;
+  await store.insertCode(tx, {
+    id: createId(now),
+    organization_id,
+    created_at: now,
+    purpose: "used_link",
+    email,
+    customer_id,
+    code_hash: hashToken(config.secret, content),
+    expires_at,
+  });
+  return true;
+}
+
 /**
- * Create a session from a mailed link, which may be used repeatedly (CUP-28). The link becomes invalid when the customer's
- * address changes, even if the first address is restored later. Mails are forwarded, so opening a link does not verify the
- * address.
+ * Create a session from a mailed link, once (CUP-28). The link becomes invalid when the customer's address changes, even if the
+ * first address is restored later. Mails are forwarded, so opening a link does not verify the address.
  */
 export async function openLink(ctx: Ctx, linkToken: string): Promise<{ token: string }> {
   const link = parsePortalLink(ctx.config, linkToken, getServerClock(ctx.clock).now());
@@ -175,12 +192,13 @@ export async function openLink(ctx: Ctx, linkToken: string): Promise<{ token: st
     (await transact(ctx, async (tx) => {
       const customer = await lockCustomer(tx, link.organization_id, { id: link.customer_id });
       if (!customer || customer.deleted_at !== null || !isLinkCurrent(customer, link)) return undefined;
+      if (!(await claimLink(tx, ctx, link))) return undefined;
       return openSession(ctx, tx, customer);
     }));
   if (!opened)
     throw new ApiError(
       "CustomerSessionCodeInvalidOrExpired",
-      "This link has expired or is no longer valid. Sign in with a code.",
+      "This link was used already, has expired or is no longer valid. Sign in with a code.",
     );
   return { token: opened.token };
 }

@@ -8,14 +8,14 @@ import { instant, ownedKey, references } from "../platform/db/columns.ts";
 /**
  * Somebody has asked for a code to sign in. Whether there is such a customer is found out later, so that who asks is answered
  * alike whatever the answer; then the code is made and mailed, and there is a keyed hash of it here (CUP-08, CUP-09). A link
- * to a new address of a customer is kept likewise (CUP-15).
+ * to a new address of a customer is kept likewise (CUP-15), and a link of a mail once it was used (CUP-28).
  */
 export const portalCodes = pgTable(
   "portal_codes",
   {
     ...owned(),
-    /** What it opens: a session, or the way to another address of the customer's. */
-    purpose: text().$type<"sign_in" | "email">().notNull(),
+    /** What it opens: a session, or the way to another address of the customer's. A `used_link` opens nothing any more. */
+    purpose: text().$type<"sign_in" | "email" | "used_link">().notNull(),
     /** Where it is sent to, as it was typed. */
     email: text().notNull(),
     customer_id: uuid(),

@@ -78,6 +78,7 @@ const rows: Row[] = [
   {
     what: "the link to the portal in a mail",
     clock: "server",
+    once: true,
     lasts_ms: 30 * dayMs,
     async give(floe, seller) {
       const body = { token: await mailedPortalLink(floe, seller) };

@@ -4,6 +4,7 @@ import { describeFailure } from "../checkout-form.ts";
 import { I18nProvider, useI18n } from "../i18n/i18n.tsx";
 import { Button } from "../parts/Button.tsx";
 import { GhostLine } from "../parts/Ghost.tsx";
+import { Notice } from "../parts/Notice.tsx";
 import { Frame, useTitle } from "../parts/Shell.tsx";
 import {
   deleteSession,
@@ -73,6 +74,44 @@ const GhostCard = () => (
   </div>
 );
 
+/** The link of a mail opens the portal once, so a button uses it: programs that check mails load pages and press nothing. */
+function OpenLink({
+  token,
+  seller: { organization },
+  signedIn,
+  refused,
+}: {
+  token: string;
+  seller: Seller;
+  signedIn: (token: string) => void;
+  refused: () => void;
+}) {
+  const { messages: common } = useI18n();
+  const messages = usePortalMessages();
+  const [busy, setBusy] = useState(false);
+  const [fault, setFault] = useState<string>();
+  const open = async (): Promise<void> => {
+    setBusy(true);
+    setFault(undefined);
+    const answer = await entrance.openLink(token);
+    if (answer.ok) return signedIn(answer.value.token);
+    setBusy(false);
+    // An unreachable server has used nothing up.
+    if (answer.failure.status === 401) refused();
+    else setFault(describeFailure(answer.failure, common));
+  };
+  return (
+    <div className="card stack entrance">
+      <h1>{messages.title(organization.name)}</h1>
+      <p className="soft">{messages.link_once}</p>
+      {fault && <Notice>{fault}</Notice>}
+      <Button full busy={busy} onClick={() => void open()}>
+        {messages.open_link}
+      </Button>
+    </div>
+  );
+}
+
 function Inside({
   seller,
   slug,
@@ -86,7 +125,7 @@ function Inside({
   const messages = usePortalMessages();
   const [token, setToken] = useState(session.token);
   const [isOver, setIsOver] = useState(false);
-  const [link, setLink] = useState<"opening" | "refused" | null>(session.link === null ? null : "opening");
+  const [link, setLink] = useState<"ready" | "refused" | null>(session.link === null ? null : "ready");
   const { name, branding } = seller.organization;
   useTitle(messages.title(name));
 
@@ -107,20 +146,13 @@ function Inside({
     },
     [slug],
   );
-  useEffect(() => {
-    if (session.link === null) return;
-    void entrance.openLink(session.link).then((answer) => {
-      if (answer.ok) signIn(answer.value.token);
-      else setLink("refused");
-    });
-  }, [session.link, signIn]);
   const portal = useMemo(() => (token === null ? undefined : openPortal(token, ended)), [token, ended]);
   return (
     <div className="shell wide" style={computeAccent(branding.accent_color)}>
       <Head seller={seller} signOut={portal && leave} />
       <main>
-        {link === "opening" ? (
-          <GhostCard />
+        {link === "ready" && session.link !== null ? (
+          <OpenLink token={session.link} seller={seller} signedIn={signIn} refused={() => setLink("refused")} />
         ) : portal ? (
           <>
             <h1 className="hidden">{messages.title(name)}</h1>
