@@ -139,7 +139,7 @@ export function usePurchase({ values, order, stripe, faulty, changed, finished }
     const standing = (await settled()) ?? checkout;
     if (!isSameDeal(checkout, standing)) return show(standing);
     const customer_name = (wallet?.name || values.name).trim();
-    const body: Record<string, unknown> = { customer_name, quote: standing.quote };
+    const body: Record<string, unknown> = { customer_name, quote: standing.quote, locale: i18n.locale };
     if (!checkout.customer_id) body.customer_email = (wallet?.email ?? values.email).trim();
     const customer_billing_address = wallet ? fillFromWallet(wallet.address) : readBillingAddress(values, checkout);
     if (customer_billing_address) body.customer_billing_address = customer_billing_address;

@@ -2,6 +2,8 @@ import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { invitation, member, user } from "../../server/identity/accounts/tables.ts";
 import { mails } from "../../server/platform/db/tables.ts";
+import { transact } from "../../server/platform/db/unit-of-work.ts";
+import { queueMail } from "../../server/platform/mail-transport/mail.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
 import { newId } from "../support/ids.ts";
 import { type MailServer, type Received, startMailServer } from "../support/mail-server.ts";
@@ -66,6 +68,25 @@ async function person(name = "Ada"): Promise<Visitor & { email: string; id: stri
   return { ...who, email, id: (made.json as { user: { id: string } }).user.id };
 }
 const rowOf = async (id: string) => (await floe.deps.db.select().from(user).where(eq(user.id, id)))[0];
+
+test.each([
+  ["Ice & Co", "via", '"Ice & Co via Floe Shop"'],
+  ["A\r\nBcc: x@example.com", "über", '"A Bcc: x@example.com über Floe Shop"'],
+])("ORD-33: a mail for a seller is sent in their name, by the server's address: %j", async (name, via, sender) => {
+  const to = `buyer-${newId().slice(-12)}@example.com`;
+  const brand = { name, logo_url: null, accent_color: null, reply_to: "help@ice.example", test: null };
+  const speech = { language: "en", fallback: "Open:", sent_by: "Sent by", via };
+  await transact(floe.deps, (tx) =>
+    queueMail(tx, floe.deps, { to, subject: "Yours", paragraphs: ["Text."], brand, speech }),
+  );
+  await floe.sendMails();
+  const [mail] = server.received.filter(({ recipients }) => recipients.includes(to));
+  expect(mail).toMatchObject({
+    from: { name: sender.slice(1, -1), address: "shop@example.com" },
+    from_envelope: "shop@example.com",
+    recipients: [to],
+  });
+});
 
 describe("each mail comes with a link that does what it says", () => {
   test("after sign-up: the address is confirmed", async () => {

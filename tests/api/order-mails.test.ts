@@ -166,6 +166,109 @@ describe("the mail of a paid order", () => {
   });
 });
 
+describe("ORD-34: the mail of an order names the benefits", () => {
+  const give = (type: string, description: string, properties: object = {}) =>
+    seller.client.benefits.create({ body: { type, description, properties } as never });
+  const sell = async (given: { id: string }[], product: object, checkout: object = {}) => {
+    const { id } = await seller.client.products.create({
+      body: { name: "Kit", prices: [{ amount_type: "fixed", price_amount: 500 }], ...product } as never,
+    });
+    const benefits = given.map((benefit) => benefit.id);
+    await seller.client.products.setBenefits({ params: { id }, body: { benefits } });
+    return buy({ body: { products: [id], ...checkout } });
+  };
+
+  test("and how the buyer gets each; a refunded order names none", async () => {
+    const meter = await seller.client.meters.create({
+      body: { name: "Calls", filter: { conjunction: "and", clauses: [] }, aggregation: { func: "count" } },
+    });
+    const given = [
+      await give("license_keys", "Key <i>"),
+      await give("custom", "Support", { note: "secret note" }),
+      await give("meter_credit", "Calls", { units: 1500, rollover: false, meter_id: meter.id }),
+    ];
+    const { email, checkout_id } = await sell(given, {}, { locale: "de" });
+    const [mail] = await mailsTo(floe, email);
+    for (const words of [
+      "- Key <i>: Ihr Lizenzschlüssel steht bei Ihren Käufen.",
+      "- Support: Einzelheiten stehen bei Ihren Käufen.",
+      "- Calls: Gutgeschriebene Einheiten: 1.500.",
+    ])
+      expect(mail?.text).toContain(words);
+    expect(mail?.html).toContain("Key &lt;i&gt;");
+    for (const text of [mail?.text, mail?.html]) expect(text).not.toContain("secret note");
+    const order = await orderOf(checkout_id);
+    await seller.client.refunds.create({ body: { order_id: order.id, reason: "other", amount: 500 } as never });
+    await seller.client.orders.resendMail({ params: { id: order.id } });
+    expect((await mailsTo(floe, email))[0]?.text).not.toContain("Lizenzschlüssel");
+  });
+
+  test("of seats, what the payer does and what each person gets; the cancellation still names them", async () => {
+    const params = { id: seller.organization_id };
+    const { feature_settings } = await seller.client.organizations.get({ params });
+    await seller.client.organizations.update({
+      params,
+      body: { feature_settings: { ...feature_settings, seat_based_pricing_enabled: true } },
+    });
+    const given = [await give("license_keys", "Key"), await give("feature_flag", "Beta")];
+    const prices = [{ amount_type: "seat_based", seat_tiers: { tiers: [{ min_seats: 1, price_per_seat: 300 }] } }];
+    const recurring = { recurring_interval: "month" };
+    const { email } = await sell(given, { prices, ...recurring }, { seats: 3, locale: "en" });
+    const [mail] = await mailsTo(floe, email);
+    for (const words of ["- Seats: 3: Assign them in your purchases.", "- Key: For each person with a seat."])
+      expect(mail?.text).toContain(words);
+    const one = await sell([given[1] as { id: string }], recurring, { locale: "en" });
+    expect((await mailsTo(floe, one.email))[0]?.text).toMatch(/^- Beta$/m);
+    const { items } = await seller.client.subscriptions.list({ query: {} });
+    const id = items.find(({ customer }) => customer.email === one.email)?.id ?? "";
+    await seller.client.subscriptions.update({ params: { id }, body: { cancel_at_period_end: true } as never });
+    await floe.runJobs();
+    const [canceled] = await mailsTo(floe, one.email);
+    expect([canceled?.subject, canceled?.text]).toEqual([
+      expect.stringContaining("cancelled"),
+      expect.stringMatching(/^- Beta$/m),
+    ]);
+  });
+});
+
+describe("ORD-35: mails are in the language and the formats of the page of the confirmation", () => {
+  const localeOf = async (checkout_id: string) => (await orderOf(checkout_id)).customer.locale;
+
+  test.each([
+    [
+      "en-US",
+      "US",
+      "Order",
+      /of (January|February|March|April|May|June|July|August|September|October|November|December) \d/,
+      "$19.00",
+    ],
+    ["en-GB", "DE", "Order", /of \d+ [A-Z]/, "US$19.00"],
+    ["de-AT", "US", "Bestellung", /vom \d+\. /, "$ 19,00"],
+    ["en-ZZ", "DE", "Order", /of \d+ [A-Z]/, "US$19.00"],
+    ["no such locale", "DE", "Order", /of \d+ [A-Z]/, "US$19.00"],
+  ])("%s", async (locale, country, order, date, amount) => {
+    const address = {
+      country,
+      ...(country === "US" ? { state: "US-CA", postal_code: "94105", line1: "1 Main", city: "SF" } : {}),
+    };
+    const { email, checkout_id } = await buy({ confirm: { locale, customer_billing_address: address } });
+    expect(await localeOf(checkout_id)).toBe(locale);
+    const [mail] = await mailsTo(floe, email);
+    const text = (mail?.text ?? "").replaceAll("\u00a0", " ");
+    expect(text).toContain(order);
+    expect(text).toMatch(date);
+    expect(text).toContain(amount);
+  });
+
+  test("whoever types the address of a customer does not change that customer's language; the seller does", async () => {
+    const customer = await seller.client.customers.create({ body: { email: "owner@example.com", locale: "fr" } });
+    await buy({ body: { customer_email: customer.email }, confirm: { locale: "de-DE" } });
+    expect((await seller.client.customers.get({ params: { id: customer.id } })).locale).toBe("fr");
+    await buy({ body: { customer_id: customer.id }, confirm: { locale: "de-DE" } });
+    expect((await seller.client.customers.get({ params: { id: customer.id } })).locale).toBe("de-DE");
+  });
+});
+
 describe("ORD-33: a mail is in the name of the seller", () => {
   test("with name, logo, color and the address for answers; that of a sandbox says that it is a test", async () => {
     await seller.client.organizations.update({

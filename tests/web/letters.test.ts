@@ -34,6 +34,16 @@ const letters: Record<string, EmailContent & { to: string }> = {
         { label: "Gesamtbetrag", amount: "1.234,56 €", isStrong: true },
       ],
     },
+    delivery: {
+      caption: "Das haben Sie jetzt",
+      items: [
+        {
+          label: `PDF und ${"Donaudampfschifffahrt".repeat(4)}`,
+          text: "Laden Sie die Dateien bei Ihren Käufen herunter.",
+        },
+        { label: "Beta", text: null },
+      ],
+    },
     action: { label: "Rechnung öffnen", url },
     links: [{ label: "Zahlungsbeleg öffnen", url: `${url}&x` }],
     note: "Die Links gelten ein Jahr lang.",

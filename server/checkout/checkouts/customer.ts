@@ -15,13 +15,14 @@ import { listChanges } from "../../platform/db/rows.ts";
 import { createId } from "../../platform/ids.ts";
 import type { CheckoutRow } from "./rules.ts";
 
-type Details = Partial<Pick<CustomerRow, "billing_name" | "billing_address" | "tax_id">>;
+type Details = Partial<Pick<CustomerRow, "billing_name" | "billing_address" | "tax_id" | "locale">>;
 
 /** What the buyer filled in about themselves. */
 function getDetails(row: CheckoutRow): Details {
   return {
     ...(row.customer_billing_name ? { billing_name: row.customer_billing_name } : {}),
     ...(row.customer_billing_address ? { billing_address: row.customer_billing_address } : {}),
+    ...(row.locale ? { locale: row.locale } : {}),
     ...(row.customer_tax_id ? { tax_id: row.customer_tax_id as CustomerRow["tax_id"] } : {}),
   };
 }
@@ -71,7 +72,6 @@ export async function findOrCreateCustomer(
     email: encodeEmail(row.customer_email),
     name: row.customer_name,
     external_id: external_customer_id,
-    locale: row.locale,
     metadata: row.customer_metadata,
   };
   const made = await insertCustomer(tx, values);

@@ -5,6 +5,7 @@ import { computeDeadline } from "../../billing/subscriptions/dunning.ts";
 import { isBillable, type SubscriptionAggregate, type SubscriptionRow } from "../../billing/subscriptions/rules.ts";
 import type { OrganizationRow } from "../../identity/organizations/rules.ts";
 import type { Mail } from "../../platform/mail-transport/mail.ts";
+import { describeDelivery } from "./delivery.ts";
 import { type EmailLocale, type EmailOccasion, getAddressee, getSpeech, settingOf } from "./rules.ts";
 
 /** How a subscription goes on: what is charged next, and what it is then; null where nothing is. */
@@ -67,6 +68,16 @@ function isSo(occasion: EmailOccasion, { aggregate: { row }, ahead, unpaid }: Li
     return ahead.charge !== null && ahead.charge.amount > 0 && !row.cancel_at_period_end;
   return true;
 }
+
+/** Occasions on which the customer goes on having the benefits of the product, so that the mail names them. */
+const keepsBenefits: ReadonlySet<EmailOccasion> = new Set([
+  "changed",
+  "canceled",
+  "uncanceled",
+  "resumed",
+  "trial_ending",
+  "renewal_ahead",
+]);
 
 type Said = { paragraphs: (string | null)[]; leaves?: boolean };
 
@@ -145,11 +156,10 @@ const sayings: Partial<Record<EmailOccasion, (facts: LifecycleFacts, speech: Ema
     const failed = messages.failed(seller.name, amount, product.name, card ? getCard(card) : null);
     return { paragraphs: [failed, ...rest], leaves: true };
   },
-  card_expiring: ({ aggregate: { product }, seller, card }, { messages }) => {
+  card_expiring: ({ aggregate: { product }, seller, card }, { messages, month }) => {
     if (!card) return { paragraphs: [] };
     const { exp_year, exp_month } = card.card;
-    const month = new Intl.DateTimeFormat(messages.locale, { month: "long", year: "numeric", timeZone: "UTC" });
-    const expiry = month.format(new Date(Date.UTC(exp_year, exp_month - 1, 1)));
+    const expiry = month(new Date(Date.UTC(exp_year, exp_month - 1, 1)));
     return {
       paragraphs: [messages.expiring(getCard(card), expiry, product.name, seller.name), messages.leave_in_time],
       leaves: true,
@@ -175,6 +185,7 @@ export function writeLifeMail(occasion: EmailOccasion, facts: LifecycleFacts): M
     seller.email && messages.questions(seller.email),
   ];
   const note = notes.filter(Boolean).join(" ");
+  const delivery = keepsBenefits.has(occasion) ? describeDelivery(product.benefits, row.seats, speech) : undefined;
   const opens = { label: messages.open_portal, url: portal };
   const pays = leaves && { label: row.ended_at === null ? messages.leave_card : messages.pay, url: leaves.url };
   return {
@@ -182,6 +193,7 @@ export function writeLifeMail(occasion: EmailOccasion, facts: LifecycleFacts): M
     ...speech.letter,
     subject: messages.subjects[occasion](product.name, day(row.current_period_end)),
     paragraphs: [first, ...more],
+    ...(delivery && { delivery }),
     ...(pays ? { action: pays, links: [opens] } : { action: opens }),
     ...(note ? { note } : {}),
   };

@@ -1,8 +1,10 @@
 import { describeDocument, hasInvoice } from "../../billing/invoices/rules.ts";
 import { computeSums } from "../../billing/invoices/sums.ts";
 import type { OrderAggregate } from "../../billing/orders/rules.ts";
+import type { BenefitRow } from "../../catalog/benefits/rules.ts";
 import type { OrganizationRow } from "../../identity/organizations/rules.ts";
 import type { Mail } from "../../platform/mail-transport/mail.ts";
+import { describeDelivery } from "./delivery.ts";
 import { describeRenewal, type UpcomingRenewal } from "./lifecycle.ts";
 import { findConfirmationAddress, getOccasion, getSpeech } from "./rules.ts";
 
@@ -13,7 +15,7 @@ import { findConfirmationAddress, getOccasion, getSpeech } from "./rules.ts";
 export function writeOrderMail(
   sale: OrderAggregate,
   seller: OrganizationRow,
-  ahead: UpcomingRenewal | null,
+  { ahead, benefits }: { ahead: UpcomingRenewal | null; benefits: readonly BenefitRow[] },
   linkTo: (kind: "invoice" | "receipt" | "portal") => string,
   to = findConfirmationAddress(sale, seller),
 ): Mail | null {
@@ -49,6 +51,9 @@ export function writeOrderMail(
       ? messages.unpaid(seller.name)
       : messages.paid(formatAmount(document.paid_amount), seller.name);
   const after = ahead && occasion !== null ? describeRenewal(ahead, speech) : null;
+  // The last bill of a subscription that ends, and what was paid back, leave the customer nothing to get.
+  const keepsBenefits = order.status === "paid" && (order.billing_reason === "purchase" || occasion !== null);
+  const delivery = keepsBenefits ? describeDelivery(benefits, order.seats, speech) : undefined;
   return {
     to,
     ...speech.letter,
@@ -65,6 +70,7 @@ export function writeOrderMail(
         })),
       ],
     },
+    ...(delivery && { delivery }),
     action: { label: messages.open_portal, url: linkTo("portal") },
     links,
     ...(note ? { note } : {}),

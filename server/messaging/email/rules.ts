@@ -1,4 +1,6 @@
-import { getMessages, resolveLanguage, type ServerMessages } from "../../../shared/messages/index.ts";
+import { countries } from "../../../shared/countries.ts";
+import { readLocale } from "../../../shared/locales.ts";
+import { getMessages, type Language, resolveLanguage, type ServerMessages } from "../../../shared/messages/index.ts";
 import { formatMoney } from "../../../shared/money.ts";
 import type { OrderRow } from "../../billing/orders/rules.ts";
 import type { CustomerRow } from "../../customers/customers/rules.ts";
@@ -106,23 +108,40 @@ const formatOf = memoizeOnce((key) => {
   return new Intl.DateTimeFormat(locale, { timeZone, ...styles[style as keyof typeof styles] });
 });
 
+/**
+ * The locale by which the page wrote amounts and dates for a buyer; undefined if the language is another one, or no country is
+ * named. Others than known countries are not taken, because formats are kept in memory for each locale.
+ */
+function findFormats(locale: string | null, language: Language): string | undefined {
+  if (locale === null || !/^[a-z]{2,3}[-_]/i.test(locale)) return undefined;
+  const { language: own, region } = readLocale(locale);
+  return own === language && region && (countries as readonly string[]).includes(region)
+    ? `${own}-${region}`
+    : undefined;
+}
+
 /** How a customer is written to by a seller: the words, how amounts and times are written, and how the seller looks. */
 export function getSpeech({ locale, billing_address }: CustomerRow, seller: OrganizationRow) {
   const country = billing_address?.country ?? null;
   const language = resolveLanguage(locale, country);
   const messages = getMessages(language).email;
+  const formats = findFormats(locale, language) ?? messages.locale;
   const write = (moment: Date, style: keyof typeof styles): string =>
-    formatOf(`${style} ${messages.locale} ${findZone(country, moment)}`).format(moment);
+    formatOf(`${style} ${formats} ${findZone(country, moment)}`).format(moment);
   return {
     messages,
     language,
-    money: (amount: number, currency: string) => formatMoney(amount, currency, messages.locale),
+    money: (amount: number, currency: string) => formatMoney(amount, currency, formats),
+    number: (count: number) => new Intl.NumberFormat(formats).format(count),
+    /** A month and its year, such as that in which a card expires. */
+    month: (date: Date) =>
+      new Intl.DateTimeFormat(formats, { month: "long", year: "numeric", timeZone: "UTC" }).format(date),
     day: (moment: Date) => write(moment, "day"),
     /** The day in UTC, as documents have it. */
-    date: (moment: Date) => formatOf(`day ${messages.locale} UTC`).format(moment),
+    date: (moment: Date) => formatOf(`day ${formats} UTC`).format(moment),
     moment: (moment: Date) => write(moment, "moment"),
     letter: {
-      speech: { language, fallback: messages.fallback, sent_by: messages.sent_by },
+      speech: { language, fallback: messages.fallback, sent_by: messages.sent_by, via: messages.via },
       brand: {
         name: seller.name,
         ...serializeOrganization(seller).branding,

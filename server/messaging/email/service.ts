@@ -22,6 +22,7 @@ import {
 import { forecastTax } from "../../billing/subscriptions/tax.ts";
 import type { TaxedSeller } from "../../billing/tax/rules.ts";
 import { findTaxedSeller } from "../../billing/tax/store.ts";
+import { findProduct, findProducts } from "../../catalog/products/store.ts";
 import type { CustomerRow } from "../../customers/customers/rules.ts";
 import { buildPortalLink } from "../../customers/sessions/portal-link.ts";
 import type { OrganizationRow } from "../../identity/organizations/rules.ts";
@@ -67,11 +68,15 @@ async function confirmTogether(deps: Deps, due: readonly DueWorkRow[]): Promise<
     const taxed = await findTaxedSeller(tx, organization_id);
     if (!taxed) return;
     const now = getServerClock(deps.clock).now();
+    const products = await findProducts(tx, organization_id, [...new Set(sales.map(({ product }) => product.id))]);
+    const benefitsOf = new Map(products.map(({ id, benefits }) => [id, benefits]));
     const letters = await runWithLoaders(
       sales.map((sale) => async () => {
         const theirs = byId.get(sale.order.id) ?? deps;
         const ahead = await processOrderEmail(tx, theirs, taxed, sale);
-        const letter = writeOrderMail(sale, taxed.seller, ahead, createLinker(deps.config, sale, taxed.seller, now));
+        const benefits = benefitsOf.get(sale.product.id) ?? [];
+        const linker = createLinker(deps.config, sale, taxed.seller, now);
+        const letter = writeOrderMail(sale, taxed.seller, { ahead, benefits }, linker);
         return letter && { ...letter, organization_id, customer_id: sale.customer.id, at: theirs.clock.now() };
       }),
     );
@@ -125,7 +130,8 @@ export const orderMailService: Service<Pick<typeof orders, "resendMail">, Ctx> =
       await countResend(tx, ctx, order);
       const ahead = await processOrderEmail(tx, ctx, taxed, sale);
       const linker = createLinker(ctx.config, sale, taxed.seller, getServerClock(ctx.clock).now());
-      const letter = writeOrderMail(sale, taxed.seller, ahead, linker, email);
+      const { benefits = [] } = (await findProduct(tx, organization_id, sale.product.id)) ?? {};
+      const letter = writeOrderMail(sale, taxed.seller, { ahead, benefits }, linker, email);
       if (!letter) throw notFound();
       await queueMail(tx, ctx, { ...letter, organization_id, customer_id: customer.id });
       return { order_id: order.id, email, queued_at: ctx.clock.now() };

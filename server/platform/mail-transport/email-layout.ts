@@ -7,7 +7,7 @@ import { Html } from "@react-email/html";
 import { Link } from "@react-email/link";
 import { Preview } from "@react-email/preview";
 import { Text } from "@react-email/text";
-import { createElement as h, type ReactElement } from "react";
+import { Fragment, createElement as h, type ReactElement } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
 import { getTextColor } from "../../../shared/colors.ts";
 
@@ -17,14 +17,16 @@ export type EmailContent = {
   paragraphs: readonly [string, ...string[]];
   /** Figures, each with what it is. */
   table?: { caption: string; rows: readonly { label: string; amount: string; isStrong: boolean }[] };
+  /** What the reader has now, and how they get it; `text` is null where the label says all. */
+  delivery?: { caption: string; items: readonly { label: string; text: string | null }[] };
   /** The one thing to do. */
   action?: { label: string; url: string };
   /** What can be done besides. */
   links?: readonly { label: string; url: string }[];
   /** Beneath, in small: what to do when this was not asked for. */
   note?: string;
-  /** What every letter says, where it is in another language than English; `sent_by` stands before the address of the server. */
-  speech?: { language: string; fallback: string; sent_by: string };
+  /** What every letter says, where it is in another language than English; `sent_by` stands before the address of the server, `via` before its name. */
+  speech?: { language: string; fallback: string; sent_by: string; via?: string };
   /** The seller in whose name it is written; absent where the server writes for itself. */
   brand?: {
     name: string;
@@ -94,6 +96,15 @@ const cellStyle = {
   wordBreak: "break-word",
 } as const;
 const amountStyle = { ...cellStyle, paddingLeft: "16px", textAlign: "right", whiteSpace: "nowrap" } as const;
+const captionHeadingStyle = { margin: "0 0 8px", fontSize: "16px", lineHeight: "24px", color: ink };
+const itemStyle = {
+  margin: "0 0 8px",
+  fontSize: "16px",
+  lineHeight: "24px",
+  color: ink,
+  wordBreak: "break-word",
+} as const;
+const hintStyle = { display: "block", fontSize: "14px", lineHeight: "21px", color: soft };
 const addressStyle = { color: accent, textDecorationLine: "underline", wordBreak: "break-all" } as const;
 
 const brandStyle = { ...smallStyle, margin: "0 0 20px", fontWeight: 600, color: ink };
@@ -148,11 +159,32 @@ const listFigures = ({ caption, rows }: NonNullable<EmailContent["table"]>): Rea
     ),
   );
 
+const deliveryStyle = { margin: "0 0 20px", padding: "0 0 0 20px" };
+
+const listDelivery = ({ caption, items }: NonNullable<EmailContent["delivery"]>): ReactElement =>
+  h(
+    Fragment,
+    null,
+    h(Heading, { as: "h2", className: "ink", style: captionHeadingStyle }, caption),
+    h(
+      "ul",
+      { style: deliveryStyle },
+      ...items.map(({ label, text }) =>
+        h(
+          "li",
+          { className: "ink", style: itemStyle },
+          h("strong", null, label),
+          text && h("span", { className: "soft", style: hintStyle }, text),
+        ),
+      ),
+    ),
+  );
+
 const getSender = (brand: EmailContent["brand"], from: string): string => (brand ? `${brand.name} · ${from}` : from);
 
 /** Written without JSX, so that Node runs the sources as they are. */
 function loadPage(
-  { subject, paragraphs, table, action, links = [], note, speech = english, brand }: EmailContent,
+  { subject, paragraphs, table, delivery, action, links = [], note, speech = english, brand }: EmailContent,
   from: string,
 ) {
   return h(
@@ -178,6 +210,7 @@ function loadPage(
         brand?.test && h(Text, { style: testStyle }, h("strong", null, brand.test)),
         h(Heading, { as: "h1", className: "ink", style: headingStyle }, subject),
         ...paragraphs.map((paragraph) => h(Text, { className: "ink", style: textStyle }, paragraph)),
+        delivery && listDelivery(delivery),
         table && listFigures(table),
         action && renderAction(action, brand?.accent_color ?? null),
         action &&
@@ -208,13 +241,18 @@ function renderTable({ caption, rows }: NonNullable<EmailContent["table"]>): str
   return [caption, ...rows.map(({ label, amount }) => `${amount.padStart(width)}  ${label}`)].join("\n");
 }
 
+/** What the reader has as plain text, one thing a line. */
+const renderDelivery = ({ caption, items }: NonNullable<EmailContent["delivery"]>): string =>
+  [`${caption}:`, ...items.map(({ label, text }) => `- ${label}${text === null ? "" : `: ${text}`}`)].join("\n");
+
 /** A letter as HTML and as plain text. `from` is the address of the server that sends it. */
 export function renderLetter(letter: EmailContent, from: string): { html: string; text: string } {
-  const { paragraphs, table, action, links = [], note, speech = english, brand } = letter;
+  const { paragraphs, table, delivery, action, links = [], note, speech = english, brand } = letter;
   const addresses = [...(action ? [action] : []), ...links].map(({ label, url }) => `${label}:\n${url}`);
   const parts = [
     ...(brand?.test ? [brand.test] : []),
     ...paragraphs,
+    ...(delivery ? [renderDelivery(delivery)] : []),
     ...(table ? [renderTable(table)] : []),
     ...addresses,
     ...(note ? [note] : []),

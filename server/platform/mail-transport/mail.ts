@@ -80,13 +80,17 @@ const joinLines = (text: string): string => text.replace(/[\p{C}\p{Z}]+/gu, " ")
 export async function openMail<M extends { id: string; letter: string }>(
   { secrets, url }: Config,
   { letter, ...mail }: M,
-): Promise<(Omit<M, "letter"> & { text: string; html: string; reply_to: string | null }) | null> {
+): Promise<
+  (Omit<M, "letter"> & { text: string; html: string; sender: string | null; reply_to: string | null }) | null
+> {
   const said = letter === "" ? null : tryUnseal(secrets, "mail", mail.id, letter);
   if (said === null) return null;
   // Loaded with the first mail, so that the server starts faster.
   const { renderLetter } = await import("./email-layout.ts");
   const content = JSON.parse(said) as EmailContent;
-  return { ...mail, ...renderLetter(content, url), reply_to: content.brand?.reply_to ?? null };
+  const { brand, speech } = content;
+  const sender = brand ? joinLines(`${brand.name} ${speech?.via ?? "via"}`) : null;
+  return { ...mail, ...renderLetter(content, url), sender, reply_to: brand?.reply_to ?? null };
 }
 
 /** The values of a finished mail. The content is deleted, because many mails contain a sign-in link. */
@@ -164,10 +168,12 @@ async function deliverMail(
   mail: Pick<typeof mails.$inferSelect, "id" | "to" | "subject"> & {
     text: string;
     html: string;
+    sender?: string | null;
     reply_to?: string | null;
   },
 ): Promise<void> {
   const { createTransport } = await import("nodemailer");
+  const { default: parseAddresses } = await import("nodemailer/lib/addressparser");
   const { hostname, username } = new URL(url);
   const transport = createTransport({
     url,
@@ -178,9 +184,12 @@ async function deliverMail(
     socketTimeout: silenceMs,
   });
   try {
-    const { id, to, subject, text, html, reply_to } = mail;
+    const { id, to, subject, text, html, sender, reply_to } = mail;
+    const [own] = parseAddresses(config.MAIL_FROM, { flatten: true });
+    // The address stays the server's own, which alone it may send from; the name says for whom it sends.
+    const named = sender && own && { name: `${sender} ${own.name || getDomain(own.address)}`, address: own.address };
     await transport.sendMail({
-      from: config.MAIL_FROM,
+      from: named || config.MAIL_FROM,
       // An object, because a string would be parsed as a list of addresses.
       to: { name: "", address: to },
       ...(reply_to ? { replyTo: { name: "", address: reply_to } } : {}),
@@ -195,6 +204,9 @@ async function deliverMail(
     transport.close();
   }
 }
+
+/** The domain of an address. */
+const getDomain = (address: string): string => address.slice(address.lastIndexOf("@") + 1);
 
 /** Whether the mail server permanently rejected this mail. Errors of the configuration do not count. */
 function isRefused(error: unknown): boolean {
