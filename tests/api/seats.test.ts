@@ -1,6 +1,7 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { customerSeats } from "../../server/entitlements/seats/tables.ts";
+import { organization } from "../../server/identity/organizations/tables.ts";
 import { events } from "../../server/platform/db/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
@@ -103,6 +104,24 @@ describe("a seat of a subscription", () => {
     expect(await lastMail(floe, email)).toContain(token);
     floe.clock.advance(24 * 60 * 60 * 1000 + 1000);
     expect((await call("POST", "/v1/customer-seats/claim", undefined, { invitation_token: token })).status).toBe(400);
+  });
+
+  test("SEAT-09: an invitation of a sandbox lasts for a day of the sandbox's clock", async () => {
+    const { seller, subscription_id } = await openTeam();
+    const shift = (clock_offset_ms: number) =>
+      floe.deps.db.update(organization).set({ clock_offset_ms }).where(eq(organization.id, seller.organization_id));
+    const day = 24 * 60 * 60 * 1000;
+    await shift(50 * day);
+    const { seat, token } = await inviteTo(floe, seller, subscription_id);
+    const created = new Date(String(seat.created_at)).getTime();
+    expect(new Date(String(seat.invitation_token_expires_at)).getTime() - created).toBe(day);
+    const path = `/v1/customer-seats/claim/${token}`;
+    expect((await call("GET", path)).status).toBe(200);
+    await shift(51 * day + 1000);
+    expect((await call("GET", path)).status).toBe(404);
+    expect((await call("POST", "/v1/customer-seats/claim", undefined, { invitation_token: token })).status).toBe(400);
+    await shift(51 * day - 60_000);
+    expect((await call("POST", "/v1/customer-seats/claim", undefined, { invitation_token: token })).status).toBe(200);
   });
 
   test("SEAT-19: a buyer of one seat mails only so many addresses a day, by assigning and by resending", async () => {

@@ -13,7 +13,6 @@ import { findMember } from "../../customers/members/store.ts";
 import { openSession } from "../../customers/sessions/service.ts";
 import { serializeOrganization } from "../../identity/organizations/rules.ts";
 import { findClockOf, findOrganization } from "../../identity/organizations/store.ts";
-import { getServerClock } from "../../platform/clock.ts";
 import { type Ctx, type Deps, requireOrganizations, type Tx } from "../../platform/context.ts";
 import { hashToken, hashWithEach, seal } from "../../platform/crypto/secrets.ts";
 import type { RowKey } from "../../platform/db/rows.ts";
@@ -143,7 +142,7 @@ function planInvitation({ clock, config }: Ctx, seat_id: string) {
     status: "pending" as const,
     token_hash: hashToken(config.secret, token),
     token: seal(config.secret, "seat-invitation", seat_id, token),
-    invitation_token_expires_at: new Date(getServerClock(clock).now().getTime() + invitationMs),
+    invitation_token_expires_at: new Date(clock.now().getTime() + invitationMs),
     mail_due_at: clock.now(),
   };
 }
@@ -217,10 +216,16 @@ export const seatService: Service<typeof customerSeats, Ctx> = {
 
 const listTokenHashes = ({ config }: Ctx, token: string) => hashWithEach(config.secrets, token);
 
+/** Whether an invitation is still valid, by the clock of its seller. */
+async function isInvitationOpen(ctx: Ctx, { organization_id, invitation_token_expires_at }: SeatRow): Promise<boolean> {
+  const { clock } = await findClockOf(ctx, organization_id);
+  return invitation_token_expires_at !== null && invitation_token_expires_at > clock.now();
+}
+
 /** The seat of an invitation that is good, or 404. */
 export async function findInvitation(ctx: Ctx, token: string): Promise<SeatRow> {
-  const found = await store.findInvited(ctx.db, listTokenHashes(ctx, token), getServerClock(ctx.clock).now());
-  if (!found) throw notFound();
+  const found = await store.findInvited(ctx.db, listTokenHashes(ctx, token));
+  if (!found || !(await isInvitationOpen(ctx, found.row))) throw notFound();
   return found.row;
 }
 
@@ -245,13 +250,12 @@ export const seatClaimService: Service<typeof seatClaims, Ctx> = {
 };
 
 async function claimSeat(tx: Tx, ctx: Ctx, token: string) {
-  const now = getServerClock(ctx.clock).now();
-  const invited = await store.findInvited(tx, listTokenHashes(ctx, token), now);
+  const invited = await store.findInvited(tx, listTokenHashes(ctx, token));
   if (invited) await store.loadLockedContainer(tx, invited.row);
-  const found = await store.lockInvited(tx, listTokenHashes(ctx, token), now);
+  const found = await store.lockInvited(tx, listTokenHashes(ctx, token));
   const { customer_id, organization_id } = found?.row ?? {};
   const customer = organization_id && customer_id && (await findCustomer(tx, organization_id, { id: customer_id }));
-  if (!found || !customer) throw rejectInvalidToken();
+  if (!found || !customer || !(await isInvitationOpen(joinTransaction(ctx, tx), found.row))) throw rejectInvalidToken();
   const container = await store.findContainer(tx, [customer.organization_id], found.row);
   if (!container?.is_live) throw rejectInvalidToken();
   const at = await findClockOf(joinTransaction(ctx, tx), customer.organization_id);

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, gt, inArray, isNotNull, isNull, lte, ne, or } from "drizzle-orm";
+import { and, asc, desc, eq, inArray, isNotNull, isNull, lte, ne, or } from "drizzle-orm";
 import { isPaid } from "../../billing/orders/rules.ts";
 import { orders } from "../../billing/orders/tables.ts";
 import { active } from "../../billing/subscriptions/rules.ts";
@@ -132,22 +132,18 @@ export async function lockSeat(tx: Tx, key: RowKey): Promise<Seat | undefined> {
   return found;
 }
 
-const isInvited = (hashes: readonly string[], now: Date) =>
-  and(
-    inArray(customerSeats.token_hash, [...hashes]),
-    eq(customerSeats.status, "pending"),
-    gt(customerSeats.invitation_token_expires_at, now),
-  );
+const isInvited = (hashes: readonly string[]) =>
+  and(inArray(customerSeats.token_hash, [...hashes]), eq(customerSeats.status, "pending"));
 
-/** The seat of an invitation that is good. */
-export async function findInvited(db: Database, hashes: readonly string[], now: Date): Promise<Seat | undefined> {
-  const [found] = await selectSeats(db).where(isInvited(hashes, now));
+/** The seat of an invitation; the caller checks whether it has expired. */
+export async function findInvited(db: Database, hashes: readonly string[]): Promise<Seat | undefined> {
+  const [found] = await selectSeats(db).where(isInvited(hashes));
   return found;
 }
 
 /** The same, kept until the transaction ends; whoever comes second finds it taken. */
-export async function lockInvited(tx: Tx, hashes: readonly string[], now: Date): Promise<Seat | undefined> {
-  const [found] = await selectSeats(tx).where(isInvited(hashes, now)).for("no key update", { of: customerSeats });
+export async function lockInvited(tx: Tx, hashes: readonly string[]): Promise<Seat | undefined> {
+  const [found] = await selectSeats(tx).where(isInvited(hashes)).for("no key update", { of: customerSeats });
   return found;
 }
 

@@ -24,7 +24,7 @@ export const customerSeats = pgTable(
     /** Of the token of an invitation a keyed hash, and the token sealed, as it is sent again. */
     token_hash: text(),
     token: text(),
-    /** By the server's clock. */
+    /** By the clock of its seller. */
     invitation_token_expires_at: instant(),
     claimed_at: instant(),
     revoked_at: instant(),
