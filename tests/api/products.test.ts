@@ -177,7 +177,7 @@ describe("making products", () => {
       "prices.0.price_amount minimum_price",
       "prices.1 value_error",
       "medias.0 value_error",
-      "attached_custom_fields.0.custom_field_id value_error",
+      "attached_custom_fields.0 value_error",
     ]);
   });
 
@@ -355,7 +355,7 @@ describe("changing products", () => {
     );
     const twice = [ask(size), ask(foreign), ask(nothing), ask(size.toUpperCase())];
     expect(await refused("PATCH", path, { medias: [first.id], attached_custom_fields: twice })).toEqual(
-      [1, 2, 3].map((index) => `attached_custom_fields.${index}.custom_field_id value_error`),
+      [1, 2, 3].map((index) => `attached_custom_fields.${index} value_error`),
     );
     expect(shown(await update(made.id, { name: "Book" }))).toEqual(kept);
     const swapped = await update(made.id, { medias: [first.id], attached_custom_fields: [ask(name, true), ask(size)] });

@@ -231,7 +231,7 @@ describe("words of the file", () => {
     ["products", ["is_archived"], ["archived"]],
     ["products", ["recurring_interval_count"], ["recurring"]],
     ["products", ["prices", 1, "cap_amount"], ["prices", 1, "cap"]],
-    ["products", ["attached_custom_fields", 0, "custom_field_id"], ["custom_fields", 0]],
+    ["products", ["attached_custom_fields", 0], ["custom_fields", 0]],
     ["discounts", ["basis_points"], ["percent"]],
     ["benefits", ["properties", "meter_id"], ["properties", "meter"]],
     ["meters", ["filter", "clauses", 0], ["filter", "clauses", 0]],

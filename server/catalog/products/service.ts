@@ -82,7 +82,7 @@ function checkAttached(
         : [fault(["medias", index], "File does not exist or is not yet uploaded.", "value_error", id)],
     ),
     ...attached.flatMap(({ custom_field_id: id }, index) => {
-      const at = ["attached_custom_fields", index, "custom_field_id"];
+      const at = ["attached_custom_fields", index];
       if (!known.has(id)) return [fault(at, "Custom field does not exist.", "value_error", id)];
       if (seen.has(id)) return [fault(at, "Custom field is already attached.", "value_error", id)];
       seen.add(id);
