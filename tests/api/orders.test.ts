@@ -235,6 +235,10 @@ describe("updates (ORD-25)", () => {
       .where(eq(events.organization_id, seller.organization_id))
       .orderBy(events.seq);
     expect(told.at(-1)).toMatchObject({ type: "order.updated", data: { id, billing_name: "Ada Ltd" } });
+    // WHK-40: neither nulls nor the same values again are a change.
+    await patch(id, { billing_name: "Ada Ltd" });
+    const later = await floe.deps.db.select().from(events).where(eq(events.organization_id, seller.organization_id));
+    expect(later).toHaveLength(told.length);
   });
 
   test("country and state stay, both faults together, and nothing else changes", async () => {

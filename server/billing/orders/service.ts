@@ -8,7 +8,7 @@ import { describeVoided } from "../../../shared/system-events.ts";
 import { type Ctx, type Deps, requireOrganization, requireOrganizations, type Tx } from "../../platform/context.ts";
 import { formatCsvLine } from "../../platform/csv.ts";
 import { buildPage } from "../../platform/db/page.ts";
-import type { RowKey } from "../../platform/db/rows.ts";
+import { listChanges, type RowKey } from "../../platform/db/rows.ts";
 import { runAtEnd, transact } from "../../platform/db/unit-of-work.ts";
 import { emit, emitEach, recordListedEvent } from "../../platform/events/events.ts";
 import { defineSignal, sendSignal } from "../../platform/events/signals.ts";
@@ -333,10 +333,11 @@ export async function scheduleSettlement(tx: Tx, ctx: Ctx, order: OrderRow): Pro
 /** The sweep that settles what costs nothing. */
 export const freeSettlementWorkerName = "orders.settle_free";
 
-/** The invoice of an order has been made, or made anew: its readers are told (ORD-24). */
+/** The invoice of an order is rendered. Only the first time changes the order, and emits it (ORD-24). */
 export async function markInvoiced(tx: Tx, ctx: Deps | Ctx, { organization_id, id }: RowKey): Promise<void> {
   const found = await store.lockOrder(tx, organization_id, id);
   if (!found) throw new Error(`The order ${id} is gone.`);
+  if (found.order.is_invoice_generated) return;
   const order = await store.updateOrder(tx, found.order, { is_invoice_generated: true, modified_at: ctx.clock.now() });
   await emit(tx, ctx, organization_id, "order.updated", serializeOrder({ ...found, order }));
 }
@@ -386,14 +387,12 @@ export const orderService: Service<Omit<typeof orders, "resendMail">, Ctx> = {
       if (!found || found.order.invoice_number === null) throw notFound();
       const faults = checkAddress(found.order, body.billing_address);
       if (faults.length > 0) throw invalid(...faults);
-      const sent = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
-      const order =
-        Object.keys(sent).length === 0
-          ? found.order
-          : await store.updateOrder(tx, found.order, { ...sent, modified_at: ctx.clock.now() });
+      const changes = listChanges(found.order, body, ["billing_name", "billing_address"]);
+      if (Object.keys(changes).length === 0) return serializeOrder(found);
+      const order = await store.updateOrder(tx, found.order, { ...changes, modified_at: ctx.clock.now() });
       const answer = serializeOrder({ ...found, order });
       await emit(tx, ctx, order.organization_id, "order.updated", answer);
-      if (order !== found.order) await sendSignal(tx, ctx, orderAmended, order);
+      await sendSignal(tx, ctx, orderAmended, order);
       return answer;
     }),
 };
