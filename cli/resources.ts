@@ -197,6 +197,7 @@ export const resourceViews: Record<string, ResourceView | false> = {
     names: {
       getState: "state",
       getStateExternal: "state-external",
+      getBalance: "balance",
       exportData: "export-data",
       getErasure: "erasure",
       listPaymentMethods: "payment-methods",

@@ -40,6 +40,13 @@ export const Customer = z.object({
 });
 export type Customer = z.output<typeof Customer>;
 
+/** What a customer has (positive) or owes (negative), and the same in each currency (ORD-02). */
+export const CustomerBalance = z.object({
+  balance: z.int(),
+  currency: z.string(),
+  balances: z.array(z.object({ balance: z.int(), currency: z.string() })),
+});
+
 const StateMeter = z.object({
   ...stored,
   meter_id: z.uuid(),
@@ -223,6 +230,16 @@ export const customers = {
     access: seller("customers:read"),
     params: byId,
     response: CustomerState,
+    errors: ["ResourceNotFound"],
+  },
+  /** Of Polar's earlier contract. SDK 0.38 reads `balance` and `currency`; `balances` has every currency. */
+  getBalance: {
+    method: "GET",
+    path: "/v1/customers/:id/balance",
+    summary: "Get the balance of a customer",
+    access: seller("customers:read"),
+    params: byId,
+    response: CustomerBalance,
     errors: ["ResourceNotFound"],
   },
   /** Beyond Polar: whatever is held about a person, in one file. */

@@ -1,4 +1,5 @@
 import { eq } from "drizzle-orm";
+import { CustomerBalance$inboundSchema } from "polar-sdk-0.38/models/components/customerbalance.js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { customerBalances } from "../../server/billing/orders/tables.ts";
 import { findDifferences } from "../../server/operations/verify/recompute.ts";
@@ -162,6 +163,14 @@ describe("one-time purchases", () => {
       .from(customerBalances)
       .where(eq(customerBalances.customer_id, order.customer_id));
     expect(balance).toMatchObject({ currency: "usd", amount: -30 });
+    // CUS-26: SDK 0.38 reads the first two fields.
+    const shown = await seller.client.customers.getBalance({ params: { id: order.customer_id } });
+    expect(CustomerBalance$inboundSchema.parse(shown)).toEqual({ balance: -30, currency: "usd" });
+    expect(shown.balances).toEqual([{ balance: -30, currency: "usd" }]);
+    const stranger = await floe.seller("stranger");
+    await expect(stranger.client.customers.getBalance({ params: { id: order.customer_id } })).rejects.toMatchObject({
+      status: 404,
+    });
   });
 
   test("at a price made for one checkout alone, which no other can name", async () => {

@@ -151,7 +151,7 @@ async function* streamCsv(first: CustomerRow[], others: AsyncIterable<CustomerRo
 
 /** Operations on customers that later contexts answer, because their rows are there. */
 type CardOperation = "listPaymentMethods" | "listPaymentMethodsExternal";
-type StateOperation = "getState" | "getStateExternal";
+type StateOperation = "getState" | "getBalance" | "getStateExternal";
 type PrivacyOperation = "exportData" | "erase" | "getErasure";
 
 /** The customers of the API. */

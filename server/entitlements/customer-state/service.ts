@@ -1,8 +1,11 @@
-import type { CustomerState, customers } from "../../../shared/api/customers.ts";
+import type { z } from "zod";
+import type { CustomerBalance, CustomerState, customers } from "../../../shared/api/customers.ts";
 import type { Service } from "../../../shared/contract.ts";
 import { computeBalance, computeUsageAmount, countUnits } from "../../../shared/usage.ts";
+import { listBalances } from "../../billing/orders/balances.ts";
 import { type CustomerRow, serializeCustomer } from "../../customers/customers/rules.ts";
 import { requireCustomer } from "../../customers/customers/service.ts";
+import { findOrganization } from "../../identity/organizations/store.ts";
 import type { Ctx, Database, Deps, Tx } from "../../platform/context.ts";
 import { emit } from "../../platform/events/events.ts";
 import { createId } from "../../platform/ids.ts";
@@ -79,8 +82,18 @@ export async function emitCustomerState(
   ctx.jobs.wake(tx, stateWorkerName);
 }
 
+/** What a customer has or owes, first in the organization's currency. */
+async function describeBalance(ctx: Ctx, row: CustomerRow): Promise<z.output<typeof CustomerBalance>> {
+  const currency = (await findOrganization(ctx.db, row.organization_id))?.default_presentment_currency ?? "usd";
+  const rows = await listBalances(ctx.db, row);
+  const balances = rows.map(({ amount, ...of }) => ({ balance: amount, currency: of.currency }));
+  return { balance: balances.find((one) => one.currency === currency)?.balance ?? 0, currency, balances };
+}
+
+type StateOperations = "getState" | "getStateExternal" | "getBalance";
 /** The operations that read a customer's state. */
-export const customerStateService: Pick<Service<typeof customers, Ctx>, "getState" | "getStateExternal"> = {
+export const customerStateService: Pick<Service<typeof customers, Ctx>, StateOperations> = {
+  getBalance: async (ctx, { params }) => describeBalance(ctx, await requireCustomer(ctx, params)),
   getState: async (ctx, { params }) => loadState(ctx.db, await requireCustomer(ctx, params)),
   getStateExternal: async (ctx, { params }) => loadState(ctx.db, await requireCustomer(ctx, params)),
 };

@@ -9,6 +9,7 @@ const sentences: Readonly<Record<string, string>> = {
   "cardLinks.confirm": "Hosted Polar writes to its customers itself, with links of its own.",
   "cardLinks.get": "Hosted Polar writes to its customers itself, with links of its own.",
   "customers.erase": "Delete the customer with anonymize: hosted Polar erases the rest.",
+  "customers.getBalance": "Polar no longer publishes balances; read the orders of the customer.",
   "customers.exportData": "Export what hosted Polar holds of a customer at Polar itself.",
   "customers.getErasure": "Hosted Polar does not say how far an erasure is.",
   "invoices.creditNote": "Hosted Polar makes no credit notes: read the refund instead.",
