@@ -1,5 +1,6 @@
 import type { CheckoutMessages } from "../shared/messages/en/checkout.ts";
 import { parseMoney } from "../shared/money.ts";
+import { requiresWithdrawalConsent } from "../shared/withdrawal.ts";
 import type { Checkout, Failure } from "./api.ts";
 import { findCardFaults } from "./card.ts";
 import { getPrices } from "./terms.ts";
@@ -15,6 +16,8 @@ export type Values = FormAnswers & {
   amount: string;
   /** "true" where a business buys. */
   business: string;
+  /** "true" where the buyer agrees to lose the right of withdrawal. */
+  consent: string;
   company: string;
   tax_id: string;
   country: string;
@@ -56,6 +59,7 @@ const fieldOf: Readonly<Record<string, keyof Faults>> = {
   postal_code: "postal_code",
   state: "state",
   confirmation_token_id: "card_number",
+  withdrawal_consent: "consent",
   number: "card_number",
   exp_month: "card_expiry",
   exp_year: "card_expiry",
@@ -104,6 +108,10 @@ const wholeNumber = /^[+-]?\d+$/;
 
 type Form = { own_card_form: boolean; messages: CheckoutMessages };
 
+/** Whether the buyer has to agree to lose the right of withdrawal, by what they have entered. */
+export const requiresConsent = ({ country, business }: Values, checkout: Checkout): boolean =>
+  requiresWithdrawalConsent(country, { ...checkout, is_business_customer: business === "true" });
+
 /** What is plainly missing or mistyped; the server has the last word. */
 export function check(values: Values, checkout: Checkout, { own_card_form, messages }: Form): Faults {
   const faults: Faults = {};
@@ -118,6 +126,7 @@ export function check(values: Values, checkout: Checkout, { own_card_form, messa
   if (findOpenPrice(checkout) && parseMoney(values.amount, checkout.currency) === undefined)
     faults.amount = messages.missing.amount;
   if (requiresAddress(checkout) && values.business === "true") requireField("company");
+  if (requiresConsent(values, checkout) && values.consent !== "true") faults.consent = messages.missing.consent;
   for (const field of addressFields) {
     if (isAsked(checkout, field) && checkout.billing_address_fields[field] === "required") requireField(field);
   }

@@ -1,4 +1,5 @@
 import { type RefObject, useCallback, useEffect, useRef, useState } from "react";
+import { withdrawalConsentVersion } from "../shared/withdrawal.ts";
 import { type Checkout, checkouts, type Result } from "./api.ts";
 import { readDigits, readExpiry } from "./card.ts";
 import {
@@ -140,6 +141,7 @@ export function usePurchase({ values, order, stripe, faulty, changed, finished }
     if (!isSameDeal(checkout, standing)) return show(standing);
     const customer_name = (wallet?.name || values.name).trim();
     const body: Record<string, unknown> = { customer_name, quote: standing.quote, locale: i18n.locale };
+    body.withdrawal_consent = values.consent === "true" ? withdrawalConsentVersion : null;
     if (!checkout.customer_id) body.customer_email = (wallet?.email ?? values.email).trim();
     const customer_billing_address = wallet ? fillFromWallet(wallet.address) : readBillingAddress(values, checkout);
     if (customer_billing_address) body.customer_billing_address = customer_billing_address;

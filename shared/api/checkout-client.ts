@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { anyone, instant, type Resource } from "../contract.ts";
+import { withdrawalConsentVersion } from "../withdrawal.ts";
 import { buyerInput, checkoutFields } from "./checkouts.ts";
 import { unlessNull } from "./fields.ts";
 import { DocumentLink } from "./invoices.ts";
@@ -80,6 +81,12 @@ export const CheckoutConfirm = z.object({
     .max(256)
     .nullish()
     .describe("What the payment form was turned into; needed to pay."),
+  withdrawal_consent: z
+    .literal(withdrawalConsentVersion)
+    .nullish()
+    .describe(
+      "Version of the text by which the buyer agreed to lose the right of withdrawal; null if they did not agree.",
+    ),
 });
 
 const byClientSecret = z.object({ client_secret: z.string().min(1) });

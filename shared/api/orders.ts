@@ -4,6 +4,7 @@ import {
   byId,
   ids,
   instant,
+  instantText,
   many,
   metadataFilter,
   metadataOut,
@@ -73,6 +74,8 @@ export const Order = z.object({
   invoice_number: z.string(),
   is_invoice_generated: z.boolean(),
   receipt_number: z.string().nullable(),
+  /** What the buyer agreed to when they confirmed: the version of the text, and when; null where they were not asked. */
+  withdrawal_consent: z.object({ version: z.string(), agreed_at: instantText }).nullable(),
   description: z.string(),
   seats: z.int().nullable(),
   units: z.int().nullable(),

@@ -231,6 +231,67 @@ describe("ORD-34: the mail of an order names the benefits", () => {
   });
 });
 
+describe("CHK-67: consent to immediate delivery", () => {
+  const confirm = async (country: string, body: object, price = 900) => {
+    const { id } = await seller.client.products.create({
+      body: {
+        name: "File",
+        prices: [price ? { amount_type: "fixed", price_amount: price } : { amount_type: "free" }],
+      } as never,
+    });
+    number += 1;
+    const customer_email = `consumer-${number}@example.com`;
+    const { client_secret, id: checkout_id } = await seller.client.checkouts.create({
+      body: { products: [id], customer_email },
+    });
+    const state = country === "US" ? "US-CA" : null;
+    const address = { country, state, line1: "1 Main", city: "Town", postal_code: "94105" };
+    const { status, json } = await floe.request("POST", `/v1/checkouts/client/${client_secret}/confirm`, {
+      body: { confirmation_token_id: "pm_card_visa", customer_name: "Ada", customer_billing_address: address, ...body },
+    });
+    await floe.runJobs();
+    return { status, detail: (json as { detail?: unknown }).detail, checkout_id, customer_email };
+  };
+
+  test.each<[string, string, object, number?]>([
+    ["of a business", "DE", { is_business_customer: true, customer_billing_name: "Ice" }],
+    ["outside of the European Union", "US", {}],
+    ["for what costs nothing", "DE", { confirmation_token_id: null }, 0],
+  ])("is not asked %s", async (_name, country, body, price) => {
+    const { status, checkout_id } = await confirm(country, { ...body, withdrawal_consent: null }, price);
+    expect(status).toBe(200);
+    expect((await orderOf(checkout_id)).withdrawal_consent).toBeNull();
+  });
+
+  test("missing, it refuses the page's confirmation and changes nothing; other clients are not asked", async () => {
+    for (const country of ["DE", "FR"]) {
+      const refused = await confirm(country, { withdrawal_consent: null });
+      expect([refused.status, refused.detail]).toEqual([
+        422,
+        [expect.objectContaining({ loc: ["body", "withdrawal_consent"], type: "missing" })],
+      ]);
+      expect((await seller.client.orders.list({ query: { checkout_id: refused.checkout_id } })).items).toEqual([]);
+    }
+    expect((await confirm("DE", { withdrawal_consent: "2099-01" })).status).toBe(422);
+    const unasked = await confirm("DE", {});
+    expect([unasked.status, (await orderOf(unasked.checkout_id)).withdrawal_consent]).toEqual([200, null]);
+    expect((await mailsTo(floe, unasked.customer_email))[0]?.text).not.toContain("Widerruf");
+  });
+
+  test("given, it is in the order with its time, and in the mail", async () => {
+    const { status, checkout_id, customer_email } = await confirm("DE", {
+      withdrawal_consent: "2026-11",
+      locale: "en-GB",
+    });
+    expect(status).toBe(200);
+    const { withdrawal_consent } = await orderOf(checkout_id);
+    expect(withdrawal_consent).toEqual({ version: "2026-11", agreed_at: expect.stringMatching(/Z$/) });
+    const [mail] = await mailsTo(floe, customer_email);
+    const year = withdrawal_consent?.agreed_at.slice(0, 4);
+    expect(mail?.text).toMatch(new RegExp(`On \\d+ \\w+ ${year}.* you agreed that delivery begins at once`));
+  });
+});
+
 describe("ORD-35: mails are in the language and the formats of the page of the confirmation", () => {
   const localeOf = async (checkout_id: string) => (await orderOf(checkout_id)).customer.locale;
 

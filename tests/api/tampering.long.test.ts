@@ -115,6 +115,7 @@ const hostile = (): Record<Field, unknown[]> => ({
   discount_code: ["HALF", "half", " HALF ", "THEIRS", "PAST", "HIDDEN", "", ids.secret, ids.their_code, null, 1],
   allow_trial: [false, true, null, "true"],
   quote: ["x", "zzzzzzzz.x", "", null, 1],
+  withdrawal_consent: ["2026-11", "2099-01", "", null, 1, true],
   confirmation_token_id: ["pm_card_visa", "pm_card_chargeDeclined", "x", "", null, 1],
 });
 /** What a seller may send, what a checkout consists of, and what JavaScript has of its own: nothing of a buyer's. */

@@ -92,6 +92,7 @@ async function buy(page: Page, product: string, card = "4242 4242 4242 4242"): P
   await checkout.getByLabel("E-mail").fill("buyer@example.com");
   await checkout.getByLabel("Name on card").fill("Ada Buyer");
   await checkout.getByLabel("Country").selectOption("FR");
+  await checkout.getByLabel(/^I agree that delivery begins/).check();
   await checkout.getByLabel("Card number").fill(card);
   await checkout.getByLabel("Expiry date").fill("12/40");
   await checkout.getByLabel("Security code").fill("123");

@@ -32,6 +32,7 @@ async function fill(number = "4242424242424242"): Promise<void> {
   await page.fill("[name=email]", "ada@example.com");
   await page.fill("[name=name]", "Ada Lovelace");
   if (await page.locator("[name=country]").count()) await page.selectOption("[name=country]", "DE");
+  if (await page.locator("[name=consent]").count()) await page.check("[name=consent]");
   if (await page.getByRole("heading", { name: "Payment" }).count()) {
     await page.fill("[name=card_number]", number);
     await page.fill("[name=card_expiry]", "1240");
@@ -69,6 +70,8 @@ describe("the checkout", () => {
     await type("4242424242424242");
     await type("12/40");
     await type("123");
+    // The consent of a consumer in the European Union, then the button.
+    await type(" ");
     await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
     await thanks();

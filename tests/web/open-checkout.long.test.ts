@@ -33,6 +33,7 @@ async function fill(): Promise<void> {
   await page.fill("[name=email]", "ada@example.com");
   await page.fill("[name=name]", "Ada Lovelace");
   if (await page.locator("[name=country]").count()) await page.selectOption("[name=country]", "DE");
+  if (await page.locator("[name=consent]").count()) await page.check("[name=consent]");
   await page.fill("[name=card_number]", "4242424242424242");
   await page.fill("[name=card_expiry]", "1240");
   await page.fill("[name=card_cvc]", "123");

@@ -73,6 +73,7 @@ async function buy(frame: Frame, number = "4242424242424242"): Promise<void> {
   await frame.fill("[name=email]", "ada@example.com");
   await frame.fill("[name=name]", "Ada Lovelace");
   await frame.selectOption("[name=country]", "DE");
+  await frame.check("[name=consent]");
   await frame.fill("[name=card_number]", number);
   await frame.fill("[name=card_expiry]", "1240");
   await frame.fill("[name=card_cvc]", "123");

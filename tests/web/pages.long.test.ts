@@ -380,6 +380,7 @@ describe("the smaller pages", () => {
     await frame.getByLabel("E-mail").fill("ada@example.com");
     await frame.getByLabel("Name on card").fill("Ada");
     await frame.getByLabel("Country").selectOption("DE");
+    await frame.getByLabel(/^I agree that delivery begins/).check();
     await frame.getByLabel("Card number").fill("4242424242424242");
     await frame.getByLabel("Expiry date").fill("1240");
     await frame.getByLabel("Security code").fill("123");

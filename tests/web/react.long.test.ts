@@ -101,6 +101,7 @@ test("a button opens the checkout over the page, under a strict policy, and tell
   expect(await page.locator("dialog iframe").getAttribute("src")).toContain("theme=dark");
   await frame.getByLabel("Name on card").fill("Ada");
   await frame.getByLabel("Country").selectOption("DE");
+  await frame.getByLabel(/^I agree that delivery begins/).check();
   await frame.getByLabel("Card number").fill("4242424242424242");
   await frame.getByLabel("Expiry date").fill("1240");
   await frame.getByLabel("Security code").fill("123");

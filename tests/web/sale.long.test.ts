@@ -64,6 +64,7 @@ async function fill(on: Page | Frame | FrameLocator, email: string, number = "42
   await on.getByLabel("E-mail").fill(email);
   await on.getByLabel("Name").fill("Ada Lovelace");
   await on.getByLabel("Country").selectOption("DE");
+  await on.getByLabel(/^I agree that delivery begins/).check();
   await on.getByLabel("Card number").fill(number);
   await on.getByLabel("Expiry date").fill("12 / 40");
   await on.getByLabel("Security code").fill("123");
@@ -77,7 +78,8 @@ describe("a sale on the real server", () => {
     expect(await seriousFaults(page)).toEqual([]);
     const email = newBuyer();
     // Only Tab, letters and Enter are pressed: past the way to enter a code, and past the tick of a business.
-    for (const text of ["", email, "Ada Lovelace", "Germany", "", "4242424242424242", "12/40", "123"]) {
+    // A space ticks the consent of a consumer in the European Union.
+    for (const text of ["", email, "Ada Lovelace", "Germany", "", "4242424242424242", "12/40", "123", " "]) {
       await page.keyboard.press("Tab");
       await page.keyboard.type(text);
     }
@@ -400,6 +402,7 @@ describe("a sale on the real server", () => {
     await page.getByLabel("E-Mail-Adresse").fill(email);
     await page.getByLabel("Name auf der Karte").fill("Ada Lovelace");
     await page.getByLabel("Land").selectOption("DE");
+    await page.getByLabel(/verliere\.$/).check();
     await page.getByLabel("Kartennummer").fill("4242 4242 4242 4242");
     await page.getByLabel("Gültig bis").fill("12 / 40");
     await page.getByLabel("Prüfziffer").fill("123");

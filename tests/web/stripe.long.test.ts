@@ -67,9 +67,11 @@ async function fill(number: string): Promise<void> {
   await page.getByLabel("E-mail").fill("buyer@example.com");
   await page.getByLabel("Name").fill("Ada Lovelace");
   await page.getByLabel("Country").selectOption("DE");
+  if (await page.locator("[name=consent]").count()) await page.check("[name=consent]");
   await card().getByLabel("Card number").fill(number);
   await card().getByLabel("CVC").fill("737");
 }
+const agree = () => page.locator("[name=consent]").check();
 const pay = () => page.getByRole("button", { name: "Pay $19.00" }).click();
 const thanks = () => page.getByRole("heading", { name: "Thank you" }).waitFor();
 const paymentsOf = async (checkout_id: string) =>
@@ -152,6 +154,11 @@ describe("a wallet", () => {
     );
     await card().getByLabel("Card number").waitFor();
     expect(await seriousFaults(page)).toEqual([]);
+    // That the buyer is a consumer in the European Union is known by the wallet's address alone.
+    await wallet().click();
+    await page.getByText("Stimmen Sie zu, um zu bestellen.").waitFor();
+    expect(await paymentsOf(checkout)).toEqual([]);
+    await agree();
     await wallet().click();
     await page.getByRole("heading", { name: "Danke" }).waitFor();
     expect(await paymentsOf(checkout)).toEqual(["succeeded"]);
@@ -213,6 +220,8 @@ describe("a wallet", () => {
     expect(await paymentsOf(checkout)).toEqual([]);
     expect(await calls()).toContainEqual(["paymentFailed", { reason: "fail" }]);
     await wallet().click();
+    await agree();
+    await wallet().click();
     await thanks();
     expect(await paymentsOf(checkout)).toEqual(["succeeded"]);
   });
@@ -231,6 +240,8 @@ describe("a wallet", () => {
     expect(await calls()).toContainEqual(["reject"]);
     expect(await paymentsOf(checkout)).toEqual([]);
     await page.getByLabel("Size").fill("L");
+    await wallet().click();
+    await agree();
     await wallet().click();
     await thanks();
   });

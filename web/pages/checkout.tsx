@@ -11,6 +11,7 @@ import {
   readBusiness,
   readFaults,
   requiresAddress,
+  requiresConsent,
   type Values,
 } from "../checkout-form.ts";
 import { isEmbedded, notifyParent, postMessage } from "../embed-messages.ts";
@@ -18,7 +19,7 @@ import { I18nProvider, useI18n } from "../i18n/i18n.tsx";
 import { Address } from "../parts/Address.tsx";
 import { Business } from "../parts/Business.tsx";
 import { Button } from "../parts/Button.tsx";
-import { Field } from "../parts/Field.tsx";
+import { Field, TickField } from "../parts/Field.tsx";
 import { GhostLine } from "../parts/Ghost.tsx";
 import { Notice } from "../parts/Notice.tsx";
 import { useTitle } from "../parts/Shell.tsx";
@@ -57,6 +58,7 @@ const getValues = (checkout: Checkout): Values => {
     name: checkout.customer_name ?? "",
     amount: findOpenPrice(checkout) ? writeMoney(getChosenAmount(checkout), checkout.currency) : "",
     business: String(checkout.is_business_customer),
+    consent: "",
     company: checkout.customer_billing_name ?? "",
     tax_id: checkout.customer_tax_id ?? "",
     country: address?.country ?? findCountryHere() ?? "",
@@ -249,6 +251,16 @@ function Form({ order }: { order: Order }) {
         </section>
       )}
       <div className="stack">
+        {(requiresConsent(values, checkout) || faults.consent || values.consent) && (
+          <TickField
+            label={messages.consent}
+            name="consent"
+            required
+            checked={values.consent === "true"}
+            error={faults.consent}
+            onChange={({ target }) => change({ consent: String(target.checked) })}
+          />
+        )}
         {isUnpayable && <Notice tone="fault">{messages.no_payments}</Notice>}
         {faults.form && <Notice tone="fault">{faults.form}</Notice>}
         {faults.form && checkout.trial_end && <SkipTrial order={order} className="button quiet" />}

@@ -67,9 +67,8 @@ export type NewOrder = Pick<
   | "metadata"
   | "custom_field_data"
 > &
-  Partial<Pick<OrderRow, "subscription_id" | "period_start" | "occasion" | "changes" | "reduces_order_id">> & {
-    quote: Quote;
-  };
+  Partial<Pick<OrderRow, "subscription_id" | "period_start" | "occasion" | "changes" | "reduces_order_id">> &
+  Partial<Pick<OrderRow, "withdrawal_consent">> & { quote: Quote };
 
 function planOrder({ quote, ...wanted }: NewOrder) {
   assertQuote(quote);

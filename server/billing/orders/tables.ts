@@ -104,6 +104,8 @@ export const orders = pgTable(
     /** The subscription that begins with this order when it is settled, on the terms that were confirmed. */
     begins: jsonb().$type<SubscriptionTerms>(),
     seats: integer(),
+    /** By which text, and when, the buyer agreed that delivery ends the right of withdrawal. */
+    withdrawal_consent: jsonb().$type<Order["withdrawal_consent"]>(),
     customer_tax_id: jsonb().$type<[string, string]>(),
     /** When it is to be settled by itself, as nothing is to be paid; null where that is done, or money is waited for. */
     settle_due_at: instant(),

@@ -6,6 +6,7 @@ import {
 } from "../../../shared/api/checkout-client.ts";
 import { ApiError, fault, invalid } from "../../../shared/errors.ts";
 import { formatMoney } from "../../../shared/money.ts";
+import { requiresWithdrawalConsent } from "../../../shared/withdrawal.ts";
 import { type NewOrder, openOrder, reopenOrder, scheduleSettlement } from "../../billing/orders/service.ts";
 import { findFingerprint } from "../../billing/payments/methods.ts";
 import type { PaymentRow, SetupRow } from "../../billing/payments/rules.ts";
@@ -65,6 +66,8 @@ const askedMax = 4;
 type Agreed = {
   token: string | null | undefined;
   quote: string | null | undefined;
+  /** Undefined where the page did not ask, as those of sellers' own clients. */
+  consent: string | null | undefined;
 };
 /** What was asked of others since the confirmation was sent. */
 type Known = {
@@ -80,9 +83,9 @@ type Known = {
 export async function confirmCheckout(
   asked: Ctx,
   client_secret: string,
-  { confirmation_token_id, quote, ...sent }: z.output<typeof CheckoutConfirm>,
+  { confirmation_token_id, quote, withdrawal_consent, ...sent }: z.output<typeof CheckoutConfirm>,
 ): Promise<z.output<typeof CheckoutPublicConfirmed>> {
-  const agreed = { token: confirmation_token_id, quote };
+  const agreed = { token: confirmation_token_id, quote, consent: withdrawal_consent };
   const known: Known = {};
   const write = () =>
     transact(asked, (tx) => writeConfirmation(tx, asked, client_secret, sent, { ...agreed, ...known }));
@@ -144,7 +147,7 @@ async function writeConfirmation(
   asked: Ctx,
   client_secret: string,
   sent: SentUpdate,
-  { token, quote: agreed, card, tax }: Agreed & Known,
+  { token, quote: agreed, consent, card, tax }: Agreed & Known,
 ): Promise<Written> {
   const opened = await lockOfBuyer(tx, asked, client_secret);
   const { aggregate: before, seller, ctx } = opened;
@@ -175,6 +178,10 @@ async function writeConfirmation(
   const faults = checkComplete(filled.row, flags.is_payment_form_required, token);
   // What stands may have been answered before a bound was moved, so it is looked at again (CUF-08).
   faults.push(...checkAnswers(product.fields, filled.row.custom_field_data, { complete: true }).faults);
+  // The page sends null where its box is not ticked. Clients of sellers do not send the field and answer for the consent.
+  const country = filled.row.customer_billing_address?.country;
+  if (consent === null && requiresWithdrawalConsent(country, { ...filled.row, ...flags }))
+    faults.push(fault(["withdrawal_consent"], "Field required", "missing"));
   const unsold = checkProduct(product, ["product_id"], product.id);
   if (unsold) faults.push(unsold);
   else if (filled.price.is_archived)
@@ -187,7 +194,8 @@ async function writeConfirmation(
   await checkSubscribing(tx, seller, filled, customer.id);
   // A team may have no address of its own; the buyer's is asked for then.
   const email = customer.email ?? filled.row.customer_email ?? "";
-  const wanted = planOrder(filled, prices, customer, now);
+  const withdrawal_consent = consent ? { version: consent, agreed_at: now.toISOString() } : null;
+  const wanted = { ...planOrder(filled, prices, customer, now), withdrawal_consent };
   const { order_id } = before.row;
   const order = order_id === null ? await openOrder(tx, ctx, wanted) : await reopenOrder(tx, ctx, order_id, wanted);
   const row = await updateCheckout(tx, before.row, {

@@ -50,6 +50,8 @@ export function writeOrderMail(
     order.receipt_number === null
       ? messages.unpaid(seller.name)
       : messages.paid(formatAmount(document.paid_amount), seller.name);
+  const consent = order.withdrawal_consent;
+  const agreed = consent === null ? [] : [messages.agreed(speech.moment(new Date(consent.agreed_at)))];
   const after = ahead && occasion !== null ? describeRenewal(ahead, speech) : null;
   // The last bill of a subscription that ends, and what was paid back, leave the customer nothing to get.
   const keepsBenefits = order.status === "paid" && (order.billing_reason === "purchase" || occasion !== null);
@@ -58,7 +60,7 @@ export function writeOrderMail(
     to,
     ...speech.letter,
     subject: occasion === null ? messages.subject(number, seller.name) : messages.subjects[occasion](product.name, ""),
-    paragraphs: [paid, ...(after === null ? [] : [after])],
+    paragraphs: [paid, ...(after === null ? [] : [after]), ...agreed],
     table: {
       caption: messages.order(number, date),
       rows: [

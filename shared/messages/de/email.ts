@@ -22,6 +22,8 @@ export const messages: EmailMessages = {
     seats: "Vergeben Sie sie bei Ihren Käufen.",
     seat_holder: "Für jede Person mit einem Platz.",
   },
+  agreed: (day) =>
+    `Am ${day} haben Sie zugestimmt, dass die Lieferung sofort beginnt, und bestätigt, dass Sie dadurch Ihr Widerrufsrecht verlieren.`,
   open_portal: "Ihre Käufe öffnen",
   open_invoice: "Rechnung öffnen",
   open_receipt: "Zahlungsbeleg öffnen",

@@ -20,6 +20,8 @@ export const messages = {
     seats: "Assign them in your purchases.",
     seat_holder: "For each person with a seat.",
   },
+  agreed: (day: string) =>
+    `On ${day} you agreed that delivery begins at once, and you acknowledged that you thereby lose your right of withdrawal.`,
   open_portal: "Open your purchases",
   open_invoice: "Open the invoice",
   open_receipt: "Open the receipt",

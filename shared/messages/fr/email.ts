@@ -22,6 +22,8 @@ export const messages: EmailMessages = {
     seats: "Attribuez-les dans vos achats.",
     seat_holder: "Pour chaque personne qui a une place.",
   },
+  agreed: (day) =>
+    `Le ${day}, vous avez accepté que la livraison commence tout de suite et reconnu perdre ainsi votre droit de rétractation.`,
   open_portal: "Ouvrir vos achats",
   open_invoice: "Ouvrir la facture",
   open_receipt: "Ouvrir le reçu",
