@@ -18,7 +18,7 @@ export default defineConfig({
   test: {
     include: part === "long" ? [long] : ["tests/**/*.test.{ts,tsx}"],
     exclude: part === "short" ? [long] : [],
-    setupFiles: ["tests/support/record-coverage.ts", "tests/support/file-budget.ts"],
+    setupFiles: ["tests/support/release-module.ts", "tests/support/record-coverage.ts", "tests/support/file-budget.ts"],
     globalSetup: "tests/support/shared-postgres.ts",
     // Whole servers and browsers run in these tests, on machines of two cores: a third one works while the others wait.
     maxWorkers: 3,
