@@ -28,7 +28,7 @@ export const lockFaults = {
     ["subscriptions/loadSold", "server/billing/subscriptions/sold-lines.ts", ".for(\"no key update\", { of: orders }) ", " ", ...codes],
     ["discounts/countRedemptions", "server/catalog/discounts/store.ts", " for update skip locked)", ")", ...codes],
     ["seats/lockSeat", "server/entitlements/seats/store.ts", "\n  const [found] = await selectSeats(tx).where(matchKey(customerSeats, key)).for(\"no key update\", { of: customerSeats });", "\n  const [found] = await selectSeats(tx).where(matchKey(customerSeats, key));", ...codes],
-    ["seats/lockInvited", "server/entitlements/seats/store.ts", "\n  const [found] = await selectSeats(tx).where(isInvited(hashes, now)).for(\"no key update\", { of: customerSeats });", "\n  const [found] = await selectSeats(tx).where(isInvited(hashes, now));", ...codes],
+    ["seats/lockInvited", "server/entitlements/seats/store.ts", "\n  const [found] = await selectSeats(tx).where(isInvited(hashes)).for(\"no key update\", { of: customerSeats });", "\n  const [found] = await selectSeats(tx).where(isInvited(hashes));", ...codes],
     ["license-keys/lockKey", "server/entitlements/license-keys/store.ts", "\n  (await findKeys(tx, matchKey(licenseKeys, key)).for(\"update\", { of: licenseKeys }))", "\n  (await findKeys(tx, matchKey(licenseKeys, key)))", ...codes],
     ["license-keys/lockKeyByHash", "server/entitlements/license-keys/store.ts", "\n  (await findKeys(tx, matchHashes(organization_id, formatList(hashes))).for(\"update\", { of: licenseKeys }))", "\n  (await findKeys(tx, matchHashes(organization_id, formatList(hashes))))", ...codes],
     ["license-keys/lockKeyOfGrant", "server/entitlements/license-keys/store.ts", "\n    .for(\"update\");", ";", ...codes],

@@ -54,7 +54,7 @@ export const otherDecisionFaults = {
     ["as-far-again", "server/operations/sandbox/rules.ts", "to === undefined && underWay !== null", "to === undefined && by === undefined && underWay !== null", ...clocks],
   ],
   "token-decisions": [
-    ["portal-link-end", "server/customers/sessions/portal-link.ts", "until > now.getTime()", "until >= now.getTime()", ...tokens],
+    ["portal-link-end", "server/customers/sessions/portal-link.ts", "until <= now.getTime()", "until < now.getTime()", ...tokens],
     ["viewer-end", "server/platform/crypto/viewers.ts", "until > now.getTime()", "until >= now.getTime()", ...tokens],
     ["put-away", "server/entitlements/downloads/rules.ts", "archived[id] !== true", "archived[id] !== false", ...tokens],
     ["moved-twice", "server/platform/clock.ts", "new Date(server.now().getTime() + offset_ms)", "new Date(clock.now().getTime() + offset_ms)", ...tokens],
