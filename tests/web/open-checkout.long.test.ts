@@ -179,6 +179,21 @@ describe("a part that cannot be loaded", () => {
     expect(loads).toBeLessThan(5);
   });
 
+  test("a second time after the payment, leads to the purchases, by the session of the purchase", async () => {
+    await page.route(parts, (route) => route.fulfill({ status: 404 }));
+    const made = fake.checkout();
+    await page.goto(made.url);
+    await fill();
+    fake.slow = true;
+    await pay();
+    await seen("Completing your purchase");
+    fake.settle();
+    const link = page.getByRole("link", { name: "Open your purchases" });
+    await link.waitFor();
+    expect(await link.getAttribute("href")).toMatch(/^\/[^/]+\/portal#(customer_session_token=polar_cst_|email=)/);
+    complaints.length = 0;
+  });
+
   test("a second time, is said, and the page does not load for ever", async () => {
     let loads = 0;
     page.on("framenavigated", () => (loads += 1));

@@ -13,8 +13,7 @@ export function Trust({ checkout }: { checkout: Checkout }) {
     <div className="trust">
       <p>
         {messages.sold_by(organization.name)}
-        {is_payment_form_required && ` ${messages.card_safe}`}
-        {is_payment_setup_required && ` ${messages.saved_card}`}
+        {is_payment_form_required && ` ${is_payment_setup_required ? messages.saved_card : messages.card_safe}`}
         {isTestMode(checkout) && ` ${messages.test_mode}`}
       </p>
       <ul>

@@ -102,8 +102,9 @@ export const messages: CheckoutMessages = {
   consent: "Ich stimme zu, dass die Lieferung sofort beginnt, und weiß, dass ich dadurch mein Widerrufsrecht verliere.",
   completing: "Ihr Kauf wird abgeschlossen …",
   sold_by: (seller) => `Verkauft von ${seller}.`,
-  card_safe: "Ihre Karte geht nur an den Zahlungsdienst und wird hier nicht gespeichert.",
-  saved_card: "Ihre Karte wird für die folgenden Zahlungen hinterlegt. Sie können jederzeit kündigen.",
+  card_safe: "Ihre Kartennummer geht nur an den Zahlungsdienst.",
+  saved_card:
+    "Ihre Kartennummer geht nur an den Zahlungsdienst, der sie für die folgenden Zahlungen aufbewahrt. Sie können jederzeit kündigen.",
   payments_by: (processor) => `Zahlung über ${processor}`,
   payments_tested: "Testzahlungen",
   contact: "Kontakt",

@@ -99,8 +99,9 @@ export const messages = {
   consent: "I agree that delivery begins at once, and I know that I thereby lose my right of withdrawal.",
   completing: "Completing your purchase…",
   sold_by: (seller: string) => `Sold by ${seller}.`,
-  card_safe: "Your card goes to the payment processor only; it is never stored here.",
-  saved_card: "Your card is kept for the payments that follow. You can cancel at any time.",
+  card_safe: "Your card number goes to the payment processor only.",
+  saved_card:
+    "Your card number goes to the payment processor only, which keeps it for the payments that follow. You can cancel at any time.",
   payments_by: (processor: string) => `Payments by ${processor}`,
   payments_tested: "Test payments",
   contact: "Contact",

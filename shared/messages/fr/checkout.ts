@@ -110,8 +110,9 @@ export const messages: CheckoutMessages = {
   consent: "J’accepte que la livraison commence tout de suite et je sais que je perds ainsi mon droit de rétractation.",
   completing: "Votre achat est en cours…",
   sold_by: (seller) => `Vendu par ${seller}.`,
-  card_safe: "Votre carte n’est transmise qu’au prestataire de paiement ; elle n’est jamais enregistrée ici.",
-  saved_card: "Votre carte est conservée pour les paiements suivants. Vous pouvez résilier à tout moment.",
+  card_safe: "Votre numéro de carte n’est transmis qu’au prestataire de paiement.",
+  saved_card:
+    "Votre numéro de carte n’est transmis qu’au prestataire de paiement, qui le conserve pour les paiements suivants. Vous pouvez résilier à tout moment.",
   payments_by: (processor) => `Paiement par ${processor}`,
   payments_tested: "Paiements de test",
   contact: "Contact",
