@@ -8,6 +8,7 @@ import { payments } from "../../server/billing/payments/tables.ts";
 import { auditLog, events, mails } from "../../server/platform/db/tables.ts";
 import type { Dispute, Processor } from "../../server/platform/processors/processor.ts";
 import { testDisputes, testIntents } from "../../server/platform/processors/tables.ts";
+import { writeAnyState } from "../support/any-state.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 import { disputeOrder, sellOrder } from "../support/rows.ts";
@@ -260,7 +261,9 @@ describe("an early warning", () => {
     const order_id = await sellOrder(floe, seller);
     const id = await disputeOrder(floe, seller, order_id);
     const [row] = await floe.deps.db.select().from(disputes).where(eq(disputes.id, id));
-    await floe.deps.db.update(disputes).set({ status: "early_warning" }).where(eq(disputes.id, id));
+    await writeAnyState(floe.deps.db, (tx) =>
+      tx.update(disputes).set({ status: "early_warning" }).where(eq(disputes.id, id)),
+    );
     await floe.deps.db.update(orders).set({ dispute_status: "early_warning" }).where(eq(orders.id, order_id));
     await floe.deps.db
       .update(testDisputes)

@@ -7,6 +7,7 @@ import { addUpChanges } from "../../server/operations/metrics/store.ts";
 import { metricLimits } from "../../shared/api/metrics.ts";
 import { cancellationReasons } from "../../shared/api/subscriptions.ts";
 import { metricIntervals } from "../../shared/calendar.ts";
+import { writeAnyState } from "../support/any-state.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 import { type Asked, recount } from "../support/metrics.ts";
@@ -149,10 +150,12 @@ async function writeHistory(random: Random): Promise<void> {
     const matched = and(eq(orders.organization_id, organization_id), eq(orders.id, order.id));
     if (isWaiting) await db.update(orders).set({ status, paid_at: order.paid_at }).where(matched);
     if (random.chance(0.2))
-      await db
-        .update(orders)
-        .set({ status: "partially_refunded", refunded_amount: random.int(1, 90) })
-        .where(matched);
+      await writeAnyState(db, (tx) =>
+        tx
+          .update(orders)
+          .set({ status: "partially_refunded", refunded_amount: random.int(1, 90) })
+          .where(matched),
+      );
     if (random.chance(0.05)) await db.delete(orders).where(matched);
     if (random.chance(0.1)) await addUpChanges(db, 10);
   }

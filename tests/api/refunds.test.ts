@@ -16,6 +16,7 @@ import {
 import { testIntents, testRefunds } from "../../server/platform/processors/tables.ts";
 import type { Refund } from "../../shared/api/refunds.ts";
 import { computeQuote } from "../../shared/pricing.ts";
+import { writeAnyState } from "../support/any-state.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 import { sellOrder } from "../support/rows.ts";
@@ -187,7 +188,9 @@ describe("a refund", () => {
     await give(id, 1000);
     expect(await tryGive(id, 1)).toMatchObject({ status: 403, json: { error: "RefundedAlready" } });
     const unpaid = await sellTaxed();
-    await floe.deps.db.update(payments).set({ status: "failed" }).where(eq(payments.order_id, unpaid));
+    await writeAnyState(floe.deps.db, (tx) =>
+      tx.update(payments).set({ status: "failed" }).where(eq(payments.order_id, unpaid)),
+    );
     expect(await tryGive(unpaid, 1)).toMatchObject({ status: 404, json: { error: "RefundUnknownPayment" } });
     expect(await given(id)).toEqual([1250]);
     expect(await told()).toEqual([]);

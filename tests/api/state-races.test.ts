@@ -43,7 +43,7 @@ async function makeHolder(email: string): Promise<{ id: string; held: [string, s
   await floes[0].runJobs();
   const { db } = floes[0].deps;
   for (const row of await db.select().from(subscriptions).where(eq(subscriptions.customer_id, id))) held.push(row.id);
-  await db.update(subscriptions).set({ status: "unpaid", due_at: null }).where(eq(subscriptions.customer_id, id));
+  await db.update(subscriptions).set({ status: "paused", due_at: null }).where(eq(subscriptions.customer_id, id));
   return { id, held: held as [string, string] };
 }
 

@@ -4,7 +4,9 @@ import { formatMoney } from "../../../shared/money.ts";
 import { type CustomerRow, serializeCustomer } from "../../customers/customers/rules.ts";
 import type { DisputePolicy, OrganizationRow } from "../../identity/organizations/rules.ts";
 import type { Mail } from "../../platform/mail-transport/mail.ts";
+import { allowsTransition } from "../../platform/states.ts";
 import { serializePreventedDispute } from "../refunds/rules.ts";
+import { disputeStates } from "./states.ts";
 import type { disputes } from "./tables.ts";
 
 export type DisputeRow = typeof disputes.$inferSelect;
@@ -16,19 +18,9 @@ const minuteMs = 60_000;
 /** How long the processor has for an answer before it is asked again. */
 export const disputeAgainMs = 10 * minuteMs;
 
-/** How far a dispute has come. What has ended does not begin again; of two words about one that is open the later one counts. */
-const stages: Record<DisputeStatus, number> = {
-  early_warning: 1,
-  needs_response: 2,
-  under_review: 3,
-  prevented: 4,
-  won: 4,
-  lost: 4,
-};
-
 /** The state that follows from the processor's word, which may have been on its way for long. */
 export const moveDispute = (from: DisputeStatus | null, to: DisputeStatus): DisputeStatus =>
-  from !== null && stages[to] < stages[from] ? from : to;
+  from !== null && !allowsTransition(disputeStates, from, to) ? from : to;
 
 /** Whether the seller can still give in. */
 export const isAcceptable = ({ status }: Pick<DisputeRow, "status">): boolean => status === "needs_response";

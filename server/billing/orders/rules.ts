@@ -9,7 +9,9 @@ import { type DiscountRow, serializeDiscountBase } from "../../catalog/discounts
 import { type ProductRow, serializeOrderProduct } from "../../catalog/products/rules.ts";
 import { type CustomerRow, serializeCustomer } from "../../customers/customers/rules.ts";
 import type { Mail } from "../../platform/mail-transport/mail.ts";
+import { transition } from "../../platform/states.ts";
 import type { subscriptions } from "../subscriptions/tables.ts";
+import { orderStates } from "./states.ts";
 import type { orderItems, orders } from "./tables.ts";
 
 export type OrderRow = typeof orders.$inferSelect;
@@ -23,24 +25,6 @@ export type OrderAggregate = {
   discount: DiscountRow | null;
   subscription: typeof subscriptions.$inferSelect | null;
 };
-
-/** Which states may follow which (ORD-13). A void order is taken up again when its sale is tried or paid after all. */
-const moves: Record<Order["status"], readonly Order["status"][]> = {
-  draft: ["pending"],
-  pending: ["paid", "void"],
-  paid: ["partially_refunded", "refunded"],
-  partially_refunded: ["refunded", "paid"],
-  refunded: ["partially_refunded", "paid"],
-  void: ["pending"],
-};
-
-/** The state that follows, if an order may take these steps from where it stands. */
-export function moveOrder(row: Pick<OrderRow, "id" | "status">, ...steps: Order["status"][]): Order["status"] {
-  return steps.reduce((from, to) => {
-    if (!moves[from].includes(to)) throw new Error(`The order ${row.id} does not go from ${from} to ${to}.`);
-    return to;
-  }, row.status);
-}
 
 /** Whether an order still waits for its money; a void one does too, if the money has come after all. */
 export const isPayable = (status: Order["status"]): boolean => status === "pending" || status === "void";
@@ -84,7 +68,11 @@ export function planRefunded(row: OrderRow, share: AmountShare): Pick<OrderRow, 
   const whole = computeTotals(row).net_amount - row.reduced_amount + row.applied_balance_amount;
   const isRefunded = refunded_amount + refunded_tax_amount > 0;
   const status = !isRefunded ? "paid" : refunded_amount >= whole ? "refunded" : "partially_refunded";
-  return { status: status === row.status ? status : moveOrder(row, status), refunded_amount, refunded_tax_amount };
+  return {
+    status: status === row.status ? status : transition(orderStates, row, status),
+    refunded_amount,
+    refunded_tax_amount,
+  };
 }
 
 /**

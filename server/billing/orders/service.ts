@@ -13,6 +13,7 @@ import { runAtEnd, transact } from "../../platform/db/unit-of-work.ts";
 import { emit, emitEach, recordListedEvent } from "../../platform/events/events.ts";
 import { defineSignal, sendSignal } from "../../platform/events/signals.ts";
 import { createId } from "../../platform/ids.ts";
+import { transition } from "../../platform/states.ts";
 import { addToBalance, lockBalance } from "./balances.ts";
 import { createOrderId } from "./ids.ts";
 import { assignOrderNumber, assignReceiptNumber } from "./numbers.ts";
@@ -28,13 +29,13 @@ import {
   type ExportedOrder,
   exportCells,
   hashTerms,
-  moveOrder,
   type OrderAggregate,
   type OrderRow,
   planRefunded,
   serializeOrder,
   standardColumns,
 } from "./rules.ts";
+import { orderStates } from "./states.ts";
 import * as store from "./store.ts";
 
 /**
@@ -193,7 +194,7 @@ async function moveBalance(tx: Tx, order: OrderRow, now: Date, sign: 1 | -1 = 1)
 export async function withdrawOrder(tx: Tx, ctx: Deps | Ctx, { order, ...parts }: OrderAggregate): Promise<void> {
   const now = ctx.clock.now();
   const gone = {
-    status: moveOrder(order, "void"),
+    status: transition(orderStates, order, "void"),
     terms: "withdrawn",
     period_start: null,
     next_payment_attempt_at: null,
@@ -218,8 +219,7 @@ export async function recordPaymentAttempt(
   noted: Partial<Pick<OrderRow, "next_payment_attempt_at" | "failed_payments">>,
   isTold = false,
 ): Promise<void> {
-  const changed = await store.updateOrder(tx, order, { ...noted, modified_at: ctx.clock.now() });
-  Object.assign(order, changed);
+  Object.assign(order, await store.updateOrder(tx, order, { ...noted, modified_at: ctx.clock.now() }));
   if (isTold) await emit(tx, ctx, order.organization_id, "order.updated", () => serializeOrder({ order, ...parts }));
 }
 
@@ -235,7 +235,7 @@ export async function reopenOrder(
 ): Promise<OrderRow> {
   const row = await store.lockOrderOrRefuse(tx, { organization_id: wanted.organization_id, id });
   if (!row) throw new Error(`The order ${id} is gone.`);
-  const status = row.status === "void" ? moveOrder(row, "pending") : row.status;
+  const status = row.status === "void" ? transition(orderStates, row, "pending") : row.status;
   if (status !== "pending") throw new ApiError("NotOpenCheckout", "This checkout is no longer open.");
   const planned = planOrder(wanted);
   const order = await store.updateOrder(tx, row, { ...planned, status, modified_at: clock.now() });
@@ -260,7 +260,7 @@ export async function settleOrder(
 ): Promise<void> {
   const now = ctx.clock.now();
   const isShown = order.invoice_number !== null;
-  const status = order.status === "void" ? moveOrder(order, "pending", "paid") : moveOrder(order, "paid");
+  const status = transition(orderStates, order, "paid");
   const columns = { status, paid_at: now, next_payment_attempt_at: null, settle_due_at: null };
   const paid = { ...order, ...columns, ...(isShown ? { modified_at: now } : { created_at: now, modified_at: null }) };
   const settled = { ...parts, order: paid };

@@ -37,8 +37,10 @@ import {
   updateRows,
 } from "../../platform/db/rows.ts";
 import { readSqlState } from "../../platform/loggable.ts";
+import { transition } from "../../platform/states.ts";
 import { subscriptions } from "../subscriptions/tables.ts";
 import type { ExportedOrder, OrderAggregate, OrderItemRow, OrderRow } from "./rules.ts";
+import { orderStates } from "./states.ts";
 import { computeSortedAmounts, orderConfirmations, orderItems, orders } from "./tables.ts";
 
 /** Which orders are meant. */
@@ -345,11 +347,15 @@ export async function claimConfirmations(
 export async function voidPending(tx: Tx, organization_id: string, id: string, now: Date): Promise<boolean> {
   const key = matchKey(orders, { organization_id, id });
   const [order] = await tx
-    .select({ status: orders.status })
+    .select({ id: orders.id, status: orders.status })
     .from(orders)
     .where(key)
     .for("no key update", { skipLocked: true });
-  if (order?.status === "pending") await tx.update(orders).set({ status: "void", modified_at: now }).where(key);
+  if (order?.status === "pending")
+    await tx
+      .update(orders)
+      .set({ status: transition(orderStates, order, "void"), modified_at: now })
+      .where(key);
   return order !== undefined;
 }
 

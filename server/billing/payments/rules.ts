@@ -4,7 +4,9 @@ import type { Payment } from "../../../shared/api/payments.ts";
 import { ApiError } from "../../../shared/errors.ts";
 import type { Deps } from "../../platform/context.ts";
 import type { ChargeReference, Intent, IntentStatus, SetupOutcome } from "../../platform/processors/processor.ts";
+import { allowsTransition } from "../../platform/states.ts";
 import { isPayable, type OrderRow } from "../orders/rules.ts";
+import { paymentStates } from "./states.ts";
 import type { paymentMethods, paymentSetups, payments } from "./tables.ts";
 
 export type PaymentRow = typeof payments.$inferSelect;
@@ -24,16 +26,6 @@ export const allowsPayments = ({ config, processor, sandbox }: Omit<PaymentDeps,
 export function assertPayments(deps: Omit<PaymentDeps, "clock">): void {
   if (!allowsPayments(deps)) throw new ApiError("PaymentNotReady", "This organization cannot take payments now.");
 }
-
-/**
- * Which states may follow which. A failure can still become a success: the processor's word that money was taken counts
- * even after the attempt was given up for lost.
- */
-export const paymentTransitions: Record<Payment["status"], readonly Payment["status"][]> = {
-  pending: ["succeeded", "failed"],
-  failed: ["succeeded"],
-  succeeded: [],
-};
 
 const minuteMs = 60_000;
 /** An answer that takes longer than this was lost. */
@@ -124,7 +116,7 @@ function planAttempt(row: Attempt, outcome: Outcome, now: Date) {
     if (row.status !== "pending") return undefined;
     return { ...seen, reconcile_due_at: new Date(now.getTime() + reconcileAfterMs), modified_at: now };
   }
-  if (!paymentTransitions[row.status].includes(status))
+  if (!allowsTransition(paymentStates, row.status, status))
     return row.reconcile_due_at === null ? undefined : { reconcile_due_at: null };
   const said = { decline_reason: decline?.reason ?? null, decline_message: decline?.message ?? null };
   return { ...seen, ...said, status, reconcile_due_at: null, modified_at: now };

@@ -3,7 +3,9 @@ import type { Refund } from "../../../shared/api/refunds.ts";
 import { ApiError, fault, invalid } from "../../../shared/errors.ts";
 import { computeFraction, formatMoney, roundFractionHalfEven } from "../../../shared/money.ts";
 import type { Mail } from "../../platform/mail-transport/mail.ts";
+import { allowsTransition } from "../../platform/states.ts";
 import { type AmountShare, computeRefundable, computeTotals, type OrderRow } from "../orders/rules.ts";
+import { refundStates } from "./states.ts";
 import type { refunds } from "./tables.ts";
 
 export type RefundRow = typeof refunds.$inferSelect;
@@ -85,14 +87,6 @@ export function checkRefund({ isBlocked, status, subscription_id, left }: Standi
     throw invalid(fault(["amount"], "Refund amount exceeds refundable amount", "value_error", asked.amount));
 }
 
-/** Which states may follow which (RFD-09): a refund that succeeded can still come back. */
-export const refundTransitions: Record<Refund["status"], readonly Refund["status"][]> = {
-  pending: ["succeeded", "failed", "canceled"],
-  succeeded: ["failed", "canceled"],
-  failed: [],
-  canceled: [],
-};
-
 const minuteMs = 60_000;
 /** How long the processor has for a refund before it is asked again. */
 export const refundAgainMs = 10 * minuteMs;
@@ -106,7 +100,7 @@ export function planOutcome(
   { status, processor_id, failure_reason }: RefundStatusUpdate,
   now: Date,
 ): Pick<RefundRow, "status" | "processor_id" | "failure_reason" | "due_at"> {
-  const moved = refundTransitions[row.status].includes(status) ? status : row.status;
+  const moved = allowsTransition(refundStates, row.status, status) ? status : row.status;
   return {
     status: moved,
     processor_id: row.processor_id ?? processor_id,

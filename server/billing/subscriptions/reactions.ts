@@ -5,6 +5,7 @@ import type { CustomerRow } from "../../customers/customers/rules.ts";
 import { emitState } from "../../customers/customers/service.ts";
 import type { Ctx, Deps, Tx } from "../../platform/context.ts";
 import { type RowKey, readRow } from "../../platform/db/rows.ts";
+import { transition } from "../../platform/states.ts";
 import type { OrderAggregate, OrderRow } from "../orders/rules.ts";
 import { withdrawOrder } from "../orders/service.ts";
 import { lockOrder } from "../orders/store.ts";
@@ -19,6 +20,7 @@ import { planEnd, type SubscriptionEvent, type SubscriptionPlan } from "./plan.t
 import { reduceUnpaidOrders } from "./reductions.ts";
 import { findDueTime, isBillable, type SubscriptionAggregate, type SubscriptionRow } from "./rules.ts";
 import { startSubscription } from "./service.ts";
+import { subscriptionStates } from "./states.ts";
 import * as store from "./store.ts";
 import { subscriptions } from "./tables.ts";
 
@@ -121,7 +123,8 @@ async function recover(
     return { ...aggregate, row };
   }
   const isPaused = aggregate.row.status === "paused";
-  const patch = { ...left, status: isPaused ? ("paused" as const) : ("active" as const), past_due_at: null };
+  const status = isPaused ? aggregate.row.status : transition(subscriptionStates, aggregate.row, "active");
+  const patch = { ...left, status, past_due_at: null };
   const ground = { aggregate: { ...aggregate, retries }, entries: [], pending: null };
   const events: SubscriptionEvent[] = isPaused
     ? ["subscription.updated"]

@@ -5,6 +5,7 @@ import { coversProduct, isRedeemable, type LimitedDiscount } from "../../catalog
 import type { PricedProduct } from "../../catalog/products/rules.ts";
 import { listChanges } from "../../platform/db/rows.ts";
 import { createId } from "../../platform/ids.ts";
+import { transition } from "../../platform/states.ts";
 import { findClosing } from "./metering.ts";
 import {
   computeGroundMetering,
@@ -23,6 +24,7 @@ import {
 import { projectPlan } from "./projection.ts";
 import { type Proration, planChange } from "./proration.ts";
 import { findTerms, isBillable, type SubscriptionRow } from "./rules.ts";
+import { subscriptionStates } from "./states.ts";
 import type { PendingUpdate } from "./tables.ts";
 
 type Update = z.output<typeof SubscriptionUpdate>;
@@ -192,7 +194,7 @@ function planTrial(ground: PlanInput, trial_end: Date | "now", now: Date): Subsc
     throw buildFault("trial_end", msg, trial_end.toISOString());
   }
   const patch = {
-    status: "trialing" as const,
+    status: row.status === "trialing" ? row.status : transition(subscriptionStates, row, "trialing"),
     trial_start: row.status === "trialing" ? row.trial_start : now,
     trial_end,
     current_period_end: trial_end,

@@ -4,8 +4,10 @@ import { releaseTrial } from "../../billing/subscriptions/trials.ts";
 import { releaseDiscount } from "../../catalog/discounts/redemption.ts";
 import type { Ctx, Deps, Tx } from "../../platform/context.ts";
 import { emit } from "../../platform/events/events.ts";
-import { type CheckoutAggregate, type CheckoutRow, moveCheckout } from "./rules.ts";
+import { transition } from "../../platform/states.ts";
+import type { CheckoutAggregate, CheckoutRow } from "./rules.ts";
 import { sealChallenge, serializeCheckout } from "./serialize.ts";
+import { checkoutStates } from "./states.ts";
 import { loadCheckout, lockCheckout, updateCheckout } from "./store.ts";
 
 /** Say what has become of a checkout. */
@@ -37,7 +39,7 @@ async function changeFor(
 export const completeCheckout = (tx: Tx, ctx: Deps | Ctx, settled: OrderAggregate) =>
   changeFor(tx, ctx, settled.order, (row) => ({
     ...adoptTerms(row, settled),
-    status: moveCheckout(row, "succeeded"),
+    status: transition(checkoutStates, row, "succeeded"),
     payment_processor_metadata: {},
   }));
 
@@ -67,7 +69,9 @@ export async function reopenCheckout(tx: Tx, ctx: Deps | Ctx, { order }: FailedP
   const { checkout_id, organization_id } = order;
   if (checkout_id === null) return;
   await changeFor(tx, ctx, order, (row) =>
-    row.status === "confirmed" ? { status: moveCheckout(row, "open"), payment_processor_metadata: {} } : undefined,
+    row.status === "confirmed"
+      ? { status: transition(checkoutStates, row, "open"), payment_processor_metadata: {} }
+      : undefined,
   );
   // What was not paid for has used up nothing (DSC-13).
   if (order.discount_id !== null || order.begins?.quote.discount)

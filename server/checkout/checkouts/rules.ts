@@ -37,25 +37,6 @@ export function getProduct({ row, products }: CheckoutAggregate): PricedProduct 
   return product;
 }
 
-/**
- * Which states may follow which (CHK-55). Money that arrives after its attempt was given up for lost finishes the checkout
- * wherever it stands by then: open again, or expired.
- */
-const moves: Record<Checkout["status"], readonly Checkout["status"][]> = {
-  open: ["expired", "confirmed", "succeeded"],
-  confirmed: ["succeeded", "open"],
-  succeeded: [],
-  expired: ["succeeded"],
-  failed: [],
-};
-
-/** The state that follows, if a checkout may go there from where it stands. */
-export function moveCheckout(row: Pick<CheckoutRow, "id" | "status">, to: Checkout["status"]): Checkout["status"] {
-  if (!moves[row.status].includes(to))
-    throw new Error(`The checkout ${row.id} does not go from ${row.status} to ${to}.`);
-  return to;
-}
-
 /** Why a product cannot be bought now; undefined when it can (CHK-02). */
 export function checkProduct(
   product: PricedProduct | undefined,

@@ -20,6 +20,7 @@ import { joinTransaction, transact } from "../../platform/db/unit-of-work.ts";
 import { emit } from "../../platform/events/events.ts";
 import { defineSignal, sendSignal } from "../../platform/events/signals.ts";
 import { createId } from "../../platform/ids.ts";
+import { transition } from "../../platform/states.ts";
 import { countInvitation } from "./invitation-limits.ts";
 import {
   type Container,
@@ -31,6 +32,7 @@ import {
   type SeatRow,
   serializeSeat,
 } from "./rules.ts";
+import { seatStates } from "./states.ts";
 import * as store from "./store.ts";
 
 /** Whoever holds what a subscription or an order gives is another by now. */
@@ -260,7 +262,7 @@ async function claimSeat(tx: Tx, ctx: Ctx, token: string) {
   if (!container?.is_live) throw rejectInvalidToken();
   const at = await findClockOf(joinTransaction(ctx, tx), customer.organization_id);
   const row = await store.updateSeat(tx, found.row, {
-    status: "claimed",
+    status: transition(seatStates, found.row, "claimed"),
     claimed_at: at.clock.now(),
     modified_at: at.clock.now(),
     token_hash: null,
