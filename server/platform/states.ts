@@ -29,7 +29,7 @@ export const allowsTransition = <State extends string>(
 ): boolean => transitions.some((one) => one.from === (from ?? "none") && one.to === to);
 
 /** The state that follows, if a row may go there from where it is. */
-export function transition<State extends string, To extends State>(
+export function moveState<State extends string, To extends State>(
   machine: StateMachine<State>,
   row: { id: string; status: State | null },
   to: To,

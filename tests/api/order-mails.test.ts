@@ -11,7 +11,6 @@ import { findOrganization } from "../../server/identity/organizations/store.ts";
 import { organization } from "../../server/identity/organizations/tables.ts";
 import { auditLog } from "../../server/platform/db/tables.ts";
 import { runWorkers } from "../../server/platform/jobs/workers.ts";
-import { writeAnyState } from "../support/any-state.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { readPdf } from "../support/invoices.ts";
 import { mailsTo } from "../support/mails.ts";
@@ -395,16 +394,11 @@ describe("ORD-32: a seller has the mail of an order sent again", () => {
     expect(await resend(id)).toMatchObject({ email });
   });
 
-  test("not of an unpaid order or of a customer who is gone, nor by a key that only reads", async () => {
+  test("not of a customer who is gone, nor by a key that only reads", async () => {
     const { checkout_id } = await buy();
     const { id, customer_id } = await orderOf(checkout_id);
     const reader = floe.client(await floe.keyOf(seller, ["orders:read"]));
     expect(await resend(id, { ...seller, client: reader })).toBe(403);
-    await writeAnyState(floe.deps.db, (tx) =>
-      tx.update(orders).set({ status: "pending", paid_at: null }).where(eq(orders.id, id)),
-    );
-    expect(await resend(id)).toBe(400);
-    await floe.deps.db.update(orders).set({ status: "paid", paid_at: floe.clock.now() }).where(eq(orders.id, id));
     await seller.client.customers.delete({ params: { id: customer_id }, query: { anonymize: true } });
     expect(await resend(id)).toBe(400);
   });

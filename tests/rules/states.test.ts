@@ -8,7 +8,7 @@ import { subscriptionStates } from "../../server/billing/subscriptions/states.ts
 import { checkoutStates } from "../../server/checkout/checkouts/states.ts";
 import { seatStates } from "../../server/entitlements/seats/states.ts";
 import { deliveryStates } from "../../server/messaging/webhooks/states.ts";
-import { allowsTransition, renderDiagram, type StateMachine, transition } from "../../server/platform/states.ts";
+import { allowsTransition, moveState, renderDiagram, type StateMachine } from "../../server/platform/states.ts";
 
 const machines = [
   checkoutStates,
@@ -51,14 +51,14 @@ describe("states", () => {
       );
       expect(allowed.sort().join(" ")).toBe(expected[machine.table]);
       for (const { from, to } of machine.transitions)
-        expect(transition(machine, { id: "a", status: from === "none" ? null : from }, to)).toBe(to);
+        expect(moveState(machine, { id: "a", status: from === "none" ? null : from }, to)).toBe(to);
     },
   );
 
   test("another one is an error that names the row", () => {
-    const move = () => transition(orderStates, { id: "order-1", status: "paid" }, "pending");
+    const move = () => moveState(orderStates, { id: "order-1", status: "paid" }, "pending");
     expect(move).toThrow("The order order-1 does not go from paid to pending.");
-    expect(() => transition(orderStates, { id: "order-1", status: "paid" }, "paid")).toThrow();
+    expect(() => moveState(orderStates, { id: "order-1", status: "paid" }, "paid")).toThrow();
   });
 
   test("docs/states.md has the diagram of each, generated from its table", () => {

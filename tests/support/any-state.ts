@@ -1,4 +1,5 @@
-import { sql } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
+import { orders } from "../../server/billing/orders/tables.ts";
 import type { Database, Tx } from "../../server/platform/db/transaction.ts";
 
 /** Write rows in a state that no transition leads to, as a restore does. */
@@ -7,3 +8,7 @@ export const writeAnyState = (db: Database, write: (tx: Tx) => Promise<unknown>)
     await tx.execute(sql`select set_config('floe.restoring', 'on', true)`);
     await write(tx as Tx);
   });
+
+/** Have a sold order be void. */
+export const voidOrder = (db: Database, id: string): Promise<void> =>
+  writeAnyState(db, (tx) => tx.update(orders).set({ status: "void" }).where(eq(orders.id, id)));

@@ -11,7 +11,7 @@ const events: Record<DisputeStatus, string> = {
   won: "the bank decided",
   lost: "the bank decided, or it was accepted",
 };
-const goTo = (from: DisputeStatus | "none", some: readonly DisputeStatus[]): Transition<DisputeStatus>[] =>
+const listTransitions = (from: DisputeStatus | "none", some: readonly DisputeStatus[]): Transition<DisputeStatus>[] =>
   some.filter((to) => to !== from).map((to) => ({ from, to, event: events[to] }));
 
 /**
@@ -22,8 +22,8 @@ export const disputeStates: StateMachine<DisputeStatus> = {
   table: "disputes",
   name: "dispute",
   transitions: [
-    ...goTo("none", [...open, ...final]),
-    ...open.flatMap((from, stage) => goTo(from, [...open.slice(stage), ...final])),
-    ...final.flatMap((from) => goTo(from, final)),
+    ...listTransitions("none", [...open, ...final]),
+    ...open.flatMap((from, stage) => listTransitions(from, [...open.slice(stage), ...final])),
+    ...final.flatMap((from) => listTransitions(from, final)),
   ],
 };

@@ -3,7 +3,7 @@ import { computeQuote, type LineTerms, type Quote } from "../../../shared/pricin
 import type { Ctx, Deps, Tx } from "../../platform/context.ts";
 import { runAtEnd } from "../../platform/db/unit-of-work.ts";
 import { emitEach } from "../../platform/events/events.ts";
-import { transition } from "../../platform/states.ts";
+import { moveState } from "../../platform/states.ts";
 import { computeTotals, hashReducedTerms, type OrderRow, serializeOrder } from "./rules.ts";
 import { orderStates } from "./states.ts";
 import * as store from "./store.ts";
@@ -65,7 +65,7 @@ export async function moveReductions(tx: Tx, ctx: Deps | Ctx, order: OrderRow, s
   const now = ctx.clock.now();
   const isPaid = status === "paid";
   for (const { order: row, ...parts } of await store.lockReductions(tx, order)) {
-    const columns = { status: transition(orderStates, row, status), paid_at: isPaid ? now : null, modified_at: now };
+    const columns = { status: moveState(orderStates, row, status), paid_at: isPaid ? now : null, modified_at: now };
     const moved = { ...row, ...columns };
     const types = ["order.updated" as const, ...(isPaid ? (["order.paid"] as const) : [])];
     await emitEach(tx, ctx, order.organization_id, types, () => serializeOrder({ ...parts, order: moved }));

@@ -9,7 +9,7 @@ import { type DiscountRow, serializeDiscountBase } from "../../catalog/discounts
 import { type ProductRow, serializeOrderProduct } from "../../catalog/products/rules.ts";
 import { type CustomerRow, serializeCustomer } from "../../customers/customers/rules.ts";
 import type { Mail } from "../../platform/mail-transport/mail.ts";
-import { transition } from "../../platform/states.ts";
+import { moveState } from "../../platform/states.ts";
 import type { subscriptions } from "../subscriptions/tables.ts";
 import { orderStates } from "./states.ts";
 import type { orderItems, orders } from "./tables.ts";
@@ -69,7 +69,7 @@ export function planRefunded(row: OrderRow, share: AmountShare): Pick<OrderRow, 
   const isRefunded = refunded_amount + refunded_tax_amount > 0;
   const status = !isRefunded ? "paid" : refunded_amount >= whole ? "refunded" : "partially_refunded";
   return {
-    status: status === row.status ? status : transition(orderStates, row, status),
+    status: status === row.status ? status : moveState(orderStates, row, status),
     refunded_amount,
     refunded_tax_amount,
   };

@@ -13,7 +13,7 @@ import { runAtEnd, transact } from "../../platform/db/unit-of-work.ts";
 import { emit, emitEach, recordListedEvent } from "../../platform/events/events.ts";
 import { defineSignal, sendSignal } from "../../platform/events/signals.ts";
 import { createId } from "../../platform/ids.ts";
-import { transition } from "../../platform/states.ts";
+import { moveState } from "../../platform/states.ts";
 import { addToBalance, lockBalance } from "./balances.ts";
 import { createOrderId } from "./ids.ts";
 import { assignOrderNumber, assignReceiptNumber } from "./numbers.ts";
@@ -194,7 +194,7 @@ async function moveBalance(tx: Tx, order: OrderRow, now: Date, sign: 1 | -1 = 1)
 export async function withdrawOrder(tx: Tx, ctx: Deps | Ctx, { order, ...parts }: OrderAggregate): Promise<void> {
   const now = ctx.clock.now();
   const gone = {
-    status: transition(orderStates, order, "void"),
+    status: moveState(orderStates, order, "void"),
     terms: "withdrawn",
     period_start: null,
     next_payment_attempt_at: null,
@@ -235,7 +235,7 @@ export async function reopenOrder(
 ): Promise<OrderRow> {
   const row = await store.lockOrderOrRefuse(tx, { organization_id: wanted.organization_id, id });
   if (!row) throw new Error(`The order ${id} is gone.`);
-  const status = row.status === "void" ? transition(orderStates, row, "pending") : row.status;
+  const status = row.status === "void" ? moveState(orderStates, row, "pending") : row.status;
   if (status !== "pending") throw new ApiError("NotOpenCheckout", "This checkout is no longer open.");
   const planned = planOrder(wanted);
   const order = await store.updateOrder(tx, row, { ...planned, status, modified_at: clock.now() });
@@ -260,7 +260,7 @@ export async function settleOrder(
 ): Promise<void> {
   const now = ctx.clock.now();
   const isShown = order.invoice_number !== null;
-  const status = transition(orderStates, order, "paid");
+  const status = moveState(orderStates, order, "paid");
   const columns = { status, paid_at: now, next_payment_attempt_at: null, settle_due_at: null };
   const paid = { ...order, ...columns, ...(isShown ? { modified_at: now } : { created_at: now, modified_at: null }) };
   const settled = { ...parts, order: paid };

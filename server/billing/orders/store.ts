@@ -37,7 +37,7 @@ import {
   updateRows,
 } from "../../platform/db/rows.ts";
 import { readSqlState } from "../../platform/loggable.ts";
-import { transition } from "../../platform/states.ts";
+import { moveState } from "../../platform/states.ts";
 import { subscriptions } from "../subscriptions/tables.ts";
 import type { ExportedOrder, OrderAggregate, OrderItemRow, OrderRow } from "./rules.ts";
 import { orderStates } from "./states.ts";
@@ -354,7 +354,7 @@ export async function voidPending(tx: Tx, organization_id: string, id: string, n
   if (order?.status === "pending")
     await tx
       .update(orders)
-      .set({ status: transition(orderStates, order, "void"), modified_at: now })
+      .set({ status: moveState(orderStates, order, "void"), modified_at: now })
       .where(key);
   return order !== undefined;
 }

@@ -6,7 +6,7 @@ import { transactAll } from "../../platform/db/unit-of-work.ts";
 import { sendSignal } from "../../platform/events/signals.ts";
 import { createId } from "../../platform/ids.ts";
 import { allSettledOrThrow } from "../../platform/promises.ts";
-import { transition } from "../../platform/states.ts";
+import { moveState } from "../../platform/states.ts";
 import { deletePeriods } from "../../usage/meters/attribution.ts";
 import type { OrderAggregate } from "../orders/rules.ts";
 import { billOrder, isQuiet, recordPaymentAttempt, withdrawOrder } from "../orders/service.ts";
@@ -191,7 +191,7 @@ export async function recordPaymentFailure(
   const isCounted = failed_payments > order.failed_payments;
   const isFirst = isCounted && row.past_due_at === null && row.ended_at === null && !isOfUse(order);
   const isRunning = row.status === "active" || row.status === "trialing";
-  const status = isRunning ? transition(subscriptionStates, row, "past_due") : row.status;
+  const status = isRunning ? moveState(subscriptionStates, row, "past_due") : row.status;
   const others = aggregate.retries.filter((retry) => retry.order_id !== order.id);
   const retries: Retry[] = next_payment_attempt_at
     ? [...others, { order_id: order.id, failed_payments, next_payment_attempt_at }]

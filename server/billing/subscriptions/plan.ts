@@ -12,7 +12,7 @@ import type { TaxTreatment } from "../../../shared/tax.ts";
 import type { DiscountRow } from "../../catalog/discounts/rules.ts";
 import { planLines } from "../../catalog/products/lines.ts";
 import type { PricedProduct, PriceRow } from "../../catalog/products/rules.ts";
-import { transition } from "../../platform/states.ts";
+import { moveState } from "../../platform/states.ts";
 import type { BilledUsage } from "../../usage/meters/attribution.ts";
 import type { OrderRow } from "../orders/rules.ts";
 import type { SoldLine } from "./credits.ts";
@@ -302,7 +302,7 @@ export function planCycle(ground: PlanInput<Planned>, now: Date): SubscriptionPl
   if (row.pause_at_period_end) {
     const used = computeGroundMetering(ground, row.current_period_end);
     return {
-      patch: { status: transition(subscriptionStates, row, "paused"), pause_at_period_end: false, paused_at: now },
+      patch: { status: moveState(subscriptionStates, row, "paused"), pause_at_period_end: false, paused_at: now },
       choice: null,
       entries: [],
       taken: used.taken,
@@ -316,7 +316,7 @@ export function planCycle(ground: PlanInput<Planned>, now: Date): SubscriptionPl
   const start = row.current_period_end;
   const isTrial = row.status === "trialing";
   const plan = beginPeriod(ground, start, isTrial ? start.getUTCDate() : row.anchor_day, isTrial ? "trial_over" : null);
-  const status = isTrial ? transition(subscriptionStates, row, "active") : row.status;
+  const status = isTrial ? moveState(subscriptionStates, row, "active") : row.status;
   return { ...plan, patch: { ...plan.patch, status }, events: ["subscription.cycled", "subscription.updated"] };
 }
 
@@ -360,7 +360,7 @@ export function planEnd(
   return {
     patch: {
       ...ends,
-      status: transition(subscriptionStates, ground.aggregate.row, "canceled"),
+      status: moveState(subscriptionStates, ground.aggregate.row, "canceled"),
       ended_at: now,
       pending_update: null,
       pause_at_period_end: false,
@@ -380,7 +380,7 @@ export function planResume(ground: PlanInput, start: Date): SubscriptionPlan {
   const plan = beginPeriod(ground, start, start.getUTCDate(), "resumed");
   const { row } = ground.aggregate;
   const isBehind = row.past_due_at !== null;
-  const status = transition(subscriptionStates, row, isBehind ? "past_due" : "active");
+  const status = moveState(subscriptionStates, row, isBehind ? "past_due" : "active");
   return {
     ...plan,
     patch: { ...plan.patch, status, paused_at: null, resumes_at: null },
@@ -393,7 +393,7 @@ export function planTrialEnd(ground: PlanInput, now: Date): SubscriptionPlan {
   const plan = beginPeriod(ground, now, now.getUTCDate(), "trial_over");
   return {
     ...plan,
-    patch: { ...plan.patch, status: transition(subscriptionStates, ground.aggregate.row, "active"), trial_end: now },
+    patch: { ...plan.patch, status: moveState(subscriptionStates, ground.aggregate.row, "active"), trial_end: now },
     events: ["subscription.cycled", "subscription.updated"],
   };
 }

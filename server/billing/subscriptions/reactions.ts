@@ -5,7 +5,7 @@ import type { CustomerRow } from "../../customers/customers/rules.ts";
 import { emitState } from "../../customers/customers/service.ts";
 import type { Ctx, Deps, Tx } from "../../platform/context.ts";
 import { type RowKey, readRow } from "../../platform/db/rows.ts";
-import { transition } from "../../platform/states.ts";
+import { moveState } from "../../platform/states.ts";
 import type { OrderAggregate, OrderRow } from "../orders/rules.ts";
 import { withdrawOrder } from "../orders/service.ts";
 import { lockOrder } from "../orders/store.ts";
@@ -123,7 +123,7 @@ async function recover(
     return { ...aggregate, row };
   }
   const isPaused = aggregate.row.status === "paused";
-  const status = isPaused ? aggregate.row.status : transition(subscriptionStates, aggregate.row, "active");
+  const status = isPaused ? aggregate.row.status : moveState(subscriptionStates, aggregate.row, "active");
   const patch = { ...left, status, past_due_at: null };
   const ground = { aggregate: { ...aggregate, retries }, entries: [], pending: null };
   const events: SubscriptionEvent[] = isPaused

@@ -5,7 +5,7 @@ import { coversProduct, isRedeemable, type LimitedDiscount } from "../../catalog
 import type { PricedProduct } from "../../catalog/products/rules.ts";
 import { listChanges } from "../../platform/db/rows.ts";
 import { createId } from "../../platform/ids.ts";
-import { transition } from "../../platform/states.ts";
+import { moveState } from "../../platform/states.ts";
 import { findClosing } from "./metering.ts";
 import {
   computeGroundMetering,
@@ -194,7 +194,7 @@ function planTrial(ground: PlanInput, trial_end: Date | "now", now: Date): Subsc
     throw buildFault("trial_end", msg, trial_end.toISOString());
   }
   const patch = {
-    status: row.status === "trialing" ? row.status : transition(subscriptionStates, row, "trialing"),
+    status: row.status === "trialing" ? row.status : moveState(subscriptionStates, row, "trialing"),
     trial_start: row.status === "trialing" ? row.trial_start : now,
     trial_end,
     current_period_end: trial_end,

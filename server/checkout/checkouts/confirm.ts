@@ -22,7 +22,7 @@ import { openSession } from "../../customers/sessions/service.ts";
 import type { Config } from "../../platform/config.ts";
 import type { Ctx, Tx } from "../../platform/context.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
-import { transition } from "../../platform/states.ts";
+import { moveState } from "../../platform/states.ts";
 import {
   checkSubscribed,
   checkSubscribing,
@@ -201,7 +201,7 @@ async function writeConfirmation(
   const order = order_id === null ? await openOrder(tx, ctx, wanted) : await reopenOrder(tx, ctx, order_id, wanted);
   const row = await updateCheckout(tx, before.row, {
     ...patch,
-    status: transition(checkoutStates, before.row, "confirmed"),
+    status: moveState(checkoutStates, before.row, "confirmed"),
     customer_id: customer.id,
     is_customer_made: before.row.is_customer_made || isNew,
     customer_email: email,

@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import { voidPending } from "../../billing/orders/store.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
 import type { Worker } from "../../platform/jobs/workers.ts";
-import { transition } from "../../platform/states.ts";
+import { moveState } from "../../platform/states.ts";
 import { emitCheckout } from "./reactions.ts";
 import { checkoutStates } from "./states.ts";
 import { loadCheckout, lockExpired, updateCheckout } from "./store.ts";
@@ -30,7 +30,7 @@ export const checkoutExpiryWorker: Worker = {
       // Whoever is at its order may be paying it, or find that it was not paid: then it is to be given up all the same.
       if (row.order_id !== null && !(await voidPending(tx, row.organization_id, row.order_id, now))) return;
       const closed = await updateCheckout(tx, row, {
-        status: transition(checkoutStates, row, "expired"),
+        status: moveState(checkoutStates, row, "expired"),
         modified_at: now,
       });
       await emitCheckout(tx, deps, "checkout.expired", await loadCheckout(tx, closed));

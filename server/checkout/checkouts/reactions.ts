@@ -4,7 +4,7 @@ import { releaseTrial } from "../../billing/subscriptions/trials.ts";
 import { releaseDiscount } from "../../catalog/discounts/redemption.ts";
 import type { Ctx, Deps, Tx } from "../../platform/context.ts";
 import { emit } from "../../platform/events/events.ts";
-import { transition } from "../../platform/states.ts";
+import { moveState } from "../../platform/states.ts";
 import type { CheckoutAggregate, CheckoutRow } from "./rules.ts";
 import { sealChallenge, serializeCheckout } from "./serialize.ts";
 import { checkoutStates } from "./states.ts";
@@ -39,7 +39,7 @@ async function changeFor(
 export const completeCheckout = (tx: Tx, ctx: Deps | Ctx, settled: OrderAggregate) =>
   changeFor(tx, ctx, settled.order, (row) => ({
     ...adoptTerms(row, settled),
-    status: transition(checkoutStates, row, "succeeded"),
+    status: moveState(checkoutStates, row, "succeeded"),
     payment_processor_metadata: {},
   }));
 
@@ -70,7 +70,7 @@ export async function reopenCheckout(tx: Tx, ctx: Deps | Ctx, { order }: FailedP
   if (checkout_id === null) return;
   await changeFor(tx, ctx, order, (row) =>
     row.status === "confirmed"
-      ? { status: transition(checkoutStates, row, "open"), payment_processor_metadata: {} }
+      ? { status: moveState(checkoutStates, row, "open"), payment_processor_metadata: {} }
       : undefined,
   );
   // What was not paid for has used up nothing (DSC-13).

@@ -20,7 +20,7 @@ import { joinTransaction, transact } from "../../platform/db/unit-of-work.ts";
 import { emit } from "../../platform/events/events.ts";
 import { defineSignal, sendSignal } from "../../platform/events/signals.ts";
 import { createId } from "../../platform/ids.ts";
-import { transition } from "../../platform/states.ts";
+import { moveState } from "../../platform/states.ts";
 import { countInvitation } from "./invitation-limits.ts";
 import {
   type Container,
@@ -262,7 +262,7 @@ async function claimSeat(tx: Tx, ctx: Ctx, token: string) {
   if (!container?.is_live) throw rejectInvalidToken();
   const at = await findClockOf(joinTransaction(ctx, tx), customer.organization_id);
   const row = await store.updateSeat(tx, found.row, {
-    status: transition(seatStates, found.row, "claimed"),
+    status: moveState(seatStates, found.row, "claimed"),
     claimed_at: at.clock.now(),
     modified_at: at.clock.now(),
     token_hash: null,
