@@ -1,6 +1,7 @@
 /** Calls to the server: who asks, for which organization, and when to try again. */
-import { formatUrl } from "../shared/client.ts";
+
 import { findNextStep } from "../shared/next-steps.ts";
+import { formatUrl } from "../shared/request.ts";
 import { type CommandCall, type Context, otherKey, requireSignIn } from "./context.ts";
 import { Fault, getFaultKind } from "./fault.ts";
 import { type HttpAnswer, send, UnreachableError } from "./http.ts";

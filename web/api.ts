@@ -1,15 +1,9 @@
 import type { Api } from "../shared/api/index.ts";
 import type { Output } from "../shared/contract.ts";
 import type { Fault } from "../shared/errors.ts";
+import type { Wire } from "../shared/request.ts";
 
-/** An answer as JSON carries it: instants are text. */
-export type Wire<T> = T extends Date
-  ? string
-  : T extends readonly (infer Item)[]
-    ? Wire<Item>[]
-    : T extends object
-      ? { [K in keyof T]: Wire<T[K]> }
-      : T;
+export type { Wire };
 
 export type Checkout = Wire<Output<Api["checkoutClient"]["get"]>>;
 export type CheckoutOrder = Wire<Output<Api["checkoutClient"]["order"]>>;

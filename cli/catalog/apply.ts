@@ -1,9 +1,12 @@
 /** Showing a plan, asking whether it is meant, and carrying it out. */
+
 import type { CatalogPlan, RehearsedPlan } from "../../shared/api/catalog.ts";
 import type { CatalogInput } from "../../shared/catalog/document.ts";
+import * as routes from "../../shared/routes.ts";
 import { confirm, promptForm } from "../ask.ts";
 import type { Context, Organization } from "../context.ts";
 import { Fault } from "../fault.ts";
+import { request } from "../request.ts";
 import { showOne } from "../resource/show.ts";
 import { completeCommand } from "../suggestions.ts";
 import { type Paint, removeControls } from "../ui/theme.ts";
@@ -93,7 +96,7 @@ async function getPlace(
 /** An organization by its id; none where the key may not read it. */
 async function findOrganizationNamed(context: Context, id: string): Promise<Organization | undefined> {
   try {
-    return (await context.call({ method: "GET", path: "/v1/organizations/:id", params: { id } })) as Organization;
+    return (await request(context, routes.organizations.get, { params: { id } })) as Organization;
   } catch (error) {
     if (error instanceof Fault && error.kind === "not_permitted") return undefined;
     throw error;

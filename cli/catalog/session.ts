@@ -1,10 +1,13 @@
 /** What every catalogue command needs: the file, the server of a profile, and the calls. */
+
 import type { CatalogPlan, RehearsedPlan } from "../../shared/api/catalog.ts";
 import type { CatalogInput } from "../../shared/catalog/document.ts";
+import * as routes from "../../shared/routes.ts";
 import type { Context } from "../context.ts";
 import { Fault, isFault } from "../fault.ts";
 import { replaceSettings } from "../io.ts";
 import { makeContext } from "../make-context.ts";
+import { request } from "../request.ts";
 import { describeMissingProfile, readProfileNames } from "../settings.ts";
 import { type CatalogFile, formatPath, locateFlaws, readCatalog, readText, standardName } from "./file.ts";
 
@@ -34,7 +37,7 @@ export const requestPlan = (
   file?: CatalogFile,
 ): Promise<CatalogPlan> =>
   locateErrors(file, () =>
-    context.call({ method: "POST", path: "/v1/catalog/plan", body: { document, prune } }),
+    request(context, routes.catalog.plan, { body: { document, prune } }),
   ) as Promise<CatalogPlan>;
 
 /** Ask for a plan, and for what it makes of the money of subscriptions. */
@@ -45,13 +48,13 @@ export const requestRehearsal = (
   file?: CatalogFile,
 ): Promise<RehearsedPlan> =>
   locateErrors(file, () =>
-    context.call({ method: "POST", path: "/v1/catalog/rehearse", body: { document, prune } }),
+    request(context, routes.catalog.rehearse, { body: { document, prune } }),
   ) as Promise<RehearsedPlan>;
 
 type Apply = { document: CatalogInput; prune: boolean; fingerprint?: string };
 /** Apply, all of it or nothing; a stale plan is a conflict. */
 export const requestApply = (context: Context, body: Apply, file?: CatalogFile): Promise<CatalogPlan> =>
-  locateErrors(file, () => context.call({ method: "POST", path: "/v1/catalog/apply", body })) as Promise<CatalogPlan>;
+  locateErrors(file, () => request(context, routes.catalog.apply, { body })) as Promise<CatalogPlan>;
 
 type Pulled = {
   document: Record<string, unknown>;
@@ -60,7 +63,7 @@ type Pulled = {
 };
 /** The catalogue as the server has it. */
 export const requestPull = (context: Context, catalog: string, all: boolean): Promise<Pulled> =>
-  context.call({ method: "GET", path: "/v1/catalog/", query: { catalog, all } }) as Promise<Pulled>;
+  request(context, routes.catalog.pull, { query: { catalog, all } }) as Promise<Pulled>;
 
 async function locateErrors(file: CatalogFile | undefined, ask: () => Promise<unknown>): Promise<unknown> {
   try {

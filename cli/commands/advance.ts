@@ -1,7 +1,10 @@
 /** `floe advance`: let time pass in a sandbox, and see what happens. */
+
 import type { Command } from "commander";
+import * as routes from "../../shared/routes.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
+import { request } from "../request.ts";
 import type { Moment } from "../ui/Timeline.tsx";
 import { removeControls } from "../ui/theme.ts";
 
@@ -44,7 +47,7 @@ const getTone = ({ type }: Entry): Moment["tone"] => tones.find(([words]) => wor
 /** Ask until it is there; each answer tells what happened since the last one. */
 async function* walk(context: Context, body: object): AsyncGenerator<Answer> {
   for (let isDone = false; !isDone && !context.io.signal.aborted; ) {
-    const answer = (await context.call({ method: "POST", path: "/v1/sandbox/clock", body })) as Answer;
+    const answer = (await request(context, routes.sandbox.advance, { body })) as Answer;
     yield answer;
     isDone = answer.done;
   }

@@ -1,6 +1,6 @@
 /** `floe api`: any request, with the sign-in and the retries of every other command. */
 import type { Command } from "commander";
-import { formatUrl } from "../../shared/client.ts";
+import { formatUrl } from "../../shared/request.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { pick } from "../resource/show.ts";

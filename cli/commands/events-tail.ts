@@ -1,9 +1,12 @@
 /** `floe events tail`: what customers use, as it comes. */
+
 import { type Command, InvalidArgumentError } from "commander";
+import * as routes from "../../shared/routes.ts";
 import { readClock } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { pause } from "../pause.ts";
+import { request } from "../request.ts";
 import { resolveNames } from "../resource/names.ts";
 import { readIdOrName } from "../resource/shorthand.ts";
 import { truncateCell } from "../ui/table.ts";
@@ -86,9 +89,7 @@ async function tail(context: Context, options: Options): Promise<void> {
 async function read(context: Context, query: Record<string, unknown>, told: Map<string, number>): Promise<Event[]> {
   const news: Event[] = [];
   for (let page = 1; page <= pages_max; page += 1) {
-    const { items } = (await context.call({
-      method: "GET",
-      path: "/v1/events/",
+    const { items } = (await request(context, routes.events.list, {
       query: { ...query, sorting: "-timestamp", limit: page_size, page },
     })) as Page;
     const fresh = items.filter(({ id }) => !told.has(id));

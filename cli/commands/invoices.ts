@@ -1,10 +1,13 @@
 /** `floe orders invoices`: have the invoices of many orders printed as one piece of work, and save them in a folder. */
+
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Command } from "commander";
+import * as routes from "../../shared/routes.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { pause } from "../pause.ts";
+import { request } from "../request.ts";
 import { saveWhole } from "../save.ts";
 import { showProgress } from "../ui/progress.ts";
 import { openAt } from "./documents.ts";
@@ -48,9 +51,7 @@ async function saveAll(context: Context, { from, to, customer, product, output }
   await mkdir(output, { recursive: true }).catch((error: NodeJS.ErrnoException) => {
     throw new Fault("usage", `${output} cannot be made (${error.code})`);
   });
-  const begun = (await context.call({
-    method: "POST",
-    path: "/v1/invoice-exports/",
+  const begun = (await request(context, routes.invoices.createExport, {
     body: {
       ...(created_after !== undefined && { created_after }),
       ...(created_before !== undefined && { created_before }),
@@ -59,8 +60,7 @@ async function saveAll(context: Context, { from, to, customer, product, output }
     },
   })) as Export;
   const place = { params: { id: begun.id } };
-  const getExportStatus = async () =>
-    (await context.call({ method: "GET", path: "/v1/invoice-exports/:id", ...place })) as Export;
+  const getExportStatus = async () => (await request(context, routes.invoices.getExport, { ...place })) as Export;
   let now = await getExportStatus();
   for (; now.status === "collecting"; now = await getExportStatus()) await wait(context);
   if (now.total > 0) {
@@ -76,9 +76,7 @@ async function saveAll(context: Context, { from, to, customer, product, output }
       shown.add(now.done - seen);
       shown.start("saving");
       const loadPage = async (number: number) =>
-        (await context.call({
-          method: "GET",
-          path: "/v1/invoice-exports/:id/invoices",
+        (await request(context, routes.invoices.listExported, {
           ...place,
           query: { page: number, limit: pageSize },
         })) as Printed;

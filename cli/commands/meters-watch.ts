@@ -1,9 +1,12 @@
 /** `floe meters watch`, and how `floe meters quantities` is drawn. */
+
 import { type Command, InvalidArgumentError } from "commander";
+import * as routes from "../../shared/routes.ts";
 import { readClock } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { pause } from "../pause.ts";
+import { request } from "../request.ts";
 import { findId } from "../resource/names.ts";
 import { readIdOrName } from "../resource/shorthand.ts";
 import { drawQuantities, type Quantities } from "../ui/quantities.ts";
@@ -40,12 +43,10 @@ async function watch(context: Context, named: string, options: Options): Promise
   const { timezone = Intl.DateTimeFormat().resolvedOptions().timeZone } = options;
   const found = readIdOrName("meters", named);
   const id = typeof found === "string" ? found : await findId(context, found);
-  const meter = (await context.call({ method: "GET", path: "/v1/meters/:id", params: { id } })) as { name: string };
+  const meter = (await request(context, routes.meters.get, { params: { id } })) as { name: string };
   const now = await readClock(context);
   const read = async () =>
-    (await context.call({
-      method: "GET",
-      path: "/v1/meters/:id/quantities",
+    (await request(context, routes.meters.quantities, {
       params: { id },
       query: {
         start_timestamp: new Date(now() - options.hours * hour_ms).toISOString(),
@@ -55,8 +56,8 @@ async function watch(context: Context, named: string, options: Options): Promise
       },
     })) as Quantities;
   const getMost = async () => {
-    const query = { meter_id: id, sorting: "-consumed_units", limit: customers_shown };
-    const { items } = (await context.call({ method: "GET", path: "/v1/customer-meters/", query })) as { items: Used[] };
+    const query = { meter_id: id, sorting: "-consumed_units" as const, limit: customers_shown };
+    const { items } = (await request(context, routes.customerMeters.list, { query })) as { items: Used[] };
     return items.map(({ customer, consumed_units }) => ({
       who: customer?.email ?? customer?.external_id ?? "",
       units: consumed_units,

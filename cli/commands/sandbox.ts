@@ -1,8 +1,11 @@
 /** `floe sandbox save` and `floe sandbox diff`: keep a sandbox as it is, and see what became of it. */
+
 import type { Command } from "commander";
 import { formatMoney } from "../../shared/money.ts";
+import * as routes from "../../shared/routes.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
+import { request } from "../request.ts";
 import { showOne } from "../resource/show.ts";
 import { wrap } from "../ui/table.ts";
 import { removeControls } from "../ui/theme.ts";
@@ -27,7 +30,7 @@ export const addSave: Add = (group, contextOf) => {
     .addHelpText("after", "\nExamples:\n  floe sandbox save start");
   command.action(async (name: string) => {
     const context = contextOf(command);
-    const made = await context.call({ method: "POST", path: "/v1/sandbox/snapshots", body: { name } });
+    const made = await request(context, routes.sandbox.saveSnapshot, { body: { name } });
     if (context.json) return showOne(context, made as Record<string, unknown>);
     const { rows, created_at } = made as { rows: number; created_at: string };
     context.say(

@@ -1,6 +1,8 @@
 /** The months of a demo shop: every step is a request that a seller or a customer could make. */
+import * as routes from "../../shared/routes.ts";
 import { type Context, findCurrentOrganization } from "../context.ts";
 import { Fault, isFault } from "../fault.ts";
+import { request } from "../request.ts";
 import { showOne } from "../resource/show.ts";
 import { showProgress } from "../ui/progress.ts";
 import { type BenefitKey, benefits, defineProducts, discounts, meter, type ProductKey } from "./catalog.ts";
@@ -13,7 +15,7 @@ type Page = { items: Record<string, unknown>[]; pagination: { total_count: numbe
 /** Check that the organization is a sandbox without customers. Real customers and real money are never mixed with a demo. */
 async function checkSandbox(context: Context): Promise<string> {
   const id = await findCurrentOrganization(context);
-  const organization = (await context.call({ method: "GET", path: "/v1/organizations/:id", params: { id } })) as {
+  const organization = (await request(context, routes.organizations.get, { params: { id } })) as {
     slug: string;
     sandbox?: boolean;
   };
@@ -34,9 +36,7 @@ const create = async (context: Context, path: string, body: unknown): Promise<st
 
 /** Create what the shop sells. */
 async function createCatalog(context: Context, organization_id: string): Promise<Record<ProductKey, string>> {
-  await context.call({
-    method: "PATCH",
-    path: "/v1/organizations/:id",
+  await request(context, routes.organizations.update, {
     params: { id: organization_id },
     body: { feature_settings: { seat_based_pricing_enabled: true } },
   });
@@ -52,9 +52,7 @@ async function createCatalog(context: Context, organization_id: string): Promise
     const id = await create(context, "/v1/products/", product.body);
     productIds[key as ProductKey] = id;
     if (product.benefits.length > 0)
-      await context.call({
-        method: "POST",
-        path: "/v1/products/:id/benefits",
+      await request(context, routes.products.setBenefits, {
         params: { id },
         body: { benefits: product.benefits.map((benefit) => benefitIds[benefit]) },
       });
@@ -67,11 +65,10 @@ async function createCatalog(context: Context, organization_id: string): Promise
 async function advance(shop: Shop, to: Date): Promise<Date> {
   for (;;) {
     checkLimits(shop);
-    const { now, done } = (await shop.context.call({
-      method: "POST",
-      path: "/v1/sandbox/clock",
-      body: { to: to.toISOString() },
-    })) as { now: string; done: boolean };
+    const { now, done } = (await request(shop.context, routes.sandbox.advance, { body: { to: to.toISOString() } })) as {
+      now: string;
+      done: boolean;
+    };
     if (done) return new Date(now);
   }
 }
@@ -130,7 +127,7 @@ async function runMonth(shop: Shop, month: number, start: Date, onStop: () => vo
 /** Fill the sandbox. The same seed makes the same shop, but for ids and the day on which it begins. */
 export async function createDemo(context: Context, { months, seed }: { months: number; seed: number }): Promise<void> {
   const organization_id = await checkSandbox(context);
-  const { now } = (await context.call({ method: "GET", path: "/v1/sandbox/clock" })) as { now: string };
+  const { now } = (await request(context, routes.sandbox.getClock, {})) as { now: string };
   const start = new Date(now);
   const progress = showProgress(context, "demo", months * stopsPerMonth, () => `${months} months`);
   progress.start("");

@@ -1,6 +1,8 @@
 /** What customers and the seller of a demo shop do. */
+import * as routes from "../../shared/routes.ts";
 import type { Context } from "../context.ts";
 import { isFault } from "../fault.ts";
+import { request } from "../request.ts";
 import {
   cancellationReasons,
   cards,
@@ -45,9 +47,7 @@ function pickCard({ chance, buyers }: Shop, product: ProductKey): string {
 /** Confirm a checkout, as the browser of a customer does. Returns false where the card is declined. */
 async function confirm({ context }: Shop, client_secret: string, card: string): Promise<boolean> {
   try {
-    await context.call({
-      method: "POST",
-      path: "/v1/checkouts/client/:client_secret/confirm",
+    await request(context, routes.checkoutClient.confirm, {
       params: { client_secret },
       body: { confirmation_token_id: card },
       ...{ auth: false, organization: false },
@@ -74,9 +74,7 @@ export async function createPurchase(shop: Shop): Promise<void> {
   };
   shop.buyers.push(buyer);
   const seats = product === "classroom" ? 2 + chance.pickNumber(seatsMax - 1) : undefined;
-  const checkout = (await context.call({
-    method: "POST",
-    path: "/v1/checkouts/",
+  const checkout = (await request(context, routes.checkouts.create, {
     body: {
       products: [shop.productIds[product]],
       external_customer_id: buyer.externalId,
@@ -87,9 +85,7 @@ export async function createPurchase(shop: Shop): Promise<void> {
     },
   })) as Row & { client_secret: string };
   if (chance.decide(0.25))
-    await context.call({
-      method: "PATCH",
-      path: "/v1/checkouts/client/:client_secret",
+    await request(context, routes.checkoutClient.update, {
       params: { client_secret: checkout.client_secret },
       body: { discount_code: chance.pick(discountCodes) },
       ...{ auth: false, organization: false },
@@ -106,9 +102,7 @@ export async function createPurchase(shop: Shop): Promise<void> {
 /** A teacher gives some of the seats to pupils. */
 async function assignSeats({ context }: Shop, buyer: Buyer, checkout_id: string, seats: number): Promise<void> {
   for (let seat = 1; seat <= seats; seat += 1)
-    await context.call({
-      method: "POST",
-      path: "/v1/customer-seats",
+    await request(context, routes.customerSeats.assign, {
       body: { checkout_id, email: `pupil.${seat}.${buyer.externalId}@example.com`, immediate_claim: true },
     });
 }
@@ -131,8 +125,7 @@ export async function reportUsage(shop: Shop): Promise<void> {
         };
       }),
     );
-  if (events.length > 0)
-    await context.call({ method: "POST", path: "/v1/events/ingest", body: { events }, isRepeatSafe: true });
+  if (events.length > 0) await request(context, routes.events.ingest, { body: { events } }, { isRepeatSafe: true });
 }
 
 /** Read every page of a list. */
@@ -170,7 +163,7 @@ export async function changeSubscriptions(shop: Shop): Promise<void> {
     const [isLeaving, isUpgrading] = [chance.decide(0.05), chance.decide(0.03)];
     if (row.cancel_at_period_end || row.status !== "active") continue;
     const change = (body: Record<string, unknown>) =>
-      context.call({ method: "PATCH", path: "/v1/subscriptions/:id", params: { id: row.id }, body });
+      request(context, routes.subscriptions.update, { params: { id: row.id }, body });
     // The first who can leaves, so that each demo of some months has one.
     if (isLeaving || shop.cancellations === 0) {
       shop.cancellations += 1;
@@ -193,9 +186,7 @@ export async function refundOrders(shop: Shop, since: Date): Promise<void> {
   const chosen = refundable.filter(() => chance.decide(0.03));
   for (const { row } of chosen.length > 0 ? chosen : refundable.slice(0, 1)) {
     const amount = Number(row.refundable_amount);
-    await context.call({
-      method: "POST",
-      path: "/v1/refunds/",
+    await request(context, routes.refunds.create, {
       body: {
         order_id: row.id,
         amount: chance.decide(0.6) ? amount : Math.ceil(amount / 2),

@@ -1,8 +1,11 @@
 /** What the command line itself can tell of a server: whether it answers, its certificate, its clock and its version. */
+
 import type { Check } from "../../shared/api/diagnostics.ts";
+import * as routes from "../../shared/routes.ts";
 import { type Context, findPersonInUse } from "../context.ts";
 import { Fault, isFault } from "../fault.ts";
 import { send } from "../http.ts";
+import { request } from "../request.ts";
 
 /** What the server answers, as it comes over the wire. */
 export type Report = {
@@ -96,7 +99,7 @@ export async function fetchReport(
   const started = Date.now();
   try {
     const query = goLive ? { go_live: true } : {};
-    const report = (await context.call({ method: "GET", path: "/v1/diagnostics", query })) as Report;
+    const report = (await request(context, routes.diagnostics.get, { query })) as Report;
     const middle = started + (Date.now() - started) / 2;
     return { report, skewMs: Date.parse(report.now) - middle };
   } catch (error) {

@@ -1,6 +1,6 @@
 /** The stream of deliveries, connected again and again until it is stopped. */
 import type { IncomingMessage } from "node:http";
-import { formatUrl } from "../../shared/client.ts";
+import { formatUrl } from "../../shared/request.ts";
 import { getAuthHeaders, readFault } from "../client.ts";
 import type { Context } from "../context.ts";
 import { Fault, getFaultKind } from "../fault.ts";

@@ -1,6 +1,6 @@
 /** One operation of the contract as a command. */
 import type { Command } from "commander";
-import { formatUrl } from "../../shared/client.ts";
+import { formatUrl } from "../../shared/request.ts";
 import { confirm } from "../ask.ts";
 import { type Context, findCurrentOrganization } from "../context.ts";
 import { Fault } from "../fault.ts";

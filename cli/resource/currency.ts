@@ -1,6 +1,8 @@
 /** Amounts that name no currency are in the organization's own, which only the server knows. */
+import * as routes from "../../shared/routes.ts";
 import { type Context, listOrganizationsOfKey, type Organization } from "../context.ts";
 import { Fault } from "../fault.ts";
+import { request } from "../request.ts";
 import type { DefaultValue } from "./shorthand.ts";
 
 type Priced = Partial<Organization> & { default_presentment_currency?: string };
@@ -12,7 +14,7 @@ export async function findStandardCurrency(context: Context): Promise<string> {
     const all: Priced[] =
       id === undefined
         ? await listOrganizationsOfKey(context)
-        : [(await context.call({ method: "GET", path: "/v1/organizations/:id", params: { id } })) as Priced];
+        : [(await request(context, routes.organizations.get, { params: { id } })) as Priced];
     const [only, ...others] = all;
     return (others.length === 0 && only?.default_presentment_currency) || "usd";
   } catch (error) {

@@ -1,14 +1,15 @@
 /** What sellers are told with the address of an offer while no buyer could pay for it. */
+import * as routes from "../../shared/routes.ts";
 import { type Context, listOrganizationsOfKey } from "../context.ts";
 import { Fault } from "../fault.ts";
+import { request } from "../request.ts";
 
 type Capable = { capabilities?: { checkout_payments?: boolean } };
 
 /** The organization in use; none where an API key is good for several. */
 async function findOrganizationInUse(context: Context): Promise<Capable | undefined> {
   const id = await context.organization();
-  if (id !== undefined)
-    return (await context.call({ method: "GET", path: "/v1/organizations/:id", params: { id } })) as Capable;
+  if (id !== undefined) return (await request(context, routes.organizations.get, { params: { id } })) as Capable;
   const [only, ...others] = (await listOrganizationsOfKey(context)) as Capable[];
   return others.length === 0 ? only : undefined;
 }

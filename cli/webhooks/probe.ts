@@ -1,10 +1,13 @@
 /** A test event to a receiver: sent by the server, as real events are, or by this machine to a program that runs on it. */
+
 import type { z } from "zod";
 import type { WebhookProbe } from "../../shared/api/webhooks.ts";
+import * as routes from "../../shared/routes.ts";
 import { type Context, findCurrentOrganization } from "../context.ts";
 import { isFault } from "../fault.ts";
 import { send, UnreachableError } from "../http.ts";
 import { readHello } from "../listen/stream.ts";
+import { request } from "../request.ts";
 
 export type Probe = Omit<z.input<typeof WebhookProbe>, "url" | "organization_id">;
 export type ProbeResult = {
@@ -25,7 +28,7 @@ const isLoopback = (url: string): boolean =>
 /** How test events reach an address. A server on the internet calls no program of this machine, so this machine does. */
 export async function openProber(context: Context, url: string): Promise<Prober & { first: ProbeResult }> {
   const sendByServer = async (probe: Probe): Promise<ProbeResult> =>
-    (await context.call({ method: "POST", path: "/v1/webhooks/probes", body: { url, ...probe } })) as ProbeResult;
+    (await request(context, routes.webhooks.probe, { body: { url, ...probe } })) as ProbeResult;
   try {
     return { from: "server", send: sendByServer, first: await sendByServer({}) };
   } catch (error) {
@@ -40,7 +43,7 @@ async function openLocalSender(context: Context, url: string): Promise<Prober["s
   const { createHmac, randomBytes, randomUUID } = process.getBuiltinModule("node:crypto");
   const { secret } = await readHello(context);
   const id = await findCurrentOrganization(context);
-  const organization = await context.call({ method: "GET", path: "/v1/organizations/:id", params: { id } });
+  const organization = await request(context, routes.organizations.get, { params: { id } });
   const writeBody = (content: Probe["content"], at: Date): string => {
     if (content === "malformed") return '{"type": "organization.updated", "data": {';
     if (content === "unknown_type") return JSON.stringify({ type: "floe.test", timestamp: at, data: {} });

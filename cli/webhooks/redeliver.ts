@@ -1,9 +1,12 @@
 /** `floe webhooks redeliver` by filter: every event of an endpoint, or of all, whose delivery failed. */
+
 import type { Command } from "commander";
+import * as routes from "../../shared/routes.ts";
 import { confirm } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { parseSince } from "../duration.ts";
 import { Fault } from "../fault.ts";
+import { request } from "../request.ts";
 import { findId } from "../resource/names.ts";
 import { NamedReference } from "../resource/shorthand.ts";
 
@@ -49,7 +52,7 @@ export async function run(context: Context, options: Options): Promise<boolean> 
   for (const { id } of options.dryRun ? [] : events) {
     if (context.io.signal.aborted)
       throw new Fault("interrupted", `stopped after ${sent.length} of ${events.length} events`);
-    await context.call({ method: "POST", path: "/v1/webhooks/events/:id/redeliver", params: { id } });
+    await request(context, routes.webhooks.redeliver, { params: { id } });
     sent.push(id);
   }
   if (context.json) context.print(`${JSON.stringify({ found: events.length, redelivered: sent.length, events })}\n`);
@@ -66,11 +69,7 @@ async function listFailed(context: Context, filter: Record<string, unknown>): Pr
   const events = new Map<string, string>();
   for (let page = 1, last = 1; page <= Math.min(last, pagesMax); page += 1) {
     const query = { ...filter, page, limit: 100 };
-    const { items, pagination } = (await context.call({
-      method: "GET",
-      path: "/v1/webhooks/deliveries",
-      query,
-    })) as Page;
+    const { items, pagination } = (await request(context, routes.webhooks.listDeliveries, { query })) as Page;
     for (const { webhook_event: one } of items)
       if (one.succeeded !== true && !one.is_archived) events.set(one.id, one.type);
     last = pagination.max_page;

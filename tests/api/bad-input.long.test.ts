@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { describeContract, getOperationId } from "../../server/platform/http/openapi.ts";
 import { api } from "../../shared/api/index.ts";
-import { formatUrl } from "../../shared/client.ts";
+import { formatUrl } from "../../shared/request.ts";
 import {
   badRaw,
   badTexts,

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { listBuyerFields } from "../../shared/api/buyer-requests.ts";
 import { api } from "../../shared/api/index.ts";
-import { formatUrl } from "../../shared/client.ts";
+import { formatUrl } from "../../shared/request.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { type Entry, isOfCustomers, operations } from "../support/operations.ts";
 import { listRows, listUnmatched } from "../support/organization-rows.ts";

@@ -10,7 +10,7 @@ import { organization } from "../../server/identity/organizations/tables.ts";
 import { runWithClock } from "../../server/operations/sandbox/time-travel.ts";
 import { describeContract, getOperationId } from "../../server/platform/http/openapi.ts";
 import { api } from "../../shared/api/index.ts";
-import { formatUrl } from "../../shared/client.ts";
+import { formatUrl } from "../../shared/request.ts";
 import { expandScopes, scopes } from "../../shared/scopes.ts";
 import { voidOrder } from "../support/any-state.ts";
 import { newId } from "../support/ids.ts";

@@ -1,7 +1,7 @@
 /** A person of several organizations who names none: what each operation is about then (PRD-07, API-09, API-11, CHK-02). */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { formatUrl } from "../../shared/client.ts";
+import { formatUrl } from "../../shared/request.ts";
 import type { Seller } from "../support/floe.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { isOfCustomers, operations } from "../support/operations.ts";

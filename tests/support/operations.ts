@@ -2,8 +2,8 @@
 import type { z } from "zod";
 import { events } from "../../server/platform/db/tables.ts";
 import { type Api, api } from "../../shared/api/index.ts";
-import { formatUrl } from "../../shared/client.ts";
 import type { Operation } from "../../shared/contract.ts";
+import { formatUrl } from "../../shared/request.ts";
 import { type Floe, type Seller, start } from "./floe.ts";
 import { newId } from "./ids.ts";
 import { tokenOf } from "./portal-rows.ts";

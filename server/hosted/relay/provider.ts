@@ -1,7 +1,7 @@
 import { type Api, api } from "../../../shared/api/index.ts";
-import { formatUrl } from "../../../shared/client.ts";
 import type { Operation } from "../../../shared/contract.ts";
 import { fault, invalid, notFound } from "../../../shared/errors.ts";
+import { formatUrl } from "../../../shared/request.ts";
 import type { Ctx } from "../../platform/context.ts";
 import type { Relayed, SentRequest } from "../../platform/http/relayed.ts";
 import type { Provider } from "../../platform/provider.ts";

@@ -1,0 +1,79 @@
+/** The typed client: its paths follow from the contract, and no other text of the command line or the pages names one. */
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { splitRoute } from "../shared/request.ts";
+import * as routes from "../shared/routes.ts";
+import { operations } from "./support/operations.ts";
+
+/** Paths that are still written out, for each file. A count may only shrink; remove a line with its last path. */
+const literalCounts: Record<string, number> = {
+  "cli/catalog/init-pull.ts": 1,
+  "cli/commands/catalog.ts": 1,
+  "cli/commands/doctor.ts": 1,
+  "cli/commands/documents.ts": 3,
+  "cli/commands/events-ingest.ts": 1,
+  "cli/commands/files-upload.ts": 2,
+  "cli/commands/jobs.ts": 2,
+  "cli/commands/login.ts": 1,
+  "cli/commands/metrics.ts": 4,
+  "cli/commands/orgs.ts": 1,
+  "cli/commands/sandbox.ts": 1,
+  "cli/commands/trigger.ts": 3,
+  "cli/commands/usage.ts": 2,
+  "cli/commands/webhooks.ts": 2,
+  "cli/context.ts": 1,
+  "cli/demo/seed.ts": 11,
+  "cli/demo/story.ts": 2,
+  "cli/listen/stream.ts": 1,
+  "cli/mcp/call.ts": 1,
+  "cli/resource/change-question.ts": 3,
+  "cli/resource/resolve-amounts.ts": 2,
+  "cli/trigger/objects.ts": 8,
+  "cli/trigger/recipes.ts": 23,
+  "cli/try/story.ts": 9,
+  "web/api.ts": 2,
+  "web/home/calls.ts": 20,
+  "web/metrics/calls.ts": 3,
+  "web/portal/calls.ts": 3,
+  "web/portal/stream-changes.ts": 1,
+  "web/recovery.ts": 1,
+};
+
+const countLiterals = (text: string): number => (text.match(/["`]\/v1\//g) ?? []).length;
+
+test("shared/routes.ts has the method and the path of each operation, and no others", () => {
+  const written = Object.entries(routes as Record<string, Record<string, ReturnType<typeof String>>>).flatMap(
+    ([resource, entries]) => Object.entries(entries).map(([name, route]) => `${resource}.${name} ${route}`),
+  );
+  const declared = operations.map(({ title, op }) => `${title} ${op.method} ${op.path}`);
+  // Where they differ: node bin/write-routes.mjs
+  expect(written.sort()).toEqual(declared.sort());
+  expect(splitRoute(routes.orders.get)).toEqual({ method: "GET", path: "/v1/orders/:id" });
+});
+
+test("bin/write-routes.mjs writes the file as it is", () => {
+  const folder = mkdtempSync(join(tmpdir(), "floe-routes-"));
+  try {
+    mkdirSync(join(folder, "bin"));
+    execFileSync("cp", ["bin/write-routes.mjs", join(folder, "bin")]);
+    execFileSync("cp", ["-r", "shared", folder]);
+    symlinkSync(join(process.cwd(), "node_modules"), join(folder, "node_modules"));
+    execFileSync(process.execPath, [join(folder, "bin/write-routes.mjs")]);
+    expect(readFileSync(join(folder, "shared/routes.ts"), "utf8")).toBe(readFileSync("shared/routes.ts", "utf8"));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test("the paths of the API that the command line and the pages write out only become fewer", () => {
+  const files = execFileSync("git", ["ls-files", "cli", "web"], { encoding: "utf8" })
+    .split("\n")
+    .filter((file) => /\.tsx?$/.test(file));
+  expect(files.length).toBeGreaterThan(200);
+  const found = files.map((file) => [file, countLiterals(readFileSync(file, "utf8"))] as const);
+  expect(Object.fromEntries(found.filter(([, count]) => count > 0))).toEqual(literalCounts);
+  expect(countLiterals('call("/v1/orders/"), call(`/v1/orders/$' + "{id}`); // /v1/orders/")).toBe(2);
+});
