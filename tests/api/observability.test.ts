@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createOutageLog } from "../../server/platform/db/outage-log.ts";
 import { ConnectionLostError } from "../../server/platform/db/unreachable.ts";
-import { openGauges, registry } from "../../server/platform/telemetry/metrics.ts";
+import { openGauges, recordOutage, registry } from "../../server/platform/telemetry/metrics.ts";
 import { parseOpsAddress } from "../../server/platform/telemetry/ops-address.ts";
 import { openOpsServer } from "../../server/platform/telemetry/ops-server.ts";
 import { createRegistry } from "../../server/platform/telemetry/registry.ts";
@@ -128,6 +128,8 @@ test("the dashboard and the alerts name only metrics that exist, and the documen
 
 test("an outage of the database is visible in the metrics that its alerts read", async () => {
   const { recordOutcome } = createOutageLog({ info: () => {}, warn: () => {}, error: () => {} });
+  // A server of another test in this process may have ended during an outage.
+  recordOutage(false);
   const before = readValue(await scrape(), "floe_database_outages_total") || 0;
   expect(readValue(await scrape(), "floe_database_up")).toBe(1);
   recordOutcome(new ConnectionLostError("gone"));

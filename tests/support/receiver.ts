@@ -16,7 +16,7 @@ export type Receiver = {
   received: Received[];
   types(): string[];
   /** What to answer from now on; a function sees the number of the request, from 1. */
-  answer(status: number | ((number: number) => number)): void;
+  answer(status: number | ((number: number) => number | Promise<number>)): void;
   /** Say back what was sent, from now on. */
   echo(): void;
   close(): Promise<void>;
@@ -25,15 +25,15 @@ export type Receiver = {
 /** Start one on a free port of this machine. It answers 200 until told otherwise. */
 export async function startReceiver(): Promise<Receiver> {
   const received: Received[] = [];
-  let status: (number: number) => number = () => 200;
+  let status: (number: number) => number | Promise<number> = () => 200;
   let isEcho = false;
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    request.on("end", () => {
+    request.on("end", async () => {
       const body = Buffer.concat(chunks).toString("utf8");
       received.push({ headers: request.headers, body, json: JSON.parse(body), port: request.socket.remotePort });
-      response.writeHead(status(received.length)).end(isEcho ? body : "noted");
+      response.writeHead(await status(received.length)).end(isEcho ? body : "noted");
     });
   });
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
