@@ -5,7 +5,7 @@ import { type Paint, removeControls } from "./ui/theme.ts";
 export const exitCodes = {
   ok: [0, "success"],
   error: [1, "error: rejected input, wrong settings, or something unexpected"],
-  cancelled: [2, "cancelled: a question was answered with no"],
+  cancelled: [2, "canceled: a question was answered with no"],
   signed_out: [4, "not signed in, or the sign-in has expired"],
   not_permitted: [5, "not permitted: role or scope is missing"],
   not_found: [6, "not found"],
