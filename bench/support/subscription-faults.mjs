@@ -40,7 +40,7 @@ export const subscriptionFaults = {
     ["drift", "server/billing/subscriptions/plan.ts", "const start = row.current_period_end;", "const start = now;", stories("life")],
     ["first-month", "server/billing/subscriptions/rules.ts", "return start > addInterval(applied_at", "return start >= addInterval(applied_at", stories("amounts")],
     ["period-discount", "server/billing/subscriptions/service.ts", "trial_end ? null : findTerms(discount, quote.currency)", "null", stories("amounts")],
-    ["behind-resumed", "server/billing/subscriptions/plan.ts", 'status: isBehind ? "past_due" : "active"', 'status: "active"', stories("flows")],
+    ["behind-resumed", "server/billing/subscriptions/plan.ts", 'isBehind ? "past_due" : "active")', '"active")', stories("flows")],
     ["whole-period", "server/billing/subscriptions/proration.ts", "const shareAfter = fresh ? { part: 1, whole: 1 } : share;", "const shareAfter = share;", stories("changes")],
     ["cut-seats", "server/billing/subscriptions/proration.ts", 'terms_of_line, "truncated")', 'terms_of_line, "rounded")', stories("changes"), stories("amounts")],
     ["same-discount", "server/billing/subscriptions/update.ts", "if (id === row.discount_id)\n    throw", "if (false)\n    throw", stories("ends")],
