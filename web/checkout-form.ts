@@ -126,7 +126,7 @@ export function check(values: Values, checkout: Checkout, { own_card_form, messa
   if (findOpenPrice(checkout) && parseMoney(values.amount, checkout.currency) === undefined)
     faults.amount = messages.missing.amount;
   if (requiresAddress(checkout) && values.business === "true") requireField("company");
-  if (requiresConsent(values, checkout) && values.consent !== "true") faults.consent = messages.missing.consent;
+  if (requiresConsent(values, checkout) && values.consent !== "true") faults.consent = messages.tick;
   for (const field of addressFields) {
     if (isAsked(checkout, field) && checkout.billing_address_fields[field] === "required") requireField(field);
   }

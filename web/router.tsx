@@ -44,7 +44,7 @@ export async function startRouter(declared: readonly Route[]): Promise<void> {
 /** Goes to a path of this app without loading the page again; the query (theme, embedding) is kept unless one is given. */
 export function navigate(path: string, { replace = false } = {}): void {
   const target = path.includes("?") ? path : path + location.search;
-  if (replace) history.replaceState(null, "", target);
+  if (replace) history.replaceState(history.state, "", target);
   else history.pushState(null, "", target);
   void show().then(() => {
     scrollTo(0, 0);

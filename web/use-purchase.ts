@@ -16,7 +16,6 @@ import { awaitEnd, buildPortalHref, findSellerPage, storePurchaseSession } from 
 import { type I18n, useI18n } from "./i18n/i18n.tsx";
 import type { StripeHandle } from "./parts/StripeCard.tsx";
 import type { WalletPayer } from "./parts/Wallets.tsx";
-import { deletePurchasesLink, storePurchasesLink } from "./purchases-link.ts";
 import { getDueToday, isSameDeal } from "./terms.ts";
 import type { Order } from "./use-checkout.ts";
 import { useDelay } from "./use-delay.ts";
@@ -87,7 +86,6 @@ export function usePurchase({ values, order, stripe, faulty, changed, finished }
     // The next attempt may be asked the same question.
     setAnswered(undefined);
     if (ended.status !== "open") return;
-    deletePurchasesLink(ended.client_secret);
     // The overlay may be closed again: to the page around us it is as if it had just loaded.
     notifyParent(ended, { event: "loaded" });
     callbacks.current.faulty({ card: callbacks.current.messages.declined });
@@ -161,7 +159,8 @@ export function usePurchase({ values, order, stripe, faulty, changed, finished }
     if (answer.ok) {
       token.current = answer.value.customer_session_token;
       storePurchaseSession(secret, token.current);
-      storePurchasesLink(secret, buildPortalHref(answer.value));
+      // For a page that breaks from now on and can load nothing more (Boundary). A reload keeps it.
+      history.replaceState({ purchases: buildPortalHref(answer.value) }, "");
       notifyParent(answer.value, { event: "confirmed" });
       take(answer.value);
       return true;

@@ -156,7 +156,7 @@ describe("a wallet", () => {
     expect(await seriousFaults(page)).toEqual([]);
     // That the buyer is a consumer in the European Union is known by the wallet's address alone.
     await wallet().click();
-    await page.getByText("Stimmen Sie zu, um zu bestellen.").waitFor();
+    await page.getByText("Bitte beantworten Sie das.").waitFor();
     expect(await paymentsOf(checkout)).toEqual([]);
     await agree();
     await wallet().click();

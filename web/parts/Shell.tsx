@@ -1,5 +1,4 @@
 import { Component, type ReactNode, useEffect } from "react";
-import { findPurchasesLink } from "../purchases-link.ts";
 import { isLeaving } from "../reload.ts";
 import { Button } from "./Button.tsx";
 
@@ -69,27 +68,17 @@ export class Boundary extends Component<{ children: ReactNode }, { failed: boole
   override render() {
     if (!this.state.failed) return this.props.children;
     if (isLeaving()) return <Frame />;
-    const purchases = findPurchasesLink();
-    if (purchases !== null)
-      return (
-        <Shell title="Your purchase">
-          <div className="card stack">
-            <h1>Your purchase is being completed</h1>
-            <p>
-              You will not be charged twice. This page could not be shown, but what you bought is in your purchases,
-              with receipt and invoice. A confirmation is sent to your e-mail address.
-            </p>
-            <a className="button" href={purchases}>
-              Open your purchases
-            </a>
-          </div>
-        </Shell>
-      );
+    const { purchases } = (history.state ?? {}) as { purchases?: string };
     return (
       <Shell title="Something broke">
         <div className="card stack">
           <h1>This page could not be shown</h1>
           <p>The server may have been updated while the page was open.</p>
+          {purchases && (
+            <a className="button" href={purchases}>
+              Open your purchases
+            </a>
+          )}
           <Button onClick={() => location.reload()}>Load it again</Button>
         </div>
       </Shell>

@@ -132,7 +132,6 @@ export const messages: CheckoutMessages = {
     card_number: "Geben Sie die Kartennummer ein.",
     card_expiry: "Geben Sie das Datum ein.",
     card_cvc: "Geben Sie die Prüfziffer ein.",
-    consent: "Stimmen Sie zu, um zu bestellen.",
     other: "Bitte beantworten Sie das.",
   },
   email_form: "Schreiben Sie sie wie name@example.com.",

@@ -96,7 +96,7 @@ export const messages = {
   subscribe: "Subscribe",
   start_trial: "Start free trial",
   get_free: "Get it for free",
-  consent: "I agree that delivery begins at once, and I know that I thereby lose my right of withdrawal.",
+  consent: "I agree that delivery begins at once and ends my right of withdrawal.",
   completing: "Completing your purchase…",
   sold_by: (seller: string) => `Sold by ${seller}.`,
   card_safe: "Your card number goes to the payment processor only.",
@@ -108,8 +108,7 @@ export const messages = {
   website: "Website",
   powered: "Powered by floe",
   faults: (count: number) => `${formatPlural(count, "One field needs", "fields need")} your attention.`,
-  changed: (amount: string) =>
-    `What is to be paid has changed. Due today is now ${amount}. Nothing was charged: look at it again, then press the button.`,
+  changed: (amount: string) => `What is to be paid has changed. Due today is now ${amount}. Nothing was charged.`,
   declined: "The payment was declined. You have not been charged; try again or use another card.",
   card_loading: "The card form is still loading. Please try again.",
   missing: {
@@ -128,7 +127,6 @@ export const messages = {
     card_number: "Enter the card number.",
     card_expiry: "Enter the date.",
     card_cvc: "Enter the code.",
-    consent: "Agree to this to order.",
     other: "Please answer this.",
   },
   email_form: "Write it like name@example.com.",
@@ -155,10 +153,10 @@ export const messages = {
   thank_you: "Thank you",
   paid: "The payment went through.",
   unpaid: "Nothing had to be paid.",
-  wait: "This takes a moment. You can leave this page open; it will change by itself.",
-  slow: "This takes longer than usual. Please leave this page open; you will not be charged twice.",
+  wait: "This takes a moment. The page will change by itself.",
+  slow: "This takes longer than usual. You will not be charged twice.",
   very_slow: (email: string) =>
-    `The payment is still being completed. You can close this page: you will not be charged twice, and a confirmation is sent to ${email} once it is through.`,
+    `You can close this page: you will not be charged twice, and a confirmation is sent to ${email}.`,
   completing_title: "Completing your purchase",
   sent_to: (email: string) => `A confirmation is on its way to ${email}.`,
   order_number: "Order number",
@@ -175,7 +173,7 @@ export const messages = {
   to_purchases: "Open your purchases",
   expired: [
     "This checkout has expired",
-    "Go back to the shop and start again. If you have paid already, what you bought is yours, and the confirmation is in your mail.",
+    "Go back to the shop and start again. If you have paid already, the confirmation is in your mail.",
   ] as [string, string],
   unknown: [
     "There is no such checkout",

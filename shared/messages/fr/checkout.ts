@@ -139,7 +139,6 @@ export const messages: CheckoutMessages = {
     card_number: "Saisissez le numéro de carte.",
     card_expiry: "Saisissez la date.",
     card_cvc: "Saisissez le code.",
-    consent: "Acceptez pour commander.",
     other: "Veuillez répondre.",
   },
   email_form: "Écrivez-la comme nom@example.com.",
