@@ -97,7 +97,7 @@ describe("of each thing there is one mail", () => {
     }
     const [canceled, back] = await letters();
     expect([canceled?.subject, back?.subject]).toEqual([
-      "Your subscription to Team is cancelled",
+      "Your subscription to Team is canceled",
       "Your subscription to Team goes on after all",
     ]);
     expect(canceled?.text).toContain("It runs until 4 March 2027 and is not renewed.");
@@ -140,7 +140,7 @@ describe("of each thing there is one mail", () => {
     expect(await subjects()).toEqual(["Your subscription to News was renewed"]);
     expect(await shop.changes(id, { cancel_at_period_end: true })).toBe("done");
     await shop.on("2028-12-31");
-    expect(await subjects()).toEqual(["Your subscription to News is cancelled"]);
+    expect(await subjects()).toEqual(["Your subscription to News is canceled"]);
     expect(await shop.changes(id, { cancel_at_period_end: false })).toBe("done");
     await shop.on("2029-01-02");
     expect(await subjects()).toEqual(["Your subscription to News goes on after all"]);
@@ -295,7 +295,7 @@ describe("who is told, and how", () => {
     await subjects();
     expect(await shop.changes(id, { cancel_at_period_end: true })).toBe("done");
     await Promise.all([runWorkers(floe.deps, dueWorkers), runWorkers(floe.deps, dueWorkers)]);
-    expect(await subjects()).toEqual(["Your subscription to News is cancelled"]);
+    expect(await subjects()).toEqual(["Your subscription to News is canceled"]);
     expect(await shop.changes(id, { cancel_at_period_end: false })).toBe("done");
     await shop.accepted("DELETE", `/v1/customers/${customer.id}?anonymize=true`);
     const before = await floe.deps.db.$count(mails);

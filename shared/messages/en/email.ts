@@ -38,7 +38,7 @@ export const messages = {
     renewed: (product: string) => `Your subscription to ${product} was renewed`,
     changed: (product: string) => `Your subscription has changed to ${product}`,
     change_planned: (_: string, day: string) => `Your subscription changes on ${day}`,
-    canceled: (product: string) => `Your subscription to ${product} is cancelled`,
+    canceled: (product: string) => `Your subscription to ${product} is canceled`,
     uncanceled: (product: string) => `Your subscription to ${product} goes on after all`,
     paused: (product: string) => `Your subscription to ${product} is paused`,
     resumed: (product: string) => `Your subscription to ${product} goes on`,
@@ -52,7 +52,7 @@ export const messages = {
   change_planned: (day: string, product: string, seller: string) =>
     `From ${day} on, your subscription from ${seller} is: ${product}.`,
   seats: (count: number) => `Seats: ${count}.`,
-  canceled: (product: string, seller: string) => `Your subscription to ${product} from ${seller} was cancelled.`,
+  canceled: (product: string, seller: string) => `Your subscription to ${product} from ${seller} was canceled.`,
   uncanceled: (product: string, seller: string) =>
     `The cancellation of your subscription to ${product} from ${seller} was taken back.`,
   paused: (product: string, seller: string) =>
