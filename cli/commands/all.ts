@@ -148,6 +148,7 @@ const loadDocument = (pick: (all: typeof import("./documents.ts")) => VerbModule
 });
 /** Commands written by hand that stand in a group of the contract, by group and name. */
 export const verbs: Record<string, Record<string, () => Promise<VerbModule>>> = {
+  customers: { import: loadTool(({ customersImport }) => customersImport.add) },
   files: { upload: () => import("./files-upload.ts") },
   orders: {
     invoice: loadDocument((all) => all.addInvoice),

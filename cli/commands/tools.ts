@@ -1,5 +1,6 @@
 /** Large commands and rarely called ones. They live in one file of the bundle, so that the others start without them. */
 export * as completion from "./completion.ts";
+export * as customersImport from "./customers-import.ts";
 export * as demo from "./demo.ts";
 export * as doctor from "./doctor.ts";
 export * as invitations from "./invitations.ts";
