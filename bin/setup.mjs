@@ -102,6 +102,8 @@ if (mode === "test" || mode === "test:long") {
     run(tool("biome"), ["check", "--error-on-warnings", "."], { shown: true });
     say("Looking for dead code …");
     run(tool("knip"), [], { shown: true });
+    // A change of structure can leave a planted fault without the text that it replaces.
+    run(process.execPath, ["bench/mutants.mjs", "--check"], { shown: true });
     say(`  static checks passed after ${seconds()}`);
   }
   // The map of the tests names all of them.
