@@ -103,7 +103,7 @@ const rows: Row[] = [
   },
   {
     what: "an invitation to a seat",
-    clock: "server",
+    clock: "organization",
     lasts_ms: dayMs,
     async give(floe, seller) {
       const { subscription_id } = await sellSeats(floe, seller);
