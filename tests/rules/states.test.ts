@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { disputeStates } from "../../server/billing/disputes/states.ts";
 import { orderStates } from "../../server/billing/orders/states.ts";
@@ -8,7 +8,13 @@ import { subscriptionStates } from "../../server/billing/subscriptions/states.ts
 import { checkoutStates } from "../../server/checkout/checkouts/states.ts";
 import { seatStates } from "../../server/entitlements/seats/states.ts";
 import { deliveryStates } from "../../server/messaging/webhooks/states.ts";
-import { allowsTransition, moveState, renderDiagram, type StateMachine } from "../../server/platform/states.ts";
+import {
+  allowsTransition,
+  moveState,
+  renderDiagram,
+  renderTrigger,
+  type StateMachine,
+} from "../../server/platform/states.ts";
 
 const machines = [
   checkoutStates,
@@ -59,6 +65,13 @@ describe("states", () => {
     const move = () => moveState(orderStates, { id: "order-1", status: "paid" }, "pending");
     expect(move).toThrow("The order order-1 does not go from paid to pending.");
     expect(() => moveState(orderStates, { id: "order-1", status: "paid" }, "paid")).toThrow();
+  });
+
+  test("a migration has the trigger of each as it is generated from its table", () => {
+    const folder = "server/migrations";
+    const migrations = readdirSync(folder).filter((file) => file.endsWith(".sql"));
+    const text = migrations.map((file) => readFileSync(`${folder}/${file}`, "utf8")).join("\n");
+    for (const machine of machines) expect(text).toContain(renderTrigger(machine));
   });
 
   test("docs/states.md has the diagram of each, generated from its table", () => {
