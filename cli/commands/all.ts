@@ -114,6 +114,11 @@ export const commands: Record<string, Entry> = {
     heading: "develop",
     load: loadTool(({ verify }) => verify.add),
   },
+  admin: {
+    summary: "Operate a server on its own machine: after a backup was restored",
+    heading: "develop",
+    load: loadTool(({ admin }) => admin.add),
+  },
   notices: {
     summary: "Licenses of the packages that floe is shipped with",
     heading: "develop",

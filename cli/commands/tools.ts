@@ -1,4 +1,5 @@
 /** Large commands and rarely called ones. They live in one file of the bundle, so that the others start without them. */
+export * as admin from "./admin.ts";
 export * as completion from "./completion.ts";
 export * as customersImport from "./customers-import.ts";
 export * as demo from "./demo.ts";

@@ -2,7 +2,6 @@ import "../../shared/walls.ts";
 import { existsSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { FastifyInstance } from "fastify";
 import { pino } from "pino";
 import { hasFinancialRecords } from "../billing/financial-records.ts";
@@ -11,6 +10,7 @@ import { createHostedWorkers } from "../hosted/events/jobs.ts";
 import { openHosted } from "../hosted/relay/hosted.ts";
 import { createHostedProvider } from "../hosted/relay/provider.ts";
 import { createAuth } from "../identity/accounts/auth.ts";
+import { checkForRestore } from "../operations/restore/detection.ts";
 import { systemClock } from "../platform/clock.ts";
 import {
   type Config,
@@ -37,6 +37,7 @@ import { DataFolderError, lockDataFolder } from "./data-folder.ts";
 import { type DemoStore, openDemoStore } from "./demo.ts";
 import { watchLauncher } from "./launcher.ts";
 import { releaseMemory } from "./memory.ts";
+import { findMigrationsFolder, resolveBeside } from "./migrations-folder.ts";
 import { embedded } from "./providers/embedded.ts";
 import { reactions } from "./reactions.ts";
 import { resealStoredValues } from "./reseal.ts";
@@ -44,14 +45,10 @@ import { startWorker } from "./worker.ts";
 
 // The operator's commands are a part of the same bundle.
 export { isOperatorFault, verifyBooks } from "./operator.ts";
+export { checkRestore, reconcileRestored } from "./operator-restore.ts";
 
 export type Server = { config: Config; address: string; demo: DemoStore | null; close(): Promise<void> };
 
-/** Beside the built server (dist/), or beside the sources. */
-const resolveBeside = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
-const findMigrationsFolder = (): string =>
-  [resolveBeside("./migrations"), resolveBeside("../migrations")].find((folder) => existsSync(folder)) ??
-  resolveBeside("./migrations");
 const findDocsFolder = (): string | null =>
   [resolveBeside("."), resolveBeside("../..")].find((folder) => existsSync(`${folder}/llms.txt`)) ?? null;
 const findWebFolder = (): string | null =>
@@ -103,7 +100,7 @@ export async function start(
     closing.push(() => worker?.stop());
     const processors = await openProcessors(config, database.db, systemClock);
     await runPreparation(() => resealStoredValues({ db: database.db, config, clock: systemClock, log }));
-    const deps: Deps = {
+    const opened: Deps = {
       db: database.db,
       clock: systemClock,
       config,
@@ -116,6 +113,7 @@ export async function start(
       reactions,
       log,
     };
+    const deps = config.FLOE_MAINTENANCE ? opened : await pauseIfRestored(opened);
     const hosted = config.FLOE_BILLING === "polar" ? await openHosted(deps) : undefined;
     if (hosted) closing.push(() => hosted.close());
     const auth = createAuth(deps, {
@@ -148,11 +146,17 @@ export async function start(
     await startOps(app, deps, closing);
     if (config.FLOE_PROCESS !== "api") worker = await startWorker(deps, hosted ? createHostedWorkers(hosted) : []);
     const port = isWorker ? 0 : (app.server.address() as AddressInfo).port;
-    return { config, address: `http://${config.HOST}:${port}`, demo, close };
+    return { config: deps.config, address: `http://${config.HOST}:${port}`, demo, close };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+/** A database that was restored from a backup is in maintenance until what is unknown there is settled (RST-04). */
+async function pauseIfRestored(deps: Deps): Promise<Deps> {
+  const restore = await runPreparation(() => checkForRestore(deps));
+  return restore ? { ...deps, config: { ...deps.config, FLOE_MAINTENANCE: true } } : deps;
 }
 
 /** Serve the operator's address, if there is one. */

@@ -37,7 +37,8 @@ export const isOperatorFault = (error: unknown): error is Error =>
 /** How long a statement of an operator's command may take. */
 const statementMsMax = 600_000;
 
-async function openOperated(given: VerifyOptions["given"]) {
+/** Open the database of the settings, beside the server on PostgreSQL, and instead of it otherwise. */
+export async function openOperated(given: VerifyOptions["given"]) {
   const settings = readSettings(given);
   const folder = resolve(settings.FLOE_DATA_DIR);
   if (settings.DATABASE_URL) {

@@ -256,6 +256,7 @@ describe("a snapshot", () => {
       organization: "one row for accounts and billing, whose settings are saved apart",
       idempotency_keys: "of requests, for a day",
       upgrades: "what the server has changed of its stored data once",
+      restores: "of the whole database, when it was restored from a backup",
       test_tokens: "cards as somebody typed them, of no seller",
     };
     const unsaid = rows.filter(({ name }) => !saved.has(name) && !(name in leftOut) && !(name in nobodys));

@@ -1,5 +1,11 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { openRestoredShop } from "../support/restored-shop.ts";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { checkForRestore, findOpenRestore } from "../../server/operations/restore/detection.ts";
+import { type Finding, reconcileRestore } from "../../server/operations/restore/reconcile.ts";
+import { verifyOrganization } from "../../server/operations/verify/service.ts";
+import { openTail } from "../../server/platform/events/tail.ts";
+import { floe as runCommand } from "../cli/support.ts";
+import { newId } from "../support/ids.ts";
+import { openRestoredShop, webhookSecret } from "../support/restored-shop.ts";
 
 /** A backup that is put back: nothing that the processor has charged meanwhile is charged again. */
 
@@ -87,3 +93,182 @@ test("RST-01: days later, when the processor has forgotten its keys, a renewal i
   expect(shop.countCharges()).toBe(charged);
   expect(shop.takeFaults()).toEqual([]);
 });
+
+/** Reconcile as the command does, by the clock of the test. */
+async function reconcile(asked: { since: Date; isApplied: boolean; unknown: "refund" | "keep" | null }) {
+  const findings: Finding[] = [];
+  const report = (finding: Finding) => void findings.push(finding);
+  const isSettled = await reconcileRestore(shop.floe().deps, { ...asked, report });
+  const counts: Record<string, number> = {};
+  for (const { outcome } of findings) counts[outcome] = (counts[outcome] ?? 0) + 1;
+  return { findings, counts, isSettled };
+}
+
+test("RST-03, RST-04: one command settles every unknown charge, and no number is given twice", async () => {
+  const since = shop.floe().clock.now();
+  const backup = await shop.backUp();
+  const at_backup = await shop.numbers();
+  await shop.renew();
+  await shop.sell(shop.guide, 2);
+  const numbers = await shop.numbers();
+  const charges = shop.countCharges();
+  await shop.reopen(backup, new Date(shop.floe().clock.time.getTime() + 600_000));
+  const { deps } = shop.floe();
+  expect(await checkForRestore(deps)).toMatchObject({ reason: "processor", settled_at: null });
+  expect(shop.floe().logged.filter((line) => line.includes("it was restored from a backup"))).toHaveLength(1);
+  // Found again, it is the same restore.
+  expect((await checkForRestore(deps))?.id).toBe((await checkForRestore(deps))?.id);
+  expect(await shop.read("select count(*)::int as times from restores")).toEqual([{ times: 1 }]);
+
+  const renewals = numbers.length - at_backup.length - 2;
+  const rehearsed = await reconcile({ since, isApplied: false, unknown: null });
+  expect(rehearsed).toMatchObject({ counts: { unknown: 2, adopt: renewals }, isSettled: false });
+  expect(await shop.numbers()).toEqual(at_backup);
+  const applied = await reconcile({ since, isApplied: true, unknown: "refund" });
+  expect(applied).toMatchObject({ counts: { refund: 2, adopt: renewals }, isSettled: true });
+  expect(shop.countCharges()).toBe(charges);
+  expect(shop.standIn.refunds.size).toBe(2);
+  await shop.floe().runJobs();
+  await shop.sell(shop.guide, 1);
+  expect(shop.countCharges()).toBe(charges + 1);
+  const after = (await shop.numbers()).filter((number) => !at_backup.includes(number));
+  expect(after).toHaveLength(renewals + 1);
+  expect(after.filter((number) => numbers.includes(number))).toEqual([]);
+  expect(after[0]).toMatch(/-\d{10}-\d{4}$/);
+  const receipts = await shop.read("select receipt_number from orders where receipt_number ~ '-[0-9]{10}-'");
+  expect(receipts).toHaveLength(renewals + 1);
+  // Nothing is left, and nothing is done twice.
+  const again = await reconcile({ since, isApplied: true, unknown: "refund" });
+  expect(again).toMatchObject({ counts: { returned: 2, known: renewals + 1 + 2 }, isSettled: true });
+  expect(shop.standIn.refunds.size).toBe(2);
+  expect(await findBreaches()).toEqual([]);
+  expect(shop.takeFaults()).toEqual([]);
+});
+
+const findBreaches = () =>
+  verifyOrganization(shop.floe().deps.db, {
+    organization_id: shop.seller.organization_id,
+    kept_since: null,
+    statementMs: 10_000,
+    rest: async () => undefined,
+  });
+
+test("RST-04: a refund and a dispute since the backup become due, and a charge over another amount stops", async () => {
+  await shop.sell(shop.guide, 2);
+  const since = shop.floe().clock.now();
+  const backup = await shop.backUp();
+  const [first] = [...shop.standIn.intents.values()].slice(-2);
+  const { key } = shop.seller;
+  const [order] = (await shop.client().orders.list({ query: { limit: 1, sorting: "-created_at" } as never })).items;
+  await shop.floe().request("POST", "/v1/refunds", {
+    token: key,
+    body: { order_id: order?.id, amount: 500, reason: "other" },
+  });
+  await shop.floe().runJobs();
+  shop.standIn.dispute(String(first?.id), "general");
+  await shop.renew();
+  const renewed = [...shop.standIn.intents.values()].at(-1);
+  await shop.reopen(backup, new Date(shop.floe().clock.time.getTime() + 600_000));
+  if (renewed) renewed.amount = 1234;
+  const charges = shop.countCharges();
+  const applied = await reconcile({ since, isApplied: true, unknown: "keep" });
+  const adopted = applied.findings.filter(({ outcome }) => outcome === "adopt").map(({ kind }) => kind);
+  expect(adopted.filter((kind) => kind !== "charge")).toEqual(["refund", "dispute"]);
+  expect(applied.counts).toMatchObject({ mismatch: 1 });
+  await shop.floe().runJobs();
+  expect(await shop.read("select count(*)::int as times from disputes")).toEqual([{ times: 1 }]);
+  expect(await shop.read("select status, amount from refunds where amount = 500")).toEqual([
+    { status: "succeeded", amount: 500 },
+  ]);
+  // However often it is tried, it is not charged a second time, and it is seen.
+  shop.floe().clock.advance(3_600_000);
+  await shop.floe().runJobs();
+  expect(shop.countCharges()).toBe(charges);
+  const failed = await shop.read("select kind from failed_work where error ~ 'another payment, amount or currency'");
+  expect(failed).toEqual([{ kind: "payments.reconcile" }]);
+  shop.takeFaults();
+});
+
+test("a notice of a payment that is unknown here is an error that is logged", async () => {
+  const metadata = { organization_id: shop.seller.organization_id, payment_id: newId() };
+  const { body, signature } = shop.standIn.notice(
+    "payment_intent.succeeded",
+    { id: "pi_lost", object: "payment_intent", metadata },
+    webhookSecret,
+    `evt_${newId()}`,
+  );
+  const { status } = await shop
+    .floe()
+    .request("POST", "/v1/integrations/stripe/webhook", { body, headers: { "stripe-signature": signature } });
+  expect(status).toBe(200);
+  expect(
+    shop.floe().logged.filter((line) => /^error .*unknown here/.test(line) && line.includes("pi_lost")),
+  ).toHaveLength(1);
+});
+
+test("RST-05: after a move to another cluster, listeners hear every new event and no old one", async () => {
+  const { deps } = shop.floe();
+  const of = shop.seller.organization_id;
+  await shop.sell(shop.guide, 1);
+  const [newest] = await shop.read(
+    `select xid::text as place, seq from events where organization_id = '${of}' order by xid desc, seq desc limit 1`,
+  );
+  // The other cluster has counted so many transactions more.
+  const ahead = 1_000_000_000n;
+  await deps.db.execute(`update events set xid = xid + ${ahead}`);
+  const cursor = { xid: BigInt(String(newest?.place)) + ahead, seq: Number(newest?.seq) };
+  expect(await checkForRestore(deps)).toBeUndefined();
+  expect(await shop.read("select reason from restores order by id desc limit 1")).toEqual([{ reason: "cluster" }]);
+  const tail = openTail(deps);
+  const now = await tail.now();
+  await shop.sell(shop.guide, 1);
+  const told = await shop.read(
+    `select type from events where organization_id = '${of}' and xid > (select max(event_offset) from restores) order by xid, seq`,
+  );
+  expect(told.length).toBeGreaterThan(3);
+  for (const from of [cursor, now]) {
+    const heard: string[] = [];
+    const quiet = new AbortController();
+    setTimeout(() => quiet.abort(), 500);
+    for await (const { type } of tail.follow(of, from, quiet.signal)) heard.push(type);
+    expect(heard).toEqual(told.map(({ type }) => type));
+  }
+  tail.close();
+  // It is one move, however often it is looked at.
+  await checkForRestore(deps);
+  expect(await shop.read("select count(*)::int as times from restores where reason = 'cluster'")).toEqual([
+    { times: 1 },
+  ]);
+});
+
+test("floe admin restore-check and reconcile work on the database of the settings, and say what comes next", async () => {
+  // A charge of which the database knows nothing.
+  const [lost] = [...shop.standIn.intents.values()].filter(
+    ({ status, metadata }) => status === "succeeded" && metadata.checkout_id,
+  );
+  const id = "pi_only_there";
+  shop.standIn.intents.set(id, {
+    ...structuredClone(lost),
+    id,
+    metadata: { ...lost?.metadata, payment_id: newId() },
+  } as never);
+  for (const [name, value] of Object.entries(shop.settings())) vi.stubEnv(name, value);
+  vi.stubEnv("FLOE_SECRET", "a secret for tests, long enough to be one");
+  const since = ["--since", "2020-01-01"];
+  const check = await runCommand(["admin", "restore-check", ...since]);
+  expect([check.code, check.err]).toEqual([1, expect.stringContaining("restored from a backup")]);
+  expect(check.err).toContain("floe admin reconcile --since");
+  const shown = await runCommand(["admin", "reconcile", ...since, "--json"]);
+  expect([shown.code, shown.err]).toEqual([0, expect.stringContaining("Nothing was changed")]);
+  expect(
+    (JSON.parse(shown.out) as Finding[]).filter(({ outcome }) => outcome === "unknown").map((one) => one.processor_id),
+  ).toContain(id);
+  expect((await runCommand(["admin", "reconcile", ...since, "--apply"])).code).toBe(64);
+  expect(await findOpenRestore(shop.floe().deps.db)).toBeDefined();
+  const done = await runCommand(["admin", "reconcile", ...since, "--apply", "--unknown", "keep", "--yes"]);
+  expect([done.code, done.err]).toEqual([0, expect.stringContaining("Everything is settled")]);
+  expect(await findOpenRestore(shop.floe().deps.db)).toBeUndefined();
+  expect((await runCommand(["admin", "reconcile", "--since", "yesterday-ish"])).code).toBe(64);
+  vi.unstubAllEnvs();
+  shop.takeFaults();
+}, 60_000);

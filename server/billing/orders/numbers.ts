@@ -1,4 +1,4 @@
-import { getTableColumns, type SQL, sql } from "drizzle-orm";
+import { eq, getTableColumns, type SQL, sql } from "drizzle-orm";
 import { organization } from "../../identity/organizations/tables.ts";
 import type { Tx } from "../../platform/context.ts";
 import { writeArray } from "../../platform/db/arrays.ts";
@@ -39,6 +39,28 @@ const gatherNumbers = defineLoader(async (tx: Tx, wanted: Numbering[]): Promise<
   return made;
 }, true);
 
+/** What stands before a number of an organization whose database was restored. */
+const ofSeries = sql`coalesce(taken.series || '-', '')`;
+
+/**
+ * Number the orders of every organization in a series of its own from now on: which numbers were given after the backup is
+ * unknown (RST-03). The numbers themselves go on.
+ */
+export async function beginNumberSeries(tx: Tx, series: string): Promise<void> {
+  const all = tx
+    .select({
+      organization_id: organization.id,
+      next_number: sql`1`.as("next_number"),
+      series: sql`${series}`.as("series"),
+    })
+    .from(organization)
+    .where(eq(organization.sandbox, false));
+  await tx
+    .insert(invoiceCounters)
+    .select(all as never)
+    .onConflictDoUpdate({ target: invoiceCounters.organization_id, set: { series } });
+}
+
 const ofListed = sql`${orders.organization_id} = listed.organization_id and ${orders.id} = listed.id`;
 
 /** Give orders that were not paid yet their numbers, in this order. */
@@ -54,13 +76,13 @@ async function numberAll(tx: Tx, wanted: readonly Numbering[]): Promise<Numbers[
         target: invoiceCounters.organization_id,
         set: { next_number: sql`${invoiceCounters.next_number} + ${count}::int` },
       })
-      .returning({ next_number: invoiceCounters.next_number }),
+      .returning({ next_number: invoiceCounters.next_number, series: invoiceCounters.series }),
   );
   const rows = await tx
     .with(counted)
     .update(orders)
     .set({
-      invoice_number: sql`${getPrefix(organization_id)} || '-' || ${padNumber(sql`(taken.next_number - ${count}::int + listed.place)`)}`,
+      invoice_number: sql`${getPrefix(organization_id)} || '-' || ${ofSeries} || ${padNumber(sql`(taken.next_number - ${count}::int + listed.place)`)}`,
     })
     .from(
       sql`taken cross join unnest(${writeArray(
@@ -98,7 +120,7 @@ async function numberOne(
         target: invoiceCounters.organization_id,
         set: { next_number: sql`${invoiceCounters.next_number} + 1` },
       })
-      .returning({ next_number: invoiceCounters.next_number }),
+      .returning({ next_number: invoiceCounters.next_number, series: invoiceCounters.series }),
   );
   // It reads the first counter, so that whoever takes both takes them in this order.
   const receipted = tx.$with("receipted", {}).as(sql`
@@ -112,8 +134,8 @@ async function numberOne(
     .update(orders)
     .set({
       ...patch,
-      invoice_number: sql`${getPrefix(organization_id)} || '-' || ${padNumber(sql`taken.next_number`)}`,
-      receipt_number: sql`(select ${series}::text || ${padNumber(sql`receipted.next_number`)} from receipted)`,
+      invoice_number: sql`${getPrefix(organization_id)} || '-' || ${ofSeries} || ${padNumber(sql`taken.next_number`)}`,
+      receipt_number: sql`(select ${series}::text || ${ofSeries} || ${padNumber(sql`receipted.next_number`)} from receipted)`,
     })
     .from(counted)
     .where(matchKey(orders, { organization_id, id }))
@@ -164,7 +186,8 @@ async function numberReceipts(tx: Tx, wanted: readonly Receipting[]): Promise<(s
     .update(orders)
     .set({
       ...Object.fromEntries(names.map((name) => [name, sql`listed.${sql.identifier(columns[name].name)}`])),
-      receipt_number: sql`listed.receipt_number || ${padNumber(sql`receipted.next_number`)}`,
+      receipt_number: sql`listed.receipt_number || coalesce((select ${invoiceCounters.series} || '-' from ${invoiceCounters}
+        where ${invoiceCounters.organization_id} = ${organization_id}), '') || ${padNumber(sql`receipted.next_number`)}`,
     })
     .from(
       sql`json_populate_recordset(null::${orders}, ${listed}::json) as listed

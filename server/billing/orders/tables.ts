@@ -234,6 +234,8 @@ export const invoiceCounters = pgTable("invoice_counters", {
     .primaryKey()
     .references(() => organization.id, { onDelete: "cascade" }),
   next_number: integer().notNull(),
+  /** Stands before the number since a backup was restored: what was numbered after the backup is unknown (RST-03). */
+  series: text(),
 });
 
 /** The next receipt number of a customer: receipts are a series of each customer's own. */

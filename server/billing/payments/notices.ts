@@ -1,8 +1,9 @@
 import { findClockOf } from "../../identity/organizations/store.ts";
 import type { Deps } from "../../platform/context.ts";
-import { transact } from "../../platform/db/unit-of-work.ts";
+import { runAfterCommit, transact } from "../../platform/db/unit-of-work.ts";
 import { defineSignal, sendSignal } from "../../platform/events/signals.ts";
-import type { DisputeEvent, ProcessorEvent, RefundEvent } from "../../platform/processors/processor.ts";
+import type { DisputeEvent, PaymentEvent, ProcessorEvent, RefundEvent } from "../../platform/processors/processor.ts";
+import { payments } from "../../platform/telemetry/metrics.ts";
 import type { PaymentRow } from "./rules.ts";
 import * as store from "./store.ts";
 
@@ -10,6 +11,15 @@ import * as store from "./store.ts";
 export const refundNotified = defineSignal<{ event: RefundEvent; payment: PaymentRow }>("payment.refund_told");
 /** The processor tells of a charge that a buyer disputes. What became of it is to be asked for: not in this transaction. */
 export const disputeNotified = defineSignal<{ event: DisputeEvent; payment: PaymentRow }>("payment.dispute_told");
+
+/** Say that the processor has a payment of which this database knows nothing: a backup was restored, or another server uses the account. */
+function reportUnknown({ log }: Pick<Deps, "log">, { organization_id, payment_id, processor_id }: PaymentEvent): void {
+  payments.add({ result: "unknown" });
+  log.error(
+    { organization_id, payment_id, processor_id },
+    "The processor told of a payment that is unknown here. `floe admin restore-check` says whether a backup was restored.",
+  );
+}
 
 /** A time that has come by every seller's clock. */
 const atOnce = new Date(0);
@@ -35,6 +45,8 @@ export async function recordProcessorEvent(server: Deps, event: ProcessorEvent):
       processor_id,
       created_at,
     });
+    if (event.kind === "payment" && isNew && !(await store.hasPayment(tx, { organization_id, id: event.payment_id })))
+      runAfterCommit(tx, () => reportUnknown(server, event));
     if (event.kind === "payment" || event.kind === "setup")
       return store.recordProcessorOutcome(tx, event, isNew ? atOnce : undefined);
     const payment = isNew ? await store.findCharge(tx, event) : undefined;

@@ -2,7 +2,7 @@ import { ApiError } from "../../../shared/errors.ts";
 import { adoptDefaultMethod } from "../../customers/customers/service.ts";
 import { getServerClock } from "../../platform/clock.ts";
 import type { Ctx, Deps, Tx } from "../../platform/context.ts";
-import { seal, unseal } from "../../platform/crypto/secrets.ts";
+import { seal } from "../../platform/crypto/secrets.ts";
 import { runWithLoaders } from "../../platform/db/loaders.ts";
 import type { RowKey } from "../../platform/db/rows.ts";
 import { runAfterCommit, transact, transactAll } from "../../platform/db/unit-of-work.ts";
@@ -15,15 +15,13 @@ import { computeTotals, isPayable, type OrderAggregate, type OrderRow } from "..
 import { settleOrder } from "../orders/service.ts";
 import { lockOrder } from "../orders/store.ts";
 import { createPaymentId } from "./ids.ts";
-import { findMethodOf, findOwner, savePaymentMethod } from "./methods.ts";
+import { savePaymentMethod } from "./methods.ts";
+import { abandonCharge, attemptOf, buildFailedIntent, neverReached, requestCharge, returned } from "./requests.ts";
 import {
   assertPayments,
   assertSame,
-  describeCharge,
   isFinal,
-  isLate,
   isOverdue,
-  isSameAmount,
   isWanted,
   type PaymentDeps,
   type PaymentMethodRow,
@@ -156,27 +154,6 @@ export async function finishOrder(
   if (wasLost) await store.expeditePending(tx, aggregate.order, deps.clock.now());
 }
 
-/** The processor never heard of an attempt. */
-export const neverReached = {
-  reason: "processor_unavailable",
-  message: "The payment could not be made. You have not been charged; try again.",
-};
-
-/** An intent of our own making, for a payment that the processor refused or never received. */
-const buildFailedIntent = (payment: PaymentRow, decline: Decline): Intent => ({
-  organization_id: payment.organization_id,
-  payment_id: payment.id,
-  processor_id: payment.processor_id ?? "",
-  status: "failed",
-  amount: payment.amount,
-  currency: payment.currency,
-  client_secret: "",
-  decline,
-  card: null,
-  fingerprint: null,
-  method: null,
-});
-
 /** How an attempt stands whose outcome nobody knows yet. */
 const unsettled: SettledPayment = { status: "pending", intent: null, message: null };
 
@@ -279,53 +256,6 @@ export async function chargePayments(charges: readonly DueCharge[]): Promise<voi
   }
 }
 
-async function requestCharge(deps: Deps | Ctx, payment: PaymentRow, description: string): Promise<Intent> {
-  const { organization_id, id: payment_id, amount, currency, customer_email: email } = payment;
-  // The test processor keeps its books in the same database, so a restored backup never knows less than it.
-  const order = deps.processor.test ? undefined : await store.findOrderOf(deps.db, payment);
-  const reference = order && describeCharge(order, payment, "request_id" in deps ? deps.request_id : undefined);
-  const terms = { organization_id, payment_id, amount, currency, description, email, reference };
-  if (payment.confirmation_token_id !== null) {
-    const keep = payment.keep ? { customer: await findOwner(deps.db, payment) } : null;
-    const confirmation_token_id = unseal(
-      deps.config.secrets,
-      "payment-card",
-      payment_id,
-      payment.confirmation_token_id,
-    );
-    return recordForeign(deps, payment, await deps.processor.confirm({ ...terms, confirmation_token_id, keep }));
-  }
-  const method = await findMethodOf(deps.db, payment);
-  if (!method) throw new ProcessorError("This card was deleted.");
-  const { processor_id: method_processor_id, customer_processor_id } = method;
-  const may_exist = order !== undefined && isLate(order, payment);
-  const saved = { ...terms, method_processor_id, customer_processor_id, may_exist };
-  const intent = await recordForeign(deps, payment, await deps.processor.chargeSaved(saved));
-  return intent.status === "requires_action" ? abandonCharge(deps, payment, intent.processor_id) : intent;
-}
-
-/**
- * Keep the processor's id of an intent on other terms: it was charged before a backup was restored. The payment stays pending and
- * is shown as a failed job, so that nothing is charged a second time until somebody has looked at it.
- */
-async function recordForeign({ db }: Pick<Deps, "db">, payment: PaymentRow, intent: Intent): Promise<Intent> {
-  if (intent.status === "succeeded" && !isSameAmount(payment, intent))
-    await store.recordProcessorId(db, payment, intent.processor_id);
-  return intent;
-}
-
-const unattended: Decline = {
-  reason: "authentication_required",
-  message: "The bank asks the owner of the card to approve this payment.",
-};
-
-/** Nobody is there to answer a challenge: it is given up at the processor, so that it cannot succeed later. */
-async function abandonCharge(deps: Deps | Ctx, payment: PaymentRow, processor_id: string): Promise<Intent> {
-  const intent = await deps.processor.cancel({ ...attemptOf(payment), processor_id });
-  if (!intent) return buildFailedIntent(payment, unattended);
-  return intent.status === "failed" ? { ...intent, decline: unattended } : intent;
-}
-
 /**
  * Charge an order to a card that was kept, while its owner is away. What the card answers is kept on the payment; an order that
  * it does not pay can still be paid by its owner. Not to be called in a transaction.
@@ -375,15 +305,10 @@ export async function reconcilePayment(deps: Deps, payment: PaymentRow): Promise
   await settlePayment(deps, payment, await fetchOutcome(deps, payment));
 }
 
-const attemptOf = ({ id, processor_id, requested_at }: PaymentRow) => ({
-  payment_id: id,
-  processor_id,
-  created_at: requested_at,
-});
-
 async function fetchOutcome(deps: Deps, payment: PaymentRow): Promise<Intent> {
   const found = await deps.processor.retrieve(attemptOf(payment));
   if (!found) return buildFailedIntent(payment, neverReached);
+  if (found.is_returned && payment.status !== "succeeded") return buildFailedIntent(payment, returned);
   if (isFinal(found.status)) return found;
   if (found.status === "requires_action" && payment.confirmation_token_id === null)
     return abandonCharge(deps, payment, found.processor_id);

@@ -8,6 +8,7 @@ import { defineSignal, sendSignal } from "../../platform/events/signals.ts";
 import type { Decline, SetupOutcome } from "../../platform/processors/processor.ts";
 import { computeTotals, type OrderRow } from "../orders/rules.ts";
 import { findOwner, lockFreeSetup, savePaymentMethod } from "./methods.ts";
+import { neverReached } from "./requests.ts";
 import {
   assertSameSetup,
   isFinal,
@@ -22,7 +23,6 @@ import {
   assertAccount,
   buildAttempt,
   finishOrder,
-  neverReached,
   paymentFailed,
   paymentWaiting,
   planAttempt,

@@ -174,6 +174,10 @@ export async function expeditePending(tx: Tx, order: RowKey, now: Date): Promise
   }
 }
 
+/** Whether there is such a payment. */
+export const hasPayment = async (db: Database, key: RowKey): Promise<boolean> =>
+  (await db.select({ id: payments.id }).from(payments).where(matchKey(payments, key))).length > 0;
+
 /** Keep the processor's own id of a payment that has none yet. */
 export async function recordProcessorId(db: Database, key: RowKey, processor_id: string): Promise<void> {
   await db

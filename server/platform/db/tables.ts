@@ -217,3 +217,18 @@ export const failedWork = pgTable(
     index("failed_work_order").on(table.first_failed_at, table.kind, table.row_id),
   ],
 );
+
+/**
+ * The times at which this database was found to be restored from a backup. The newest row says how invoices are numbered and
+ * where the events of this database begin (`events/epoch.ts`).
+ */
+export const restores = pgTable("restores", {
+  id: uuid().primaryKey(),
+  created_at: instant().notNull(),
+  /** `processor`: the processor knows charges that are unknown here; `cluster`: the events are of another database cluster. */
+  reason: text().$type<"processor" | "cluster" | "operator">().notNull(),
+  /** Is added to the transaction numbers of the events that are written from then on. */
+  event_offset: bigint({ mode: "bigint" }).notNull(),
+  /** When the charges that were unknown were settled. Until then the server is in maintenance. */
+  settled_at: instant(),
+});

@@ -3,6 +3,7 @@ import { and, asc, desc, eq, gt, gte, inArray, lt, or, sql } from "drizzle-orm";
 import type { Database, Deps } from "../context.ts";
 import { events } from "../db/tables.ts";
 import { findOutage } from "../db/unreachable.ts";
+import { eventHorizon } from "./epoch.ts";
 
 /** A place in an organization's events. Written `xid-seq`. */
 export type Cursor = { xid: bigint; seq: number };
@@ -16,11 +17,10 @@ export function parseCursor(text: string): Cursor | undefined {
 }
 
 /**
- * Transactions below this are all over, so nothing can still appear among their rows. Reading only below it is what
- * makes a cursor safe: numbers are given when a row is written, and become visible in another order.
+ * Reading only below the horizon is what makes a cursor safe: numbers are given when a row is written, and become visible in
+ * another order.
  */
-const horizon = sql<string>`pg_snapshot_xmin(pg_current_snapshot())::text::bigint`;
-const settled = sql`${events.xid} < ${horizon}`;
+const settled = sql`${events.xid} < ${eventHorizon}`;
 const matchAfter = ({ xid, seq }: Cursor) => or(gt(events.xid, xid), and(eq(events.xid, xid), gt(events.seq, seq)));
 
 const pollMs = 250;
@@ -75,7 +75,7 @@ async function findCursorBefore(db: Database, organization_id: string, time: Dat
 }
 
 async function getHorizon(db: Database): Promise<bigint> {
-  const [row] = await db.select({ xmin: horizon }).from(sql`(select 1) as one`);
+  const [row] = await db.select({ xmin: eventHorizon }).from(sql`(select 1) as one`);
   return BigInt(row?.xmin ?? 0);
 }
 

@@ -39,6 +39,10 @@ export type Processor = {
   retrieve(attempt: Attempt): Promise<Intent | null>;
   /** Cancel an unfinished intent, so that it can no longer succeed; returns the state afterwards. */
   cancel(attempt: Attempt): Promise<Intent | null>;
+  /** Every charge of ours since a time, the newest first. Absent where the processor keeps its books in this database. */
+  listCharges?(since: Date): AsyncIterable<ListedCharge>;
+  /** Every refund and dispute of our charges since a time, as notices of them. */
+  listReturns?(since: Date): AsyncIterable<RefundEvent | DisputeEvent>;
   /** Read a signed event. Throws if the signature is wrong; returns undefined if the event concerns none of our objects. */
   readEvent?(body: Buffer, signature: string): Promise<ProcessorEvent | undefined>;
   /** How the account is set up at the processor. Throws if the processor does not accept the server's key. */
@@ -175,8 +179,18 @@ export type Intent = {
   card: Card | null;
   /** The card's, as `Method` has it. */
   fingerprint: string | null;
+  /** Whether all of its money went back; absent otherwise. */
+  is_returned?: true;
   /** The card saved with the charge; present if the charge succeeded and `keep` was set. */
   method: Method | null;
+};
+
+/** A charge with what the processor keeps with it. */
+export type ListedCharge = Intent & {
+  reference: ChargeReference;
+  created_at: Date;
+  refunded_amount: number;
+  is_disputed: boolean;
 };
 
 /**

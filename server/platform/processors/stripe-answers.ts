@@ -70,6 +70,7 @@ export function getIntent(intent: Stripe.PaymentIntent): Intent {
     decline: status === "failed" ? getDecline(intent.last_payment_error, "The payment was not completed.") : null,
     card,
     fingerprint,
+    ...(charge?.refunded && { is_returned: true as const }),
     method:
       kept && card ? findSavedMethod(getId(intent.payment_method), getId(intent.customer), fingerprint, card) : null,
   };

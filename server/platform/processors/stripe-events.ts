@@ -27,7 +27,7 @@ stripeEventTypes satisfies readonly Stripe.Event["type"][];
 /** By what it was marked with, whose an object is. */
 export const OurPayment = z.object({ organization_id: z.uuid(), payment_id: z.uuid() });
 const OurSetup = z.object({ organization_id: z.uuid(), setup_id: z.uuid() });
-const OurRefund = z.object({ refund_id: z.uuid() });
+export const OurRefund = z.object({ refund_id: z.uuid() });
 
 /** Where the account sends its events: 100 addresses are more than Stripe allows. */
 export async function listStripeWebhooks(stripe: Stripe): Promise<ProcessorSetup["webhooks"]> {

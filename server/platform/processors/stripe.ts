@@ -11,7 +11,7 @@ import {
 } from "./processor.ts";
 import { getCard, getDispute, getIntent, getSetup, refundOf } from "./stripe-answers.ts";
 import { getAccount, ignoreMissing, listStripeWebhooks, readEvent } from "./stripe-events.ts";
-import { findOfCustomer, isKeyOfOther, searchIntent } from "./stripe-search.ts";
+import { findOfCustomer, isKeyOfOther, listCharges, listReturns, searchIntent } from "./stripe-search.ts";
 
 export type StripeOptions = {
   secret_key: string;
@@ -228,6 +228,8 @@ export function createStripeProcessor(options: StripeOptions): Processor {
       if (!found || found.status === "succeeded" || found.status === "canceled") return found && getIntent(found);
       return getIntent(await stripe.paymentIntents.cancel(found.id, { expand }));
     },
+    listCharges: (since) => listCharges(stripe, since),
+    listReturns: (since) => listReturns(stripe, account, since),
     inspect: async () => ({ webhooks: await listStripeWebhooks(stripe) }),
     ...(webhook_secret
       ? { readEvent: (body: Buffer, signature: string) => readEvent(stripe, body, signature, webhook_secret) }

@@ -1,0 +1,70 @@
+/** What the operator does after a restore: `floe admin restore-check` and `floe admin reconcile`. */
+import { pino } from "pino";
+import {
+  beginRestore,
+  findNewestPaymentTime,
+  findOpenRestore,
+  findUnknownCharge,
+  type RestoreRow,
+} from "../operations/restore/detection.ts";
+import { type Reconciliation, reconcileRestore } from "../operations/restore/reconcile.ts";
+import { systemClock } from "../platform/clock.ts";
+import { completeConfig } from "../platform/config.ts";
+import type { Deps } from "../platform/context.ts";
+import { createJobs } from "../platform/jobs/jobs.ts";
+import { redactError } from "../platform/loggable.ts";
+import { openProcessors } from "../platform/processors/open.ts";
+import type { ListedCharge } from "../platform/processors/processor.ts";
+import { openStorage } from "../platform/storage/open.ts";
+import { findMigrationsFolder } from "./migrations-folder.ts";
+import { openOperated } from "./operator.ts";
+import { reactions } from "./reactions.ts";
+
+type Given = Record<string, string | undefined>;
+
+/** Run work with what a server has, on a database whose tables are those of this version. */
+async function runOperated<T>(given: Given, work: (deps: Deps) => Promise<T>): Promise<T> {
+  const { settings, secret, database, close } = await openOperated(given);
+  try {
+    await database.migrate(findMigrationsFolder());
+    const config = completeConfig(settings, secret);
+    const processors = await openProcessors(config, database.db, systemClock);
+    return await work({
+      db: database.db,
+      clock: systemClock,
+      config,
+      jobs: createJobs(),
+      processor: processors.own,
+      processors,
+      taxCalculator: processors.tax,
+      sandbox: false,
+      storage: await openStorage(config, systemClock),
+      reactions,
+      log: pino({ level: "error", serializers: { err: redactError } }, pino.destination(2)),
+    });
+  } finally {
+    await close();
+  }
+}
+
+/** How a database stands against the processor. `restore`: what is written down of it. `hasProcessor`: whether one can be asked. */
+export type RestoreCheck = {
+  hasProcessor: boolean;
+  since: Date;
+  unknown: ListedCharge | undefined;
+  restore: RestoreRow | undefined;
+};
+
+/** Whether the processor knows newer charges than the database. If so, the server is in maintenance from its next start on. */
+export const checkRestore = ({ given, since }: { given: Given; since: Date | null }): Promise<RestoreCheck> =>
+  runOperated(given, async (deps) => {
+    const from = since ?? (await findNewestPaymentTime(deps));
+    const unknown = await findUnknownCharge(deps, from);
+    const open = await findOpenRestore(deps.db);
+    const restore = open ?? (unknown ? await beginRestore(deps, "processor") : undefined);
+    return { hasProcessor: deps.processor.listCharges !== undefined, since: from, unknown, restore };
+  });
+
+/** Settle what the processor did since a backup. Answers whether nothing is left, and the server may leave maintenance. */
+export const reconcileRestored = ({ given, ...asked }: Reconciliation & { given: Given }): Promise<boolean> =>
+  runOperated(given, (deps) => reconcileRestore(deps, asked));
