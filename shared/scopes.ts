@@ -42,6 +42,7 @@ export const scopes = [
   "license_keys:write",
   "tax_registrations:read",
   "tax_registrations:write",
+  "logs:read",
 ] as const;
 /** What a customer session gives, for its own customer. No key and no role has these. */
 export const customerScopes = [

@@ -23,6 +23,7 @@ import { createSignInCheck, sendRenewed } from "../identity/accounts/identity/se
 import { routeListening } from "../messaging/webhooks/routes.ts";
 import { routeTestMail } from "../operations/diagnostics/routes.ts";
 import { routeJobs } from "../operations/jobs/routes.ts";
+import { createRequestLog, recordForSellers } from "../operations/logs/writer.ts";
 import type { Deps, Log } from "../platform/context.ts";
 import { openTail } from "../platform/events/tail.ts";
 import { limitArrival } from "../platform/http/arrival.ts";
@@ -99,6 +100,7 @@ export async function buildApp({
   app.setErrorHandler(sendError(deps.log));
   addSecurityHeaders(app, deps.config);
   recordRequests(app, requestLog);
+  recordForSellers(app, createRequestLog(deps));
   app.addHook("onSend", async (request, reply) => void reply.header("X-Request-Id", request.id));
   // Whatever was asked for may have left something to do.
   app.addHook("onResponse", async ({ method, routeOptions: { url } }) => {

@@ -27,6 +27,7 @@ import {
   subscriptionReminderWorker,
 } from "../messaging/email/jobs.ts";
 import { deliveryWorker, dispatchWorker, resealEndpoints, webhookArchiveWorker } from "../messaging/webhooks/jobs.ts";
+import { requestLogCleanup } from "../operations/logs/writer.ts";
 import { metricSumWorker } from "../operations/metrics/jobs.ts";
 import { erasureWorker } from "../operations/privacy/jobs.ts";
 import { replayLog } from "../operations/privacy/log.ts";
@@ -109,6 +110,7 @@ export const cleanupWorkers: readonly Worker[] = [
   codeCleanup,
   redemptionCountWorker,
   failureCleanup,
+  requestLogCleanup,
 ];
 
 /** Start all workers, with those of hosted mode where it is on; they run until stopped. During maintenance, none runs. */

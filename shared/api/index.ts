@@ -18,6 +18,7 @@ import { files } from "./files.ts";
 import { grantRuns } from "./grant-runs.ts";
 import { invoices } from "./invoices.ts";
 import { licenseKeys, licenseKeyUses } from "./license-keys.ts";
+import { logs } from "./logs.ts";
 import { customerMembers, portalMembers } from "./members.ts";
 import { meters } from "./meters.ts";
 import { metrics } from "./metrics.ts";
@@ -91,6 +92,7 @@ export const api = {
   catalog,
   sandbox,
   diagnostics,
+  logs,
   overview,
   storefront,
 } as const satisfies Contract;

@@ -8,6 +8,7 @@ import { queueMail } from "../../server/platform/mail-transport/mail.ts";
 import type { Api } from "../../shared/api/index.ts";
 import { sellableCountries } from "../../shared/countries.ts";
 import { unionCountries } from "../../shared/tax.ts";
+import { eventually } from "./eventually.ts";
 import { begin, put, upload } from "./files.ts";
 import type { Floe, Seller } from "./floe.ts";
 import { deactivation, failedGrant, grant, keyBody, soldKey } from "./grant-rows.ts";
@@ -288,6 +289,14 @@ export const rowOf: { [R in keyof Api]: (floe: Floe, seller: Seller) => Promise<
   // There is nothing of its own: it is what the others come to.
   metrics: async () => ({ params: {} }),
   diagnostics: async () => ({ params: {} }),
+  logs: async (floe, seller) => {
+    const request_id = `rows-${newId()}`;
+    await floe.request("GET", "/v1/products/", { token: seller.key, headers: { "x-request-id": request_id } });
+    // The log is written a moment after the answer.
+    const read = () => floe.request("GET", `/v1/logs/${request_id}`, { token: seller.key });
+    await eventually(async () => ((await read()).status === 200 ? true : undefined), "the request in the log");
+    return { params: { request_id } };
+  },
   overview: async () => ({ params: {} }),
   storefront: async () => ({ params: {} }),
   checkouts: async (_, seller) => ({ params: { id: (await openCheckout(seller)).id } }),

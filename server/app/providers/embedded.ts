@@ -26,6 +26,7 @@ import { orderMailService } from "../../messaging/email/service.ts";
 import { webhookService } from "../../messaging/webhooks/service.ts";
 import { catalogService } from "../../operations/catalog-file/service.ts";
 import { diagnosticService } from "../../operations/diagnostics/service.ts";
+import { logService } from "../../operations/logs/service.ts";
 import { metricService } from "../../operations/metrics/service.ts";
 import { overviewService } from "../../operations/overview/service.ts";
 import { privacyService } from "../../operations/privacy/service.ts";
@@ -95,6 +96,7 @@ export const embedded: Provider = {
   // What passes with time is of all domains, and a sandbox does it in its own order.
   sandbox: createSandboxService(timeTravelWorkers),
   diagnostics: diagnosticService,
+  logs: logService,
   overview: overviewService,
   storefront: storefrontService,
 };

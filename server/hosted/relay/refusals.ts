@@ -32,6 +32,7 @@ const sentences: Readonly<Record<string, string>> = {
   diagnostics: "The checks are of floe's own engine: read /readyz instead.",
   grantRuns: "Hosted Polar does not say how far it is with a change of benefits: read the grants.",
   invoices: "Hosted Polar exports no archive of invoices: read the invoice of each order.",
+  logs: "Hosted Polar keeps no log of requests for its sellers.",
   overview: "Look at the overview at hosted Polar, or read the metrics with metrics get.",
   sandbox: "Hosted Polar has a sandbox of its own, at https://sandbox-api.polar.sh, whose clock nobody moves.",
   tax: "Hosted Polar sells in its own name and collects the tax itself.",

@@ -22,9 +22,12 @@ export const events = pgTable(
     created_at: instant().notNull(),
     /** When the webhook endpoints' copies were written; an event is dispatched together with all before it, in order. */
     dispatched_at: instant(),
+    /** The request whose transaction wrote the event; null for an event of a job. */
+    request_id: text(),
   },
   (table) => [
     ownedKey(table.id),
+    index("events_of_request").on(table.organization_id, table.request_id).where(sql`${table.request_id} is not null`),
     index("events_tail").on(table.organization_id, table.xid, table.seq),
     index("events_undispatched").on(table.organization_id, table.seq).where(sql`${table.dispatched_at} is null`),
     // A page that waits for its checkout reads the checkout's latest event.
@@ -99,6 +102,10 @@ export const mails = pgTable(
     organization_id: text().references(() => organization.id, { onDelete: "cascade" }),
     /** The customer to whom the mail is addressed; null for other recipients. */
     customer_id: uuid(),
+    /** The seller of whose shop the mail is; null for mail about accounts. */
+    seller_id: text(),
+    /** The request whose transaction queued the mail; null for a mail of a job. */
+    request_id: text(),
     to: text().notNull(),
     subject: text().notNull(),
     letter: text().notNull(),
@@ -115,6 +122,7 @@ export const mails = pgTable(
     index("mails_of_sandbox")
       .on(table.organization_id, table.created_at, table.id)
       .where(sql`${table.organization_id} is not null`),
+    index("mails_of_seller").on(table.seller_id, table.created_at).where(sql`${table.seller_id} is not null`),
     index("mails_of_customer").on(table.customer_id).where(sql`${table.customer_id} is not null`),
     index("mails_due").on(table.next_attempt_at).where(sql`${table.next_attempt_at} is not null`),
   ],

@@ -137,11 +137,12 @@ async function writeEvents(tx: Tx, noted: TransactionUnit["events"]): Promise<vo
   await tx.execute(sql`with ${listed.length > 0 ? writeListed(listed) : sql``} texts as materialized (
       select data::jsonb as data, place
       from unnest(string_to_array(${texts}, ${separator})) with ordinality as sent (data, place))
-    insert into ${events} (id, organization_id, type, data, created_at, dispatched_at)
-    select id, listed.organization_id, type, data, listed.created_at, case when not exists (select from ${webhookEndpoints}
+    insert into ${events} (id, organization_id, type, data, created_at, request_id, dispatched_at)
+    select id, listed.organization_id, type, data, listed.created_at, request_id, case when not exists (select from ${webhookEndpoints}
       where ${organization_id} = listed.organization_id and ${deleted_at} is null and ${enabled}) then listed.created_at end
     from rows from (json_to_recordset(${JSON.stringify(rows)}::json)
-      as (id uuid, organization_id text, type text, created_at timestamptz, place bigint)) with ordinality as listed
+      as (id uuid, organization_id text, type text, created_at timestamptz, request_id text, place bigint))
+      with ordinality as listed
     join texts using (place)
     order by listed.ordinality`);
 }

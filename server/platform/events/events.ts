@@ -2,6 +2,7 @@ import { and, eq, sql } from "drizzle-orm";
 import { z } from "zod";
 import { type EventType, payloads } from "../../../shared/events.ts";
 import { buildSystemEvent, type SystemEvent } from "../../../shared/system-events.ts";
+import { getServerClock } from "../clock.ts";
 import type { Ctx, Deps, Tx } from "../context.ts";
 import { sealTokens } from "../crypto/secrets.ts";
 import { writeArray } from "../db/arrays.ts";
@@ -10,6 +11,7 @@ import { events } from "../db/tables.ts";
 import type { PendingEvents } from "../db/transaction.ts";
 import { isCommitting } from "../db/unit-of-work.ts";
 import { createId } from "../ids.ts";
+import { getTrace, noteServed } from "../telemetry/trace.ts";
 
 type Data<T extends keyof typeof payloads> = z.output<(typeof payloads)[T]>;
 
@@ -42,9 +44,12 @@ export async function emitEach<T extends keyof typeof payloads & EventType>(
   // Data that are not a function are encoded now, so that an error surfaces here and later changes have no effect.
   const now = typeof data === "function" ? undefined : encode(data);
   const created_at = ctx.clock.now();
+  if (!getTrace()?.served)
+    noteServed(organization_id, created_at.getTime() - getServerClock(ctx.clock).now().getTime());
+  const request_id = getTrace()?.request_id ?? null;
   const emitted: PendingEvents["emitted"][number][] = [];
   for (const type of types) {
-    emitted.push({ id: createId(created_at), type });
+    emitted.push({ id: createId(created_at), type, request_id });
     ctx.jobs.wake(tx, "events.dispatch");
   }
   const write = () => {

@@ -10,6 +10,7 @@ import { type Actor, anonymous, type Ctx, type Database, type Deps, type Identit
 import { withConcurrencyLimit } from "../jobs/concurrency.ts";
 import { type AcquireSlot, openHeavySlots, readHeavyWork, runHeavyWork } from "../jobs/heavy-work.ts";
 import { runForeground } from "../jobs/priority.ts";
+import { noteServed } from "../telemetry/trace.ts";
 import { type ActorRequest, authorize, checkIdentity, checkKnown, createActors, type Identify } from "./actor.ts";
 import { isAudited, runWithEntry } from "./audit.ts";
 import { bytesMax, openBytesMax } from "./body.ts";
@@ -227,6 +228,7 @@ async function respondAs(
   sent?: SentRequest,
 ) {
   const { op } = named;
+  if (actor.organization_id !== null) noteServed(actor.organization_id, actor.clock_offset_ms);
   const ctx = { ...createRequestContext(deps, request, actor), ...(sent && { sent }) };
   // How long ago something was is to be said by the clock that dated it.
   if (actor.clock_offset_ms !== 0) reply.header("Floe-Now", ctx.clock.now().toISOString());

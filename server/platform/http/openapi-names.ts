@@ -15,6 +15,7 @@ import * as disputes from "../../../shared/api/disputes.ts";
 import * as files from "../../../shared/api/files.ts";
 import * as invoices from "../../../shared/api/invoices.ts";
 import * as licenseKeys from "../../../shared/api/license-keys.ts";
+import * as logs from "../../../shared/api/logs.ts";
 import * as meters from "../../../shared/api/meters.ts";
 import * as metrics from "../../../shared/api/metrics.ts";
 import * as orders from "../../../shared/api/orders.ts";
@@ -115,6 +116,7 @@ const modules = [
   ...[
     invoices,
     licenseKeys,
+    logs,
     meters,
     metrics,
     orders,

@@ -9,6 +9,7 @@ import { createId } from "../ids.ts";
 import { createCleanupWorker, type Worker } from "../jobs/workers.ts";
 import { redactError } from "../loggable.ts";
 import { mailsSent } from "../telemetry/metrics.ts";
+import { getTrace } from "../telemetry/trace.ts";
 import type { EmailContent } from "./email-layout.ts";
 
 /**
@@ -44,6 +45,7 @@ const hasInbox = ({ SMTP_URL, development }: Config): boolean => !SMTP_URL && de
 export async function queueMail(tx: Tx, deps: Deps, ...letters: readonly Mail[]): Promise<void> {
   const { clock, config, jobs } = deps;
   if (letters.length === 0) return;
+  const request_id = getTrace()?.request_id ?? null;
   const rows = letters.map(({ to, valid_hours, organization_id, customer_id, at, ...letter }) => {
     const sandbox = deps.sandbox ? (organization_id ?? null) : null;
     const now = sandbox === null ? getServerClock(clock).now() : (at ?? clock.now());
@@ -53,6 +55,8 @@ export async function queueMail(tx: Tx, deps: Deps, ...letters: readonly Mail[])
       id,
       organization_id: sandbox,
       customer_id: customer_id ?? null,
+      seller_id: organization_id ?? null,
+      request_id,
       to,
       subject,
       letter: seal(config.secret, "mail", id, JSON.stringify({ ...letter, subject })),

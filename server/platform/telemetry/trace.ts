@@ -2,12 +2,22 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { randomBytes } from "node:crypto";
 
-export type Trace = { request_id: string; traceparent: string };
+export type Trace = {
+  request_id: string;
+  traceparent: string;
+  /** The organization that the request works for, as far as its work has shown it, and how far ahead its clock is. */
+  served?: { organization_id: string; ahead_ms: number };
+};
 
 const traces = new AsyncLocalStorage<Trace>();
 
 /** The request that this code runs for, if it runs for one. */
 export const getTrace = (): Trace | undefined => traces.getStore();
+/** Note for which organization the request works. The last one counts: several may be tried. */
+export function noteServed(organization_id: string, ahead_ms: number): void {
+  const trace = traces.getStore();
+  if (trace) trace.served = { organization_id, ahead_ms };
+}
 export const runWithTrace = <T>(trace: Trace, run: () => T): T => traces.run(trace, run);
 
 const requestIdPattern = /^[\w.:-]{8,64}$/;
