@@ -359,6 +359,8 @@ export const resourceViews: Record<string, ResourceView | false> = {
   },
   // Told by floe doctor.
   diagnostics: false,
+  // Has commands of its own: floe logs tail, list and get.
+  logs: false,
   // Shown by the start page in the browser.
   overview: false,
   storefront: false,

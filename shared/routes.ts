@@ -323,6 +323,10 @@ export const sandbox = {
 export const diagnostics = {
   get: "GET /v1/diagnostics",
 } as Routes<Api["diagnostics"]>;
+export const logs = {
+  list: "GET /v1/logs",
+  get: "GET /v1/logs/:request_id",
+} as Routes<Api["logs"]>;
 export const overview = {
   get: "GET /v1/overview",
 } as Routes<Api["overview"]>;

@@ -109,6 +109,11 @@ export const commands: Record<string, Entry> = {
     heading: "develop",
     load: loadTool(({ jobs }) => jobs.add),
   },
+  logs: {
+    summary: "Requests, webhook deliveries, mails and failed jobs of the store",
+    heading: "develop",
+    load: loadTool(({ logs }) => logs.add),
+  },
   verify: {
     summary: "Compute the books of a database again, for its operator",
     heading: "develop",

@@ -1,6 +1,6 @@
 /** `floe events tail`: what customers use, as it comes. */
 
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import * as routes from "../../shared/routes.ts";
 import { readClock } from "../clock.ts";
 import type { Context } from "../context.ts";
@@ -9,12 +9,11 @@ import { pause } from "../pause.ts";
 import { request } from "../request.ts";
 import { resolveNames } from "../resource/names.ts";
 import { readIdOrName } from "../resource/shorthand.ts";
+import { parseSince, type Since } from "../since.ts";
 import { truncateCell } from "../ui/table.ts";
 import { removeControls } from "../ui/theme.ts";
 
 type Options = { name?: string[]; customer?: string[]; externalCustomer?: string[]; source?: string; since?: Since };
-/** A time, or how long before now. */
-type Since = { at: number } | { ago_ms: number };
 type Event = {
   id: string;
   timestamp: string;
@@ -30,15 +29,7 @@ const pollMs = 1000;
 const [page_size, pages_max] = [100, 20];
 /** What comes so much later than it happened is still told. */
 const lateMs = 10 * 60_000;
-const units: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-function parseInstant(text: string): Since {
-  const [, count, unit = ""] = /^(\d+)([smhd])$/.exec(text) ?? [];
-  if (count !== undefined) return { ago_ms: Number(count) * (units[unit] ?? 0) };
-  const at = new Date(text).getTime();
-  if (Number.isNaN(at)) throw new InvalidArgumentError("is a length as 10m, 2h or 1d, or a time.");
-  return { at };
-}
 const parseList = (text: string, before: string[] = []): string[] => [...before, ...text.split(",").filter(Boolean)];
 
 export function add(group: Command, contextOf: (command: Command) => Context): void {
@@ -49,7 +40,7 @@ export function add(group: Command, contextOf: (command: Command) => Context): v
     .option("--customer <names>", "only of these customers, by address or id", parseList)
     .option("--external-customer <ids>", "the same by your own ids", parseList)
     .option("--source <source>", "only what you sent (user), or what floe noted (system)")
-    .option("--since <when>", "begin with what happened since: 10m, 2h, or a time", parseInstant)
+    .option("--since <when>", "begin with what happened since: 10m, 2h, or a time", parseSince)
     .addHelpText(
       "after",
       "\nExamples:\n  floe events tail\n  floe events tail --name completion --since 10m\n  floe events tail --customer ada@example.com --json      # one JSON object per line",

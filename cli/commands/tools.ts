@@ -7,6 +7,7 @@ export * as doctor from "./doctor.ts";
 export * as invitations from "./invitations.ts";
 export * as jobs from "./jobs.ts";
 export * as listen from "./listen.ts";
+export * as logs from "./logs.ts";
 export * as roles from "./roles.ts";
 export * as schema from "./schema.ts";
 export * as teams from "./teams.ts";

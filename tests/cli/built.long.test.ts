@@ -301,6 +301,8 @@ describe("the commands of the contract", () => {
       "diagnostics",
       // The figures of the first page, and the public products of a shop.
       "overview",
+      // Has commands of its own, which follow the log.
+      "logs",
       "storefront",
     ]);
     const paths = [...manifest.groups.values()].flatMap(({ entry }) =>
