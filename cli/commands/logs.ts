@@ -190,7 +190,7 @@ async function getRequest(context: Context, request_id: string, { showBody }: Op
   const paint = context.paint.out();
   const writeSection = (title: string, lines: string[] | null): string =>
     lines === null || lines.length === 0 ? "" : `${paint.strong(title)}\n${lines.join("")}`;
-  const dates = (at: string) => `  ${paint.dim(formatTime(at))}  `;
+  const formatStart = (at: string) => `  ${paint.dim(formatTime(at))}  `;
   context.page(
     [
       writeSection(
@@ -200,21 +200,21 @@ async function getRequest(context: Context, request_id: string, { showBody }: Op
       writeSection(
         "Events",
         trace.events.map(
-          ({ created_at, type, subject_id }) => `${dates(created_at)}${type.padEnd(28)} ${subject_id ?? ""}\n`,
+          ({ created_at, type, subject_id }) => `${formatStart(created_at)}${type.padEnd(28)} ${subject_id ?? ""}\n`,
         ),
       ),
       writeSection(
         "Orders",
         trace.orders?.map(
           ({ created_at, invoice_number, id, status, total_amount, currency }) =>
-            `${dates(created_at)}${(invoice_number ?? id).padEnd(28)} ${status.padEnd(10)} ${formatMoney(total_amount, currency)}\n`,
+            `${formatStart(created_at)}${(invoice_number ?? id).padEnd(28)} ${status.padEnd(10)} ${formatMoney(total_amount, currency)}\n`,
         ) ?? null,
       ),
       writeSection(
         "Payments",
         trace.payments?.map(
           ({ created_at, id, status, amount, currency }) =>
-            `${dates(created_at)}${id.padEnd(28)} ${status.padEnd(10)} ${formatMoney(amount, currency)}\n`,
+            `${formatStart(created_at)}${id.padEnd(28)} ${status.padEnd(10)} ${formatMoney(amount, currency)}\n`,
         ) ?? null,
       ),
       writeSection(
