@@ -2,11 +2,11 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { LogEntry, LogKind, RequestTrace } from "../../shared/api/logs.ts";
 import { formatMoney } from "../../shared/money.ts";
+import { splitRoute } from "../../shared/request.ts";
 import * as routes from "../../shared/routes.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { pause } from "../pause.ts";
-import { request } from "../request.ts";
 import { parseSince, type Since } from "../since.ts";
 import { truncateCell } from "../ui/table.ts";
 import { removeControls } from "../ui/theme.ts";
@@ -123,7 +123,8 @@ async function readEntries(
   const found: Entry[] = [];
   let until: string | undefined;
   while (found.length < count) {
-    const { items } = (await request(context, routes.logs.list, {
+    const { items } = (await context.call({
+      ...splitRoute(routes.logs.list),
       query: {
         ...query,
         ...(since !== undefined && { since: new Date(since).toISOString() }),
@@ -146,7 +147,7 @@ async function tailLogs(context: Context, options: Options): Promise<void> {
   const { signal } = context.io;
   const known = new Map<string, number>();
   // The first answer says what time the store has.
-  await request(context, routes.logs.list, { query: { ...query, limit: 1 } });
+  await context.call({ ...splitRoute(routes.logs.list), query: { ...query, limit: 1 } });
   const { since: asked = { ago_ms: 0 } } = options;
   const begin = "at" in asked ? asked.at : context.now() - asked.ago_ms;
   let start = begin;
@@ -179,7 +180,8 @@ const entryFields = [
 ];
 
 async function getRequest(context: Context, request_id: string, { showBody }: Options): Promise<void> {
-  const trace = (await request(context, routes.logs.get, {
+  const trace = (await context.call({
+    ...splitRoute(routes.logs.get),
     params: { request_id },
     query: showBody ? { bodies: true } : {},
   })) as Trace;
