@@ -1,6 +1,8 @@
 /** `floe customers import`: customers from a CSV file. A run that ended early is repeated, and goes on. */
 import { readFile, stat } from "node:fs/promises";
 import type { Command } from "commander";
+import { splitRoute } from "../../shared/request.ts";
+import * as routes from "../../shared/routes.ts";
 import type { Context } from "../context.ts";
 import { CsvError, decodeText } from "../customers/csv.ts";
 import { customerColumns, listDifferences, type PlannedRow, planCustomers, type RowFault } from "../customers/rows.ts";
@@ -21,7 +23,7 @@ type Report = {
 type Existing = { id: string } & Record<string, unknown>;
 
 const fileBytesMax = 100 * 1024 * 1024;
-const lanes = 4;
+const requestsAtOnce = 4;
 const faultsShown = 20;
 
 export function add(group: Command, contextOf: (command: Command) => Context): void {
@@ -90,7 +92,7 @@ async function sendRows(
     }
   };
   await Promise.all(
-    Array.from({ length: lanes }, () =>
+    Array.from({ length: requestsAtOnce }, () =>
       runLane().catch((error: unknown) => {
         failure ??= error;
       }),
@@ -105,7 +107,7 @@ async function sendRows(
 
 async function sendRow(context: Context, { line, body }: PlannedRow, update: boolean, report: Report): Promise<void> {
   try {
-    await context.call({ method: "POST", path: "/v1/customers/", body });
+    await context.call({ ...splitRoute(routes.customers.create), body });
     report.created += 1;
     return;
   } catch (error) {
@@ -131,8 +133,9 @@ async function updateRow(context: Context, existing: Existing, { line, body }: P
   const { type: _type, ...changes } = body;
   const metadata = body.metadata && { ...(existing.metadata as object), ...body.metadata };
   try {
-    const path = `/v1/customers/${existing.id}`;
-    await context.call({ method: "PATCH", path, body: { ...changes, ...(metadata && { metadata }) } });
+    const route = splitRoute(routes.customers.update);
+    const body = { ...changes, ...(metadata && { metadata }) };
+    await context.call({ ...route, params: { id: existing.id }, body });
     report.updated += 1;
   } catch (error) {
     const places = readPlaces(error);
@@ -150,15 +153,15 @@ async function findExisting(
   { external_id, email }: PlannedRow["body"],
 ): Promise<Existing | undefined> {
   if (external_id !== undefined) {
-    const path = `/v1/customers/external/${encodeURIComponent(external_id)}`;
-    const found = await context.call({ method: "GET", path }).catch((error: unknown) => {
+    const route = splitRoute(routes.customers.getExternal);
+    const found = await context.call({ ...route, params: { external_id } }).catch((error: unknown) => {
       if (isFault(error) && error.kind === "not_found") return undefined;
       throw error;
     });
     if (found) return found as Existing;
   }
   if (email === undefined) return undefined;
-  const answer = (await context.call({ method: "GET", path: "/v1/customers/", query: { email, limit: 2 } })) as {
+  const answer = (await context.call({ ...splitRoute(routes.customers.list), query: { email, limit: 2 } })) as {
     items: Existing[];
   };
   return answer.items.length === 1 ? answer.items[0] : undefined;

@@ -27,6 +27,7 @@ const notSellers: Record<string, string> = {
   failed_work: "what the server could not do yet, of all sellers and of none",
   idempotency_keys: "of whoever sent the request, for a day",
   mails: "letters to people on their way out, of all sellers and of none",
+  restores: "when this server's database was restored, of all sellers",
   upgrades: "changes of stored data that the server makes once, of all sellers",
   product_sellers: lookup,
   checkout_link_secrets: lookup,
@@ -75,6 +76,10 @@ const unheld: Record<string, string> = {
 
 /** Triggers on sellers' tables: they note what a row adds to the metrics, and read and write rows of its organization alone. */
 const triggered = new Set(["orders_precede", "orders_precede_paid"]);
+/** And those that refuse a change of state: they read the row alone. */
+for (const table of ["checkouts", "customer_seats", "disputes", "orders", "payment_setups", "payments", "refunds"])
+  triggered.add(`${table}_states`);
+for (const table of ["subscriptions", "webhook_events"]) triggered.add(`${table}_states`);
 for (const table of ["orders", "subscriptions", "checkouts"])
   for (const trigger of [`${table}_tally`, `${table}_tally_changed`]) triggered.add(trigger);
 /** Lists that are counted by tallies. */
