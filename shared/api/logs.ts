@@ -1,5 +1,7 @@
 import { z } from "zod";
 import { flag, instant, many, type Resource, seller } from "../contract.ts";
+import { orderStatuses } from "./orders.ts";
+import { paymentStatuses } from "./payments.ts";
 
 export const logKinds = ["request", "delivery", "mail", "job"] as const;
 export type LogKind = (typeof logKinds)[number];
@@ -33,7 +35,7 @@ export const LogEntry = z.object({
   /** How many requests before this one were too many to be kept. */
   skipped: z.int(),
   /** What was sent, without its texts. Only with `bodies`. */
-  body: z.json().optional(),
+  body: z.unknown().optional(),
 });
 export type LogEntry = z.output<typeof LogEntry>;
 
@@ -47,7 +49,7 @@ export const RequestTrace = z.object({
     .array(
       reference.extend({
         invoice_number: z.string().nullable(),
-        status: z.string(),
+        status: z.enum(orderStatuses),
         total_amount: z.int(),
         currency: z.string(),
       }),
@@ -56,7 +58,12 @@ export const RequestTrace = z.object({
   /** Null if the caller may not read payments. */
   payments: z
     .array(
-      reference.extend({ order_id: z.uuid().nullable(), status: z.string(), amount: z.int(), currency: z.string() }),
+      reference.extend({
+        order_id: z.uuid().nullable(),
+        status: z.enum(paymentStatuses),
+        amount: z.int(),
+        currency: z.string(),
+      }),
     )
     .nullable(),
   mails: z.array(LogEntry),

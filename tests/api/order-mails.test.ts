@@ -225,7 +225,7 @@ describe("ORD-34: the mail of an order names the benefits", () => {
     await floe.runJobs();
     const [canceled] = await mailsTo(floe, one.email);
     expect([canceled?.subject, canceled?.text]).toEqual([
-      expect.stringContaining("cancelled"),
+      expect.stringContaining("canceled"),
       expect.stringMatching(/^- Beta$/m),
     ]);
   });

@@ -8,8 +8,9 @@ import type { Floe } from "./floe.ts";
 type Logger = { logQuery(statement: string, values: unknown[]): void };
 type Logging = { session: { logger: Logger; options: { logger?: Logger } } };
 
-/** What the server writes by itself every few seconds, whatever is asked of it: which keys were used. */
-const byItself = /^update "apikey" set "lastRequest" = \$1 where "apikey"\."id" in /;
+/** What the server writes by itself every few seconds, whatever is asked of it: which keys were used, and which requests were answered. */
+const byItself =
+  /^(update "apikey" set "lastRequest" = \$1 where "apikey"\."id" in |(insert into|delete from) "request_log")/;
 
 /**
  * See every statement that a floe sends to its database until `stop`, with its values; begin and commit apart. What `see`

@@ -4,6 +4,7 @@ import { truncateToWhole } from "../../../shared/money.ts";
 import { organization } from "../../identity/organizations/tables.ts";
 import { getServerClock } from "../../platform/clock.ts";
 import type { Deps } from "../../platform/context.ts";
+import { findOutage } from "../../platform/db/unreachable.ts";
 import { createId } from "../../platform/ids.ts";
 import { createCleanupWorker, type Worker } from "../../platform/jobs/workers.ts";
 import { redactError } from "../../platform/loggable.ts";
@@ -72,7 +73,9 @@ export function createRequestLog({ db, clock, log }: Pick<Deps, "db" | "clock" |
           added.set(organization_id, 0);
         }
     } catch (error) {
-      log.warn({ error: redactError(error), requests: rows.length }, "Requests were not written to the request log.");
+      // What is said once of an outage is said by the pool.
+      if (findOutage(error) === undefined)
+        log.warn({ error: redactError(error), requests: rows.length }, "Requests were not written to the request log.");
     }
   }
 
