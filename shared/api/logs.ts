@@ -100,6 +100,7 @@ export const logs = {
     access: seller("logs:read"),
     params: z.object({ request_id: z.string().min(1).max(64) }),
     query: z.object({ bodies }),
+    errors: ["ResourceNotFound"],
     response: RequestTrace,
   },
 } as const satisfies Resource;

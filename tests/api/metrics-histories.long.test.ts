@@ -7,7 +7,6 @@ import { addUpChanges } from "../../server/operations/metrics/store.ts";
 import { metricLimits } from "../../shared/api/metrics.ts";
 import { cancellationReasons } from "../../shared/api/subscriptions.ts";
 import { metricIntervals } from "../../shared/calendar.ts";
-import { writeAnyState } from "../support/any-state.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 import { type Asked, recount } from "../support/metrics.ts";
@@ -149,13 +148,12 @@ async function writeHistory(random: Random): Promise<void> {
     await db.insert(orders).values({ ...order, ...(isWaiting ? { status: "pending", paid_at: null } : { status }) });
     const matched = and(eq(orders.organization_id, organization_id), eq(orders.id, order.id));
     if (isWaiting) await db.update(orders).set({ status, paid_at: order.paid_at }).where(matched);
-    if (random.chance(0.2))
-      await writeAnyState(db, (tx) =>
-        tx
-          .update(orders)
-          .set({ status: "partially_refunded", refunded_amount: random.int(1, 90) })
-          .where(matched),
-      );
+    if (random.chance(0.2)) {
+      // What is void is paid after all before it is refunded.
+      if (status === "void") await db.update(orders).set({ status: "paid" }).where(matched);
+      const refunded_amount = random.int(1, 90);
+      await db.update(orders).set({ status: "partially_refunded", refunded_amount }).where(matched);
+    }
     if (random.chance(0.05)) await db.delete(orders).where(matched);
     if (random.chance(0.1)) await addUpChanges(db, 10);
   }

@@ -299,10 +299,10 @@ describe("the commands of the contract", () => {
       ...portal,
       "catalog",
       "diagnostics",
-      // The figures of the first page, and the public products of a shop.
-      "overview",
       // Has commands of its own, which follow the log.
       "logs",
+      // The figures of the first page, and the public products of a shop.
+      "overview",
       "storefront",
     ]);
     const paths = [...manifest.groups.values()].flatMap(({ entry }) =>

@@ -92,6 +92,8 @@ test.each(manuals)(
     const env = { FLOE_CONFIG_DIR: place, HOME: place, SHELL: "/bin/bash" };
     const files = ["book.pdf", "book.epub", "cover.png"];
     for (const name of files) writeFileSync(join(place, name), name);
+    const people = "new.csv";
+    writeFileSync(join(place, people), "email,name\nmay@example.com,May\n");
     const organization = { id: seller.organization_id, slug: "manual", name: "Manual" };
     const colleague = await server.seller();
     const named = { email: "lin@example.com" };
@@ -111,8 +113,8 @@ test.each(manuals)(
     const failed: string[] = [];
     for (const line of lines) {
       const [command = ""] = line.split(/\s+#/);
-      // What belongs to another server, or to a browser, is held to be a command and flags that there are.
-      const elsewhere = /https:\/\/pay|--profile|\/run\/|…|^floe (login|orgs create)/.test(command);
+      // What belongs to another server or to a browser, or never ends, is held to be a command and flags that there are.
+      const elsewhere = /https:\/\/pay|--profile|\/run\/|…|^floe (login|orgs create|logs tail)/.test(command);
       const words = wordsOf(command.replace(/^.*?\bfloe /, ""));
       if (elsewhere) {
         const flags = words.filter((word) => word.startsWith("--"));
@@ -125,7 +127,9 @@ test.each(manuals)(
         await promisify(execFile)("sh", ["-c", command], options).catch((error: Error) => failed.push(error.message));
       } else {
         const here =
-          words[0] === "files" ? words.map((word) => (files.includes(word) ? join(place, word) : word)) : words;
+          words[0] === "files" || words[1] === "import"
+            ? words.map((word) => ([...files, people].includes(word) ? join(place, word) : word))
+            : words;
         const { code, err } = await floe(here, { env });
         if (code !== 0) failed.push(`${line}\n${err}`);
       }

@@ -16,6 +16,7 @@ export type SnapshotRow = typeof snapshots.$inferSelect;
 export const leftOut: Record<string, string> = {
   audit_log: "who did what is never undone",
   refused_calls: "who was refused what is never undone",
+  request_log: "what was requested is never undone",
   snapshots: "what is saved is not part of what is saved",
   snapshot_rows: "what is saved is not part of what is saved",
   snapshot_files: "says which bytes stay",
