@@ -7,7 +7,7 @@ export type CustomerBody = {
   email?: string;
   external_id?: string;
   billing_address?: Record<string, string>;
-  metadata?: Record<string, string>;
+  metadata?: Record<string, string | number | boolean>;
 } & Record<string, unknown>;
 export type PlannedRow = { line: number; body: CustomerBody };
 type Plan = { rows: PlannedRow[]; faults: RowFault[] };
@@ -17,13 +17,33 @@ const addressFields = ["country", "line1", "line2", "postal_code", "city", "stat
 /** The columns that a file may have, besides `metadata.KEY`. */
 export const customerColumns: readonly string[] = [...fields, ...addressFields];
 
-const isKnown = (column: string): boolean => customerColumns.includes(column) || /^metadata\..+/.test(column);
+/** The columns of `floe customers export`, by the names that they have here. */
+const exportedColumns: Record<string, string> = {
+  "external id": "external_id",
+  "tax id": "tax_id",
+  "billing address line 1": "line1",
+  "billing address line 2": "line2",
+  "billing address city": "city",
+  "billing address state": "state",
+  "billing address zip": "postal_code",
+  "billing address country": "country",
+};
+/** What the store sets itself. */
+const unsentColumns = ["id", "created at"];
+
+const isKnown = (column: string): boolean =>
+  [...customerColumns, ...unsentColumns, "metadata"].includes(column) || /^metadata\..+/.test(column);
+
+/** The name of a column: an export's is that of its field. Keys of metadata keep their letters. */
+function readColumn(cell: string): string {
+  const name = cell.trim();
+  if (/^metadata\./.test(name)) return name;
+  return exportedColumns[name.toLowerCase()] ?? name.toLowerCase();
+}
 
 /** The names of the columns, and what is wrong with them. */
 function readHeader(header: CsvRow): { columns: string[]; faults: RowFault[] } {
-  const columns = header.cells.map((cell) =>
-    /^metadata\./.test(cell.trim()) ? cell.trim() : cell.trim().toLowerCase(),
-  );
+  const columns = header.cells.map(readColumn);
   const addFault = (column: string, message: string): RowFault => ({
     line: header.line,
     column,
@@ -38,17 +58,38 @@ function readHeader(header: CsvRow): { columns: string[]; faults: RowFault[] } {
   return { columns, faults };
 }
 
+/** The metadata of an export, a JSON object. Undefined where it is none. */
+function readMetadata(text: string | undefined): CustomerBody["metadata"] {
+  try {
+    const value: unknown = JSON.parse(text ?? "{}");
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as CustomerBody["metadata"])
+      : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** An export has an apostrophe before what a spreadsheet would run as a formula. */
+const exportedFormula = /^'(?=[=+\-@\t\r＝＋－＠])/;
+
 function buildBody(columns: readonly string[], cells: readonly string[]): CustomerBody {
+  const isExport = columns.includes("created at");
   const given = columns
     .map((column, index) => [column, (cells[index] ?? "").trim()] as const)
+    .map(([column, value]) => [column, isExport ? value.replace(exportedFormula, "") : value] as const)
     .filter(([, value]) => value !== "");
   const pick = (isWanted: (column: string) => boolean, rename = (column: string) => column) =>
     Object.fromEntries(given.filter(([column]) => isWanted(column)).map(([column, value]) => [rename(column), value]));
   const billing_address = pick((column) => addressFields.includes(column));
-  const metadata = pick(
-    (column) => column.startsWith("metadata."),
-    (column) => column.slice("metadata.".length),
-  );
+  const metadata: CustomerBody["metadata"] = {
+    ...readMetadata(given.find(([column]) => column === "metadata")?.[1]),
+    ...pick(
+      (column) => column.startsWith("metadata."),
+      (column) => column.slice("metadata.".length),
+    ),
+  };
   return {
     ...pick((column) => fields.includes(column)),
     ...(Object.keys(billing_address).length > 0 && { billing_address }),
@@ -77,7 +118,11 @@ export function planCustomers(text: string): Plan {
   const { columns, faults } = readHeader(header);
   if (faults.length > 0) return { rows: [], faults };
   const rows = lines.map(({ line, cells }) => ({ line, body: buildBody(columns, cells) }));
-  for (const { line, cells } of lines)
+  const place = columns.indexOf("metadata");
+  for (const { line, cells } of lines) {
+    const value = place === -1 ? "" : (cells[place] ?? "").trim();
+    if (value !== "" && readMetadata(value) === undefined)
+      faults.push({ line, column: "metadata", value, message: "is no JSON object" });
     if (cells.length > columns.length)
       faults.push({
         line,
@@ -85,6 +130,7 @@ export function planCustomers(text: string): Plan {
         value: String(cells.length),
         message: `has more cells than the header (${columns.length})`,
       });
+  }
   for (const { line, body } of rows) {
     if (!body.email && body.type !== "team") faults.push({ line, column: "email", value: "", message: "is empty" });
     if (body.billing_address && !body.billing_address.country)
@@ -109,7 +155,9 @@ export function listDifferences(body: CustomerBody, customer: Record<string, unk
     if (field === "tax_id") return normalizeTaxId(value) === normalizeTaxId(current) ? [] : [field];
     if (field !== "billing_address" && field !== "metadata") return isDeepStrictEqual(value, current) ? [] : [field];
     const parts = readMap(current);
-    const differing = Object.entries(readMap(value)).filter(([name, part]) => String(parts[name] ?? "") !== part);
+    const differing = Object.entries(readMap(value)).filter(
+      ([name, part]) => String(parts[name] ?? "") !== String(part),
+    );
     return differing.map(([name]) => (field === "metadata" ? `metadata.${name}` : name));
   });
 }

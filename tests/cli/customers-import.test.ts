@@ -113,6 +113,29 @@ test("rows become customers with address, tax number and metadata; a second run 
   expect(await countCustomers()).toBe(before + 2);
 });
 
+test("an export of customers is read as it is: the same store has nothing to change, another one gets all", async () => {
+  const address = { country: "FR" as const, line1: "1 rue du Lac", city: "Lyon", postal_code: "69001" };
+  const metadata = { plan: "gold", seats: 3, is_vip: true };
+  const body = { email: "export@example.com", name: "Eve", external_id: "eve-1", billing_address: address, metadata };
+  await seller.client.customers.create({ body });
+  const exported = (await floe(["customers", "export"], { env })).out;
+  expect(exported).toMatch(/^ID,External ID,/);
+  const again = await run(exported);
+  expect([again.code, counts(again.report)]).toMatchObject([0, { created: 0, different: 0, rejected: 0 }]);
+  const other = await server.seller();
+  const there = { FLOE_SERVER: server.url, FLOE_API_KEY: other.key };
+  expect((await floe(["customers", "import", write(exported)], { env: there })).code).toBe(0);
+  expect((await other.client.customers.list({ query: { email: body.email } })).items[0]).toMatchObject(body);
+});
+
+test("metadata of an export that is no JSON object is a fault of its line", () => {
+  const text = 'Email,Metadata\na@example.com,"{""a"":1}"\nb@example.com,[1]\nc@example.com,{';
+  expect(planCustomers(text).faults.map(({ line, column }) => [line, column])).toEqual([
+    [3, "metadata"],
+    [4, "metadata"],
+  ]);
+});
+
 test("a customer who differs is named, and changed only with --update, which keeps other metadata", async () => {
   await seller.client.customers.create({
     body: { email: "kim@example.com", name: "Kim", metadata: { tier: "1", kept: "yes" } },
