@@ -2,8 +2,11 @@ import { createHash, randomBytes, randomInt } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { v7 } from "uuid";
 
-/** Counts the ids of this process, whatever their time, so that those of one millisecond are in the order they were made. */
-let sequence = randomInt(2 ** 31);
+/**
+ * Counts the ids of this process, whatever their time, so that those of one millisecond are in the order they were made. Its first
+ * bit is set: derived ids, whose first bit is not, come before them.
+ */
+let sequence = randomInt(2 ** 31) + 2 ** 31;
 
 const [id_bytes, ids_ahead] = [16, 512];
 /** Random bytes of the ids to come: to ask for those of each by itself takes longer than all else of it. */
@@ -12,7 +15,7 @@ let used = 0;
 
 /** A UUID v7: ordered by the time that also dates its row, so that indexes stay local. */
 export function createId(at: Date): string {
-  sequence = (sequence + 1) >>> 0;
+  sequence = ((sequence + 1) | 0x8000_0000) >>> 0;
   if (used === random.length) {
     random = randomBytes(id_bytes * ids_ahead);
     used = 0;
@@ -40,8 +43,9 @@ const countedDigits = 4;
 export function deriveIdPrefix(at: Date, ...parts: readonly string[]): string {
   const hash = createHash("sha256").update(JSON.stringify(parts)).digest("hex");
   const time = Math.max(0, at.getTime()).toString(16).padStart(12, "0");
+  const first = (Number.parseInt(hash.charAt(0), 16) & 7).toString(16);
   const variant = ((Number.parseInt(hash.charAt(3), 16) & 3) | 8).toString(16);
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${hash.slice(0, 3)}-${variant}${hash.slice(4, 7)}-${hash.slice(7, 15)}`;
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${first}${hash.slice(1, 3)}-${variant}${hash.slice(4, 7)}-${hash.slice(7, 15)}`;
 }
 
 /** The derived id with this prefix before which there are so many others. */

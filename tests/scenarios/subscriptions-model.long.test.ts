@@ -219,12 +219,21 @@ type Play = Awaited<ReturnType<typeof begin>>;
 
 const iso = (date: Date | null) => date?.toISOString() ?? null;
 
+/** The orders in the order in which they were made: those of one moment have ids that are derived, and numbers in order. */
+async function listOrders({ seller }: Play["shop"], id: string) {
+  const query = { subscription_id: [id], sorting: ["created_at"], limit: 100 } as never;
+  const { items } = await seller.client.orders.list({ query });
+  return items.toSorted(
+    (one, other) =>
+      one.created_at.getTime() - other.created_at.getTime() ||
+      (one.invoice_number ?? "").localeCompare(other.invoice_number ?? ""),
+  );
+}
+
 /** What floe says of it. */
 async function read({ shop, id, customer_id }: Play) {
   const one = await shop.get(id);
-  const { items } = await shop.seller.client.orders.list({
-    query: { subscription_id: [id], sorting: ["created_at"], limit: 100 } as never,
-  });
+  const items = await listOrders(shop, id);
   const [balance] = await floe.deps.db
     .select()
     .from(customerBalances)
@@ -377,9 +386,7 @@ async function perform(play: Play, one: Command): Promise<[string, string]> {
     return ["", ""];
   }
   if (one.do === "refund") {
-    const { items } = await shop.seller.client.orders.list({
-      query: { subscription_id: [id], sorting: ["created_at"], limit: 100 } as never,
-    });
+    const items = await listOrders(shop, id);
     const at = one.order % items.length;
     const order = sure(items[at]);
     // Only what a card paid can go back to it.

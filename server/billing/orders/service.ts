@@ -15,7 +15,7 @@ import { defineSignal, sendSignal } from "../../platform/events/signals.ts";
 import { createId } from "../../platform/ids.ts";
 import { moveState } from "../../platform/states.ts";
 import { addToBalance, lockBalance } from "./balances.ts";
-import { createOrderId } from "./ids.ts";
+import { createOrderId, type PeriodOrder } from "./ids.ts";
 import { assignOrderNumber, assignReceiptNumber } from "./numbers.ts";
 import { type RecalledCredit, recallCredit, recordMove, restoreCredit } from "./recalls.ts";
 import { computeReduction, describeReduction, moveReductions, planReduction } from "./reductions.ts";
@@ -69,9 +69,9 @@ export type NewOrder = Pick<
   | "custom_field_data"
 > &
   Partial<Pick<OrderRow, "subscription_id" | "period_start" | "occasion" | "changes" | "reduces_order_id">> &
-  Partial<Pick<OrderRow, "withdrawal_consent">> & { quote: Quote };
+  Partial<Pick<OrderRow, "withdrawal_consent">> & { quote: Quote } & Pick<PeriodOrder, "isDue">;
 
-function planOrder({ quote, ...wanted }: NewOrder) {
+function planOrder({ quote, isDue: _, ...wanted }: NewOrder) {
   assertQuote(quote);
   const { currency, seats, subtotal_amount, discount_amount, tax_amount, tax, discount } = quote;
   if (tax_amount === null) throw new Error("An order cannot be opened while its tax is unknown.");

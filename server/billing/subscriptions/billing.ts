@@ -323,7 +323,7 @@ async function runStep(
   const [retry] = retries;
   if (retry && retry.next_payment_attempt_at <= first) return buildStep(await tryAgain(tx, ctx, found, retry));
   await lockMeters(tx, ctx, found);
-  const ground = await loadPlanInput(tx, found, { isLocked: true });
+  const ground = { ...(await loadPlanInput(tx, found, { isLocked: true })), isDue: true };
   // However late this is looked at, the calendar does not move.
   const plan = planDue(ground, now);
   const { bill } = plan;

@@ -57,6 +57,8 @@ export type PlanInput<Aggregate extends Planned = SubscriptionAggregate> = {
   entries: readonly Pick<EntryRow, "id" | "line">[];
   /** What waited to be billed and of which nothing is left. */
   settled_entry_ids?: readonly string[];
+  /** Whether the calendar asks for the plan, and no request. */
+  isDue?: boolean;
   /** What was sold for the period that runs; absent where nothing can be given back of it. */
   sold?: readonly SoldLine[];
   /** The prices that the entries are of: they may be others than are paid by now. */
@@ -320,10 +322,7 @@ export function planCycle(ground: PlanInput<Planned>, now: Date): SubscriptionPl
   return { ...plan, patch: { ...plan.patch, status }, events: ["subscription.cycled", "subscription.updated"] };
 }
 
-/**
- * What was used is billed within a period, by the clock that the product has for that (SUB-26). A fixed discount is for what the
- * period costs.
- */
+/** Usage is billed within a period, by the product's own interval (SUB-26). A fixed discount applies to the period alone. */
 export function planMeterCycle(ground: PlanInput<Planned>, start: Date): SubscriptionPlan {
   const { aggregate } = ground;
   const { row, product } = aggregate;

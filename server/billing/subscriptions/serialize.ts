@@ -197,7 +197,7 @@ export function getLetter({ patch, choice, events }: SubscriptionPlan, isTold: b
 
 /** The order of a bill. What it says of the customer is as it stands now (ORD-10). */
 export function planOrder(
-  { aggregate }: PlanInput,
+  { aggregate, isDue = false }: PlanInput,
   plan: SubscriptionPlan,
   bill: OrderDraft,
   quote: Quote,
@@ -220,6 +220,7 @@ export function planOrder(
     metadata: row.metadata,
     custom_field_data: row.custom_field_data,
     begins: null,
+    isDue,
     quote,
   };
 }
