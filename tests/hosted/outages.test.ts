@@ -86,7 +86,8 @@ test("requests that hang delay nobody else, and all of them end", async () => {
     Array.from({ length: 20 }, async () => {
       const since = performance.now();
       const { status } = await pair.floe.request("GET", "/healthz");
-      return [status, performance.now() - since < 500];
+      // A hanging request ends after 1.5 s: nobody waited for one.
+      return [status, performance.now() - since < 1_200];
     }),
   );
   expect(others.every(([status, isSoon]) => status === 200 && isSoon)).toBe(true);
