@@ -1,30 +1,10 @@
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { disputeStates } from "../../server/billing/disputes/states.ts";
-import { orderStates } from "../../server/billing/orders/states.ts";
-import { paymentStates, setupStates } from "../../server/billing/payments/states.ts";
-import { refundStates } from "../../server/billing/refunds/states.ts";
-import { subscriptionStates } from "../../server/billing/subscriptions/states.ts";
-import { checkoutStates } from "../../server/checkout/checkouts/states.ts";
-import { seatStates } from "../../server/entitlements/seats/states.ts";
-import { deliveryStates } from "../../server/messaging/webhooks/states.ts";
-import type { StateMachine } from "../../server/platform/states.ts";
 import { type Floe, start } from "../support/floe.ts";
+import { machines } from "../support/state-machines.ts";
 import { openShop } from "../support/story.ts";
 
 /** The database refuses a change of state that no table of states declares, whoever writes it. */
-
-const machines = [
-  checkoutStates,
-  orderStates,
-  paymentStates,
-  setupStates,
-  refundStates,
-  disputeStates,
-  subscriptionStates,
-  seatStates,
-  deliveryStates,
-] as unknown as StateMachine<string>[];
 
 let floe: Floe;
 beforeAll(async () => {

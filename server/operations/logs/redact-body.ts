@@ -1,9 +1,9 @@
 /** What of a body the request log keeps. */
+import { isUuid } from "../../platform/ids.ts";
 
 const depthMax = 4;
 const entriesMax = 20;
 const charactersMax = 2000;
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** A name that a client made up may be anything, as an address. */
 const fieldName = /^[a-z][a-z0-9_]{0,39}$/;
 /** Maps whose names are the client's own. */
@@ -25,7 +25,7 @@ const listFields = (body: object): string[] =>
     .slice(0, entriesMax);
 
 function redactValue(value: unknown, depth: number): unknown {
-  if (typeof value === "string") return uuid.test(value) ? value : "[text]";
+  if (typeof value === "string") return isUuid(value) ? value : "[text]";
   if (typeof value !== "object" || value === null) return value;
   if (depth >= depthMax) return "[…]";
   if (Array.isArray(value)) return value.slice(0, entriesMax).map((one) => redactValue(one, depth + 1));

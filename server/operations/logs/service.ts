@@ -4,6 +4,7 @@ import type { Service } from "../../../shared/contract.ts";
 import { notFound } from "../../../shared/errors.ts";
 import { computeTotals } from "../../billing/orders/rules.ts";
 import { type Ctx, requireOrganization } from "../../platform/context.ts";
+import { isUuid } from "../../platform/ids.ts";
 import { describeDelivery, describeJob, describeMail, describeRequest } from "./rules.ts";
 import * as store from "./store.ts";
 
@@ -11,7 +12,6 @@ const defaultMs = 24 * 60 * 60 * 1000;
 /** Rows have times of their own a little ahead of a clock that another server reads. */
 const aheadMs = 60 * 60 * 1000;
 const traceMax = 100;
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export const logService: Service<typeof logs, Ctx> = {
   async list(ctx, { query }) {
@@ -64,7 +64,7 @@ export const logService: Service<typeof logs, Ctx> = {
       ...new Set(
         events
           .flatMap(({ type, subject_id, order_id }) => [type.startsWith("order.") ? subject_id : null, order_id])
-          .filter((id): id is string => id !== null && uuid.test(id)),
+          .filter((id): id is string => id !== null && isUuid(id)),
       ),
     ];
     const orders = actor.scopes.has("orders:read") ? await store.listOrdersById(db, organization_id, order_ids) : null;

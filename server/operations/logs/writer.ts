@@ -5,7 +5,7 @@ import { organization } from "../../identity/organizations/tables.ts";
 import { getServerClock } from "../../platform/clock.ts";
 import type { Deps } from "../../platform/context.ts";
 import { findOutage } from "../../platform/db/unreachable.ts";
-import { createId } from "../../platform/ids.ts";
+import { createId, isUuid } from "../../platform/ids.ts";
 import { createCleanupWorker, type Worker } from "../../platform/jobs/workers.ts";
 import { redactError } from "../../platform/loggable.ts";
 import { getTrace } from "../../platform/telemetry/trace.ts";
@@ -22,7 +22,6 @@ export const requestRowsMax = 10_000;
 /** An organization's oldest rows are deleted each time so many were added. */
 const trimEvery = 500;
 const keptMs = 7 * 24 * 60 * 60 * 1000;
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** A reader of the log that asks again each second would fill it with itself. */
 const unlogged = new Set(["logs.list", "logs.get"]);
 
@@ -137,7 +136,7 @@ export function recordForSellers(app: FastifyInstance, { add, flush }: RequestLo
 function fillPath({ routeOptions, params }: FastifyRequest): string {
   const values = params as Record<string, string>;
   return (routeOptions.url ?? "").replace(/:(\w+)/g, (name, key: string) =>
-    uuid.test(values[key] ?? "") ? (values[key] ?? name) : name,
+    isUuid(values[key] ?? "") ? (values[key] ?? name) : name,
   );
 }
 

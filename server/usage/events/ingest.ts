@@ -2,7 +2,7 @@ import type { EventCreate, IngestedEvent } from "../../../shared/api/events.ts";
 import { type Fault, fault, invalid } from "../../../shared/errors.ts";
 import { markFirstUse } from "../../customers/customers/store.ts";
 import type { Ctx, Tx } from "../../platform/context.ts";
-import { createId, getTimeOfId } from "../../platform/ids.ts";
+import { createId, getTimeOfId, isUuid } from "../../platform/ids.ts";
 import { yieldToForeground } from "../../platform/jobs/priority.ts";
 import { findWindows, type UsagePeriod } from "../meters/balances-store.ts";
 import { MeterResetConflictError } from "../meters/consumption.ts";
@@ -155,8 +155,6 @@ async function resolve(
   };
 }
 
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-
 type Parents = {
   /** Events that were there before, by what they are called as parents. */
   depths: Map<string, { id: string; depth: number }>;
@@ -169,7 +167,7 @@ async function findParents(tx: Tx, organization_id: string, events: readonly Eve
   if (names.length === 0) return { depths };
   const keys = await store.findKeys(tx, organization_id, names);
   const own = new Map(keys.map(({ external_id, event_id }) => [external_id, event_id]));
-  const ids = names.flatMap((name) => own.get(name) ?? (uuid.test(name) ? name.toLowerCase() : []));
+  const ids = names.flatMap((name) => own.get(name) ?? (isUuid(name) ? name.toLowerCase() : []));
   const rows = new Map((await store.findParents(tx, organization_id, listUnique(ids))).map((row) => [row.id, row]));
   for (const name of names) {
     const row = rows.get(own.get(name) ?? name.toLowerCase());
