@@ -3,7 +3,7 @@ import { benefitGrants } from "../../entitlements/grants/tables.ts";
 import type { Database } from "../../platform/context.ts";
 import type { RowKey } from "../../platform/db/rows.ts";
 
-/** Whether a subscription has granted included units for a period that is not over, whoever has them and whether revoked or not. */
+/** Whether a subscription has granted meter credit for a period that is not over. The grant can be revoked, or of a seat holder. */
 export async function hasIncludedCredit(db: Database, { organization_id, id }: RowKey, now: Date): Promise<boolean> {
   const { properties } = benefitGrants;
   const count = await db.$count(
