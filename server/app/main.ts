@@ -11,7 +11,6 @@ import { openHosted } from "../hosted/relay/hosted.ts";
 import { createHostedProvider } from "../hosted/relay/provider.ts";
 import { createAuth } from "../identity/accounts/auth.ts";
 import { checkForRestore } from "../operations/restore/detection.ts";
-import { systemClock } from "../platform/clock.ts";
 import {
   type Config,
   ConfigError,
@@ -24,10 +23,7 @@ import type { Deps } from "../platform/context.ts";
 import { DatabaseError, openPostgres } from "../platform/db/database.ts";
 import { createOutageLog } from "../platform/db/outage-log.ts";
 import { runPreparation } from "../platform/jobs/deadline.ts";
-import { createJobs } from "../platform/jobs/jobs.ts";
 import { redactError } from "../platform/loggable.ts";
-import { openProcessors } from "../platform/processors/open.ts";
-import { openStorage } from "../platform/storage/open.ts";
 import { openGauges } from "../platform/telemetry/metrics.ts";
 import { parseOpsAddress } from "../platform/telemetry/ops-address.ts";
 import { openOpsServer } from "../platform/telemetry/ops-server.ts";
@@ -35,11 +31,11 @@ import { readVersion } from "../platform/version.ts";
 import { buildApp } from "./app.ts";
 import { DataFolderError, lockDataFolder } from "./data-folder.ts";
 import { type DemoStore, openDemoStore } from "./demo.ts";
+import { openDeps } from "./deps.ts";
 import { watchLauncher } from "./launcher.ts";
 import { releaseMemory } from "./memory.ts";
 import { findMigrationsFolder, resolveBeside } from "./migrations-folder.ts";
 import { embedded } from "./providers/embedded.ts";
-import { reactions } from "./reactions.ts";
 import { resealStoredValues } from "./reseal.ts";
 import { startWorker } from "./worker.ts";
 
@@ -95,24 +91,10 @@ export async function start(
       : await (await import("../platform/db/database-embedded.ts")).openEmbedded(folder);
     closing.push(() => database.close());
     await database.migrate(findMigrationsFolder());
-    const jobs = createJobs();
     let worker: { stop(): Promise<void> } | undefined;
     closing.push(() => worker?.stop());
-    const processors = await openProcessors(config, database.db, systemClock);
-    await runPreparation(() => resealStoredValues({ db: database.db, config, clock: systemClock, log }));
-    const opened: Deps = {
-      db: database.db,
-      clock: systemClock,
-      config,
-      jobs,
-      processor: processors.own,
-      processors,
-      taxCalculator: processors.tax,
-      sandbox: false,
-      storage: await openStorage(config, systemClock),
-      reactions,
-      log,
-    };
+    const opened = await openDeps(database.db, config, log);
+    await runPreparation(() => resealStoredValues(opened));
     const deps = config.FLOE_MAINTENANCE ? opened : await pauseIfRestored(opened);
     const hosted = config.FLOE_BILLING === "polar" ? await openHosted(deps) : undefined;
     if (hosted) closing.push(() => hosted.close());

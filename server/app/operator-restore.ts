@@ -8,17 +8,13 @@ import {
   type RestoreRow,
 } from "../operations/restore/detection.ts";
 import { type Reconciliation, reconcileRestore } from "../operations/restore/reconcile.ts";
-import { systemClock } from "../platform/clock.ts";
 import { completeConfig } from "../platform/config.ts";
 import type { Deps } from "../platform/context.ts";
-import { createJobs } from "../platform/jobs/jobs.ts";
 import { redactError } from "../platform/loggable.ts";
-import { openProcessors } from "../platform/processors/open.ts";
 import type { ListedCharge } from "../platform/processors/processor.ts";
-import { openStorage } from "../platform/storage/open.ts";
+import { openDeps } from "./deps.ts";
 import { findMigrationsFolder } from "./migrations-folder.ts";
 import { openOperated } from "./operator.ts";
-import { reactions } from "./reactions.ts";
 
 type Given = Record<string, string | undefined>;
 
@@ -27,21 +23,8 @@ async function runOperated<T>(given: Given, work: (deps: Deps) => Promise<T>): P
   const { settings, secret, database, close } = await openOperated(given);
   try {
     await database.migrate(findMigrationsFolder());
-    const config = completeConfig(settings, secret);
-    const processors = await openProcessors(config, database.db, systemClock);
-    return await work({
-      db: database.db,
-      clock: systemClock,
-      config,
-      jobs: createJobs(),
-      processor: processors.own,
-      processors,
-      taxCalculator: processors.tax,
-      sandbox: false,
-      storage: await openStorage(config, systemClock),
-      reactions,
-      log: pino({ level: "error", serializers: { err: redactError } }, pino.destination(2)),
-    });
+    const log = pino({ level: "error", serializers: { err: redactError } }, pino.destination(2));
+    return await work(await openDeps(database.db, completeConfig(settings, secret), log));
   } finally {
     await close();
   }

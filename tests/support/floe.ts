@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { eq, isNotNull, sql } from "drizzle-orm";
 import type { FastifyInstance } from "fastify";
 import { buildApp } from "../../server/app/app.ts";
+import { openDeps } from "../../server/app/deps.ts";
 import { embedded } from "../../server/app/providers/embedded.ts";
-import { reactions } from "../../server/app/reactions.ts";
 import { startWorker } from "../../server/app/worker.ts";
 import { hasFinancialRecords } from "../../server/billing/financial-records.ts";
 import { computeTotals } from "../../server/billing/orders/rules.ts";
@@ -25,11 +25,8 @@ import { completeConfig, getDatabaseOptions, readSettings } from "../../server/p
 import type { Deps } from "../../server/platform/context.ts";
 import { openPostgres } from "../../server/platform/db/database.ts";
 import { createOutageLog } from "../../server/platform/db/outage-log.ts";
-import { createJobs } from "../../server/platform/jobs/jobs.ts";
 import { runWorkers } from "../../server/platform/jobs/workers.ts";
-import { openProcessors } from "../../server/platform/processors/open.ts";
 import type { Provider } from "../../server/platform/provider.ts";
-import { openStorage } from "../../server/platform/storage/open.ts";
 import { type Api, api } from "../../shared/api/index.ts";
 import { createClient } from "../../shared/client.ts";
 import type { Client } from "../../shared/contract.ts";
@@ -184,26 +181,12 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
     ? await openPostgres(options.databaseUrl, { ...getDatabaseOptions(config), onOutcome: recordOutcome })
     : await (isEmbedded ? openMemory() : openShared());
   if (options.databaseUrl) await database.migrate(migrations);
-  const jobs = createJobs();
   const clock = new TestClock(new Date());
   const time = options.realTime || options.worker ? { now: () => new Date() } : clock;
-  const processors = await openProcessors(config, database.db, time);
-  const base: Deps = {
-    db: database.db,
-    clock: time,
-    config,
-    jobs,
-    processor: processors.own,
-    processors,
-    taxCalculator: processors.tax,
-    sandbox: false,
-    storage: await openStorage(config, time),
-    reactions,
-    log,
-  };
+  const base = await openDeps(database.db, config, log, time);
   const deps: Deps = { ...base, ...options.replace?.(base) };
   const { processor: own } = deps;
-  deps.processors = { own, tax: deps.taxCalculator, test: own.test ? own : processors.test };
+  deps.processors = { own, tax: deps.taxCalculator, test: own.test ? own : base.processors.test };
   const hosted = config.FLOE_BILLING === "polar" ? await openHosted(deps, options.breaker) : undefined;
   const auth = createAuth(deps, {
     hasFinancialRecords: hasFinancialRecords,

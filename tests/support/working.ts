@@ -4,15 +4,10 @@
  */
 import "../../shared/walls.ts";
 import { createInterface } from "node:readline";
-import { reactions } from "../../server/app/reactions.ts";
+import { openDeps } from "../../server/app/deps.ts";
 import { startWorker } from "../../server/app/worker.ts";
-import { systemClock } from "../../server/platform/clock.ts";
 import { completeConfig, readSettings } from "../../server/platform/config.ts";
-import type { Deps } from "../../server/platform/context.ts";
 import { openPostgres } from "../../server/platform/db/database.ts";
-import { createJobs } from "../../server/platform/jobs/jobs.ts";
-import { openProcessors } from "../../server/platform/processors/open.ts";
-import { openStorage } from "../../server/platform/storage/open.ts";
 
 const [DATABASE_URL = "", FLOE_FILES_DIR = "", SMTP_URL] = process.argv.slice(2);
 const FLOE_SECRET = "a secret for tests, long enough to be one";
@@ -20,25 +15,12 @@ const config = completeConfig(
   readSettings({ DATABASE_URL, FLOE_FILES_DIR, FLOE_SECRET, ...(SMTP_URL ? { SMTP_URL } : {}) }, {}),
 );
 const { db } = await openPostgres(DATABASE_URL);
-const processors = await openProcessors(config, db, systemClock);
 const silent = () => undefined;
 const say = (fields: object, text?: string) => {
   const { err } = fields as { err?: Error };
   if (err) process.stdout.write(`${text} ${err.message ?? ""} ${(err.cause as Error | undefined)?.message ?? ""}\n`);
 };
-const deps: Deps = {
-  db,
-  clock: systemClock,
-  config,
-  jobs: createJobs(),
-  processor: processors.own,
-  processors,
-  taxCalculator: processors.tax,
-  sandbox: false,
-  storage: await openStorage(config, systemClock),
-  reactions,
-  log: { info: silent, warn: say, error: say },
-};
+const deps = await openDeps(db, config, { info: silent, warn: say, error: say });
 const input = createInterface({ input: process.stdin });
 input.once("line", () => void startWorker(deps));
 input.once("close", () => process.exit());
