@@ -24,7 +24,7 @@ const readPlace = ({ dataDir, databaseUrl }: Place) => ({ FLOE_DATA_DIR: dataDir
 export function add(root: Command, contextOf: (command: Command) => Context): void {
   const group = root
     .command("admin")
-    .description("Operate a server on its own machine: after a backup was restored")
+    .description("Operate a server on its own machine: backups, what follows a restore, and a lost secret")
     .helpCommand(false);
 
   const check = addPlace(
@@ -52,6 +52,15 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
     "\nExamples:\n  floe admin reconcile --since 2026-05-31T04:00:00Z\n  floe admin reconcile --since 2026-05-31T04:00:00Z --apply --unknown refund",
   );
   reconcile.action((options: ReconcileOptions) => reconcileBooks(contextOf(reconcile), options));
+
+  const replace = addPlace(
+    group
+      .command("replace-secret")
+      .description("Use the secret of the settings, where the one of the database is lost or has leaked")
+      .option("--yes", "do not ask"),
+  );
+  replace.addHelpText("after", "\nExample:\n  FLOE_SECRET=$(openssl rand -base64 32) floe admin replace-secret");
+  replace.action((options: Place & { yes?: boolean }) => replaceSecret(contextOf(replace), options));
 }
 
 /** Run work of the server's bundle. What the operator can mend has one clear line. */
@@ -62,6 +71,18 @@ async function runServerWork<T>(work: (server: typeof import("../../server/app/m
   } catch (error) {
     throw server.isOperatorFault(error) ? new Fault("error", error.message) : error;
   }
+}
+
+async function replaceSecret(context: Context, options: Place & { yes?: boolean }): Promise<void> {
+  await confirm(
+    context,
+    "Every API key, session, link and sealed value that another secret has made becomes invalid. Go on?",
+    options.yes,
+  );
+  await runServerWork((server) => server.replaceDatabaseSecret(readPlace(options)));
+  context.say(
+    "The database has the secret of the settings. Start the servers, make new API keys (`floe api-keys create`), and reset the secrets of webhook endpoints (`floe webhooks reset-secret`).\n",
+  );
 }
 
 const checkFields = ["processor", "since", "unknown", "open", "opened_at"];

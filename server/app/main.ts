@@ -22,6 +22,7 @@ import {
 import type { Deps } from "../platform/context.ts";
 import { DatabaseError, openPostgres } from "../platform/db/database.ts";
 import { createOutageLog } from "../platform/db/outage-log.ts";
+import { checkSecret } from "../platform/db/secret-check.ts";
 import { runPreparation } from "../platform/jobs/deadline.ts";
 import { redactError } from "../platform/loggable.ts";
 import { openGauges } from "../platform/telemetry/metrics.ts";
@@ -41,7 +42,7 @@ import { startWorker } from "./worker.ts";
 
 // The operator's commands are a part of the same bundle.
 export { isOperatorFault, verifyBooks } from "./operator.ts";
-export { checkRestore, reconcileRestored } from "./operator-restore.ts";
+export { checkRestore, reconcileRestored, replaceDatabaseSecret } from "./operator-restore.ts";
 
 export type Server = { config: Config; address: string; demo: DemoStore | null; close(): Promise<void> };
 
@@ -94,6 +95,7 @@ export async function start(
     let worker: { stop(): Promise<void> } | undefined;
     closing.push(() => worker?.stop());
     const opened = await openDeps(database.db, config, log);
+    await checkSecret(opened);
     await runPreparation(() => resealStoredValues(opened));
     const deps = config.FLOE_MAINTENANCE ? opened : await pauseIfRestored(opened);
     const hosted = config.FLOE_BILLING === "polar" ? await openHosted(deps) : undefined;

@@ -10,6 +10,7 @@ import {
 import { type Reconciliation, reconcileRestore } from "../operations/restore/reconcile.ts";
 import { completeConfig } from "../platform/config.ts";
 import type { Deps } from "../platform/context.ts";
+import { checkSecret, replaceSecret } from "../platform/db/secret-check.ts";
 import { redactError } from "../platform/loggable.ts";
 import type { ListedCharge } from "../platform/processors/processor.ts";
 import { openDeps } from "./deps.ts";
@@ -18,13 +19,15 @@ import { openOperated } from "./operator.ts";
 
 type Given = Record<string, string | undefined>;
 
-/** Run work with what a server has, on a database whose tables are those of this version. */
-async function runOperated<T>(given: Given, work: (deps: Deps) => Promise<T>): Promise<T> {
+/** Run work with what a server has, on a database whose tables are those of this version and whose secret is that of the settings. */
+async function runOperated<T>(given: Given, work: (deps: Deps) => Promise<T>, check = checkSecret): Promise<T> {
   const { settings, secret, database, close } = await openOperated(given);
   try {
     await database.migrate(findMigrationsFolder());
     const log = pino({ level: "error", serializers: { err: redactError } }, pino.destination(2));
-    return await work(await openDeps(database.db, completeConfig(settings, secret), log));
+    const deps = await openDeps(database.db, completeConfig(settings, secret), log);
+    await check(deps);
+    return await work(deps);
   } finally {
     await close();
   }
@@ -51,3 +54,7 @@ export const checkRestore = ({ given, since }: { given: Given; since: Date | nul
 /** Settle what the processor did since a backup. Answers whether nothing is left, and the server may leave maintenance. */
 export const reconcileRestored = ({ given, ...asked }: Reconciliation & { given: Given }): Promise<boolean> =>
   runOperated(given, (deps) => reconcileRestore(deps, asked));
+
+/** The secret of the settings becomes that of the database: the one before is lost, or has leaked (RST-06). */
+export const replaceDatabaseSecret = (given: Given): Promise<void> =>
+  runOperated(given, async () => undefined, replaceSecret);

@@ -256,6 +256,7 @@ describe("a snapshot", () => {
       organization: "one row for accounts and billing, whose settings are saved apart",
       idempotency_keys: "of requests, for a day",
       upgrades: "what the server has changed of its stored data once",
+      secret_checks: "of the whole database: which secret it works with",
       restores: "of the whole database, when it was restored from a backup",
       test_tokens: "cards as somebody typed them, of no seller",
     };

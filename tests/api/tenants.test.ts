@@ -27,6 +27,7 @@ const notSellers: Record<string, string> = {
   failed_work: "what the server could not do yet, of all sellers and of none",
   idempotency_keys: "of whoever sent the request, for a day",
   mails: "letters to people on their way out, of all sellers and of none",
+  secret_checks: "which secret this database works with",
   restores: "when this server's database was restored, of all sellers",
   upgrades: "changes of stored data that the server makes once, of all sellers",
   product_sellers: lookup,

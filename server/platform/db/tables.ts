@@ -240,3 +240,9 @@ export const restores = pgTable("restores", {
   /** When the charges that were unknown were settled. Until then the server is in maintenance. */
   settled_at: instant(),
 });
+
+/** The secrets that servers of this database were started with, as hashes; the newest is the one that must be named (RST-06). */
+export const secretChecks = pgTable("secret_checks", {
+  hash: text().primaryKey(),
+  used_at: instant().notNull(),
+});
