@@ -1,31 +1,22 @@
 /** `floe admin`: what the operator of a server does on the machine that has its settings. */
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, Option } from "commander";
 import { formatMoney } from "../../shared/money.ts";
 import { confirm } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { checkAskedFields, showList, showOne } from "../resource/show.ts";
+import { addBackup } from "./admin-backup.ts";
+import { addPlace, type Place, parseDate, readPlace, runServerWork } from "./admin-place.ts";
 
-type Place = { dataDir?: string; databaseUrl?: string };
 type CheckOptions = Place & { since?: Date };
 type ReconcileOptions = Place & { since: Date; apply?: boolean; unknown?: "refund" | "keep"; yes?: boolean };
-
-const parseDate = (text: string): Date => {
-  const date = new Date(text);
-  if (Number.isNaN(date.getTime())) throw new InvalidArgumentError("is a time, such as 2026-05-31T04:00:00Z.");
-  return date;
-};
-const addPlace = (command: Command): Command =>
-  command
-    .option("--data-dir <folder>", "the data folder of the embedded database (FLOE_DATA_DIR)")
-    .option("--database-url <url>", "a PostgreSQL database, instead of the embedded one (DATABASE_URL)");
-const readPlace = ({ dataDir, databaseUrl }: Place) => ({ FLOE_DATA_DIR: dataDir, DATABASE_URL: databaseUrl });
 
 export function add(root: Command, contextOf: (command: Command) => Context): void {
   const group = root
     .command("admin")
     .description("Operate a server on its own machine: backups, what follows a restore, and a lost secret")
     .helpCommand(false);
+  addBackup(group, contextOf);
 
   const check = addPlace(
     group
@@ -61,16 +52,6 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
   );
   replace.addHelpText("after", "\nExample:\n  FLOE_SECRET=$(openssl rand -base64 32) floe admin replace-secret");
   replace.action((options: Place & { yes?: boolean }) => replaceSecret(contextOf(replace), options));
-}
-
-/** Run work of the server's bundle. What the operator can mend has one clear line. */
-async function runServerWork<T>(work: (server: typeof import("../../server/app/main.ts")) => Promise<T>): Promise<T> {
-  const server = await import("../../server/app/main.ts");
-  try {
-    return await work(server);
-  } catch (error) {
-    throw server.isOperatorFault(error) ? new Fault("error", error.message) : error;
-  }
 }
 
 async function replaceSecret(context: Context, options: Place & { yes?: boolean }): Promise<void> {

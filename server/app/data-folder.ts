@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 /** The data folder cannot be used: one line for the person who starts the server. */
@@ -26,20 +26,50 @@ const startOf = (pid: number): string => {
   }
 };
 
+/** The file that a data folder has while a backup is restored into it. */
+const restoringName = "restoring";
+
 /** Take the data folder for this process, or say who holds it. Answers how to give it back. */
-export function lockDataFolder(folder: string): { secret: string; release(): void } {
+export function lockDataFolder(folder: string, isRestore = false): { readSecret(): string; release(): void } {
   const lock = join(folder, "lock");
   const mine = `${process.pid} ${startOf(process.pid)}`;
-  try {
+  const tryWriting = <T>(work: () => T): T => {
+    try {
+      return work();
+    } catch (error) {
+      if (error instanceof DataFolderError) throw error;
+      throw new DataFolderError(
+        `The data folder ${folder} cannot be written (${(error as NodeJS.ErrnoException).code}). Choose another with --data-dir.`,
+      );
+    }
+  };
+  return tryWriting(() => {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     acquireLock(lock, mine, folder);
-    return { secret: storeText(join(folder, "secret")), release: () => rmSync(lock, { force: true }) };
-  } catch (error) {
-    if (error instanceof DataFolderError) throw error;
+    const release = () => rmSync(lock, { force: true });
+    if (!isRestore && existsSync(join(folder, restoringName))) {
+      release();
+      throw new DataFolderError(
+        `A backup was being restored into ${folder}, and that was broken off. Run floe admin restore again, or remove the folder.`,
+      );
+    }
+    return { readSecret: () => tryWriting(() => storeText(join(folder, "secret"))), release };
+  });
+}
+
+/** Make a data folder ready for a backup. Until the answer is called, no server starts on it. */
+export function beginFolderRestore(folder: string): () => void {
+  const marker = join(folder, restoringName);
+  const left = readdirSync(folder).filter((name) => name !== "lock");
+  if (left.length > 0 && !left.includes(restoringName))
     throw new DataFolderError(
-      `The data folder ${folder} cannot be written (${(error as NodeJS.ErrnoException).code}). Choose another with --data-dir.`,
+      `The data folder ${folder} is not empty. Restore into another one (--data-dir), or remove this one first.`,
     );
-  }
+  writeFileSync(marker, "", { mode: 0o600 });
+  // What a restore that was broken off has left.
+  rmSync(join(folder, "database"), { recursive: true, force: true });
+  rmSync(join(folder, "secret"), { force: true });
+  return () => rmSync(marker, { force: true });
 }
 
 function acquireLock(lock: string, mine: string, folder: string): void {

@@ -30,18 +30,21 @@ import { parseOpsAddress } from "../platform/telemetry/ops-address.ts";
 import { openOpsServer } from "../platform/telemetry/ops-server.ts";
 import { readVersion } from "../platform/version.ts";
 import { buildApp } from "./app.ts";
+import { openControl } from "./control.ts";
 import { DataFolderError, lockDataFolder } from "./data-folder.ts";
 import { type DemoStore, openDemoStore } from "./demo.ts";
 import { openDeps } from "./deps.ts";
 import { watchLauncher } from "./launcher.ts";
 import { releaseMemory } from "./memory.ts";
 import { findMigrationsFolder, resolveBeside } from "./migrations-folder.ts";
+import { listCommands } from "./operator-backup.ts";
 import { embedded } from "./providers/embedded.ts";
 import { resealStoredValues } from "./reseal.ts";
 import { startWorker } from "./worker.ts";
 
 // The operator's commands are a part of the same bundle.
 export { isOperatorFault, verifyBooks } from "./operator.ts";
+export { backUp, restoreBackup } from "./operator-backup.ts";
 export { checkRestore, reconcileRestored, replaceDatabaseSecret } from "./operator-restore.ts";
 
 export type Server = { config: Config; address: string; demo: DemoStore | null; close(): Promise<void> };
@@ -71,7 +74,7 @@ export async function start(
     for (const step of closing.splice(0).reverse()) await step();
   };
   try {
-    const config = completeConfig(settings, held?.secret);
+    const config = completeConfig(settings, held?.readSecret());
     if (config.embedded && config.FLOE_PROCESS !== "all")
       throw new ConfigError(
         `FLOE_PROCESS=${config.FLOE_PROCESS} needs DATABASE_URL: the embedded database has one process.`,
@@ -127,6 +130,13 @@ export async function start(
     if (isWorker) await app.ready();
     else await listen(app, config);
     closing.push(() => app.close());
+    if (held) {
+      const control = await openControl(
+        folder,
+        listCommands({ database: database.db, settings, secret: config.secret }),
+      );
+      closing.push(() => control.close());
+    }
     await startOps(app, deps, closing);
     if (config.FLOE_PROCESS !== "api") worker = await startWorker(deps, hosted ? createHostedWorkers(hosted) : []);
     const port = isWorker ? 0 : (app.server.address() as AddressInfo).port;

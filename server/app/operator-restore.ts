@@ -21,11 +21,11 @@ type Given = Record<string, string | undefined>;
 
 /** Run work with what a server has, on a database whose tables are those of this version and whose secret is that of the settings. */
 async function runOperated<T>(given: Given, work: (deps: Deps) => Promise<T>, check = checkSecret): Promise<T> {
-  const { settings, secret, database, close } = await openOperated(given);
+  const { settings, readSecret, database, close } = await openOperated(given);
   try {
     await database.migrate(findMigrationsFolder());
     const log = pino({ level: "error", serializers: { err: redactError } }, pino.destination(2));
-    const deps = await openDeps(database.db, completeConfig(settings, secret), log);
+    const deps = await openDeps(database.db, completeConfig(settings, readSecret()), log);
     await check(deps);
     return await work(deps);
   } finally {

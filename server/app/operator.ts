@@ -1,8 +1,10 @@
 /** What the operator does with a database beside the server: `floe verify`. */
-import { resolve } from "node:path";
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { findMonthAfter } from "../../shared/calendar.ts";
 import { findOrganization } from "../identity/organizations/store.ts";
+import { BackupError } from "../operations/backup/format.ts";
 import { compareWithProcessor } from "../operations/verify/processor.ts";
 import { type Breach, computeRestMs } from "../operations/verify/rules.ts";
 import { listOrganizations, verifyOrganization } from "../operations/verify/service.ts";
@@ -10,6 +12,7 @@ import { systemClock } from "../platform/clock.ts";
 import { type Config, ConfigError, completeConfig, getDatabaseOptions, readSettings } from "../platform/config.ts";
 import { DatabaseError, openPostgres } from "../platform/db/database.ts";
 import { openProcessors } from "../platform/processors/open.ts";
+import { ControlError } from "./control.ts";
 import { DataFolderError, lockDataFolder } from "./data-folder.ts";
 
 /** One statement ends after this time, so that a check never holds up a live database for long. */
@@ -32,7 +35,7 @@ export type VerifyOptions = {
 
 /** A fault that the operator can mend: it has one clear line. */
 export const isOperatorFault = (error: unknown): error is Error =>
-  error instanceof ConfigError || error instanceof DataFolderError || error instanceof DatabaseError;
+  [ConfigError, DataFolderError, DatabaseError, BackupError, ControlError].some((kind) => error instanceof kind);
 
 /** How long a statement of an operator's command may take. */
 const statementMsMax = 600_000;
@@ -49,8 +52,13 @@ export async function openOperated(given: VerifyOptions["given"]) {
       statementTimeoutMs: statementMsMax,
       startTimeoutMs: 0,
     });
-    return { settings, secret: undefined, database, close: () => database.close() };
+    return { settings, readSecret: () => undefined, database, close: () => database.close() };
   }
+  // An empty store that is made here would be right in every respect.
+  if (!existsSync(join(folder, "database")))
+    throw new DataFolderError(
+      `There is no database in ${folder}. Name its data folder with --data-dir, or a PostgreSQL database with --database-url.`,
+    );
   const held = lockDataFolder(folder);
   try {
     const database = await (await import("../platform/db/database-embedded.ts")).openEmbedded(folder);
@@ -58,7 +66,7 @@ export async function openOperated(given: VerifyOptions["given"]) {
       await database.close();
       held.release();
     };
-    return { settings, secret: held.secret, database, close };
+    return { settings, readSecret: held.readSecret, database, close };
   } catch (error) {
     held.release();
     throw error;
@@ -67,14 +75,14 @@ export async function openOperated(given: VerifyOptions["given"]) {
 
 /** Verify the books of all organizations, or of one. Nothing is written. */
 export async function verifyBooks(options: VerifyOptions): Promise<void> {
-  const { settings, secret, database, close } = await openOperated(options.given);
+  const { settings, readSecret, database, close } = await openOperated(options.given);
   const { db } = database;
   try {
     const months = settings.FLOE_EVENTS_KEPT_MONTHS;
     const kept_since = months === undefined ? null : findMonthAfter(systemClock.now(), -months);
     const pause = (workedMs: number): Promise<void> => sleep(computeRestMs(workedMs, options.load));
     const processor = options.isProcessorAsked
-      ? (await openProcessors(completeConfig(settings, secret) satisfies Config, db, systemClock)).own
+      ? (await openProcessors(completeConfig(settings, readSecret()) satisfies Config, db, systemClock)).own
       : null;
     const verify = async (organization_id: string): Promise<void> => {
       const organization = await findOrganization(db, organization_id);

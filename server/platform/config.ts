@@ -303,6 +303,9 @@ export function readSettings(
   return { ...data, openid };
 }
 
+/** The environment of a program that this process starts. */
+export const buildEnvironment = (more: Record<string, string>): NodeJS.ProcessEnv => ({ ...process.env, ...more });
+
 /** What is set of a service without the rest that it needs. */
 function splitHalves(settings: z.output<typeof Settings>): string | undefined {
   for (const name of ["GITHUB", "GOOGLE", "DISCORD"] as const) {

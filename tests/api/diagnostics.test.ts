@@ -98,6 +98,9 @@ test("a platform admin sees the server, with the own session and not with a key"
 test("the newest file of the backups tells when the last backup was", async () => {
   const check = async () => find(await ask(operator.session), "backups")[0];
   expect(await check()).toMatchObject({ status: "failure" });
+  // What a backup that was broken off has left is no backup.
+  writeFileSync(join(backups, "floe-20260531T040000Z.partial"), "");
+  expect(await check()).toMatchObject({ status: "failure" });
   const name = join(backups, "floe.dump");
   writeFileSync(name, "");
   expect(await check()).toMatchObject({ status: "ok" });

@@ -9,6 +9,7 @@ import { type Ctx, requireOrganization } from "../../platform/context.ts";
 import { createId } from "../../platform/ids.ts";
 import type { ProcessorSetup } from "../../platform/processors/processor.ts";
 import { readVersion } from "../../platform/version.ts";
+import { partialSuffix } from "../backup/format.ts";
 import {
   buildCheck,
   checkDeadLetters,
@@ -155,7 +156,8 @@ async function probeStorage({ storage, clock }: Ctx): Promise<string | null> {
 
 async function findBackup(folder: string | undefined): Promise<Date | null | undefined> {
   if (folder === undefined) return undefined;
-  const names = await readdir(folder).catch(() => []);
+  // What was broken off is no backup.
+  const names = (await readdir(folder).catch(() => [])).filter((name) => !name.endsWith(partialSuffix));
   const times = await Promise.all(
     names.slice(-backupsMax).map((name) =>
       stat(join(folder, name)).then(

@@ -1,15 +1,24 @@
 import { join, resolve } from "node:path";
 import type { Clock } from "../clock.ts";
-import type { Config } from "../config.ts";
+import type { Config, Settings } from "../config.ts";
 import { createDiskStorage } from "./disk.ts";
 import type { Storage } from "./storage.ts";
+
+/** The folder of the stored files; null where they are in a bucket. */
+export const findFilesFolder = ({
+  S3_BUCKET,
+  FLOE_FILES_DIR,
+  FLOE_DATA_DIR,
+}: Pick<Settings, "S3_BUCKET" | "FLOE_FILES_DIR" | "FLOE_DATA_DIR">): string | null =>
+  S3_BUCKET ? null : resolve(FLOE_FILES_DIR ?? join(FLOE_DATA_DIR, "files"));
 
 /** The storage that the settings name: a bucket where one is set, otherwise a folder on this machine's disk. */
 export async function openStorage(config: Config, clock: Clock): Promise<Storage> {
   const { S3_BUCKET, S3_REGION, S3_ENDPOINT, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY } = config;
-  if (!S3_BUCKET || !S3_ACCESS_KEY_ID || !S3_SECRET_ACCESS_KEY)
+  const folder = findFilesFolder(config);
+  if (folder !== null || !S3_BUCKET || !S3_ACCESS_KEY_ID || !S3_SECRET_ACCESS_KEY)
     return createDiskStorage({
-      root: resolve(config.FLOE_FILES_DIR ?? join(config.FLOE_DATA_DIR, "files")),
+      root: folder ?? "",
       url: config.url,
       secrets: config.secrets,
       clock,

@@ -1,0 +1,28 @@
+/** Which database a command of the operator is about, and how it is run with the server's bundle. */
+import { type Command, InvalidArgumentError } from "commander";
+import { Fault } from "../fault.ts";
+
+export type Place = { dataDir?: string; databaseUrl?: string };
+
+export const parseDate = (text: string): Date => {
+  const date = new Date(text);
+  if (Number.isNaN(date.getTime())) throw new InvalidArgumentError("is a time, such as 2026-05-31T04:00:00Z.");
+  return date;
+};
+export const addPlace = (command: Command): Command =>
+  command
+    .option("--data-dir <folder>", "the data folder of the embedded database (FLOE_DATA_DIR)")
+    .option("--database-url <url>", "a PostgreSQL database, instead of the embedded one (DATABASE_URL)");
+export const readPlace = ({ dataDir, databaseUrl }: Place) => ({ FLOE_DATA_DIR: dataDir, DATABASE_URL: databaseUrl });
+
+/** Run work of the server's bundle. What the operator can mend has one clear line. */
+export async function runServerWork<T>(
+  work: (server: typeof import("../../server/app/main.ts")) => Promise<T>,
+): Promise<T> {
+  const server = await import("../../server/app/main.ts");
+  try {
+    return await work(server);
+  } catch (error) {
+    throw server.isOperatorFault(error) ? new Fault("error", error.message) : error;
+  }
+}
