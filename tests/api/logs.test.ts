@@ -70,11 +70,14 @@ test("API-41 one request connects its events, order, payment, mails and deliveri
   // Mails of an order are written by a job. Those of the seller are in the list, and those of others are not.
   await floe.deps.db.update(mails).set({ request_id }).where(eq(mails.seller_id, seller.organization_id));
   expect((await list("kind=mail"))[0]).toMatchObject({ kind: "mail", target: "buyer@example.com" });
-  // Who may read neither customers, orders nor payments reads them here no more.
+  expect(trace.deliveries?.[0]?.target).toBe(receiver.url);
+  // Who may read neither customers, orders, payments nor endpoints reads them here no more.
   const narrow = await floe.keyOf(seller, ["logs:read"]);
   const { json: seen } = await floe.request("GET", `/v1/logs/${request_id}`, { token: narrow });
   expect(seen).toMatchObject({ orders: null, payments: null, mails: [{ target: null, name: "mail" }] });
-  expect(JSON.stringify(seen)).not.toContain("buyer@example.com");
+  for (const secret of ["buyer@example.com", receiver.url]) expect(JSON.stringify(seen)).not.toContain(secret);
+  const deliveries = await list("kind=delivery", narrow);
+  expect(deliveries.map(({ target }) => target)).toEqual([null, null]);
 });
 
 test("API-41 needs a scope of its own, and shows nothing of another organization", async () => {

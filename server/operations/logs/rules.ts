@@ -34,10 +34,12 @@ export function describeRequest({ row, user_name, key_name }: RequestRow, withBo
   };
 }
 
-export const describeDelivery = ({ row, type, url, request_id }: DeliveryRow): LogEntry => ({
+/** The address of a receiver may be a credential, as that of a chat channel is. */
+export const describeDelivery = ({ row, type, url, request_id }: DeliveryRow, showsReceiver: boolean): LogEntry => ({
   ...empty,
   ...{ id: row.id, kind: "delivery", created_at: row.created_at, request_id, duration_ms: row.duration_ms },
-  ...{ status: row.succeeded ? "ok" : "failed", http_status: row.http_code, method: "POST", target: url, name: type },
+  ...{ status: row.succeeded ? "ok" : "failed", http_status: row.http_code, method: "POST", name: type },
+  target: showsReceiver ? url : null,
 });
 
 /** A mail that waits is due at some time; one that was neither sent nor waits was given up, or is shown in an inbox. */

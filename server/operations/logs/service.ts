@@ -33,11 +33,13 @@ export const logService: Service<typeof logs, Ctx> = {
       !(isOnlyRequests && one !== "request") &&
       !(request_id !== undefined && one === "job");
     const showsRecipient = ctx.actor.scopes.has("customers:read");
+    const showsReceiver = ctx.actor.scopes.has("webhooks:read");
     const found: LogEntry[] = [];
     if (isRead("request"))
       for (const row of await store.listRequests(ctx.db, range, { method, path }))
         found.push(describeRequest(row, bodies));
-    if (isRead("delivery")) found.push(...(await store.listDeliveries(ctx.db, range)).map(describeDelivery));
+    if (isRead("delivery"))
+      for (const row of await store.listDeliveries(ctx.db, range)) found.push(describeDelivery(row, showsReceiver));
     if (isRead("mail"))
       for (const row of await store.listMails(ctx.db, range)) found.push(describeMail(row, showsRecipient));
     if (isRead("job")) found.push(...(await store.listJobs(ctx.db, range)).map(describeJob));
@@ -60,6 +62,7 @@ export const logService: Service<typeof logs, Ctx> = {
     const events = await store.listEventsOfRequest(db, organization_id, request_id);
     if (requests.length === 0 && events.length === 0) throw notFound();
     const showsRecipient = actor.scopes.has("customers:read");
+    const showsReceiver = actor.scopes.has("webhooks:read");
     const order_ids = [
       ...new Set(
         events
@@ -89,7 +92,7 @@ export const logService: Service<typeof logs, Ctx> = {
           ...{ id, created_at, order_id, status, amount, currency },
         })) ?? null,
       mails: (await store.listMails(db, range)).map((row) => describeMail(row, showsRecipient)).reverse(),
-      deliveries: (await store.listDeliveries(db, range)).map(describeDelivery).reverse(),
+      deliveries: (await store.listDeliveries(db, range)).map((row) => describeDelivery(row, showsReceiver)).reverse(),
     };
   },
 };
