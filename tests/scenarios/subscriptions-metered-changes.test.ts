@@ -308,6 +308,46 @@ describe("BEN-56: the credit of a plan that is left and had again", () => {
     expect((await shop.get(id)).product_id).toBe(free);
   });
 
+  describe("is credited once for a period that begins before it is paid", () => {
+    async function openCredited() {
+      const opened = await openWithCredit(10);
+      const { shop, id } = opened;
+      const { customer_id } = await shop.get(id);
+      const query = { customer_id: [customer_id], name: ["meter.credited"], limit: 100 };
+      const total = async () => {
+        const { items } = await shop.seller.client.events.list({ query: query as never });
+        return items.reduce((sum, { metadata }) => sum + Number((metadata as { units?: number }).units ?? 0), 0);
+      };
+      return { ...opened, total };
+    }
+
+    test("after a pause", async () => {
+      const { shop, id, use, credited, total } = await openCredited();
+      expect(await shop.changes(id, { pause_at_period_end: true })).toBe("done");
+      await shop.on("2027-02-10");
+      expect(await shop.changes(id, { resume: true })).toBe("done");
+      await floe.runJobs();
+      expect([await credited(), await total()]).toEqual([10, 20]);
+      await use(14);
+      await shop.on("2027-03-10");
+      expect((await shop.lines(id)).at(-1)).toEqual([expect.stringMatching(/^Tokens /), 400]);
+      expect([await credited(), await total()]).toEqual([10, 30]);
+    });
+
+    test("after a change that waited for it", async () => {
+      const { shop, id, product_id, free, becomes, credited, total } = await openCredited();
+      await becomes(free, "next_period");
+      await shop.on("2027-02-01");
+      expect([(await shop.get(id)).product_id, await credited(), await total()]).toEqual([free, 0, 10]);
+      await becomes(product_id, "next_period");
+      await shop.on("2027-03-01");
+      await floe.runJobs();
+      expect([await credited(), await total()]).toEqual([10, 20]);
+      await shop.on("2027-04-01");
+      expect([await credited(), await total()]).toEqual([10, 30]);
+    });
+  });
+
   test("takes nothing of what another source has credited", async () => {
     const { shop, use, credit, free, becomes, credited } = await openWithCredit(10);
     await credit(100, true);

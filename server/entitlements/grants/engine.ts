@@ -27,12 +27,13 @@ const emitGrant = (tx: Tx, ctx: Deps | Ctx, what: Told, grant: Grant, before: Be
 /**
  * Hold what everybody has of a source against what it gives, and make that so: what is lost is taken first, then what has changed is
  * brought up to date, what has a new period is cycled, and what is missing is granted (BEN-11). Doing it again changes nothing.
+ * `paid_period`: the start of a period that an order has paid for.
  */
 export async function reconcile(
   tx: Tx,
   ctx: Deps | Ctx,
   source: GrantSource,
-  { cycles = false, isSettling = false }: { cycles?: boolean; isSettling?: boolean } = {},
+  { paid_period = null, isSettling = false }: { paid_period?: Date | null; isSettling?: boolean } = {},
 ): Promise<void> {
   const seen = await store.loadGrantContext(tx, source);
   // Most sell nothing of the kind: they wait for nobody.
@@ -48,21 +49,27 @@ export async function reconcile(
   const now = ctx.clock.now();
   // Its order is written as paid at the end of the transaction that settles it.
   if (isSettling && ground.order) ground.order = { status: "paid" };
-  const plan = planGrants(ground, getTerms, now, cycles);
+  const plan = planGrants(ground, getTerms, now, paid_period !== null);
   const grace_end = findGraceEnd(ground);
   if (grace_end !== null && now < grace_end)
     await store.scheduleCheck(tx, { ...source, id: createId(now), created_at: now, due_at: grace_end });
-  await applyPlan(tx, ctx, source, plan);
+  await applyPlan(tx, ctx, source, plan, paid_period);
 }
 
-async function applyPlan(tx: Tx, ctx: Deps | Ctx, source: GrantSource, plan: GrantPlan): Promise<void> {
+async function applyPlan(
+  tx: Tx,
+  ctx: Deps | Ctx,
+  source: GrantSource,
+  plan: GrantPlan,
+  paid_period: Date | null,
+): Promise<void> {
   const changed = new Map<string, CustomerRow>();
   for (const grant of plan.revoke) {
     await revoke(tx, ctx, grant);
     changed.set(grant.customer.id, grant.customer);
   }
   for (const grant of plan.update) await update(tx, ctx, grant);
-  for (const grant of plan.cycle) await cycle(tx, ctx, grant);
+  if (paid_period) for (const grant of plan.cycle) await cycle(tx, ctx, grant, paid_period);
   for (const { benefit, holder, row } of plan.grant) {
     const made = row ?? (await store.insertGrant(tx, buildGrant(ctx, source, holder, benefit.id)));
     await grantBenefit(tx, ctx, { row: made, benefit, ...holder });
@@ -229,11 +236,14 @@ export async function regrantBenefit(tx: Tx, ctx: Deps | Ctx, grant: Grant): Pro
 }
 
 /** A new period has been paid for (BEN-13). */
-async function cycle(tx: Tx, ctx: Deps | Ctx, grant: Grant): Promise<void> {
+async function cycle(tx: Tx, ctx: Deps | Ctx, grant: Grant, period_start: Date): Promise<void> {
   const { row, benefit } = grant;
   const kind = kinds[benefit.type];
   const after = kind.cycle
-    ? await store.updateGrant(tx, row, { properties: await kind.cycle(tx, ctx, grant), modified_at: ctx.clock.now() })
+    ? await store.updateGrant(tx, row, {
+        properties: await kind.cycle(tx, ctx, grant, period_start),
+        modified_at: ctx.clock.now(),
+      })
     : row;
   await emitGrant(tx, ctx, "cycled", { ...grant, row: after }, row.properties);
 }

@@ -29,7 +29,8 @@ export async function grantPurchase(tx: Tx, ctx: Deps | Ctx, { order }: OrderAgg
   const cycles = order.billing_reason === "subscription_cycle" && !isLast;
   // What a change brings is seen to with the subscription.
   if (order.subscription_id !== null && order.begins === null && !cycles) return;
-  await reconcile(tx, ctx, getSource(order), { cycles, isSettling: true });
+  const paid_period = cycles ? (order.period_start ?? order.created_at) : null;
+  await reconcile(tx, ctx, getSource(order), { paid_period, isSettling: true });
 }
 
 /** A subscription has begun to give something else, or nothing (SUB-43, SUB-49, SUB-52). */
