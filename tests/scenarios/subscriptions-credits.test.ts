@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { disputes } from "../../server/billing/disputes/tables.ts";
 import { findLedgerFaults, loadLedger } from "../../server/billing/ledger.ts";
 import { organization } from "../../server/identity/organizations/tables.ts";
+import { verifyOrganization } from "../../server/operations/verify/service.ts";
 import { mails } from "../../server/platform/db/tables.ts";
 import { testDisputes } from "../../server/platform/processors/tables.ts";
 import { type Floe, start } from "../support/floe.ts";
@@ -16,9 +17,13 @@ beforeAll(async () => {
   floe = await start();
 });
 afterAll(() => floe?.close());
+const checkBooks = async (organization_id: string) => {
+  expect(findLedgerFaults(await loadLedger(floe.deps.db, organization_id))).toEqual([]);
+  const asked = { organization_id, kept_since: null, statementMs: 10_000, rest: async () => undefined };
+  expect(await verifyOrganization(floe.deps.db, asked)).toEqual([]);
+};
 afterEach(async () => {
-  for (const { id } of await floe.deps.db.select({ id: organization.id }).from(organization))
-    expect(findLedgerFaults(await loadLedger(floe.deps.db, id))).toEqual([]);
+  for (const { id } of await floe.deps.db.select({ id: organization.id }).from(organization)) await checkBooks(id);
   expect(floe.logged.filter((line) => line.startsWith("error"))).toEqual([]);
 });
 
@@ -216,6 +221,7 @@ describe("RFD-13: money that goes back takes the credit of its own order along",
       await floe.deps.processor.test?.decideDispute(row?.processor_id ?? "", status);
       await floe.runJobs();
       expect([status, await shop.balance(id)]).toEqual([status, balance]);
+      await checkBooks(shop.seller.organization_id);
     }
   });
 });

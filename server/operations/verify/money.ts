@@ -127,7 +127,7 @@ const bookRules: StatementRule[] = [
   {
     rule: "balance",
     table: "customer_balances",
-    says: "A customer's balance is what their orders and refunds make it.",
+    says: "A customer's balance is what their orders, refunds and lost disputes make it.",
     select: (
       of,
     ) => sql`${selectBreach(sql`coalesce(b.customer_id, c.customer_id) || ' ' || coalesce(b.currency, c.currency)`, sql`coalesce(c.amount, 0)`, sql`coalesce(b.amount, 0)`)}
@@ -136,7 +136,8 @@ const bookRules: StatementRule[] = [
           select o.customer_id, o.currency, case when ${total} < 0 then 0 - ${total} else o.applied_balance_amount end as amount
           from orders o where o.organization_id = ${of} and o.invoice_number is not null and o.status <> 'void' and o.reduces_order_id is null
           union all select customer_id, currency, 0 - balance_amount from refunds
-          where organization_id = ${of} and status = 'succeeded' and not is_surplus) moved
+          where organization_id = ${of} and status = 'succeeded' and not is_surplus
+          union all select customer_id, currency, 0 - balance_amount from disputes where organization_id = ${of}) moved
         group by customer_id, currency) c on c.customer_id = b.customer_id and c.currency = b.currency
       where coalesce(b.amount, 0) <> coalesce(c.amount, 0)`,
   },
