@@ -108,12 +108,13 @@ export function openBooks(
       );
     }
     for (const one of returned) {
-      const rows = given.filter((row) => row.processor_id === one.id || row.id === one.refund_id);
+      // Nothing is given back but what was asked for here: by another id, floe would take it for a refund made at the processor.
+      const rows = given.filter((row) => row.id === one.refund_id);
       // An answer may be lost in the last minute of a day; the row then waits to ask again.
       const isAskedAgain = rows[0]?.processor_id === null && rows[0].status === "pending" && rows[0].due_at !== null;
       note(
         rows.length === 1 && (rows[0]?.processor_id === one.id || isAskedAgain),
-        () => `The refund ${one.id} at the processor is not one here.`,
+        () => `The refund ${one.id} at the processor was not asked for here.`,
       );
       note(
         returned.filter(({ refund_id }) => refund_id !== null && refund_id === one.refund_id).length <= 1,

@@ -35,20 +35,23 @@ async function findMisbilled(db: Database, organization_id: string, all: readonl
   const of = sql`organization_id = ${organization_id}`;
   const prices = new Map((await db.select().from(productPrices).where(of)).map((price) => [price.id, price]));
   const billed = sumBilled(all);
-  const stretches = new Map<string, { key: string; amount: number; units: number }>();
+  const stretches = new Map<string, { key: string; price: Terms; units: number; included: number }>();
   for (const one of await db.select().from(customerMeterWindows).where(of)) {
     const price = prices.get(one.price_id ?? "");
     if (one.payer_id === null || one.billed_units === null || !price) continue;
     const key = `${one.payer_id} ${price.id}`;
-    const units = Number(one.billed_units);
-    const amount = computeCost(price, units - Number(one.free_units) - one.credited_units);
-    // A pause can divide a stretch, of which each part has all that was billed of it so far: the one that was billed last has the most.
+    // A pause can divide a stretch. Each part has all that was billed of it so far, so the one that was billed last has the most.
     const stretch = `${key} ${one.ended_at.toISOString()}`;
-    if (units >= (stretches.get(stretch)?.units ?? 0)) stretches.set(stretch, { key, amount, units });
+    const { units = 0, included = 0 } = stretches.get(stretch) ?? {};
+    stretches.set(stretch, {
+      ...{ key, price, units: Math.max(units, Number(one.billed_units)) },
+      included: included + Number(one.free_units) + one.credited_units,
+    });
   }
   const owed = new Map<string, Pick<Billed, "amount" | "units">>();
-  for (const { key, amount, units } of stretches.values()) {
+  for (const { key, price, units, included } of stretches.values()) {
     const before = owed.get(key) ?? nothing;
+    const amount = computeCost(price, units - included);
     owed.set(key, { amount: before.amount + amount, units: before.units + units });
   }
   return [...new Set([...billed.keys(), ...owed.keys()])].flatMap((key) => {
@@ -97,6 +100,33 @@ async function findUnbilled(db: Database, organization_id: string): Promise<stri
   );
 }
 
+/**
+ * Where a customer was credited with more units than the periods of their subscriptions give (BEN-56), and where one whose only
+ * subscription went on undisturbed was credited with less. What was taken back counts against what was credited.
+ */
+async function findMiscredited(db: Database, organization_id: string): Promise<string[]> {
+  const of = sql`organization_id = ${organization_id}`;
+  const rows = await db.execute(sql`
+    with credited as (select customer_id, sum(case when given_at is null then amount else 0 end - taken) as units
+      from customer_meter_lots where ${of} group by customer_id),
+    told as (select (data ->> 'id')::uuid as id, (data ->> 'customer_id')::uuid as customer_id, (data ->> 'product_id')::uuid as product_id,
+        data ->> 'current_period_start' as start, data ->> 'status' as status from events where ${of} and type ~ '^subscription[.]'),
+    given as (select p.product_id, (b.properties ->> 'units')::numeric as units from product_benefits p
+      join benefits b on b.organization_id = p.organization_id and b.id = p.benefit_id
+      where p.organization_id = ${organization_id} and b.type = 'meter_credit'),
+    due as (select customer_id, sum(units) as units from (select distinct customer_id, id, product_id, start from told) as periods
+      join given using (product_id) group by customer_id),
+    calm as (select customer_id from told group by customer_id
+      having count(distinct id) = 1 and count(distinct product_id) = 1 and bool_and(status = 'active'))
+    select customer_id, credited.units as credited, coalesce(due.units, 0) as due from due full join credited using (customer_id)
+    where coalesce(credited.units, 0) > coalesce(due.units, 0)
+      or (coalesce(credited.units, 0) < due.units and customer_id in (select customer_id from calm))`);
+  return [...(rows as unknown as Iterable<{ customer_id: string; credited: string | null; due: string }>)].map(
+    ({ customer_id, credited, due }) =>
+      `The customer ${customer_id} was credited with ${credited ?? 0} units; the periods give ${due}.`,
+  );
+}
+
 /** Where usage was not billed, or billed twice. */
 export const findUsageFaults = async (
   db: Database,
@@ -105,4 +135,5 @@ export const findUsageFaults = async (
 ): Promise<string[]> => [
   ...(await findMisbilled(db, organization_id, all)),
   ...(await findUnbilled(db, organization_id)),
+  ...(await findMiscredited(db, organization_id)),
 ];

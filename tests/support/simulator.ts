@@ -13,7 +13,18 @@ import { runWorkers } from "../../server/platform/jobs/workers.ts";
 import type { Seller } from "./floe.ts";
 import { openBooks } from "./simulated-books.ts";
 import { openings, planStep, type Stage, type Step } from "./simulated-openings.ts";
-import { cards, changes, deeds, frailCard, kinds } from "./simulated-shop.ts";
+import {
+  cards,
+  changes,
+  chooseTerms,
+  deeds,
+  frailCard,
+  kinds,
+  moreKinds,
+  offerDiscount,
+  offerProduct,
+  planSeat,
+} from "./simulated-shop.ts";
 import {
   doSingly,
   type Mortal,
@@ -103,6 +114,8 @@ export async function simulate({
     let meter_id = "";
     /** Every other shop takes taxes, and its customers move; and each whose opening is about that. */
     const isTaxed = seed % 2 === 0 || seed % 5 === 1;
+    /** Three of seven shops sell in more ways, and have seats given and taken. */
+    const isWide = seed % 7 >= 2 && seed % 7 <= 4;
     const customer_billing_address = { country: "FR" };
     const open: { secret: string; buyer: Buyer; seats: boolean }[] = [];
 
@@ -134,32 +147,13 @@ export async function simulate({
     }
     const list = async (path: string): Promise<Body[]> => (await must("GET", path)).items as Body[];
 
+    const shop = () => ({ must, chance, meter_id });
     async function offer(kind: string): Promise<void> {
-      const { prices, ...rest } = (kinds[kind] as (typeof kinds)[string])(chance);
-      const priced = (prices as Body[]).map((price) =>
-        price.amount_type === "metered_unit" ? { ...price, meter_id } : price,
-      );
-      const made = await must("POST", "/v1/products/", { name: `${kind} ${products.length}`, ...rest, prices: priced });
-      products.push({ id: String(made.id), kind });
+      products.push(await offerProduct(shop(), kind, products.length));
     }
     async function give(): Promise<void> {
-      const code = `CODE${discounts.length}`;
-      const type: Body = chance.happens(0.5)
-        ? { type: "percentage", basis_points: 100 * (5 + chance.below(95)) }
-        : { type: "fixed", amount: 100 + chance.below(900), currency: "usd" };
-      const duration: Body = chance.pick<Body>([
-        { duration: "once" },
-        { duration: "forever" },
-        { duration: "repeating", duration_in_months: 2 + chance.below(4) },
-      ]);
-      const made = await must("POST", "/v1/discounts/", {
-        name: code,
-        code,
-        ...type,
-        ...duration,
-        ...(chance.happens(0.5) ? { max_redemptions: 1 + chance.below(3) } : {}),
-      });
-      discounts.push({ id: String(made.id), code });
+      const limits = isWide && chance.happens(0.5) ? [chance.pick(products).id] : null;
+      discounts.push(await offerDiscount(shop(), discounts.length, limits));
     }
 
     /** What somebody does, prepared from how the shop stands; the work itself may be cut off at any statement. */
@@ -189,12 +183,12 @@ export async function simulate({
       if (card === frailCard) frail.add(buyer.email);
       const isReduced = discounts.length > 0 && chance.happens(0.4);
       const code = wish ? wish.code : isReduced ? chance.pick(discounts).code : null;
-      const seats = product.kind === "seats" ? { seats: 1 + chance.below(8) } : {};
+      const chosen = chooseTerms(product.kind, chance);
       const isDropped = !wish && chance.happens(0.1);
       return {
         name: `buy ${product.kind} with ${card}${code ? ` and ${code}` : ""}`,
         async work(server) {
-          const made = await send(server, "POST", "/v1/checkouts/", { products: [product.id], ...seats });
+          const made = await send(server, "POST", "/v1/checkouts/", { products: [product.id], ...chosen });
           if (made.status >= 300) return short(made);
           const secret = String(made.json.client_secret);
           const path = `/v1/checkouts/client/${secret}`;
@@ -407,6 +401,7 @@ export async function simulate({
     const ways = {
       ...{ approve, change, decide, look, use, press },
       ...{ buy: () => buy(), payAgain: () => payAgain(), refund: () => refund() },
+      seat: () => planSeat<Mortal>({ chance, must, send: async (...sent) => short(await send(...sent)) }),
     };
     /** Steps of the opening that are left, and the address of whoever bought last in it. */
     const { steps = [], isCalm = false } = openings[seed % 5] ?? {};
@@ -520,7 +515,8 @@ export async function simulate({
       (await must("POST", "/v1/meters/", { ...meter, aggregation: { func: "sum", property: "n" } })).id,
     );
     for (const country of isTaxed ? ["FR", "DE"] : []) await must("POST", "/v1/tax/registrations/", { country });
-    for (const kind of Object.keys(kinds)) await offer(kind);
+    const sold = Object.keys(isWide ? { ...kinds, ...moreKinds } : kinds);
+    for (const kind of sold) await offer(kind);
     // To and fro between two prices of one meter.
     if (seed % 5 === 1) await offer("metered");
     await give();
@@ -539,7 +535,7 @@ export async function simulate({
     for (day = 1; day <= days; day += 1) {
       const start = new Date(began.getTime() + (day - 1) * dayMs);
       const before = log.length;
-      if (chance.happens(0.04)) await offer(chance.pick(Object.keys(kinds)));
+      if (chance.happens(0.04)) await offer(chance.pick(sold));
       if (chance.happens(0.04)) await give();
       const share = chance.happens(0.1) ? 0.5 : 0.02;
       far.trouble(isCalm && begins.length > 0 ? 0 : share);
@@ -553,7 +549,7 @@ export async function simulate({
         const opened = first && (await planStep(stage, first, begins.length));
         if (opened) planned.push(opened);
         for (let side = isCalm && first ? 0 : 1 + chance.below(3); side > 0; side -= 1) {
-          const deed = await ways[chance.weigh(deeds)]();
+          const deed = await ways[chance.weigh({ ...deeds, seat: isWide ? 4 : 0 })]();
           if (deed) planned.push(deed);
         }
         // Twice the same at once, as by a button that is pressed twice.
