@@ -88,7 +88,7 @@ export type Mortal = {
 const isOpen = ({ parked, sent, isOver, isCut }: Task): boolean => !isCut && (!isOver || parked + sent > 0);
 const never = new Promise<never>(() => undefined);
 /** What the server does by itself every few seconds of real time. */
-const byItself = /^update "apikey" set "lastRequest"/;
+const byItself = /^(update "apikey" set "lastRequest"|insert into "request_log"|delete from "request_log")/;
 const lookMs = 3;
 /** Looks in a row at which nothing had moved; on a busy machine each of them takes longer, as all else does. */
 const blockedAfter = 1;
