@@ -84,6 +84,13 @@ test("a language is one folder and one line: a copy with a fourth one knows it",
     rmSync(copy, { recursive: true });
   }
   // Pages find their languages by the folders.
-  for (const file of ["i18n/i18n", "portal/messages", "metrics/messages", "home/messages", "card-update/messages"])
+  for (const file of [
+    "i18n/i18n",
+    "portal/messages",
+    "metrics/messages",
+    "home/messages",
+    "card-update/messages",
+    "confirmation/messages",
+  ])
     expect(readFileSync(`web/${file}.tsx`, "utf8"), file).toContain("shared/messages/*/");
 });

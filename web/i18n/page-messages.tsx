@@ -13,11 +13,18 @@ export const createPageMessages = <M,>(english: M, files: MessageFiles<M>): Page
   files: new Map(Object.entries(files).map(([path, load]) => [path.split("/").at(-2) ?? "", load])),
 });
 
+const findFile = <M,>({ files }: PageMessages<M>, locale: string) => files.get(new Intl.Locale(locale).language);
+
+/** Loads the messages for a locale ahead; the browser keeps the file. */
+export const loadPageMessages = async <M,>(set: PageMessages<M>, locale: string): Promise<void> => {
+  await findFile(set, locale)?.();
+};
+
 export const usePageMessages = <M,>({ context }: PageMessages<M>): M => useContext(context);
 
 /** Loads the messages in the language of the surrounding `I18nProvider`, and shows `before` until they are there. */
 export function PageMessagesProvider<M>({
-  set: { context: MessagesContext, english, files },
+  set,
   before,
   children,
 }: {
@@ -26,7 +33,8 @@ export function PageMessagesProvider<M>({
   children: ReactNode;
 }) {
   const { locale } = useI18n();
-  const load = files.get(new Intl.Locale(locale).language);
+  const { context: MessagesContext, english } = set;
+  const load = findFile(set, locale);
   const [file, setFile] = useState<{ messages: M } | undefined>(load ? undefined : { messages: english });
   useEffect(() => {
     if (!load) return setFile({ messages: english });

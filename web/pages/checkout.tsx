@@ -296,12 +296,14 @@ function Form({ order }: { order: Order }) {
 
 function Page({ order }: { order: Order }) {
   const { checkout } = order;
+  const { locale } = useI18n();
   useTitle(`${checkout.product.name} · ${checkout.organization.name}`);
   // The page after a purchase comes before the purchase, so that showing it cannot fail once the money is taken.
   useEffect(() => {
-    const timer = setTimeout(() => void import("./confirmation.tsx").catch(() => undefined), confirmationDelayMs);
+    const load = () => import("./confirmation.tsx").then(({ loadMessages }) => loadMessages(locale));
+    const timer = setTimeout(() => void load().catch(() => undefined), confirmationDelayMs);
     return () => clearTimeout(timer);
-  }, []);
+  }, [locale]);
   return (
     <Sides
       summary={<Summary checkout={checkout} order={order} />}

@@ -1,6 +1,7 @@
 import { Suspense, useEffect, useRef, useState } from "react";
 import { findWebPage } from "../../shared/destinations.ts";
 import { type Checkout, type CheckoutOrder, checkouts } from "../api.ts";
+import { ConfirmationMessagesProvider, useConfirmationMessages } from "../confirmation/messages.tsx";
 import { isEmbedded, notifyParent, postMessage } from "../embed-messages.ts";
 import { awaitEnd, buildPortalHref, findPurchaseSession, findSellerPage } from "../follow-checkout.ts";
 import { I18nProvider, useI18n } from "../i18n/i18n.tsx";
@@ -53,7 +54,8 @@ function Delivery({ checkout }: { checkout: Checkout }) {
 
 /** What was bought, for how much, and whether it is through. */
 function Outcome({ checkout, refresh }: { checkout: Checkout; refresh: () => Promise<unknown> }) {
-  const { messages, money, day } = useI18n();
+  const { messages: common, money, day } = useI18n();
+  const messages = useConfirmationMessages();
   const heading = useRef<HTMLHeadingElement>(null);
   const done = checkout.status === "succeeded";
   const due = getDueToday(checkout);
@@ -103,7 +105,7 @@ function Outcome({ checkout, refresh }: { checkout: Checkout; refresh: () => Pro
             </div>
           )}
           <div>
-            <dt className="soft">{messages.email}</dt>
+            <dt className="soft">{common.email}</dt>
             <dd>{checkout.customer_email}</dd>
           </div>
           <div>
@@ -146,6 +148,9 @@ function Outcome({ checkout, refresh }: { checkout: Checkout; refresh: () => Pro
   );
 }
 
+/** What the checkout loads ahead with this page. */
+export { loadConfirmationMessages as loadMessages } from "../confirmation/messages.tsx";
+
 /** The page after a purchase. */
 export default function ConfirmationPage({ params }: { params: Record<string, string> }) {
   const secret = params.client_secret ?? "";
@@ -173,7 +178,9 @@ export default function ConfirmationPage({ params }: { params: Record<string, st
       {failure ? (
         <Unavailable failure={failure} retry={() => void load()} />
       ) : checkout ? (
-        <Outcome checkout={checkout} refresh={refresh} />
+        <ConfirmationMessagesProvider before={<SidesGhost />}>
+          <Outcome checkout={checkout} refresh={refresh} />
+        </ConfirmationMessagesProvider>
       ) : (
         <SidesGhost />
       )}

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "react";
 import { type CheckoutOrder, checkouts, type Failure } from "../api.ts";
 import { describeFailure } from "../checkout-form.ts";
+import { useConfirmationMessages } from "../confirmation/messages.tsx";
 import { isEmbedded } from "../embed-messages.ts";
 import { useI18n } from "../i18n/i18n.tsx";
 import { Button } from "./Button.tsx";
@@ -21,7 +22,8 @@ async function waitFor(secret: string, kind: Kind, isWanted: () => boolean) {
 
 /** What is kept of a sale: each is printed when it is asked for, and downloaded. */
 export function Documents({ secret, order }: { secret: string; order: CheckoutOrder }) {
-  const { messages } = useI18n();
+  const { messages: common } = useI18n();
+  const messages = useConfirmationMessages();
   const [busy, setBusy] = useState<Kind>();
   const [failure, setFailure] = useState<Failure>();
   const here = useRef(true);
@@ -61,7 +63,7 @@ export function Documents({ secret, order }: { secret: string; order: CheckoutOr
           </Button>
         ))}
       </div>
-      {failure && <Notice tone="fault">{describeFailure(failure, messages)}</Notice>}
+      {failure && <Notice tone="fault">{describeFailure(failure, common)}</Notice>}
     </>
   );
 }
