@@ -102,6 +102,13 @@ export const OrganizationCustomerPortalSettings = z.object({
 /** How the seller looks on pages and documents; null: as without it. */
 export const OrganizationBranding = z.object({ logo_url: z.string().nullable(), accent_color: z.string().nullable() });
 
+/** What the law wants buyers to find: terms, privacy policy, and who the seller is; null where it is not set. */
+export const OrganizationLegalSettings = z.object({
+  terms_url: z.string().nullable(),
+  privacy_url: z.string().nullable(),
+  imprint: z.string().nullable(),
+});
+
 /** What the seller's invoices say of it. */
 export const OrganizationInvoiceSettings = z.object({
   legal_name: z.string().nullable(),
@@ -128,6 +135,9 @@ const publicFields = {
   notification_settings: OrganizationNotificationSettings,
   customer_email_settings: OrganizationCustomerEmailSettings,
   branding: OrganizationBranding,
+  /** Under which name the seller does business, as its invoices have it; null where it is `name`. */
+  legal_name: z.string().nullable(),
+  legal_settings: OrganizationLegalSettings,
 };
 
 /** The seller as a buyer sees it. The settings are here because older clients do not read a checkout without them. */
@@ -233,6 +243,18 @@ const BrandingInput = z.object({
     .nullish()
     .describe("Colour of titles and buttons, as #0b5c6b."),
 });
+const legalPage = secureUrl.max(500).nullish();
+const LegalSettingsInput = z.object({
+  terms_url: legalPage.describe("Address of your terms, with https; the checkout, mails and invoices link it."),
+  privacy_url: legalPage.describe("Address of your privacy policy, with https; the checkout and mails link it."),
+  imprint: z
+    .string()
+    .trim()
+    .min(1)
+    .max(500)
+    .nullish()
+    .describe("Who you are, as the law wants it: address, register and its number, who represents you."),
+});
 const InvoiceSettingsInput = z.object({
   legal_name: z.string().trim().min(1).max(256).nullish().describe("Name of the business on invoices."),
   address: AddressInput.nullish(),
@@ -256,6 +278,7 @@ export const OrganizationUpdate = z.object({
   customer_portal_settings: unlessNull(CustomerPortalSettingsInput).describe("What customers may do themselves."),
   branding: unlessNull(BrandingInput).describe("How you look on pages and documents."),
   invoice_settings: unlessNull(InvoiceSettingsInput).describe("What your invoices say of you."),
+  legal_settings: unlessNull(LegalSettingsInput).describe("Your terms, privacy policy and imprint."),
   dispute_settings: unlessNull(
     z.object({
       auto_accept_below_amount: z

@@ -53,6 +53,28 @@ const bodyOf = (end: string) => fake.bodies.filter(({ path }) => path.endsWith(e
 const focused = () => page.evaluate(() => (document.activeElement as HTMLInputElement | null)?.name);
 
 describe("the checkout", () => {
+  test("ORG-10: says who sells by law, and links terms and privacy policy; what is not set is not there", async () => {
+    const sold = fake.checkout();
+    await page.goto(sold.url);
+    await page.getByText("Sold by Demo Store.").waitFor();
+    expect(await page.getByRole("link", { name: "Terms" }).count()).toBe(0);
+    const legal_settings = {
+      terms_url: "https://demo.example/terms",
+      privacy_url: "https://demo.example/privacy",
+      imprint: `1 Main St${"x".repeat(100)}\n<b>Register</b> 1`,
+    };
+    const other = fake.checkout();
+    Object.assign(other.organization, { legal_name: "Demo Ltd", legal_settings });
+    await page.setViewportSize({ width: 320, height: 900 });
+    await page.goto(other.url);
+    await page.getByText("Sold by Demo Ltd.").waitFor();
+    expect(await page.getByRole("link", { name: "Terms" }).getAttribute("href")).toBe(legal_settings.terms_url);
+    expect(await page.getByRole("link", { name: "Privacy" }).getAttribute("href")).toBe(legal_settings.privacy_url);
+    expect(await page.getByText("<b>Register</b> 1").count()).toBe(1);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320);
+    expect(await seriousFaults(page)).toEqual([]);
+  });
+
   test("keyboard alone completes a purchase, and the card number never reaches the checkout", async () => {
     await page.goto(fake.checkout().url);
     await page.getByLabel("E-mail").waitFor();

@@ -3,19 +3,32 @@ import type { Checkout } from "../api.ts";
 import { useI18n } from "../i18n/i18n.tsx";
 import { isTestMode } from "./Summary.tsx";
 
+function Outside({ href, text }: { href: string | null | undefined; text: string }) {
+  return (
+    href && (
+      <li>
+        <a href={href} target="_blank" rel="noreferrer">
+          {text}
+        </a>
+      </li>
+    )
+  );
+}
+
 /** Who sells, who takes the money, and where to ask. */
 export function Trust({ checkout }: { checkout: Checkout }) {
   const { messages } = useI18n();
   const { organization, is_payment_form_required, is_payment_setup_required } = checkout;
-  const website = findWebPage(organization.website);
+  const { terms_url, privacy_url, imprint } = organization.legal_settings;
   const isStripe = Boolean(checkout.payment_processor_metadata.publishable_key);
   return (
     <div className="trust">
       <p>
-        {messages.sold_by(organization.name)}
+        {messages.sold_by(organization.legal_name ?? organization.name)}
         {is_payment_form_required && ` ${is_payment_setup_required ? messages.saved_card : messages.card_safe}`}
         {isTestMode(checkout) && ` ${messages.test_mode}`}
       </p>
+      {imprint && <p className="imprint">{imprint}</p>}
       <ul>
         {is_payment_form_required && (
           <li>
@@ -26,13 +39,9 @@ export function Trust({ checkout }: { checkout: Checkout }) {
             {isStripe ? messages.payments_by("Stripe") : messages.payments_tested}
           </li>
         )}
-        {website && (
-          <li>
-            <a href={website.href} target="_blank" rel="noreferrer">
-              {messages.website}
-            </a>
-          </li>
-        )}
+        <Outside href={terms_url} text={messages.terms} />
+        <Outside href={privacy_url} text={messages.privacy} />
+        <Outside href={findWebPage(organization.website)?.href} text={messages.website} />
         {organization.email && (
           <li>
             <a href={`mailto:${organization.email}`}>{messages.contact}</a>

@@ -52,6 +52,20 @@ function describeSeller(sources: Sources, tax: readonly InvoiceTax[]): InvoiceDo
   };
 }
 
+/** What stands at the foot: the seller's own words, else its imprint, and where its terms are; null where none of it is set. */
+function describeFooter({ invoice_settings, legal_settings, name, website }: OrganizationRow, language: Language) {
+  const words = cleanTextOrNull(invoice_settings.footer ?? legal_settings.imprint);
+  const { terms_url } = legal_settings;
+  if (!terms_url) return words;
+  const own =
+    words ??
+    [invoice_settings.legal_name ?? name, website]
+      .map((text) => cleanText(text ?? ""))
+      .filter(Boolean)
+      .join(" · ");
+  return `${own} · ${getMessages(language).invoice.terms(terms_url)}`;
+}
+
 function describeBuyer({ order, customer }: OrderAggregate): Party {
   return {
     name: cleanText(order.billing_name ?? customer.name ?? customer.email ?? ""),
@@ -142,7 +156,7 @@ export function describeDocument(sources: Sources): InvoiceDocument {
     tax_reason: treatment.reason === "standard" ? null : treatment.reason,
     note: seller.sandbox ? getMessages(language).invoice.test : null,
     ...(seller.sandbox ? { is_test: true as const } : {}),
-    footer: cleanTextOrNull(seller.invoice_settings.footer),
+    footer: describeFooter(seller, language),
     accent_color: seller.branding.accent_color ?? neutral,
   };
   if (invoice.kind === "credit_note") {

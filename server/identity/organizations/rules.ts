@@ -64,6 +64,7 @@ const standard = {
   },
   branding: { logo_url: null, accent_color: null },
   invoice_settings: { legal_name: null, address: null, tax_id: null, footer: null },
+  legal_settings: { terms_url: null, privacy_url: null, imprint: null },
 } as const satisfies Pick<
   Organization,
   | "feature_settings"
@@ -73,6 +74,7 @@ const standard = {
   | "customer_portal_settings"
   | "branding"
   | "invoice_settings"
+  | "legal_settings"
 >;
 
 /** The seller as a buyer sees it in a checkout. */
@@ -97,6 +99,8 @@ export function serializeCheckoutOrganization(row: OrganizationRow): CheckoutOrg
     notification_settings: { ...standard.notification_settings, ...row.notification_settings },
     customer_email_settings: { ...standard.customer_email_settings, ...row.customer_email_settings },
     branding: { ...standard.branding, ...row.branding },
+    legal_name: { ...standard.invoice_settings, ...row.invoice_settings }.legal_name,
+    legal_settings: { ...standard.legal_settings, ...row.legal_settings },
   };
 }
 
@@ -185,6 +189,7 @@ export function planUpdate(row: Partial<OrganizationRow>, body: Partial<Update>,
     "customer_email_settings",
     "branding",
     "invoice_settings",
+    "legal_settings",
   ] as const) {
     const sent = body[group];
     if (sent !== undefined) Object.assign(patch, { [group]: { ...row[group], ...isDefined(sent) } });

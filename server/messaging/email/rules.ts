@@ -120,12 +120,25 @@ function findFormats(locale: string | null, language: Language): string | undefi
     : undefined;
 }
 
+/** Who the seller is by law, and its terms, for the foot of a mail; undefined where the seller has set none of it. */
+function describeLegal(seller: OrganizationRow, messages: ServerMessages["email"]) {
+  const { legal_name, legal_settings } = serializeOrganization(seller);
+  const { terms_url, privacy_url, imprint } = legal_settings;
+  const links = [
+    ...(terms_url === null ? [] : [{ label: messages.terms, url: terms_url }]),
+    ...(privacy_url === null ? [] : [{ label: messages.privacy, url: privacy_url }]),
+  ];
+  const lines = [legal_name, ...(imprint?.split(/\r?\n/) ?? [])].filter((line) => line !== null && line.trim() !== "");
+  return lines.length + links.length > 0 ? { lines: lines as string[], links } : undefined;
+}
+
 /** How a customer is written to by a seller: the words, how amounts and times are written, and how the seller looks. */
 export function getSpeech({ locale, billing_address }: CustomerRow, seller: OrganizationRow) {
   const country = billing_address?.country ?? null;
   const language = resolveLanguage(locale, country);
   const messages = getMessages(language).email;
   const formats = findFormats(locale, language) ?? messages.locale;
+  const legal = describeLegal(seller, messages);
   const write = (moment: Date, style: keyof typeof styles): string =>
     formatOf(`${style} ${formats} ${findZone(country, moment)}`).format(moment);
   return {
@@ -147,6 +160,7 @@ export function getSpeech({ locale, billing_address }: CustomerRow, seller: Orga
         ...serializeOrganization(seller).branding,
         reply_to: seller.email,
         test: seller.sandbox ? messages.test : null,
+        ...(legal && { legal }),
       },
     } satisfies Partial<Mail>,
   };

@@ -37,6 +37,8 @@ export type EmailContent = {
     reply_to: string | null;
     /** Says that it is a test; null where it is none. */
     test: string | null;
+    /** Who that is by law, and where its terms are. */
+    legal?: { lines: readonly string[]; links: readonly { label: string; url: string }[] };
   };
 };
 
@@ -180,6 +182,19 @@ const listDelivery = ({ caption, items }: NonNullable<EmailContent["delivery"]>)
     ),
   );
 
+const legalStyle = { ...smallStyle, margin: "12px 0 0", wordBreak: "break-word" } as const;
+const lineStyle = { display: "block" };
+
+const renderLegal = ({ lines, links }: NonNullable<NonNullable<EmailContent["brand"]>["legal"]>): ReactElement =>
+  h(
+    Text,
+    { className: "soft", style: legalStyle },
+    ...lines.map((text) => h("span", { style: lineStyle }, text)),
+    ...links.map(({ label, url }) =>
+      h("span", { style: lineStyle }, h(Link, { className: "address", href: url, style: addressStyle }, label)),
+    ),
+  );
+
 const getSender = (brand: EmailContent["brand"], from: string): string => (brand ? `${brand.name} · ${from}` : from);
 
 /** Written without JSX, so that Node runs the sources as they are. */
@@ -230,6 +245,7 @@ function loadPage(
           { className: "soft", style: { ...smallStyle, margin: 0 } },
           `${speech.sent_by} ${getSender(brand, from)}`,
         ),
+        brand?.legal && renderLegal(brand.legal),
       ),
     ),
   );
@@ -257,8 +273,13 @@ export function renderLetter(letter: EmailContent, from: string): { html: string
     ...addresses,
     ...(note ? [note] : []),
   ];
+  const foot = [
+    `${speech.sent_by} ${getSender(brand, from)}`,
+    ...(brand?.legal?.lines ?? []),
+    ...(brand?.legal?.links ?? []).map(({ label, url }) => `${label}: ${url}`),
+  ];
   return {
     html: `<!doctype html>${renderToStaticMarkup(loadPage(letter, from))}`,
-    text: `${parts.join("\n\n")}\n\n-- \n${speech.sent_by} ${getSender(brand, from)}\n`,
+    text: `${parts.join("\n\n")}\n\n-- \n${foot.join("\n")}\n`,
   };
 }

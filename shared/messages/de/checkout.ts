@@ -108,6 +108,8 @@ export const messages: CheckoutMessages = {
   payments_by: (processor) => `Zahlung über ${processor}`,
   payments_tested: "Testzahlungen",
   contact: "Kontakt",
+  terms: "AGB",
+  privacy: "Datenschutz",
   website: "Website",
   powered: "Betrieben mit floe",
   faults: (count) => (count === 1 ? "Eine Angabe ist zu prüfen." : `${count} Angaben sind zu prüfen.`),

@@ -32,6 +32,8 @@ export const messages: EmailMessages = {
   questions: (email) => `Fragen? Schreiben Sie an ${email}.`,
   fallback: "Falls die Schaltfläche nicht geht, öffnen Sie diese Adresse:",
   via: "über",
+  terms: "Allgemeine Geschäftsbedingungen",
+  privacy: "Datenschutzerklärung",
   sent_by: "Gesendet von",
   subjects: {
     started: (product) => `Ihr Abonnement von ${product} hat begonnen`,

@@ -39,6 +39,7 @@ export const messages: InvoiceMessages = {
   refunded: "Erstattet",
   test: "TEST: Dieses Dokument stammt aus einem Testshop. Es wurde nichts verkauft und kein Geld eingezogen.",
   reverse_charge: "Steuerschuldnerschaft des Leistungsempfängers.",
+  terms: (url) => `Allgemeine Geschäftsbedingungen: ${url}`,
   page: (page: number, pages: number) => `Seite ${page} von ${pages}`,
   refund_of: (number: string) => `Erstattung zu Rechnung ${number}`,
   waiting: { title: "Einen Moment", text: "Ihr Dokument wird erstellt. Diese Seite geht von selbst weiter." },

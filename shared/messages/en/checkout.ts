@@ -105,6 +105,8 @@ export const messages = {
   payments_by: (processor: string) => `Payments by ${processor}`,
   payments_tested: "Test payments",
   contact: "Contact",
+  terms: "Terms",
+  privacy: "Privacy",
   website: "Website",
   powered: "Powered by floe",
   faults: (count: number) => `${formatPlural(count, "One field needs", "fields need")} your attention.`,

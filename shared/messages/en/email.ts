@@ -30,6 +30,8 @@ export const messages = {
   questions: (email: string) => `Questions? Write to ${email}.`,
   fallback: "If the button does not work, open this address:",
   via: "via" as string,
+  terms: "Terms and conditions",
+  privacy: "Privacy policy",
   sent_by: "Sent by" as string,
   subjects: {
     started: (product: string) => `Your subscription to ${product} has begun`,

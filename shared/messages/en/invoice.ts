@@ -37,6 +37,7 @@ export const messages = {
   refunded: "Refunded",
   test: "TEST: this document is from a test store. Nothing was sold, and no money was taken.",
   reverse_charge: "Reverse charge: the customer is liable for the tax.",
+  terms: (url: string) => `Terms and conditions: ${url}`,
   page: (page: number, pages: number) => `Page ${page} of ${pages}`,
   refund_of: (number: string) => `Refund of invoice ${number}`,
   waiting: { title: "One moment", text: "Your document is being made. This page goes on by itself." },

@@ -116,6 +116,8 @@ export const messages: CheckoutMessages = {
   payments_by: (processor) => `Paiement par ${processor}`,
   payments_tested: "Paiements de test",
   contact: "Contact",
+  terms: "Conditions",
+  privacy: "Confidentialité",
   website: "Site web",
   powered: "Propulsé par floe",
   faults: (count) => (count === 1 ? "Un champ est à vérifier." : `${count} champs sont à vérifier.`),

@@ -32,6 +32,8 @@ export const messages: EmailMessages = {
   questions: (email) => `Des questions ? Écrivez à ${email}.`,
   fallback: "Si le bouton ne fonctionne pas, ouvrez cette adresse :",
   via: "via",
+  terms: "Conditions générales",
+  privacy: "Politique de confidentialité",
   sent_by: "Envoyé par",
   subjects: {
     started: (product) => `Votre abonnement à ${product} a commencé`,

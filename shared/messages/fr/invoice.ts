@@ -39,6 +39,7 @@ export const messages: InvoiceMessages = {
   refunded: "Remboursé",
   test: "TEST : ce document provient d’une boutique de test. Rien n’a été vendu et aucun montant n’a été prélevé.",
   reverse_charge: "Autoliquidation : la taxe est due par le preneur.",
+  terms: (url) => `Conditions générales : ${url}`,
   page: (page: number, pages: number) => `Page ${page} sur ${pages}`,
   refund_of: (number: string) => `Remboursement de la facture ${number}`,
   waiting: { title: "Un instant", text: "Votre document est en préparation. Cette page continue d’elle-même." },

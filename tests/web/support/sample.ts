@@ -60,6 +60,8 @@ const seller = {
   },
   notification_settings: eachOf(OrganizationNotificationSettings),
   branding: { logo_url: null, accent_color: null },
+  legal_name: null,
+  legal_settings: { terms_url: null, privacy_url: null, imprint: null },
   customer_email_settings: eachOf(OrganizationCustomerEmailSettings),
 };
 

@@ -1,0 +1,1 @@
+ALTER TABLE "organization" ADD COLUMN "legal_settings" jsonb DEFAULT '{}'::jsonb NOT NULL;
