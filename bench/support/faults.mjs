@@ -6,6 +6,7 @@ import { decisionFaults } from "./decision-faults.mjs";
 import { hostedFaults } from "./hosted-faults.mjs";
 import { lockFaults } from "./lock-faults.mjs";
 import { otherDecisionFaults } from "./other-decision-faults.mjs";
+import { restoreFaults } from "./restore-faults.mjs";
 import { subscriptionFaults } from "./subscription-faults.mjs";
 
 const money = ["tests/rules/money.test.ts"];
@@ -45,6 +46,7 @@ export const faults = {
   ...decisionFaults,
   ...lockFaults,
   ...otherDecisionFaults,
+  ...restoreFaults,
   ...subscriptionFaults,
   money: [
     ["half", "shared/money.ts", "(2n * top + bottom)", "(2n * top)", ...money],

@@ -22,7 +22,7 @@ export function addBackup(group: Command, contextOf: (command: Command) => Conte
     "after",
     "\nExamples:\n  floe admin backup\n  floe admin backup /backups/floe-monday --with-secret\n  floe admin backup --database-url postgres://…/floe",
   );
-  backup.action((folder: string | undefined, options: BackupOptions) => backUp(contextOf(backup), folder, options));
+  backup.action((folder: string | undefined, options: BackupOptions) => runBackup(contextOf(backup), folder, options));
 
   const restore = addPlace(
     group
@@ -46,19 +46,21 @@ const backupFields = [
   ...(["files", "bytes", "bucket", "has_secret"] as const),
 ];
 
-async function backUp(context: Context, folder: string | undefined, options: BackupOptions): Promise<void> {
+async function runBackup(context: Context, folder: string | undefined, options: BackupOptions): Promise<void> {
   const asked = checkAskedFields(context.globals.json, backupFields);
   const { env, signal } = context.io;
   const stamp = new Date(context.now()).toISOString().replace(/[-:]|\.\d+/g, "");
   const place = resolve(folder ?? join(env.FLOE_BACKUPS_DIR ?? ".", `floe-${stamp}`));
-  const made = await runServerWork((server) =>
-    server.backUp({
-      folder: place,
-      hasSecret: options.withSecret === true,
-      given: readPlace(options),
-      say: (line) => context.say(`${line}\n`),
-      signal,
-    }),
+  const made = await runServerWork(
+    (server) =>
+      server.createBackup({
+        folder: place,
+        hasSecret: options.withSecret === true,
+        given: readPlace(options),
+        say: (line) => context.say(`${line}\n`),
+        signal,
+      }),
+    context.io,
   );
   const answer = Object.fromEntries(backupFields.map((name) => [name, { folder: place, ...made }[name] ?? null]));
   if (context.json) showOne(context, answer, asked);
@@ -75,13 +77,15 @@ async function backUp(context: Context, folder: string | undefined, options: Bac
 async function restoreBackup(context: Context, folder: string, options: RestoreOptions): Promise<void> {
   const asked = checkAskedFields(context.globals.json, ["version", "database", "started_at", "secret", "verified"]);
   const given = readPlace(options);
-  const { manifest, isSecretRight } = await runServerWork((server) =>
-    server.restoreBackup({
-      folder,
-      given,
-      say: (line) => context.say(`${line}\n`),
-      signal: context.io.signal,
-    }),
+  const { manifest, isSecretRight } = await runServerWork(
+    (server) =>
+      server.restoreBackup({
+        folder,
+        given,
+        say: (line) => context.say(`${line}\n`),
+        signal: context.io.signal,
+      }),
+    context.io,
   );
   const breaches = options.verify ? await countBreaches(context, given) : null;
   if (context.json) {

@@ -15,14 +15,22 @@ export const addPlace = (command: Command): Command =>
     .option("--database-url <url>", "a PostgreSQL database, instead of the embedded one (DATABASE_URL)");
 export const readPlace = ({ dataDir, databaseUrl }: Place) => ({ FLOE_DATA_DIR: dataDir, DATABASE_URL: databaseUrl });
 
-/** Run work of the server's bundle. What the operator can mend has one clear line. */
+/** The part of the server's bundle that operators use. */
+export type OperatorServer = typeof import("../../server/app/main.ts");
+
+/** Run work of the server's bundle. What the operator can mend has one clear line, and so has Ctrl-C. */
 export async function runServerWork<T>(
-  work: (server: typeof import("../../server/app/main.ts")) => Promise<T>,
+  work: (server: OperatorServer) => Promise<T>,
+  { signal }: { signal?: AbortSignal } = {},
 ): Promise<T> {
   const server = await import("../../server/app/main.ts");
   try {
     return await work(server);
   } catch (error) {
+    if (signal?.aborted)
+      throw new Fault(signal.reason === "SIGTERM" ? "terminated" : "interrupted", "it was ended before it was done", {
+        hint: "Run the same command again.",
+      });
     throw server.isOperatorFault(error) ? new Fault("error", error.message) : error;
   }
 }

@@ -7,6 +7,7 @@ import { Fault } from "../fault.ts";
 import { checkAskedFields, showList, showOne } from "../resource/show.ts";
 import { addBackup } from "./admin-backup.ts";
 import { addPlace, type Place, parseDate, readPlace, runServerWork } from "./admin-place.ts";
+import { addStatus } from "./admin-status.ts";
 
 type CheckOptions = Place & { since?: Date };
 type ReconcileOptions = Place & { since: Date; apply?: boolean; unknown?: "refund" | "keep"; yes?: boolean };
@@ -16,6 +17,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
     .command("admin")
     .description("Operate a server on its own machine: backups, what follows a restore, and a lost secret")
     .helpCommand(false);
+  addStatus(group, contextOf);
   addBackup(group, contextOf);
 
   const check = addPlace(

@@ -1,6 +1,6 @@
 /**
- * How a command of the operator reaches the server that holds the data folder of an embedded database. Whoever may read the folder
- * may ask: the address and a token are in a file there.
+ * How a command of the operator reaches the server that holds the data folder of an embedded database. The address and a
+ * token are in a file there, which the owner of the folder alone may read.
  */
 import { randomBytes } from "node:crypto";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -32,7 +32,7 @@ export async function openControl(folder: string, commands: Commands): Promise<{
   const stopping = new AbortController();
   const running = new Set<Promise<void>>();
   const server = createServer((request, response) => {
-    const answered = answer(request, response, { token, commands, stopping: stopping.signal }).finally(() =>
+    const answered = respond(request, response, { token, commands, stopping: stopping.signal }).finally(() =>
       running.delete(answered),
     );
     running.add(answered);
@@ -54,7 +54,7 @@ export async function openControl(folder: string, commands: Commands): Promise<{
 
 type Answering = { token: string; commands: Commands; stopping: AbortSignal };
 
-async function answer(request: IncomingMessage, response: ServerResponse, { token, commands, stopping }: Answering) {
+async function respond(request: IncomingMessage, response: ServerResponse, { token, commands, stopping }: Answering) {
   const command = commands[request.url?.slice(1) ?? ""];
   response.setHeader(header, "1");
   if (!isSameText(request.headers.authorization ?? "", `Bearer ${token}`)) return void response.writeHead(401).end();

@@ -10,6 +10,7 @@ import { createHostedWorkers } from "../hosted/events/jobs.ts";
 import { openHosted } from "../hosted/relay/hosted.ts";
 import { createHostedProvider } from "../hosted/relay/provider.ts";
 import { createAuth } from "../identity/accounts/auth.ts";
+import { findOutbox } from "../messaging/webhooks/backlog.ts";
 import { checkForRestore } from "../operations/restore/detection.ts";
 import {
   type Config,
@@ -38,14 +39,16 @@ import { watchLauncher } from "./launcher.ts";
 import { releaseMemory } from "./memory.ts";
 import { findMigrationsFolder, resolveBeside } from "./migrations-folder.ts";
 import { listCommands } from "./operator-backup.ts";
+import { listStatusCommands } from "./operator-status.ts";
 import { embedded } from "./providers/embedded.ts";
 import { resealStoredValues } from "./reseal.ts";
 import { startWorker } from "./worker.ts";
 
 // The operator's commands are a part of the same bundle.
 export { isOperatorFault, verifyBooks } from "./operator.ts";
-export { backUp, restoreBackup } from "./operator-backup.ts";
+export { createBackup, restoreBackup } from "./operator-backup.ts";
 export { checkRestore, reconcileRestored, replaceDatabaseSecret } from "./operator-restore.ts";
+export { readServerStatus, settleLeftOver } from "./operator-status.ts";
 
 export type Server = { config: Config; address: string; demo: DemoStore | null; close(): Promise<void> };
 
@@ -131,10 +134,8 @@ export async function start(
     else await listen(app, config);
     closing.push(() => app.close());
     if (held) {
-      const control = await openControl(
-        folder,
-        listCommands({ database: database.db, settings, secret: config.secret }),
-      );
+      const copied = listCommands({ database: database.db, settings, secret: config.secret });
+      const control = await openControl(folder, { ...copied, ...listStatusCommands(database.db) });
       closing.push(() => control.close());
     }
     await startOps(app, deps, closing);
@@ -157,7 +158,7 @@ async function pauseIfRestored(deps: Deps): Promise<Deps> {
 async function startOps(app: FastifyInstance, deps: Deps, closing: (() => Promise<unknown> | void)[]): Promise<void> {
   const address = parseOpsAddress(deps.config.FLOE_OPS_ADDRESS ?? "");
   if (!address) return;
-  closing.push(openGauges(deps, readVersion()));
+  closing.push(openGauges(deps, readVersion(), findOutbox));
   const ops = await openOpsServer(app, address).catch((error: NodeJS.ErrnoException) => {
     throw new ConfigError(`FLOE_OPS_ADDRESS cannot be used: ${error.message}.`);
   });

@@ -16,8 +16,8 @@ import { systemClock } from "../platform/clock.ts";
 import { ConfigError, completeConfig, readSettings, type Settings } from "../platform/config.ts";
 import type { Database } from "../platform/context.ts";
 import { openPostgres } from "../platform/db/database.ts";
-import { type CopyEnd, whileCopied } from "../platform/db/embedded-copy.ts";
-import { dumpDatabase, isEmptyDatabase, restoreDatabase } from "../platform/db/postgres-programs.ts";
+import { type CopyEnd, runWhileCopied } from "../platform/db/embedded-copy.ts";
+import { exportDatabase, isEmptyDatabase, restoreDatabase } from "../platform/db/postgres-programs.ts";
 import { hasItsSecret } from "../platform/db/secret-check.ts";
 import { findFilesFolder } from "../platform/storage/open.ts";
 import { type Commands, openCall, sendCommand } from "./control.ts";
@@ -35,13 +35,13 @@ type Asked = { folder: string; hasSecret: boolean };
  */
 export function listCommands(server: { database: Database; settings: Settings; secret: string }): Commands {
   const files = join(resolve(server.settings.FLOE_DATA_DIR), databaseName.embedded);
-  let goOn = (): void => undefined;
+  let continueCopy = (): void => undefined;
   return {
     "begin-copy": ({ input: { hasSecret }, tell, signal }) =>
-      whileCopied(server.database, files, async (end) => {
+      runWhileCopied(server.database, files, async (end) => {
         const awaitCaller = () =>
           new Promise<void>((resolve, reject) => {
-            goOn = resolve;
+            continueCopy = resolve;
             signal.addEventListener("abort", () => reject(signal.reason), { once: true });
           });
         tell(await findSource(server.database, server.settings, hasSecret === true ? server.secret : null));
@@ -51,18 +51,18 @@ export function listCommands(server: { database: Database; settings: Settings; s
         return null;
       }),
     "continue-copy": async () => {
-      goOn();
+      continueCopy();
       return null;
     },
   };
 }
 
 /** Back up the database of the settings, its files and, if asked, its secret. The server goes on meanwhile. */
-export async function backUp({ folder, hasSecret, given, say, signal }: Run & Asked): Promise<Manifest> {
+export async function createBackup({ folder, hasSecret, given, say, signal }: Run & Asked): Promise<Manifest> {
   const settings = readSettings(given);
   const common = { folder: resolve(folder), say, signal, now: () => systemClock.now() };
   if (!settings.DATABASE_URL) {
-    const made = await backUpServed(resolve(settings.FLOE_DATA_DIR), hasSecret, common);
+    const made = await copyServedDatabase(resolve(settings.FLOE_DATA_DIR), hasSecret, common);
     if (made) return made;
   }
   if (hasSecret && settings.DATABASE_URL && !settings.FLOE_SECRET)
@@ -73,12 +73,12 @@ export async function backUp({ folder, hasSecret, given, say, signal }: Run & As
     const source = await findSource(db, settings, hasSecret ? (settings.FLOE_SECRET ?? readSecret() ?? null) : null);
     const url = settings.FLOE_DATABASE_MIGRATION_URL ?? settings.DATABASE_URL;
     if (url) {
-      const dump = (file: string) => dumpDatabase({ db, url, signal }, file);
-      return await makeBackup({ ...common, ...source, database: { dump } });
+      const writeDump = (file: string) => exportDatabase({ db, url, signal }, file);
+      return await makeBackup({ ...common, ...source, database: { dump: writeDump } });
     }
     const files = join(resolve(settings.FLOE_DATA_DIR), databaseName.embedded);
     const release = async () => undefined;
-    return await whileCopied(db, files, (end) =>
+    return await runWhileCopied(db, files, (end) =>
       makeBackup({ ...common, ...source, database: { files, end, release } }),
     );
   } finally {
@@ -87,7 +87,7 @@ export async function backUp({ folder, hasSecret, given, say, signal }: Run & As
 }
 
 /** Copy the files of a database that a running server holds. Undefined where no server does. */
-async function backUpServed(
+async function copyServedDatabase(
   dataFolder: string,
   hasSecret: boolean,
   common: Pick<Backup, "folder" | "say" | "signal" | "now">,
@@ -96,14 +96,14 @@ async function backUpServed(
   if (!call) return undefined;
   try {
     const source = (await call.read()) as BackupSource;
-    const goOn = async (): Promise<unknown> => {
+    const continueCopy = async (): Promise<unknown> => {
       await sendCommand(dataFolder, "continue-copy", common.signal);
       return call.read();
     };
     const database = {
       files: join(dataFolder, databaseName.embedded),
-      end: async () => (await goOn()) as CopyEnd,
-      release: goOn,
+      end: async () => (await continueCopy()) as CopyEnd,
+      release: continueCopy,
     };
     return await makeBackup({ ...common, ...source, database });
   } finally {

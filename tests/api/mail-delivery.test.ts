@@ -1,5 +1,6 @@
 import { eq } from "drizzle-orm";
 import { afterEach, describe, expect, test } from "vitest";
+import { readStatus } from "../../server/operations/status/service.ts";
 import { mails } from "../../server/platform/db/tables.ts";
 import { transact } from "../../server/platform/db/unit-of-work.ts";
 import { runWorkers } from "../../server/platform/jobs/workers.ts";
@@ -119,6 +120,9 @@ describe("a mail server", () => {
     expect(server.tried()).toBe(1);
     expect(await rowOf(floe)).toMatchObject({ sent_at: null, next_attempt_at: null, letter: "" });
     expect(floe.logged.join("\n")).toContain("A mail was refused; it is not tried again.");
+    // What the mail server said is kept and shown to the operator.
+    const { mails } = await readStatus(floe.deps.db, floe.clock.now());
+    expect(mails.refused).toEqual([expect.objectContaining({ refusal: expect.stringContaining("550") })]);
   });
 
   test("that refuses our password is asked again: that is a fault of the settings", async () => {

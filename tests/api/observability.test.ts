@@ -1,6 +1,7 @@
 /** What operators see: the request log, metrics, and the alerts that rest on them. */
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { findOutbox } from "../../server/messaging/webhooks/backlog.ts";
 import { createOutageLog } from "../../server/platform/db/outage-log.ts";
 import { ConnectionLostError } from "../../server/platform/db/unreachable.ts";
 import { openGauges, recordOutage, registry } from "../../server/platform/telemetry/metrics.ts";
@@ -19,7 +20,7 @@ beforeAll(async () => {
   const requestLog = { info: (fields: object) => void lines.push(fields as never), warn: silent, error: silent };
   floe = await start({ requestLog });
   seller = await floe.seller();
-  closeGauges = openGauges(floe.deps, "1.2.3");
+  closeGauges = openGauges(floe.deps, "1.2.3", findOutbox);
   ops = await openOpsServer(floe.app, { host: "127.0.0.1", port: 0 });
 });
 afterAll(async () => {

@@ -106,6 +106,7 @@ const healthy: ServerFacts = {
   disks: [{ folder: "/data", free_bytes: 5 * gibibyte }],
   storageFault: null,
   backedUpAt: ago(2),
+  leftOver: null,
   processor: { webhooks: [hook] },
 };
 const config = (part: Partial<ServerFacts["config"]>) => ({ config: { ...healthy.config, ...part } });
@@ -122,6 +123,7 @@ const faults: [id: string, facts: Partial<ServerFacts>, status: string][] = [
   ["backups", { backedUpAt: ago(25) }, "failure"],
   ["backups", { backedUpAt: null }, "failure"],
   ["backups", { backedUpAt: undefined }, "skipped"],
+  ["restore", { leftOver: { mismatch: 1 } }, "failure"],
   ["processor_keys", { processor: { fault: "Invalid API Key" } }, "failure"],
   ["processor_webhook", { processor: { webhooks: [] } }, "failure"],
   ["processor_webhook", { processor: { webhooks: [{ ...hook, isEnabled: false }] } }, "failure"],

@@ -169,7 +169,7 @@ test.each([1, 800, 1700])(
     const { code, err } = await runCommand(["admin", "restore", at(`${name}.partial`), "--data-dir", at("none")]);
     expect([code, err]).toEqual([1, expect.stringContaining("not a whole backup: it was broken off")]);
     expect(existsSync(at("none"))).toBe(false);
-    // The same name is refused until somebody has looked at what is there.
+    // The same name is refused until the operator has looked at what is there.
     expect((await runCommand(["admin", "backup", at(name), "--data-dir", at("data")])).err).toContain("rm -r");
   },
   60_000,

@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { checkForRestore, findOpenRestore } from "../../server/operations/restore/detection.ts";
+import {
+  checkForRestore,
+  findLeftOver,
+  findOpenRestore,
+  type RestoreRow,
+  recordLeftOver,
+} from "../../server/operations/restore/detection.ts";
 import { type Finding, reconcileRestore } from "../../server/operations/restore/reconcile.ts";
 import { verifyOrganization } from "../../server/operations/verify/service.ts";
 import { openTail } from "../../server/platform/events/tail.ts";
@@ -94,6 +100,9 @@ test("RST-01: days later, when the processor has forgotten its keys, a renewal i
   expect(shop.takeFaults()).toEqual([]);
 });
 
+const newestRestore = async (): Promise<string> =>
+  String((await shop.read("select id from restores order by id desc limit 1"))[0]?.id);
+
 /** Reconcile as the command does, by the clock of the test. */
 async function reconcile(asked: { since: Date; isApplied: boolean; unknown: "refund" | "keep" | null }) {
   const findings: Finding[] = [];
@@ -175,6 +184,8 @@ test("RST-04: a refund and a dispute since the backup become due, and a charge o
   const adopted = applied.findings.filter(({ outcome }) => outcome === "adopt").map(({ kind }) => kind);
   expect(adopted.filter((kind) => kind !== "charge")).toEqual(["refund", "dispute"]);
   expect(applied.counts).toMatchObject({ mismatch: 1 });
+  // What is left is not forgotten.
+  expect(await findLeftOver(shop.floe().deps.db)).toEqual({ mismatch: 1 });
   await shop.floe().runJobs();
   expect(await shop.read("select count(*)::int as times from disputes")).toEqual([{ times: 1 }]);
   expect(await shop.read("select status, amount from refunds where amount = 500")).toEqual([
@@ -265,9 +276,18 @@ test("floe admin restore-check and reconcile work on the database of the setting
   ).toContain(id);
   expect((await runCommand(["admin", "reconcile", ...since, "--apply"])).code).toBe(64);
   expect(await findOpenRestore(shop.floe().deps.db)).toBeDefined();
+  const status = await runCommand(["admin", "status"], { tty: true, columns: 80 });
+  expect([status.code, status.leafed[0]?.text ?? status.out]).toEqual([0, expect.stringContaining("in maintenance")]);
   const done = await runCommand(["admin", "reconcile", ...since, "--apply", "--unknown", "keep", "--yes"]);
   expect([done.code, done.err]).toEqual([0, expect.stringContaining("Everything is settled")]);
   expect(await findOpenRestore(shop.floe().deps.db)).toBeUndefined();
+  // A charge of another organization is nobody's here: the operator says when it is settled.
+  await recordLeftOver(shop.floe().deps.db, { id: await newestRestore() } as RestoreRow, { foreign: 2 });
+  const left = await runCommand(["admin", "status", "--json", "left_over,restore"]);
+  expect(JSON.parse(left.out)).toEqual({ left_over: { foreign: 2 }, restore: null });
+  expect((await runCommand(["admin", "settle-restore"])).code).toBe(64);
+  expect((await runCommand(["admin", "settle-restore", "--yes"])).code).toBe(0);
+  expect(await findLeftOver(shop.floe().deps.db)).toBeNull();
   expect((await runCommand(["admin", "reconcile", "--since", "yesterday-ish"])).code).toBe(64);
   vi.unstubAllEnvs();
   shop.takeFaults();

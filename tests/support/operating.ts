@@ -1,6 +1,6 @@
 /** A backup or a restore in a process of its own, to be killed: `node operating.ts backup|restore FOLDER DATA_FOLDER`. */
-import { backUp, restoreBackup } from "../../server/app/main.ts";
+import { createBackup, restoreBackup } from "../../server/app/main.ts";
 
 const [what, folder = "", FLOE_DATA_DIR = ""] = process.argv.slice(2);
 const run = { folder, given: { FLOE_DATA_DIR }, say: () => undefined, signal: undefined };
-await (what === "backup" ? backUp({ ...run, hasSecret: true }) : restoreBackup(run));
+await (what === "backup" ? createBackup({ ...run, hasSecret: true }) : restoreBackup(run));

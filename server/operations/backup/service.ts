@@ -119,10 +119,10 @@ async function copyDatabase(database: Backup["database"], writer: BackupWriter):
     await writer.add(databaseName.postgresql);
     return [];
   }
-  const nameIn = (name: string): string => `${databaseName.embedded}/${name}`;
+  const formatName = (name: string): string => `${databaseName.embedded}/${name}`;
   const sink = {
-    copy: (from: string, name: string) => writer.copy(from, nameIn(name)),
-    write: (name: string, bytes: Buffer) => writer.write(nameIn(name), bytes),
+    copy: (from: string, name: string) => writer.copy(from, formatName(name)),
+    write: (name: string, bytes: Buffer) => writer.write(formatName(name), bytes),
   };
   return copyDatabaseFiles(database.files, sink, database);
 }

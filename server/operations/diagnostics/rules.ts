@@ -165,6 +165,8 @@ export type ServerFacts = {
   storageFault: string | null;
   /** The time of the newest backup; null if there is none, undefined if FLOE_BACKUPS_DIR is not set. */
   backedUpAt: Date | null | undefined;
+  /** What a restore has left to be settled by hand: how many of each outcome. */
+  leftOver: Readonly<Record<string, number>> | null;
   /** The set-up at the card processor, why it cannot be read, or null if there is no card processor. */
   processor: ProcessorSetup | { fault: string } | null;
 };
@@ -187,6 +189,7 @@ export function checkServer(facts: ServerFacts, now: Date, goLive: boolean): Che
           "Check FLOE_FILES_DIR, or the S3_… settings.",
         ),
     checkBackups(facts.backedUpAt, now, goLive),
+    ...checkLeftOver(facts.leftOver),
     ...checkProcessorSetup(facts),
   ];
 }
@@ -250,6 +253,15 @@ function checkBackups(at: Date | null | undefined, now: Date, goLive: boolean): 
   if (now.getTime() - at.getTime() > dayMs)
     return buildCheck("backups", "failure", `The newest backup is of ${at.toISOString()}, more than a day ago.`, fix);
   return buildCheck("backups", "ok", `The newest backup is of ${at.toISOString()}.`);
+}
+
+/** What `floe admin reconcile` could not settle, until the operator says that it is. */
+function checkLeftOver(left: ServerFacts["leftOver"]): Check[] {
+  if (!left) return [];
+  const counts = Object.entries(left).map(([outcome, count]) => `${count} ${outcome}`);
+  const message = `Since a backup was restored, charges are left to be settled by hand: ${counts.join(", ")}.`;
+  const fix = "See them: `floe admin reconcile --since TIME`. When they are settled: `floe admin settle-restore`";
+  return [buildCheck("restore", "failure", message, fix)];
 }
 
 const stripeWebhookPath = "/v1/integrations/stripe/webhook";

@@ -10,6 +10,7 @@ import { createId } from "../../platform/ids.ts";
 import type { ProcessorSetup } from "../../platform/processors/processor.ts";
 import { readVersion } from "../../platform/version.ts";
 import { partialSuffix } from "../backup/format.ts";
+import { findLeftOver } from "../restore/detection.ts";
 import {
   buildCheck,
   checkDeadLetters,
@@ -104,6 +105,7 @@ async function inspectServer(ctx: Ctx, goLive: boolean): Promise<Check[]> {
     disks: await measureDisks(ctx),
     storageFault: await probeStorage(ctx),
     backedUpAt: await findBackup(config.FLOE_BACKUPS_DIR),
+    leftOver: await findLeftOver(db),
     processor: await inspectProcessor(ctx),
   };
   return [checkDeadLetters("server_dead_letters", count, kinds), ...checkServer(facts, now, goLive)];

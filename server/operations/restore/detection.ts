@@ -1,5 +1,5 @@
 /** Whether the database was restored from a backup: the processor, or the database's own cluster, knows more than it. */
-import { and, desc, eq, isNull, max, sql } from "drizzle-orm";
+import { and, desc, eq, isNotNull, isNull, max, sql } from "drizzle-orm";
 import { beginNumberSeries } from "../../billing/orders/numbers.ts";
 import { payments } from "../../billing/payments/tables.ts";
 import { findOrganization } from "../../identity/organizations/store.ts";
@@ -88,6 +88,23 @@ export async function beginRestore(deps: Deps, reason: RestoreRow["reason"]): Pr
     if (!row) throw new Error("The restore was not written.");
     return row;
   });
+}
+
+/** Write down what a reconciliation left to be settled by hand, so that it is not forgotten. */
+export async function recordLeftOver(db: Database, { id }: RestoreRow, left: Record<string, number>): Promise<void> {
+  const left_over = Object.keys(left).length > 0 ? left : null;
+  await db.update(restores).set({ left_over }).where(eq(restores.id, id));
+}
+
+/** What the newest restore has left to be settled by hand; null if nothing. */
+export async function findLeftOver(db: Database): Promise<RestoreRow["left_over"]> {
+  const [row] = await db.select({ left: restores.left_over }).from(restores).orderBy(desc(restores.id)).limit(1);
+  return row?.left ?? null;
+}
+
+/** It was settled by hand. */
+export async function clearLeftOver(db: Database): Promise<void> {
+  await db.update(restores).set({ left_over: null }).where(isNotNull(restores.left_over));
 }
 
 /** The charges of a restore are settled: the server leaves maintenance at its next start. */

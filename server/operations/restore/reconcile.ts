@@ -14,7 +14,7 @@ import type { Database, Deps } from "../../platform/context.ts";
 import { matchKey, type RowKey } from "../../platform/db/rows.ts";
 import { createDerivedId, deriveIdPrefix } from "../../platform/ids.ts";
 import type { DisputeEvent, ListedCharge, RefundEvent } from "../../platform/processors/processor.ts";
-import { beginRestore, findOpenRestore, settleRestore } from "./detection.ts";
+import { beginRestore, findOpenRestore, recordLeftOver, settleRestore } from "./detection.ts";
 
 /**
  * `known`: nothing to do. `adopt`: it becomes the payment of this database. `refund`: its money goes back. `keep`: it is settled by
@@ -28,6 +28,8 @@ export type Outcome =
 
 /** Outcomes after which something is left that stands against money of a buyer. */
 const unsettled: ReadonlySet<Outcome> = new Set(["unknown", "failed"]);
+/** Outcomes that the operator has to settle by hand. */
+const leftToHand: ReadonlySet<Outcome> = new Set([...unsettled, "mismatch", "foreign", "disputed"]);
 
 export type Finding = {
   kind: "charge" | "refund" | "dispute";
@@ -60,7 +62,14 @@ export type Reconciliation = {
 export async function reconcileRestore(deps: Deps, asked: Reconciliation): Promise<boolean> {
   if (!asked.isApplied) return reconcileAll(deps, asked);
   const restore = (await findOpenRestore(deps.db)) ?? (await beginRestore(deps, "operator"));
-  const isSettled = await reconcileAll(deps, asked);
+  const left: Record<string, number> = {};
+  const report = (finding: Finding): void => {
+    const { outcome } = finding;
+    if (leftToHand.has(outcome)) left[outcome] = (left[outcome] ?? 0) + 1;
+    asked.report(finding);
+  };
+  const isSettled = await reconcileAll(deps, { ...asked, report });
+  await recordLeftOver(deps.db, restore, left);
   if (isSettled) await settleRestore(deps, restore);
   return isSettled;
 }

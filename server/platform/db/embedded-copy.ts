@@ -29,7 +29,7 @@ let isCopying = false;
  * Run work that copies the files of a database meanwhile. Until the end of the copy, the database keeps the log of everything that
  * happens, so the copy brings itself up to date when it is opened first. Between two statements, nothing waits for it.
  */
-export async function whileCopied<T>(
+export async function runWhileCopied<T>(
   db: Database,
   files: string,
   work: (end: () => Promise<CopyEnd>) => Promise<T>,

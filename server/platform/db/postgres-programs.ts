@@ -61,7 +61,7 @@ async function runProgram(program: "pg_dump" | "pg_restore", args: string[], { d
 }
 
 /** Write a database into a file, as it stands at one moment. The server goes on. */
-export const dumpDatabase = (run: Run, file: string): Promise<void> =>
+export const exportDatabase = (run: Run, file: string): Promise<void> =>
   runProgram(
     "pg_dump",
     ["--format=custom", "--no-owner", "--no-acl", "--lock-wait-timeout=60s", `--file=${file}`],

@@ -116,8 +116,11 @@ export const mails = pgTable(
     attempts: integer().notNull().default(0),
     /** When the next attempt is due; null if none is. A sender that claims the row sets it to the end of its lease. */
     next_attempt_at: instant(),
+    /** What the mail server said when it refused the mail for good. */
+    refusal: text(),
   },
   (table) => [
+    index("mails_refused").on(table.created_at).where(sql`${table.refusal} is not null`),
     index("mails_age").on(table.created_at),
     index("mails_of_sandbox")
       .on(table.organization_id, table.created_at, table.id)
@@ -239,6 +242,8 @@ export const restores = pgTable("restores", {
   event_offset: bigint({ mode: "bigint" }).notNull(),
   /** When the charges that were unknown were settled. Until then the server is in maintenance. */
   settled_at: instant(),
+  /** What the last run of `floe admin reconcile` left to be settled by hand: how many of each outcome. */
+  left_over: jsonb().$type<Record<string, number>>(),
 });
 
 /** The secrets that servers of this database were started with, as hashes; the newest is the one that must be named (RST-06). */

@@ -133,7 +133,9 @@ export async function sendMail(deps: Deps, mail_id: string): Promise<void> {
     const given_up = isRefused(error) || attempts >= attemptsMax;
     const pause_ms = Math.min(1000 * 2 ** attempts, longestPauseMs);
     await note(
-      given_up ? { ...over, attempts } : { attempts, next_attempt_at: new Date(clock.now().getTime() + pause_ms) },
+      given_up
+        ? { ...over, attempts, refusal: describeRefusal(error) }
+        : { attempts, next_attempt_at: new Date(clock.now().getTime() + pause_ms) },
     );
     const said = given_up ? "A mail was refused; it is not tried again." : "A mail was not taken; it is tried again.";
     log.warn({ error: redactError(error), mail_id, attempts }, said);
@@ -211,6 +213,11 @@ async function deliverMail(
 
 /** The domain of an address. */
 const getDomain = (address: string): string => address.slice(address.lastIndexOf("@") + 1);
+
+/** What an operator is shown of a refusal may be long. */
+const refusalMax = 300;
+const describeRefusal = (error: unknown): string =>
+  joinLines(error instanceof Error ? error.message : String(error)).slice(0, refusalMax);
 
 /** Whether the mail server permanently rejected this mail. Errors of the configuration do not count. */
 function isRefused(error: unknown): boolean {

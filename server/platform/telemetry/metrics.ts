@@ -1,7 +1,7 @@
 /** The metrics of this process. Labels are names of the code, never values that callers send. */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { sql } from "drizzle-orm";
-import type { Deps } from "../context.ts";
+import type { Database, Deps } from "../context.ts";
 import { isDeadLetter } from "../db/due.ts";
 import { getPoolUse } from "../db/pool.ts";
 import { failedWork } from "../db/tables.ts";
@@ -56,13 +56,17 @@ const gauges = [
   "floe_database_waiters",
   "floe_job_oldest_due_seconds",
   "floe_dead_letters",
+  "floe_outbox_oldest_seconds",
   "process_resident_memory_bytes",
   "process_cpu_seconds_total",
   "process_start_time_seconds",
 ];
 
+/** What waits to be told to receivers, from the context that sends it. */
+type FindOutbox = (db: Database) => Promise<{ undispatched_at: Date | null; undelivered_at: Date | null }>;
+
 /** Add what is read when the metrics are asked for. Returns the function that ends it. */
-export function openGauges(deps: Deps, version: string): () => void {
+export function openGauges(deps: Deps, version: string, findOutbox: FindOutbox): () => void {
   const delay = monitorEventLoopDelay({ resolution: 20 });
   delay.enable();
   const add = registry.createGauge;
@@ -97,6 +101,21 @@ export function openGauges(deps: Deps, version: string): () => void {
     [...lateness].map(([worker, ms]) => [{ worker }, ms / 1000]),
   );
   addOne("floe_dead_letters", "Failed jobs that are not retried any more.", () => countDeadLetters(deps));
+  add(
+    "floe_outbox_oldest_seconds",
+    "How long the oldest event has waited that is not dispatched, or not delivered.",
+    async () => {
+      const outbox = await readInTime(findOutbox(deps.db));
+      const computeAge = (at: Date | null): number =>
+        at ? Math.max(0, deps.clock.now().getTime() - at.getTime()) / 1000 : 0;
+      return outbox
+        ? [
+            [{ stage: "dispatch" }, computeAge(outbox.undispatched_at)],
+            [{ stage: "deliver" }, computeAge(outbox.undelivered_at)],
+          ]
+        : [];
+    },
+  );
   addOne("process_resident_memory_bytes", "Resident memory.", () => process.memoryUsage.rss());
   addOne("process_cpu_seconds_total", "CPU time of user and system.", () => {
     const { user, system } = process.cpuUsage();
@@ -110,15 +129,13 @@ export function openGauges(deps: Deps, version: string): () => void {
 }
 
 /** Undefined while the database does not answer: then the other metrics still do. */
+async function readInTime<T>(reading: Promise<T>): Promise<T | undefined> {
+  const late = new Promise<undefined>((resolve) => setTimeout(resolve, scrapeMsMax, undefined).unref());
+  return Promise.race([reading.catch(() => undefined), late]);
+}
+
 async function countDeadLetters({ db }: Deps): Promise<number | undefined> {
   const counted = db.select({ count: sql<number>`count(*)::int` }).from(failedWork).where(isDeadLetter);
-  const late = new Promise<undefined>((resolve) => setTimeout(resolve, scrapeMsMax, undefined).unref());
-  const rows = await Promise.race([
-    counted.then(
-      (found) => found,
-      () => undefined,
-    ),
-    late,
-  ]);
+  const rows = await readInTime(counted.then((found) => found));
   return rows?.[0]?.count;
 }
