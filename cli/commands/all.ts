@@ -176,6 +176,7 @@ export const verbs: Record<string, Record<string, () => Promise<VerbModule>>> = 
   },
   metrics: { show: async () => ({ add: (await import("./metrics.ts")).addShow }) },
   sandbox: {
+    buy: loadTool(({ sandboxBuy }) => sandboxBuy.addBuy),
     save: async () => ({ add: (await import("./sandbox.ts")).addSave }),
     diff: async () => ({ add: (await import("./sandbox.ts")).addDiff }),
   },

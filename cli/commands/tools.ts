@@ -9,6 +9,7 @@ export * as jobs from "./jobs.ts";
 export * as listen from "./listen.ts";
 export * as logs from "./logs.ts";
 export * as roles from "./roles.ts";
+export * as sandboxBuy from "./sandbox-buy.ts";
 export * as schema from "./schema.ts";
 export * as teams from "./teams.ts";
 export * as trigger from "./trigger.ts";

@@ -7,6 +7,7 @@ import { type Delivery, parseDelivery } from "../listen/forward.ts";
 import { readHello, streamEvents } from "../listen/stream.ts";
 import { pause } from "../pause.ts";
 import { showList, showOne } from "../resource/show.ts";
+import { requireSandbox } from "../sandbox/require.ts";
 import { createObjects, type Made } from "../trigger/objects.ts";
 import { listIgnored, type Override, parseOverrides } from "../trigger/overrides.ts";
 import { recipes } from "../trigger/recipes.ts";
@@ -53,7 +54,7 @@ async function runTrigger(context: Context, event: EventType | undefined, option
     });
   const overrides = parseOverrides(options.override);
   const organization_id = await findCurrentOrganization(context);
-  await requireSandbox(context, organization_id);
+  await requireSandbox(context, organization_id, "trigger makes objects and moves time");
   const endpoint = options.endpoint === undefined ? undefined : await findEndpoint(context, options.endpoint, event);
   const { cursor } = await readHello(context);
   const recipe = recipes[event];
@@ -74,16 +75,6 @@ function listRecipes(context: Context): void {
     moves_clock: event !== "subscription.migrated" && recipes[event].takesTime === true,
   }));
   showList(context, rows, ["event:name", "about", "moves_clock:flag"]);
-}
-
-async function requireSandbox(context: Context, organization_id: string): Promise<void> {
-  const path = "/v1/organizations/:id";
-  const row = (await context.call({ method: "GET", path, params: { id: organization_id } })) as { sandbox?: boolean };
-  if (row.sandbox === true) return;
-  throw new Fault("error", "this organization is not a sandbox, and trigger makes objects and moves time", {
-    name: "not_a_sandbox",
-    hint: "Make a sandbox: `floe orgs create NAME --sandbox`   (or give --org SLUG)",
-  });
 }
 
 async function findEndpoint(context: Context, named: string, event: EventType): Promise<Endpoint> {
