@@ -20,10 +20,10 @@ const currentMs = 24 * 60 * 60 * 1000;
 export function createStateAnswers(hosted: Hosted): OwnAnswers {
   const find = async (ctx: Ctx, id: string): Promise<{ row: MirrorRow; isCurrent: boolean } | undefined> => {
     const { organization_id } = hosted.requireLink();
-    const row = await findObject(ctx.db, organization_id, "customer_state", id);
+    const row = await findObject(ctx.db, ctx.config, organization_id, "customer_state", id);
     if (!row) return undefined;
     const [customer, newest] = [
-      await findObject(ctx.db, organization_id, "customer", id),
+      await findObject(ctx.db, ctx.config, organization_id, "customer", id),
       await findNewestPart(ctx.db, organization_id, id),
     ];
     const isOld = ctx.clock.now().getTime() - row.event_at.getTime() > currentMs;
@@ -44,7 +44,7 @@ export function createStateAnswers(hosted: Hosted): OwnAnswers {
       if (!(made instanceof Relayed) || made.status !== 200) return made;
       const told = { source: "read", event_at, via: "read" as const };
       const object = buildObject("customer_state", made.json as Record<string, unknown>, told);
-      if (object) await storeObject(ctx.db, hosted.requireLink().organization_id, object);
+      if (object) await storeObject(ctx.db, ctx.config, hosted.requireLink().organization_id, object);
       return new Relayed(200, made.json, { ...made.headers, "Floe-As-Of": event_at.toISOString() });
     } catch (error) {
       const isOutage = error instanceof ApiError && error.error === "ServiceUnavailable";

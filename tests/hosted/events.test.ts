@@ -47,7 +47,8 @@ const readMirror = async () => {
     .select()
     .from(polarObjects)
     .orderBy(asc(polarObjects.kind), asc(polarObjects.id));
-  return JSON.stringify(rows);
+  const { config } = pair.floe.deps;
+  return openTokens(config.secrets, "mirror-tokens", pair.seller.organization_id, JSON.stringify(rows));
 };
 const readStates = async () => {
   const rows = await pair.floe.deps.db.select().from(incomingEvents).orderBy(asc(incomingEvents.webhook_id));
@@ -226,6 +227,9 @@ describe("applied", () => {
     const kinds = new Set(found.map(({ kind }) => kind));
     for (const kind of ["checkout", "customer", "customer_state", "order", "product", "refund", "subscription"])
       expect([...kinds]).toContain(kind);
+    // A copy of the database opens no checkout.
+    expect(ordered).toContain(checkout.client_secret);
+    expect(JSON.stringify(found)).not.toContain(checkout.client_secret);
     const stored = found.find(({ kind, id }) => kind === "subscription" && id === subscription?.id);
     expect(stored?.data).toMatchObject({ cancel_at_period_end: true });
     const orders = fc.sample(fc.shuffledSubarray([...told, ...told.slice(0, 9)], { minLength: told.length + 9 }), {

@@ -8,8 +8,8 @@ import type { RowKey } from "../../platform/db/rows.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
 import { recordForeignEvent } from "../../platform/events/events.ts";
 import { createCleanupWorker, type Worker } from "../../platform/jobs/workers.ts";
-import { buildObject, findKind, listObjects, type MirroredKind, type MirroredObject } from "../mirror/rules.ts";
-import { storeObject } from "../mirror/store.ts";
+import { buildObject, findKind, listObjects, type MirroredKind } from "../mirror/rules.ts";
+import { storeObject, storeObjects } from "../mirror/store.ts";
 import type { Hosted } from "../relay/hosted.ts";
 import { closeEvent, dropPayloads, type IncomingEvent, lockEvent } from "./store.ts";
 import { incomingEvents } from "./tables.ts";
@@ -78,21 +78,9 @@ async function applyObjects(
   close: (state: IncomingEvent["state"]) => Promise<void>,
 ): Promise<undefined> {
   const objects = listObjects(type, data, { source: webhook_id, event_at });
-  const written = await storeObjects(tx, organization_id, objects);
+  const written = await storeObjects(tx, deps.config, organization_id, objects);
   await recordForeignEvent(tx, deps, { id, organization_id, type, data, created_at: event_at });
   await close(written ? "applied" : "stale");
-}
-
-/** In one order, so that two events of the same objects never wait for each other. Answers whether the first was written. */
-async function storeObjects(tx: Tx, organization_id: string, objects: MirroredObject[]): Promise<boolean> {
-  const [main] = objects;
-  const getKey = ({ kind, id }: MirroredObject) => `${kind} ${id}`;
-  let isWritten = false;
-  for (const object of objects.toSorted((a, b) => (getKey(a) < getKey(b) ? -1 : 1))) {
-    const kept = await storeObject(tx, organization_id, object);
-    if (object === main) isWritten = kept;
-  }
-  return isWritten;
 }
 
 /** Read an object of Polar, and keep it as told at the time at which it was asked for. */
@@ -110,7 +98,7 @@ export async function readObject(
   const { status, json } = await hosted.relay({ ...call, token: deps.config.POLAR_ACCESS_TOKEN ?? "" });
   if (status !== 200) return;
   const object = buildObject(kind, json as Record<string, unknown>, { source: "read", event_at, via: "read" });
-  if (object) await storeObject(deps.db, organization_id, object);
+  if (object) await storeObject(deps.db, deps.config, organization_id, object);
 }
 
 /** The workers of hosted mode. */

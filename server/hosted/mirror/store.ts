@@ -1,16 +1,26 @@
 import { and, eq, inArray, isNull, sql } from "drizzle-orm";
-import type { Database } from "../../platform/context.ts";
+import type { Database, Deps } from "../../platform/context.ts";
+import { openTokens, sealTokens } from "../../platform/crypto/secrets.ts";
 import type { MirroredKind, MirroredObject } from "./rules.ts";
 import { polarObjects } from "./tables.ts";
 
 export type MirrorRow = typeof polarObjects.$inferSelect;
+type Keys = Pick<Deps["config"], "secret" | "secrets">;
+const purpose = "mirror-tokens";
 
 /**
  * Keep an object, unless a newer form of it is there; answers whether it was written. The statement itself compares, so that two
  * workers at once end with the newer one. Equal times are decided by the id of the event, whatever the order of arrival.
+ * The tokens in it, such as the secret of a checkout, are sealed.
  */
-export async function storeObject(db: Database, organization_id: string, object: MirroredObject): Promise<boolean> {
-  const { data, modified_at, event_at, source, via, deleted_at, customer_id, external_id } = object;
+export async function storeObject(
+  db: Database,
+  keys: Keys,
+  organization_id: string,
+  object: MirroredObject,
+): Promise<boolean> {
+  const { modified_at, event_at, source, via, deleted_at, customer_id, external_id } = object;
+  const data = JSON.parse(sealTokens(keys.secret, purpose, organization_id, JSON.stringify(object.data))) as unknown;
   const values = { data, modified_at, event_at, source, via, deleted_at, customer_id, external_id };
   const { modified_at: stored, event_at: told, source: by } = polarObjects;
   const written = await db
@@ -25,11 +35,29 @@ export async function storeObject(db: Database, organization_id: string, object:
   return written.length > 0;
 }
 
+/** In one order, so that two events of the same objects never wait for each other. Answers whether the first was written. */
+export async function storeObjects(
+  db: Database,
+  keys: Keys,
+  organization_id: string,
+  objects: readonly MirroredObject[],
+): Promise<boolean> {
+  const [main] = objects;
+  const getKey = ({ kind, id }: MirroredObject) => `${kind} ${id}`;
+  let isWritten = false;
+  for (const object of objects.toSorted((a, b) => (getKey(a) < getKey(b) ? -1 : 1))) {
+    const kept = await storeObject(db, keys, organization_id, object);
+    if (object === main) isWritten = kept;
+  }
+  return isWritten;
+}
+
 const matchObject = (organization_id: string, kind: MirroredKind) =>
   and(eq(polarObjects.organization_id, organization_id), eq(polarObjects.kind, kind));
 
 export async function findObject(
   db: Database,
+  keys: Keys,
   organization_id: string,
   kind: MirroredKind,
   id: string,
@@ -38,7 +66,9 @@ export async function findObject(
     .select()
     .from(polarObjects)
     .where(and(matchObject(organization_id, kind), eq(polarObjects.id, id)));
-  return row;
+  if (!row) return undefined;
+  const opened = openTokens(keys.secrets, purpose, organization_id, JSON.stringify(row.data));
+  return { ...row, data: JSON.parse(opened) };
 }
 
 /** The customer of the seller's own id; undefined where it is unknown here, or where two have it. */

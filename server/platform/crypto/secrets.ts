@@ -42,6 +42,7 @@ export type SealPurpose =
   | "license-key"
   | "mail"
   | "metrics-link"
+  | "mirror-tokens"
   | "payment-card"
   | "portal-link"
   | "seat-invitation"
