@@ -2,7 +2,7 @@
 
 /** Faults in what a restore, a backup and the secret of a database depend on: name, file, text, what stands in its place, tests. */
 
-const restore = ["tests/scenarios/restore.test.ts"];
+const restore = ["tests/scenarios/restore.test.ts", "tests/scenarios/reconcile.test.ts"];
 const secret = ["tests/scenarios/secret-check.test.ts"];
 const backup = ["tests/scenarios/backup.test.ts"];
 const online = ["tests/scenarios/backup.long.test.ts"];
@@ -38,7 +38,6 @@ export const restoreFaults = {
     ["failure-settled", reconcile, 'new Set(["unknown", "failed"])', 'new Set(["unknown"])', ...restore],
     ["unknown-settled", reconcile, 'new Set(["unknown", "failed"])', 'new Set(["failed"])', ...restore],
     ["foreign-refunded", reconcile, '  if (!seller) return "foreign";\n  const deps = withSellerClock(server, seller);', "  const deps = withSellerClock(server, seller ?? ({} as never));", ...restore],
-    ["seller-clock", reconcile, "const deps = withSellerClock(server, seller);", "const deps = server;", ...restore],
     ["rehearsal-bills", reconcile, '    if (!asked.isApplied) return "adopt";\n', "", ...restore],
     ["returned-billed", reconcile, "if (!id || !period_start || charge.is_returned)", "if (!id || !period_start)", ...restore],
     ["not-due", reconcile, "row?.due_at && row.due_at <= clock.now() ? key", "row?.due_at ? key", ...restore],
