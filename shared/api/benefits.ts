@@ -120,8 +120,6 @@ export const BenefitGrantProperties = z.object({
   last_credited_units: z.int().optional(),
   /** As it is kept: a text. */
   last_credited_at: instantText.optional(),
-  /** When the period began that these units were credited for; absent for an order. */
-  last_credited_from: instantText.optional(),
   /** When the period ends that these units were credited for; absent for an order, whose credit has no period. */
   last_credited_until: instantText.optional(),
   /** How many units of the benefit were not credited, as they had been used in the period before. */

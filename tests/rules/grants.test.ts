@@ -25,6 +25,7 @@ const context = (over: object): GrantContext =>
     subscription: null,
     order: { status: "paid" },
     is_withheld: false,
+    unpaid_period: null,
     grace_days: 0,
     holders: [holder("c")],
     benefits: [a],

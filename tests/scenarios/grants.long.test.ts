@@ -313,7 +313,6 @@ test("BEN-51 to BEN-54: credits come with each period, roll over where that is s
     last_credited_meter_id: meter.id,
     last_credited_units: 100,
     last_credited_at: "2026-08-01T00:00:00.000Z",
-    last_credited_from: "2026-08-01T00:00:00.000Z",
     last_credited_until: "2026-09-01T00:00:00.000Z",
   });
   expect(await shop.changes(id, { revoke: true })).toBe("done");

@@ -349,3 +349,55 @@ test("what a void order had used of a credit is given back", async () => {
   await shop.on("2026-08-01");
   expect((await shop.orders(again)).at(-1)).toBe("2026-08-01 cycle 2000 due 1500 paid");
 });
+
+describe("ORD-18: what begins with a period is granted when it is paid", () => {
+  async function openBenefit(grace: number) {
+    const shop = await openShop(floe, "2026-06-01", { benefit_revocation_grace_period: grace });
+    const [plan, free] = [await shop.sells("Plan", 3000), await shop.sells("Free", [{ amount_type: "free" }])];
+    const note = { type: "custom", description: "Note", properties: { note: "Thanks" } };
+    const benefit = await shop.accepted("POST", "/v1/benefits/", note);
+    await shop.accepted("POST", `/v1/products/${plan}/benefits`, { benefits: [benefit.id] });
+    const id = await shop.subscribes(plan);
+    const { customer_id } = await shop.get(id);
+    const granted = async () => {
+      const state = await shop.seller.client.customers.getState({ params: { id: customer_id } });
+      return state.granted_benefits.length;
+    };
+    const pay = async (card: string) => {
+      const payment_method_id = await shop.leaves(customer_id, card);
+      expect(await shop.changes(id, { payment_method_id })).toBe("done");
+      await floe.runJobs();
+    };
+    return { shop, plan, free, id, granted, pay };
+  }
+  /** How many benefits there are while the card is charged, after it was refused, and once another one was charged. */
+  async function follow({ granted, pay }: Awaited<ReturnType<typeof openBenefit>>, begin: () => Promise<unknown>) {
+    const counts: number[] = [];
+    await pay(cards.failing);
+    meanwhile = async () => counts.push(await granted());
+    await begin();
+    await floe.runJobs();
+    counts.push(await granted());
+    await pay(cards.good);
+    return [...counts, await granted()];
+  }
+
+  test.each([0, 7])("after a pause, with %i days of grace", async (grace) => {
+    const opened = await openBenefit(grace);
+    const { shop, id } = opened;
+    expect(await shop.changes(id, { pause_at_period_end: true })).toBe("done");
+    await shop.on("2026-07-10");
+    expect(await opened.granted()).toBe(0);
+    expect(await follow(opened, () => shop.changes(id, { resume: true }))).toEqual([0, 0, 1]);
+  });
+
+  test.each([0, 7])("with a change that waited for it, with %i days of grace", async (grace) => {
+    const opened = await openBenefit(grace);
+    const { shop, id, plan, free } = opened;
+    expect(await shop.changes(id, { product_id: free, proration_behavior: "next_period" })).toBe("done");
+    await shop.on("2026-07-02");
+    expect(await opened.granted()).toBe(0);
+    expect(await shop.changes(id, { product_id: plan, proration_behavior: "next_period" })).toBe("done");
+    expect(await follow(opened, () => shop.on("2026-08-01"))).toEqual([0, 0, 1]);
+  });
+});

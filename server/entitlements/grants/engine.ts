@@ -49,27 +49,22 @@ export async function reconcile(
   const now = ctx.clock.now();
   // Its order is written as paid at the end of the transaction that settles it.
   if (isSettling && ground.order) ground.order = { status: "paid" };
+  if (ground.unpaid_period?.getTime() === paid_period?.getTime()) ground.unpaid_period = null;
   const plan = planGrants(ground, getTerms, now, paid_period !== null);
   const grace_end = findGraceEnd(ground);
   if (grace_end !== null && now < grace_end)
     await store.scheduleCheck(tx, { ...source, id: createId(now), created_at: now, due_at: grace_end });
-  await applyPlan(tx, ctx, source, plan, paid_period);
+  await applyPlan(tx, ctx, source, plan);
 }
 
-async function applyPlan(
-  tx: Tx,
-  ctx: Deps | Ctx,
-  source: GrantSource,
-  plan: GrantPlan,
-  paid_period: Date | null,
-): Promise<void> {
+async function applyPlan(tx: Tx, ctx: Deps | Ctx, source: GrantSource, plan: GrantPlan): Promise<void> {
   const changed = new Map<string, CustomerRow>();
   for (const grant of plan.revoke) {
     await revoke(tx, ctx, grant);
     changed.set(grant.customer.id, grant.customer);
   }
   for (const grant of plan.update) await update(tx, ctx, grant);
-  if (paid_period) for (const grant of plan.cycle) await cycle(tx, ctx, grant, paid_period);
+  for (const grant of plan.cycle) await cycle(tx, ctx, grant);
   for (const { benefit, holder, row } of plan.grant) {
     const made = row ?? (await store.insertGrant(tx, buildGrant(ctx, source, holder, benefit.id)));
     await grantBenefit(tx, ctx, { row: made, benefit, ...holder });
@@ -236,12 +231,12 @@ export async function regrantBenefit(tx: Tx, ctx: Deps | Ctx, grant: Grant): Pro
 }
 
 /** A new period has been paid for (BEN-13). */
-async function cycle(tx: Tx, ctx: Deps | Ctx, grant: Grant, period_start: Date): Promise<void> {
+async function cycle(tx: Tx, ctx: Deps | Ctx, grant: Grant): Promise<void> {
   const { row, benefit } = grant;
   const kind = kinds[benefit.type];
   const after = kind.cycle
     ? await store.updateGrant(tx, row, {
-        properties: await kind.cycle(tx, ctx, grant, period_start),
+        properties: await kind.cycle(tx, ctx, grant),
         modified_at: ctx.clock.now(),
       })
     : row;

@@ -35,6 +35,8 @@ export type GrantContext = {
   order: Pick<OrderRow, "status"> | null;
   /** Whether what was paid is disputed, or went back with what it gave. */
   is_withheld: boolean;
+  /** The start of a subscription's period whose order is not paid; null for an order, and where nothing is owed for the period. */
+  unpaid_period: Date | null;
   /** For how many days somebody who does not pay keeps what they have. */
   grace_days: number;
   holders: GrantHolder[];
@@ -74,7 +76,8 @@ const getKey = (customer_id: string, member_id: string | null, benefit_id: strin
 
 /**
  * What there is to do so that everybody has what the source gives, and nothing else of it. What has failed because somebody has to do
- * something first is not tried again by itself. Nobody who is deleted is given anything (BEN-11, BEN-15).
+ * something first is not tried again by itself. Nobody who is deleted is given anything (BEN-11, BEN-15). What comes with a period
+ * that is not paid waits for its payment, also in days of grace, which keep what there is (ORD-18).
  */
 export function planGrants(
   ground: GrantContext,
@@ -104,7 +107,8 @@ export function planGrants(
     cycle: cycles ? kept : [],
     grant: [...wanted].flatMap(([key, { benefit, holder }]) => {
       const row = known.get(key)?.row ?? null;
-      return row !== null && row.revoked_at === null ? [] : [{ benefit, holder, row }];
+      const isHeld = row !== null && row.revoked_at === null;
+      return isHeld || ground.unpaid_period !== null ? [] : [{ benefit, holder, row }];
     }),
   };
 }

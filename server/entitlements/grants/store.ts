@@ -112,6 +112,11 @@ const loadOfSubscription = defineLoader(
         where o.organization_id = ${subscriptions}.organization_id and o.subscription_id = ${subscriptions}.id
           and o.paid_at is not null
         order by o.paid_at desc, o.id desc limit 1), false)`,
+        unpaid_period: sql`(
+        select o.period_start from ${orders} o
+        where o.organization_id = ${subscriptions}.organization_id and o.subscription_id = ${subscriptions}.id
+          and o.period_start = ${subscriptions}.current_period_start and o.status in ('draft', 'pending')
+        limit 1)`.mapWith(orders.period_start),
         benefits: listGranted(subscriptions),
         seated: selectSeated(subscriptions),
         grants: selectGrantsWhere(
@@ -159,6 +164,7 @@ export async function loadGrantContext(db: Database, source: GrantSource): Promi
     ...rest,
     source,
     subscription: null,
+    unpaid_period: null,
     grace_days: 0,
     holders: getHolders(customer, found.order.seats, seated),
   };

@@ -17,8 +17,8 @@ export type BenefitKind = {
   isRevokedAlone?: true;
   /** Give it, for the first time or again. */
   grant(tx: Tx, ctx: Deps | Ctx, grant: Grant): Promise<GrantOutcome>;
-  /** A period has been paid for that began at a time. */
-  cycle?(tx: Tx, ctx: Deps | Ctx, grant: Grant, period_start: Date): Promise<BenefitGrantProperties>;
+  /** A new period has been paid for. */
+  cycle?(tx: Tx, ctx: Deps | Ctx, grant: Grant): Promise<BenefitGrantProperties>;
   /** Take it back; answers what is kept for when it is given again. */
   revoke?(tx: Tx, ctx: Deps | Ctx, grant: Grant): Promise<BenefitGrantProperties>;
 };

@@ -15,12 +15,10 @@ const buildCredited = (
   { meter_id, units }: CreditGrantInput,
   now: Date,
   period: CreditPeriod | null,
-  period_start = period?.starts_at,
 ): BenefitGrantProperties => ({
   last_credited_meter_id: meter_id,
   last_credited_units: units,
   last_credited_at: now.toISOString(),
-  ...(period_start ? { last_credited_from: period_start.toISOString() } : {}),
   ...(period ? { last_credited_until: period.ends_at.toISOString() } : {}),
 });
 
@@ -43,13 +41,11 @@ export const meterCredit: BenefitKind = {
     const properties = buildCredited({ ...credit, units }, now, ground.period);
     return { properties: { ...properties, ...(withheld > 0 ? { last_withheld_units: withheld } : {}) } };
   },
-  async cycle(tx, ctx, grant, period_start) {
+  async cycle(tx, ctx, grant) {
     const credit = getCredit(grant);
-    const { last_credited_at: last, last_credited_from: from } = grant.row.properties;
-    // A grant at the start of a period, as after a pause, is credited before the period is paid for (BEN-56).
-    if (from !== undefined && new Date(from) >= period_start) return grant.row.properties;
+    const { last_credited_at: last } = grant.row.properties;
     await rolloverCredit(tx, ctx, credit, last === undefined ? null : new Date(last));
-    return buildCredited(credit, ctx.clock.now(), await findCreditPeriod(tx, grant.row), period_start);
+    return buildCredited(credit, ctx.clock.now(), await findCreditPeriod(tx, grant.row));
   },
   async revoke(tx, ctx, grant) {
     const last_revoked_units = await revokeUnits(tx, ctx, grant);
