@@ -52,8 +52,12 @@ test("RST-06: the order of the starts counts, not the clocks of the machines", a
 });
 
 test("RST-06: of servers that start at once on a new database with different secrets, one starts", async () => {
-  const outcomes = await Promise.allSettled([check(first), check(second), check(third)]);
-  expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+  for (let round = 0; round < 5; round += 1) {
+    await floe.deps.db.execute("delete from secret_checks");
+    const secrets = [first, second, third, `${first} and another`];
+    const outcomes = await Promise.allSettled(secrets.map((secret) => check(secret)));
+    expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+  }
 });
 
 test("RST-06: the database keeps no secret, and says which of them is its own", async () => {
