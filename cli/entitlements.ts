@@ -24,6 +24,7 @@ export const entitlementViews = {
     name: "license-keys",
     summary: "License keys of your customers, and where they are in use",
     noun: "license key",
+    namedBy: ["display_key"],
     columns: [
       ...["customer.email:name", "display_key:id", "status:state", "usage", "limit_usage", "limit_activations"],
       ...["expires_at:date", "created_at:date", "id:key"],
@@ -32,7 +33,7 @@ export const entitlementViews = {
     examples: {
       list: ["floe license-keys list --status granted", "floe license-keys list --all --json key,customer.email"],
       update: [
-        "floe license-keys update KEY_ID --status disabled",
+        "floe license-keys update C70FC7 --status disabled",
         "floe license-keys update KEY_ID --limit-activations 5 --expires-at 2027-12-31T00:00:00Z",
       ],
       validate: ["floe license-keys validate --key KEY --increment-usage 1"],

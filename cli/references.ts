@@ -7,6 +7,7 @@ export const references: Record<string, string> = {
   meter_id: "meters",
   discount_id: "discounts",
   customer_id: "customers",
+  order_id: "orders",
   medias: "files",
   endpoint_id: "webhooks",
 };

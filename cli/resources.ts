@@ -1,4 +1,5 @@
 import { benefitColumns, entitlementViews } from "./entitlements.ts";
+import { orderView } from "./orders.ts";
 import { grantRunView, memberView, portalViews, seatView } from "./seats.ts";
 import { type SubscriptionAction, subscriptionView } from "./subscriptions.ts";
 import { usageViews } from "./usage.ts";
@@ -234,21 +235,7 @@ export const resourceViews: Record<string, ResourceView | false> = {
     },
     opens: { create: "url", get: "url" },
   },
-  orders: {
-    summary: "What was sold",
-    noun: "order",
-    namedBy: ["invoice_number"],
-    columns: ["product.name:name", "status:state", "total_amount:money", "customer.email", "created_at:date", "id:key"],
-    examples: {
-      list: ["floe orders list", "floe orders list --all --json id,total_amount,customer.email"],
-      explain: ["floe orders explain ORDER_ID", "floe orders explain ACME-0042"],
-      "resend-mail": ["floe orders resend-mail ACME-0042"],
-      export: [
-        "floe orders export -o orders.csv",
-        "floe orders export --created-after 2026-01-01T00:00:00Z --columns invoice_number,total_amount,tax_amount,currency",
-      ],
-    },
-  },
+  orders: orderView,
   subscriptions: subscriptionView,
   // Documents are fetched by commands of orders and refunds.
   invoices: false,
@@ -266,7 +253,7 @@ export const resourceViews: Record<string, ResourceView | false> = {
     examples: {
       list: ["floe refunds list", "floe refunds list --order-id ORDER_ID --all"],
       create: [
-        "floe refunds create --order-id ORDER_ID --amount 5.00 --reason customer_request",
+        "floe refunds create --order-id ACME-0042 --amount 5.00 --reason customer_request",
         "floe refunds create --order-id ORDER_ID --amount 50% --reason customer_request",
         "floe refunds create --order-id ORDER_ID --amount all --reason duplicate --revoke-benefits --yes",
       ],

@@ -233,6 +233,8 @@ async function runOperation(
     { verb: op.name.split(" ").at(-1) ?? "", noun: group.noun, columns, next: group.next },
     fields,
   );
+  if (/^(products|benefits|meters) (create|update)$/.test(`${group.name} ${op.name}`))
+    await (await import("./namesakes.ts")).warnOfNamesakes(context, group, sent.body, answer);
   if (options.open && op.opens) await openPage(context, (answer as Record<string, unknown>)[op.opens]);
 }
 

@@ -16,7 +16,11 @@ const shownMax = 5;
 
 /** `API calls` and `api-calls` are the same name to whoever types one of them. */
 const toSlug = (text: string): string => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-");
-const ways: ((text: string) => string)[] = [(text) => text, (text) => text.toLowerCase(), toSlug];
+/** The shown part of a license key is its name, and a shell reads the stars before it as a pattern. */
+const removeMask = (text: string): string => text.replace(/^\*+-/, "").toUpperCase();
+const ways: ((text: string) => string)[] = [(text) => text, (text) => text.toLowerCase(), toSlug, removeMask];
+
+const isArchived = (row: Row): boolean => row.is_archived === true || Boolean(row.archived_at);
 
 /** The things of one group, as far as they were asked for. */
 class Things {
@@ -95,9 +99,17 @@ class Things {
     return found;
   }
 
+  /** The ids of others in use with the first name of a row. */
+  async namesakes(row: Row): Promise<string[]> {
+    const [name] = this.#names(row);
+    const filter = this.#filter;
+    if (name === undefined || filter === undefined) return [];
+    const { items = [] } = await this.#page(name, { [filter]: name });
+    return this.#matching(items, name).flatMap((one) => (one.id === row.id || isArchived(one) ? [] : [one.id]));
+  }
+
   /** The one row, or why it is not one. */
   #only(rows: Row[], name: string, archived: boolean): Row | Fault | undefined {
-    const isArchived = (row: Row): boolean => row.is_archived === true || Boolean(row.archived_at);
     const inUse = archived ? rows : rows.filter((row) => !isArchived(row));
     const [only, ...more] = inUse.length === 1 ? inUse : rows;
     if (!only || more.length === 0) return only;
@@ -153,6 +165,11 @@ export async function findId(context: Context, { group, name }: NamedReference):
   const found = (await getThings(context, group).ids([name], true)).get(name);
   if (!found || found instanceof Fault) throw found ?? new Error(`No answer for ${name}.`);
   return found.id;
+}
+
+/** The ids of other things in use that are called as this one, as far as one look-up finds them. */
+export async function findNamesakes(context: Context, group: string, row: { id: string }): Promise<string[]> {
+  return getThings(context, group).namesakes(row);
 }
 
 function withIds(value: unknown, idFor: (one: NamedReference) => string): unknown {

@@ -53,6 +53,17 @@ const formatAmount = (amount: unknown, currency: unknown): string => {
   return formatMoney(amount, currency);
 };
 
+/** What a seat costs in each tier; of one tier, only that. */
+function formatSeatTiers(tiers: unknown, currency: unknown, every: string): string {
+  const all = (Array.isArray(tiers) ? tiers : []).filter(isRow);
+  return all
+    .map(({ min_seats, max_seats, price_per_seat }) => {
+      const reach = typeof max_seats === "number" ? `${String(min_seats)}-${max_seats}` : `${String(min_seats)}+`;
+      return `${formatAmount(price_per_seat, currency)}/seat${every}${all.length > 1 ? ` (${reach})` : ""}`;
+    })
+    .join(", ");
+}
+
 /** A price as a person says it. */
 function formatPrice(value: unknown): string {
   if (!isRow(value)) return "";
@@ -64,8 +75,7 @@ function formatPrice(value: unknown): string {
     const cap = typeof value.cap_amount === "number" ? ` up to ${formatAmount(value.cap_amount, currency)}` : "";
     return `${formatUnitMoney(String(value.unit_amount), currency)}/${String(getIn(value, "meter.name") ?? "unit")}${cap}`;
   }
-  if (value.amount_type === "seat_based")
-    return `${formatAmount(getIn(value, "seat_tiers.tiers.price_per_seat"), currency)}/seat${every}`;
+  if (value.amount_type === "seat_based") return formatSeatTiers(getIn(value, "seat_tiers.tiers"), currency, every);
   if (typeof value.price_amount === "number") return `${formatAmount(value.price_amount, currency)}${every}`;
   return `${String(value.amount_type)}${every}`;
 }
@@ -335,6 +345,12 @@ export function renderDetail(row: unknown, paint: Paint, terminal: number): stri
     });
   for (const [key, inner] of Object.entries(isRow(row) ? row : {})) {
     if (isNoise(key, inner)) continue;
+    if (key === "trial_interval_count") continue;
+    if (key === "trial_interval" && typeof inner === "string" && isRow(row)) {
+      const { trial_interval_count: count } = row;
+      lines.push(["trial", `${String(count)} ${removeControls(inner)}${count === 1 ? "" : "s"} free`]);
+      continue;
+    }
     if (isRow(inner) && /(_settings|^capabilities)$/.test(key)) {
       const own = listSettings(inner, "");
       if (own.length > 0) parts.push({ title: key, lines: own });

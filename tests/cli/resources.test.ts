@@ -194,6 +194,8 @@ describe("writing", () => {
     expect(server.received.map(({ method, path }) => `${method} ${path}`)).toEqual([
       "GET /v1/organizations/",
       "POST /v1/products/",
+      // Whether another product has the name.
+      "GET /v1/products/",
       // Whether buyers can pay for the product.
       "GET /v1/organizations/",
     ]);
