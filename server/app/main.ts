@@ -40,6 +40,7 @@ import { releaseMemory } from "./memory.ts";
 import { findMigrationsFolder, resolveBeside } from "./migrations-folder.ts";
 import { listCommands } from "./operator-backup.ts";
 import { listStatusCommands } from "./operator-status.ts";
+import { findOwnCommand } from "./own-command.ts";
 import { embedded } from "./providers/embedded.ts";
 import { resealStoredValues } from "./reseal.ts";
 import { startWorker } from "./worker.ts";
@@ -229,6 +230,7 @@ function buildWelcome({ config, demo }: Server): string[] {
     ...(warnings.length > 0 ? [``, ...warnings] : []),
   ];
   if (demo) {
+    const command = findOwnCommand();
     lines.push(
       ``,
       `  Demo shop      ${config.url}/demo`,
@@ -237,8 +239,8 @@ function buildWelcome({ config, demo }: Server): string[] {
       `  Password       ${demo.password}`,
       ``,
       `  Next, in another terminal:`,
-      `    npx floe login${config.PORT === 4455 ? "" : ` --server ${config.url}`}`,
-      `    npx floe products create --name "My first product" --price 19.00`,
+      `    ${command} login${config.PORT === 4455 ? "" : ` --server ${config.url}`}`,
+      `    ${command} products create --name "My first product" --price 19.00`,
     );
   }
   return [...lines, ``];

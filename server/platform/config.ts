@@ -303,6 +303,9 @@ export function readSettings(
   return { ...data, openid };
 }
 
+/** The folders in which a shell looks for a command. Not of a copy of the environment: Windows writes `Path`. */
+export const getSearchPath = (): string => process.env.PATH ?? "";
+
 /** The environment of a program that this process starts. */
 export const buildEnvironment = (more: Record<string, string>): NodeJS.ProcessEnv => ({ ...process.env, ...more });
 
