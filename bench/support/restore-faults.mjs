@@ -76,7 +76,6 @@ export const restoreFaults = {
     ["escapes", format, "|| !plainName.test(name))", ")", ...backup],
     ["unchecked", format, "if (found?.hash.digest(\"hex\") === expected) continue;", "if (found) continue;", ...backup],
     ["abandoned", format, "await rm(partial, { recursive: true, force: true });", "", ...backup],
-    ["vanished", format, "if (!(await findStat(from))) return false;", "", ...backup],
     ["replaces", service, "if (found !== null) throw new BackupError(`${target}", "if (false) throw new BackupError(`${target}", ...backup],
     ["leftover", service, "await rm(unfinished, { force: true });", "", ...backup],
     ["no-files", service, "for await (const path of walkFiles(join(filesFolder, objectsName)))", "for await (const path of walkFiles(join(filesFolder, \"none\")))", ...backup],

@@ -211,6 +211,11 @@ test("RST-07, RST-08: a PostgreSQL is backed up by pg_dump and restored into an 
   ]);
   expect(readFileSync(at("restored/objects/o/f/id/guide.pdf"), "utf8")).toBe("the guide");
   expect(readFileSync(at("calls"), "utf8")).toMatch(/pg_restore .*--exit-on-error --single-transaction/);
+  // Of another build, it is refused before anything is done.
+  const manifest = JSON.parse(readFileSync(join(folder, "manifest.json"), "utf8"));
+  writeFileSync(join(folder, "manifest.json"), JSON.stringify({ ...manifest, schema: "another hash" }));
+  expect((await runCommand(["admin", "restore", folder])).err).toContain("whose tables this version does not know");
+  writeFileSync(join(folder, "manifest.json"), JSON.stringify(manifest));
   // Of another kind, it is refused in words.
   vi.stubEnv("DATABASE_URL", "");
   expect((await runCommand(["admin", "restore", folder, "--data-dir", at("data")])).err).toContain(

@@ -115,7 +115,6 @@ export async function beginBackup(folder: string, signal?: AbortSignal) {
     /** Copy a file into the backup. Answers false where it is gone meanwhile. */
     async copy(from: string, name: string): Promise<boolean> {
       signal?.throwIfAborted();
-      if (!(await findStat(from))) return false;
       const copied = await copyFile(from, join(partial, name), signal).catch(async (error: unknown) => {
         if (!isMissing(error) || (await findStat(from))) throw error;
         await rm(join(partial, name), { force: true });
