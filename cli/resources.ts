@@ -1,6 +1,6 @@
 import { benefitColumns, entitlementViews } from "./entitlements.ts";
 import { orderView } from "./orders.ts";
-import { grantRunView, memberView, portalViews, seatView } from "./seats.ts";
+import { cancellationView, grantRunView, memberView, portalViews, seatView } from "./seats.ts";
 import { type SubscriptionAction, subscriptionView } from "./subscriptions.ts";
 import { usageViews } from "./usage.ts";
 
@@ -379,6 +379,7 @@ export const resourceViews: Record<string, ResourceView | false> = {
   seatClaims: false,
   customerMembers: memberView,
   grantRuns: grantRunView,
+  cancellations: cancellationView,
   customerSeats: seatView,
   // Has commands of its own: floe plan, apply and more.
   catalog: false,

@@ -42,9 +42,18 @@ export const grantRunView = {
   columns: ["status", "stage", "noted", "waiting", "created_at:date", "id:id"],
 };
 
+/** Cancellations that buyers declared without signing in. */
+export const cancellationView = {
+  name: "cancellations",
+  summary: "Cancellations that buyers declared without signing in",
+  noun: "cancellation",
+  columns: ["name", "email", "reference", "kind", "confirmed_at:date", "settled_at:date", "created_at:date", "id:id"],
+};
+
 /** What customers do on their own pages has no commands. */
 export const portalViews: Record<string, false> = {
   ...{ portalOrders: false, portalSubscriptions: false, portalMeters: false, portalSeats: false },
   portalAccounts: false,
+  portalCancellations: false,
   ...{ portalMembers: false, portalWallets: false, portalGrants: false, portalKeys: false, portalDownloads: false },
 };

@@ -158,6 +158,11 @@ export const subscriptions = {
   forecast: "GET /v1/subscriptions/:id/forecast",
   preview: "POST /v1/subscriptions/:id/preview",
 } as Routes<Api["subscriptions"]>;
+export const cancellations = {
+  list: "GET /v1/cancellations/",
+  get: "GET /v1/cancellations/:id",
+  settle: "POST /v1/cancellations/:id/settle",
+} as Routes<Api["cancellations"]>;
 export const cardLinks = {
   get: "GET /v1/card-links/:token",
   confirm: "POST /v1/card-links/:token/confirm",
@@ -228,6 +233,10 @@ export const portalCards = {
   confirm: "POST /v1/customer-portal/customers/me/payment-methods/confirm",
   delete: "DELETE /v1/customer-portal/customers/me/payment-methods/:id",
 } as Routes<Api["portalCards"]>;
+export const portalCancellations = {
+  declare: "POST /v1/customer-portal/cancellations",
+  confirm: "POST /v1/customer-portal/cancellations/confirm",
+} as Routes<Api["portalCancellations"]>;
 export const portalOrders = {
   list: "GET /v1/customer-portal/orders/",
   get: "GET /v1/customer-portal/orders/:id",

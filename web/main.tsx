@@ -40,6 +40,7 @@ const routes: Route[] = [
   { path: "/:slug/portal", load: () => import("./pages/portal.tsx") },
   { path: "/:slug/portal/claim", load: () => import("./pages/portal-claim.tsx") },
   { path: "/:slug/portal/email", load: () => import("./pages/portal-email.tsx") },
+  { path: "/:slug/cancel", load: () => import("./pages/cancel.tsx") },
   { path: "*", load: () => import("./pages/not-found.tsx") },
 ];
 

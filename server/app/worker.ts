@@ -40,6 +40,7 @@ import { runPreparation } from "../platform/jobs/deadline.ts";
 import { failureCleanup, type RowWorker, startWorkerLoop, type Worker } from "../platform/jobs/workers.ts";
 import { mailCleanup, mailWorker, warnOfUnsentMail } from "../platform/mail-transport/mail.ts";
 import { createTestNotices } from "../platform/processors/test-notices.ts";
+import { noticeCleanup } from "../portal/cancellations/jobs.ts";
 import { codeCleanup, codeMailWorker } from "../portal/jobs.ts";
 import { attachWorker, eventNameCounterWorker } from "../usage/events/jobs.ts";
 import { partWorker } from "../usage/events/parts.ts";
@@ -108,6 +109,7 @@ export const cleanupWorkers: readonly Worker[] = [
   customerSessionCleanup,
   accountRequestCleanup,
   codeCleanup,
+  noticeCleanup,
   redemptionCountWorker,
   failureCleanup,
   requestLogCleanup,

@@ -31,6 +31,22 @@ export async function countRequest(
   );
 }
 
+/** Declared cancellations: each sends a mail to an address that anybody may have typed. */
+const declarationsPerAddress: Limit = { max: 5, window_seconds: 24 * hourSeconds };
+const declarationsPerSeller: Limit = { max: 100, window_seconds: hourSeconds };
+const tooManyDeclarations = "Too many declarations.";
+
+/** Refuse cancellations beyond what an address and a seller may have declared, whether there is such a customer or not. */
+export async function countDeclaration(
+  ctx: Ctx,
+  { email, organization_id }: { email: string; organization_id: string },
+): Promise<void> {
+  const { hit } = openLimiter(ctx);
+  const address = `cancellation:${organization_id} ${email.toLowerCase()}`;
+  rejectRateLimited(await hit(`cancellation-of-seller:${organization_id}`, declarationsPerSeller), tooManyDeclarations);
+  rejectRateLimited(await hit(address, declarationsPerAddress), tooManyDeclarations);
+}
+
 /** Count a code that is tried, from whatever address. Answers how to take it back, as a good code is no guess. */
 export async function countGuess(
   ctx: Ctx,

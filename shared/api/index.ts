@@ -1,6 +1,7 @@
 import type { Contract } from "../contract.ts";
 import { benefitGrants, listGrants } from "./benefit-grants.ts";
 import { benefits } from "./benefits.ts";
+import { cancellations, portalCancellations } from "./cancellations.ts";
 import { cardLinks } from "./card-links.ts";
 import { catalog } from "./catalog.ts";
 import { checkoutClient } from "./checkout-client.ts";
@@ -67,6 +68,7 @@ export const api = {
   checkoutClient,
   orders,
   subscriptions,
+  cancellations,
   cardLinks,
   customerMembers,
   customerSeats,
@@ -77,6 +79,7 @@ export const api = {
   disputes,
   customerPortal,
   portalCards,
+  portalCancellations,
   portalOrders,
   portalSubscriptions,
   portalMeters,

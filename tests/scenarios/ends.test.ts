@@ -247,6 +247,7 @@ const columns: Record<string, [Row["clock"], string]> = {
   "checkouts.expires_at": ["organization", "tests/scenarios/ends.test.ts"],
   "customer_account_requests.expires_at": ["server", "tests/api/connecting.test.ts"],
   "customer_accounts.expires_at": ["server", "tests/scenarios/grants-outside.long.test.ts"],
+  "cancellation_notices.expires_at": ["server", "tests/api/cancellations.test.ts"],
   "customer_accounts.renewing_until": ["server", "tests/scenarios/grants-outside.long.test.ts"],
   "customer_meter_lots.expires_at": ["organization", "tests/api/credits.test.ts"],
   "customer_meter_windows.late_until": ["organization", "tests/scenarios/subscriptions-metered-late.test.ts"],

@@ -1,5 +1,6 @@
 /** Rows of what is about people: teams, their members, what they are owed, and who is erased. */
 import { customerBalances } from "../../server/billing/orders/tables.ts";
+import { declareCancellation } from "./cancellations.ts";
 import type { Floe, Seller } from "./floe.ts";
 import { newId } from "./ids.ts";
 import { buyerOf, tokenOf } from "./portal-rows.ts";
@@ -20,6 +21,11 @@ export const peopleRows = {
     const [run] = (await client.grantRuns.list({ query: {} })).items;
     return { params: { id: run?.id ?? "" } };
   },
+  cancellations: async (floe: Floe, seller: Seller) => {
+    await declareCancellation(floe, seller);
+    return { params: { id: (await seller.client.cancellations.list({ query: {} })).items[0]?.id ?? "" } };
+  },
+  portalCancellations: async () => ({ params: {} }),
   customerMembers: async (_: Floe, { client }: Seller) => {
     const external_id = `team-${newId()}`;
     const body = { type: "team" as const, external_id, owner: { email: "owner@example.com" } };

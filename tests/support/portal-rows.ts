@@ -5,6 +5,7 @@ import { saveAccount } from "../../server/customers/linked-accounts/store.ts";
 import { buildPortalLink } from "../../server/customers/sessions/portal-link.ts";
 import { transact } from "../../server/platform/db/unit-of-work.ts";
 import { listMails } from "../../server/platform/mail-transport/mail.ts";
+import { buildDeclaration, declareCancellation } from "./cancellations.ts";
 import type { Floe, Seller } from "./floe.ts";
 import { newId } from "./ids.ts";
 
@@ -198,6 +199,8 @@ export const portalBodies: Record<string, (product_id: string, number: number) =
   "portalMembers.create": (_, number) => ({ email: `added-${number}@example.com`, name: "Added" }),
   "portalSeats.assign": () => ({ subscription_id: newId(), email: "seat@example.com" }),
   "seatClaims.claim": () => ({ invitation_token: "unknown" }),
+  "portalCancellations.declare": () => ({ ...buildDeclaration(newId()), reason: null }),
+  "portalCancellations.confirm": () => ({ token: "unknown" }),
   "portalCards.create": () => ({ confirmation_token_id: "pm_card_chargeDeclined" }),
   "portalCards.confirm": () => ({ setup_intent_id: "unknown" }),
   "portalOrders.confirmPayment": () => ({ confirmation_token_id: "pm_card_visa" }),
@@ -207,6 +210,8 @@ export const portalBodies: Record<string, (product_id: string, number: number) =
 type Fresh = { params?: Record<string, string>; query?: Record<string, string>; body?: object };
 /** Of what the usual row and body are no good for, a request that is accepted. */
 export const portalFresh: Record<string, (floe: Floe, seller: Seller) => Promise<Fresh>> = {
+  "portalCancellations.declare": async (_, { organization_id }) => ({ body: buildDeclaration(organization_id) }),
+  "portalCancellations.confirm": async (floe, seller) => ({ body: { token: await declareCancellation(floe, seller) } }),
   "customerPortal.authenticate": async (floe, seller) => ({ body: { code: await mailedCode(floe, seller) } }),
   "customerPortal.openLink": async (floe, seller) => ({ body: { token: await mailedPortalLink(floe, seller) } }),
   "customerPortal.requestEmailUpdate": async (_, seller) => {

@@ -52,6 +52,10 @@ function Delivery({ checkout }: { checkout: Checkout }) {
   );
 }
 
+/** Where a contract is canceled without signing in, with the number of the order where it is known (CUP-30). */
+const buildCancelHref = ({ organization }: Checkout, sale: CheckoutOrder | null | undefined): string =>
+  `/${encodeURIComponent(organization.slug)}/cancel?${new URLSearchParams({ reference: sale?.invoice_number ?? "" })}`;
+
 /** What was bought, for how much, and whether it is through. */
 function Outcome({ checkout, refresh }: { checkout: Checkout; refresh: () => Promise<unknown> }) {
   const { messages: common, money, day } = useI18n();
@@ -61,6 +65,7 @@ function Outcome({ checkout, refresh }: { checkout: Checkout; refresh: () => Pro
   const due = getDueToday(checkout);
   const sale = useSale(checkout);
   const delay = useDelay(!done, refresh);
+  const { product } = checkout;
   const next = getSchedule(checkout)?.steps[0];
   const seller = findSellerPage(checkout, null);
   const back = findWebPage(checkout.return_url) ?? findWebPage(checkout.organization.website);
@@ -128,6 +133,11 @@ function Outcome({ checkout, refresh }: { checkout: Checkout; refresh: () => Pro
             rel="noopener"
           >
             {messages.to_purchases}
+          </a>
+        )}
+        {done && checkout.customer_billing_address?.country === "DE" && product?.recurring_interval && (
+          <a className="button quiet" href={buildCancelHref(checkout, sale)} target="_blank" rel="noopener">
+            {messages.cancel_contract}
           </a>
         )}
         {done && seller !== null ? (

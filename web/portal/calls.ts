@@ -20,6 +20,8 @@ export type Grant = Answer<"portalGrants", "list">["items"][number];
 export type LicenseKey = Answer<"portalKeys", "list">["items"][number];
 type KeyInUse = Answer<"portalKeys", "get">;
 type Download = Answer<"portalDownloads", "list">["items"][number];
+type Declared = Answer<"portalCancellations", "declare">;
+export type CancellationConfirmed = Answer<"portalCancellations", "confirm">;
 type SeatClaim = Answer<"seatClaims", "get">;
 type SeatClaimed = Answer<"seatClaims", "claim">;
 export type Seats = Answer<"portalSeats", "list">;
@@ -40,6 +42,9 @@ export const entrance = {
     requestApi<SeatClaimed>("POST", "/v1/customer-seats/claim", { invitation_token }),
   takeEmail: (token: string) =>
     requestApi<{ token: string }>("POST", `${root}/customers/me/email-update/verify`, { token }),
+  declareCancellation: (body: object) => requestApi<Declared>("POST", `${root}/cancellations`, body),
+  confirmCancellation: (token: string) =>
+    requestApi<CancellationConfirmed>("POST", `${root}/cancellations/confirm`, { token }),
   openLink: (token: string) => requestApi<{ token: string }>("POST", `${root}/customer-session/link`, { token }),
   authenticate: (body: { code: string; request_id: string }) =>
     requestApi<{ token: string }>("POST", `${root}/customer-session/authenticate`, body),

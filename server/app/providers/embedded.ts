@@ -34,6 +34,7 @@ import { createSandboxService } from "../../operations/sandbox/service.ts";
 import { storefrontService } from "../../operations/storefront/service.ts";
 import type { Provider } from "../../platform/provider.ts";
 import { portalAccountService } from "../../portal/accounts.ts";
+import { cancellationService, portalCancellationService } from "../../portal/cancellations/service.ts";
 import { portalCardService } from "../../portal/cards.ts";
 import { portalGrantService } from "../../portal/grants.ts";
 import { portalDownloadService, portalKeyService } from "../../portal/holdings.ts";
@@ -68,6 +69,8 @@ export const embedded: Provider = {
   customerSessions: customerSessionService,
   customerPortal: customerPortalService,
   portalCards: portalCardService,
+  cancellations: cancellationService,
+  portalCancellations: portalCancellationService,
   portalOrders: portalOrderService,
   portalSubscriptions: portalSubscriptionService,
   portalMeters: portalMeterService,

@@ -16,7 +16,7 @@ export function writeOrderMail(
   sale: OrderAggregate,
   seller: OrganizationRow,
   { ahead, benefits }: { ahead: UpcomingRenewal | null; benefits: readonly BenefitRow[] },
-  linkTo: (kind: "invoice" | "receipt" | "portal") => string,
+  linkTo: (kind: "invoice" | "receipt" | "portal" | "cancel") => string,
   to = findConfirmationAddress(sale, seller),
 ): Mail | null {
   const { order, customer, product } = sale;
@@ -39,9 +39,13 @@ export function writeOrderMail(
   const links = [
     ...(hasInvoice(order) ? [{ label: messages.open_invoice, url: linkTo("invoice") }] : []),
     ...(order.receipt_number === null ? [] : [{ label: messages.open_receipt, url: linkTo("receipt") }]),
+    // In Germany a contract must be as easy to end as to begin, without an account (CUP-30).
+    ...(billing_address?.country === "DE" && order.subscription_id !== null
+      ? [{ label: messages.cancel_contract, url: linkTo("cancel") }]
+      : []),
   ];
   const notes = [
-    links.length > 0 ? messages.kept : messages.portal_days,
+    hasInvoice(order) || order.receipt_number !== null ? messages.kept : messages.portal_days,
     seller.email === null ? null : messages.questions(seller.email),
   ];
   const note = notes.filter((text) => text !== null).join(" ");

@@ -133,7 +133,10 @@ function describeLegal(seller: OrganizationRow, messages: ServerMessages["email"
 }
 
 /** How a customer is written to by a seller: the words, how amounts and times are written, and how the seller looks. */
-export function getSpeech({ locale, billing_address }: CustomerRow, seller: OrganizationRow) {
+export function getSpeech(
+  { locale, billing_address }: Pick<CustomerRow, "locale" | "billing_address">,
+  seller: OrganizationRow,
+) {
   const country = billing_address?.country ?? null;
   const language = resolveLanguage(locale, country);
   const messages = getMessages(language).email;

@@ -96,10 +96,13 @@ const buildCustomerLink = (
 /** The links that the mail of an order has. */
 const createLinker =
   (config: Deps["config"], { order, customer }: OrderAggregate, seller: OrganizationRow, now: Date) =>
-  (kind: "invoice" | "receipt" | "portal"): string =>
-    kind === "portal"
-      ? buildCustomerLink(config, customer, seller, now)
-      : linkDocument(config, { organization_id: order.organization_id, order_id: order.id, kind }, now);
+  (kind: "invoice" | "receipt" | "portal" | "cancel"): string => {
+    if (kind === "portal") return buildCustomerLink(config, customer, seller, now);
+    if (kind !== "cancel")
+      return linkDocument(config, { organization_id: order.organization_id, order_id: order.id, kind }, now);
+    const query = new URLSearchParams({ reference: order.invoice_number ?? "" });
+    return `${config.url}/${encodeURIComponent(seller.slug)}/cancel?${query}`;
+  };
 
 /** How many mails of an order, and of all orders of an organization, are sent again in an hour. */
 const perOrder: Limit = { max: 5, window_seconds: 3600 };

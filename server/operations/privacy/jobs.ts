@@ -24,6 +24,7 @@ import { sendSignal } from "../../platform/events/signals.ts";
 import { eraseKeptAnswers } from "../../platform/http/kept-answers.ts";
 import type { RowWorker } from "../../platform/jobs/workers.ts";
 import { deleteMailsTo } from "../../platform/mail-transport/mail.ts";
+import { eraseNotices } from "../../portal/cancellations/store.ts";
 import { eraseCodes } from "../../portal/store.ts";
 import { eraseUse } from "../../usage/events/store.ts";
 import { listProperties } from "../../usage/meters/matching.ts";
@@ -71,6 +72,7 @@ export const erasureWorker: RowWorker = {
 const forgetting: ((tx: Tx, person: Erased, deps: Deps) => Promise<void>)[] = [
   deleteSessions,
   eraseCodes,
+  eraseNotices,
   (tx, { id }) => deleteMailsTo(tx, id),
   eraseActivations,
   eraseAccounts,

@@ -41,6 +41,7 @@ const pages = [
   "/error",
   "/:slug/portal/claim",
   "/:slug/portal/email",
+  "/:slug/cancel",
 ];
 const checkoutPages = ["/checkout/:client_secret", "/checkout/:client_secret/confirmation"];
 const developmentPages = ["/demo", "/mail"];

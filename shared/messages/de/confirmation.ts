@@ -22,5 +22,6 @@ export const messages: ConfirmationMessages = {
   is_underway: "In Arbeit",
   continue_to: (seller) => `Weiter zu ${seller}`,
   back_to: (seller) => `Zurück zu ${seller}`,
+  cancel_contract: "Verträge hier kündigen",
   to_purchases: "Ihre Käufe öffnen",
 };

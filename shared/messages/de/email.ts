@@ -25,6 +25,7 @@ export const messages: EmailMessages = {
   agreed: (day) =>
     `Am ${day} haben Sie zugestimmt, dass die Lieferung sofort beginnt, und bestätigt, dass Sie dadurch Ihr Widerrufsrecht verlieren.`,
   open_portal: "Ihre Käufe öffnen",
+  cancel_contract: "Verträge hier kündigen",
   open_invoice: "Rechnung öffnen",
   open_receipt: "Zahlungsbeleg öffnen",
   kept: "Die Links zu Dokumenten gelten ein Jahr. Der Link zu Ihren Käufen gilt einmal, 30 Tage lang; danach melden Sie sich mit einem Code an.",

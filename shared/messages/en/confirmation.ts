@@ -20,6 +20,7 @@ export const messages = {
   is_underway: "Being completed",
   continue_to: (seller: string) => `Continue to ${seller}`,
   back_to: (seller: string) => `Back to ${seller}`,
+  cancel_contract: "Cancel a contract",
   to_purchases: "Open your purchases",
 };
 

@@ -23,6 +23,7 @@ export const messages = {
   agreed: (day: string) =>
     `On ${day} you agreed that delivery begins at once, and you acknowledged that you thereby lose your right of withdrawal.`,
   open_portal: "Open your purchases",
+  cancel_contract: "Cancel a contract",
   open_invoice: "Open the invoice",
   open_receipt: "Open the receipt",
   kept: "Document links work for one year. The link to your purchases works once, within 30 days; then sign in with a code.",

@@ -1,3 +1,4 @@
+export { messages as cancellationEmail } from "./cancellation-email.ts";
 export { messages as email } from "./email.ts";
 export { messages as invoice } from "./invoice.ts";
 export { messages as portalEmail } from "./portal-email.ts";

@@ -22,5 +22,6 @@ export const messages: ConfirmationMessages = {
   is_underway: "En cours",
   continue_to: (seller) => `Continuer vers ${seller}`,
   back_to: (seller) => `Retour à ${seller}`,
+  cancel_contract: "Résilier un contrat",
   to_purchases: "Ouvrir vos achats",
 };

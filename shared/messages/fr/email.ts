@@ -25,6 +25,7 @@ export const messages: EmailMessages = {
   agreed: (day) =>
     `Le ${day}, vous avez accepté que la livraison commence tout de suite et reconnu perdre ainsi votre droit de rétractation.`,
   open_portal: "Ouvrir vos achats",
+  cancel_contract: "Résilier un contrat",
   open_invoice: "Ouvrir la facture",
   open_receipt: "Ouvrir le reçu",
   kept: "Les liens vers les documents sont valables un an. Le lien vers vos achats sert une fois, pendant 30 jours ; ensuite, connectez-vous avec un code.",
