@@ -3,7 +3,7 @@ import { ApiError } from "../../shared/errors.ts";
 import type { Ctx } from "../platform/context.ts";
 import { Relayed } from "../platform/http/relayed.ts";
 import { buildObject } from "./mirror/rules.ts";
-import { findCustomerByExternalId, findNewestPart, findObject, type MirrorRow, storeObject } from "./mirror/store.ts";
+import { findCustomerByExternalId, findState, type MirrorRow, storeObject } from "./mirror/store.ts";
 import { decodeRelayed } from "./relay/answer.ts";
 import type { Hosted } from "./relay/hosted.ts";
 import type { OwnAnswers } from "./relay/own-answers.ts";
@@ -19,15 +19,11 @@ const currentMs = 24 * 60 * 60 * 1000;
  */
 export function createStateAnswers(hosted: Hosted): OwnAnswers {
   const find = async (ctx: Ctx, id: string): Promise<{ row: MirrorRow; isCurrent: boolean } | undefined> => {
-    const { organization_id } = hosted.requireLink();
-    const row = await findObject(ctx.db, ctx.config, organization_id, "customer_state", id);
-    if (!row) return undefined;
-    const [customer, newest] = [
-      await findObject(ctx.db, ctx.config, organization_id, "customer", id),
-      await findNewestPart(ctx.db, organization_id, id),
-    ];
+    const found = await findState(ctx.db, ctx.config, hosted.requireLink().organization_id, id);
+    if (!found) return undefined;
+    const { row, isCustomerDeleted, newest_part_at } = found;
     const isOld = ctx.clock.now().getTime() - row.event_at.getTime() > currentMs;
-    const isCurrent = !isOld && !customer?.deleted_at && (newest === null || newest <= row.event_at);
+    const isCurrent = !isOld && !isCustomerDeleted && (newest_part_at === null || newest_part_at <= row.event_at);
     return { row, isCurrent };
   };
   const respond = (ctx: Ctx, { data, event_at }: MirrorRow, isStale = false) => {

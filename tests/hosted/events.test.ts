@@ -248,8 +248,7 @@ describe("applied", () => {
       token: pair.polarSeller.key,
     });
     expect([local.status, local.headers["floe-as-of"] !== undefined]).toEqual([200, true]);
-    const asked = pair.proxy.recorded.length;
-    if (asked === 0) expect(local.json).toMatchObject({ id: customer_id });
+    expect(local.json).toMatchObject({ id: customer_id });
     expect(Object.keys(local.json as object).sort()).toEqual(Object.keys(theirs.json as object).sort());
     expect((await read("?fresh=true")).status).toBe(200);
     expect(pair.proxy.recorded.at(-1)?.url).toBe(`/v1/customers/${customer_id}/state?`.replace(/\?$/, ""));
@@ -263,6 +262,38 @@ describe("applied", () => {
       (await pair.floe.request("GET", `/v1/customers/${customer_id}/state`, { token: pair.outside.key })).status,
     ).toBe(404);
   }, 60_000);
+
+  test("a state is answered without asking Polar until a part of it is told later, or the customer is deleted", async () => {
+    const { organization_id } = pair.polarSeller;
+    const at = (second: number) => new Date(pair.floe.clock.now().getTime() - 60_000 + second * 1000);
+    const sample = (type: keyof typeof payloads) => fc.sample(wireValue(payloads[type]), { numRuns: 1, seed: 5 })[0];
+    const tell = async (type: keyof typeof payloads, second: number, more: object) => {
+      const time = at(second).toISOString();
+      const data = { ...(sample(type) as object), organization_id, created_at: time, modified_at: time, ...more };
+      expect((await deliver({ id: `${type} ${newId()}`, body: write(type, data, at(second)) })).status).toBe(202);
+      await pair.floe.runJobs();
+    };
+    pair.proxy.setFault(answerWith(503, "{}"));
+    const read = async (id: string) => {
+      pair.proxy.recorded.length = 0;
+      const { status, headers } = await pair.floe.request("GET", `/v1/customers/${id}/state`, {
+        token: pair.seller.key,
+      });
+      return [status, headers["floe-as-of"], headers["floe-stale"] === "true", pair.proxy.recorded.length > 0];
+    };
+    const [first, second] = [newId(), newId()];
+    for (const id of [first, second]) await tell("customer.state_changed", 10, { id });
+    // Of another customer, and of the same one before.
+    await tell("subscription.updated", 20, { id: newId(), customer_id: newId() });
+    await tell("subscription.updated", 10, { id: newId(), customer_id: first });
+    const told = at(10).toISOString();
+    expect(await read(first)).toEqual([200, told, false, false]);
+    await tell("subscription.updated", 20, { id: newId(), customer_id: first });
+    expect(await read(first)).toEqual([200, told, true, true]);
+    expect(await read(second)).toEqual([200, told, false, false]);
+    await tell("customer.deleted", 5, { id: second });
+    expect(await read(second)).toEqual([200, told, true, true]);
+  });
 
   test("an older event changes nothing, and what is deleted stays so", async () => {
     const id = newId();

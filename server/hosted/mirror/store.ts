@@ -1,4 +1,4 @@
-import { and, eq, inArray, isNull, sql } from "drizzle-orm";
+import { and, eq, isNull, sql } from "drizzle-orm";
 import type { Database, Deps } from "../../platform/context.ts";
 import { openTokens, sealTokens } from "../../platform/crypto/secrets.ts";
 import type { MirroredKind, MirroredObject } from "./rules.ts";
@@ -55,20 +55,34 @@ export async function storeObjects(
 const matchObject = (organization_id: string, kind: MirroredKind) =>
   and(eq(polarObjects.organization_id, organization_id), eq(polarObjects.kind, kind));
 
-export async function findObject(
+export type KnownState = {
+  row: MirrorRow;
+  isCustomerDeleted: boolean;
+  /** When something that the state is made of was last told. */
+  newest_part_at: Date | null;
+};
+
+/** The state of a customer, and what tells whether it is current, by one statement. */
+export async function findState(
   db: Database,
   keys: Keys,
   organization_id: string,
-  kind: MirroredKind,
-  id: string,
-): Promise<MirrorRow | undefined> {
-  const [row] = await db
-    .select()
+  customer_id: string,
+): Promise<KnownState | undefined> {
+  const ofCustomer = sql`from ${polarObjects} as part where part.organization_id = ${organization_id}
+    and part.customer_id = ${customer_id}`;
+  const [found] = await db
+    .select({
+      row: polarObjects,
+      isCustomerDeleted: sql<boolean>`exists (select 1 ${ofCustomer} and part.kind = 'customer' and part.deleted_at is not null)`,
+      newest_part_at: sql<Date | null>`(select max(part.event_at) ${ofCustomer}
+        and part.kind in ('subscription', 'benefit_grant', 'customer'))`.mapWith(polarObjects.event_at),
+    })
     .from(polarObjects)
-    .where(and(matchObject(organization_id, kind), eq(polarObjects.id, id)));
-  if (!row) return undefined;
-  const opened = openTokens(keys.secrets, purpose, organization_id, JSON.stringify(row.data));
-  return { ...row, data: JSON.parse(opened) };
+    .where(and(matchObject(organization_id, "customer_state"), eq(polarObjects.id, customer_id)));
+  if (!found) return undefined;
+  const opened = openTokens(keys.secrets, purpose, organization_id, JSON.stringify(found.row.data));
+  return { ...found, row: { ...found.row, data: JSON.parse(opened) } };
 }
 
 /** The customer of the seller's own id; undefined where it is unknown here, or where two have it. */
@@ -85,19 +99,4 @@ export async function findCustomerByExternalId(db: Database, organization_id: st
     )
     .limit(2);
   return rows.length === 1 ? rows[0] : undefined;
-}
-
-/** When something that a customer's state is made of was last told. */
-export async function findNewestPart(db: Database, organization_id: string, customer_id: string): Promise<Date | null> {
-  const [row] = await db
-    .select({ newest: sql<Date | null>`max(${polarObjects.event_at})`.mapWith(polarObjects.event_at) })
-    .from(polarObjects)
-    .where(
-      and(
-        eq(polarObjects.organization_id, organization_id),
-        eq(polarObjects.customer_id, customer_id),
-        inArray(polarObjects.kind, ["subscription", "benefit_grant", "customer"]),
-      ),
-    );
-  return row?.newest ?? null;
 }
