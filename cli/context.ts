@@ -74,6 +74,16 @@ export function requireSignIn(context: Context, why?: string): Fault {
   });
 }
 
+/** Whether there is a sign-in or a key; settings that cannot be read are told by the command that needs them. */
+export function hasSignIn(context: Context): boolean {
+  try {
+    const { apiKey, credential } = context.settings();
+    return apiKey !== undefined || credential !== undefined;
+  } catch {
+    return false;
+  }
+}
+
 /** The sign-in of a person: what concerns accounts is not open to an API key, also where one is set. */
 export function findPersonInUse(context: Context): Credential {
   const { profile, server, apiKey } = context.settings();

@@ -1,8 +1,8 @@
 import "../shared/walls.ts";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { enableCompileCache } from "node:module";
 import { join } from "node:path";
-import { findCacheFolder } from "./cache-folder.ts";
+import { findCacheFolder, findSettingsFolder } from "./cache-folder.ts";
 import { loadCompiled } from "./compiled.ts";
 import { getEnvironment } from "./environment.ts";
 import { writeAll } from "./output.ts";
@@ -17,6 +17,14 @@ const readVersion = (): string =>
     ? FLOE_VERSION
     : (JSON.parse(readFileSync(join(here, "../package.json"), "utf8")) as { version: string }).version;
 
+/** Whether `floe` alone may have a store to show: a terminal on both ends, and a sign-in or a key. The program then looks closely. */
+function canShowStore(): boolean {
+  const { isatty } = process.getBuiltinModule("node:tty");
+  if (!isatty(0) || !isatty(1)) return false;
+  const env = getEnvironment();
+  return Boolean(env.FLOE_API_KEY) || existsSync(join(findSettingsFolder(env), "credentials.json"));
+}
+
 /** The entry of the program. The two commonest questions are answered before anything else is loaded. */
 async function main(argv: string[]): Promise<void> {
   const [first] = argv;
@@ -24,7 +32,8 @@ async function main(argv: string[]): Promise<void> {
     writeAll(1, `${readVersion()}\n`);
     return;
   }
-  if (argv.length === 0 || (argv.length === 1 && (first === "--help" || first === "-h" || first === "help"))) {
+  const isHelp = argv.length === 1 && (first === "--help" || first === "-h" || first === "help");
+  if (isHelp || (argv.length === 0 && !canShowStore())) {
     writeAll(1, readFileSync(join(here, "manifest/help.txt"), "utf8"));
     return;
   }

@@ -2,7 +2,7 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { findAgentFlag, hasForeignText, isAgentMode } from "./agent/mode.ts";
 import { commands, verbs } from "./commands/all.ts";
-import type { Context } from "./context.ts";
+import { type Context, hasSignIn } from "./context.ts";
 import { exitCodes, Fault, type FaultKind, isFault, renderFault } from "./fault.ts";
 import { commonHeading, describeBeneath, layout, showTwins } from "./help.ts";
 import type { Io } from "./io.ts";
@@ -246,8 +246,17 @@ function convertFault(error: CommanderError, root: Command, argv: string[]): Fau
   return new Fault("usage", first ?? message, { hint: [suggestion, see].filter(Boolean).join("  ") });
 }
 
+/** What `floe` alone means: the dashboard for a person who is signed in, and the overview of the commands for all others. */
+function runAlone(io: Io, manifest: Manifest, version: string): Promise<number> | number {
+  const context = makeContext(io, manifest, version, {});
+  if (context.interactive && hasSignIn(context)) return run(["top"], io, manifest, version);
+  io.stdout.write(formatRootHelp(manifest));
+  return exitCodes.ok[0];
+}
+
 /** Run one command line and answer the exit code. This is the one place where a fault becomes text. */
 export async function run(argv: string[], io: Io, manifest: Manifest, version: string): Promise<number> {
+  if (argv.length === 0) return runAlone(io, manifest, version);
   const isAgent = isAgentMode(io.env, findAgentFlag(argv));
   const json = isAgent || argv.some((word) => word === "--json" || word.startsWith("--json="));
   const color = argv[argv.indexOf("--color") + 1];

@@ -1,11 +1,11 @@
 /** Writing settings: apart from reading them, because only a few commands do it and `conf` takes time to load. */
 import { chmodSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { findSettingsFolder } from "./cache-folder.ts";
 import {
   type Config,
   type Credential,
   type Credentials,
-  findSettingsFolder,
   type PendingSignIn,
   type Profile,
   readSettingsFile,

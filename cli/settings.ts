@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { findSettingsFolder } from "./cache-folder.ts";
 import { Fault } from "./fault.ts";
 
 /** The organization a profile works for. */
@@ -38,14 +39,6 @@ export type Globals = {
 };
 
 type Env = Record<string, string | undefined>;
-
-/** Where floe keeps its settings for this user. */
-export function findSettingsFolder(env: Env): string {
-  if (env.FLOE_CONFIG_DIR) return env.FLOE_CONFIG_DIR;
-  const home = env.HOME ?? env.USERPROFILE ?? ".";
-  if (env.XDG_CONFIG_HOME) return join(env.XDG_CONFIG_HOME, "floe");
-  return env.APPDATA ? join(env.APPDATA, "floe") : join(home, ".config", "floe");
-}
 
 /** A file of the settings folder; an empty object where there is none. */
 export function readSettingsFile(env: Env, name: string): object {

@@ -50,6 +50,11 @@ export const commands: Record<string, Entry> = {
     heading: "start",
     load: loadTool(({ doctor }) => doctor.addDoctor),
   },
+  top: {
+    summary: "Watch the store on one screen: revenue, orders, failures, usage",
+    heading: "start",
+    load: loadTool(({ top }) => top.add),
+  },
   open: { summary: "Open a page of the server in the browser", heading: "start", load: () => import("./open.ts") },
   init: defineEntry("Start a catalogue file", (all) => all.addInit),
   pull: defineEntry("Bring the file up to what the server has", (all) => all.addPull),

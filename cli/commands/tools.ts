@@ -12,6 +12,7 @@ export * as roles from "./roles.ts";
 export * as sandboxBuy from "./sandbox-buy.ts";
 export * as schema from "./schema.ts";
 export * as teams from "./teams.ts";
+export * as top from "./top.ts";
 export * as trigger from "./trigger.ts";
 export * as tryOut from "./try.ts";
 export * as usage from "./usage.ts";

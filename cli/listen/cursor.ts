@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { findSettingsFolder } from "../settings.ts";
+import { findSettingsFolder } from "../cache-folder.ts";
 
 type Env = Record<string, string | undefined>;
 

@@ -5,8 +5,11 @@
 import { type Instance, render } from "ink";
 import { createElement, type ReactElement } from "react";
 import type { Io } from "../io.ts";
+import type { Board } from "../top/board.ts";
+import { Dashboard } from "./Dashboard.tsx";
 import { Form } from "./Form.tsx";
 import { Frame, type Frames } from "./Frame.tsx";
+import { runFullScreen } from "./full-screen.ts";
 import type { Choice, Outcome, Question } from "./questions.ts";
 import { Select } from "./Select.tsx";
 import { Spinner } from "./Spinner.tsx";
@@ -95,3 +98,29 @@ export const drawFrames = (
   );
   return ended.finally(() => over.abort());
 };
+
+/** Draw a board on a screen of its own while `work` feeds it, until it is left. An error of `work` ends it. */
+export async function drawBoard(
+  io: Io,
+  board: Board,
+  work: (signal: AbortSignal) => Promise<void>,
+): Promise<"left" | "interrupted" | { error: unknown }> {
+  const over = new AbortController();
+  let stop = (): void => undefined;
+  let element: ReactElement | undefined;
+  const end = new Promise<"left" | "interrupted" | { error: unknown }>((resolve) => {
+    stop = () => resolve("interrupted");
+    element = createElement(Dashboard, { board, done: resolve });
+    work(over.signal).then(
+      () => resolve("left"),
+      (error: unknown) => resolve({ error }),
+    );
+  });
+  io.signal.addEventListener("abort", stop, { once: true });
+  try {
+    return await runFullScreen(io, element as ReactElement, end);
+  } finally {
+    io.signal.removeEventListener("abort", stop);
+    over.abort();
+  }
+}

@@ -152,6 +152,7 @@ describe("the built command line", () => {
   test("has Ink in a file of its own, which asks for no package that is not there", async () => {
     const ui = (await import(join(dist, "cli-ui.js"))) as Record<string, unknown>;
     expect(Object.keys(ui).sort()).toEqual([
+      "drawBoard",
       "drawFrames",
       "drawTimeline",
       "promptChoice",
