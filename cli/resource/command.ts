@@ -6,9 +6,9 @@ import { type Context, findCurrentOrganization } from "../context.ts";
 import { Fault } from "../fault.ts";
 import type { FlagEntry, GroupEntry, OperationEntry } from "../manifest.ts";
 import type { Body, FollowUp } from "./body.ts";
-import { addFlags, describeMissing, getFlagName, readTyped } from "./flags.ts";
+import { addFlags, addWatchFlag, describeMissing, getFlagName, readTyped } from "./flags.ts";
 import { findNames, readIdOrName, WrittenAmount } from "./shorthand.ts";
-import { checkAskedFields, listPickable, showList, showWritten } from "./show.ts";
+import { checkAskedFields, listPickable, openPage, showList, showWritten } from "./show.ts";
 import { readJson } from "./values.ts";
 
 type Options = Record<string, unknown> & {
@@ -124,15 +124,18 @@ export async function addOperation(
     });
   }
   if (op.opens) command.option("--open", "open it in the browser");
+  if (!writes && !op.file) addWatchFlag(command);
   if (op.file) command.option("-o, --output <file>", "where to (the standard output)");
   if (writes) command.option("--dry-run", "show the request instead of sending it");
   if (op.method === "POST") command.option("--idempotency-key <key>", "repeat an earlier request safely");
   if (op.confirm) command.option("-y, --yes", "do not ask");
   if (op.examples) command.addHelpText("after", `\nExamples:\n${op.examples.map((line) => `  ${line}`).join("\n")}`);
   command.action(async (...args: unknown[]) => {
-    const values = args.slice(0, op.params.length) as string[];
     const [context, options] = [makeContext(command), command.opts<Options>()];
-    if (!(await beside?.run?.(context, options))) await runOperation(context, group, op, values, options);
+    const values = args.slice(0, op.params.length) as string[];
+    const runOnce = (to: Context) => runOperation(to, group, op, values, options);
+    if (options.watch) return (await import("./watch.ts")).watch(context, options.watch, runOnce);
+    if (!(await beside?.run?.(context, options))) await runOnce(context);
     if (offers[group.name]?.includes(op.name) && !options.dryRun)
       await (await import("./no-payments.ts")).warnOfNoPayments(context);
   });
@@ -236,13 +239,6 @@ async function runOperation(
   if (/^(products|benefits|meters) (create|update)$/.test(`${group.name} ${op.name}`))
     await (await import("./namesakes.ts")).warnOfNamesakes(context, group, sent.body, answer);
   if (options.open && op.opens) await openPage(context, (answer as Record<string, unknown>)[op.opens]);
-}
-
-/** Open what was answered in the browser. Its address has been said before: where there is no browser, that is enough. */
-async function openPage({ io, say }: Context, url: unknown): Promise<void> {
-  const unopened = "The browser could not be opened; open the address yourself.\n";
-  if (typeof url !== "string" || !/^https?:\/\//.test(url)) return say(unopened);
-  await io.openBrowser(url).catch(() => say(unopened));
 }
 
 /** The parameters of the path; what is not an id is looked up by name, where things of the group have one. */

@@ -217,11 +217,24 @@ export function describeMissing(op: OperationEntry, names: string[], given: Reco
   });
 }
 
+/** Parse the seconds of `--watch`; an empty text is the flag without a value. */
+function parseSeconds(text: string): number | true {
+  const value = Number(text);
+  if (text === "") return true;
+  if (!(value >= 1 && value <= 3600)) throw new Fault("usage", "--watch is a number of seconds, from 1 to 3600");
+  return value;
+}
+
+/** Add `--watch` to a command that reads. */
+export const addWatchFlag = (command: Command): Command =>
+  command.option("--watch [seconds]", "look again every few seconds (5)", parseSeconds);
+
 /** The flags that may stand without a value, each with what a value of it looks like. */
 export function findOptionalValues(entries: FlagEntry[]): Map<string, RegExp> {
   return new Map([
     // A list of fields has no dash in it; an id has. `get --json ID` therefore means what it says.
     ["--json", /^[a-z_][a-z0-9_.*]*(,[a-z_][a-z0-9_.*]*)*$/i],
+    ["--watch", /^[\d.]+$/],
     ...entries
       .flatMap((entry) => [{ flag: toKebabCase(entry.name), kind: entry.kind }, ...(entry.shorts ?? [])])
       .filter(({ kind }) => kind === "boolean")

@@ -135,3 +135,10 @@ export function showWritten(context: Context, row: unknown, written: Written, fi
   context.print(renderFields(row, [...columns, ...withUrl], context.paint.out(), terminal, context.now()));
   if (next && verb === "create" && called) context.say(`Next: ${completeNamedCommand(next, String(called))}\n`);
 }
+
+/** Open what was answered in the browser. Its address has been said before: where there is no browser, that is enough. */
+export async function openPage({ io, say }: Context, url: unknown): Promise<void> {
+  const unopened = "The browser could not be opened; open the address yourself.\n";
+  if (typeof url !== "string" || !/^https?:\/\//.test(url)) return say(unopened);
+  await io.openBrowser(url).catch(() => say(unopened));
+}

@@ -76,7 +76,7 @@ export const drawTimeline = (
     return createElement(Timeline<Awaited<ReturnType<typeof feed>>>, { feed, done, stop: () => done("interrupted") });
   });
 
-/** Draw lines anew as `work` hands them over, until it ends, or whoever looks has seen enough. */
+/** Draw lines anew as `work` hands them over, until it ends, or the person has seen enough. */
 export const drawFrames = (
   io: Io,
   hint: string,
