@@ -111,6 +111,15 @@ describe("a declaration", () => {
     expect(await count("other@b.example")).toBe("counted");
   });
 
+  test("CUP-32: is refused beyond that, and stores nothing", async () => {
+    const declared = buildDeclaration(seller.organization_id);
+    const before = (await list()).pagination.total_count;
+    const answers = [];
+    for (let count = 0; count < 6; count += 1) answers.push((await ask("", declared)).status);
+    expect(answers).toEqual([...Array(5).fill(201), 429]);
+    expect((await list()).pagination.total_count).toBe(before + 5);
+  });
+
   test("CUP-32: is forgotten after 90 days unless it was confirmed", async () => {
     const [open, proved] = [await declareCancellation(floe, seller), await declareCancellation(floe, seller)];
     await confirm(proved);
