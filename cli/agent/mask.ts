@@ -13,6 +13,7 @@ const writtenText = new Set([
   ...["external_member_id", "customer_external_id", "tax_id", "customer_tax_id", "from", "to", "path", "value"],
   ...["locale", "user_agent", "property", "prefix", "code", "because", "what", "hint", "fix", "field", "fields"],
   ...["gains", "loses", "kind", "next", "team_invitees", "embed_origin", "requested", "actual", "request_id", "target"],
+  ...["imprint", "reference"],
 ]);
 /** Objects in which every text is of that kind: keys and values are chosen by programs and people. */
 const writtenMap =

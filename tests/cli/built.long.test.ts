@@ -280,6 +280,7 @@ describe("the commands of the contract", () => {
     const portal = [
       "customerPortal",
       "portalCards",
+      "portalCancellations",
       "portalOrders",
       "portalSubscriptions",
       "portalMeters",
