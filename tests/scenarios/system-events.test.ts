@@ -68,7 +68,7 @@ test("MTR-05: what becomes of customers and what they buy is in the list of even
   );
   expect(counts).toMatchInlineSnapshot(`
     {
-      "benefit.cycled": 2,
+      "benefit.cycled": 1,
       "benefit.granted": 2,
       "benefit.revoked": 2,
       "customer.created": 1,
