@@ -90,7 +90,7 @@ export const portalCancellations = {
     body: CancellationDeclaration,
     response: z.object({ received_at: instant }),
     status: 201,
-    errors: ["ResourceNotFound", "TooManyRequests"],
+    errors: ["ResourceNotFound"],
   },
   confirm: {
     method: "POST",

@@ -13,6 +13,7 @@ import { api } from "../../shared/api/index.ts";
 import { formatUrl } from "../../shared/request.ts";
 import { expandScopes, scopes } from "../../shared/scopes.ts";
 import { voidOrder } from "../support/any-state.ts";
+import { buildDeclaration } from "../support/cancellations.ts";
 import { newId } from "../support/ids.ts";
 import {
   type Entry,
@@ -484,6 +485,7 @@ describe("the answers that have a reason of their own", () => {
       expect(await give(title, as, third)).toBe("SeatNotAvailable");
       expect((await call(named(`${title}.list`), { as, query: { subscription_id: newId() } })).status).toBe(404);
     }
+    expect((await call(named("portalCancellations.declare"), { body: buildDeclaration(newId()) })).status).toBe(404);
     for (const title of ["subscriptions", "portalSubscriptions"])
       for (const name of ["update", "preview"]) {
         const as = title === "subscriptions" ? seller.key : customer;
