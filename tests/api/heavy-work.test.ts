@@ -65,8 +65,11 @@ test("of many plans at once some are answered and the rest refused with 429, whi
   }
   const answers = await Promise.all(plans);
   const refused = answers.filter(({ status }) => status === 429);
-  expect(answers.filter(({ status }) => status === 200)).toHaveLength(9);
-  expect(refused).toHaveLength(31);
+  const answered = answers.filter(({ status }) => status === 200);
+  // Nine are held at once; one more is let in for each that ends before the last has come.
+  expect(answered.length).toBeGreaterThanOrEqual(9);
+  expect(answered.length).toBeLessThanOrEqual(12);
+  expect(refused).toHaveLength(40 - answered.length);
   expect(refused[0]?.headers.get("retry-after")).toBe("2");
   expect(await refused[0]?.json()).toEqual({ error: "TooManyRequests", detail: expect.stringContaining("heavy work") });
   expect((await plan(1)).status).toBe(200);
