@@ -283,7 +283,6 @@ export const faults = {
   grants: [
     ["granted-unpaid", "server/entitlements/grants/rules.ts", "return isHeld || ground.unpaid_period !== null ? []", "return isHeld ? []", stories("unpaid"), stories("metered-changes")],
     ["never-granted", "server/entitlements/grants/engine.ts", "if (ground.unpaid_period?.getTime() === paid_period?.getTime()) ground.unpaid_period = null;", "", stories("unpaid")],
-    ["paid-period-alone", "server/entitlements/grants/store.ts", "and o.period_start = ${subscriptions}.current_period_start and o.status in", "and o.status in", stories("unpaid"), ...histories],
     ["dispute-unseen", "server/operations/verify/money.ts", "union all select customer_id, currency, 0 - balance_amount from disputes where organization_id = ${of}) moved", "  ) moved", stories("credits")],
     ["receiver-shown", "server/operations/logs/rules.ts", "target: showsReceiver ? url : null,", "target: url,", "tests/api/logs.test.ts"],
     ["past-due", "server/entitlements/grants/rules.ts", "(grace_end !== null && now < grace_end);", "grace_end !== null;", ...histories],
