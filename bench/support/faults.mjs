@@ -8,6 +8,7 @@ import { lockFaults } from "./lock-faults.mjs";
 import { otherDecisionFaults } from "./other-decision-faults.mjs";
 import { restoreFaults } from "./restore-faults.mjs";
 import { subscriptionFaults } from "./subscription-faults.mjs";
+import { webhookFaults } from "./webhook-faults.mjs";
 
 const money = ["tests/rules/money.test.ts"];
 const settlement = [
@@ -48,6 +49,7 @@ export const faults = {
   ...otherDecisionFaults,
   ...restoreFaults,
   ...subscriptionFaults,
+  ...webhookFaults,
   money: [
     ["half", "shared/money.ts", "(2n * top + bottom)", "(2n * top)", ...money],
     ["sign", "shared/money.ts", "return negative ? -rounded : rounded", "return rounded", ...money],
@@ -167,7 +169,7 @@ export const faults = {
     ["closed-line", "server/platform/external/outbound.ts", "if (request.reusedSocket &&", "if (false &&", ...sending],
     ["one-line", "server/platform/external/outbound.ts", "keepAlive: true, maxSockets: 1", "keepAlive: false", ...sending],
     ["number", "server/platform/external/outbound.ts", "if (refusal !== undefined) return { http_code: null, text: refusal };", "", ...sending],
-    ["private-name", "server/platform/external/outbound.ts", "!addresses.every(({ address }) => isPublicAddress(address))", "false", ...sending],
+    ["private-name", "server/platform/external/outbound.ts", "!addresses.every(({ address }) => policy.isAllowed(address))", "false", ...sending],
     ["no-address", "server/platform/external/outbound.ts", "addresses.length === 0 || ", "", ...sending],
     ["retries", "server/messaging/webhooks/rules.ts", "attempts < attemptsMax", "attempts <= attemptsMax", ...sending],
     ["pause", "server/messaging/webhooks/rules.ts", "retryBaseMs * 2 ** n", "retryBaseMs * n", ...sending],

@@ -74,6 +74,11 @@ export const settings: Setting[] = [
     flag: "--heavy-statement-seconds <number>",
     about: "how long one statement of them may take (60)",
   },
+  {
+    name: "FLOE_WEBHOOK_ALLOW",
+    flag: "--webhook-allow <receivers>",
+    about: "private receivers, as 10.0.0.0/8 or app:3000",
+  },
   { name: "FLOE_WEBHOOK_PORTS", flag: "--webhook-ports <ports>", about: "further ports that receivers may have" },
   {
     name: "FLOE_TEST_CARDS",

@@ -2,6 +2,7 @@ import { createPrivateKey, type KeyObject } from "node:crypto";
 import ipaddr from "ipaddr.js";
 import { z } from "zod";
 import { describeIssue } from "../../shared/words.ts";
+import { readAllowedReceivers } from "./external/network-addresses.ts";
 import { parseOpsAddress } from "./telemetry/ops-address.ts";
 import { readUserFields } from "./user-fields.ts";
 
@@ -75,13 +76,15 @@ const readPrivateKey =
 const appleKey = readPrivateKey("ec", "must be a private key of Apple's: the text of the .p8 file");
 const gitHubKey = readPrivateKey("rsa", "must be a private key of a GitHub app: the text of its .pem file");
 
-/** The fields that users have beside those of every user. */
-const userFields = z.string().transform((text, { addIssue }) => {
-  const result = readUserFields(text);
-  if ("fields" in result) return result.fields;
-  addIssue({ code: "custom", message: result.fault });
-  return z.NEVER;
-});
+/** What a reader makes of a setting, or what it says is wrong with it. */
+const readWith =
+  <I, O>(read: (given: I) => { value: O } | { fault: string }) =>
+  (given: I, { addIssue }: z.RefinementCtx): O => {
+    const result = read(given);
+    if ("value" in result) return result.value;
+    addIssue({ code: "custom", message: result.fault });
+    return z.NEVER;
+  };
 
 /** Every setting, by the name of its environment variable. `.env.example` says what each is for. */
 const Settings = z.object({
@@ -121,6 +124,7 @@ const Settings = z.object({
       .string()
       .refine((text) => splitList(text).every(isProxy), "must be addresses or ranges, as 10.0.0.0/8, by commas"),
   ),
+  FLOE_WEBHOOK_ALLOW: z.preprocess(convertBlank, list.transform(readWith(readAllowedReceivers))),
   FLOE_WEBHOOK_PORTS: list.pipe(z.array(z.string().pipe(z.coerce.number<string>().int().min(1).max(65_535)))),
   FLOE_REQUESTS_PER_MINUTE: buildOptional(z.coerce.number().int().min(0)),
   FLOE_HEAVY_PER_ORGANIZATION: z.preprocess(convertBlank, z.coerce.number().int().min(1).max(100).default(1)),
@@ -193,7 +197,7 @@ const Settings = z.object({
   FLOE_DEVICE_FLOW: z.preprocess(convertBlank, z.enum(["standard", "hardened"]).default("standard")),
   FLOE_DEVICE_CODE_LASTS: isLasting(60_000, 24 * 3_600_000, "is a time from 1m to 24h, as 30m"),
   FLOE_DEVICE_INTERVAL: isLasting(1000, 60_000, "is a time from 1s to 60s, as 5s"),
-  FLOE_USER_FIELDS: z.preprocess(convertBlank, userFields.prefault("{}")),
+  FLOE_USER_FIELDS: z.preprocess(convertBlank, z.string().transform(readWith(readUserFields)).prefault("{}")),
   FLOE_SESSION_MAX_DAYS: z.preprocess(convertBlank, z.coerce.number().int().min(1).max(365).default(30)),
   FLOE_ADMIN_USER_IDS: z.preprocess(convertBlank, z.string().default("")),
   LOG_LEVEL: z.preprocess(convertBlank, z.enum(["silent", "error", "warn", "info", "debug"]).default("warn")),

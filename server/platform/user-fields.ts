@@ -57,7 +57,7 @@ export function findFieldFault({ type }: Pick<UserField, "type">, value: unknown
 }
 
 /** The fields that a text of JSON declares, or what is wrong with it. */
-export function readUserFields(text: string): { fields: UserField[] } | { fault: string } {
+export function readUserFields(text: string): { value: UserField[] } | { fault: string } {
   let declared: unknown;
   try {
     declared = JSON.parse(text);
@@ -89,5 +89,5 @@ export function readUserFields(text: string): { fields: UserField[] } | { fault:
       return { fault: `${name}: two fields have this name` };
     fields.push(field);
   }
-  return { fields };
+  return { value: fields };
 }

@@ -203,4 +203,23 @@ describe("a server that others can reach", () => {
     expect((await patch({ url: "https://10.0.0.1/" })).status).toBe(422);
     expect((await patch({ url: "https://8.8.4.4/", enabled: true })).status).toBe(200);
   });
+
+  test("sends to a private receiver that the operator allows, and to no other (WHK-43)", async () => {
+    const inside = await start({ settings: { HOST: "0.0.0.0", FLOE_WEBHOOK_ALLOW: "127.0.0.1" } });
+    try {
+      const { key, client } = await inside.seller();
+      const create = (url: string) =>
+        inside.request("POST", "/v1/webhooks/endpoints", {
+          token: key,
+          body: { url, format: "raw", events: ["product.created"] },
+        });
+      expect((await create("http://127.0.0.2:8080/hook")).status).toBe(422);
+      expect((await create(receiver.url)).status).toBe(201);
+      await client.products.create({ body: { name: "Guide", prices: [{ amount_type: "free" }] } });
+      await inside.runJobs();
+      expect(receiver.types()).toEqual(["product.created"]);
+    } finally {
+      await inside.close();
+    }
+  });
 });

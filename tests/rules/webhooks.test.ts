@@ -8,11 +8,11 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { isQuiet, writeChatBody } from "../../server/messaging/webhooks/messages.ts";
 import * as rules from "../../server/messaging/webhooks/rules.ts";
 import { toUnixSeconds } from "../../server/platform/clock.ts";
+import { isPublicAddress } from "../../server/platform/external/network-addresses.ts";
 import {
   checkAddress,
   findReach,
   findRefusal,
-  isPublicAddress,
   type OutboundPolicy,
   type OutboundReply,
   openLine,
@@ -57,6 +57,7 @@ async function post(
 }
 const away = { private_allowed: false };
 const home = { private_allowed: true };
+const none = { ranges: [], hosts: [] };
 
 describe("where webhooks may be sent (WHK-01)", () => {
   const refused = [
@@ -130,14 +131,18 @@ describe("where webhooks may be sent (WHK-01)", () => {
     for (const port of [1, 22, 25, 110, 465, 587, 993, 1023, 1433, 2525, 3306, 5432, 6379, 9200, 11_211, 27_017]) {
       expect(findRefusal(at(port), away), `${port}`).toMatch(/^Port \d+ may not be called/);
       expect((await post(at(port), {}, "{}", away)).text).toMatch(/^Port /);
-      const reach = findReach({ development: false, FLOE_WEBHOOK_PORTS: [port] });
+      const reach = findReach({ development: false, FLOE_WEBHOOK_ALLOW: none, FLOE_WEBHOOK_PORTS: [port] });
       expect(findRefusal(at(port), reach)).toBeUndefined();
     }
     expect(findRefusal("http://localhost:6379/hook", home)).toBeUndefined();
   });
   test("only a server on a developer's own machine calls that machine", () => {
-    expect(findReach({ development: true, FLOE_WEBHOOK_PORTS: [] }).private_allowed).toBe(true);
-    expect(findReach({ development: false, FLOE_WEBHOOK_PORTS: [] }).private_allowed).toBe(false);
+    expect(findReach({ development: true, FLOE_WEBHOOK_ALLOW: none, FLOE_WEBHOOK_PORTS: [] }).private_allowed).toBe(
+      true,
+    );
+    expect(findReach({ development: false, FLOE_WEBHOOK_ALLOW: none, FLOE_WEBHOOK_PORTS: [] }).private_allowed).toBe(
+      false,
+    );
     expect(findRefusal("http://localhost:3000/hook", home)).toBeUndefined();
     expect(findRefusal("ftp://localhost/", home)).toBeTypeOf("string");
   });

@@ -53,7 +53,7 @@ const dimensions: Values[][] = [
       OIDC_ACME_CLIENT_SECRET: "secret",
     },
   ],
-  [{}, { FLOE_WEBHOOK_PORTS: "22, 6379" }],
+  [{}, { FLOE_WEBHOOK_PORTS: "22, 6379", FLOE_WEBHOOK_ALLOW: "10.0.0.0/8, fd00::/8, app:3000" }],
   [{}, { FLOE_CHECKOUT_HOURS: "1" }],
   [{}, { TRUST_PROXY: "10.0.0.0/8", FLOE_REQUESTS_PER_MINUTE: "500" }],
   [{}, { FLOE_HEAVY_PER_ORGANIZATION: "2", FLOE_HEAVY_PER_SERVER: "8", FLOE_HEAVY_STATEMENT_SECONDS: "30" }],

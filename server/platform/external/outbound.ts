@@ -5,6 +5,7 @@ import type { LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
 import type { Config } from "../config.ts";
 import { createCallSignal } from "../jobs/deadline.ts";
+import { type AllowedReceivers, isAllowedAddress, isPrivateAddress, isPublicAddress } from "./network-addresses.ts";
 
 /** What may be called, and how names are resolved. */
 export type OutboundPolicy = {
@@ -12,6 +13,8 @@ export type OutboundPolicy = {
   private_allowed: boolean;
   /** Ports that may be called besides 80, 443 and those from 1024 on that no database or mail server has. */
   ports_allowed?: readonly number[];
+  /** Private receivers that the operator allows. Plain data: it is handed to a thread. */
+  receivers_allowed?: AllowedReceivers;
   /** How a name becomes addresses; the system's way unless given. */
   lookup?: LookupFunction;
 };
@@ -29,13 +32,12 @@ export class RefusedAddressError extends Error {
   override readonly name = "RefusedAddress";
 }
 
-/** Sellers' addresses may be private only where the server itself can be reached by nobody else. */
-export const findReach = ({
-  development,
-  FLOE_WEBHOOK_PORTS,
-}: Pick<Config, "development" | "FLOE_WEBHOOK_PORTS">): OutboundPolicy => ({
+type ReachSettings = Pick<Config, "development" | "FLOE_WEBHOOK_ALLOW" | "FLOE_WEBHOOK_PORTS">;
+/** Any private address may be called only if nobody else reaches the server itself; otherwise those that the operator allows. */
+export const findReach = ({ development, FLOE_WEBHOOK_ALLOW, FLOE_WEBHOOK_PORTS }: ReachSettings): OutboundPolicy => ({
   private_allowed: development,
   ports_allowed: FLOE_WEBHOOK_PORTS,
+  receivers_allowed: FLOE_WEBHOOK_ALLOW,
 });
 
 const webPorts = new Set([80, 443]);
@@ -55,60 +57,77 @@ const servicePorts = new Set([
 const isAllowedPort = (port: number, { ports_allowed = [] }: OutboundPolicy): boolean =>
   ports_allowed.includes(port) || webPorts.has(port) || (port >= unprivilegedPort && !servicePorts.has(port));
 
-/** Public by its number, and a cloud's own: the host below a machine of Azure's, which answers it alone. */
-const hostsOwn = new Set(["168.63.129.16"]);
-const globalIpv6 = ipaddr.parseCIDR("2000::/3");
-
-/** Whether an IP address is one of the public internet. Forms that wrap an IPv4 address count as not public. */
-export function isPublicAddress(address: string): boolean {
-  if (!ipaddr.isValid(address)) return false;
-  const parsed = ipaddr.parse(address);
-  if (parsed.range() !== "unicast" || hostsOwn.has(parsed.toString())) return false;
-  // What is not yet assigned to anyone, and the old `::a.b.c.d` form, also call themselves unicast.
-  return parsed.kind() === "ipv4" || parsed.match(globalIpv6 as [ipaddr.IPv6, number]);
-}
-
 const getBareHost = (url: URL): string => url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
 const isLocalName = (host: string): boolean =>
   !host.includes(".") || /\.(localhost|local|internal|lan|home\.arpa|onion)$/i.test(host);
 
+const mustBeSecure = "The address must begin with https://.";
+const mustBePublic = "The address must be on the public internet.";
+const mustHavePublicName = "The address must have a public host name.";
+const leadsToPrivate = "The host name leads to an address that is not on the public internet.";
+
+/** Why an address may not be called; or which IP addresses its host name may lead to, and what is said of others. */
+type AddressPolicy = { refusal: string } | { isAllowed: (ip: string) => boolean; otherwise: string };
+
+/** Decide about an address by its text. A host name is allowed here only under the condition that its IP addresses are. */
+function resolveAddressPolicy(text: string, reach: OutboundPolicy): AddressPolicy {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || (url.protocol !== "https:" && url.protocol !== "http:"))
+    return { refusal: "This is not a valid web address." };
+  if (reach.private_allowed) return { isAllowed: () => true, otherwise: "" };
+  const { receivers_allowed: receivers = { ranges: [], hosts: [] } } = reach;
+  const host = getBareHost(url);
+  const isSecure = url.protocol === "https:";
+  const port = Number(url.port || (isSecure ? "443" : "80"));
+  const entries = receivers.hosts.filter(({ name }) => name === host);
+  const isNamed = (ip: string) => isPublicAddress(ip) || isPrivateAddress(ip);
+  if (entries.some((entry) => entry.port === port)) return { isAllowed: isNamed, otherwise: leadsToPrivate };
+  const isListed = entries.some((entry) => entry.port === undefined);
+  const isInRange = (ip: string) => isAllowedAddress(ip, receivers);
+  const isIp = ipaddr.isValid(host);
+  // Without a range, no name leads to an allowed address, so that it need not be looked up.
+  const canBeAllowed = isListed || (isIp ? isInRange(host) : receivers.ranges.length > 0);
+  if (!isSecure && !canBeAllowed) return { refusal: mustBeSecure };
+  if (!isAllowedPort(port, reach))
+    return {
+      refusal: `Port ${port} may not be called: receivers are on port 80, 443 or one from 1024 on that no database or mail server has.`,
+    };
+  if (isListed) return { isAllowed: isNamed, otherwise: leadsToPrivate };
+  if (!isSecure) return { isAllowed: isInRange, otherwise: mustBeSecure };
+  if (isIp && !isPublicAddress(host) && !canBeAllowed) return { refusal: mustBePublic };
+  if (isIp || !isLocalName(host))
+    return { isAllowed: (ip) => isPublicAddress(ip) || isInRange(ip), otherwise: leadsToPrivate };
+  return canBeAllowed ? { isAllowed: isInRange, otherwise: mustHavePublicName } : { refusal: mustHavePublicName };
+}
+
 /** Why an address may not be called, as far as its text tells; undefined when nothing speaks against it. */
 export function findRefusal(text: string, reach: OutboundPolicy): string | undefined {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url || (url.protocol !== "https:" && url.protocol !== "http:")) return "This is not a valid web address.";
-  if (reach.private_allowed) return undefined;
-  if (url.protocol !== "https:") return "The address must begin with https://.";
-  const port = Number(url.port || "443");
-  if (!isAllowedPort(port, reach))
-    return `Port ${port} may not be called: receivers are on port 80, 443 or one from 1024 on that no database or mail server has.`;
-  const host = getBareHost(url);
-  if (ipaddr.isValid(host)) return isPublicAddress(host) ? undefined : "The address must be on the public internet.";
-  return isLocalName(host) ? "The address must have a public host name." : undefined;
+  const policy = resolveAddressPolicy(text, reach);
+  return "refusal" in policy ? policy.refusal : undefined;
 }
 
 /**
- * A name's addresses, all of them public, or an error. Handed to the socket itself, so that what is checked is what is
- * connected to: an answer that changes between check and use does not help.
+ * A name's addresses, all of them allowed for this address, or an error. Handed to the socket itself, so that what is checked is
+ * what is connected to: an answer that changes between check and use does not help.
  */
-const wrapPublicLookup =
-  (lookup: LookupFunction): LookupFunction =>
-  (hostname, options, callback) => {
+function wrapLookup(text: string, reach: OutboundPolicy): LookupFunction {
+  const lookup = reach.lookup ?? resolve;
+  if (reach.private_allowed) return lookup;
+  const policy = resolveAddressPolicy(text, reach);
+  return (hostname, options, callback) => {
+    if ("refusal" in policy) return callback(new RefusedAddressError(policy.refusal), "", 0);
     lookup(hostname, { ...options, all: true }, (error, found) => {
       if (error) return callback(error, "", 0);
       const addresses = Array.isArray(found) ? found : [{ address: found, family: found.includes(":") ? 6 : 4 }];
-      if (addresses.length === 0 || !addresses.every(({ address }) => isPublicAddress(address))) {
-        return callback(
-          new RefusedAddressError("The host name leads to an address that is not on the public internet."),
-          "",
-          0,
-        );
-      }
+      if (addresses.length === 0 || !addresses.every(({ address }) => policy.isAllowed(address)))
+        return callback(new RefusedAddressError(policy.otherwise), "", 0);
       const [first] = addresses;
       return options.all ? callback(null, addresses) : callback(null, first?.address ?? "", first?.family ?? 0);
     });
   };
+}
 
-/** As refusalOf, and looks the name up too. A name that cannot be resolved now is let through: sending checks again. */
+/** As `findRefusal`, and looks the name up too. A name that cannot be resolved now is let through: sending checks again. */
 export async function checkAddress(text: string, reach: OutboundPolicy): Promise<string | undefined> {
   const refusal = findRefusal(text, reach);
   if (refusal !== undefined || reach.private_allowed) return refusal;
@@ -116,7 +135,7 @@ export async function checkAddress(text: string, reach: OutboundPolicy): Promise
   if (ipaddr.isValid(host)) return undefined;
   return new Promise((done) => {
     const slow = setTimeout(() => done(undefined), timeoutMs);
-    wrapPublicLookup(reach.lookup ?? resolve)(host, { all: true }, (error) => {
+    wrapLookup(text, reach)(host, { all: true }, (error) => {
       clearTimeout(slow);
       done(error instanceof RefusedAddressError ? error.message : undefined);
     });
@@ -151,7 +170,6 @@ function post(
   reach: OutboundPolicy,
   signal: AbortSignal,
 ): Promise<OutboundReply> {
-  const lookup = reach.lookup ?? resolve;
   return new Promise((done) => {
     const handleFailure = (error: NodeJS.ErrnoException) => {
       // The other side had closed the connection since the call before, and has heard nothing of this one.
@@ -170,7 +188,7 @@ function post(
         method: "POST",
         headers: { ...headers, "content-length": String(Buffer.byteLength(body)) },
         agent,
-        lookup: reach.private_allowed ? lookup : wrapPublicLookup(lookup),
+        lookup: wrapLookup(url.href, reach),
         signal,
       },
       (response) => {
