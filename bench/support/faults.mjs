@@ -175,7 +175,7 @@ export const faults = {
     ["pause", "server/messaging/webhooks/rules.ts", "retryBaseMs * 2 ** n", "retryBaseMs * n", ...sending],
     ["redirect", "server/messaging/webhooks/rules.ts", "http_code < 300", "http_code < 400", ...sending],
     ["switched-off", "server/messaging/webhooks/rules.ts", 'if (!event.endpoint.enabled) return "skip";', "", ...sending],
-    ["too-early", "server/messaging/webhooks/rules.ts", 'event.next_attempt_at > now ? "nothing" : "send"', '"send"', ...sending],
+    ["too-early", "server/messaging/webhooks/rules.ts", 'if (event.next_attempt_at > now) return "nothing";', "", ...sending],
     ["dead", "server/messaging/webhooks/rules.ts", "latest.length >= disableAfterFailures &&", "", ...sending],
     ["redelivery", "server/messaging/webhooks/rules.ts", "succeeded: event.succeeded === true, retry: null", "succeeded: false, retry: null", ...sending],
     ["since-on", "server/messaging/webhooks/service.ts", "if (body.enabled === true && !row.enabled) patch.since_seq = since_seq;", "", ...sending],

@@ -1,6 +1,10 @@
 const allowed = ["tests/rules/webhook-receivers.test.ts", "tests/api/webhook-endpoints.test.ts"];
 const addresses = "server/platform/external/network-addresses.ts";
 const outbound = "server/platform/external/outbound.ts";
+const pausing = ["tests/api/webhook-pauses.test.ts"];
+const rules = "server/messaging/webhooks/rules.ts";
+const jobs = "server/messaging/webhooks/jobs.ts";
+const service = "server/messaging/webhooks/service.ts";
 
 /** Faults of what sellers' webhooks keep to: where they go, when they are sent again, and how they are signed. */
 export const webhookFaults = {
@@ -43,5 +47,28 @@ export const webhookFaults = {
       "lookup: reach.lookup ?? resolve,",
       ...allowed,
     ],
+  ],
+  pauses: [
+    ["endless-pause", rules, "Math.min(Math.max(ms, 0), retryAfterMsMax)", "Math.max(ms, 0)", ...pausing],
+    ["earlier", rules, "least_ms: Math.max(least_ms, retryAfterMs)", "least_ms: retryAfterMs || least_ms", ...pausing],
+    ["any-status", rules, "if (http_code !== 429 && http_code !== 503) return 0;", "", ...pausing],
+    ["not-paused", rules, '(event.endpoint.paused_until ?? now) > now ? "pause" : "send"', '"send"', ...pausing],
+    ["overtaken", jobs, "row.attempted_at ?? (isDeferred ? null : now)", "row.attempted_at ?? now", ...pausing],
+    ["new-overtakes", rules, "Math.max(queued_since.getTime(), pauseEndMs)", "queued_since.getTime()", ...pausing],
+    [
+      "sellers-clock",
+      jobs,
+      "const serverNow = getServerClock(deps.clock).now();",
+      "const serverNow = now;",
+      ...pausing,
+    ],
+    [
+      "pause-kept",
+      service,
+      "if (body.url !== undefined || body.enabled === true) patch.paused_until = null;",
+      "",
+      ...pausing,
+    ],
+    ["after-last", jobs, "goesOn && !paused_until && endpoint.enabled", "goesOn && endpoint.enabled", ...pausing],
   ],
 };

@@ -363,10 +363,12 @@ describe("attempts", () => {
   test("happen only when due, at an endpoint that is there and on, with a body (WHK-12, WHK-15, WHK-16)", () => {
     const now = new Date("2026-06-01T12:00:00Z");
     const later = new Date("2026-06-01T12:00:01Z");
-    const endpoint = { enabled: true, deleted_at: null };
+    const endpoint = { enabled: true, deleted_at: null, paused_until: null };
     const due = { next_attempt_at: now, is_archived: false, payload: "{}", endpoint };
     expect(rules.planAttempt(due, now)).toBe("send");
     expect(rules.planAttempt({ ...due, next_attempt_at: later }, now)).toBe("nothing");
+    expect(rules.planAttempt({ ...due, endpoint: { ...endpoint, paused_until: later } }, now)).toBe("pause");
+    expect(rules.planAttempt({ ...due, endpoint: { ...endpoint, paused_until: now } }, now)).toBe("send");
     expect(rules.planAttempt({ ...due, next_attempt_at: null }, now)).toBe("nothing");
     expect(rules.planAttempt({ ...due, endpoint: { ...endpoint, enabled: false } }, now)).toBe("skip");
     expect(rules.planAttempt({ ...due, endpoint: { ...endpoint, deleted_at: now } }, now)).toBe("drop");
@@ -379,10 +381,10 @@ describe("attempts", () => {
       { waits: false, next_attempt_at: now },
       { waits: true, next_attempt_at: late },
     ];
-    expect(rules.planOrder(0, undefined, now)).toEqual([]);
-    expect(rules.planOrder(3, undefined, now)).toEqual([first, next, next]);
+    expect(rules.planOrder(0, undefined, now, null)).toEqual([]);
+    expect(rules.planOrder(3, undefined, now, null)).toEqual([first, next, next]);
     const queued_since = new Date("2026-06-01T11:59:20Z");
-    expect(rules.planOrder(2, queued_since, now)).toEqual([{ waits: true, next_attempt_at: soon }, next]);
+    expect(rules.planOrder(2, queued_since, now, null)).toEqual([{ waits: true, next_attempt_at: soon }, next]);
   });
   test.each<[string, (number | object)[], number[]]>([
     ["nothing of none", [], []],

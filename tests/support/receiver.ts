@@ -15,8 +15,11 @@ export type Receiver = {
   /** Every request so far, in order of arrival. */
   received: Received[];
   types(): string[];
-  /** What to answer from now on; a function sees the number of the request, from 1. */
-  answer(status: number | ((number: number) => number | Promise<number>)): void;
+  /** What to answer from now on, and with which headers; a function sees the number of the request, from 1. */
+  answer(
+    status: number | ((number: number) => number | Promise<number>),
+    headers?: (number: number) => Record<string, string>,
+  ): void;
   /** Say back what was sent, from now on. */
   echo(): void;
   close(): Promise<void>;
@@ -26,6 +29,7 @@ export type Receiver = {
 export async function startReceiver(): Promise<Receiver> {
   const received: Received[] = [];
   let status: (number: number) => number | Promise<number> = () => 200;
+  let headersOf: (number: number) => Record<string, string> = () => ({});
   let isEcho = false;
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -33,7 +37,8 @@ export async function startReceiver(): Promise<Receiver> {
     request.on("end", async () => {
       const body = Buffer.concat(chunks).toString("utf8");
       received.push({ headers: request.headers, body, json: JSON.parse(body), port: request.socket.remotePort });
-      response.writeHead(await status(received.length)).end(isEcho ? body : "noted");
+      const { length } = received;
+      response.writeHead(await status(length), headersOf(length)).end(isEcho ? body : "noted");
     });
   });
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
@@ -41,7 +46,8 @@ export async function startReceiver(): Promise<Receiver> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
     received,
     types: () => received.map(({ json }) => json.type),
-    answer(given) {
+    answer(given, headers = () => ({})) {
+      headersOf = headers;
       status = typeof given === "number" ? () => given : given;
     },
     echo() {

@@ -17,6 +17,8 @@ import { isQuiet, writeChatBody, writeDisabledMail } from "./messages.ts";
 import * as queue from "./queue.ts";
 import {
   buildHeaders,
+  computePauseEnd,
+  computeRetryAfter,
   computeSilenceEnd,
   isDelivered,
   isExhausted,
@@ -66,7 +68,7 @@ async function dispatchSome(deps: Deps, [key]: readonly RowKey[], ids: string[])
         const payload = occurrence.seq > endpoint.since_seq ? buildBody(endpoint, occurrence, name) : undefined;
         return payload === undefined ? [] : [{ occurrence, payload }];
       });
-      const turns = planOrder(own.length, queues.get(endpoint.id), now);
+      const turns = planOrder(own.length, queues.get(endpoint.id), now, endpoint.paused_until);
       return own.map(({ occurrence: { id, seq, type }, payload }, index) => ({
         ...{ id: createId(now), organization_id, endpoint_id: endpoint.id, event_id: id, seq, type, payload },
         created_at: now,
@@ -111,6 +113,11 @@ async function claimBatch(tx: Tx, deps: Deps, key: RowKey): Promise<Run | undefi
     const waiting = event.attempted_at === null ? await queue.lockQueue(tx, event, runEventsMax) : [];
     // What has waited for too long goes before those that it waited for, and alone.
     return lease(tx, deps, endpoint, waiting[0]?.id === event.id ? waiting : [event]);
+  }
+  if (plan === "pause") {
+    const paused_until = endpoint.paused_until ?? now;
+    await store.updateWebhookEvent(tx, key, { next_attempt_at: computePauseEnd(paused_until, event.waits) });
+    return undefined;
   }
   const skipped = plan === "skip" ? { skipped: true, modified_at: now } : {};
   await store.updateWebhookEvent(tx, key, { next_attempt_at: null, ...skipped });
@@ -173,10 +180,13 @@ async function settle(
   // Taken by another meanwhile, or asked for again: then the schedule is theirs.
   const isMine = ({ id, leased_until }: Run["events"][number]): boolean =>
     rows.get(id)?.next_attempt_at?.getTime() === leased_until.getTime();
-  const made = attempts.flatMap(({ event, reply: { http_code, text }, duration_ms }) => {
+  const serverNow = getServerClock(deps.clock).now();
+  const made = attempts.flatMap(({ event, reply, duration_ms }) => {
+    const { http_code, text } = reply;
     const row = rows.get(event.id);
     if (!row) return [];
-    const outcome = planOutcome(row, http_code);
+    const retryAfterMs = computeRetryAfter(reply, serverNow);
+    const outcome = planOutcome(row, http_code, retryAfterMs);
     deliveries.add({ outcome: outcome.delivered ? "delivered" : "failed" });
     const mine = isMine(event);
     const retry_at =
@@ -185,9 +195,12 @@ async function settle(
       ? { attempts: outcome.attempts, succeeded: outcome.succeeded, next_attempt_at: retry_at, waits: false }
       : { ...row, succeeded: outcome.delivered || row.succeeded };
     const delivery_id = createId(now);
-    const attempt = { id: row.id, last_http_code: http_code, attempted_at: row.attempted_at ?? now };
+    // An event that the receiver has deferred stays the first of the queue, so that those after it do not overtake it.
+    const isDeferred = mine && retryAfterMs > 0 && retry_at !== null;
+    const attempted_at = row.attempted_at ?? (isDeferred ? null : now);
+    const attempt = { id: row.id, last_http_code: http_code, attempted_at };
     return {
-      outcome,
+      paused_until: retryAfterMs === 0 ? null : (retry_at ?? new Date(now.getTime() + retryAfterMs)),
       isFirst: row.attempted_at === null,
       isFinal: mine && !outcome.delivered && !outcome.retry,
       change: { ...schedule, ...attempt },
@@ -212,6 +225,11 @@ async function settle(
   );
   // What waits for one that does not answer would fall due all the same, and be gone through whenever something is looked for.
   if (attempts.at(-1)?.reply.http_code === null) await queue.delayQueue(tx, run, computeSilenceEnd(now));
+  const paused_until = made.at(-1)?.paused_until ?? null;
+  if (paused_until) {
+    await store.updateEndpoints(tx, [{ row: endpoint, patch: { paused_until } }]);
+    await queue.delayQueue(tx, run, computePauseEnd(paused_until, true));
+  }
   if (made.some(({ isFinal }) => isFinal) && endpoint.enabled) {
     if (isExhausted(await store.findLatestOutcomes(tx, endpoint))) {
       await store.disableEndpoint(tx, endpoint, now);
@@ -225,7 +243,7 @@ async function settle(
     }
   }
   if (!made.some(({ isFirst }) => isFirst)) return undefined;
-  if (goesOn && endpoint.enabled && endpoint.deleted_at === null && endpoint.url === run.url) {
+  if (goesOn && !paused_until && endpoint.enabled && endpoint.deleted_at === null && endpoint.url === run.url) {
     const waiting = await queue.lockQueue(tx, run, runEventsMax);
     if (waiting[0]?.waits) return lease(tx, deps, endpoint, waiting);
     return undefined;

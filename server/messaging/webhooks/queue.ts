@@ -1,5 +1,5 @@
 /** The statements of endpoints' queues: events that wait for their attempts, in their order, and what becomes of them. */
-import { and, asc, desc, eq, inArray, isNotNull, isNull, lt, type SQL, sql } from "drizzle-orm";
+import { and, asc, desc, eq, gte, inArray, isNotNull, isNull, lt, type SQL, sql } from "drizzle-orm";
 import type { AnyPgColumn } from "drizzle-orm/pg-core";
 import type { Tx } from "../../platform/context.ts";
 import { isAmong, matchKey } from "../../platform/db/rows.ts";
@@ -71,10 +71,7 @@ export async function scheduleAttempts(tx: Tx, organization_id: string, turns: r
     where ${webhookEvents.organization_id} = ${organization_id} and ${webhookEvents.id} = v.id`);
 }
 
-type Attempted = Omit<Awaited<ReturnType<typeof lockStandings>>[number], "attempted_at"> & {
-  attempted_at: Date;
-  last_http_code: number | null;
-};
+type Attempted = Awaited<ReturnType<typeof lockStandings>>[number] & { last_http_code: number | null };
 
 /** Write what became of these events of a seller, of each its own. */
 export async function recordAttempts(
@@ -121,4 +118,26 @@ export async function delayQueue(tx: Tx, queue: Queue & { endpoint_id: string },
     .update(webhookEvents)
     .set({ next_attempt_at: until })
     .where(and(matchQueue(queue), eq(webhookEvents.waits, true), lt(webhookEvents.next_attempt_at, until)));
+}
+
+/** End the pause of an endpoint: the first of its events, if it was deferred until then, is due now. The caller holds the endpoint. */
+export async function releasePaused(
+  tx: Tx,
+  { organization_id, id, paused_until }: EndpointRow,
+  now: Date,
+): Promise<void> {
+  if (!paused_until || paused_until <= now) return;
+  const mine = { organization_id, endpoint_id: id };
+  const first = tx
+    .select({ id: webhookEvents.id })
+    .from(webhookEvents)
+    .where(matchQueue(mine))
+    .orderBy(asc(webhookEvents.seq))
+    .limit(1);
+  // One that was taken by a sender meanwhile is due before the end of the pause, and is left to it.
+  const isDeferred = gte(webhookEvents.next_attempt_at, paused_until);
+  await tx
+    .update(webhookEvents)
+    .set({ waits: false, next_attempt_at: now })
+    .where(and(eq(webhookEvents.organization_id, organization_id), inArray(webhookEvents.id, first), isDeferred));
 }

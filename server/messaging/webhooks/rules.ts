@@ -18,6 +18,28 @@ export function retryDelay(n: number): { least_ms: number; most_ms: number } {
   return { least_ms: most_ms / 2, most_ms };
 }
 
+/** The longest pause that a receiver may ask for. */
+const retryAfterMsMax = 24 * 60 * 60 * 1000;
+const httpDate =
+  /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+
+/**
+ * The pause that a receiver asks for by `Retry-After` with a 429 or 503: seconds or an HTTP date, at most a day. Anything else is
+ * ignored and is no pause (WHK-44). A date is compared with the server's clock.
+ */
+export function computeRetryAfter(
+  { http_code, retry_after = "" }: { http_code: number | null; retry_after?: string },
+  now: Date,
+): number {
+  if (http_code !== 429 && http_code !== 503) return 0;
+  const ms = /^\d{1,10}$/.test(retry_after)
+    ? Number(retry_after) * 1000
+    : httpDate.test(retry_after)
+      ? Date.parse(retry_after) - now.getTime()
+      : 0;
+  return Number.isNaN(ms) ? 0 : Math.min(Math.max(ms, 0), retryAfterMsMax);
+}
+
 /** Standard Webhooks' signature, keyed with the bytes of the whole secret, prefix included (WHK-08). */
 export function sign(secret: string, id: string, timestamp: number, body: string): string {
   return `v1,${createHmac("sha256", Buffer.from(secret, "utf8")).update(`${id}.${timestamp}.${body}`).digest("base64")}`;
@@ -59,27 +81,35 @@ export type DeliveryState = {
   next_attempt_at: Date | null;
   is_archived: boolean;
   payload: string | null;
-  endpoint: { enabled: boolean; deleted_at: Date | null };
+  endpoint: { enabled: boolean; deleted_at: Date | null; paused_until: Date | null };
 };
 /** What to do with an event whose turn may have come (WHK-12, WHK-15, WHK-16). */
-export function planAttempt(event: DeliveryState, now: Date): "nothing" | "drop" | "skip" | "send" {
+export function planAttempt(event: DeliveryState, now: Date): "nothing" | "drop" | "skip" | "pause" | "send" {
   if (event.next_attempt_at === null) return "nothing";
   if (event.is_archived || event.payload === null || event.endpoint.deleted_at !== null) return "drop";
   if (!event.endpoint.enabled) return "skip";
-  return event.next_attempt_at > now ? "nothing" : "send";
+  if (event.next_attempt_at > now) return "nothing";
+  return (event.endpoint.paused_until ?? now) > now ? "pause" : "send";
 }
+
+/** When an event of a paused endpoint is due: after the pause, and later if it waits for others. */
+export const computePauseEnd = (paused_until: Date, waits: boolean): Date =>
+  new Date(paused_until.getTime() + (waits ? orderWaitMsMax : 0));
 
 /**
  * When the copies of new events for one endpoint have their turn (WHK-13). While others wait for their first attempt, the
  * last of them since `queued_since`, the first copy waits for them, and each further one for that before it; at most for
- * so long. An attempt lets the next one go.
+ * so long. An attempt lets the next one go. While the endpoint is paused, all of this begins with the end of the pause.
  */
-export function planOrder(count: number, queued_since: Date | undefined, now: Date) {
-  const last = new Date(now.getTime() + orderWaitMsMax);
+export function planOrder(count: number, queued_since: Date | undefined, now: Date, paused_until: Date | null) {
+  const pauseEndMs = paused_until?.getTime() ?? 0;
+  const begin = new Date(Math.max(now.getTime(), pauseEndMs));
+  const last = new Date(begin.getTime() + orderWaitMsMax);
   return Array.from({ length: count }, (_, index) => {
     if (index > 0) return { waits: true, next_attempt_at: last };
-    if (!queued_since) return { waits: false, next_attempt_at: now };
-    return { waits: true, next_attempt_at: new Date(queued_since.getTime() + orderWaitMsMax) };
+    if (!queued_since) return { waits: false, next_attempt_at: begin };
+    const since = Math.max(queued_since.getTime(), pauseEndMs);
+    return { waits: true, next_attempt_at: new Date(since + orderWaitMsMax) };
   });
 }
 
@@ -106,12 +136,23 @@ export const computeSilenceEnd = (now: Date): Date => new Date(now.getTime() + o
 export const isDelivered = (http_code: number | null): boolean =>
   http_code !== null && http_code >= 200 && http_code < 300;
 
-/** What an attempt leads to: success, another one, or the end. A failed redelivery takes nothing back (WHK-11, WHK-17). */
-export function planOutcome(event: { attempts: number; succeeded: boolean | null }, http_code: number | null) {
+/**
+ * What an attempt leads to: success, another one, or the end. A failed redelivery takes nothing back (WHK-11, WHK-17). A pause
+ * that the receiver asked for makes the next attempt later, never earlier (WHK-44).
+ */
+export function planOutcome(
+  event: { attempts: number; succeeded: boolean | null },
+  http_code: number | null,
+  retryAfterMs = 0,
+) {
   const attempts = event.attempts + 1;
   const delivered = isDelivered(http_code);
   if (delivered) return { attempts, delivered, succeeded: true, retry: null };
-  if (attempts < attemptsMax) return { attempts, delivered, succeeded: event.succeeded, retry: retryDelay(attempts) };
+  if (attempts < attemptsMax) {
+    const { least_ms, most_ms } = retryDelay(attempts);
+    const retry = { least_ms: Math.max(least_ms, retryAfterMs), most_ms: Math.max(most_ms, retryAfterMs) };
+    return { attempts, delivered, succeeded: event.succeeded, retry };
+  }
   return { attempts, delivered, succeeded: event.succeeded === true, retry: null };
 }
 

@@ -27,6 +27,7 @@ import { type ApiVersion, type ClientProfile, getVersionedProfile } from "../../
 import { createId, createToken } from "../../platform/ids.ts";
 import { checkEndpointCount } from "./endpoint-limits.ts";
 import { sendProbe } from "./probe.ts";
+import { releasePaused } from "./queue.ts";
 import { selectKnown } from "./rules.ts";
 import * as store from "./store.ts";
 import { webhookEndpoints } from "./tables.ts";
@@ -111,6 +112,8 @@ export async function updateEndpoints(
       Object.entries(given).filter(([, value]) => value !== undefined),
     );
     if (body.secret !== undefined) patch.secret = seal(ctx.config.secret, "webhook-secret", row.id, body.secret);
+    // The pause was asked for by the receiver that was there.
+    if (body.url !== undefined || body.enabled === true) patch.paused_until = null;
     // What happened while it was off is not made up for.
     if (body.enabled === true && !row.enabled) patch.since_seq = since_seq;
     return { row, patch: { ...patch, ...(api_version ? resolvePinned(ctx.client, api_version) : {}) } };
@@ -127,6 +130,11 @@ async function writeEndpoints(
 ): Promise<Batch<WebhookEndpoint>> {
   const changed = listAccepted(drafts).filter(({ patch }) => Object.keys(patch).length > 0);
   const modified_at = ctx.clock.now();
+  for (const { row, patch } of changed) {
+    if (patch.paused_until !== null || !row.paused_until) continue;
+    await releasePaused(tx, row, modified_at);
+    ctx.jobs.wake(tx, "webhooks.deliver");
+  }
   const updated = mapById(
     await store.updateEndpoints(
       tx,
@@ -211,6 +219,10 @@ export const webhookService: Service<typeof webhooks, Ctx> = {
       const now = ctx.clock.now();
       const again = { skipped: false, attempts: 0, next_attempt_at: now, waits: false, modified_at: now };
       await store.updateWebhookEvent(tx, key, again);
+      if (found.endpoint.paused_until) {
+        await store.updateEndpoints(tx, [{ row: found.endpoint, patch: { paused_until: null } }]);
+        await releasePaused(tx, found.endpoint, now);
+      }
       ctx.jobs.wake(tx, "webhooks.deliver");
     });
   },

@@ -23,6 +23,8 @@ export const webhookEndpoints = pgTable(
     api_version: text().$type<ApiVersion>().notNull(),
     /** Nothing that was emitted up to here is sent: it was before the endpoint existed, or while it was switched off. */
     since_seq: bigint({ mode: "number" }).notNull(),
+    /** Nothing is sent before this time: the receiver asked for it by `Retry-After`. */
+    paused_until: instant(),
   },
   (table) => [
     ownedKey(table.id),

@@ -20,7 +20,12 @@ export type OutboundPolicy = {
 };
 
 /** What came back: a status and the beginning of the text, or the reason why nothing did. */
-export type OutboundReply = { http_code: number | null; text: string };
+export type OutboundReply = {
+  http_code: number | null;
+  text: string;
+  /** The header `Retry-After` of the answer, as it was sent. */
+  retry_after?: string;
+};
 
 export const timeoutMs = 10_000;
 export const replyLengthMax = 2048;
@@ -198,7 +203,12 @@ function post(
         const finish = () => {
           response.destroy();
           const text = Buffer.concat(chunks).subarray(0, replyBytesMax).toString("utf8").replaceAll("\0", "");
-          done({ http_code: response.statusCode ?? null, text: text.slice(0, replyLengthMax).toWellFormed() });
+          const retry_after = response.headers["retry-after"];
+          done({
+            http_code: response.statusCode ?? null,
+            text: text.slice(0, replyLengthMax).toWellFormed(),
+            ...(retry_after !== undefined && { retry_after }),
+          });
         };
         response.on("data", (chunk: Buffer) => {
           chunks.push(chunk);
