@@ -6,10 +6,62 @@ const organization = ["tests/hosted/organization.test.ts"];
 
 const events = ["tests/hosted/events.test.ts"];
 const verify = ["tests/hosted/verify.test.ts"];
+const connection = ["tests/hosted/connection.test.ts"];
+const sync = ["tests/hosted/sync.test.ts"];
 const buyers = ["tests/hosted/buyers.test.ts"];
 
 /** Faults of hosted mode. */
 export const hostedFaults = [
+  [
+    "endpoint-twice",
+    "server/hosted/connection/endpoint.ts",
+    " ?? endpoints.find((one) => one.url === url)",
+    "",
+    ...connection,
+  ],
+  [
+    "endpoint-left-off",
+    "server/hosted/connection/rules.ts",
+    "...(endpoint.enabled ? {} : { enabled: true }),",
+    "",
+    ...connection,
+  ],
+  [
+    "secret-not-read-again",
+    "server/hosted/events/routes.ts",
+    "const reloaded = await secrets.reload();",
+    "const reloaded = known;",
+    ...connection,
+  ],
+  [
+    "gap-not-read",
+    "server/hosted/connection/jobs.ts",
+    "!wasOff && !wasRepaired && !isOld",
+    "!wasOff && !isOld",
+    ...connection,
+  ],
+  [
+    "sync-counted-twice",
+    "server/hosted/connection/store.ts",
+    "eq(polarSyncs.step, step)",
+    "gte(polarSyncs.step, 0)",
+    ...sync,
+  ],
+  ["sync-from-the-start", "server/hosted/connection/run-sync.ts", "isResumed ? stored : await", "await", ...sync],
+  [
+    "foreign-object",
+    "server/hosted/connection/sync.ts",
+    "(item.organization_id ?? polar_id) === polar_id",
+    "true",
+    ...sync,
+  ],
+  [
+    "gone-unnoticed",
+    "server/hosted/connection/sync.ts",
+    "else await markGone(tx, organization_id, kind, id, asked_at);",
+    "",
+    ...sync,
+  ],
   ["own-query", "server/hosted/relay/request.ts", "if (own.includes(key)) {", "if (!key) {", ...relay],
   ["dot-segment", "server/hosted/relay/request.ts", 'decoded === "." || decoded === ".."', 'decoded === "."', ...relay],
   [

@@ -129,6 +129,11 @@ export const commands: Record<string, Entry> = {
     heading: "develop",
     load: loadTool(({ admin }) => admin.add),
   },
+  polar: {
+    summary: "Connect a server with hosted Polar: webhook endpoint, status, sync",
+    heading: "develop",
+    load: loadTool(({ polar }) => polar.add),
+  },
   notices: {
     summary: "Licenses of the packages that floe is shipped with",
     heading: "develop",

@@ -8,6 +8,7 @@ export * as invitations from "./invitations.ts";
 export * as jobs from "./jobs.ts";
 export * as listen from "./listen.ts";
 export * as logs from "./logs.ts";
+export * as polar from "./polar.ts";
 export * as roles from "./roles.ts";
 export * as sandboxBuy from "./sandbox-buy.ts";
 export * as schema from "./schema.ts";

@@ -39,6 +39,7 @@ import { watchLauncher } from "./launcher.ts";
 import { releaseMemory } from "./memory.ts";
 import { findMigrationsFolder, resolveBeside } from "./migrations-folder.ts";
 import { listCommands } from "./operator-backup.ts";
+import { listPolarCommands } from "./operator-polar.ts";
 import { listStatusCommands } from "./operator-status.ts";
 import { findOwnCommand } from "./own-command.ts";
 import { embedded } from "./providers/embedded.ts";
@@ -48,6 +49,7 @@ import { startWorker } from "./worker.ts";
 // The operator's commands are a part of the same bundle.
 export { isOperatorFault, verifyBooks } from "./operator.ts";
 export { createBackup, restoreBackup } from "./operator-backup.ts";
+export { runPolarWork } from "./operator-polar.ts";
 export { checkRestore, reconcileRestored, replaceDatabaseSecret } from "./operator-restore.ts";
 export { readServerStatus, settleLeftOver } from "./operator-status.ts";
 
@@ -136,7 +138,11 @@ export async function start(
     closing.push(() => app.close());
     if (held) {
       const copied = listCommands({ database: database.db, settings, secret: config.secret });
-      const control = await openControl(folder, { ...copied, ...listStatusCommands(database.db) });
+      const control = await openControl(folder, {
+        ...copied,
+        ...listStatusCommands(database.db),
+        ...listPolarCommands(deps, hosted),
+      });
       closing.push(() => control.close());
     }
     await startOps(app, deps, closing);

@@ -11,7 +11,7 @@ import { openOperated } from "./operator.ts";
 type Given = Record<string, string | undefined>;
 /** As JSON carries it: times are texts. */
 export type StatusAnswer = Serialized<ServerStatus>;
-type Serialized<T> = T extends Date
+export type Serialized<T> = T extends Date
   ? string
   : T extends (infer I)[]
     ? Serialized<I>[]

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { findMonthAfter } from "../../shared/calendar.ts";
+import { PolarConnectionError } from "../hosted/connection/ask.ts";
 import { findOrganization } from "../identity/organizations/store.ts";
 import { BackupError } from "../operations/backup/format.ts";
 import { compareWithProcessor } from "../operations/verify/processor.ts";
@@ -35,7 +36,9 @@ export type VerifyOptions = {
 
 /** A fault that the operator can mend: it has one clear line. */
 export const isOperatorFault = (error: unknown): error is Error =>
-  [ConfigError, DataFolderError, DatabaseError, BackupError, ControlError].some((kind) => error instanceof kind);
+  [ConfigError, DataFolderError, DatabaseError, BackupError, ControlError, PolarConnectionError].some(
+    (kind) => error instanceof kind,
+  );
 
 /** How long a statement of an operator's command may take. */
 const statementMsMax = 600_000;

@@ -15,7 +15,7 @@ const currentMs = 24 * 60 * 60 * 1000;
 
 /**
  * The state of a customer, from the mirror while it is as new as all that was told of the customer, and from Polar otherwise.
- * Without events the mirror would stand still, so without a webhook secret Polar is always asked.
+ * Without events the mirror would stand still, so without a webhook endpoint Polar is always asked.
  */
 export function createStateAnswers(hosted: Hosted): OwnAnswers {
   const find = async (ctx: Ctx, id: string): Promise<{ row: MirrorRow; isCurrent: boolean } | undefined> => {
@@ -33,7 +33,7 @@ export function createStateAnswers(hosted: Hosted): OwnAnswers {
   };
   const resolveState = async (ctx: Ctx, id: string | undefined, isFresh: boolean, relay: () => Promise<unknown>) => {
     const found = id === undefined ? undefined : await find(ctx, id);
-    if (found?.isCurrent && !isFresh && ctx.config.POLAR_WEBHOOK_SECRET.length > 0) return respond(ctx, found.row);
+    if (found?.isCurrent && !isFresh && (await hosted.secrets.isListening())) return respond(ctx, found.row);
     const event_at = ctx.clock.now();
     try {
       const made = await relay();

@@ -8,6 +8,7 @@ import type { RowKey } from "../../platform/db/rows.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
 import { recordForeignEvent } from "../../platform/events/events.ts";
 import { createCleanupWorker, type Worker } from "../../platform/jobs/workers.ts";
+import { createConnectionWorkers } from "../connection/jobs.ts";
 import { buildObject, findKind, listObjects, type MirroredKind } from "../mirror/rules.ts";
 import { storeObject, storeObjects } from "../mirror/store.ts";
 import type { Hosted } from "../relay/hosted.ts";
@@ -125,4 +126,5 @@ export const createHostedWorkers = (hosted: Hosted): Worker[] => [
   createCleanupWorker("incoming_events.forget", 10 * 60 * 1000, incomingEvents, (now) =>
     lt(incomingEvents.received_at, new Date(now.getTime() - keptDays * dayMs)),
   ),
+  ...createConnectionWorkers(hosted),
 ];

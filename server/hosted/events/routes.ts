@@ -8,9 +8,10 @@ import { sealTokens } from "../../platform/crypto/secrets.ts";
 import { createId } from "../../platform/ids.ts";
 import { getBucket } from "../../platform/limits/addresses.ts";
 import { countInMemory } from "../../platform/limits/limits.ts";
+import { storedIndex, type WebhookSecret } from "../connection/secrets.ts";
 import type { Hosted } from "../relay/hosted.ts";
 import { storeEvent } from "./store.ts";
-import { type VerificationFault, verificationFaults, verifyDelivery } from "./verify.ts";
+import { type Delivery, type VerificationFault, verificationFaults, verifyDelivery } from "./verify.ts";
 
 const bodyBytesMax = 1024 * 1024;
 /** Refused deliveries of an address. Good ones are not counted: a flood of them is Polar's, which gives up after ten refusals. */
@@ -34,31 +35,51 @@ type Received = { secret_index: number } | { fault: VerificationFault };
  * statement and answered; a worker applies it.
  */
 export function routeIncomingEvents(app: FastifyInstance, deps: Deps, hosted: Hosted): void {
-  const secrets = deps.config.POLAR_WEBHOOK_SECRET;
+  const { secrets, refusals } = hosted;
   const count = countInMemory(deps.clock);
   let warned_at = 0;
   app.removeAllContentTypeParsers();
+  app.addHook("onClose", () => refusals.flush());
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
 
-  const receive = (request: FastifyRequest): { received: Received; id: string; body: Buffer } => {
+  /** Answers false before anybody has connected this server with Polar. */
+  const hasSecrets = async (): Promise<boolean> =>
+    (await secrets.list()).length > 0 || (await secrets.reload()).length > 0;
+
+  /** Verify under each secret. One that was made meanwhile by another process is read first. */
+  async function verify(delivery: Delivery): Promise<Received> {
+    const now = toUnixSeconds(getServerClock(deps.clock).now());
+    const verifyWith = (known: readonly WebhookSecret[]): Received => {
+      const texts = known.map(({ text }) => text);
+      const verified = verifyDelivery(delivery, texts, now);
+      return "fault" in verified ? verified : { secret_index: known[verified.secret_index]?.index ?? storedIndex };
+    };
+    const known = await secrets.list();
+    const received = verifyWith(known);
+    if (!("fault" in received)) warnOfSkew(now - Number(delivery.timestamp));
+    if (!("fault" in received) || received.fault !== "signature") return received;
+    const reloaded = await secrets.reload();
+    return reloaded === known ? received : verifyWith(reloaded);
+  }
+
+  async function readDelivery(request: FastifyRequest): Promise<{ received: Received; id: string; body: Buffer }> {
     const bucket = getBucket(request.ip);
     const wait = count(bucket, refusedMax);
-    if (wait > 0)
+    if (wait > 0) {
+      refusals.record("rate");
       throw new ApiError("TooManyRequests", "Too many deliveries of this address were refused.", {
         "Retry-After": String(wait),
       });
+    }
     const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
     const read = (name: string) => String(request.headers[name] ?? "");
     const id = read("webhook-id");
     const timestamp = read("webhook-timestamp");
-    const now = toUnixSeconds(getServerClock(deps.clock).now());
-    const received = verifyDelivery({ id, timestamp, signature: read("webhook-signature"), body }, secrets, now);
-    if (!("fault" in received)) {
-      count(bucket, refusedMax, -1);
-      warnOfSkew(now - Number(timestamp));
-    }
+    const received = await verify({ id, timestamp, signature: read("webhook-signature"), body });
+    if ("fault" in received) refusals.record(received.fault);
+    else count(bucket, refusedMax, -1);
     return { received, id, body };
-  };
+  }
 
   function warnOfSkew(skew: number): void {
     const now = deps.clock.now().getTime();
@@ -70,7 +91,10 @@ export function routeIncomingEvents(app: FastifyInstance, deps: Deps, hosted: Ho
   /** Store what was received; answers what is wrong with its body. */
   async function store(id: string, body: Buffer, secret_index: number): Promise<string | undefined> {
     const envelope = readEnvelope(body);
-    if (typeof envelope === "string") return envelope;
+    if (typeof envelope === "string") {
+      refusals.record("shape");
+      return envelope;
+    }
     const { organization_id } = hosted.requireLink();
     const now = getServerClock(deps.clock).now();
     const { isNew, isSame } = await storeEvent(deps.db, {
@@ -92,8 +116,8 @@ export function routeIncomingEvents(app: FastifyInstance, deps: Deps, hosted: Ho
   }
 
   app.post("/v1/integrations/polar/webhook", { bodyLimit: bodyBytesMax }, async (request, reply) => {
-    if (secrets.length === 0) throw notFound();
-    const { received, id, body } = receive(request);
+    if (!(await hasSecrets())) throw notFound();
+    const { received, id, body } = await readDelivery(request);
     if ("fault" in received)
       return reply
         .code(badRequests.includes(received.fault) ? 400 : 403)
@@ -105,8 +129,8 @@ export function routeIncomingEvents(app: FastifyInstance, deps: Deps, hosted: Ho
 
   const send = (text: string) => ({ code: getCode(text), message: text });
   app.post("/api/auth/polar/webhooks", { bodyLimit: bodyBytesMax }, async (request, reply) => {
-    if (secrets.length === 0) return reply.code(500).send(send("Polar webhook secret not found"));
-    const { received, id, body } = receive(request);
+    if (!(await hasSecrets())) return reply.code(500).send(send("Polar webhook secret not found"));
+    const { received, id, body } = await readDelivery(request);
     if ("fault" in received) return reply.code(400).send(send(verificationFaults[received.fault]));
     const fault = await store(id, body, received.secret_index);
     if (fault !== undefined) return reply.code(400).send({ code: "SDKVALIDATIONERROR", message: fault });

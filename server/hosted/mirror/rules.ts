@@ -26,7 +26,7 @@ export type MirroredObject = {
   modified_at: Date;
   event_at: Date;
   source: string;
-  via: "event" | "embedded" | "read";
+  via: "event" | "embedded" | "read" | "sync";
   deleted_at: Date | null;
   customer_id: string | null;
   external_id: string | null;

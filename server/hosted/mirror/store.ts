@@ -6,7 +6,7 @@ import { polarObjects } from "./tables.ts";
 
 export type MirrorRow = typeof polarObjects.$inferSelect;
 type Keys = Pick<Deps["config"], "secret" | "secrets">;
-const purpose = "mirror-tokens";
+export const mirrorPurpose = "mirror-tokens";
 
 /**
  * Keep an object, unless a newer form of it is there; answers whether it was written. The statement itself compares, so that two
@@ -20,7 +20,9 @@ export async function storeObject(
   object: MirroredObject,
 ): Promise<boolean> {
   const { modified_at, event_at, source, via, deleted_at, customer_id, external_id } = object;
-  const data = JSON.parse(sealTokens(keys.secret, purpose, organization_id, JSON.stringify(object.data))) as unknown;
+  const data = JSON.parse(
+    sealTokens(keys.secret, mirrorPurpose, organization_id, JSON.stringify(object.data)),
+  ) as unknown;
   const values = { data, modified_at, event_at, source, via, deleted_at, customer_id, external_id };
   const { modified_at: stored, event_at: told, source: by } = polarObjects;
   const written = await db
@@ -81,7 +83,7 @@ export async function findState(
     .from(polarObjects)
     .where(and(matchObject(organization_id, "customer_state"), eq(polarObjects.id, customer_id)));
   if (!found) return undefined;
-  const opened = openTokens(keys.secrets, purpose, organization_id, JSON.stringify(found.row.data));
+  const opened = openTokens(keys.secrets, mirrorPurpose, organization_id, JSON.stringify(found.row.data));
   return { ...found, row: { ...found.row, data: JSON.parse(opened) } };
 }
 

@@ -17,8 +17,10 @@ export const polarObjects = pgTable(
     modified_at: instant().notNull(),
     event_at: instant().notNull(),
     source: text().notNull(),
-    via: text().$type<"event" | "embedded" | "read">().notNull(),
+    via: text().$type<"event" | "embedded" | "read" | "sync">().notNull(),
     deleted_at: instant(),
+    /** When the sync began that last saw it in a list of Polar. */
+    synced_at: instant(),
     customer_id: text(),
     external_id: text(),
   },

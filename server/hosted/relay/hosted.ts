@@ -3,6 +3,8 @@ import { ApiError } from "../../../shared/errors.ts";
 import type { Ctx, Deps, Identity } from "../../platform/context.ts";
 import type { Relay, Relayed } from "../../platform/http/relayed.ts";
 import { readVersion } from "../../platform/version.ts";
+import { openRefusalCounter, type RefusalCounter } from "../connection/refusal-counter.ts";
+import { openWebhookSecrets, type WebhookSecrets } from "../connection/secrets.ts";
 import { mapReply } from "./answer.ts";
 import type { BreakerTerms } from "./breaker.ts";
 import { findLink } from "./link.ts";
@@ -16,8 +18,12 @@ export type Hosted = Relay & {
   /** The organization whose data Polar has; undefined until it is known. */
   getLink(): HostedLink | undefined;
   requireLink(): HostedLink;
-  /** Look for the organization again. */
-  refreshLink(): Promise<HostedLink | undefined>;
+  /** Look for the organization again. With an id, link the organization here that has it. */
+  refreshLink(named?: string): Promise<HostedLink | undefined>;
+  /** What Polar signs its events with. */
+  secrets: WebhookSecrets;
+  /** Counts deliveries that were refused. */
+  refusals: RefusalCounter;
   relay: RelayCall;
   /** With whose token an operation is asked. */
   findToken(op: Operation, ctx: Ctx): Promise<string | null>;
@@ -54,14 +60,17 @@ export async function openHosted(deps: Deps, terms?: BreakerTerms): Promise<Host
     return mapReply({ polar, config, log }, operation, op, reply, token === ownToken);
   };
   const tokens = openCustomerTokens(deps, relay, ownToken);
-  const refreshLink = async () => {
-    link = await findLink(deps, polar, ownToken, link);
+  const refreshLink = async (named?: string) => {
+    link = await findLink(deps, polar, ownToken, link, named);
     return link;
   };
   await refreshLink();
+  const getLink = () => link;
   return {
     polar,
-    getLink: () => link,
+    getLink,
+    secrets: openWebhookSecrets(deps, getLink),
+    refusals: openRefusalCounter(deps, getLink),
     requireLink() {
       if (link) return link;
       throw new ApiError("ServiceUnavailable", "Which organization Polar has is not known yet. Try again.", {

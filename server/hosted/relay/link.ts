@@ -11,15 +11,16 @@ import type { HostedLink } from "./request.ts";
 
 /**
  * Which organization here is the one that the access token belongs to at Polar: the one of the same id, the one that was linked
- * before, or the one that POLAR_ORGANIZATION names, which is linked now. What is known stays if Polar cannot be asked.
+ * before, or the one that `floe polar connect` or POLAR_ORGANIZATION names, which is linked now. What is known stays if Polar
+ * cannot be asked.
  */
 export async function findLink(
   deps: Deps,
   polar: Polar,
   ownToken: string,
   known: HostedLink | undefined,
+  named = deps.config.POLAR_ORGANIZATION,
 ): Promise<HostedLink | undefined> {
-  const named = deps.config.POLAR_ORGANIZATION;
   const polar_id = await readOrganization(deps, polar, ownToken);
   if (polar_id === undefined) return known ?? (named ? findStored(deps, named) : undefined);
   const [same] = await deps.db
@@ -29,7 +30,7 @@ export async function findLink(
   if (same) {
     if (named === undefined || named === polar_id || named === same.id) return { organization_id: same.id, polar_id };
     throw new ConfigError(
-      `POLAR_ORGANIZATION names ${named}, but Polar's organization ${polar_id} is linked with ${same.id} here.`,
+      `The organization ${named} is named, but Polar's organization ${polar_id} is linked with ${same.id} here.`,
     );
   }
   if (named === undefined || named === polar_id) return undefined;

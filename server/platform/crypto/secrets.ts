@@ -44,6 +44,7 @@ export type SealPurpose =
   | "metrics-link"
   | "mirror-tokens"
   | "payment-card"
+  | "polar-webhook-secret"
   | "portal-link"
   | "seat-invitation"
   | "setup-card"
