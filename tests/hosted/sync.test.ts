@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vi
 import { findNextPage } from "../../server/hosted/connection/rules.ts";
 import { checkMirror, continueSync, runSync } from "../../server/hosted/connection/run-sync.ts";
 import { beginSync, findSync } from "../../server/hosted/connection/store.ts";
+import { runStep } from "../../server/hosted/connection/sync.ts";
 import { polarSyncs } from "../../server/hosted/connection/tables.ts";
 import { polarObjects } from "../../server/hosted/mirror/tables.ts";
 import { floe as runCommand } from "../cli/support.ts";
@@ -118,6 +119,19 @@ test("WHK-46: ended at any step, it goes on: no page is read more than twice, an
   const { counts } = await checkMirror(deps, hosted(), run);
   expect(counts).toMatchObject({ order: { ...none, equal: 1 }, customer: { changed: 0, added: 0, gone: 0 } });
 }, 60_000);
+
+test("WHK-46: of a step that two take, one counts; and none of a sync that was begun again", async () => {
+  const { deps } = pair.floe;
+  const values = { organization_id: pair.seller.organization_id, started_at: deps.clock.now(), is_automatic: false };
+  const first = await beginSync(deps.db, { ...values, kinds: ["customer"] });
+  const advanced = await runStep(deps, hosted(), first);
+  expect(advanced).toMatchObject({ page: 2, step: first.step + 1 });
+  expect(await runStep(deps, hosted(), first)).toBeUndefined();
+  expect(await findSync(deps.db, values.organization_id)).toEqual(advanced);
+  const second = await beginSync(deps.db, { ...values, kinds: ["product"] });
+  if (advanced) expect(await runStep(deps, hosted(), advanced)).toBeUndefined();
+  expect(await findSync(deps.db, values.organization_id)).toEqual(second);
+});
 
 test("two at once count each object once, and neither is held up", async () => {
   const { deps } = pair.floe;
