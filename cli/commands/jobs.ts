@@ -62,11 +62,11 @@ const requestJob = async (context: Context, method: "GET" | "POST", id: string, 
     organization: false,
   })) as Job;
 
-async function listJobs(context: Context, { limit, ...filter }: ListOptions): Promise<void> {
+async function listJobs(context: Context, { limit, status, kind }: ListOptions): Promise<void> {
   const asked = checkAskedFields(context.globals.json, fields);
   const items: Record<string, unknown>[] = [];
   for (let after: string | null | undefined; items.length < limit; ) {
-    const query = { ...filter, ...(after && { after }), limit: Math.min(jobsPageMax, limit - items.length) };
+    const query = { status, kind, ...(after && { after }), limit: Math.min(jobsPageMax, limit - items.length) };
     const page = (await context.call({ method: "GET", path: "/v1/jobs", query, organization: false })) as Answer;
     items.push(...page.items);
     after = page.next;

@@ -54,6 +54,7 @@ function count({ io, say }: Context) {
 async function* getParts(context: Context, path: string): AsyncGenerator<string> {
   const { server, timeoutMs } = context.settings();
   const silence = new AbortController();
+  const started = Date.now();
   const timer = setTimeout(() => silence.abort(), timeoutMs);
   try {
     const { response } = await open({
@@ -68,6 +69,7 @@ async function* getParts(context: Context, path: string): AsyncGenerator<string>
       signal: AbortSignal.any([context.io.signal, silence.signal]),
     });
     const status = response.statusCode ?? 0;
+    context.debug(`GET ${server}${path} → ${status} in ${Date.now() - started} ms`);
     response.setEncoding("utf8");
     let refusal = "";
     for await (const part of response) {

@@ -30,6 +30,11 @@ test("floe jobs list asks page by page, and shows no control characters of an er
   for (const id of ["a.worker:1", "a.worker:2", "a.worker:3"]) expect(out).toContain(id);
   expect(out).not.toContain("\u001b[2J");
   for (const line of stripVTControlCharacters(out).split("\n")) expect(line.length).toBeLessThanOrEqual(80);
+  // What every command takes, as --no-pager, is no filter.
+  expect(server.received.map(({ query }) => [...query.keys()])).toEqual([
+    ["status", "limit"],
+    ["status", "after", "limit"],
+  ]);
   const piped = await floe(["jobs", "list", "--limit", "3", "--json", "id"], { env });
   expect(JSON.parse(piped.out)).toEqual([{ id: "a.worker:1" }, { id: "a.worker:2" }, { id: "a.worker:3" }]);
 });
