@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { minorUnits } from "../shared/api/fields.ts";
 import type { Contract, Operation, Resource } from "../shared/contract.ts";
+import { hasGeneratedCommand } from "./command-map.ts";
+import { buildExamples } from "./examples.ts";
 import type { FlagEntry, GroupEntry, Manifest, OperationEntry } from "./manifest.ts";
 import { references } from "./references.ts";
 import type { Kind } from "./resource/shorthand.ts";
@@ -232,12 +234,11 @@ function listLater(resource: Resource, look: ResourceView): FlagEntry[] {
     const body = resource[operation]?.body;
     return (body ? getFlags(body) : [])
       .filter(({ name }) => name === field)
-      .map(({ required: _, ...entry }) => ({ ...entry, sentBy: getName(operation, look) || operation }));
+      .map(({ required: _, ...entry }) => ({ ...entry, sentBy: getName(operation, look) }));
   });
 }
 
-const getName = (operation: string, look: ResourceView): string | false =>
-  look.names?.[operation] ?? toKebabCase(operation);
+const getName = (operation: string, look: ResourceView): string => look.names?.[operation] ?? toKebabCase(operation);
 
 function buildOperationEntry(
   resource: Resource,
@@ -247,7 +248,6 @@ function buildOperationEntry(
   look: ResourceView,
 ): OperationEntry {
   const isMain = /^(create|update)/.test(key);
-  const examples = look.examples?.[name];
   const confirm =
     op.confirm ?? (op.method === "DELETE" ? `Delete this ${look.noun}? This cannot be undone.` : undefined);
   return {
@@ -269,7 +269,6 @@ function buildOperationEntry(
     ...(op.access.by === "person" && { ofPerson: true as const }),
     ...(op.access.scopes.length > 0 && { scopes: op.access.scopes }),
     ...(op.access.needs && { needs: op.access.needs }),
-    ...(examples && { examples }),
   };
 }
 
@@ -290,9 +289,8 @@ function buildArchiving(update: OperationEntry, field: string, look: ResourceVie
 }
 
 /** A command that is an update with some fields already given, and takes a few of the others. */
-function buildVerb(update: OperationEntry, name: string, verb: SubscriptionAction, look: ResourceView): OperationEntry {
-  const { confirm: _, examples: __, ...base } = update;
-  const examples = look.examples?.[name];
+function buildVerb(update: OperationEntry, name: string, verb: SubscriptionAction): OperationEntry {
+  const { confirm: _, ...base } = update;
   return {
     ...base,
     name,
@@ -300,7 +298,6 @@ function buildVerb(update: OperationEntry, name: string, verb: SubscriptionActio
     preset: verb.preset,
     body: (update.body ?? []).filter((flag) => verb.fields?.includes(flag.name)),
     ...(verb.confirm && { confirm: verb.confirm }),
-    ...(examples && { examples }),
   };
 }
 
@@ -317,8 +314,8 @@ function groupOf(key: string, resource: Resource, look: ResourceView): Group {
   const operations: OperationEntry[] = [];
   const fields: Record<string, string[]> = {};
   for (const [operation, op] of Object.entries(resource)) {
+    if (!hasGeneratedCommand(key, operation)) continue;
     const name = getName(operation, look);
-    if (name === false) continue;
     const entry = buildOperationEntry(resource, operation, name, op, look);
     const answer = getAnswer(op);
     if (answer) fields[name] = listPaths(answer.schema, answer.root);
@@ -331,13 +328,18 @@ function groupOf(key: string, resource: Resource, look: ResourceView): Group {
     }
     if (operation === "update")
       for (const [verb, said] of Object.entries(look.verbs ?? {})) {
-        operations.push(buildVerb(entry, verb, said, look));
+        operations.push(buildVerb(entry, verb, said));
         fields[verb] = fields[name] ?? [];
       }
   }
+  const group = look.name ?? toKebabCase(key);
+  for (const entry of operations) {
+    const examples = look.examples?.[entry.name] ?? buildExamples(group, entry, look);
+    if (examples) entry.examples = examples;
+  }
   return {
     entry: {
-      name: look.name ?? toKebabCase(key),
+      name: group,
       summary: look.summary,
       noun: look.noun,
       columns: look.columns,
@@ -355,7 +357,7 @@ function groupOf(key: string, resource: Resource, look: ResourceView): Group {
 /** Turn the contract into what the command line needs of it at run time: no schema library, one small entry per resource. */
 export function buildManifest(
   contract: Contract,
-  looks: Record<string, ResourceView | false> = standardLooks,
+  looks: Record<string, ResourceView> = standardLooks,
 ): Manifest & { groups: Map<string, Group> } {
   const order = [...Object.keys(looks), ...Object.keys(contract)];
   const groups = new Map(
@@ -363,7 +365,7 @@ export function buildManifest(
       .flatMap((key) => {
         const look = looks[key] ?? buildPlainView(key);
         const resource = contract[key];
-        if (!look || !resource) return [];
+        if (!resource) return [];
         const group = groupOf(key, resource, look);
         return [[group.entry.name, group] as const];
       })

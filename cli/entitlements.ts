@@ -17,7 +17,7 @@ export const entitlementViews = {
     columns: grantColumns,
     examples: {
       list: ["floe benefit-grants list --customer-id ada@example.com", "floe benefit-grants list --is-granted false"],
-      retry: ["floe benefit-grants retry GRANT_ID"],
+      retry: ["floe benefit-grants retry BENEFIT_GRANT_ID"],
     },
   },
   licenseKeys: {
@@ -25,6 +25,7 @@ export const entitlementViews = {
     summary: "License keys of your customers, and where they are in use",
     noun: "license key",
     namedBy: ["display_key"],
+    sample: "C70FC7",
     columns: [
       ...["customer.email:name", "display_key:id", "status:state", "usage", "limit_usage", "limit_activations"],
       ...["expires_at:date", "created_at:date", "id:key"],
@@ -34,14 +35,12 @@ export const entitlementViews = {
       list: ["floe license-keys list --status granted", "floe license-keys list --all --json key,customer.email"],
       update: [
         "floe license-keys update C70FC7 --status disabled",
-        "floe license-keys update KEY_ID --limit-activations 5 --expires-at 2027-12-31T00:00:00Z",
+        "floe license-keys update LICENSE_KEY_ID --limit-activations 5 --expires-at 2027-12-31T00:00:00Z",
       ],
       validate: ["floe license-keys validate --key KEY --increment-usage 1"],
       activate: ["floe license-keys activate --key KEY --label laptop"],
-      deactivate: ["floe license-keys deactivate --key KEY --activation-id ID"],
+      deactivate: ["floe license-keys deactivate --key KEY --activation-id ACTIVATION_ID"],
       lease: ["floe license-keys lease --key KEY --seconds 86400 --usage-budget 100"],
     },
   },
-  // What programs call that hold nothing but a key.
-  licenseKeyUses: false as const,
 };

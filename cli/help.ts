@@ -49,6 +49,10 @@ export const layout = {
       .join("\n"),
 };
 
+/** Show examples in the help of a command, where the list of commands finds them too. */
+export const addExamples = (command: Command, ...examples: string[]): Command =>
+  command.addHelpText("after", `\nExamples:\n${examples.map((example) => `  ${example}`).join("\n")}`);
+
 /** Under which the flags that every command takes stand. */
 export const commonHeading = "Flags of every command:";
 

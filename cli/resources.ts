@@ -1,6 +1,7 @@
 import { benefitColumns, entitlementViews } from "./entitlements.ts";
 import { orderView } from "./orders.ts";
-import { cancellationView, grantRunView, memberView, portalViews, seatView } from "./seats.ts";
+import { cancellationView, grantRunView, memberView, seatView } from "./seats.ts";
+import { storeViews } from "./store-views.ts";
 import { type SubscriptionAction, subscriptionView } from "./subscriptions.ts";
 import { usageViews } from "./usage.ts";
 
@@ -22,8 +23,8 @@ export type ResourceView = {
   archive?: string;
   /** What archiving means, in the question before it; products can no longer be bought. */
   archiveMeans?: string;
-  /** Other names for operations of the contract; `false` leaves one out. */
-  names?: Record<string, string | false>;
+  /** Other names for operations of the contract. Those that have no command are in `cli/command-map.ts`. */
+  names?: Record<string, string>;
   /** Field of the wire → shorthands that write it, or parts of it. */
   shorthands?: Record<string, string | string[]>;
   /** Fields by which people call one of them, in place of its id, or the group whose things the ids of its paths are of. */
@@ -41,7 +42,9 @@ export type ResourceView = {
   opens?: Record<string, string>;
   /** There is one of it, the one in use: no command takes an id. */
   current?: true;
-  /** By command. */
+  /** What one of them is called in examples: `Pro`. */
+  sample?: string;
+  /** By command. A command that needs nothing but what it is about has one without being named here. */
   examples?: Record<string, string[]>;
 };
 
@@ -55,8 +58,8 @@ const cardColumns = [
   "id:key",
 ];
 
-/** The resources in the order of `floe --help`; `false` has no commands. */
-export const resourceViews: Record<string, ResourceView | false> = {
+/** The resources in the order of `floe --help`. */
+export const resourceViews: Record<string, ResourceView> = {
   products: {
     summary: "What you sell",
     noun: "product",
@@ -65,6 +68,7 @@ export const resourceViews: Record<string, ResourceView | false> = {
     archive: "is_archived",
     names: { setBenefits: "set-benefits" },
     namedBy: ["name"],
+    sample: "Pro",
     shorthands: {
       prices: ["price", "seats"],
       trial_interval: "trial",
@@ -80,7 +84,11 @@ export const resourceViews: Record<string, ResourceView | false> = {
         'floe products create --name Team --seats 1-9:9.00,10-:8.00/month --benefits "API key" --trial 14days',
         "floe products create --name API --price 19.00/month --price metered:api-calls:0.002 --custom-fields vat_note,size!",
       ],
-      update: ['floe products update Pro --name "Pro 2"', "floe products update ID --price 25.00eur --benefits a,b"],
+      update: [
+        'floe products update Pro --name "Pro 2"',
+        "floe products update PRODUCT_ID --price 25.00usd --benefits 'API key,The book'",
+      ],
+      "set-benefits": ["floe products set-benefits Pro --benefits 'API key'"],
     },
   },
   benefits: {
@@ -89,6 +97,7 @@ export const resourceViews: Record<string, ResourceView | false> = {
     next: "floe products update PRODUCT --benefits NAMES",
     ...benefitColumns,
     namedBy: ["description"],
+    sample: "API key",
     shorthands: {
       properties: [
         ...["note", "prefix", "expires", "activations", "customer_admin", "limit_usage", "files", "meter", "units"],
@@ -104,6 +113,7 @@ export const resourceViews: Record<string, ResourceView | false> = {
         'floe benefits create --type custom --description "Our thanks" --note "Come to the forum"',
         'floe benefits create --type discord --description "The club" --guild-token TOKEN --role-id 1234567890',
       ],
+      update: ['floe benefits update "API key" --activations 5'],
     },
   },
   ...entitlementViews,
@@ -112,6 +122,7 @@ export const resourceViews: Record<string, ResourceView | false> = {
     noun: "discount",
     columns: ["name:name", "code", "basis_points:off", "duration:lasts", "redemptions_count", "ends_at:date", "id:id"],
     namedBy: ["code", "name"],
+    sample: "LAUNCH20",
     shorthands: {
       basis_points: "percent",
       amount: "amount_off",
@@ -125,6 +136,10 @@ export const resourceViews: Record<string, ResourceView | false> = {
         "floe discounts create --name Launch --code LAUNCH20 --percent 20 --for 3months",
         "floe discounts create --name Fiver --amount-off 5.00eur --for forever",
         "floe discounts create --name Advent --percent 24 --for once --starts 2026-12-01 --ends 2026-12-24T18:00 --products Pro",
+      ],
+      update: [
+        "floe discounts update LAUNCH20 --ends 2027-12-31",
+        "floe discounts update LAUNCH20 --products Pro,Team",
       ],
     },
   },
@@ -147,6 +162,7 @@ export const resourceViews: Record<string, ResourceView | false> = {
         "floe tax registrations create --country US --state TX",
         "floe tax registrations create --country GH --rate 20           # where no rate is known",
       ],
+      "registrations update": ["floe tax registrations update TAX_REGISTRATION_ID --ends-at 2027-12-31T00:00:00Z"],
       rates: ["floe tax rates --country FR", "floe tax rates --country CA --state QC"],
     },
   },
@@ -155,9 +171,14 @@ export const resourceViews: Record<string, ResourceView | false> = {
     noun: "checkout link",
     columns: ["label:name", "products", "url", "created_at:date", "id:id"],
     namedBy: ["label"],
+    sample: "newsletter",
     shorthands: { discount_id: "discount" },
     examples: {
-      create: ["floe checkout-links create --products Pro --label newsletter --json url"],
+      create: [
+        "floe checkout-links create --products Pro --label newsletter",
+        "floe checkout-links create --products Pro --label newsletter --json url",
+      ],
+      update: ["floe checkout-links update newsletter --discount LAUNCH20"],
     },
   },
   customFields: {
@@ -172,8 +193,10 @@ export const resourceViews: Record<string, ResourceView | false> = {
         'floe custom-fields create --type date --slug start --name "First day" --min 2026-12-01',
         'floe custom-fields create --type checkbox --slug terms --name "I have read the terms"',
       ],
+      update: ["floe custom-fields update vat_note --max-length 120"],
     },
     namedBy: ["slug", "name"],
+    sample: "vat_note",
     shorthands: {
       properties: [
         ...["options", "min_length", "max_length", "textarea", "min", "max"],
@@ -186,10 +209,10 @@ export const resourceViews: Record<string, ResourceView | false> = {
     summary: "What buyers download, and pictures",
     noun: "file",
     columns: ["name:name", "service", "size_readable", "is_uploaded:flag", "created_at:date", "id:id"],
-    // Both are parts of floe files upload.
-    names: { create: false, uploaded: false },
     namedBy: ["name"],
+    sample: "book.pdf",
     shorthands: { version: "file_version" },
+    examples: { update: ['floe files update book.pdf --name "Second edition.pdf"'] },
   },
   customers: {
     summary: "Who buys from you",
@@ -209,6 +232,7 @@ export const resourceViews: Record<string, ResourceView | false> = {
       "payment-methods-external": cardColumns,
     },
     namedBy: ["email", "external_id", "name"],
+    sample: "ada@example.com",
     shorthands: {
       billing_address: ["line1", "line2", "postal_code", "city", "state", "country"],
       tax_id: "tax_id",
@@ -220,6 +244,8 @@ export const resourceViews: Record<string, ResourceView | false> = {
         "floe customers create --email ada@example.com --name Ada --external-id user_1",
         'floe customers create --email vat@example.com --line1 "Am Tor 1" --city Berlin --country DE --tax-id DE123456788',
       ],
+      update: ['floe customers update ada@example.com --name "Ada L."'],
+      "update-external": ["floe customers update-external EXTERNAL_ID --metadata plan=gold"],
     },
   },
   checkouts: {
@@ -232,13 +258,12 @@ export const resourceViews: Record<string, ResourceView | false> = {
         "floe checkouts create --products Pro --discount-id LAUNCH20 --customer-email ada@example.com",
         "floe checkouts create --products PRODUCT_ID --json url",
       ],
+      update: ["floe checkouts update CHECKOUT_ID --customer-email ada@example.com"],
     },
     opens: { create: "url", get: "url" },
   },
   orders: orderView,
   subscriptions: subscriptionView,
-  // Documents are fetched by commands of orders and refunds.
-  invoices: false,
   payments: {
     summary: "Attempts to pay",
     noun: "payment",
@@ -281,8 +306,6 @@ export const resourceViews: Record<string, ResourceView | false> = {
     summary: "How your store does: sales, subscriptions, checkouts",
     noun: "metric",
     columns: [],
-    // It is drawn by a command of its own.
-    names: { get: false },
     opens: { link: "url" },
     examples: {
       export: [
@@ -296,9 +319,8 @@ export const resourceViews: Record<string, ResourceView | false> = {
     noun: "webhook endpoint",
     columns: ["url:name", "events", "enabled:flag", "created_at:date", "id:key"],
     namedBy: ["url", "name"],
-    // Sent by floe webhooks test and floe webhooks doctor.
+    sample: "https://example.com/hooks",
     names: {
-      probe: false,
       listEndpoints: "list",
       getEndpoint: "get",
       createEndpoint: "create",
@@ -316,12 +338,13 @@ export const resourceViews: Record<string, ResourceView | false> = {
     },
     examples: {
       create: ["floe webhooks create --url https://example.com/hooks --events order.paid,order.created"],
+      update: ["floe webhooks update https://example.com/hooks --events order.paid,order.refunded"],
       deliveries: [
         "floe webhooks deliveries --succeeded false",
         "floe webhooks deliveries --endpoint-id https://example.com/hooks --event-type order.paid",
       ],
       redeliver: [
-        "floe webhooks redeliver EVENT_ID",
+        "floe webhooks redeliver WEBHOOK_EVENT_ID",
         "floe webhooks redeliver --failed --since 2h",
         "floe webhooks redeliver --failed --endpoint https://example.com/hooks --event order.paid --yes",
       ],
@@ -333,8 +356,6 @@ export const resourceViews: Record<string, ResourceView | false> = {
     summary: "Your store: its name, features and settings",
     noun: "organization",
     columns: ["id:id", "slug", "name"],
-    // Which there are, which is in use, and further ones are the matter of floe orgs.
-    names: { list: false, create: false },
     examples: {
       get: ["floe organization get", "floe organization get --json name,feature_settings"],
       update: [
@@ -344,43 +365,22 @@ export const resourceViews: Record<string, ResourceView | false> = {
       ],
     },
   },
-  // Told by floe doctor.
-  diagnostics: false,
-  // Has commands of its own: floe logs tail, list and get.
-  logs: false,
-  // Shown by the start page in the browser.
-  overview: false,
-  storefront: false,
-  sandbox: {
-    summary: "A store to try things out in: its time, and what was saved of it",
-    noun: "snapshot",
-    columns: ["name:name", "rows", "created_at:date"],
-    // Moving it draws what happens: floe advance.
-    names: {
-      ...{ getClock: "clock", advance: false, listMails: "mails", listSnapshots: "list", saveSnapshot: false },
-      ...{ restoreSnapshot: "restore", deleteSnapshot: "delete", diffSnapshots: false },
-    },
-    columnsOf: { mails: ["subject", "to", "created_at:date", "id:key"] },
-    examples: { clock: ["floe sandbox clock --json now"], restore: ["floe sandbox restore start --yes"] },
-  },
+  ...storeViews,
   customerSessions: {
     name: "customer-sessions",
     summary: "What opens the customer portal for one of your customers",
     noun: "customer session",
     columns: ["customer.email:name", "customer_portal_url", "expires_at:date", "token", "id:key"],
     opens: { create: "customer_portal_url" },
-    examples: { create: ["floe customer-sessions create --customer-id ada@example.com --json token"] },
+    examples: {
+      create: [
+        "floe customer-sessions create --customer-id ada@example.com",
+        "floe customer-sessions create --customer-id ada@example.com --json token",
+      ],
+    },
   },
-  // What pages call: a checkout's with its own secret, a mail's with its link, and the portal with a customer session.
-  ...{ checkoutClient: false, cardLinks: false },
-  customerPortal: false,
-  portalCards: false,
-  ...portalViews,
-  seatClaims: false,
   customerMembers: memberView,
   grantRuns: grantRunView,
   cancellations: cancellationView,
   customerSeats: seatView,
-  // Has commands of its own: floe plan, apply and more.
-  catalog: false,
 };

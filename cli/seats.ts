@@ -8,9 +8,8 @@ export const seatView = {
   columns: ["total_seats", "available_seats"],
   columnsOf: { assign: seatColumns, revoke: seatColumns, resend: seatColumns },
   examples: {
-    list: ["floe seats list --subscription-id ID"],
-    assign: ["floe seats assign --subscription-id ID --email ada@example.com"],
-    revoke: ["floe seats revoke ID"],
+    list: ["floe seats list --subscription-id SUBSCRIPTION_ID"],
+    assign: ["floe seats assign --subscription-id SUBSCRIPTION_ID --email lin@example.com"],
   },
 };
 
@@ -20,6 +19,7 @@ export const memberView = {
   summary: "The people of customers that are teams",
   noun: "member of a team",
   within: "customers",
+  sample: "acme@example.com",
   columns: ["email:name", "name", "role", "customer_id:id", "id:id"],
   names: {
     listOfCustomer: "of",
@@ -30,7 +30,10 @@ export const memberView = {
     deleteExternal: "delete-named",
   },
   examples: {
-    create: ["floe customer-members create acme@example.com --email ada@example.com --role billing_manager"],
+    create: ["floe customer-members create acme@example.com --email lin@example.com --role billing_manager"],
+    "create-named": ["floe customer-members create-named EXTERNAL_ID --email lin@example.com"],
+    update: ["floe customer-members update acme@example.com MEMBER_ID --role billing_manager"],
+    "update-named": ["floe customer-members update-named EXTERNAL_ID MEMBER_EXTERNAL_ID --role billing_manager"],
   },
 };
 
@@ -48,12 +51,4 @@ export const cancellationView = {
   summary: "Cancellations that buyers declared without signing in",
   noun: "cancellation",
   columns: ["name", "email", "reference", "kind", "confirmed_at:date", "settled_at:date", "created_at:date", "id:id"],
-};
-
-/** What customers do on their own pages has no commands. */
-export const portalViews: Record<string, false> = {
-  ...{ portalOrders: false, portalSubscriptions: false, portalMeters: false, portalSeats: false },
-  portalAccounts: false,
-  portalCancellations: false,
-  ...{ portalMembers: false, portalWallets: false, portalGrants: false, portalKeys: false, portalDownloads: false },
 };

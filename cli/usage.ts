@@ -7,11 +7,16 @@ export const usageViews = {
     archive: "is_archived",
     archiveMeans: "It then counts nothing.",
     namedBy: ["name"],
+    sample: "Tokens",
     shorthands: { filter: "filter", aggregation: "aggregation" },
     examples: {
       create: [
         `floe meters create --name "API calls" --filter 'name eq "api_call"' --aggregation count`,
         `floe meters create --name Tokens --filter 'name eq "completion" and tokens gt 100' --aggregation "sum tokens"`,
+      ],
+      update: ['floe meters update Tokens --name "AI tokens"'],
+      quantities: [
+        "floe meters quantities Tokens --interval day --start-timestamp 2026-11-01T00:00:00Z --end-timestamp 2026-11-30T00:00:00Z",
       ],
     },
   },

@@ -11,6 +11,8 @@ const clocks = ["tests/rules/sandbox.test.ts"];
 const tokens = ["tests/rules/tokens.test.ts"];
 const members = ["tests/rules/members.test.ts"];
 const device = ["tests/rules/device-flow.test.ts"];
+const examples = ["tests/cli/complete.long.test.ts"];
+const jobs = ["tests/cli/jobs.test.ts"];
 
 // biome-ignore format: a table, one fault in a line
 export const otherDecisionFaults = {
@@ -21,6 +23,13 @@ export const otherDecisionFaults = {
     ["revoked-twice", "server/entitlements/grants/rules.ts", "!isWanted(key) && one.row.revoked_at === null", "!isWanted(key)", ...grants],
     ["waits-updated", "server/entitlements/grants/rules.ts", "isWanted(key) && one.row.granted_at !== null", "isWanted(key)", ...grants],
     ["one-for-all-members", "server/entitlements/grants/rules.ts", '${member_id ?? ""}', "", ...grants],
+  ],
+  "command-examples": [
+    ["no-example", "cli/examples.ts", "if (isChange || needsMore) return undefined;", "if (op.method) return undefined;", ...examples],
+    ["wrong-example", "cli/examples.ts", 'param === "id" || param === "name"', 'param === "name"', ...examples],
+    ["operation-lost", "cli/command-map.ts", 'get: "logs get"', 'get: "logs list"', ...examples],
+    ["download-untold", "cli/resource/download.ts", "    context.debug(`GET ${server}${path} → ${status} in ${Date.now() - started} ms`);\n", "", ...examples],
+    ["every-flag-asked", "cli/commands/jobs.ts", "const query = { status, kind, ", "const query = { status, kind, pager: true, ", ...jobs],
   ],
   "seat-decisions": [
     ["below-nothing", "server/entitlements/seats/rules.ts", "Math.max(0, (seats ?? 0) - taken)", "(seats ?? 0) - taken", ...seats],

@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import type { CatalogInput } from "../../shared/catalog/document.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
+import { addExamples } from "../help.ts";
 import { type Confirmation, checkFormat, runPlan, showPlan } from "./apply.ts";
 import { resolveCatalogName, standardName } from "./file.ts";
 import { requestPlan, requestPull, switchProfile } from "./session.ts";
@@ -48,6 +49,7 @@ export function addDiff(root: Command, contextOf: ContextOf): void {
     .requiredOption("--to <profile>", "and the other: what it would need to be like the one")
     .option("--format <format>", "text, json or markdown")
     .option("--exit-code", "exit code 10 when they differ");
+  addExamples(command, "floe diff --from staging --to production");
   command.action(async (options: Options & { from: string; to: string; format?: string; exitCode?: boolean }) => {
     const context = contextOf(command);
     checkFormat(options.format);

@@ -4,6 +4,7 @@ import { type Account, findPlace, getAccount, readListed, writeWireCase } from "
 import { confirm } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
+import { addExamples } from "../help.ts";
 import { checkAskedFields, showList, showOne } from "../resource/show.ts";
 
 type CreateOptions = {
@@ -64,6 +65,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
   const group = root.command("api-keys").description("Make, renew and revoke keys for programs").helpCommand(false);
   const list = group.command("list").description("List the keys of the organization");
   list.option("--personal", "your own keys instead");
+  addExamples(list, "floe api-keys list");
   list.action((options: { personal?: boolean }) => listKeys(contextOf(list), options.personal));
   const create = group
     .command("create")
@@ -85,19 +87,21 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
   update.option("--expires-in <time>", "how long it is good for from now: 12h, 30d, 8w, 1y", readDuration);
   update.option("--scopes <a,b>", "only these scopes from now", parseScopes);
   update.option("--enable", "accept it again").option("--disable", "refuse it for now");
+  addExamples(update, "floe api-keys update API_KEY_ID --expires-in 90d");
   update.action((id: string, options: UpdateOptions) => updateKey(contextOf(update), id, options));
   const rotate = group
     .command("rotate")
     .description("Give a key a new value, shown once; the old one stays good for a while")
     .argument("<id>")
     .option("--grace <time>", "how long the old value stays good: 0 for not at all, 12h, 7d", readGrace);
-  rotate.addHelpText("after", "\nExamples:\n  floe api-keys rotate 0193a000-0000-7000-8000-0000000000aa --grace 1h");
+  rotate.addHelpText("after", "\nExamples:\n  floe api-keys rotate API_KEY_ID --grace 1h");
   rotate.action((id: string, options: { grace?: number }) => rotateKey(contextOf(rotate), id, options.grace));
   const revoke = group
     .command("revoke")
     .description("Revoke a key, at once")
     .argument("<id>")
     .option("-y, --yes", "do not ask");
+  addExamples(revoke, "floe api-keys revoke API_KEY_ID");
   revoke.action((id: string, options: { yes?: boolean }) => revokeKey(contextOf(revoke), id, options.yes));
 }
 

@@ -20,6 +20,7 @@ import { type FileOptions, openFile, requestApply, requestPlan, requestRehearsal
 import { writeWhole } from "../catalog/write.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
+import { addExamples } from "../help.ts";
 
 // One module has all of them, since the schema library and the reader of YAML are loaded with it.
 export { addInit, addPull } from "../catalog/init-pull.ts";
@@ -76,6 +77,7 @@ function filterTargets(file: CatalogFile, targets: string[], prune: boolean): Ca
 
 export function addValidate(root: Command, contextOf: ContextOf): void {
   const command = withFile(root.command("validate").description("Check the file, without asking the server"));
+  addExamples(command, "floe validate");
   command.action((options: FileOptions) => {
     const context = contextOf(command);
     const { name, catalog } = openFile(context, options);
@@ -219,7 +221,7 @@ export function addImport(root: Command, contextOf: ContextOf): void {
     .argument("<id>", "the id of the thing")
     .option("-f, --file <file>", "the catalogue file", standardName)
     .option("--catalog <name>", "name of the catalogue, where it is not the file's");
-  command.addHelpText("after", "\nExamples:\n  floe import products.pro 0193a000-0000-7000-8000-0000000000aa");
+  command.addHelpText("after", "\nExamples:\n  floe import products.pro PRODUCT_ID");
   command.action(async (place: string, id: string, options: { file: string; catalog?: string }) => {
     const context = contextOf(command);
     const { kind, key } = parsePlace(place);

@@ -24,7 +24,10 @@ const addCommand =
       .description(`Save the ${kind.noun} as PDF`)
       .argument("<id>", kind.of === "order" ? "its id, or its invoice number" : `id of the ${kind.of}`)
       .option("-o, --output <file>", "where to; - is the standard output (the document's number)");
-    made.addHelpText("after", `\nExamples:\n  floe ${kind.of}s ${kind.name} ID -o ${kind.name}.pdf`);
+    made.addHelpText(
+      "after",
+      `\nExamples:\n  floe ${kind.of}s ${kind.name} ${kind.of.toUpperCase()}_ID -o ${kind.name}.pdf`,
+    );
     made.action((id: string, options: { output?: string }) => save(contextOf(made), kind, id, options.output));
   };
 

@@ -5,6 +5,7 @@ import { findTeamNamed } from "../accounts/teams.ts";
 import { confirm } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
+import { addExamples } from "../help.ts";
 import { checkAskedFields, showList, showOne } from "../resource/show.ts";
 
 type Invitation = { id: string; email: string; role: string; status: string };
@@ -31,6 +32,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
     .description("List the invitations of the organization")
     .option("--mine", "those that were sent to you")
     .option("--status <status>", "pending, accepted, rejected or canceled");
+  addExamples(list, "floe invitations list", "floe invitations list --mine");
   list.action((options: { mine?: boolean; status?: string }) => listInvitations(contextOf(list), options));
   const create = group
     .command("create")
@@ -39,13 +41,14 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
     .option("--role <roles>", "owner, admin, member, or your own; several by commas", "member")
     .option("--team <names>", "also into these teams, by commas", (text: string) => text.split(",").filter(Boolean))
     .option("--resend", "send the mail of a pending invitation again");
-  create.addHelpText("after", "\nExamples:\n  floe invitations create ada@example.com --role admin");
+  create.addHelpText("after", "\nExamples:\n  floe invitations create eve@example.com --role admin");
   create.action((email: string, options: CreateOptions) => invite(contextOf(create), email, options));
   const cancel = group
     .command("cancel")
     .description("Take an invitation back")
     .argument("<invitation>", "its id, or the address it was sent to")
     .option("-y, --yes", "do not ask");
+  addExamples(cancel, "floe invitations cancel eve@example.com");
   cancel.action((named: string, options: { yes?: boolean }) => cancelInvitation(contextOf(cancel), named, options.yes));
   for (const [verb, past] of [
     ["accept", "Accepted"],
@@ -55,6 +58,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
       .command(verb)
       .description(`${verb === "accept" ? "Accept" : "Reject"} an invitation`)
       .argument("<id>");
+    addExamples(answer, `floe invitations ${verb} INVITATION_ID`);
     answer.action((id: string) => respondToInvitation(contextOf(answer), verb, past, id));
   }
 }

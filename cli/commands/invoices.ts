@@ -33,7 +33,7 @@ export function addInvoices(group: Command, contextOf: (command: Command) => Con
     .option("--product <id>", "only of orders of this product");
   command.addHelpText(
     "after",
-    "\nExamples:\n  floe orders invoices --from 2026-01-01 --to 2026-03-31 -o invoices\n\nStopped on the way, it is begun again:\nwhat is printed is not printed twice.",
+    "\nExamples:\n  floe orders invoices --from 2026-01-01 --to 2026-03-31 -o invoices\n  floe orders invoices --from 2026-01-01 -o invoices\n\nStopped on the way, it is begun again:\nwhat is printed is not printed twice.",
   );
   command.action((options: Options) => saveAll(contextOf(command), options));
 }

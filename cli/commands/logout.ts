@@ -2,11 +2,13 @@
 import type { Command } from "commander";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
+import { addExamples } from "../help.ts";
 import { client_id } from "../oauth-client.ts";
 import { readKept } from "../settings.ts";
 
 export function add(root: Command, contextOf: (command: Command) => Context): void {
   const command = root.command("logout").description("Sign out at the server of this profile and forget the sign-in.");
+  addExamples(command, "floe logout");
   command.action(() => logout(contextOf(command)));
 }
 

@@ -99,7 +99,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
     .argument("<request-id>", "the id in the X-Request-Id header of the answer, or in floe logs list --json")
     .description("Show what one request did: events, orders, payments, mails, deliveries")
     .option("--show-body", "also what was sent: numbers, ids and names of fields, never texts")
-    .addHelpText("after", "\nExamples:\n  floe logs get 019af3c2-6f9e-7b51-9d6c-0d8f6a4a1c11");
+    .addHelpText("after", "\nExamples:\n  floe logs get REQUEST_ID");
   get.action((id: string, options: Options) => getRequest(contextOf(get), id, options));
 }
 

@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { findMemberNamed, findPlace, getMembers, writeWireCase } from "../accounts/account-context.ts";
 import { confirm } from "../ask.ts";
 import type { Context } from "../context.ts";
+import { addExamples } from "../help.ts";
 import { checkAskedFields, showList, showOne } from "../resource/show.ts";
 
 const columns = ["user.email:name", "user.name", "role", "created_at:date", "id:id"];
@@ -11,6 +12,7 @@ const fields = ["id", "user_id", "organization_id", "role", "created_at", "user.
 export function add(root: Command, contextOf: (command: Command) => Context): void {
   const group = root.command("members").description("Who belongs to the organization, and as what").helpCommand(false);
   const list = group.command("list").description("List the members");
+  addExamples(list, "floe members list");
   list.action(() => listMembers(contextOf(list)));
   const role = group
     .command("role")
@@ -27,8 +29,10 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
     .description("Remove a member; what they may do ends at once")
     .argument("<member>", "e-mail address or id")
     .option("-y, --yes", "do not ask");
+  addExamples(remove, "floe members remove lin@example.com");
   remove.action((named: string, options: { yes?: boolean }) => removeMember(contextOf(remove), named, options.yes));
   const leave = group.command("leave").description("Leave the organization yourself").option("-y, --yes", "do not ask");
+  addExamples(leave, "floe members leave");
   leave.action((options: { yes?: boolean }) => leaveOrganization(contextOf(leave), options.yes));
 }
 

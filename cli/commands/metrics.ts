@@ -62,7 +62,7 @@ export function addShow(group: Command, contextOf: (command: Command) => Context
       `
 Examples:
   floe metrics
-  floe metrics --interval month --from 2026-01-01
+  floe metrics show --interval month --from 2026-01-01
   floe metrics --product Pro --metrics revenue,orders --watch
   floe metrics --open --interval month
   floe metrics --json totals.revenue,totals.orders`,

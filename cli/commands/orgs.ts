@@ -9,6 +9,7 @@ import {
   pickOrganization,
 } from "../context.ts";
 import { Fault } from "../fault.ts";
+import { addExamples } from "../help.ts";
 import { checkAskedFields, showList, showOne } from "../resource/show.ts";
 
 const fields = ["id", "name", "slug", "current"];
@@ -17,6 +18,7 @@ const columns = ["slug:name", "name", "current:flag", "id:id"];
 export function add(root: Command, contextOf: (command: Command) => Context): void {
   const group = root.command("orgs").description("Your organizations: list, choose, create").helpCommand(false);
   const list = group.command("list").description("List your organizations");
+  addExamples(list, "floe orgs list");
   list.action(() => showAll(contextOf(list)));
   const use = group
     .command("use")
@@ -33,7 +35,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
   create.option("--sandbox", "to try things out: test cards alone, its mail kept, its time to be moved");
   create.addHelpText(
     "after",
-    '\nExamples:\n  floe orgs create "Acme Tools"\n  floe orgs create Acme --slug acme-tools\n  floe orgs create Tryout --sandbox',
+    '\nExamples:\n  floe orgs create "Acme Tools"\n  floe orgs create Acme --slug acme-shop\n  floe orgs create Tryout --sandbox',
   );
   create.action((name: string | undefined, options: { name?: string; slug?: string; sandbox?: true }) =>
     make(contextOf(create), options.name ?? name, options.slug, options.sandbox),

@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { confirm } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
+import { addExamples } from "../help.ts";
 import { checkAskedFields, showList } from "../resource/show.ts";
 import {
   type Config,
@@ -22,14 +23,17 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
     "\nExamples:\n  floe profiles list\n  floe login --profile live --server https://pay.example.com   # makes one",
   );
   const list = group.command("list").description("List the profiles");
+  addExamples(list, "floe profiles list");
   list.action(() => listProfiles(contextOf(list)));
   const use = group.command("use").description("Use a profile where none is named").argument("<name>");
+  addExamples(use, "floe profiles use live");
   use.action((name: string) => useProfile(contextOf(use), name));
   const remove = group
     .command("remove")
     .description("Sign out wherever a profile is signed in, and forget it")
     .argument("<name>")
     .option("-y, --yes", "do not ask");
+  addExamples(remove, "floe profiles remove live");
   remove.action((name: string, options: { yes?: boolean }) => removeProfile(contextOf(remove), name, options.yes));
 }
 

@@ -5,6 +5,7 @@ import { findPlace, readListed, writeWireCase } from "../accounts/account-contex
 import { confirm } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
+import { addExamples } from "../help.ts";
 import { checkAskedFields, showList, showOne } from "../resource/show.ts";
 
 type Role = { id: string; role: string; permission: Permissions; createdAt: string };
@@ -16,10 +17,13 @@ const fields = ["role", "built_in", "permissions"];
 export function add(root: Command, contextOf: (command: Command) => Context): void {
   const group = root.command("roles").description("What members may do, in roles of your own").helpCommand(false);
   const list = group.command("list").description("List the roles, those that every organization has first");
+  addExamples(list, "floe roles list");
   list.action(() => listRoles(contextOf(list)));
   const get = group.command("get").description("Show what one role may do").argument("<role>");
+  addExamples(get, "floe roles get support");
   get.action((name: string) => getRole(contextOf(get), name));
   const permissions = group.command("permissions").description("List everything that a role can allow");
+  addExamples(permissions, "floe roles permissions");
   permissions.action(() => listPermissions(contextOf(permissions)));
   const create = group.command("create").description("Create a role").argument("<role>", "its name, in lower case");
   buildAllowing(create);
@@ -30,12 +34,14 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
   create.action((name: string, { allow }: { allow: Permissions }) => createRole(contextOf(create), name, allow));
   const update = group.command("update").description("Change what a role may do").argument("<role>");
   buildAllowing(update);
+  addExamples(update, "floe roles update support --allow orders:read --allow refunds:read");
   update.action((name: string, { allow }: { allow: Permissions }) => updateRole(contextOf(update), name, allow));
   const remove = group
     .command("delete")
     .description("Delete a role")
     .argument("<role>")
     .option("-y, --yes", "do not ask");
+  addExamples(remove, "floe roles delete support");
   remove.action((name: string, options: { yes?: boolean }) => deleteRole(contextOf(remove), name, options.yes));
 }
 

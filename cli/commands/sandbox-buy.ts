@@ -59,8 +59,8 @@ The test cards: \`floe help payments\`
 
 Examples:
   floe sandbox buy "E-book" --as ada@example.com
-  floe sandbox buy Team --as ada@example.com --seats 5 --discount LAUNCH
-  floe sandbox buy Pro --as bob@example.com --card 4000000000000341    # its renewals fail
+  floe sandbox buy Team --as ada@example.com --seats 5 --discount LAUNCH20
+  floe sandbox buy Pro --as bob@example.com --card 4000000000000341    # after a trial: its renewals fail
   floe sandbox buy "E-book" --as ada@example.com --json order.invoice_number`,
     );
   command.action((product: string, options: Options) => runBuy(contextOf(command), product, options));

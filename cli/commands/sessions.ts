@@ -4,6 +4,7 @@ import { getAccount, readListed, writeWireCase } from "../accounts/account-conte
 import { confirm } from "../ask.ts";
 import { type Context, findPersonInUse } from "../context.ts";
 import { Fault } from "../fault.ts";
+import { addExamples } from "../help.ts";
 import { checkAskedFields, showList } from "../resource/show.ts";
 
 type Session = Record<string, unknown> & { id: string; token: string };
@@ -24,6 +25,7 @@ const fields = [
 export function add(root: Command, contextOf: (command: Command) => Context): void {
   const group = root.command("sessions").description("See and end your sign-ins").helpCommand(false);
   const list = group.command("list").description("List where you are signed in");
+  addExamples(list, "floe sessions list");
   list.action(() => listSessions(contextOf(list)));
   const revoke = group
     .command("revoke")

@@ -4,6 +4,7 @@ import { findMemberNamed, findPlace, getMembers, readListed, writeWireCase } fro
 import { findTeamNamed, getTeams } from "../accounts/teams.ts";
 import { confirm } from "../ask.ts";
 import type { Context } from "../context.ts";
+import { addExamples } from "../help.ts";
 import { checkAskedFields, showList, showOne } from "../resource/show.ts";
 
 const columns = ["name:name", "created_at:date", "id:id"];
@@ -14,34 +15,41 @@ const memberFields = ["id", "team_id", "user_id", "created_at", "user.*"];
 export function add(root: Command, contextOf: (command: Command) => Context): void {
   const group = root.command("teams").description("Groups of members within the organization").helpCommand(false);
   const list = group.command("list").description("List the teams");
+  addExamples(list, "floe teams list");
   list.action(() => listTeams(contextOf(list)));
   const create = group.command("create").description("Create a team").argument("<name>");
+  addExamples(create, "floe teams create Support");
   create.action((name: string) => createTeam(contextOf(create), name));
   const rename = group
     .command("rename")
     .description("Rename a team")
     .argument("<team>", "name or id")
     .argument("<name>");
+  addExamples(rename, 'floe teams rename Support "First line"');
   rename.action((team: string, name: string) => renameTeam(contextOf(rename), team, name));
   const remove = group
     .command("delete")
     .description("Delete a team; its members stay in the organization")
     .argument("<team>", "name or id")
     .option("-y, --yes", "do not ask");
+  addExamples(remove, "floe teams delete Support");
   remove.action((team: string, options: { yes?: boolean }) => deleteTeam(contextOf(remove), team, options.yes));
   const members = group.command("members").description("List the members of a team").argument("<team>", "name or id");
+  addExamples(members, "floe teams members Support");
   members.action((team: string) => listTeamMembers(contextOf(members), team));
   const into = group
     .command("add")
     .description("Add a member of the organization to a team")
     .argument("<team>", "name or id")
     .argument("<member>", "e-mail address or id");
+  addExamples(into, "floe teams add Support lin@example.com");
   into.action((team: string, member: string) => move(contextOf(into), "add", team, member));
   const out = group
     .command("remove")
     .description("Take a member out of a team")
     .argument("<team>", "name or id")
     .argument("<member>", "e-mail address or id");
+  addExamples(out, "floe teams remove Support lin@example.com");
   out.action((team: string, member: string) => move(contextOf(out), "remove", team, member));
 }
 

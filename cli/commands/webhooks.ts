@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import type { Context } from "../context.ts";
 import { findWorst, formatChecks, rejectFailures } from "../doctor/show.ts";
 import { Fault } from "../fault.ts";
+import { addExamples } from "../help.ts";
 import { findId } from "../resource/names.ts";
 import { NamedReference } from "../resource/shorthand.ts";
 import { checkAskedFields, showOne } from "../resource/show.ts";
@@ -85,6 +86,7 @@ function addSwitch(group: Command, contextOf: (command: Command) => Context, ena
     .command(enabled ? "enable" : "disable")
     .description(enabled ? "Send events to an endpoint again" : "Send no more events to an endpoint")
     .argument("<endpoint>", "its address, id or name");
+  addExamples(command, `floe webhooks ${enabled ? "enable" : "disable"} https://example.com/hooks`);
   command.action(async (named: string) => {
     const context = contextOf(command);
     const id = uuid.test(named) ? named : await findId(context, new NamedReference("webhooks", named));

@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { type Context, listOrganizationsOfKey, type Organization } from "../context.ts";
 import { Fault } from "../fault.ts";
+import { addExamples } from "../help.ts";
 import { checkAskedFields, showOne } from "../resource/show.ts";
 
 type Session = { user: { id: string; email: string; name: string }; session?: { expiresAt?: string } } | null;
@@ -23,6 +24,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
   const command = root
     .command("whoami")
     .description("Say who is signed in, at which server, and for which organization. Exit code 4 when signed out.");
+  addExamples(command, "floe whoami", "floe whoami --json organization.slug");
   command.action(() => showIdentity(contextOf(command)));
 }
 

@@ -14,7 +14,7 @@ import { kinds } from "../../shared/catalog/kinds/kind.ts";
 import type { Scope } from "../../shared/scopes.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
-import { floe, folder } from "./support.ts";
+import { floe, folder, splitWords } from "./support.ts";
 
 const blocksOf = (page: string) =>
   [...readFileSync(page, "utf8").matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(([, language = "", body = ""]) => ({
@@ -74,12 +74,6 @@ test("the catalogue's file and lines do what they say: planned by a key that can
   expect((await shell(everyNight, planKey)).code).toBe(10);
 });
 
-/** The words of a line, as a shell would see them. */
-const wordsOf = (line: string): string[] =>
-  [...line.matchAll(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g)].map(([word]) =>
-    word.replace(/"([^"]*)"|'([^']*)'/g, (_, double?: string, single?: string) => double ?? single ?? ""),
-  );
-
 const manuals: [page: string, lines: number][] = [
   ["docs/cli.md", 40],
   ["docs/accounts.md", 20],
@@ -113,7 +107,7 @@ test.each(manuals)(
       const [command = ""] = line.split(/\s+#/);
       // What belongs to another server or to a browser, or never ends, is held to be a command and flags that there are.
       const elsewhere = /https:\/\/pay|--profile|\/run\/|…|^floe (login|orgs create|logs tail)/.test(command);
-      const words = wordsOf(command.replace(/^.*?\bfloe /, ""));
+      const words = splitWords(command.replace(/^.*?\bfloe /, ""));
       if (elsewhere) {
         const flags = words.filter((word) => word.startsWith("--"));
         const called = words.filter((_, index) => !words.slice(0, index + 1).some((word) => word.startsWith("-")));

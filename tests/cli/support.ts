@@ -9,6 +9,7 @@ import { text as textOf } from "node:stream/consumers";
 import { afterAll } from "vitest";
 import { buildManifest } from "../../cli/build-manifest.ts";
 import type { Io } from "../../cli/io.ts";
+import type { Manifest } from "../../cli/manifest.ts";
 import { run } from "../../cli/program.ts";
 import { api } from "../../shared/api/index.ts";
 import type { Floe } from "../support/floe.ts";
@@ -135,12 +136,18 @@ export function begin(argv: string[], where: Place = {}) {
 }
 
 /** Run a command line to its end. */
-export async function floe(argv: string[], where: Place = {}) {
+export async function floe(argv: string[], where: Place = {}, of: Manifest = manifest) {
   const here = place(where);
-  const code = await run(argv, here.io, manifest, "1.2.3");
+  const code = await run(argv, here.io, of, "1.2.3");
   const { opened, leafed, io } = here;
   return { code, out: here.stdout.text, err: here.stderr.text, opened, leafed, io };
 }
+
+/** The words of a line, as a shell would see them. */
+export const splitWords = (line: string): string[] =>
+  [...line.matchAll(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g)].map(([word]) =>
+    word.replace(/"([^"]*)"|'([^']*)'/g, (_, double?: string, single?: string) => double ?? single ?? ""),
+  );
 
 /** Wait until something is so. */
 export async function until(check: () => boolean, ms = 60_000): Promise<void> {

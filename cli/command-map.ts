@@ -1,0 +1,45 @@
+/** Where the operations of the contract are on the command line that do not have a command made from them. */
+
+/** Commands written by hand, by resource and operation. `tests/cli/complete.long.test.ts` sees them make these requests. */
+export const handWritten: Record<string, Record<string, string>> = {
+  organizations: { create: "orgs create" },
+  files: { create: "files upload", uploaded: "files upload" },
+  invoices: {
+    generate: "orders invoice",
+    get: "orders invoice",
+    receipt: "orders receipt",
+    createExport: "orders invoices",
+    getExport: "orders invoices",
+    listExported: "orders invoices",
+    generateCreditNote: "refunds credit-note",
+    creditNote: "refunds credit-note",
+  },
+  metrics: { get: "metrics show" },
+  webhooks: { probe: "webhooks test" },
+  sandbox: { advance: "advance", saveSnapshot: "sandbox save", diffSnapshots: "sandbox diff" },
+  catalog: { pull: "pull", plan: "plan", rehearse: "plan", apply: "apply", import: "import" },
+  diagnostics: { get: "doctor" },
+  logs: { list: "logs list", get: "logs get" },
+};
+
+const byCustomer =
+  "A customer asks with a session of their own, on the pages of the portal; no key or role has its scopes.";
+const byPage =
+  "A page or a program of a buyer asks with the secret of one checkout, link or key, which sellers do not have.";
+
+/** What has no command, and why: a resource, or one operation of it. */
+export const withoutCommand: Record<string, string> = {
+  ...{ customerPortal: byCustomer, portalCards: byCustomer, portalCancellations: byPage, portalOrders: byCustomer },
+  ...{ portalSubscriptions: byCustomer, portalMeters: byCustomer, portalSeats: byCustomer, portalAccounts: byCustomer },
+  ...{ portalMembers: byCustomer, portalWallets: byCustomer, portalGrants: byCustomer, portalKeys: byCustomer },
+  ...{ portalDownloads: byCustomer, checkoutClient: byPage, cardLinks: byPage, seatClaims: byPage },
+  licenseKeyUses: "Programs of buyers ask with nothing but a key. Sellers have floe license-keys.",
+  "organizations.list": "floe orgs list shows the same, of the person who is signed in.",
+  "subscriptions.delete": "floe subscriptions revoke does the same by an update, which also takes the reason.",
+};
+
+/** Whether a command is made from this operation. */
+export const hasGeneratedCommand = (resource: string, operation: string): boolean =>
+  handWritten[resource]?.[operation] === undefined &&
+  withoutCommand[resource] === undefined &&
+  withoutCommand[`${resource}.${operation}`] === undefined;
