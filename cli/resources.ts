@@ -343,6 +343,10 @@ export const resourceViews: Record<string, ResourceView> = {
         "floe webhooks deliveries --succeeded false",
         "floe webhooks deliveries --endpoint-id https://example.com/hooks --event-type order.paid",
       ],
+      "reset-secret": [
+        "floe webhooks reset-secret https://example.com/hooks",
+        "floe webhooks reset-secret https://example.com/hooks --overlap 24h --yes",
+      ],
       redeliver: [
         "floe webhooks redeliver WEBHOOK_EVENT_ID",
         "floe webhooks redeliver --failed --since 2h",

@@ -2,6 +2,8 @@ const allowed = ["tests/rules/webhook-receivers.test.ts", "tests/api/webhook-end
 const addresses = "server/platform/external/network-addresses.ts";
 const outbound = "server/platform/external/outbound.ts";
 const pausing = ["tests/api/webhook-pauses.test.ts"];
+const rotating = ["tests/api/webhook-rotation.test.ts"];
+const secrets = "server/messaging/webhooks/secrets.ts";
 const rules = "server/messaging/webhooks/rules.ts";
 const jobs = "server/messaging/webhooks/jobs.ts";
 const service = "server/messaging/webhooks/service.ts";
@@ -70,5 +72,19 @@ export const webhookFaults = {
       ...pausing,
     ],
     ["after-last", jobs, "goesOn && !paused_until && endpoint.enabled", "goesOn && endpoint.enabled", ...pausing],
+  ],
+  rotation: [
+    ["never-ends", secrets, "new Date(expires_at) > now", 'expires_at !== ""', ...rotating],
+    ["leaked-kept", secrets, "if (overlapMs === 0) return [];", "", ...rotating],
+    ["without-limit", secrets, "valid.length >= previousSecretsMax", "valid.length > 1000", ...rotating],
+    [
+      "one-signature",
+      rules,
+      'secrets.map((secret) => sign(secret, id, timestamp, body)).join(" ")',
+      "sign(secrets[0], id, timestamp, body)",
+      ...rotating,
+    ],
+    ["not-resealed", secrets, "({ ...one, secret: reseal(one.secret) })", "one", ...rotating],
+    ["own-keeps-others", service, "if (body.secret !== undefined) patch.previous_secrets = [];", "", ...rotating],
   ],
 };

@@ -26,7 +26,8 @@ import {
   subscriptionEmailWorker,
   subscriptionReminderWorker,
 } from "../messaging/email/jobs.ts";
-import { deliveryWorker, dispatchWorker, resealEndpoints, webhookArchiveWorker } from "../messaging/webhooks/jobs.ts";
+import { deliveryWorker, dispatchWorker, webhookArchiveWorker } from "../messaging/webhooks/jobs.ts";
+import { resealEndpoints } from "../messaging/webhooks/secrets.ts";
 import { requestLogCleanup } from "../operations/logs/writer.ts";
 import { metricSumWorker } from "../operations/metrics/jobs.ts";
 import { erasureWorker } from "../operations/privacy/jobs.ts";

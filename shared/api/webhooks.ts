@@ -19,6 +19,8 @@ export const WebhookEndpoint = z.object({
   enabled: z.boolean(),
   api_version: z.string(),
   uses_standard_webhook_signature: z.boolean(),
+  /** Until then events are also signed with a secret that was replaced; null where none is. */
+  previous_secret_expires_at: instant.nullable(),
 });
 export type WebhookEndpoint = z.output<typeof WebhookEndpoint>;
 
@@ -105,6 +107,21 @@ export const WebhookProbeResult = z.object({
   duration_ms: z.int(),
 });
 
+const overlapUnitsMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+/** How long a replaced secret stays valid, in milliseconds; undefined where that is not said as `24h`. */
+const parseOverlap = (text: string): number | undefined => {
+  const [, count, unit = ""] = /^([1-9]\d{0,4})([mhd])$/.exec(text) ?? [];
+  return count === undefined ? undefined : Number(count) * (overlapUnitsMs[unit] ?? 0);
+};
+const overlapMsMax = 30 * 86_400_000;
+const overlap = z
+  .string()
+  .refine(
+    (text) => (parseOverlap(text) ?? overlapMsMax + 1) <= overlapMsMax,
+    "Must be a time of at most 30 days, as 24h.",
+  )
+  .transform((text) => parseOverlap(text) ?? 0);
+
 const auditEnabling = auditState(
   "enabled",
   new Map([
@@ -179,9 +196,15 @@ export const webhooks = {
     summary: "Make a new signing secret for a webhook endpoint",
     access: seller("webhooks:write"),
     params: byId,
+    query: z.object({
+      overlap: overlap
+        .optional()
+        .describe("How long events are also signed with the present secret, as 30m, 24h or 7d."),
+    }),
     response: WebhookEndpoint,
     errors: ["ResourceNotFound"],
-    confirm: "Replace the signing secret? Receivers that check with the old one will refuse events.",
+    confirm:
+      "Replace the signing secret? Without an overlap, receivers that check with the old one will refuse events.",
   },
   listDeliveries: {
     method: "GET",

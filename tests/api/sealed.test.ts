@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { resealStoredValues } from "../../server/app/reseal.ts";
 import { checkouts } from "../../server/checkout/checkouts/tables.ts";
 import { licenseKeys } from "../../server/entitlements/license-keys/tables.ts";
-import { resealEndpoints } from "../../server/messaging/webhooks/jobs.ts";
+import { resealEndpoints } from "../../server/messaging/webhooks/secrets.ts";
 import { webhookEndpoints, webhookEvents } from "../../server/messaging/webhooks/tables.ts";
 import { openTokens, sealTokens } from "../../server/platform/crypto/secrets.ts";
 import { events, mails, upgrades } from "../../server/platform/db/tables.ts";
@@ -476,7 +476,7 @@ describe("an endpoint's secret", () => {
           }
         }),
       ).toHaveLength(1);
-    const { secret: another } = await seller.client.webhooks.resetSecret({ params });
+    const { secret: another } = await seller.client.webhooks.resetSecret({ params, query: {} });
     expect(another).toMatch(/^polar_whs_\w{43}$/);
     expect(await kept(made.id)).not.toContain(another);
     const changed = await seller.client.webhooks.updateEndpoint({ params, body: { secret: given } });

@@ -59,7 +59,7 @@ describe("endpoints", () => {
     const secret = "my own secret of at least thirty-two characters";
     const made = await endpoint({ secret });
     expect(made.secret).toBe(secret);
-    const reset = await seller.client.webhooks.resetSecret({ params: { id: made.id } });
+    const reset = await seller.client.webhooks.resetSecret({ params: { id: made.id }, query: {} });
     expect(reset.secret).toMatch(/^polar_whs_/);
     const again = await seller.client.webhooks.getEndpoint({ params: { id: made.id } });
     expect(again.secret).toBe(reset.secret);
@@ -104,7 +104,7 @@ describe("endpoints", () => {
       status: 404,
     });
     await expect(other.client.webhooks.deleteEndpoint({ params })).rejects.toMatchObject({ status: 404 });
-    await expect(other.client.webhooks.resetSecret({ params })).rejects.toMatchObject({ status: 404 });
+    await expect(other.client.webhooks.resetSecret({ params, query: {} })).rejects.toMatchObject({ status: 404 });
     await seller.client.webhooks.deleteEndpoint({ params });
     await expect(seller.client.webhooks.getEndpoint({ params })).rejects.toMatchObject({ status: 404 });
     await expect(seller.client.webhooks.deleteEndpoint({ params })).rejects.toMatchObject({ status: 404 });

@@ -227,7 +227,7 @@ describe("an event", () => {
     await happen("product.created", { id: "1", name: "As it was" });
     await floe.runJobs();
     await seller.client.webhooks.updateEndpoint({ params: { id: made.id }, body: { format: "slack" } });
-    const { secret } = await seller.client.webhooks.resetSecret({ params: { id: made.id } });
+    const { secret } = await seller.client.webhooks.resetSecret({ params: { id: made.id }, query: {} });
     floe.clock.advance(10_000);
     await floe.runJobs();
     const [first, second] = receiver.received;

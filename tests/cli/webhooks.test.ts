@@ -146,6 +146,16 @@ test("enable and disable take an endpoint by its address", async () => {
   }
 });
 
+test("reset-secret keeps the replaced secret for an overlap, and none without it", async () => {
+  const path = `/v1/webhooks/endpoints/${endpoint.id}/secret`;
+  answers[`PATCH ${path}`] = answers[`PATCH ${path}?overlap=24h`] = { ...endpoint, secret };
+  const reset = (...flags: string[]) => floe(["webhooks", "reset-secret", endpoint.url, "--yes", ...flags], { env });
+  expect((await reset("--overlap", "24h")).code).toBe(0);
+  expect(server.received.at(-1)?.url).toBe(`${path}?overlap=24h`);
+  expect((await reset()).code).toBe(0);
+  expect(server.received.at(-1)?.url).toBe(path);
+});
+
 test("redeliver by filter sends each failed event once, and those that came through later not", async () => {
   const event = (id: string, succeeded: boolean | null) => ({
     webhook_event: { id, type: "order.paid", succeeded, is_archived: false },

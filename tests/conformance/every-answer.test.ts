@@ -200,7 +200,7 @@ const secret = "polar_whs_test";
 function signEvent(profile: ClientProfile, type: string, data: unknown) {
   const now = new Date();
   const body = writeRawBody(profile, { type, created_at: now, data });
-  return { body, headers: buildHeaders(secret, "evt", Math.floor(now.getTime() / 1000), body) };
+  return { body, headers: buildHeaders([secret], "evt", Math.floor(now.getTime() / 1000), body) };
 }
 const current = getVersionedProfile("2026-10");
 

@@ -107,7 +107,7 @@ describe("floe polar connect", () => {
     const params = { id: String(endpoint?.id) };
     const { updateEndpoint } = pair.polarSeller.client.webhooks;
     await updateEndpoint({ params, body: { enabled: false, events: ["order.paid"], format: "slack" } });
-    await pair.polarSeller.client.webhooks.resetSecret({ params });
+    await pair.polarSeller.client.webhooks.resetSecret({ params, query: {} });
     expect(JSON.parse((await connect()).out)).toMatchObject({ outcome: "repaired", endpoint_id: params.id });
     const [repaired, ...more] = await listEndpoints();
     expect([repaired?.enabled, repaired?.format, repaired?.events.length, more]).toEqual([true, "raw", 41, []]);

@@ -291,10 +291,16 @@ describe("signature", () => {
     "whsec_own+secret/with=signs of thirty-two",
     "ü".repeat(32),
   ])("passes the Standard Webhooks library and each official SDK: %s (WHK-07)", async (secret) => {
+    await expectAccepted(secret, [secret]);
+    // During a rotation, receivers check with either secret (WHK-47).
+    await expectAccepted(secret, [secret, "polar_whs_the_secret_before_it"]);
+    await expectAccepted(secret, ["polar_whs_the_secret_after_it", secret]);
+  });
+  async function expectAccepted(secret: string, secrets: readonly string[]): Promise<void> {
     const now = toUnixSeconds(new Date());
     const data = { id: "3fa85f64-5717-4562-b3fc-2c963f66afa6" };
     const body = JSON.stringify({ type: "made.up", timestamp: new Date().toISOString(), data });
-    const headers = rules.buildHeaders(secret, "event-1", now, body);
+    const headers = rules.buildHeaders(secrets, "event-1", now, body);
     expect(headers["content-type"]).toBe("application/json");
     expect(headers["user-agent"]).toBe("floe webhooks");
     const base64 = Buffer.from(secret, "utf8").toString("base64");
@@ -311,7 +317,7 @@ describe("signature", () => {
     await expect(webhooks1.validateEvent(body, forged, secret)).rejects.toBeInstanceOf(
       webhooks1.PolarWebhookVerificationError,
     );
-  });
+  }
 });
 
 describe("attempts", () => {

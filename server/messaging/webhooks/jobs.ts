@@ -4,7 +4,7 @@ import { truncateToWhole } from "../../../shared/money.ts";
 import { findMemberEmails, findOrganizationName } from "../../identity/organizations/store.ts";
 import { getServerClock, toUnixSeconds } from "../../platform/clock.ts";
 import type { Deps, Tx } from "../../platform/context.ts";
-import { openTokens, seal, sealTokens, tryUnseal } from "../../platform/crypto/secrets.ts";
+import { openTokens, sealTokens } from "../../platform/crypto/secrets.ts";
 import { addRows, type RowKey } from "../../platform/db/rows.ts";
 import { events } from "../../platform/db/tables.ts";
 import { runAfterCommit, transact } from "../../platform/db/unit-of-work.ts";
@@ -31,6 +31,7 @@ import {
   supportsEvent,
   writeRawBody,
 } from "./rules.ts";
+import { openSigningSecrets } from "./secrets.ts";
 import { openSender } from "./sender.ts";
 import * as store from "./store.ts";
 import { webhookDeliveries, webhookEvents } from "./tables.ts";
@@ -96,7 +97,7 @@ type Run = {
   organization_id: string;
   endpoint_id: string;
   url: string;
-  secret: string;
+  secrets: string[];
   events: { id: string; payload: string; leased_until: Date }[];
 };
 type Attempt = { event: Run["events"][number]; reply: OutboundReply; duration_ms: number };
@@ -133,8 +134,8 @@ async function lease(
   waiting: readonly store.WebhookEventRow[],
 ): Promise<Run> {
   const { secrets } = deps.config;
-  const secret = tryUnseal(secrets, "webhook-secret", endpoint.id, endpoint.secret);
-  if (secret === null)
+  const signing = openSigningSecrets(deps, endpoint);
+  if (!signing)
     throw new Error(
       `The secret of webhook endpoint ${endpoint.id} was sealed with a FLOE_SECRET that is gone. Reset it.`,
     );
@@ -153,7 +154,7 @@ async function lease(
     organization_id,
     events.map(({ change }) => change),
   );
-  return { organization_id, endpoint_id, url, secret, events: events.map(({ event }) => event) };
+  return { organization_id, endpoint_id, url, secrets: signing, events: events.map(({ event }) => event) };
 }
 
 /** Write down what came of attempts, what follows from it, and let the next event of the endpoint go: it is taken if `goesOn`. */
@@ -279,7 +280,7 @@ async function deliver(deps: Deps, key: RowKey): Promise<void> {
 async function send(
   deps: Deps,
   sender: ReturnType<typeof openSender>,
-  { secret, events }: Run,
+  { secrets, events }: Run,
   hasTime: () => boolean,
 ): Promise<Attempt[]> {
   const attempts: Attempt[] = [];
@@ -287,29 +288,11 @@ async function send(
     // Receivers compare the time of the signature with their own, whatever the seller's clock says.
     const time = toUnixSeconds(getServerClock(deps.clock).now());
     const began = performance.now();
-    const reply = await sender.post(buildHeaders(secret, event.id, time, event.payload), event.payload);
+    const reply = await sender.post(buildHeaders(secrets, event.id, time, event.payload), event.payload);
     attempts.push({ event, reply, duration_ms: truncateToWhole(performance.now() - began) });
     if (!isDelivered(reply.http_code) || !hasTime()) break;
   }
   return attempts;
-}
-
-/** While earlier secrets of the server are named: what these sealed of the endpoints is sealed with the present one. */
-export async function resealEndpoints({ db, config, log }: Deps): Promise<void> {
-  const { secret, secrets } = config;
-  if (secrets.length === 1) return;
-  for (let after: RowKey | undefined, isMore = true; isMore; ) {
-    const rows = await store.findSealed(db, after, copiesMax);
-    for (const row of rows) {
-      if (tryUnseal([secret], "webhook-secret", row.id, row.secret) !== null) continue;
-      const text = tryUnseal(secrets, "webhook-secret", row.id, row.secret);
-      if (text === null)
-        log.error({ endpoint_id: row.id }, "A webhook endpoint's secret can be opened no more. Reset it.");
-      else await store.replaceSealed(db, row, seal(secret, "webhook-secret", row.id, text));
-    }
-    after = rows.at(-1);
-    isMore = rows.length === copiesMax;
-  }
 }
 
 /** What happened goes to the endpoints, a seller's events in their order and in bounded pieces. */

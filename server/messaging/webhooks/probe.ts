@@ -9,7 +9,6 @@ import { serializeOrganization } from "../../identity/organizations/rules.ts";
 import { findOrganization } from "../../identity/organizations/store.ts";
 import { getServerClock, toUnixSeconds } from "../../platform/clock.ts";
 import { type Ctx, requireOrganization } from "../../platform/context.ts";
-import { tryUnseal } from "../../platform/crypto/secrets.ts";
 import { checkAddress, findReach } from "../../platform/external/outbound.ts";
 import { rejectRateLimited } from "../../platform/http/limits.ts";
 import { apiVersions, type ClientProfile, getVersionedProfile } from "../../platform/http/profiles.ts";
@@ -17,6 +16,7 @@ import { createId } from "../../platform/ids.ts";
 import { createLimiter } from "../../platform/limits/attempts.ts";
 import { writeChatBody } from "./messages.ts";
 import { buildHeaders, deriveListenSecret, writeRawBody } from "./rules.ts";
+import { openSigningSecrets } from "./secrets.ts";
 import { openSender } from "./sender.ts";
 import * as store from "./store.ts";
 import { webhookEndpoints } from "./tables.ts";
@@ -44,7 +44,7 @@ export async function sendProbe(ctx: Ctx, probe: Probe): Promise<Result> {
   const body = await writeBody(ctx, organization_id, endpoint, probe.content, at);
   const headers = writeHeaders(
     probe.signature,
-    findSecret(ctx, organization_id, endpoint),
+    findSecrets(ctx, organization_id, endpoint),
     id,
     toUnixSeconds(at),
     body,
@@ -83,11 +83,11 @@ async function findEndpointByUrl(
   return row;
 }
 
-/** The secret of the endpoint, or for another address the one of `floe listen`. */
-function findSecret({ config }: Ctx, organization_id: string, endpoint: store.EndpointRow | undefined): string {
-  if (!endpoint) return deriveListenSecret(config.secret, organization_id);
-  const secret = tryUnseal(config.secrets, "webhook-secret", endpoint.id, endpoint.secret);
-  if (secret !== null) return secret;
+/** The secrets of the endpoint, or for another address the one of `floe listen`. */
+function findSecrets(ctx: Ctx, organization_id: string, endpoint: store.EndpointRow | undefined): string[] {
+  if (!endpoint) return [deriveListenSecret(ctx.config.secret, organization_id)];
+  const secrets = openSigningSecrets(ctx, endpoint);
+  if (secrets) return secrets;
   throw invalid(fault(["url"], "The secret of this endpoint was sealed with a FLOE_SECRET that is gone. Reset it."));
 }
 
@@ -112,12 +112,12 @@ async function writeBody(
 
 function writeHeaders(
   signature: Probe["signature"],
-  secret: string,
+  secrets: readonly string[],
   id: string,
   timestamp: number,
   body: string,
 ): Record<string, string> {
-  const used = signature === "wrong" ? randomBytes(32).toString("hex") : secret;
+  const used = signature === "wrong" ? [randomBytes(32).toString("hex")] : secrets;
   const { "webhook-signature": signed = "", ...headers } = buildHeaders(used, id, timestamp, body);
   return signature === "missing" ? headers : { ...headers, "webhook-signature": signed };
 }

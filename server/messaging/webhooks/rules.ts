@@ -49,13 +49,21 @@ export function sign(secret: string, id: string, timestamp: number, body: string
 export const deriveListenSecret = (secret: string, organization_id: string): string =>
   `polar_whs_${createHmac("sha256", secret).update(`listen:${organization_id}`).digest("hex")}`;
 
-/** The headers of one attempt; only the time differs between attempts (WHK-07). */
-export const buildHeaders = (secret: string, id: string, timestamp: number, body: string): Record<string, string> => ({
+/**
+ * The headers of one attempt; only the time differs between attempts (WHK-07). During a rotation there is a signature for each
+ * secret, the current one first, separated by spaces.
+ */
+export const buildHeaders = (
+  secrets: readonly string[],
+  id: string,
+  timestamp: number,
+  body: string,
+): Record<string, string> => ({
   "content-type": "application/json",
   "user-agent": "floe webhooks",
   "webhook-id": id,
   "webhook-timestamp": String(timestamp),
-  "webhook-signature": sign(secret, id, timestamp, body),
+  "webhook-signature": secrets.map((secret) => sign(secret, id, timestamp, body)).join(" "),
 });
 
 /** Whether a client can read an event of this type: one it does not know throws in its hands. */

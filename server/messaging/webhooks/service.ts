@@ -9,6 +9,7 @@ import type {
 import type { Service } from "../../../shared/contract.ts";
 import { type ApiError, fault, invalid, notFound } from "../../../shared/errors.ts";
 import { type EventType, eventTypesOf } from "../../../shared/event-types.ts";
+import { getServerClock } from "../../platform/clock.ts";
 import {
   type Ctx,
   type Database,
@@ -29,6 +30,7 @@ import { checkEndpointCount } from "./endpoint-limits.ts";
 import { sendProbe } from "./probe.ts";
 import { releasePaused } from "./queue.ts";
 import { selectKnown } from "./rules.ts";
+import { findOverlapEnd, planPreviousSecrets } from "./secrets.ts";
 import * as store from "./store.ts";
 import { webhookEndpoints } from "./tables.ts";
 
@@ -46,7 +48,8 @@ function serializeEndpoint(ctx: Ctx, row: store.EndpointRow): WebhookEndpoint {
   const secret = hasScope(ctx, row.organization_id, "webhooks:write")
     ? (tryUnseal(config.secrets, "webhook-secret", row.id, row.secret) ?? "")
     : secretPrefix + maskedSecret;
-  return { ...row, secret, events, uses_standard_webhook_signature };
+  const previous_secret_expires_at = findOverlapEnd(ctx, row);
+  return { ...row, secret, events, uses_standard_webhook_signature, previous_secret_expires_at };
 }
 
 /** A version asked for by name counts more than the headers the endpoint is made with. */
@@ -111,6 +114,7 @@ export async function updateEndpoints(
     const patch: Partial<store.EndpointRow> = Object.fromEntries(
       Object.entries(given).filter(([, value]) => value !== undefined),
     );
+    if (body.secret !== undefined) patch.previous_secrets = [];
     if (body.secret !== undefined) patch.secret = seal(ctx.config.secret, "webhook-secret", row.id, body.secret);
     // The pause was asked for by the receiver that was there.
     if (body.url !== undefined || body.enabled === true) patch.paused_until = null;
@@ -189,12 +193,13 @@ export const webhookService: Service<typeof webhooks, Ctx> = {
     await transact(ctx, async (tx) => getOnly(await deleteEndpoints(tx, ctx, [params.id])));
   },
 
-  resetSecret: (ctx, { params }) =>
+  resetSecret: (ctx, { params, query }) =>
     transact(ctx, async (tx) => {
       const [row] = await store.lockEndpoints(tx, requireOrganization(ctx), [params.id]);
       if (!row) throw notFound();
       const secret = seal(ctx.config.secret, "webhook-secret", row.id, createToken(secretPrefix));
-      return getOnly(await writeEndpoints(tx, ctx, [{ row, patch: { secret } }]));
+      const previous_secrets = planPreviousSecrets(row, query.overlap ?? 0, getServerClock(ctx.clock).now());
+      return getOnly(await writeEndpoints(tx, ctx, [{ row, patch: { secret, previous_secrets } }]));
     }),
 
   async listDeliveries(ctx, { query }) {

@@ -119,6 +119,7 @@ export const findSealed = (db: Database, after: RowKey | undefined, limit: numbe
       organization_id: webhookEndpoints.organization_id,
       id: webhookEndpoints.id,
       secret: webhookEndpoints.secret,
+      previous_secrets: webhookEndpoints.previous_secrets,
     })
     .from(webhookEndpoints)
     .where(
@@ -128,11 +129,15 @@ export const findSealed = (db: Database, after: RowKey | undefined, limit: numbe
     .orderBy(asc(webhookEndpoints.organization_id), asc(webhookEndpoints.id))
     .limit(limit);
 
-/** Replace a sealed secret, unless it has changed since it was read. */
-export async function replaceSealed(db: Database, row: RowKey & { secret: string }, secret: string): Promise<void> {
+/** Replace sealed secrets, unless the current one has changed since it was read. */
+export async function replaceSealed(
+  db: Database,
+  row: RowKey & { secret: string },
+  sealed: Pick<EndpointRow, "secret" | "previous_secrets">,
+): Promise<void> {
   await db
     .update(webhookEndpoints)
-    .set({ secret })
+    .set(sealed)
     .where(and(matchKey(webhookEndpoints, row), eq(webhookEndpoints.secret, row.secret)));
 }
 

@@ -5,6 +5,8 @@ import { instant, ownedKey, references, stamps } from "../../platform/db/columns
 import { events } from "../../platform/db/tables.ts";
 import type { ApiVersion, ClientProfile } from "../../platform/http/profiles.ts";
 
+export type PreviousSecret = { secret: string; expires_at: string };
+
 /** Where a seller wants to be told, and in which words: those of the client the endpoint was made with. */
 export const webhookEndpoints = pgTable(
   "webhook_endpoints",
@@ -16,6 +18,8 @@ export const webhookEndpoints = pgTable(
     format: text().$type<"raw" | "discord" | "slack">().notNull(),
     /** Sealed: signing needs it, and it is shown on every read (WHK-02). */
     secret: text().notNull(),
+    /** Replaced secrets that events are signed with as well, each until a time of the server's clock; sealed, the newest first. */
+    previous_secrets: jsonb().$type<PreviousSecret[]>().notNull().default([]),
     events: jsonb().$type<string[]>().notNull(),
     enabled: boolean().notNull().default(true),
     generation: text().$type<ClientProfile["generation"]>().notNull(),
