@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { findSettingsFolder } from "./cache-folder.ts";
 import { Fault } from "./fault.ts";
+import { findFolderProfile } from "./folder-profile.ts";
 
 /** The organization a profile works for. */
 type Chosen = { id: string; slug: string; name: string };
@@ -137,6 +138,22 @@ export function readCredential(env: Env, profile: string, server: string): Crede
 /** The sign-in that `floe login --start` began. */
 export const readPending = (env: Env): Partial<PendingSignIn> => readSettingsFile(env, "pending.json");
 
+/**
+ * The profile of the current folder. A key that is given says by itself where it belongs: a file in a cloned repository must
+ * not choose the server that it is sent to.
+ */
+function readFolderProfile(env: Env, globals: Globals, notes: string[], usual = "default"): string | undefined {
+  if (env.FLOE_API_KEY || globals.apiKeyFile !== undefined) return undefined;
+  const pinned = findFolderProfile(env);
+  if (!pinned) return undefined;
+  if (!readProfileNames(env).includes(pinned.profile)) {
+    const { message, parts } = describeMissingProfile(env, pinned.profile);
+    throw new Fault("usage", `${message}, which ${pinned.path} names`, parts);
+  }
+  if (pinned.profile !== usual) notes.push(`the profile is ${pinned.profile}, as ${pinned.path} says`);
+  return pinned.profile;
+}
+
 /** Work out the settings from flags, environment and profile. */
 export function readSettings(env: Env, globals: Globals): Settings {
   const notes: string[] = [];
@@ -147,7 +164,11 @@ export function readSettings(env: Env, globals: Globals): Settings {
     return given ?? fromEnv;
   };
   const config = readSettingsFile(env, "config.json") as Config;
-  const profile = choose("--profile", globals.profile, "FLOE_PROFILE") ?? config.profile ?? "default";
+  const profile =
+    choose("--profile", globals.profile, "FLOE_PROFILE") ??
+    readFolderProfile(env, globals, notes, config.profile) ??
+    config.profile ??
+    "default";
   const saved = config.profiles?.[profile] ?? {};
   const server = parseServer(
     choose("--server", globals.server, "FLOE_SERVER") ?? saved.server ?? "http://localhost:4455",

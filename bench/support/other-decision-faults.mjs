@@ -13,6 +13,7 @@ const members = ["tests/rules/members.test.ts"];
 const device = ["tests/rules/device-flow.test.ts"];
 const examples = ["tests/cli/complete.long.test.ts"];
 const jobs = ["tests/cli/jobs.test.ts"];
+const folders = ["tests/cli/folder-profile.test.ts"];
 
 // biome-ignore format: a table, one fault in a line
 export const otherDecisionFaults = {
@@ -23,6 +24,13 @@ export const otherDecisionFaults = {
     ["revoked-twice", "server/entitlements/grants/rules.ts", "!isWanted(key) && one.row.revoked_at === null", "!isWanted(key)", ...grants],
     ["waits-updated", "server/entitlements/grants/rules.ts", "isWanted(key) && one.row.granted_at !== null", "isWanted(key)", ...grants],
     ["one-for-all-members", "server/entitlements/grants/rules.ts", '${member_id ?? ""}', "", ...grants],
+  ],
+  "folder-profile": [
+    ["server-named", "cli/folder-profile.ts", "other !== undefined", "false", ...folders],
+    ["any-parent", "cli/folder-profile.ts", "return [from];", "return folders;", ...folders],
+    ["key-follows", "cli/settings.ts", "if (env.FLOE_API_KEY || globals.apiKeyFile !== undefined) return undefined;", "", ...folders],
+    ["through-link", "cli/commands/profiles.ts", "  rmSync(pinPath, { force: true });\n", "", ...folders],
+    ["unknown-profile", "cli/settings.ts", "!readProfileNames(env).includes(pinned.profile)", "false", ...folders],
   ],
   "command-examples": [
     ["no-example", "cli/examples.ts", "if (isChange || needsMore) return undefined;", "if (op.method) return undefined;", ...examples],

@@ -1,4 +1,6 @@
 /** `floe profiles`: the servers that you have signed in to, under their names. */
+import { existsSync, lstatSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Command } from "commander";
 import { confirm } from "../ask.ts";
 import type { Context } from "../context.ts";
@@ -13,6 +15,7 @@ import {
   readSettingsFile,
 } from "../settings.ts";
 
+const pinPath = join(".floe", "config");
 const columns = ["name:name", "current:flag", "server", "organization", "signed_in_by"];
 const fields = ["name", "current", "server", "organization", "signed_in_by"];
 
@@ -28,6 +31,15 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
   const use = group.command("use").description("Use a profile where none is named").argument("<name>");
   addExamples(use, "floe profiles use live");
   use.action((name: string) => useProfile(contextOf(use), name));
+  const pin = group
+    .command("pin")
+    .description("Use a profile in this folder and those in it, where none is named")
+    .argument("<name>");
+  addExamples(pin, "floe profiles pin sandbox");
+  pin.action((name: string) => assignProfile(contextOf(pin), name));
+  const unpin = group.command("unpin").description("Let this folder use the profile that others use");
+  addExamples(unpin, "floe profiles unpin");
+  unpin.action(() => removePin(contextOf(unpin)));
   const remove = group
     .command("remove")
     .description("Sign out wherever a profile is signed in, and forget it")
@@ -56,6 +68,23 @@ function listProfiles(context: Context): void {
     };
   });
   showList(context, rows, columns, asked, "There are none yet. Make one: `floe login`\n");
+}
+
+function assignProfile(context: Context, name: string): void {
+  if (!readProfileNames(context.io.env).includes(name)) throw describeMissingProfile(context.io.env, name);
+  mkdirSync(".floe", { recursive: true });
+  // A cloned repository may have a link here, to a file that must not be written over.
+  if (lstatSync(".floe").isSymbolicLink())
+    throw new Fault("error", ".floe is a link; it has to be a folder of its own");
+  rmSync(pinPath, { force: true });
+  writeFileSync(pinPath, `${JSON.stringify({ profile: name })}\n`, { flag: "wx" });
+  context.say(`${name} is used in this folder where no profile is named: ${pinPath} says so.\n`);
+}
+
+function removePin(context: Context): void {
+  if (!existsSync(pinPath)) throw new Fault("not_found", `this folder has no ${pinPath}`);
+  rmSync(pinPath);
+  context.say("This folder uses the profile that others use.\n");
 }
 
 async function useProfile(context: Context, name: string): Promise<void> {
