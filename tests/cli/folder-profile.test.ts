@@ -68,6 +68,15 @@ test.each([
   expect([live, trial, hostile].flatMap(({ received }) => received)).toEqual([]);
 });
 
+test("a profile that is not one of yours is a usage error that names the file and those that there are", async () => {
+  pinTo({ profile: "nobody" });
+  const { code, err } = await list();
+  expect([code, err]).toEqual([
+    64,
+    expect.stringMatching(/no profile "nobody", which .*config names[\s\S]*default, trial/),
+  ]);
+});
+
 test("a key that is given goes where it went before, whatever the folder says", async () => {
   pinTo({ profile: "trial" });
   await list({ FLOE_API_KEY: "a-key" });
