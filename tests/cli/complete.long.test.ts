@@ -19,6 +19,7 @@ import { floe, folder, manifest, splitWords, standIn } from "./support.ts";
 const operator = "it starts or operates a server, on the machine of its operator";
 const neverEnds = "it does not end by itself";
 const signIn = "it changes the sign-in by which the others are run";
+const hosted = "it needs an account at hosted Polar";
 const twoProfiles = "it compares two profiles";
 /** Commands of which it is only seen that they are there with their flags, and why: their own tests run them. */
 const elsewhere: Record<string, string> = {
@@ -39,6 +40,7 @@ const elsewhere: Record<string, string> = {
   },
   ...{ "sessions revoke": signIn, "orgs use": signIn },
   ...{ promote: twoProfiles, diff: twoProfiles },
+  ...{ "polar connect": hosted, "polar status": hosted, "polar sync": hosted },
   "demo seed": "it needs a sandbox in which nothing was sold",
   "webhooks doctor": "it needs a receiver that verifies signatures",
   notices: "it shows files of the build",
