@@ -26,7 +26,10 @@ function readProfileName(path: string): string {
     new Fault("error", `${path} ${what}`, {
       hint: 'It holds {"profile": "NAME"}. Write it by: `floe profiles pin NAME`',
     });
-  if (statSync(path).size > bytesMax) throw createFault("is too long");
+  const found = statSync(path);
+  // A link to a device, as /dev/zero, would be read without end.
+  if (!found.isFile()) throw createFault("is not a file");
+  if (found.size > bytesMax) throw createFault("is too long");
   let value: unknown;
   try {
     value = JSON.parse(readFileSync(path, "utf8"));

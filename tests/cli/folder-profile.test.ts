@@ -98,6 +98,17 @@ test("pinning does not write through a link that a repository brought", async ()
   expect((await floe(["profiles", "pin", "trial"], { env })).code).toBe(1);
 });
 
+test("a link to a device or a folder is refused, and not read", async () => {
+  mkdirSync(join(repository, ".floe"));
+  for (const target of ["/dev/zero", repository]) {
+    rmSync(join(repository, ".floe", "config"), { force: true });
+    symlinkSync(target, join(repository, ".floe", "config"));
+    const { code, err } = await floe(["products", "list"], { env });
+    expect({ code, err }).toMatchObject({ code: 1, err: expect.stringContaining("is not a file") });
+  }
+  expect(live.received).toEqual([]);
+});
+
 test("what stands above the repository, or above a folder outside home, is not read", async () => {
   const outer = folder();
   pinTo({ profile: "trial" }, outer);
