@@ -146,7 +146,7 @@ export const faults = {
     ["no-own-limits", "server/platform/db/pool.ts", "const jobMs = getDeadline()?.timeoutMs;", "const jobMs = undefined;", ...deadlines],
   ],
   threads: [
-    ["sent-here", "server/messaging/webhooks/sender.ts", "const reply = await thread.ask({ kind: \"call\", line, address, reach, headers, body });", "const reply = await (await import(\"../lib/outbound.ts\")).openLine(address, reach).post(headers, body);", ...threads],
+    ["sent-here", "server/messaging/webhooks/sender.ts", "const reply = await thread.ask({ kind: \"call\", line, address, reach, headers, body });", "const reply = await (await import(\"../../platform/external/outbound.ts\")).openLine(address, reach).post(headers, body);", ...threads],
     ["not-freed", "server/messaging/webhooks/worker.ts", "lines.get(line)?.close();", "", ...threads, ...sending],
     ["line-each", "server/messaging/webhooks/worker.ts", "const open = lines.get(line) ?? openLine(", "const open = openLine(", ...threads, ...sending],
     ["far-reach", "server/messaging/webhooks/worker.ts", "openLine(order.address, order.reach)", "openLine(order.address, { private_allowed: true })", ...threads],
