@@ -34,6 +34,7 @@ export const withoutCommand: Record<string, string> = {
   ...{ portalMembers: byCustomer, portalWallets: byCustomer, portalGrants: byCustomer, portalKeys: byCustomer },
   ...{ portalDownloads: byCustomer, checkoutClient: byPage, cardLinks: byPage, seatClaims: byPage },
   licenseKeyUses: "Programs of buyers ask with nothing but a key. Sellers have floe license-keys.",
+  organizationAccessTokens: "floe api-keys makes, shows, changes and revokes the same keys.",
   "organizations.list": "floe orgs list shows the same, of the person who is signed in.",
   "subscriptions.delete": "floe subscriptions revoke does the same by an update, which also takes the reason.",
 };

@@ -1,13 +1,14 @@
-import { expandScopes, type Scope, scopes } from "./scopes.ts";
+import { expandScopes, isKeyScope, type Scope, scopes } from "./scopes.ts";
 
 /** What may be done, by resource: `{ products: ["read", "write"] }`. */
 export type Permissions = Record<string, readonly string[]>;
 
 /** The resources of billing, as the scopes name them: a role may hold each action of each. */
+const billingScopes = scopes.filter((scope) => !isKeyScope(scope));
 const billing: Permissions = Object.fromEntries(
-  [...new Set(scopes.map((scope) => getResource(scope)))].map((resource) => [
+  [...new Set(billingScopes.map((scope) => getResource(scope)))].map((resource) => [
     resource,
-    scopes.filter((scope) => getResource(scope) === resource).map((scope) => scope.slice(resource.length + 1)),
+    billingScopes.filter((scope) => getResource(scope) === resource).map((scope) => scope.slice(resource.length + 1)),
   ]),
 );
 
@@ -62,10 +63,17 @@ export const allows = (
 
 type Resource = Scope extends `${infer Name}:${string}` ? Name : never;
 
+/** What of API keys a role needs for their scopes on `/v1`. */
+const keyActions = { read: ["read"], write: ["create", "read", "update", "delete"] } as const;
+
 /** The scopes on `/v1` that permissions give. */
 export const getScopes = (permissions: Permissions): Set<Scope> =>
   expandScopes(
     scopes.filter((scope) => {
+      if (isKeyScope(scope))
+        return keyActions[scope.endsWith(":write") ? "write" : "read"].every((action) =>
+          allows(permissions, "apiKey", action),
+        );
       const resource = getResource(scope);
       return permissions[resource]?.includes(scope.slice(resource.length + 1)) ?? false;
     }),

@@ -8,6 +8,12 @@ export const organizations = {
   get: "GET /v1/organizations/:id",
   update: "PATCH /v1/organizations/:id",
 } as Routes<Api["organizations"]>;
+export const organizationAccessTokens = {
+  list: "GET /v1/organization-access-tokens/",
+  create: "POST /v1/organization-access-tokens/",
+  update: "PATCH /v1/organization-access-tokens/:id",
+  delete: "DELETE /v1/organization-access-tokens/:id",
+} as Routes<Api["organizationAccessTokens"]>;
 export const products = {
   list: "GET /v1/products/",
   get: "GET /v1/products/:id",

@@ -43,6 +43,8 @@ export const scopes = [
   "tax_registrations:read",
   "tax_registrations:write",
   "logs:read",
+  "organization_access_tokens:read",
+  "organization_access_tokens:write",
 ] as const;
 /** What a customer session gives, for its own customer. No key and no role has these. */
 export const customerScopes = [
@@ -58,6 +60,9 @@ export type Scope = (typeof scopes)[number] | (typeof customerScopes)[number];
 const known: ReadonlySet<string> = new Set(scopes);
 /** Whether a key or a role may be given this. */
 export const isScope = (value: string): value is Scope => known.has(value);
+
+/** Whether it lets see or make API keys. A role gives it by its permissions for API keys, and a key has it by name alone. */
+export const isKeyScope = (scope: Scope): boolean => scope.startsWith("organization_access_tokens:");
 
 /** Of each write scope its read side, where it has one. */
 const readSides: ReadonlyMap<string, Scope> = new Map(

@@ -26,6 +26,8 @@ export type Actor = SellerTerms & {
   limited?: boolean;
   /** The platform admin who acts in the user's name. */
   impersonated_by?: string | null;
+  /** When the user last showed who they are. */
+  proven_at?: Date;
   /** The customer who calls for themselves, and the session used. */
   customer?: { customer_id: string; session_id: string; member: AskingMember | null; token?: string };
   /** Of a person, and of their key: every organization that they are in, with what they may do in each. */

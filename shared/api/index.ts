@@ -24,6 +24,7 @@ import { customerMembers, portalMembers } from "./members.ts";
 import { meters } from "./meters.ts";
 import { metrics } from "./metrics.ts";
 import { orders } from "./orders.ts";
+import { organizationAccessTokens } from "./organization-access-tokens.ts";
 import { organizations } from "./organizations.ts";
 import { overview } from "./overview.ts";
 import { payments } from "./payments.ts";
@@ -48,6 +49,7 @@ import { webhooks } from "./webhooks.ts";
 /** The whole wire API: every route, typed client, command and OpenAPI entry follows from it. */
 export const api = {
   organizations,
+  organizationAccessTokens,
   products,
   benefits: { ...benefits, grants: listGrants },
   benefitGrants,

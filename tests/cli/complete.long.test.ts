@@ -234,5 +234,9 @@ test("what is said to have no command is an operation, and no key of a seller co
     ({ title, resource, op }) =>
       (withoutCommand[resource] ?? withoutCommand[title]) && op.access.by !== "customer" && op.access.by !== "anyone",
   );
-  expect(bySellers.map(({ title }) => title)).toEqual(["organizations.list", "subscriptions.delete"]);
+  expect(bySellers.map(({ title }) => title)).toEqual([
+    "organizations.list",
+    ...["list", "create", "update", "delete"].map((name) => `organizationAccessTokens.${name}`),
+    "subscriptions.delete",
+  ]);
 });

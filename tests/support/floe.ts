@@ -30,6 +30,7 @@ import type { Provider } from "../../server/platform/provider.ts";
 import { type Api, api } from "../../shared/api/index.ts";
 import { createClient } from "../../shared/client.ts";
 import type { Client } from "../../shared/contract.ts";
+import { scopes as allScopes } from "../../shared/scopes.ts";
 import { doDueWork } from "./due-work.ts";
 import { freePort } from "./free-port.ts";
 import { newId } from "./ids.ts";
@@ -246,7 +247,7 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
       .where(eq(sessions.token, hashSecret(session)));
     const made = await request("POST", "/api/auth/api-key/create", {
       token: session,
-      body: { name: "test", organizationId, ...(scopes ? { scopes } : {}) },
+      body: { name: "test", organizationId, scopes: scopes ?? allScopes },
     });
     if (made.status >= 300) throw new Error(`No key: ${made.status} ${made.text}`);
     return (made.json as { key: string }).key;

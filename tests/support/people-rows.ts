@@ -13,6 +13,10 @@ export async function someoneErased({ client }: Pick<Seller, "client">) {
 }
 
 export const peopleRows = {
+  organizationAccessTokens: async (_: Floe, { client }: Seller) => {
+    const made = await client.organizationAccessTokens.create({ body: { comment: "Row", scopes: ["products:read"] } });
+    return { params: { id: made.organization_access_token.id } };
+  },
   grantRuns: async (floe: Floe, { client }: Seller) => {
     const prices = [{ amount_type: "free" as const }];
     const { id } = await client.products.create({ body: { name: "News", recurring_interval: "month", prices } });

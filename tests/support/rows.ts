@@ -518,6 +518,7 @@ export const bodyOf: Record<string, (product_id: string, number: number) => obje
     key: `sample-${number}`,
     id: product_id,
   }),
+  "organizationAccessTokens.create": () => ({ comment: "Sample", scopes: ["products:read"] }),
   "webhooks.probe": () => ({ url: nobody }),
   "webhooks.createEndpoint": () => ({ url: nobody, events: ["order.paid"], name: "Sample" }),
 };

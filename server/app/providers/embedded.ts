@@ -21,6 +21,7 @@ import { grantRunService } from "../../entitlements/grants/runs.ts";
 import { benefitGrantService, benefitGrantsOfBenefit } from "../../entitlements/grants/service.ts";
 import { licenseKeyService, licenseKeyUseService } from "../../entitlements/license-keys/service.ts";
 import { seatClaimService, seatService } from "../../entitlements/seats/service.ts";
+import { organizationAccessTokenService } from "../../identity/accounts/keys/tokens.ts";
 import { organizationService } from "../../identity/organizations/service.ts";
 import { orderMailService } from "../../messaging/email/service.ts";
 import { webhookService } from "../../messaging/webhooks/service.ts";
@@ -51,6 +52,7 @@ import { timeTravelWorkers } from "../worker.ts";
 /** floe's own engine. */
 export const embedded: Provider = {
   organizations: organizationService,
+  organizationAccessTokens: organizationAccessTokenService,
   products: productService,
   benefits: { ...benefitService, ...benefitGrantsOfBenefit },
   benefitGrants: benefitGrantService,

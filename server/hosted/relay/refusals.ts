@@ -34,6 +34,7 @@ const sentences: Readonly<Record<string, string>> = {
   grantRuns: "Hosted Polar does not say how far it is with a change of benefits: read the grants.",
   invoices: "Hosted Polar exports no archive of invoices: read the invoice of each order.",
   logs: "Hosted Polar keeps no log of requests for its sellers.",
+  organizationAccessTokens: "The keys here are floe's own, not Polar's: manage them with floe api-keys.",
   overview: "Look at the overview at hosted Polar, or read the metrics with metrics get.",
   sandbox: "Hosted Polar has a sandbox of its own, at https://sandbox-api.polar.sh, whose clock nobody moves.",
   tax: "Hosted Polar sells in its own name and collects the tax itself.",

@@ -130,6 +130,7 @@ export function createActors(identity: Identity, asked: Asked, op: ActorRequest)
     key_id: identity.kind === "user" ? null : identity.key_id,
     impersonated_by: identity.kind === "user" ? identity.impersonated_by : null,
     limited: identity.kind !== "user" || identity.limited,
+    ...(identity.kind === "user" && { proven_at: identity.proven_at }),
     memberships,
   });
   const createActorAs = (found: Membership) => createActorFor(found.organization_id, found.scopes, found);

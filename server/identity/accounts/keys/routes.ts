@@ -2,12 +2,12 @@ import { and, asc, desc, eq, inArray, lt, or } from "drizzle-orm";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { z } from "zod";
 import { allows } from "../../../../shared/permissions.ts";
-import { expandScopes, isScope, type Scope } from "../../../../shared/scopes.ts";
+import { expandScopes, isKeyScope, isScope, type Scope } from "../../../../shared/scopes.ts";
 import type { Deps, Tx } from "../../../platform/context.ts";
 import { hashToken } from "../../../platform/crypto/secrets.ts";
 import { transact } from "../../../platform/db/unit-of-work.ts";
 import { type AuditEntry, record } from "../../../platform/events/audit.ts";
-import { createId, createToken } from "../../../platform/ids.ts";
+import { createToken } from "../../../platform/ids.ts";
 import {
   checkProof,
   createInvalidBody,
@@ -25,12 +25,9 @@ import { sendSecurityMail } from "../people/security-mails.ts";
 import { apikey } from "../tables.ts";
 import { keyPrefixes, readScopes } from "./identify.ts";
 import { Create, Delete, Get, type KeyRow, List, Rotate, readAskedScopes, serializeKey, Update } from "./shapes.ts";
-
-/** What of a key's value is kept and shown, so that people can tell keys apart. */
-const startLength = keyPrefixes.organization.length + 4;
+import { insertKey, isWiderKey, type Owner, startLength } from "./store.ts";
 
 type Action = "create" | "read" | "update" | "delete";
-type Owner = { organizationId: string; userId: null } | { organizationId: null; userId: string };
 type Held = { owner: Owner; held: ReadonlySet<Scope> };
 
 const rejectUnknownKey = () => new Refusal(404, "API Key not found", "KEY_NOT_FOUND");
@@ -121,16 +118,9 @@ const pickLimits = ({ rateLimitEnabled, ...sent }: Limits) => ({
 });
 const limitFields = { remaining: 1, refillAmount: 1, refillInterval: 1, rateLimitMax: 1, rateLimitTimeWindow: 1 };
 
-/** Whether a change lets a key do more than it can: as a new key, it would outlast a stolen session. */
-function isWiderKey(row: KeyRow, to: { scopes: readonly string[] | undefined; enabled: boolean | undefined }): boolean {
-  const held = expandScopes(readScopes(row.permissions));
-  return (
-    (to.scopes ?? []).some((scope) => !isScope(scope) || !held.has(scope)) || (to.enabled === true && !row.enabled)
-  );
-}
-
 /**
- * Keys of an organization, and of a person. Only who is signed in makes, sees and revokes them; a key itself cannot.
+ * Keys of an organization, and of a person. Here, only who is signed in makes, sees and revokes them; by `tokens.ts` also a key
+ * that was given the scope.
  * The key is shown once and kept as a hash (TOK-03). The calls are those of the published API key client.
  */
 export function addApiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Identify): void {
@@ -174,29 +164,16 @@ export function addApiKeyRoutes(scope: FastifyInstance, deps: Deps, identify: Id
       checkScopes(scopes ?? [], held);
       const limits = pickLimits(startRefill(body));
       checkLimits(limits);
-      const configId = owner.organizationId === null ? "default" : "organization";
-      const prefix = keyPrefixes[configId];
-      const key = createToken(prefix);
-      const now = deps.clock.now();
-      const row = {
-        id: createId(now),
-        configId,
-        ...owner,
-        createdBy: person.user_id,
-        name: body.name ?? null,
-        start: key.slice(0, startLength),
-        prefix,
-        key: hashToken(deps.config.secret, key),
-        expiresAt: body.expiresIn ? addSeconds(body.expiresIn) : null,
-        permissions: JSON.stringify({ scopes: scopes ?? [...held] }),
-        metadata: body.metadata ? JSON.stringify(body.metadata) : null,
-        ...limits,
-        createdAt: now,
-        updatedAt: now,
-      };
       return transact(deps, async (tx) => {
-        const [made] = await tx.insert(apikey).values(row).returning();
-        if (!made) throw new Error("The key was not written.");
+        const { row: made, key } = await insertKey(tx, deps, deps.clock.now(), {
+          owner,
+          createdBy: person.user_id,
+          name: body.name ?? null,
+          // To make further keys is given by name alone (TOK-05).
+          scopes: scopes ?? [...held].filter((scope) => !isKeyScope(scope)),
+          expiresIn: body.expiresIn ?? null,
+          more: { metadata: body.metadata ? JSON.stringify(body.metadata) : null, ...limits },
+        });
         await emitChange(tx, request, person, "created", made, { scopes: readScopes(made.permissions) });
         return { ...serializeKey(made), key };
       });
