@@ -4,6 +4,7 @@ import type { Config } from "../../platform/config.ts";
 import type { Log } from "../../platform/context.ts";
 import { Relayed } from "../../platform/http/relayed.ts";
 import { findShapeFault } from "./check.ts";
+import { completeAnswer } from "./complete.ts";
 import type { Polar, PolarReply } from "./polar.ts";
 
 /** What crosses from Polar to the client, by the name that the client sees. */
@@ -36,7 +37,8 @@ export function mapReply(
   reply: PolarReply,
   usesOwnToken: boolean,
 ): Relayed {
-  const { status, json } = reply;
+  const { status } = reply;
+  const json = status < 300 ? completeAnswer(op, reply.json) : reply.json;
   if (usesOwnToken) polar.noteToken(status === 401);
   // A bad access token is this server's fault, not the caller's.
   if (usesOwnToken && status === 401)
