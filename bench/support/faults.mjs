@@ -3,6 +3,7 @@
 /** The faults that `mutants.mjs` plants, by area: name, file, text, what stands in its place, and the tests that must see it. */
 
 import { decisionFaults } from "./decision-faults.mjs";
+import { deployFaults } from "./deploy-faults.mjs";
 import { hostedFaults } from "./hosted-faults.mjs";
 import { lockFaults } from "./lock-faults.mjs";
 import { otherDecisionFaults } from "./other-decision-faults.mjs";
@@ -47,6 +48,7 @@ export const faults = {
   ...decisionFaults,
   ...lockFaults,
   ...otherDecisionFaults,
+  ...deployFaults,
   ...restoreFaults,
   ...subscriptionFaults,
   ...webhookFaults,
