@@ -42,7 +42,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-type Proxy = { origin: string; stop(): Promise<void> };
+type Proxy = { origin: string; plain?: string; stop(): Promise<void> };
 type Sent = { method?: string; headers?: Record<string, string>; body?: Buffer; from?: string };
 
 /** One request by way of a proxy, from an address of this machine. The certificate of the test is nobody's. */
@@ -120,9 +120,7 @@ async function startNginx(): Promise<Proxy> {
   const env = { PATH: `${process.env.PATH}:/usr/sbin` };
   await execa("nginx", ["-t", ...words], { env });
   const proxy = await awaitProxy(execa("nginx", words, { env }), `https://127.0.0.1:${port}`);
-  const redirected = await send(`http://127.0.0.1:${plain}`, "/portal?a=1", { headers: { host: "pay.example.com" } });
-  expect([redirected.status, redirected.headers.location]).toEqual([301, "https://pay.example.com/portal?a=1"]);
-  return proxy;
+  return { ...proxy, plain: `http://127.0.0.1:${plain}` };
 }
 
 async function startCaddy(): Promise<Proxy> {
@@ -203,6 +201,20 @@ for (const { name, open } of proxies) {
     });
   });
 }
+
+describe.skipIf(!isInstalled("nginx"))("nginx, as deploy/ sets it up", () => {
+  test("leads from the plain address to the secure one", async () => {
+    const proxy = await startNginx();
+    try {
+      const { status, headers } = await send(proxy.plain ?? "", "/portal?a=1", {
+        headers: { host: "pay.example.com" },
+      });
+      expect([status, headers.location]).toEqual([301, "https://pay.example.com/portal?a=1"]);
+    } finally {
+      await proxy.stop();
+    }
+  });
+});
 
 describe.skipIf(!isInstalled("systemd-analyze"))("the unit of deploy/", () => {
   test("is one that systemd reads without a complaint, and that gives up what floe does not need", async () => {
