@@ -1,14 +1,14 @@
 /** A consistent copy of an embedded database while it is used, as `pg_basebackup` makes one. */
 import { readFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
-import { join, relative } from "node:path";
+import { join } from "node:path";
 import { sql } from "drizzle-orm";
 import { DatabaseError } from "./database.ts";
 import type { Database } from "./transaction.ts";
 
 /** Files that the database makes again, and folders of which only the name is needed. */
 const leftOut = /(^|\/)(postmaster\.(pid|opts)|backup_label(\.old)?|pg_internal\.init(\.\d+)?|pgsql_tmp[^/]*)$/;
-const emptied = /^(pg_wal|pg_replslot|pg_dynshmem|pg_notify|pg_serial|pg_snapshots|pg_stat_tmp|pg_subtrans)\//;
+const emptied = /^(pg_wal|pg_replslot|pg_dynshmem|pg_notify|pg_serial|pg_snapshots|pg_stat_tmp|pg_subtrans)$/;
 const controlName = "global/pg_control";
 const slotName = "floe_backup";
 const walName = /^[0-9A-F]{24}$/;
@@ -64,6 +64,24 @@ export async function runWhileCopied<T>(
 
 type Sink = { copy(from: string, name: string): Promise<boolean>; write(name: string, bytes: Buffer): Promise<void> };
 
+/**
+ * What is in a folder of the database and those in it, but for what is left out. The database may remove a folder meanwhile: what
+ * was in it is in the log, if it belongs to the copy at all.
+ */
+async function* walk(files: string, folder = ""): AsyncGenerator<{ name: string; isFolder: boolean }> {
+  const entries = await readdir(join(files, folder), { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "ENOENT" || folder === "") throw error;
+    return [];
+  });
+  for (const entry of entries) {
+    const name = folder === "" ? entry.name : `${folder}/${entry.name}`;
+    if (leftOut.test(name)) continue;
+    const isFolder = entry.isDirectory();
+    yield { name, isFolder };
+    if (isFolder && !emptied.test(name)) yield* walk(files, name);
+  }
+}
+
 /** Copy the files while the database is prepared for it. Answers its folders. */
 export async function copyDatabaseFiles(
   files: string,
@@ -71,11 +89,9 @@ export async function copyDatabaseFiles(
   database: { end(): Promise<CopyEnd>; release(): Promise<unknown> },
 ): Promise<string[]> {
   const folders: string[] = [];
-  for (const entry of await readdir(files, { recursive: true, withFileTypes: true })) {
-    const name = relative(files, join(entry.parentPath, entry.name)).replaceAll("\\", "/");
-    if (leftOut.test(name) || emptied.test(name) || name === controlName) continue;
-    if (entry.isDirectory()) folders.push(name);
-    else await sink.copy(join(files, name), name);
+  for await (const { name, isFolder } of walk(files)) {
+    if (isFolder) folders.push(name);
+    else if (name !== controlName) await sink.copy(join(files, name), name);
   }
   const { label, last, control } = await database.end();
   await sink.write(controlName, Buffer.from(control, "base64"));
