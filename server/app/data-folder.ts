@@ -1,38 +1,24 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 
 /** The data folder cannot be used: one line for the person who starts the server. */
 export class DataFolderError extends Error {
   override readonly name = "DataFolderError";
 }
 
-/** Whether a process with this number is there. */
-export const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
-};
-/** When the process began, where the system tells: a number reused after a crash is not mistaken for its holder. */
-const startOf = (pid: number): string => {
-  try {
-    return readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ")[19] ?? "";
-  } catch {
-    // Systems without /proc: the process number alone has to do.
-    return "";
-  }
-};
-
 /** The file that a data folder has while a backup is restored into it. */
 const restoringName = "restoring";
+/** The file that the operating system locks. It stays: removing it would let two processes lock two files of one name. */
+const lockName = "lock";
+/** The number of the process that holds the lock, for people. */
+const holderName = "holder";
+/** What SQLite answers where somebody else holds the lock. */
+const sqliteBusy = 5;
 
 /** Take the data folder for this process, or say who holds it. Answers how to give it back. */
 export function lockDataFolder(folder: string, isRestore = false): { readSecret(): string; release(): void } {
-  const lock = join(folder, "lock");
-  const mine = `${process.pid} ${startOf(process.pid)}`;
   const tryWriting = <T>(work: () => T): T => {
     try {
       return work();
@@ -45,8 +31,7 @@ export function lockDataFolder(folder: string, isRestore = false): { readSecret(
   };
   return tryWriting(() => {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    acquireLock(lock, mine, folder);
-    const release = () => rmSync(lock, { force: true });
+    const release = acquireLock(folder);
     if (!isRestore && existsSync(join(folder, restoringName))) {
       release();
       throw new DataFolderError(
@@ -60,7 +45,7 @@ export function lockDataFolder(folder: string, isRestore = false): { readSecret(
 /** Make a data folder ready for a backup. Until the answer is called, no server starts on it. */
 export function beginFolderRestore(folder: string): () => void {
   const marker = join(folder, restoringName);
-  const left = readdirSync(folder).filter((name) => name !== "lock");
+  const left = readdirSync(folder).filter((name) => name !== lockName && name !== holderName);
   if (left.length > 0 && !left.includes(restoringName))
     throw new DataFolderError(
       `The data folder ${folder} is not empty. Restore into another one (--data-dir), or remove this one first.`,
@@ -72,23 +57,29 @@ export function beginFolderRestore(folder: string): () => void {
   return () => rmSync(marker, { force: true });
 }
 
-function acquireLock(lock: string, mine: string, folder: string): void {
-  for (let tries = 0; ; tries += 1) {
-    try {
-      writeFileSync(lock, mine, { flag: "wx", mode: 0o600 });
-      return;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST" || tries > 0) throw error;
-      const [pid = "0", start = ""] = readFileSync(lock, "utf8").split(" ");
-      if (Number(pid) > 0 && isAlive(Number(pid)) && startOf(Number(pid)) === start) {
-        throw new DataFolderError(
-          `The data folder ${folder} is held by another floe (process ${pid}). Stop it, or choose another with --data-dir.`,
-        );
-      }
-      // Its holder died without giving it back.
-      rmSync(lock, { force: true });
-    }
+/**
+ * Take the lock of a folder, and answer how to give it back. SQLite takes a lock of the operating system, which ends with the
+ * process however that ends, and holds against other containers: a process number says nothing there.
+ */
+function acquireLock(folder: string): () => void {
+  const holder = join(folder, holderName);
+  const lock = new DatabaseSync(join(folder, lockName));
+  try {
+    lock.exec("pragma journal_mode = memory; begin exclusive");
+  } catch (error) {
+    lock.close();
+    if ((error as { errcode?: number }).errcode !== sqliteBusy) throw error;
+    const pid = existsSync(holder) ? ` (process ${readFileSync(holder, "utf8")})` : "";
+    throw new DataFolderError(
+      `The data folder ${folder} is held by another floe${pid}. Stop it, or choose another with --data-dir.`,
+    );
   }
+  writeFileSync(holder, String(process.pid), { mode: 0o600 });
+  return () => {
+    if (!lock.isOpen) return;
+    rmSync(holder, { force: true });
+    lock.close();
+  };
 }
 
 /** Text that is made up once and kept, readable by the owner alone. */

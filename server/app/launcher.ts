@@ -1,12 +1,21 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { isAlive } from "./data-folder.ts";
 
 const checkIntervalMs = 1000;
 /** Between npm and the server stand its shell and our own launchers, or a tool that runs several programs. */
 const maxAncestors = 8;
 
 type ProcessInfo = { parent: number; title: string };
+
+/** Whether a process with this number is there. */
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
 
 /** The parent and the title of a process; undefined if it has ended or the system does not tell. */
 function findProcess(pid: number): ProcessInfo | undefined {

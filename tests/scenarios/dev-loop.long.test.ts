@@ -47,14 +47,14 @@ test("a file with an error leaves the server as it was, and a live key starts no
 });
 
 test("data are kept in .floe-dev alone, and an interrupt ends every process and frees the folder", async () => {
-  const lock = join(loop.folder, ".floe-dev/lock");
-  expect([existsSync(lock), existsSync(join(loop.folder, ".floe"))]).toEqual([true, false]);
-  const pid = Number(readFileSync(lock, "utf8").split(" ")[0]);
+  const holder = join(loop.folder, ".floe-dev/holder");
+  expect([existsSync(holder), existsSync(join(loop.folder, ".floe"))]).toEqual([true, false]);
+  const pid = Number(readFileSync(holder, "utf8"));
   expect(listProcesses().length).toBeGreaterThan(0);
   const ended = new Promise((resolve) => loop.launcher.once("exit", resolve));
   loop.launcher.kill("SIGINT");
   expect(await ended).toBe(0);
-  expect(existsSync(lock)).toBe(false);
+  expect(existsSync(holder)).toBe(false);
   expect(() => process.kill(pid, 0)).toThrow();
   expect(listProcesses()).toEqual([]);
 });

@@ -40,12 +40,12 @@ async function startBy(command: string, args: readonly string[], cwd: string) {
   outer.on("exit", () => running.delete(outer));
   let printed = "";
   for (const stream of [outer.stdout, outer.stderr]) stream.on("data", (part: Buffer) => (printed += String(part)));
-  const readLock = async (): Promise<number | undefined> => {
+  const readHolder = async (): Promise<number | undefined> => {
     if (outer.exitCode !== null) throw new Error(`It ended with ${outer.exitCode}:\n${printed}`);
-    const lock = join(data, "lock");
-    return existsSync(lock) ? Number(readFileSync(lock, "utf8").split(" ")[0]) || undefined : undefined;
+    const holder = join(data, "holder");
+    return existsSync(holder) ? Number(readFileSync(holder, "utf8")) || undefined : undefined;
   };
-  const pid = await eventually(readLock, `${command} ${args.join(" ")} holds its data folder`);
+  const pid = await eventually(readHolder, `${command} ${args.join(" ")} holds its data folder`);
   return { outer, pid, printed: () => printed };
 }
 
