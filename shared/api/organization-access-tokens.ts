@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { byId, ids, instant, page, paging, type Resource, seller, sorting } from "../contract.ts";
 import { scopes } from "../scopes.ts";
-import { organizationOf, stored } from "./fields.ts";
+import { organizationOf, stored, unlessNull } from "./fields.ts";
 
 /** An organization's API key, as Polar publishes it. Its value is in no answer but that of the create. */
 export const OrganizationAccessToken = z.object({
@@ -50,7 +50,7 @@ export const organizationAccessTokens = {
     access: seller("organization_access_tokens:read"),
     query: z.object({
       ...paging.shape,
-      organization_id: ids,
+      organization_id: ids.describe("Only of these organizations."),
       sorting: sorting(["created_at", "comment", "last_used_at", "organization_id"], ["created_at"]),
     }),
     response: page(OrganizationAccessToken),
@@ -72,7 +72,7 @@ export const organizationAccessTokens = {
     summary: "Update an organization access token",
     access: seller("organization_access_tokens:write"),
     params: byId,
-    body: z.object({ comment: comment.nullish(), scopes: scopeList.nullish() }),
+    body: z.object({ comment: unlessNull(comment), scopes: unlessNull(scopeList) }),
     response: OrganizationAccessToken,
     errors: ["ResourceNotFound"],
     audit: "api_key.updated",

@@ -123,11 +123,11 @@ export const organizationAccessTokenService: Service<typeof organizationAccessTo
       const now = getServerClock(ctx.clock).now();
       checkSession(ctx.actor);
       const row = await lockToken(tx, ctx, params.id);
-      const scopes = body.scopes ?? undefined;
+      const { comment, scopes } = body;
       checkScopes(scopes ?? [], ctx.actor);
       if (isWiderKey(row, { scopes, enabled: undefined })) checkFresh(ctx.actor, now);
       const patch = {
-        ...(body.comment && { name: body.comment }),
+        ...(comment && { name: comment }),
         ...(scopes && { permissions: JSON.stringify({ scopes }) }),
       };
       if (Object.keys(patch).length === 0) return serializeToken(row);
