@@ -133,11 +133,13 @@ function parseMark(text: string | undefined): Mark | undefined {
   }
 }
 
+/** The answer of the operation for the whole file; `events` stands there for what became of each, so the number is `sent`. */
+const describeSums = ({ events: sent, ...sums }: Sums, passed_over: number) => ({ sent, ...sums, passed_over });
+
 function end(context: Context, sums: Sums, passed: number, began: number, isDry: boolean): true {
   const seconds = (Date.now() - began) / 1000;
   const rate = Math.round(sums.events / Math.max(seconds, 0.001));
-  if (context.json)
-    context.print(`${JSON.stringify(isDry ? { events: sums.events } : { ...sums, passed_over: passed })}\n`);
+  if (context.json) context.print(`${JSON.stringify(isDry ? { events: sums.events } : describeSums(sums, passed))}\n`);
   else if (isDry) context.say(`${sums.events.toLocaleString("en-US")} events can be read; nothing was sent.\n`);
   else {
     const [events, before, speed] = [sums.events, sums.duplicates, rate].map((one) => one.toLocaleString("en-US"));

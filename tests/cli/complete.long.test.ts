@@ -68,7 +68,7 @@ const findings: [example: RegExp, code: number][] = [
   [/^floe plan --exit-code/, 10],
 ];
 /** The answer of a command that is not the one of its operation. */
-const otherAnswer = / (-o|--from-file) /;
+const otherAnswer = / -o /;
 
 const tree = await buildCommandTree(manifest);
 const schemas = buildAnswerSchemas(api, manifest);

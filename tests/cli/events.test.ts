@@ -74,7 +74,7 @@ describe("floe events ingest --from-file", () => {
     const { code, out } = await floe(["events", "ingest", "--from-file", fileOf(2500)], { env });
     expect([code, JSON.parse(out)]).toEqual([
       0,
-      { events: 2500, inserted: 2500, duplicates: 0, conflicts: 0, late: {}, passed_over: 0 },
+      { sent: 2500, inserted: 2500, duplicates: 0, conflicts: 0, late: {}, passed_over: 0 },
     ]);
     expect(
       sent()
@@ -89,7 +89,7 @@ describe("floe events ingest --from-file", () => {
     await floe(["events", "ingest", "--from-file", path], { env });
     await appendFile(path, `${lineOf(1)}\n`);
     const { out } = await floe(["events", "ingest", "--from-file", path], { env });
-    expect(JSON.parse(out)).toMatchObject({ events: 31, inserted: 1, duplicates: 30 });
+    expect(JSON.parse(out)).toMatchObject({ sent: 31, inserted: 1, duplicates: 30 });
     const other = await floe(["events", "ingest", "--from-file", path, "--as", "again"], { env });
     expect(JSON.parse(other.out)).toMatchObject({ inserted: 31 });
   });
@@ -128,7 +128,7 @@ describe("floe events ingest --from-file", () => {
     writeFileSync(path, lines.join("\n"));
     refuse = () => undefined;
     const { out } = await floe(["events", "ingest", "--from-file", path], { env: { ...env, ...config } });
-    expect(JSON.parse(out)).toMatchObject({ events: 50, inserted: 50, passed_over: 0 });
+    expect(JSON.parse(out)).toMatchObject({ sent: 50, inserted: 50, passed_over: 0 });
   });
 
   test("a server that is busy, or away for a moment, is asked again, without a key", async () => {

@@ -71,7 +71,7 @@ test("10,000 free tokens a month that roll over, a price beyond them, a cap, thr
     ).join("\n");
   writeFileSync(log, `${lines(2000, 10)}\n`);
   const sent = { inserted: 2000, duplicates: 0, conflicts: 0, late: {} };
-  expect(await json("events", "ingest", "--from-file", log)).toMatchObject({ events: 2000, ...sent });
+  expect(await json("events", "ingest", "--from-file", log)).toMatchObject({ sent: 2000, ...sent });
   expect(await json("events", "ingest", "--from-file", log)).toMatchObject({ inserted: 0, duplicates: 2000 });
 
   // A chart that is live on a terminal, and a line for each look in a pipe.
