@@ -14,7 +14,7 @@ const restoringName = "restoring";
 const lockName = "lock";
 /** The number of the process that holds the lock, for people. */
 const holderName = "holder";
-/** What SQLite answers where somebody else holds the lock. */
+/** What SQLite answers where another process holds the lock. */
 const sqliteBusy = 5;
 
 /** Take the data folder for this process, or say who holds it. Answers how to give it back. */
