@@ -48,7 +48,7 @@ export const serverText: ReadonlySet<string> = new Set([
 const secretFields =
   /^(secret|client_secret|token|key|lease|license_key|guild_token|user_provided_key|password|customer_portal_url|upload|download_url|\w+_token|\w+_secret)$/;
 /** A token or a signing secret, wherever it stands. */
-const secretPattern = /\b(?:polar_[a-z]{2,5}|whsec|sk_live|sk_test|rk_live|rk_test)_[\w-]{6,}/g;
+const secretPattern = /\b(?:(?:polar|floe)_[a-z]{2,5}|whsec|sk_live|sk_test|rk_live|rk_test)_[\w-]{6,}/g;
 const hiddenText = "[hidden]";
 const depthMax = 30;
 

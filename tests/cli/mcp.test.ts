@@ -147,10 +147,15 @@ test("what other people wrote stands in an envelope, and no answer has a secret 
   const hooks = await call("webhooks_list");
   expect(hooks.json.items[0].secret).toBe("[hidden]");
   expect(hooks.text).not.toContain(hook.secret);
-  const secrets = { key: "ACME-1", token: "polar_cst_abcdefghij", note: "use polar_oat_abcdefghij", n: null };
+  const secrets = {
+    key: "ACME-1",
+    token: "polar_cst_abcdefghij",
+    note: "use polar_oat_abcdefghij or floe_oat_abcdefghij",
+    n: null,
+  };
   const payload = JSON.stringify({ data: { client_secret: "polar_c_abcdefgh", name: "Eve" } });
   expect(JSON.stringify(maskAnswer({ ...secrets, payload, metadata: { token: "t" } }))).toBe(
-    '{"key":"[hidden]","token":"[hidden]","note":{"untrusted":"use [hidden]"},' +
+    '{"key":"[hidden]","token":"[hidden]","note":{"untrusted":"use [hidden] or [hidden]"},' +
       '"payload":{"data":{"client_secret":"[hidden]","name":{"untrusted":"Eve"}}},"metadata":{"token":"[hidden]"}}',
   );
 });
