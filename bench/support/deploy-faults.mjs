@@ -1,20 +1,7 @@
-const contained = "tests/deploy/container.long.test.ts";
 const run = "tests/scenarios/proxies.long.test.ts";
 
 /** Faults of the examples in deploy/. Where nginx, Caddy or systemd is not installed, their tests are skipped and see nothing. */
 export const deployFaults = {
-  image: [
-    [
-      "shell-init",
-      "Dockerfile",
-      'ENTRYPOINT ["tini", "-s", "--"]',
-      'ENTRYPOINT ["sh", "-c", "floe serve; true"]',
-      contained,
-    ],
-    ["wrong-probe", "bin/health.mjs", "if (!ok) throw", "if (ok) throw", contained],
-    ["deaf-probe", "bin/health.mjs", "process.exitCode = 1;", "", contained],
-    ["no-folder", "Dockerfile", "FLOE_DATA_DIR=/data", "FLOE_DATA_DIR=/var/data", contained],
-  ],
   proxies: [
     [
       "address-claimed",
