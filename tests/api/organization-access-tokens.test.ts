@@ -4,6 +4,7 @@ import { apikey, member, session as sessions } from "../../server/identity/accou
 import { auditLog } from "../../server/platform/db/tables.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
+import { startOnPostgres } from "../support/races.ts";
 
 const path = "/v1/organization-access-tokens/";
 type Token = { id: string; comment: string; scopes: string[]; expires_at: string | null; modified_at: string | null };
@@ -165,5 +166,49 @@ describe("TOK-05: who may", () => {
         .where(eq(sessions.userId, seller.user_id));
     }
     expect((await createAsPerson(seller.session)).status).toBe(201);
+  });
+});
+
+describe("TOK-05, TOK-14: what ends keys, and how many there are", () => {
+  test("a key that ends makes none that ends later", async () => {
+    const { token } = await make({ expires_in: 3600, scopes: ["organization_access_tokens:write", "products:read"] });
+    for (const body of [{}, { expires_in: null }, { expires_in: 3601 }]) {
+      const { status, text } = await create(token, body);
+      expect([status, text]).toEqual([422, expect.stringContaining("makes none that ends later")]);
+    }
+    expect((await create(token, { expires_in: 3600 })).status).toBe(201);
+  });
+
+  test("an owner has at most 500 valid keys, however many are asked for at once", async () => {
+    // On connections of their own, and by makers of their own: otherwise each request waits for the one before.
+    const many = await startOnPostgres();
+    try {
+      const owner = await many.seller();
+      const { organization_id } = owner;
+      const scopes = ["organization_access_tokens:write", "products:read"];
+      const makers = await Promise.all(Array.from({ length: 5 }, () => many.keyOf(owner, scopes)));
+      const own = eq(apikey.organizationId, organization_id);
+      const [sample] = await many.deps.db.select().from(apikey).where(own);
+      if (!sample) throw new Error("The seller has a key.");
+      // As rows: to make hundreds by requests takes a minute.
+      const addRows = (added: number, expiresAt: Date | null) =>
+        many.deps.db
+          .insert(apikey)
+          .values(Array.from({ length: added }, () => ({ ...sample, id: newId(), key: newId(), expiresAt })));
+      await addRows(499 - (await many.deps.db.$count(apikey, own)), null);
+      await addRows(10, new Date(many.clock.now().getTime() - 1));
+      const body = { comment: "ci", scopes: ["products:read"] };
+      const answers = await Promise.all(makers.map((token) => many.request("POST", path, { token, body })));
+      expect(answers.map(({ status }) => status).sort()).toEqual([201, 422, 422, 422, 422]);
+      const account = await many.request("POST", "/api/auth/api-key/create", {
+        token: owner.session,
+        body: { configId: "organization", organizationId: organization_id, name: "more" },
+      });
+      expect([account.status, account.text]).toEqual([422, expect.stringContaining("at most 500 API keys")]);
+      const other = await many.seller("other");
+      expect(await many.keyOf(other, scopes)).toMatch(/^floe_oat_/);
+    } finally {
+      await many.close();
+    }
   });
 });

@@ -70,6 +70,19 @@ async function lockMaker(tx: Tx, { key_id }: Actor): Promise<KeyRow | undefined>
   return maker;
 }
 
+/** Refuse a key that would outlast the key that makes it: that one was given for a time (TOK-05). */
+function checkEnd(expiresIn: number | undefined, maker: KeyRow | undefined, now: Date): void {
+  if (!maker?.expiresAt) return;
+  if (expiresIn === undefined || now.getTime() + expiresIn * 1000 > maker.expiresAt.getTime())
+    throw invalid(
+      fault(
+        ["expires_in"],
+        `Your own key ends at ${maker.expiresAt.toISOString()}, and makes none that ends later.`,
+        "too_late",
+      ),
+    );
+}
+
 /** A key of the organization, under its lock; a person's own key is none of them. */
 async function lockToken(tx: Tx, ctx: Ctx, id: string): Promise<KeyRow> {
   const isMeant = and(eq(apikey.id, id.toLowerCase()), eq(apikey.organizationId, requireOrganization(ctx)));
@@ -97,6 +110,7 @@ export const organizationAccessTokenService: Service<typeof organizationAccessTo
       checkFresh(actor, now);
       checkScopes(body.scopes, actor);
       const maker = await lockMaker(tx, actor);
+      checkEnd(body.expires_in ?? undefined, maker, now);
       const createdBy = actor.user_id ?? maker?.createdBy ?? null;
       const { row, key } = await insertKey(tx, ctx, now, {
         owner: { organizationId: requireOrganization(ctx), userId: null },
