@@ -39,11 +39,13 @@ async function serve(command: readonly string[], data: string) {
   return { ...contained, url: `http://127.0.0.1:${port}` };
 }
 
-test
-  .runIf(obstacle === undefined)
-  .each([["Node as process 1", alone], ...(hasTini ? ([["the init of the image", entry]] as const) : [])])(
-  "with %s it serves from a root that cannot be written, is healthy, and stops at SIGTERM",
-  async (_name, command) => {
+const commands = [
+  { name: "Node as process 1", command: alone },
+  ...(hasTini ? [{ name: "the init of the image", command: entry }] : []),
+];
+test.runIf(obstacle === undefined).each(commands)(
+  "with $name it serves from a root that cannot be written, is healthy, and stops at SIGTERM",
+  async ({ command }) => {
     const data = mkdtempSync(join(folder, "data-"));
     const server = await serve(command, data);
     expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
