@@ -262,6 +262,7 @@ const columns: Record<string, [Row["clock"], string]> = {
   "portal_codes.expires_at": ["server", "tests/scenarios/ends.test.ts"],
   "subscriptions.ends_at": ["organization", "tests/scenarios/subscriptions-ends.test.ts"],
   "tax_registrations.ends_at": ["organization", "tests/api/tax.test.ts"],
+  "webhook_endpoints.paused_until": ["server", "tests/api/webhook-pauses.test.ts"],
 };
 const isEnd = sql`data_type like 'timestamp%' and table_schema = 'public' and column_name ~ '(expires_at|ends_at|until)$'`;
 
