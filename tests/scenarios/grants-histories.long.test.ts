@@ -375,8 +375,9 @@ test.each(Array.from({ length: runs }, (_, run) => firstSeed + run))(
     }
     await checkTold(world, seller);
     const [id = ""] = living;
-    const [, queries] = await countQueries(floe, () => world.client.customers.getState({ params: { id } }));
-    // Who asks, whom about, and what they hold.
-    expect(queries).toBeLessThanOrEqual(3);
+    const readState = () => countQueries(floe, () => world.client.customers.getState({ params: { id } }));
+    const [[, first], [, second]] = [await readState(), await readState()];
+    // Who asks, whom about, and what they hold. The use of the key may be noted meanwhile, but not twice.
+    expect(Math.min(first, second)).toBeLessThanOrEqual(3);
   },
 );
