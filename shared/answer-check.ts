@@ -66,7 +66,8 @@ type Check = { root: Shape; depth: number };
 /** What is wrong with a value of the wire. Fields that the shape does not name pass, except in a closed shape. */
 export const findIssues = (shape: Shape, value: unknown): Issue[] => check(shape, value, [], { root: shape, depth: 0 });
 
-function resolveShape(shape: Shape, root: Shape): Shape {
+/** The shape itself where it refers to one of `root`. */
+export function resolveShape(shape: Shape, root: Shape): Shape {
   let found = shape;
   while (found.$ref !== undefined)
     found = found.$ref === "#" ? root : (root.$defs?.[found.$ref.replace("#/$defs/", "")] ?? {});

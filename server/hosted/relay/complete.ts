@@ -1,4 +1,4 @@
-import type { Shape } from "../../../shared/answer-check.ts";
+import { resolveShape, type Shape } from "../../../shared/answer-check.ts";
 import { getShape } from "../../../shared/answer-shapes.ts";
 import type { Operation } from "../../../shared/contract.ts";
 
@@ -31,13 +31,6 @@ function complete(shape: Shape, value: unknown, root: Shape, depth: number): unk
     else if (only.required?.includes(name) && isNullable(field, root)) completed[name] = null;
   }
   return completed;
-}
-
-function resolveShape(shape: Shape, root: Shape): Shape {
-  let found = shape;
-  while (found.$ref !== undefined)
-    found = found.$ref === "#" ? root : (root.$defs?.[found.$ref.replace("#/$defs/", "")] ?? {});
-  return found;
 }
 
 function listMembers(shape: Shape, root: Shape): Shape[] {
