@@ -45,7 +45,7 @@ afterAll(async () => {
 type Proxy = { origin: string; plain?: string; stop(): Promise<void> };
 type Sent = { method?: string; headers?: Record<string, string>; body?: Buffer; from?: string };
 
-/** One request by way of a proxy, from an address of this machine. The certificate of the test is nobody's. */
+/** One request by way of a proxy, from an address of this machine. The certificate of the test is self-signed. */
 function send(origin: string, path: string, { method = "GET", headers, body, from }: Sent = {}) {
   const isSecure = origin.startsWith("https:");
   return new Promise<{ status: number; headers: IncomingMessage["headers"]; text: string }>((done, fail) => {

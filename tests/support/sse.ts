@@ -23,7 +23,7 @@ export type Stream = {
 export async function openStream(url: string, headers: Record<string, string> = {}): Promise<Stream> {
   // Not fetch: it opens spare connections, which then hold up the server's close.
   const options = { agent: false, headers: { accept: "text/event-stream", ...headers } } as const;
-  // The certificate of a test is nobody's.
+  // The certificate of a test is self-signed.
   const request = url.startsWith("https:")
     ? getSecurely(url, { ...options, rejectUnauthorized: false })
     : get(url, options);

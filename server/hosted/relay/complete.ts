@@ -19,7 +19,7 @@ function complete(shape: Shape, value: unknown, root: Shape, depth: number): unk
   if (depth > depthMax || typeof value !== "object" || value === null) return value;
   const fitting = listMembers(shape, root).filter((member) => isFitting(member, value, root));
   const [only] = fitting;
-  // Of two that fit, nobody can tell which one is meant.
+  // If two members fit, the value is ambiguous and stays as it is.
   if (!only || fitting.length > 1) return value;
   if (Array.isArray(value)) {
     const { items } = only;
