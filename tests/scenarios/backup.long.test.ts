@@ -123,6 +123,17 @@ test("RST-07, RST-08: a backup of a server that goes on selling is restored as o
   }
 }, 180_000);
 
+/** A backup without `--with-secret` goes where the secret may not go. */
+async function expectNoSecret(backup: string): Promise<void> {
+  const secret = readFileSync(at("data/secret"), "utf8").trim();
+  expect(await readManifest(backup)).toMatchObject({ has_secret: false });
+  const withSecret = readdirSync(backup, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((file) => readFileSync(file).includes(secret));
+  expect(withSecret).toEqual([]);
+}
+
 test("RST-07: two backups at once, and one that the stop of the server ends, leave nothing that looks whole", async () => {
   const [one, other] = await Promise.all(
     ["one", "other"].map((name) => runCommand(["admin", "backup", at(name), "--data-dir", at("data")])),
@@ -130,6 +141,7 @@ test("RST-07: two backups at once, and one that the stop of the server ends, lea
   const codes = [one?.code, other?.code].sort();
   expect(codes).toEqual([0, 1]);
   expect([one, other].find((run) => run?.code === 1)?.err).toContain("A backup is being made");
+  await expectNoSecret(at(one?.code === 0 ? "one" : "other"));
   const late = runCommand(["admin", "backup", at("late"), "--data-dir", at("data")]);
   while (!existsSync(at("late.partial"))) await sleep(5);
   await server.close();
@@ -141,6 +153,7 @@ test("RST-07: two backups at once, and one that the stop of the server ends, lea
   writeFileSync(at("data/control"), JSON.stringify({ port: await freePort(), token: "of before" }));
   expect((await runCommand(["admin", "backup", at("late"), "--data-dir", at("data")])).code).toBe(0);
   await checkFiles(at("late"), await readManifest(at("late")));
+  await expectNoSecret(at("late"));
 }, 120_000);
 
 /** Start a backup or a restore, and kill it once its folder has so many files. */
