@@ -1,6 +1,6 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { Boundary } from "./parts/Shell.tsx";
+import { loadFailurePage } from "./parts/Boundary.tsx";
 import { type Route, Router, startRouter } from "./router.tsx";
 import { given, given_storefront } from "./server-data.ts";
 import "./theme.css";
@@ -44,6 +44,9 @@ const routes: Route[] = [
   { path: "*", load: () => import("./pages/not-found.tsx") },
 ];
 
+/** The page for failures is loaded only after what the reader waits for. */
+const failureDelayMs = 2000;
+
 const query = new URLSearchParams(location.search);
 const theme = query.get("theme");
 if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
@@ -56,9 +59,8 @@ void startRouter(routes).then(() => {
   if (!root) return;
   createRoot(root).render(
     <StrictMode>
-      <Boundary>
-        <Router />
-      </Boundary>
+      <Router />
     </StrictMode>,
   );
+  setTimeout(() => void loadFailurePage().catch(() => undefined), failureDelayMs);
 });

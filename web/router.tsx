@@ -1,4 +1,5 @@
 import { type ComponentType, useSyncExternalStore } from "react";
+import { Boundary } from "./parts/Boundary.tsx";
 import { loadPart } from "./reload.ts";
 
 type Page = ComponentType<{ params: Record<string, string> }>;
@@ -80,8 +81,14 @@ const subscribe = (listener: () => void): (() => void) => {
   return () => listeners.delete(listener);
 };
 
-/** Shows the page of the current path. */
+/** Shows the page of the current path. A failed page can be left for another one. */
 export function Router() {
   const page = useSyncExternalStore(subscribe, () => shown);
-  return page && <page.Component key={page.path} params={page.params} />;
+  return (
+    page && (
+      <Boundary key={page.path}>
+        <page.Component params={page.params} />
+      </Boundary>
+    )
+  );
 }

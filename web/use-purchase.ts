@@ -16,9 +16,11 @@ import { awaitEnd, buildPortalHref, findSellerPage, storePurchaseSession } from 
 import { type I18n, useI18n } from "./i18n/i18n.tsx";
 import type { StripeHandle } from "./parts/StripeCard.tsx";
 import type { WalletPayer } from "./parts/Wallets.tsx";
+import { loadPart } from "./reload.ts";
 import { getDueToday, isSameDeal } from "./terms.ts";
 import type { Order } from "./use-checkout.ts";
 import { useDelay } from "./use-delay.ts";
+import { useFailure } from "./use-failure.ts";
 
 /** Stripe's key, where the server takes payments through Stripe; its absence means the test processor's own form. */
 export const getStripeKey = (checkout: Checkout): string | undefined =>
@@ -59,6 +61,7 @@ export function usePurchase({ values, order, stripe, faulty, changed, finished }
   const { checkout, take, refresh, load, settled } = order;
   const [sending, setSending] = useState(false);
   const [answered, setAnswered] = useState<string>();
+  const fail = useFailure();
   const token = useRef<string | null>(null);
   const callbacks = useRef({ faulty, finished, take, checkout, messages });
   useEffect(() => {
@@ -101,11 +104,13 @@ export function usePurchase({ values, order, stripe, faulty, changed, finished }
     const publishable_key = getStripeKey(callbacks.current.checkout);
     if (!challenge || !publishable_key) return;
     // Stripe asks in a window of its own. After a reload its card form is gone, so it is opened anew for the question.
-    void import("./stripe.ts").then(async ({ openStripe }) => {
-      await (await openStripe(publishable_key)).handleNextAction({ clientSecret: challenge });
-      setAnswered(challenge);
-    });
-  }, [challenge]);
+    loadPart(() => import("./stripe.ts"))
+      .then(async ({ openStripe }) => {
+        await (await openStripe(publishable_key)).handleNextAction({ clientSecret: challenge });
+        setAnswered(challenge);
+      })
+      .catch(fail);
+  }, [challenge, fail]);
 
   const tokenize = async (): Promise<Result<{ id: string }> | { faults: Faults }> => {
     const address = readBillingAddress(values, checkout) ?? {};

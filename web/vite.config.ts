@@ -63,7 +63,7 @@ export default defineConfig({
           groups: [
             {
               name: "app",
-              test: /rolldown\/runtime|\/shared\/destinations|node_modules\/(react|react-dom|scheduler)\/|\/web\/(main|router|reload|api|server-data|i18n\/language|parts\/(Shell|Button|Field|Ghost|Notice))\./,
+              test: /rolldown\/runtime|\/shared\/destinations|node_modules\/(react|react-dom|scheduler)\/|\/web\/(main|router|reload|api|server-data|i18n\/language|parts\/(Shell|Boundary|Button|Field|Ghost|Notice))\./,
             },
             { name: "account", test: /\/web\/(auth-client|overlay|account\/)/ },
             {

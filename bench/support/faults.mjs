@@ -7,6 +7,7 @@ import { deployFaults } from "./deploy-faults.mjs";
 import { hostedFaults } from "./hosted-faults.mjs";
 import { lockFaults } from "./lock-faults.mjs";
 import { otherDecisionFaults } from "./other-decision-faults.mjs";
+import { pageFaults } from "./page-faults.mjs";
 import { restoreFaults } from "./restore-faults.mjs";
 import { subscriptionFaults } from "./subscription-faults.mjs";
 import { webhookFaults } from "./webhook-faults.mjs";
@@ -49,6 +50,7 @@ export const faults = {
   ...lockFaults,
   ...otherDecisionFaults,
   ...deployFaults,
+  ...pageFaults,
   ...restoreFaults,
   ...subscriptionFaults,
   ...webhookFaults,

@@ -23,10 +23,10 @@ test("a checkout is shown with at most 90.5 kB of JavaScript, compressed, before
   await page.getByLabel("Card number").waitFor();
   await page.waitForLoadState("networkidle");
   await closePages(browser);
-  // The card form comes by itself: where Stripe takes the card, Stripe's own. So does what is shown after the purchase.
+  // The card form comes by itself: where Stripe takes the card, Stripe's own. So does what is shown after the purchase, or a failure.
   const isForm = (line: string): boolean => line.includes("/CardForm-");
   expect(fake.requests.filter(isForm)).toHaveLength(1);
-  const asked = fake.requests.filter((line) => !isForm(line) && !line.includes("/confirmation-"));
+  const asked = fake.requests.filter((line) => !isForm(line) && !/\/(confirmation|failure)-/.test(line));
   expect(asked.length, asked.join("\n")).toBeLessThanOrEqual(6);
   const scripts = asked.filter((line) => line.endsWith(".js")).map((line) => line.slice("GET ".length));
   expect(scripts.length).toBeGreaterThan(1);
@@ -62,7 +62,7 @@ test("each account page is shown with at most 82 kB of JavaScript, compressed, i
     await page.locator("h1").waitFor();
     await page.waitForLoadState("networkidle");
     await page.close();
-    const files = fake.requests.filter((line) => /\.(js|css)$/.test(line));
+    const files = fake.requests.filter((line) => /\.(js|css)$/.test(line) && !line.includes("/failure-"));
     expect(files.length, files.join("\n")).toBeLessThanOrEqual(7);
     const contents = await Promise.all(
       files.filter((line) => line.endsWith(".js")).map((line) => readFile(join(web, line.slice("GET ".length)))),

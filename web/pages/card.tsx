@@ -15,7 +15,8 @@ import { Shell, useTitle } from "../parts/Shell.tsx";
 import type { StripeHandle } from "../parts/StripeCard.tsx";
 import { Sides, SidesGhost } from "../parts/Summary.tsx";
 import { type CardLink, cardLinks } from "../recovery.ts";
-import { createLazyPart } from "../reload.ts";
+import { createLazyPart, loadPart } from "../reload.ts";
+import { useFailure } from "../use-failure.ts";
 import "../checkout.css";
 
 const CardForm = createLazyPart(() => import("../parts/CardForm.tsx"));
@@ -245,6 +246,7 @@ function Page({ link, token, take }: { link: CardLink; token: string; take: (lin
   const messages = useCardUpdateMessages();
   const [answered, setAnswered] = useState<string>();
   const [declined, setDeclined] = useState(false);
+  const fail = useFailure();
   const { status, intent_client_secret: secret, publishable_key } = link;
   const asked = secret !== null && secret !== answered ? secret : undefined;
   // A link to replace a card says so also once that is done.
@@ -255,11 +257,13 @@ function Page({ link, token, take }: { link: CardLink; token: string; take: (lin
   useEffect(() => {
     if (!asked || !publishable_key) return;
     // Stripe asks in a window of its own.
-    void import("../stripe.ts").then(async ({ openStripe }) => {
-      await (await openStripe(publishable_key)).handleNextAction({ clientSecret: asked });
-      setAnswered(asked);
-    });
-  }, [asked, publishable_key]);
+    loadPart(() => import("../stripe.ts"))
+      .then(async ({ openStripe }) => {
+        await (await openStripe(publishable_key)).handleNextAction({ clientSecret: asked });
+        setAnswered(asked);
+      })
+      .catch(fail);
+  }, [asked, publishable_key, fail]);
 
   useEffect(() => {
     if ((status !== "paying" && status !== "keeping") || asked) return;

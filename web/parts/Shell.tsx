@@ -1,6 +1,4 @@
-import { Component, type ReactNode, useEffect } from "react";
-import { isLeaving } from "../reload.ts";
-import { Button } from "./Button.tsx";
+import { type ReactNode, useEffect } from "react";
 
 /** The sign of the house: three pieces of ice on the water. */
 function Mark({ size = 28 }: { size?: number }) {
@@ -57,31 +55,4 @@ export function Frame() {
       </span>
     </div>
   );
-}
-
-/** Catches a page that could not be loaded or failed while drawing, and offers to load it anew. */
-export class Boundary extends Component<{ children: ReactNode }, { failed: boolean }> {
-  override state = { failed: false };
-  static getDerivedStateFromError(): { failed: boolean } {
-    return { failed: true };
-  }
-  override render() {
-    if (!this.state.failed) return this.props.children;
-    if (isLeaving()) return <Frame />;
-    const { purchases } = (history.state ?? {}) as { purchases?: string };
-    return (
-      <Shell title="Something broke">
-        <div className="card stack">
-          <h1>This page could not be shown</h1>
-          <p>The server may have been updated while the page was open.</p>
-          {purchases && (
-            <a className="button" href={purchases}>
-              Open your purchases
-            </a>
-          )}
-          <Button onClick={() => location.reload()}>Load it again</Button>
-        </div>
-      </Shell>
-    );
-  }
 }
