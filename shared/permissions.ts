@@ -28,12 +28,42 @@ const reading: Permissions = Object.fromEntries(
   Object.entries(billing).map(([resource, actions]) => [resource, actions.filter((action) => action === "read")]),
 );
 
+/** What support writes besides what it reads: money back, the end of a subscription, mails, deliveries, keys and seats. */
+const supporting: Permissions = Object.fromEntries(
+  ["orders", "refunds", "subscriptions", "license_keys", "customer_seats", "webhook_deliveries"].map((resource) => [
+    resource,
+    billing[resource] ?? [],
+  ]),
+);
+const outsideBilling: Permissions = {
+  organization: [],
+  member: [],
+  invitation: [],
+  team: [],
+  ac: ["read"],
+  apiKey: [],
+  audit: [],
+};
+
 /** The roles that every organization has. An organization may add its own beside them. */
-export const organizationRoles: Record<"owner" | "admin" | "member", Permissions> = {
+export const organizationRoles: Record<"owner" | "admin" | "support" | "viewer" | "member", Permissions> = {
   owner: statements,
   admin: { ...statements, organization: ["update"], audit: [] },
-  member: { ...reading, organization: [], member: [], invitation: [], team: [], ac: ["read"], apiKey: [], audit: [] },
+  support: { ...reading, ...supporting, ...outsideBilling },
+  viewer: { ...reading, ...outsideBilling, ac: [] },
+  member: { ...reading, ...outsideBilling },
 };
+/**
+ * Built-in roles that an organization may have had as roles of its own before they were built in. Its own role counts
+ * then: nobody gets more by an upgrade.
+ */
+const replaceableRoles: ReadonlySet<string> = new Set(["support", "viewer"]);
+
+/** Whether a role means the same in every organization, whatever roles it has of its own. */
+export const isFixedRole = (name: string): boolean =>
+  Object.hasOwn(organizationRoles, name) && !replaceableRoles.has(name);
+/** Whether every organization has a role of this name. */
+export const isBuiltInRole = (name: string): boolean => Object.hasOwn(organizationRoles, name);
 
 /** The roles in a member's `role`, which holds several by commas. */
 export const readRoles = (role: string): string[] =>
@@ -42,13 +72,14 @@ export const readRoles = (role: string): string[] =>
     .map((name) => name.trim())
     .filter((name) => name !== "");
 
-/** What a member may do: all that their roles give together; `own` are the permissions of the organization's own roles. */
-export function getPermissions(role: string, own: readonly Permissions[] = []): Permissions {
-  const builtIn = readRoles(role).flatMap((name) =>
-    Object.hasOwn(organizationRoles, name) ? [organizationRoles[name as keyof typeof organizationRoles]] : [],
-  );
+/** What a member may do: all that their roles give together; `own` are the organization's own roles by name. */
+export function getPermissions(role: string, own: ReadonlyMap<string, Permissions> = new Map()): Permissions {
+  const given = readRoles(role).map((name): Permissions => {
+    const builtIn = isBuiltInRole(name) ? organizationRoles[name as keyof typeof organizationRoles] : {};
+    return isFixedRole(name) ? builtIn : (own.get(name) ?? builtIn);
+  });
   const held: Record<string, string[]> = Object.create(null);
-  for (const permissions of [...builtIn, ...own])
+  for (const permissions of given)
     for (const [resource, actions] of Object.entries(permissions))
       held[resource] = [...new Set([...(held[resource] ?? []), ...actions])];
   return held;

@@ -38,6 +38,7 @@ export const scopes = [
   "metrics:read",
   "webhooks:read",
   "webhooks:write",
+  "webhook_deliveries:write",
   "license_keys:read",
   "license_keys:write",
   "tax_registrations:read",

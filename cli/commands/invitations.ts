@@ -38,7 +38,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
     .command("create")
     .description("Invite somebody by mail")
     .argument("<email>")
-    .option("--role <roles>", "owner, admin, member, or your own; several by commas", "member")
+    .option("--role <roles>", "owner, admin, support, viewer, member, or your own; several by commas", "member")
     .option("--team <names>", "also into these teams, by commas", (text: string) => text.split(",").filter(Boolean))
     .option("--resend", "send the mail of a pending invitation again");
   create.addHelpText("after", "\nExamples:\n  floe invitations create eve@example.com --role admin");

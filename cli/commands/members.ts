@@ -18,7 +18,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
     .command("role")
     .description("Give a member another role, or several by commas")
     .argument("<member>", "e-mail address or id")
-    .argument("<role>", "owner, admin, member, or one of your own (floe roles list)");
+    .argument("<role>", "owner, admin, support, viewer, member, or one of your own (floe roles list)");
   role.addHelpText(
     "after",
     "\nExamples:\n  floe members role ada@example.com admin\n  floe members role ada@example.com member,support",

@@ -20,7 +20,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
   addExamples(list, "floe roles list");
   list.action(() => listRoles(contextOf(list)));
   const get = group.command("get").description("Show what one role may do").argument("<role>");
-  addExamples(get, "floe roles get support");
+  addExamples(get, "floe roles get clerk");
   get.action((name: string) => getRole(contextOf(get), name));
   const permissions = group.command("permissions").description("List everything that a role can allow");
   addExamples(permissions, "floe roles permissions");
@@ -29,19 +29,19 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
   buildAllowing(create);
   create.addHelpText(
     "after",
-    "\nExamples:\n  floe roles create support --allow orders:read --allow customers:read,write",
+    "\nExamples:\n  floe roles create clerk --allow orders:read --allow customers:read,write",
   );
   create.action((name: string, { allow }: { allow: Permissions }) => createRole(contextOf(create), name, allow));
   const update = group.command("update").description("Change what a role may do").argument("<role>");
   buildAllowing(update);
-  addExamples(update, "floe roles update support --allow orders:read --allow refunds:read");
+  addExamples(update, "floe roles update clerk --allow orders:read --allow refunds:read");
   update.action((name: string, { allow }: { allow: Permissions }) => updateRole(contextOf(update), name, allow));
   const remove = group
     .command("delete")
     .description("Delete a role")
     .argument("<role>")
     .option("-y, --yes", "do not ask");
-  addExamples(remove, "floe roles delete support");
+  addExamples(remove, "floe roles delete clerk");
   remove.action((name: string, options: { yes?: boolean }) => deleteRole(contextOf(remove), name, options.yes));
 }
 
@@ -70,18 +70,18 @@ const splitLines = (permissions: Permissions): string[] =>
     .filter(([, actions]) => actions.length > 0)
     .map(([resource, actions]) => `${resource}:${actions.join(",")}`);
 
+async function listOwnRoles(place: Awaited<ReturnType<typeof findPlace>>): Promise<Role[]> {
+  const { organizationId } = place;
+  return readListed<Role>(await place.get("organization/list-roles", { organizationId }), "roles");
+}
+
 async function getRoles(context: Context): Promise<Shown[]> {
-  const place = await findPlace(context);
-  const own = readListed<Role>(
-    await place.get("organization/list-roles", { organizationId: place.organizationId }),
-    "roles",
-  );
+  const own = await listOwnRoles(await findPlace(context));
   return [
-    ...Object.entries(organizationRoles).map(([role, permissions]) => ({
-      role,
-      built_in: true,
-      permissions: splitLines(permissions),
-    })),
+    // A role of the organization's own that is older than the built-in one of its name counts in its place.
+    ...Object.entries(organizationRoles)
+      .filter(([role]) => !own.some((one) => one.role === role))
+      .map(([role, permissions]) => ({ role, built_in: true, permissions: splitLines(permissions) })),
     ...own.map(({ role, permission }) => ({ role, built_in: false, permissions: splitLines(permission) })),
   ];
 }
@@ -122,6 +122,9 @@ async function updateRole(context: Context, roleName: string, permission: Permis
 async function deleteRole(context: Context, roleName: string, yes: boolean | undefined): Promise<void> {
   const place = await findPlace(context);
   await confirm(context, `Delete the role ${roleName}?`, yes);
-  await place.post("organization/delete-role", { roleName, organizationId: place.organizationId });
+  const { organizationId } = place;
+  // By its id: by its name the server would take it for the built-in role of that name.
+  const own = (await listOwnRoles(place)).find(({ role }) => role === roleName.toLowerCase());
+  await place.post("organization/delete-role", { ...(own ? { roleId: own.id } : { roleName }), organizationId });
   context.say(`Deleted the role ${roleName}.\n`);
 }

@@ -125,7 +125,8 @@ export const sandbox = {
     method: "GET",
     path: "/v1/sandbox/mails",
     summary: "List the mails that a sandbox has kept",
-    access: buildSellerAccess("organizations:read", ["customers:read"]),
+    // A mail has the code or link by which its customer signs in.
+    access: buildSellerAccess("organizations:read", ["customers:read", "customer_sessions:write"]),
     query: z.object({ ...paging.shape, organization_id: ids.describe("Only of these organizations.") }),
     response: page(SandboxMail),
   },

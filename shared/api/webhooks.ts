@@ -230,7 +230,7 @@ export const webhooks = {
     path: "/v1/webhooks/events/:id/redeliver",
     audit: "webhook_event.redelivered",
     summary: "Send an event again",
-    access: seller("webhooks:write"),
+    access: seller("webhooks:write", "webhook_deliveries:write"),
     params: byId,
     status: 202,
     errors: ["ResourceNotFound"],

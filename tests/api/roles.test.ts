@@ -2,9 +2,10 @@ import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { limitMemberships } from "../../server/identity/accounts/identity/memberships.ts";
 import { requirePermissions } from "../../server/identity/accounts/identity/permissions-guard.ts";
-import { session } from "../../server/identity/accounts/tables.ts";
+import { organizationRole, session } from "../../server/identity/accounts/tables.ts";
 import { organizationRoles, statements } from "../../shared/permissions.ts";
 import { type Accounts, startAccounts } from "../support/accounts.ts";
+import { newId } from "../support/ids.ts";
 import { callsOf, join, organizationOf, type Person, person } from "../support/people.ts";
 
 let floe: Accounts;
@@ -274,9 +275,9 @@ describe("what a role decides on /v1", () => {
       ...(body ? { body } : {}),
     });
 
-  test("support reads orders and writes customers, gets exactly these scopes, and nothing else", async () => {
-    await create(owner, "support", { orders: ["read"], customers: ["read", "write"] });
-    const support = await joined("support");
+  test("a clerk reads orders and writes customers, gets exactly these scopes, and nothing else", async () => {
+    await create(owner, "clerk", { orders: ["read"], customers: ["read", "write"] });
+    const support = await joined("clerk");
     const [membership] = await membershipsOf(support);
     expect([...(membership?.scopes ?? [])].sort()).toEqual(["customers:read", "customers:write", "orders:read"]);
     expect((await asked(support, "GET", "/v1/orders/")).status).toBe(200);
@@ -308,6 +309,31 @@ describe("what a role decides on /v1", () => {
     floe.queries.length = 0;
     await membershipsOf(shifting);
     expect(floe.queries).toHaveLength(1);
+  });
+
+  test("TOK-15: a role that is older than the built-in one of its name counts in its place, until it is deleted", async () => {
+    const one = await person(floe, "older");
+    const own = await organizationOf(floe, one, "older");
+    const id = newId();
+    const permission = JSON.stringify({ products: ["read"] });
+    await floe.deps.db
+      .insert(organizationRole)
+      .values({ id, organizationId: own, role: "support", permission, createdAt: new Date() });
+    const guest = await person(floe, "guest");
+    const memberId = await join(floe, { owner: one, organizationId: own, guest, role: "support" });
+    const read = async (path: string) =>
+      (await floe.request("GET", path, { token: guest.session, headers: { "polar-organization": own } })).status;
+    expect([await read("/v1/products/"), await read("/v1/orders/")]).toEqual([200, 403]);
+    const asked = { organizationId: own, permissions: { orders: ["read"] } };
+    expect((await call(guest, "POST", "/organization/has-permission", asked)).json.success).toBe(false);
+    const give = (role: string) =>
+      call(one, "POST", "/organization/update-member-role", { organizationId: own, memberId, role });
+    await give("viewer");
+    expect((await call(one, "POST", "/organization/delete-role", { organizationId: own, roleId: id })).status).toBe(
+      200,
+    );
+    await give("support");
+    expect([await read("/v1/products/"), await read("/v1/orders/")]).toEqual([200, 200]);
   });
 
   test("nobody makes a key of the organization without the role for it", async () => {

@@ -45,13 +45,13 @@ const json = async <T>(env: Record<string, string>, ...argv: string[]): Promise<
 
 describe("people of an organization", () => {
   test("invite, accept, give a role of one's own, and see it decide what the member may do", async () => {
-    await ok(mine, "roles", "create", "support", "--allow", "orders:read", "--allow", "customers:read,write");
+    await ok(mine, "roles", "create", "clerk", "--allow", "orders:read", "--allow", "customers:read,write");
     const roles = await json<{ role: string; built_in: boolean; permissions: string[] }[]>(mine, "roles", "list");
-    expect(roles.map(({ role }) => role)).toEqual(["owner", "admin", "member", "support"]);
+    expect(roles.map(({ role }) => role)).toEqual(["owner", "admin", "support", "viewer", "member", "clerk"]);
     expect(roles.at(-1)).toMatchObject({ built_in: false, permissions: ["orders:read", "customers:read,write"] });
 
     await ok(mine, "teams", "create", "Help desk");
-    await ok(mine, "invitations", "create", guest.email, "--role", "support", "--team", "help desk");
+    await ok(mine, "invitations", "create", guest.email, "--role", "clerk", "--team", "help desk");
     const [invitation] = await json<{ id: string; status: string }[]>(theirs, "invitations", "list", "--mine");
     expect(invitation?.status).toBe("pending");
     await ok(theirs, "invitations", "accept", invitation?.id ?? "");
@@ -60,18 +60,18 @@ describe("people of an organization", () => {
     const members = await json<{ role: string; user: { email: string } }[]>(mine, "members", "list");
     expect(Object.fromEntries(members.map((one) => [one.user.email, one.role]))).toEqual({
       [owner.email]: "owner",
-      [guest.email]: "support",
+      [guest.email]: "clerk",
     });
     await ok(theirs, "customers", "list", "--org", owner.organization_id);
     const refused = await floe(["products", "list", "--org", owner.organization_id], { env: theirs });
     expect(refused.code).toBe(5);
-    await ok(mine, "roles", "update", "support", "--allow", "products:read");
+    await ok(mine, "roles", "update", "clerk", "--allow", "products:read");
     await ok(theirs, "products", "list", "--org", owner.organization_id);
 
-    const inUse = await floe(["roles", "delete", "support", "--yes"], { env: mine });
+    const inUse = await floe(["roles", "delete", "clerk", "--yes"], { env: mine });
     expect(inUse.code).not.toBe(0);
     await ok(mine, "members", "role", guest.email, "member");
-    await ok(mine, "roles", "delete", "support", "--yes");
+    await ok(mine, "roles", "delete", "clerk", "--yes");
     await ok(mine, "members", "remove", guest.email, "--yes");
     expect((await floe(["products", "list", "--org", owner.organization_id], { env: theirs })).code).toBe(6);
   });

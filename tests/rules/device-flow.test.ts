@@ -101,9 +101,13 @@ describe("permissions", () => {
     expect(getPermissions("owner").organization).toEqual(["update", "delete"]);
     expect(getPermissions("member").member).toEqual([]);
     expect(getPermissions("member,admin").member).toEqual(["create", "update", "delete"]);
-    expect(getPermissions("", [{ orders: ["read"] }, { orders: ["read", "write"] }])).toEqual({
-      orders: ["read", "write"],
-    });
+    const own = new Map([
+      ["reader", { orders: ["read"] }],
+      ["writer", { orders: ["read", "write"] }],
+      ["owner", { orders: ["read"] }],
+    ]);
+    expect(getPermissions("reader,writer", own)).toEqual({ orders: ["read", "write"] });
+    expect(getPermissions("owner", own).products).toEqual(["read", "write"]);
     const scopes = getScopes({ orders: ["read"] });
     expect([scopes.has("orders:read"), scopes.has("orders:write"), scopes.has("products:read")]).toEqual([
       true,

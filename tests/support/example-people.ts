@@ -39,7 +39,7 @@ export async function makeExamplePeople(floe: Floe, seller: Seller, run: Run) {
       if (verb !== "create") {
         await run("floe teams create Support");
         if (verb !== "add") await run("floe teams add Support lin@example.com");
-        await run("floe roles create support --allow orders:read");
+        await run("floe roles create clerk --allow orders:read");
         // The server limits how many are sent.
         if (group === "invitations") await run("floe invitations create eve@example.com");
       }

@@ -8,6 +8,8 @@ import { useHome } from "./home-context.ts";
 import { Loaded } from "./Loaded.tsx";
 import { useHomeMessages } from "./messages.tsx";
 
+const scopesToRedeliver = ["webhooks:write", "webhook_deliveries:write"];
+
 type EventProps = { id: string; type: string; at: string };
 
 function FailedEvent({ id, type, at }: EventProps) {
@@ -31,7 +33,7 @@ function FailedEvent({ id, type, at }: EventProps) {
           <p>{type}</p>
           <p className="soft small">{time.format(new Date(at))}</p>
         </div>
-        {overview.scopes.includes("webhooks:write") && (
+        {scopesToRedeliver.some((scope) => overview.scopes.includes(scope)) && (
           <Button quiet busy={busy} onClick={() => void sendAgain()}>
             {messages.redeliver}
             <span className="hidden"> {type}</span>

@@ -1,7 +1,13 @@
 import { APIError, createAuthEndpoint, sessionMiddleware } from "better-auth/api";
 import { and, eq, inArray } from "drizzle-orm";
 import { z } from "zod";
-import { getPermissions, organizationRoles, type Permissions, readRoles } from "../../../../shared/permissions.ts";
+import {
+  getPermissions,
+  isBuiltInRole,
+  isFixedRole,
+  type Permissions,
+  readRoles,
+} from "../../../../shared/permissions.ts";
 import type { Database } from "../../../platform/context.ts";
 import { findDenial } from "../identity/permissions-guard.ts";
 import { member, organizationRole, team, teamMember } from "../tables.ts";
@@ -12,7 +18,7 @@ export async function findRoles(
   organizationId: string,
   role: string,
 ): Promise<{ permissions: Permissions; unknown: string[] }> {
-  const named = readRoles(role).filter((name) => !Object.hasOwn(organizationRoles, name));
+  const named = readRoles(role).filter((name) => !isFixedRole(name));
   const own =
     named.length === 0
       ? []
@@ -21,11 +27,8 @@ export async function findRoles(
           .from(organizationRole)
           .where(and(eq(organizationRole.organizationId, organizationId), inArray(organizationRole.role, named)));
   return {
-    permissions: getPermissions(
-      role,
-      own.map(({ permission }) => JSON.parse(permission)),
-    ),
-    unknown: named.filter((name) => !own.some((one) => one.role === name)),
+    permissions: getPermissions(role, new Map(own.map((one) => [one.role, JSON.parse(one.permission) as Permissions]))),
+    unknown: named.filter((name) => !isBuiltInRole(name) && !own.some((one) => one.role === name)),
   };
 }
 

@@ -26,6 +26,8 @@ const access = createAccessControl(isMutable(statements));
 const roles = {
   owner: access.newRole(isMutable(organizationRoles.owner)),
   admin: access.newRole(isMutable(organizationRoles.admin)),
+  support: access.newRole(isMutable(organizationRoles.support)),
+  viewer: access.newRole(isMutable(organizationRoles.viewer)),
   member: access.newRole(isMutable(organizationRoles.member)),
 };
 
