@@ -9,6 +9,7 @@ import { lockFaults } from "./lock-faults.mjs";
 import { otherDecisionFaults } from "./other-decision-faults.mjs";
 import { pageFaults } from "./page-faults.mjs";
 import { restoreFaults } from "./restore-faults.mjs";
+import { speedFaults } from "./speed-faults.mjs";
 import { subscriptionFaults } from "./subscription-faults.mjs";
 import { webhookFaults } from "./webhook-faults.mjs";
 
@@ -52,6 +53,7 @@ export const faults = {
   ...deployFaults,
   ...pageFaults,
   ...restoreFaults,
+  ...speedFaults,
   ...subscriptionFaults,
   ...webhookFaults,
   money: [

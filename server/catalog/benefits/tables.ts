@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import { boolean, index, jsonb, pgTable, text } from "drizzle-orm/pg-core";
 import type { Benefit } from "../../../shared/api/benefits.ts";
 import { owned } from "../../identity/organizations/tables.ts";
-import { instant, metadata, ownedKey } from "../../platform/db/columns.ts";
+import { instant, metadata, ownedKey, searchIndex } from "../../platform/db/columns.ts";
 
 /** What products give. Deleting keeps the row, because grants go on naming it (BEN-02). */
 export const benefits = pgTable(
@@ -28,7 +28,7 @@ export const benefits = pgTable(
       .on(table.organization_id, table.description, table.id)
       .where(sql`${table.deleted_at} is null`),
     index("benefits_by_type").on(table.organization_id, table.type, table.id).where(sql`${table.deleted_at} is null`),
-    index("benefits_part").using("gin", sql`${table.description} gin_trgm_ops`),
+    searchIndex("benefits_search", table.description),
     index("benefits_metadata").using("gin", sql`${table.metadata} jsonb_path_ops`),
   ],
 );

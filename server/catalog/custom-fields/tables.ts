@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import { index, jsonb, pgTable, text, uniqueIndex } from "drizzle-orm/pg-core";
 import type { CustomField } from "../../../shared/api/custom-fields.ts";
 import { owned } from "../../identity/organizations/tables.ts";
-import { instant, metadata, ownedKey } from "../../platform/db/columns.ts";
+import { instant, metadata, ownedKey, searchIndex } from "../../platform/db/columns.ts";
 
 /** Questions that checkouts ask. Deleting keeps the row, since what buyers answered goes on naming it (CUF-05). */
 export const customFields = pgTable(
@@ -32,6 +32,6 @@ export const customFields = pgTable(
       .on(table.organization_id, table.type, table.id)
       .where(sql`${table.deleted_at} is null`),
     index("custom_fields_moving").on(table.organization_id, table.id).where(sql`${table.former_slugs} <> '[]'`),
-    index("custom_fields_part").using("gin", sql`${table.name} gin_trgm_ops`, sql`${table.slug} gin_trgm_ops`),
+    searchIndex("custom_fields_search", table.name, table.slug),
   ],
 );

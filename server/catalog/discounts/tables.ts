@@ -3,7 +3,7 @@ import { boolean, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from
 import type { Discount } from "../../../shared/api/discounts.ts";
 import { customers } from "../../customers/customers/tables.ts";
 import { owned } from "../../identity/organizations/tables.ts";
-import { instant, metadata, ownedKey, references } from "../../platform/db/columns.ts";
+import { instant, metadata, ownedKey, references, searchIndex } from "../../platform/db/columns.ts";
 import { products } from "../products/tables.ts";
 
 /** Prices taken off. Deleting keeps the row, because subscriptions that have it keep it (DSC-08). */
@@ -46,7 +46,7 @@ export const discounts = pgTable(
     index("discounts_by_end")
       .on(table.organization_id, table.ends_at, table.id)
       .where(sql`${table.deleted_at} is null`),
-    index("discounts_part").using("gin", sql`${table.name} gin_trgm_ops`, sql`${table.code} gin_trgm_ops`),
+    searchIndex("discounts_search", table.name, table.code),
   ],
 );
 

@@ -3,7 +3,7 @@ import { boolean, index, integer, jsonb, pgTable, text, uuid } from "drizzle-orm
 import type { ProductPrice } from "../../../shared/api/prices.ts";
 import type { Product } from "../../../shared/api/products.ts";
 import { organization, owned } from "../../identity/organizations/tables.ts";
-import { metadata, ownedKey, references } from "../../platform/db/columns.ts";
+import { metadata, ownedKey, references, searchIndex } from "../../platform/db/columns.ts";
 import { meters } from "../../usage/meters/tables.ts";
 import { benefits } from "../benefits/tables.ts";
 import { customFields } from "../custom-fields/tables.ts";
@@ -39,7 +39,7 @@ export const products = pgTable(
     index("products_by_amount_type").on(table.organization_id, table.sort_amount_type, table.id),
     index("products_by_amount").on(table.organization_id, table.sort_amount, table.id),
     index("products_by_name").on(table.organization_id, table.name, table.id),
-    index("products_name_part").using("gin", sql`${table.name} gin_trgm_ops`),
+    searchIndex("products_search", table.name),
     index("products_metadata").using("gin", sql`${table.metadata} jsonb_path_ops`),
   ],
 );

@@ -10,7 +10,7 @@ import { discounts } from "../../catalog/discounts/tables.ts";
 import { productPrices, products } from "../../catalog/products/tables.ts";
 import { customers } from "../../customers/customers/tables.ts";
 import { owned } from "../../identity/organizations/tables.ts";
-import { instant, metadata, ownedKey, references } from "../../platform/db/columns.ts";
+import { instant, metadata, ownedKey, references, searchIndex } from "../../platform/db/columns.ts";
 
 /** A buyer on the way to an order. */
 export const checkouts = pgTable(
@@ -83,7 +83,7 @@ export const checkouts = pgTable(
     index("checkouts_by_expiry").on(table.organization_id, table.expires_at, table.id),
     index("checkouts_by_status").on(table.organization_id, table.status, table.id),
     index("checkouts_by_product").on(table.organization_id, table.product_id, table.id),
-    index("checkouts_part").using("gin", sql`${table.customer_email} gin_trgm_ops`),
+    searchIndex("checkouts_search", table.customer_email),
     index("checkouts_by_customer").on(table.organization_id, table.customer_id),
     // An order or a subscription that goes is looked for here by the database.
     index("checkouts_of_order").on(table.organization_id, table.order_id).where(sql`${table.order_id} is not null`),

@@ -3,7 +3,7 @@ import { boolean, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from
 import type { Address } from "../../../shared/addresses.ts";
 import type { Customer } from "../../../shared/api/customers.ts";
 import { owned } from "../../identity/organizations/tables.ts";
-import { instant, metadata, ownedKey } from "../../platform/db/columns.ts";
+import { instant, metadata, ownedKey, searchIndex } from "../../platform/db/columns.ts";
 
 /** Who buys. Deleting keeps the row, because orders and payments go on naming it (CUS-18). */
 export const customers = pgTable(
@@ -45,12 +45,7 @@ export const customers = pgTable(
     index("customers_by_email").on(table.organization_id, table.email, table.id),
     index("customers_by_name").on(table.organization_id, table.name, table.id).where(sql`${table.deleted_at} is null`),
     // The beginning of an external id is looked for here, too: an ordinary index finds it only where texts sort by bytes.
-    index("customers_part").using(
-      "gin",
-      sql`${table.email} gin_trgm_ops`,
-      sql`${table.name} gin_trgm_ops`,
-      sql`${table.external_id} gin_trgm_ops`,
-    ),
+    searchIndex("customers_search", table.email, table.name, table.external_id),
     index("customers_metadata").using("gin", sql`${table.metadata} jsonb_path_ops`),
   ],
 );

@@ -78,6 +78,10 @@ export const organization = pgTable(
   },
   (table) => [
     uniqueIndex("organization_slug").on(sql`lower(${table.slug})`),
+    // The sellers of the storefront.
+    index("organization_with_storefront")
+      .on(table.createdAt, table.id)
+      .where(sql`${table.blocked_at} is null and ${table.feature_settings} @> '{"storefront_enabled": true}'`),
     index("organization_with_own_clock").on(table.id).where(sql`${table.clock_offset_ms} <> 0`),
   ],
 );

@@ -1,7 +1,8 @@
-import { getTableColumns, getTableName } from "drizzle-orm";
+import { getTableColumns, getTableName, sql } from "drizzle-orm";
 import {
   type AnyPgColumn,
   foreignKey,
+  index,
   jsonb,
   type PgColumn,
   type PgTable,
@@ -47,4 +48,17 @@ export function references(column: AnyPgColumn, owner: OwnedTable, onDelete: "no
     columns: [organizationOf(column), column],
     foreignColumns: [owner.organization_id, owner.id],
   }).onDelete(onDelete);
+}
+
+/** How many kB of new entries an index for text search keeps unsorted. Each search reads all of them, of every organization. */
+const unsortedEntriesKb = 256;
+
+/**
+ * An index for a part of a text in one of these columns. It begins with the organization, so that a search reads entries of
+ * that organization alone, however many rows others have.
+ */
+export function searchIndex(name: string, first: AnyPgColumn, ...more: AnyPgColumn[]) {
+  return index(name)
+    .using("gin", sql`${organizationOf(first)}`, ...[first, ...more].map((column) => sql`${column} gin_trgm_ops`))
+    .with({ gin_pending_list_limit: unsortedEntriesKb });
 }

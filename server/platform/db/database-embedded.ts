@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } f
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { PGlite, type Transaction } from "@electric-sql/pglite";
+import { btree_gin } from "@electric-sql/pglite/contrib/btree_gin";
 import { pg_trgm } from "@electric-sql/pglite/contrib/pg_trgm";
 import { drizzle } from "drizzle-orm/pglite";
 import { migrate } from "drizzle-orm/pglite/migrator";
@@ -14,8 +15,8 @@ import { DatabaseError, type OpenDatabase, rejectUnknownTables } from "./databas
 /** Pages that it keeps in memory. It would keep four times as many, all of which count as this process's own. */
 const buffers = "32MB";
 
-/** What the migrations ask of a database besides PostgreSQL itself: the index for parts of a text. */
-export const embeddedExtensions = { pg_trgm };
+/** What the migrations ask of a database besides PostgreSQL itself: indexes for parts of a text of one organization. */
+export const embeddedExtensions = { btree_gin, pg_trgm };
 
 /** Before a statement: heavy work yields to foreground work, and aborted work sends no more statements. */
 async function startOwnStatement(): Promise<void> {

@@ -168,11 +168,14 @@ export const matchAny =
   (values: readonly (string | boolean)[]): SQL =>
     inArray(column, [...values] as never[]);
 
-/** The text somewhere in one of these columns, in capitals or not (API-16). */
+/**
+ * The text somewhere in one of these columns, in capitals or not (API-16). A plan that is kept would use the index even for a
+ * text of one letter, for which the index names every row of every organization.
+ */
 export const matchText =
   (...columns: PgColumn[]) =>
   (text: string): SQL | undefined =>
-    or(...columns.map((column) => ilike(column, buildPattern(text))));
+    or(...columns.map((column) => sql`${ilike(column, buildPattern(text))} ${sql.raw(unpreparedPlan)}`));
 
 /** This one value. */
 export const matchOne =

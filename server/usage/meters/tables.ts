@@ -16,7 +16,7 @@ import type { Meter } from "../../../shared/api/meters.ts";
 import type { Interval } from "../../../shared/calendar.ts";
 import { customers } from "../../customers/customers/tables.ts";
 import { owned } from "../../identity/organizations/tables.ts";
-import { instant, metadata, ownedKey, references } from "../../platform/db/columns.ts";
+import { instant, metadata, ownedKey, references, searchIndex } from "../../platform/db/columns.ts";
 
 /** What is counted. There is no deleting, only archiving (MTR-13). */
 export const meters = pgTable(
@@ -43,7 +43,7 @@ export const meters = pgTable(
     index("meters_to_recount").on(table.organization_id, table.recount_at).where(sql`${table.recount_at} is not null`),
     index("meters_by_name").on(table.organization_id, table.name, table.id),
     index("meters_by_creation").on(table.organization_id, table.created_at, table.id),
-    index("meters_name_part").using("gin", sql`${table.name} gin_trgm_ops`),
+    searchIndex("meters_search", table.name),
     index("meters_metadata").using("gin", sql`${table.metadata} jsonb_path_ops`),
   ],
 );

@@ -1,0 +1,28 @@
+const searchPlans = "tests/scenarios/search-plans.test.ts";
+
+/** Faults that make floe slower and nothing wrong. */
+export const speedFaults = {
+  speed: [
+    [
+      "search-plan-kept",
+      "server/platform/db/page.ts",
+      "sql`${ilike(column, buildPattern(text))} ${sql.raw(unpreparedPlan)}`",
+      "ilike(column, buildPattern(text))",
+      searchPlans,
+    ],
+    [
+      "search-index-of-everybody",
+      "server/migrations/0035_search_by_organization.sql",
+      'USING gin ("organization_id","customer_email" gin_trgm_ops)',
+      'USING gin ("customer_email" gin_trgm_ops)',
+      searchPlans,
+    ],
+    [
+      "storefront-index-missing",
+      "server/migrations/0035_search_by_organization.sql",
+      'ON "organization" USING btree ("createdAt","id")',
+      'ON "organization" USING btree ("slug")',
+      searchPlans,
+    ],
+  ],
+};
