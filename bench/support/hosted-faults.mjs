@@ -8,6 +8,7 @@ const events = ["tests/hosted/events.test.ts"];
 const verify = ["tests/hosted/verify.test.ts"];
 const connection = ["tests/hosted/connection.test.ts"];
 const sync = ["tests/hosted/sync.test.ts"];
+const answers = ["tests/hosted/answers.test.ts"];
 const buyers = ["tests/hosted/buyers.test.ts"];
 
 /** Faults of hosted mode. */
@@ -166,6 +167,28 @@ export const hostedFaults = [
     "(owner !== undefined && owner !== polar_id)",
     "false",
     ...events,
+  ],
+  [
+    "default-everywhere",
+    "server/hosted/relay/defaults.ts",
+    "of === undefined || of.includes(operation) || of.includes(resource)",
+    "of?.length !== 0 || operation === resource",
+    ...answers,
+  ],
+  ["default-elsewhere", "server/hosted/relay/defaults.ts", "of.includes(operation) || ", "", ...answers],
+  [
+    "default-of-members",
+    "server/hosted/relay/complete.ts",
+    "return made.length > 0 ? { ...value, ...Object.fromEntries(made) } : value;",
+    "return made.length > 99 ? {} : value;",
+    ...answers,
+  ],
+  [
+    "default-for-null",
+    "server/hosted/relay/complete.ts",
+    "isNullable(field, root) ? null : makeDefault(filled, inner, at.outer)",
+    "isNullable(field, root) ? undefined : makeDefault(filled, inner, at.outer)",
+    ...answers,
   ],
   [
     "buyer-terms",

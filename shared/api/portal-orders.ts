@@ -23,15 +23,18 @@ const {
 export const CustomerOrder = z.object({ ...shown, product: CustomerOrderProduct });
 export type CustomerOrder = z.output<typeof CustomerOrder>;
 
-/** How the payment of an order stands, and what went wrong with the last one. */
+/**
+ * How the payment of an order stands, and what went wrong with the last one. floe's own engine says `succeeded`, `requires_action`,
+ * `processing`, `failed` or `pending`; Polar promises no list of words.
+ */
 export const CustomerOrderPaymentStatus = z.object({
-  status: z.enum(["succeeded", "requires_action", "processing", "failed", "pending"]),
+  status: z.string(),
   error: z.string().nullable(),
 });
 
 /** What has become of a customer's own try to pay; the secret is for their browser, where the bank asks. */
 export const CustomerOrderPaymentConfirmation = z.object({
-  status: z.enum(["succeeded", "requires_action", "processing", "failed"]),
+  status: z.string(),
   client_secret: z.string().nullable(),
   error: z.string().nullable(),
 });

@@ -112,9 +112,9 @@ export const Subscription = z.object({
   meters: z.array(SubscriptionMeter),
   /** The older name of `customer_id`. */
   user_id: z.uuid(),
-  /** What changes with the next period. `units` is always null: the official Python SDK requires it. */
+  /** What changes with the next period. floe's own engine leaves `units` null; the official Python SDK requires it. */
   pending_update: z
-    .object({ ...stored, applies_at: instant, product_id: z.uuid().nullable(), seats: seatCount, units: z.null() })
+    .object({ ...stored, applies_at: instant, product_id: z.uuid().nullable(), seats: seatCount, units: seatCount })
     .nullable(),
   /** When the card is charged again while payments are missing, and when it ends if they still are. */
   payment_retries: z

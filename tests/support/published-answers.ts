@@ -28,6 +28,7 @@ export type Published =
   | { kind: "null" | "text" | "number" | "flag" }
   | { kind: "other" };
 
+const depthMax = 12;
 const root = "node_modules/@polar-sh/sdk/dist";
 /** The version that the relay asks for. */
 const version = "2026-10";
@@ -102,21 +103,51 @@ function readFields(members: readonly Node[], read: (node: Node | undefined) => 
   return fields.length > 0 ? { kind: "object", fields: Object.fromEntries(fields) } : { kind: "other" };
 }
 
-/** The least that Polar may answer: what its description requires, with one row in each list. `name` is that of the field. */
-export function buildLeastAnswer(shape: Published, name = ""): unknown {
+/** What an answer has: `isWhole` also what is optional, `isNull` null wherever it may be, and which member of a union. */
+export type Variant = { isWhole?: boolean; isNull?: boolean; member?: number };
+
+/**
+ * Where the types of the SDK are wider than Polar's description, or are another's of the same name: a value by the path's end.
+ * The description has `tax_id` as a pair, and knows two states of an active subscription.
+ */
+const described: Readonly<Record<string, unknown>> = {
+  tax_id: ["DE123456789", "eu_vat"],
+  "active_subscriptions.status": "active",
+};
+
+/**
+ * An answer that Polar may give by its SDK's types, with one row in each list: in the least one is only what is required.
+ * `path` has the names of the fields.
+ */
+export function buildAnswer(shape: Published, variant: Variant = {}, path: readonly string[] = []): unknown {
+  const name = path.at(-1) ?? "";
+  const build = (one: Published, ...more: string[]) => buildAnswer(one, variant, [...path, ...more]);
+  const isKnown = shape.kind !== "union" || !variant.isNull || shape.of.every(({ kind }) => kind !== "null");
+  const value =
+    described[path.slice(-2).join(".")] ??
+    (shape.kind === "list" || shape.kind === "union" ? described[name] : undefined);
+  if (value !== undefined && isKnown) return value;
+  // A filter has filters.
+  if (path.length > depthMax) return shape.kind === "list" ? [] : undefined;
   switch (shape.kind) {
     case "object":
       return Object.fromEntries(
-        Object.entries(shape.fields).flatMap(([key, { optional, of }]) =>
-          optional ? [] : [[key, buildLeastAnswer(of(), key)]],
-        ),
+        Object.entries(shape.fields).flatMap(([key, { optional, of }]) => {
+          if (optional && !variant.isWhole) return [];
+          const inner = build(of(), key);
+          return inner === undefined && optional ? [] : [[key, inner]];
+        }),
       );
     case "list":
-      return [buildLeastAnswer(shape.of(), name)];
-    case "union":
-      return buildLeastAnswer(shape.of.find(({ kind }) => kind !== "null") ?? { kind: "null" }, name);
+      return [build(shape.of())];
+    case "union": {
+      const members = shape.of.filter(({ kind }) => kind !== "null");
+      if (variant.isNull && members.length < shape.of.length) return null;
+      const member = members[(variant.member ?? 0) % members.length];
+      return member ? build(member) : null;
+    }
     case "tuple":
-      return shape.of.map((one) => buildLeastAnswer(one, name));
+      return shape.of.map((one) => build(one));
     case "literal":
       return shape.value;
     case "text":

@@ -1,11 +1,12 @@
 import type { Operation } from "../../../shared/contract.ts";
 import { ApiError, type ErrorName, type Fault, statusOf } from "../../../shared/errors.ts";
+import type { Clock } from "../../platform/clock.ts";
 import type { Config } from "../../platform/config.ts";
 import type { Log } from "../../platform/context.ts";
 import { Relayed } from "../../platform/http/relayed.ts";
 import { findShapeFault } from "./check.ts";
 import { completeAnswer } from "./complete.ts";
-import type { Polar, PolarReply } from "./polar.ts";
+import { isSandboxUrl, type Polar, type PolarReply } from "./polar.ts";
 
 /** What crosses from Polar to the client, by the name that the client sees. */
 const passedHeaders: Readonly<Record<string, string>> = {
@@ -27,18 +28,26 @@ function pickHeaders({ headers }: PolarReply): Record<string, string> {
   return Object.fromEntries(picked);
 }
 
-type Parts = { polar: Polar; config: Config; log: Log };
+type Parts = {
+  polar: Polar;
+  config: Config;
+  log: Log;
+  clock: Clock;
+  /** The organization at Polar, once it is known. */
+  polar_id: string | undefined;
+};
 
 /** The answer to the client: a refusal as it came, and a success whose shape is the declared one. */
 export function mapReply(
-  { polar, config, log }: Parts,
+  { polar, config, log, clock, polar_id }: Parts,
   operation: string,
   op: Operation,
   reply: PolarReply,
   usesOwnToken: boolean,
 ): Relayed {
   const { status } = reply;
-  const json = status < 300 ? completeAnswer(op, reply.json) : reply.json;
+  const known = { now: clock.now(), polar_id, isSandbox: isSandboxUrl(polar.url) };
+  const json = status < 300 ? completeAnswer(operation, op, reply.json, known) : reply.json;
   if (usesOwnToken) polar.noteToken(status === 401);
   // A bad access token is this server's fault, not the caller's.
   if (usesOwnToken && status === 401)

@@ -37,7 +37,7 @@ const polarVersion = "2026-10";
 const nobody = "00000000-0000-0000-0000-000000000000";
 
 export async function openHosted(deps: Deps, terms?: BreakerTerms): Promise<Hosted> {
-  const { config, log } = deps;
+  const { config, log, clock } = deps;
   const polar = openPolar(config, log, terms);
   const agent = `floe/${readVersion()}`;
   const ownToken = config.POLAR_ACCESS_TOKEN ?? "";
@@ -57,7 +57,7 @@ export async function openHosted(deps: Deps, terms?: BreakerTerms): Promise<Host
     };
     const call = { operation, method: op.method, path, headers, body, isFile: op.file !== undefined };
     const reply = await polar.call({ ...call, ...(isRead && sent ? { signal: sent.gone } : {}) });
-    return mapReply({ polar, config, log }, operation, op, reply, token === ownToken);
+    return mapReply({ polar, config, log, clock, polar_id: link?.polar_id }, operation, op, reply, token === ownToken);
   };
   const tokens = openCustomerTokens(deps, relay, ownToken);
   const refreshLink = async (named?: string) => {

@@ -8,6 +8,8 @@ import { NoReplyError, openSender, type SentCall, type ServiceReply } from "./se
 import { openTurns } from "./turns.ts";
 
 export const standardUrl = "https://api.polar.sh";
+/** Whether the address is that of Polar's own sandbox. */
+export const isSandboxUrl = (url: string): boolean => new URL(url).hostname === "sandbox-api.polar.sh";
 
 /** What Polar answered. `json` is undefined where the answer has no body. */
 export type PolarReply = Omit<ServiceReply, "text"> & { json: unknown };
