@@ -10,6 +10,7 @@ import { otherDecisionFaults } from "./other-decision-faults.mjs";
 import { pageFaults } from "./page-faults.mjs";
 import { restoreFaults } from "./restore-faults.mjs";
 import { speedFaults } from "./speed-faults.mjs";
+import { streamFaults } from "./stream-faults.mjs";
 import { subscriptionFaults } from "./subscription-faults.mjs";
 import { webhookFaults } from "./webhook-faults.mjs";
 
@@ -50,6 +51,7 @@ export const faults = {
   ...decisionFaults,
   ...lockFaults,
   ...otherDecisionFaults,
+  ...streamFaults,
   ...deployFaults,
   ...pageFaults,
   ...restoreFaults,

@@ -20,6 +20,7 @@ import { recordRefusedCalls } from "../identity/accounts/audit/refused-calls.ts"
 import type { Auth } from "../identity/accounts/auth.ts";
 import { reading, rejectForeignPages } from "../identity/accounts/http/origins.ts";
 import { createSignInCheck, sendRenewed } from "../identity/accounts/identity/sessions-renewal.ts";
+import { routeEventStream } from "../messaging/streams/routes.ts";
 import { routeListening } from "../messaging/webhooks/routes.ts";
 import { routeTestMail } from "../operations/diagnostics/routes.ts";
 import { routeJobs } from "../operations/jobs/routes.ts";
@@ -160,6 +161,7 @@ export async function buildApp({
     });
     routePortalStreams(scope, streams);
     routeListening(scope, streams);
+    routeEventStream(scope, streams);
     addOpenapiRoute(scope, () => describeContract(api, deps.config.url));
   });
   const controls = deps.processors.test.test;

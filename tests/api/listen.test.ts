@@ -197,7 +197,7 @@ describe("floe listen", () => {
     expect((await listen("", {}, await floe.keyOf(seller, ["webhooks:read"]))).status).toBe(200);
   });
 
-  test("ends within a minute for a key that was deleted, and goes on for others", async () => {
+  test("ends within 15 s for a key that was deleted, and goes on for others", async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     try {
       const made = await floe.request("POST", "/api/auth/api-key/create", {
@@ -207,12 +207,12 @@ describe("floe listen", () => {
       const lost = made.json as { id: string; key: string };
       const [going, staying] = [await listen("", {}, lost.key), await listen()];
       for (const stream of [going, staying]) expect((await stream.next()).event).toBe("hello");
-      vi.advanceTimersByTime(60_000);
+      vi.advanceTimersByTime(10_000);
       const seen = await happen();
       expect(((await going.next()).data as Delivery).id).toBe(seen);
       const deletion = { token: seller.session, body: { keyId: lost.id } };
       expect((await floe.request("POST", "/api/auth/api-key/delete", deletion)).status).toBe(200);
-      vi.advanceTimersByTime(60_000);
+      vi.advanceTimersByTime(10_000);
       await expect(going.ended).resolves.toBeUndefined();
       await happen();
       await expect(going.next()).rejects.toThrow("ended");

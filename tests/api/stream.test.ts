@@ -5,7 +5,7 @@ import { openDeliveryWatch } from "../../server/checkout/checkouts/deliveries.ts
 import { routeCheckoutStream } from "../../server/checkout/checkouts/stream.ts";
 import { openTail } from "../../server/platform/events/tail.ts";
 import { parseRequests } from "../../server/platform/http/parsing.ts";
-import { openStreamLimits } from "../../server/platform/http/stream-limits.ts";
+import { limitPage, openStreamLimits } from "../../server/platform/http/stream-limits.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
@@ -168,7 +168,8 @@ describe("a stream", () => {
       tail,
       identify: async () => ({ kind: "anonymous" }),
       find: async () => ({ id: newId(), status: "open", organization_id: seller.organization_id, products: [] }),
-      lifetime_ms,
+      limitStreams: openStreamLimits(),
+      lifetimeMs: lifetime_ms,
     });
     app.addHook("preClose", async () => tail.close());
     const address = await app.listen({ host: "127.0.0.1", port: 0 });
@@ -214,7 +215,7 @@ describe("how many streams there are", () => {
     const replies: PassThrough[] = [];
     const open = (ip: string, subject: string) => {
       const raw = new PassThrough();
-      limit({ ip } as never, { raw } as never, subject);
+      limit({ raw } as never, limitPage({ ip } as never, subject));
       replies.push(raw);
     };
     for (let count = 0; count < 100; count += 1) open("2001:db8::1", `checkout:${count}`);

@@ -3,26 +3,22 @@ import type { FastifyInstance } from "fastify";
 import { findTold } from "../../messaging/webhooks/store.ts";
 import { anonymous, type Ctx, type Deps } from "../../platform/context.ts";
 import { events } from "../../platform/db/tables.ts";
-import type { Tail, TailedEvent } from "../../platform/events/tail.ts";
-import { checkIdentity, type Identify } from "../../platform/http/actor.ts";
+import type { TailedEvent } from "../../platform/events/tail.ts";
+import { checkIdentity } from "../../platform/http/actor.ts";
+import { type Streams, streamEvents } from "../../platform/http/event-stream.ts";
 import { createRequestContext } from "../../platform/http/mount.ts";
-import { formatSseMessage, sendEvents } from "../../platform/http/sse.ts";
-import { type LimitStreams, openStreamLimits } from "../../platform/http/stream-limits.ts";
+import { formatSseMessage, type Send } from "../../platform/http/sse.ts";
+import { limitPage } from "../../platform/http/stream-limits.ts";
 import { createId } from "../../platform/ids.ts";
 import { openDeliveryWatch } from "./deliveries.ts";
 
-const lifetimeMsStandard = 10 * 60 * 1000;
+const lifetimeMs = 10 * 60 * 1000;
 
 type FollowedCheckout = { id: string; status: string; organization_id: string; products: readonly { id: string }[] };
 
-export type StreamOptions = {
-  deps: Deps;
-  tail: Tail;
-  identify: Identify;
-  limitStreams?: LimitStreams;
+export type StreamOptions = Streams & {
   /** The checkout of a client secret, or 404, or 410 when it has expired: as the buyer's own read answers. */
   find(ctx: Ctx, client_secret: string): Promise<FollowedCheckout>;
-  lifetime_ms?: number;
 };
 
 const getField = (data: unknown, key: string): unknown =>
@@ -43,51 +39,55 @@ const buildMessage = (id: string, key: string, payload: object): string => forma
 
 /** `GET /v1/checkouts/client/{client_secret}/stream`: what becomes of a checkout, as server-sent events (CHK-60, CHK-61). */
 export function routeCheckoutStream(app: FastifyInstance, options: StreamOptions): void {
-  const { deps, tail, identify, limitStreams = openStreamLimits() } = options;
+  const { deps, tail, identify, limitStreams } = options;
   const deliveries = openDeliveryWatch(deps.log, (organization_id, ids) => findTold(deps.db, organization_id, ids));
   app.get<{ Params: { client_secret: string } }>(
     "/v1/checkouts/client/:client_secret/stream",
     async (request, reply) => {
       checkIdentity(await identify(request));
       const { client_secret } = request.params;
-      limitStreams(request, reply, `checkout:${client_secret}`);
+      limitStreams(reply, limitPage(request, `checkout:${client_secret}`));
       // The place is taken before the checkout is read: what happens in between is said twice rather than not at all.
       const from = await tail.now();
       const checkout = await options.find(createRequestContext(deps, request, anonymous), client_secret);
       const latest = await findLatestUpdate(deps, checkout.organization_id, checkout.id);
-      return sendEvents({ request, reply, log: deps.log }, async (send, gone) => {
-        const over = AbortSignal.timeout(options.lifetime_ms ?? lifetimeMsStandard);
-        const ended = new AbortController();
-        const signal = AbortSignal.any([gone, over, ended.signal]);
-        /** The latest event of each status that the seller is still to be told of. */
-        const waits = new Map<string, AbortController>();
-        const reportWhenDelivered = async (status: string, event_id: string) => {
-          waits.get(status)?.abort();
-          const newer = new AbortController();
-          waits.set(status, newer);
-          const until = AbortSignal.any([signal, newer.signal]);
-          await deliveries.untilTold(checkout.organization_id, event_id, until);
-          if (until.aborted) return;
-          await send(buildMessage(createId(deps.clock.now()), "checkout.webhook_event_delivered", { status }));
-        };
-        if (checkout.status === "succeeded")
-          await send(buildMessage(createId(deps.clock.now()), "checkout.order_created", {}));
-        await send(
-          buildMessage(latest?.id ?? createId(deps.clock.now()), "checkout.updated", { status: checkout.status }),
-        );
-        if (latest?.status === checkout.status) void reportWhenDelivered(checkout.status, latest.id);
-        let status = checkout.status;
-        for await (const event of tail.follow(checkout.organization_id, from, signal)) {
-          const key = event.seq > (latest?.seq ?? 0) ? getKey(event, checkout) : undefined;
-          if (key === undefined) continue;
-          if (event.type.startsWith("checkout.")) status = String(getField(event.data, "status"));
-          await send(buildMessage(event.id, key, key === "checkout.updated" ? { status } : {}));
-          if (event.type === "checkout.updated") void reportWhenDelivered(status, event.id);
-        }
-        if (over.aborted && !gone.aborted) await send(formatSseMessage({ type: "reconnect" }));
-        // Also when it was the server that ended the following.
-        ended.abort();
-      });
+      /** The latest event of each status that the seller is still to be told of. */
+      const waits = new Map<string, AbortController>();
+      const reportWhenDelivered = async (status: string, event_id: string, send: Send, signal: AbortSignal) => {
+        waits.get(status)?.abort();
+        const newer = new AbortController();
+        waits.set(status, newer);
+        const until = AbortSignal.any([signal, newer.signal]);
+        await deliveries.untilTold(checkout.organization_id, event_id, until);
+        if (until.aborted) return;
+        await send(buildMessage(createId(deps.clock.now()), "checkout.webhook_event_delivered", { status }));
+      };
+      let { status } = checkout;
+      let report = (_event_id: string) => {};
+      return streamEvents(
+        { lifetimeMs, ...options },
+        { request, reply },
+        {
+          organization_id: checkout.organization_id,
+          from,
+          // The published checkout page reads messages alone.
+          farewell: formatSseMessage({ type: "reconnect" }),
+          async begin(send, signal) {
+            report = (event_id) => void reportWhenDelivered(status, event_id, send, signal);
+            if (status === "succeeded")
+              await send(buildMessage(createId(deps.clock.now()), "checkout.order_created", {}));
+            await send(buildMessage(latest?.id ?? createId(deps.clock.now()), "checkout.updated", { status }));
+            if (latest?.status === status) report(latest.id);
+          },
+          async onEvent(event, send) {
+            const key = event.seq > (latest?.seq ?? 0) ? getKey(event, checkout) : undefined;
+            if (key === undefined) return;
+            if (event.type.startsWith("checkout.")) status = String(getField(event.data, "status"));
+            await send(buildMessage(event.id, key, key === "checkout.updated" ? { status } : {}));
+            if (event.type === "checkout.updated") report(event.id);
+          },
+        },
+      );
     },
   );
 }

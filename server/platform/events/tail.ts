@@ -35,10 +35,19 @@ export type Tail = {
   /** The place before everything of an organization that happened since a time. */
   since(organization_id: string, time: Date): Promise<Cursor>;
   /** Everything of an organization after a place, and then whatever comes, until the signal. */
-  follow(organization_id: string, from: Cursor, signal: AbortSignal): AsyncGenerator<TailedEvent>;
+  follow(organization_id: string, from: Cursor, signal: AbortSignal): Follower;
   /** End every follower. */
   close(): void;
+  /** Whether the followers were ended. */
+  isClosed(): boolean;
 };
+
+export type Follower = AsyncGenerator<TailedEvent> & {
+  /** A place after everything that was read so far: also where nothing of this organization has come for long. */
+  getPlace(): Cursor;
+};
+
+const isBefore = (a: Cursor, b: Cursor): boolean => a.xid < b.xid || (a.xid === b.xid && a.seq < b.seq);
 
 async function readAfter(db: Database, organization_id: string, from: Cursor): Promise<TailedEvent[]> {
   const { id, xid, seq, type, data, created_at } = events;
@@ -74,6 +83,25 @@ async function findCursorBefore(db: Database, organization_id: string, time: Dat
   }
 }
 
+/** Join reads of the same place that run at once: the followers of an organization are mostly at the same one. */
+function openSharedReads(db: Database) {
+  const running = new Map<string, Promise<TailedEvent[]>>();
+  return {
+    read(organization_id: string, from: Cursor): Promise<TailedEvent[]> {
+      const key = `${organization_id} ${formatCursor(from)}`;
+      const known = running.get(key);
+      if (known) return known;
+      const reading = readAfter(db, organization_id, from).finally(() => {
+        if (running.get(key) === reading) running.delete(key);
+      });
+      running.set(key, reading);
+      return reading;
+    },
+    /** Nobody joins a read that began before the news. */
+    forget: () => running.clear(),
+  };
+}
+
 async function getHorizon(db: Database): Promise<bigint> {
   const [row] = await db.select({ xmin: eventHorizon }).from(sql`(select 1) as one`);
   return BigInt(row?.xmin ?? 0);
@@ -83,6 +111,8 @@ async function getHorizon(db: Database): Promise<bigint> {
 export function openTail({ db, log }: Pick<Deps, "db" | "log">): Tail {
   const waiting = new Map<string, Set<() => void>>();
   const closing = new AbortController();
+  const reads = openSharedReads(db);
+  /** Every waiting follower was told of everything below. */
   let seen: bigint | undefined;
   let polling = false;
   let quiet = 0;
@@ -93,33 +123,32 @@ export function openTail({ db, log }: Pick<Deps, "db" | "log">): Tail {
     polling = true;
     while (waiting.size > 0 && !closing.signal.aborted) {
       await sleep(quiet > idlePolls ? pollIdleMs : pollMs, undefined, { signal: closing.signal }).catch(() => {});
-      const found = closing.signal.aborted ? [] : await findReady();
+      const { found, upTo } = closing.signal.aborted ? { found: [], upTo: seen } : await findReady();
       quiet = found.length > 0 ? 0 : quiet + 1;
+      if (found.length > 0) reads.forget();
       for (const organization_id of found) for (const notice of waiting.get(organization_id) ?? []) notice();
+      seen = upTo;
     }
     polling = false;
   };
-  const findReady = async (): Promise<string[]> => {
-    const organizations = [...waiting.keys()];
+  const findReady = async (): Promise<{ found: string[]; upTo: bigint | undefined }> => {
     try {
       const upTo = await getHorizon(db);
-      const from = seen;
+      // Looked up after the horizon: who begins to wait later reads up to it without a notice.
+      const organizations = [...waiting.keys()];
       // The first look knows no place to look from: everyone looks for themselves once more.
-      if (from === undefined) {
-        seen = upTo;
-        return organizations;
-      }
-      if (upTo === from || organizations.length === 0) return [];
+      if (seen === undefined) return { found: organizations, upTo };
+      if (upTo === seen) return { found: [], upTo };
+      if (organizations.length === 0) return { found: [], upTo: seen };
       const news = await db
         .selectDistinct({ organization_id: events.organization_id })
         .from(events)
-        .where(and(inArray(events.organization_id, organizations), gte(events.xid, from), lt(events.xid, upTo)));
-      seen = upTo;
-      return news.map(({ organization_id }) => organization_id);
+        .where(and(inArray(events.organization_id, organizations), gte(events.xid, seen), lt(events.xid, upTo)));
+      return { found: news.map(({ organization_id }) => organization_id), upTo };
     } catch (error) {
       if (!closing.signal.aborted)
         log.warn({ err: error }, "The events could not be looked at; it will be tried again.");
-      return [];
+      return { found: [], upTo: seen };
     }
   };
 
@@ -141,7 +170,10 @@ export function openTail({ db, log }: Pick<Deps, "db" | "log">): Tail {
       async news() {
         if (!fresh) await new Promise<void>((resolve) => (go = resolve));
         fresh = false;
+        go = undefined;
       },
+      /** Whether everything that is known of was read. */
+      isIdle: () => go !== undefined && !fresh,
       stop() {
         signal.removeEventListener("abort", noteFresh);
         group.delete(noteFresh);
@@ -155,30 +187,39 @@ export function openTail({ db, log }: Pick<Deps, "db" | "log">): Tail {
       return { xid: await getHorizon(db), seq: 0 };
     },
     since: (organization_id, time) => findCursorBefore(db, organization_id, time),
-    async *follow(organization_id, from, outer) {
-      const signal = AbortSignal.any([outer, closing.signal]);
-      if (signal.aborted) return;
-      const listening = listen(organization_id, signal);
-      let cursor = from;
-      try {
-        while (!signal.aborted) {
-          const page = await readAfter(db, organization_id, cursor).catch(async (error: unknown) => {
-            if (!findOutage(error)) throw error;
-            log.warn({ err: error }, "The events could not be read; it will be tried again.");
-            await sleep(pollIdleMs, undefined, { signal }).catch(() => {});
-          });
-          if (!page) continue;
-          for (const event of page) {
-            cursor = { xid: event.xid, seq: event.seq };
-            yield event;
-            if (signal.aborted) return;
+    follow(organization_id, from, outer) {
+      let getPlace = () => from;
+      async function* read(): AsyncGenerator<TailedEvent> {
+        const signal = AbortSignal.any([outer, closing.signal]);
+        if (signal.aborted) return;
+        const listening = listen(organization_id, signal);
+        let cursor = from;
+        getPlace = () => {
+          const horizon = { xid: seen ?? 0n, seq: 0 };
+          return listening.isIdle() && isBefore(cursor, horizon) ? horizon : cursor;
+        };
+        try {
+          while (!signal.aborted) {
+            const page = await reads.read(organization_id, cursor).catch(async (error: unknown) => {
+              if (!findOutage(error)) throw error;
+              log.warn({ err: error }, "The events could not be read; it will be tried again.");
+              await sleep(pollIdleMs, undefined, { signal }).catch(() => {});
+            });
+            if (!page) continue;
+            for (const event of page) {
+              cursor = { xid: event.xid, seq: event.seq };
+              yield event;
+              if (signal.aborted) return;
+            }
+            if (page.length < pageRows) await listening.news();
           }
-          if (page.length < pageRows) await listening.news();
+        } finally {
+          listening.stop();
         }
-      } finally {
-        listening.stop();
       }
+      return Object.assign(read(), { getPlace: () => getPlace() });
     },
     close: () => closing.abort(),
+    isClosed: () => closing.signal.aborted,
   };
 }

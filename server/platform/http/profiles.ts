@@ -51,6 +51,13 @@ export function readProfile(headers: Record<string, string | string[] | undefine
   return release < firsts.open ? { ...common, generation: "legacy", closed: true } : { ...common, generation: "open" };
 }
 
+const newestProfile = getVersionedProfile("2027-01");
+/** What the reader of a stream understands: one that does not say is a program or a person of today, not an old client. */
+export const getReaderProfile = (headers: Record<string, unknown>, client: ClientProfile): ClientProfile =>
+  headers["polar-version"] !== undefined || /speakeasy-sdk/.test(String(headers["user-agent"] ?? ""))
+    ? client
+    : newestProfile;
+
 /** Whether it is a published client from before pages of what its operation marks as `bare`. */
 export const expectsBareLists = ({ fills, release }: ClientProfile): boolean => fills === true && release < firsts.open;
 
