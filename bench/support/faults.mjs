@@ -10,6 +10,7 @@ import { otherDecisionFaults } from "./other-decision-faults.mjs";
 import { pageFaults } from "./page-faults.mjs";
 import { restoreFaults } from "./restore-faults.mjs";
 import { speedFaults } from "./speed-faults.mjs";
+import { stopFaults } from "./stop-faults.mjs";
 import { streamFaults } from "./stream-faults.mjs";
 import { subscriptionFaults } from "./subscription-faults.mjs";
 import { webhookFaults } from "./webhook-faults.mjs";
@@ -378,6 +379,7 @@ export const faults = {
     ["bounds", "server/platform/http/validation-errors.ts", 'return origin === "string" ? `string_${ofLength}` : ofLength;', "return ofLength;", "tests/api/products.test.ts"],
   ],
   hosted: hostedFaults,
+  ...stopFaults,
   terminal: [
     ["jq-steering", "cli/filter.ts", 'io.stdout.isTTY ? text.split("\\n").map(removeControls).join("\\n") : text', "text", "tests/cli/filter.test.ts"],
     ["jq-unchecked", "cli/filter.ts", "if (!first) continue;", "if (first || !first) continue;", "tests/cli/filter.test.ts"],

@@ -53,6 +53,16 @@ export const settings: Setting[] = [
     about: "what this process does",
     choices: ["all", "api", "worker"],
   },
+  {
+    name: "FLOE_DRAIN_SECONDS",
+    flag: "--drain-seconds <number>",
+    about: "how long requests in progress have to finish when it stops (30)",
+  },
+  {
+    name: "FLOE_DRAIN_NOTICE_SECONDS",
+    flag: "--drain-notice-seconds <number>",
+    about: "how long new requests are served before that, with PostgreSQL (5)",
+  },
   { name: "FLOE_SECRET", flag: "--secret <text>", about: "the secret of the server; required with --database-url" },
   { name: "FLOE_SECRET_PREVIOUS", flag: "--secret-previous <texts>", about: "earlier secrets, while they are changed" },
   { name: "FLOE_BILLING", flag: "--billing <how>", about: "who keeps the books", choices: ["embedded", "polar"] },

@@ -32,6 +32,7 @@ import { openBytesMax } from "../platform/http/body.ts";
 import { limitOpening } from "../platform/http/checkout-limits.ts";
 import { addDevelopmentRoutes as developmentRoutes } from "../platform/http/development.ts";
 import { addDocs } from "../platform/http/docs.ts";
+import { completeRequests } from "../platform/http/drain.ts";
 import { sendError } from "../platform/http/errors.ts";
 import { addHealthRoute } from "../platform/http/health.ts";
 import { limitRequests } from "../platform/http/limits.ts";
@@ -53,9 +54,6 @@ import { routeOwnPurchases } from "../portal/routes.ts";
 import { routePortalStreams } from "../portal/stream.ts";
 import { addReceiptKeyRoute } from "../usage/events/routes.ts";
 import type { DemoStore } from "./demo.ts";
-
-/** What requests under way have to finish when the server stops. */
-const closeGraceMs = 3000;
 
 export type AppOptions = {
   deps: Deps;
@@ -87,6 +85,8 @@ export async function buildApp({
 }: AppOptions): Promise<FastifyInstance> {
   const app = Fastify({
     bodyLimit: openBytesMax,
+    // A request that came before the end is answered (OPS-01).
+    return503OnClosing: false,
     trustProxy: deps.config.TRUST_PROXY ?? false,
     genReqId: ({ headers }) => readRequestId(headers["x-request-id"]) ?? createId(deps.clock.now()),
     routerOptions: { ignoreTrailingSlash: true, querystringParser: parseQuery, maxParamLength: 500 },
@@ -99,6 +99,7 @@ export async function buildApp({
     },
   });
   app.setErrorHandler(sendError(deps.log));
+  completeRequests(app, deps);
   addSecurityHeaders(app, deps.config);
   recordRequests(app, requestLog);
   recordForSellers(app, createRequestLog(deps));
@@ -122,8 +123,6 @@ export async function buildApp({
   const tail = openTail(deps);
   app.addHook("preClose", async () => {
     tail.close();
-    // A browser's spare connection is neither idle nor busy, and would hold up the end for a minute.
-    setTimeout(() => app.server.closeAllConnections(), closeGraceMs).unref();
   });
   await app.register(async (scope) => auth.routes(scope));
   await app.register(async (scope) => {

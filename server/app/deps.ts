@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from "../platform/clock.ts";
 import type { Config } from "../platform/config.ts";
 import type { Database, Deps, Log } from "../platform/context.ts";
+import { createDrain } from "../platform/jobs/drain.ts";
 import { createJobs } from "../platform/jobs/jobs.ts";
 import { openProcessors } from "../platform/processors/open.ts";
 import { openStorage } from "../platform/storage/open.ts";
@@ -14,6 +15,7 @@ export async function openDeps(db: Database, config: Config, log: Log, clock: Cl
     clock,
     config,
     jobs: createJobs(),
+    drain: createDrain(config),
     processor: processors.own,
     processors,
     taxCalculator: processors.tax,

@@ -2,6 +2,7 @@ import "../../shared/walls.ts";
 import { existsSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyInstance } from "fastify";
 import { pino } from "pino";
 import { hasFinancialRecords } from "../billing/financial-records.ts";
@@ -25,6 +26,7 @@ import { DatabaseError, openPostgres } from "../platform/db/database.ts";
 import { createOutageLog } from "../platform/db/outage-log.ts";
 import { checkSecret } from "../platform/db/secret-check.ts";
 import { runPreparation } from "../platform/jobs/deadline.ts";
+import type { StoppableWorker } from "../platform/jobs/drain.ts";
 import { redactError } from "../platform/loggable.ts";
 import { openGauges } from "../platform/telemetry/metrics.ts";
 import { parseOpsAddress } from "../platform/telemetry/ops-address.ts";
@@ -53,7 +55,13 @@ export { runPolarWork } from "./operator-polar.ts";
 export { checkRestore, reconcileRestored, replaceDatabaseSecret } from "./operator-restore.ts";
 export { readServerStatus, settleLeftOver } from "./operator-status.ts";
 
-export type Server = { config: Config; address: string; demo: DemoStore | null; close(): Promise<void> };
+export type Server = {
+  config: Config;
+  address: string;
+  demo: DemoStore | null;
+  /** With a notice, new requests are served until load balancers have seen that `/readyz` fails (OPS-01). */
+  close(options?: { hasNotice?: boolean }): Promise<void>;
+};
 
 const findDocsFolder = (): string | null =>
   [resolveBeside("."), resolveBeside("../..")].find((folder) => existsSync(`${folder}/llms.txt`)) ?? null;
@@ -61,8 +69,8 @@ const findWebFolder = (): string | null =>
   [resolveBeside("./web"), resolveBeside("../../dist/web")].find((folder) => existsSync(`${folder}/index.html`)) ??
   null;
 
-/** How long a stop may take. Kubernetes kills a process after 30 seconds; a loaded machine needs more than ten. */
-const slowStopMs = 25_000;
+/** What a stop may take after the requests are completed: connections to the database and to other services are closed. */
+const slowStopMs = 10_000;
 const sameSignalMs = 1000;
 /** After its start: by then a server has looked through its queues once. */
 const settledMs = 5_000;
@@ -75,10 +83,8 @@ export async function start(
   const settings = readSettings(given);
   const folder = resolve(settings.FLOE_DATA_DIR);
   const held = settings.DATABASE_URL ? null : lockDataFolder(folder);
-  const closing: (() => Promise<unknown> | void)[] = held ? [() => held.release()] : [];
-  const close = async () => {
-    for (const step of closing.splice(0).reverse()) await step();
-  };
+  const closing: Closing = held ? [() => held.release()] : [];
+  const close = () => closeAll(closing);
   try {
     const config = completeConfig(settings, held?.readSecret());
     if (config.embedded && config.FLOE_PROCESS !== "all")
@@ -101,8 +107,7 @@ export async function start(
       : await (await import("../platform/db/database-embedded.ts")).openEmbedded(folder);
     closing.push(() => database.close());
     await database.migrate(findMigrationsFolder());
-    let worker: { stop(): Promise<void> } | undefined;
-    closing.push(() => worker?.stop());
+    let worker: StoppableWorker | undefined;
     const opened = await openDeps(database.db, config, log);
     await checkSecret(opened);
     await runPreparation(() => resealStoredValues(opened));
@@ -135,7 +140,10 @@ export async function start(
     const isWorker = config.FLOE_PROCESS === "worker";
     if (isWorker) await app.ready();
     else await listen(app, config);
-    closing.push(() => app.close());
+    // Metrics and health are served until the end.
+    const closingOps: typeof closing = [];
+    closing.push(() => closeAll(closingOps));
+    closing.push(() => stop(deps, app, worker));
     if (held) {
       const copied = listCommands({ database: database.db, settings, secret: config.secret });
       const control = await openControl(folder, {
@@ -145,14 +153,37 @@ export async function start(
       });
       closing.push(() => control.close());
     }
-    await startOps(app, deps, closing);
+    await startOps(app, deps, closingOps);
     if (config.FLOE_PROCESS !== "api") worker = await startWorker(deps, hosted ? createHostedWorkers(hosted) : []);
     const port = isWorker ? 0 : (app.server.address() as AddressInfo).port;
-    return { config: deps.config, address: `http://${config.HOST}:${port}`, demo, close };
+    const closeServer: Server["close"] = async ({ hasNotice = false } = {}) => {
+      deps.drain.begin();
+      if (hasNotice) await awaitNotice(deps);
+      await close();
+    };
+    return { config: deps.config, address: `http://${config.HOST}:${port}`, demo, close: closeServer };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+type Closing = (() => Promise<unknown> | void)[];
+async function closeAll(closing: Closing): Promise<void> {
+  for (const step of closing.splice(0).reverse()) await step();
+}
+
+/** Serve new requests until load balancers have seen that `/readyz` fails. The embedded database has one server: nobody takes over. */
+async function awaitNotice({ config, drain }: Deps): Promise<void> {
+  if (config.embedded || config.FLOE_PROCESS === "worker") return;
+  await sleep(Math.min(config.FLOE_DRAIN_NOTICE_SECONDS * 1000, drain.getTimeLeft()));
+}
+
+/** Complete the requests and the jobs in progress. What takes longer than FLOE_DRAIN_SECONDS is cut off. */
+async function stop({ drain }: Deps, app: FastifyInstance, worker: StoppableWorker | undefined): Promise<void> {
+  drain.begin();
+  await Promise.all([worker?.stop(drain.getTimeLeft()), app.close()]);
+  await drain.awaitRequests();
 }
 
 /** A database that was restored from a backup is in maintenance until what is unknown there is settled (RST-04). */
@@ -162,11 +193,11 @@ async function pauseIfRestored(deps: Deps): Promise<Deps> {
 }
 
 /** Serve the operator's address, if there is one. */
-async function startOps(app: FastifyInstance, deps: Deps, closing: (() => Promise<unknown> | void)[]): Promise<void> {
+async function startOps(app: FastifyInstance, deps: Deps, closing: Closing): Promise<void> {
   const address = parseOpsAddress(deps.config.FLOE_OPS_ADDRESS ?? "");
   if (!address) return;
   closing.push(openGauges(deps, readVersion(), findOutbox));
-  const ops = await openOpsServer(app, address).catch((error: NodeJS.ErrnoException) => {
+  const ops = await openOpsServer(app, deps.drain, address).catch((error: NodeJS.ErrnoException) => {
     throw new ConfigError(`FLOE_OPS_ADDRESS cannot be used: ${error.message}.`);
   });
   closing.push(() => ops.close());
@@ -197,14 +228,16 @@ export async function serve(given: Record<string, string | undefined> = {}): Pro
   const printLine = (line: string) => process.stderr.write(`${line}\n`);
   let server: Server | undefined;
   let stopping_since: number | undefined;
-  const stop = async () => {
+  const stop = async (signal?: NodeJS.Signals) => {
     // A terminal sends Ctrl-C to all its processes, and a launcher passes it on: within a second it is the same one.
     if (stopping_since !== undefined && performance.now() - stopping_since < sameSignalMs) return;
     if (stopping_since !== undefined) process.exit(130);
     stopping_since = performance.now();
     printLine("Stopping …");
-    setTimeout(() => process.exit(1), slowStopMs).unref();
-    await server?.close();
+    const drainMs = (server?.config.FLOE_DRAIN_SECONDS ?? 0) * 1000;
+    setTimeout(() => process.exit(1), drainMs + slowStopMs).unref();
+    // Supervisors send SIGTERM. Ctrl-C and a closed terminal wait for no load balancer.
+    await server?.close({ hasNotice: signal === "SIGTERM" });
     process.exit(0);
   };
   watchLauncher(() => void stop());
@@ -223,7 +256,7 @@ export async function serve(given: Record<string, string | undefined> = {}): Pro
   }
   for (const line of buildWelcome(server)) process.stdout.write(`${line}\n`);
   setTimeout(releaseMemory, settledMs).unref();
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => void stop());
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => void stop(signal));
 }
 
 function buildWelcome({ config, demo }: Server): string[] {

@@ -38,6 +38,7 @@ import { counterCompactionWorker } from "../platform/db/counters.ts";
 import { requeueDeadLetters } from "../platform/db/due.ts";
 import { idempotencyCleanup } from "../platform/http/idempotency.ts";
 import { runPreparation } from "../platform/jobs/deadline.ts";
+import type { StoppableWorker } from "../platform/jobs/drain.ts";
 import { failureCleanup, type RowWorker, startWorkerLoop, type Worker } from "../platform/jobs/workers.ts";
 import { mailCleanup, mailWorker, warnOfUnsentMail } from "../platform/mail-transport/mail.ts";
 import { createTestNotices } from "../platform/processors/test-notices.ts";
@@ -117,7 +118,7 @@ export const cleanupWorkers: readonly Worker[] = [
 ];
 
 /** Start all workers, with those of hosted mode where it is on; they run until stopped. During maintenance, none runs. */
-export async function startWorker(deps: Deps, more: readonly Worker[] = []): Promise<{ stop(): Promise<void> }> {
+export async function startWorker(deps: Deps, more: readonly Worker[] = []): Promise<StoppableWorker> {
   if (deps.config.FLOE_MAINTENANCE) return { stop: async () => undefined };
   await runPreparation(async () => {
     await warnOfUnsentMail(deps);
@@ -134,9 +135,9 @@ export async function startWorker(deps: Deps, more: readonly Worker[] = []): Pro
   deps.jobs.setWorking(true);
   const sweeps = [...dueWorkers, ...cleanupWorkers, ...more].map((sweep) => startWorkerLoop(deps, sweep));
   return {
-    async stop() {
+    async stop(graceMs) {
       deps.jobs.setWorking(false);
-      await Promise.all([replay, ...sweeps.map((sweep) => sweep.stop())]);
+      await Promise.all([replay, ...sweeps.map((sweep) => sweep.stop(graceMs))]);
     },
   };
 }

@@ -106,6 +106,8 @@ const Settings = z.object({
   ),
   FLOE_REQUEST_LOG: z.preprocess(convertBlank, z.stringbool().default(false)),
   FLOE_PROCESS: z.preprocess(convertBlank, z.enum(["all", "api", "worker"]).default("all")),
+  FLOE_DRAIN_SECONDS: z.preprocess(convertBlank, z.coerce.number().int().min(0).max(3600).default(30)),
+  FLOE_DRAIN_NOTICE_SECONDS: z.preprocess(convertBlank, z.coerce.number().int().min(0).max(600).default(5)),
   // Not `optional`: an empty secret is a mistake, never a wish to have none.
   FLOE_SECRET: secretText.optional(),
   FLOE_SECRET_PREVIOUS: z.preprocess(

@@ -6,6 +6,7 @@ import type { Config } from "./config.ts";
 import type { Database, ExtraWrite, Tx } from "./db/transaction.ts";
 import type { ClientProfile } from "./http/profiles.ts";
 import type { SentRequest } from "./http/relayed.ts";
+import type { Drain } from "./jobs/drain.ts";
 import type { Jobs } from "./jobs/jobs.ts";
 import type { Processor, Processors } from "./processors/processor.ts";
 import type { TaxCalculator } from "./processors/tax-calculator.ts";
@@ -108,6 +109,8 @@ export type Deps = {
   clock: Clock;
   config: Config;
   jobs: Jobs;
+  /** Whether the process stops, and what it completes before. */
+  drain: Drain;
   /** The server's own; in work for one seller, the one that takes that seller's money. */
   processor: Processor;
   processors: Processors;

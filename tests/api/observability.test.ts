@@ -21,7 +21,7 @@ beforeAll(async () => {
   floe = await start({ requestLog });
   seller = await floe.seller();
   closeGauges = openGauges(floe.deps, "1.2.3", findOutbox);
-  ops = await openOpsServer(floe.app, { host: "127.0.0.1", port: 0 });
+  ops = await openOpsServer(floe.app, floe.deps.drain, { host: "127.0.0.1", port: 0 });
 });
 afterAll(async () => {
   await ops.close();

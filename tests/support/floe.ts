@@ -161,6 +161,8 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
     FLOE_SECRET: "a secret for tests, long enough to be one",
     // Tests ask more often than anybody may; those of the limit set one.
     FLOE_REQUESTS_PER_MINUTE: "0",
+    // A test that leaves a request open does not wait for it.
+    FLOE_DRAIN_SECONDS: "3",
     ...options.settings,
   };
   const settings = readSettings(

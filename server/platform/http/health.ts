@@ -39,12 +39,13 @@ export function addHealthRoute(app: FastifyInstance, deps: Deps, findPolar?: () 
       new Promise<[]>((resolve) => setTimeout(() => resolve([]), answerMsMax).unref()),
     ]);
     const database = dead_letters !== undefined;
+    const isStopping = deps.drain.isStopping();
     const checks = { database, migrations: database, room: room ?? false, worker: isServing || deps.jobs.working() };
     const polar = findPolar?.();
-    const ready = Object.values(checks).every(Boolean) && polar?.token !== "refused";
+    const ready = !isStopping && Object.values(checks).every(Boolean) && polar?.token !== "refused";
     const warnings = listWarnings(deps.config);
     return reply.code(ready ? 200 : 503).send({
-      status: ready ? "ready" : "not ready",
+      status: ready ? "ready" : isStopping ? "stopping" : "not ready",
       ...checks,
       dead_letters,
       warnings,

@@ -8,6 +8,7 @@ import { failedWork } from "../db/tables.ts";
 import { ConnectionLostError, findOutage } from "../db/unreachable.ts";
 import { jobSearches, jobs, recordLateness } from "../telemetry/metrics.ts";
 import { DeadlineError, runWithDeadline, runWithStatementLimit } from "./deadline.ts";
+import type { StoppableWorker } from "./drain.ts";
 
 /** A worker processes one kind of due work. Each worker has a loop of its own, so a slow one does not delay the others. */
 export type Worker = RowWorker | BulkWorker;
@@ -69,7 +70,7 @@ const backoffMostMs = 60_000;
  */
 const quietAfterMs = 10_000;
 const quietEveryMs = 5000;
-/** How long running batches may take to finish when the server stops. */
+/** How long running batches may take to finish when a worker is stopped alone. */
 const stopMs = 5000;
 
 /** A table of sellers' rows that `createSyncWorker` polls by one of its columns. */
@@ -305,7 +306,7 @@ function openRunner(deps: Deps, sweep: Worker, rest_ms: number, { only, since }:
 }
 
 /** Run a worker until it is stopped. It polls at its interval, and immediately when it is woken. */
-export function startWorkerLoop(deps: Deps, sweep: Worker): { stop(): Promise<void> } {
+export function startWorkerLoop(deps: Deps, sweep: Worker): StoppableWorker {
   const runner = openRunner(deps, sweep, sweep.pollIntervalMs);
   let stopped = false;
   let failures = 0;
@@ -361,13 +362,13 @@ export function startWorkerLoop(deps: Deps, sweep: Worker): { stop(): Promise<vo
   }
   const running = runLoop();
   return {
-    async stop() {
+    async stop(graceMs = stopMs) {
       stopped = true;
       unsubscribe();
       ignore();
       wake();
       const { promise, resolve } = Promise.withResolvers<void>();
-      const timer = setTimeout(resolve, stopMs);
+      const timer = setTimeout(resolve, graceMs);
       await Promise.race([promise, running.then(() => Promise.all(runner.pieces))]);
       clearTimeout(timer);
       runner.abort();
