@@ -1,6 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are texts of the source
 
 const streamed = ["tests/api/event-stream.test.ts"];
+const tokened = ["tests/api/event-stream-tokens.test.ts"];
+const tokens = "server/messaging/streams/tokens.ts";
 const followed = ["tests/api/listen.test.ts", "tests/api/event-stream.test.ts"];
 const rules = "server/messaging/streams/rules.ts";
 const reader = "server/messaging/streams/reader.ts";
@@ -22,7 +24,7 @@ export const streamFaults = {
     ["shared-words", messages, "JSON.stringify([client, hasTokens])", '"same"', ...streamed],
     ["tokens-shown", messages, "return hasTokens ? openTokens", "return words ? openTokens", ...streamed],
     ["other-customer", reader, "customer_id !== undefined && customer_id !== customer.customer_id", "customer_id === customer.customer_id", ...streamed],
-    ["named-elsewhere", routes, "named !== undefined && named !== actor.organization_id", "named === null", ...streamed],
+    ["named-elsewhere", routes, "organization_id !== undefined && organization_id !== admitted.actor.organization_id", "organization_id === null", ...streamed],
     ["header-second", routes, "isHeader ? last : inQuery", "inQuery ?? last", ...streamed],
     ["any-filter", rules, "(product_id === undefined || isOfProduct(type, data, product_id)) &&", "(product_id === undefined || isOfProduct(type, data, product_id)) ||", ...streamed],
     ["external-by-event", rules, "named === external_customer_id ? holders.add(of)", "named === null ? holders.add(of)", ...streamed],
@@ -36,6 +38,10 @@ export const streamFaults = {
     ["idle-place", tail, "listening.isIdle() && isBefore(cursor, horizon) ? horizon : cursor", "cursor", ...streamed],
     ["joined-read", tail, "if (known) return known;", "if (known) return known.then(() => []);", ...followed],
     ["settled-only", tail, "matchAfter(from), settled)", "matchAfter(from))", ...followed],
+    ["token-twice", tokens, ".delete(eventStreamTokens).where(inArray(eventStreamTokens.token_hash, hashes)).returning();", ".select().from(eventStreamTokens).where(inArray(eventStreamTokens.token_hash, hashes));", ...tokened],
+    ["token-late", tokens, "!row || row.expires_at <= getServerClock(clock).now()", "!row", "tests/scenarios/ends.test.ts"],
+    ["token-bare", tokens, "token_hash: hashToken(config.secret, token)", "token_hash: token", ...tokened],
+    ["token-unfiltered", routes, "filters: grant.filters, authenticateAgain", "filters, authenticateAgain", ...tokened],
     ["limit-key", "server/platform/http/stream-limits.ts", "{ subject: `key:${key_id}`, max: 5 }", "{ subject: `key:${key_id}`, max: 6 }", ...streamed],
   ],
 };

@@ -160,7 +160,7 @@ export async function buildApp({
     });
     routePortalStreams(scope, streams);
     routeListening(scope, streams);
-    routeEventStream(scope, streams);
+    routeEventStream(scope, { ...streams, accounts: auth });
     addOpenapiRoute(scope, () => describeContract(api, deps.config.url));
   });
   const controls = deps.processors.test.test;

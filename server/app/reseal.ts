@@ -56,6 +56,7 @@ const sealedColumns: readonly SealedColumn[] = [
     ...{ table: "checkouts", column: "payment_processor_metadata", purpose: "checkout-challenge" },
     ...{ isDocument: true, field: "intent_client_secret" },
   },
+  { table: "event_stream_tokens", column: "credential", purpose: "stream-token" },
   { table: "customer_erasures", column: "words", purpose: "erasure-words" },
   { table: "mails", column: "letter", purpose: "mail", key: [["id", "uuid"]] },
   {

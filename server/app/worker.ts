@@ -26,6 +26,7 @@ import {
   subscriptionEmailWorker,
   subscriptionReminderWorker,
 } from "../messaging/email/jobs.ts";
+import { streamTokenCleanup } from "../messaging/streams/jobs.ts";
 import { deliveryWorker, dispatchWorker, webhookArchiveWorker } from "../messaging/webhooks/jobs.ts";
 import { resealEndpoints } from "../messaging/webhooks/secrets.ts";
 import { requestLogCleanup } from "../operations/logs/writer.ts";
@@ -109,6 +110,7 @@ export const cleanupWorkers: readonly Worker[] = [
   eventNameCounterWorker,
   partWorker,
   customerSessionCleanup,
+  streamTokenCleanup,
   accountRequestCleanup,
   codeCleanup,
   noticeCleanup,

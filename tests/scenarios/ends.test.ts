@@ -53,6 +53,19 @@ const rows: Row[] = [
     },
   },
   {
+    what: "a token of a stream of events",
+    clock: "server",
+    lasts_ms: minuteMs,
+    once: true,
+    async give(floe, seller) {
+      const made = await floe.request("POST", "/v1/events/stream/tokens", { token: seller.key, body: {} });
+      const { token } = made.json as { token: string };
+      // A place that is none is refused after the token was accepted, so that no stream stays open.
+      const path = `/v1/events/stream?token=${token}&cursor=none`;
+      return { isAlive: async () => (await floe.request("GET", path)).status === 422 };
+    },
+  },
+  {
     what: "a mailed code of the portal",
     clock: "server",
     lasts_ms: 10 * minuteMs,
@@ -254,6 +267,7 @@ const columns: Record<string, [Row["clock"], string]> = {
   "customer_meters.ends_at": ["organization", "tests/scenarios/subscriptions-metered.test.ts"],
   "customer_seats.invitation_token_expires_at": ["server", "tests/scenarios/ends.test.ts"],
   "customer_sessions.expires_at": ["server", "tests/scenarios/ends.test.ts"],
+  "event_stream_tokens.expires_at": ["server", "tests/scenarios/ends.test.ts"],
   "discounts.ends_at": ["organization", "tests/scenarios/ends.test.ts"],
   "grant_accesses.leased_until": ["server", "tests/scenarios/grants-outside.long.test.ts"],
   "license_keys.expires_at": ["organization", "tests/scenarios/ends.test.ts"],

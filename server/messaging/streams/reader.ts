@@ -42,14 +42,16 @@ export type StreamFilters = z.output<typeof StreamFilters>;
 export const StreamQuery = StreamFilters.extend({
   cursor: z.string().optional(),
   since: instant.optional(),
+  token: z.string().max(200).optional(),
   organization_id: z.uuid().optional(),
 });
+export const TokenBody = StreamFilters.extend({ organization_id: z.uuid().optional() }).strict();
 
-/** Read a query, or refuse it with the place of each fault. */
-export function parseQuery<T>(schema: z.ZodType<T>, query: unknown): T {
-  const parsed = schema.safeParse(query);
+/** Read a query or a body, or refuse it with the place of each fault. */
+export function parseInput<T>(schema: z.ZodType<T>, where: "query" | "body", input: unknown): T {
+  const parsed = schema.safeParse(input);
   if (parsed.success) return parsed.data;
-  throw new ApiError("RequestValidationError", readFaults(["query"], parsed.error.issues, query));
+  throw new ApiError("RequestValidationError", readFaults([where], parsed.error.issues, input));
 }
 
 /** Who reads a stream, and which events that leads to. */

@@ -25,9 +25,10 @@ export const leftOut: Record<string, string> = {
   customer_account_requests:
     "who is on their way with an account comes back to the session that they left, which has ended",
   portal_codes: "what opens a session is left out as they are, and a restore ends all of them",
+  event_stream_tokens: "what opens a stream lasts a minute, and a restore ends all of them",
 };
 /** Tables emptied by a restore, because their rows may refer to deleted rows. */
-const ended = ["customer_account_requests", "customer_sessions", "portal_codes"];
+const ended = ["customer_account_requests", "customer_sessions", "event_stream_tokens", "portal_codes"];
 /** Columns of the organization that stay: what accounts know it by, whether it may be used, and its clock, which is set. */
 const keptSettings = new Set([
   ...["id", "slug", "metadata", "createdAt", "sso_enforced", "blocked_at"],

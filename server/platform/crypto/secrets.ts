@@ -50,6 +50,7 @@ export type SealPurpose =
   | "setup-card"
   | "storage-download"
   | "storage-part"
+  | "stream-token"
   | "webhook-response"
   | "webhook-secret";
 

@@ -203,3 +203,12 @@ export function authorize(actor: Actor, { access: { by, scopes, needs = [] } }: 
     throw new ApiError("PolarRequestValidationError", [missing]);
   }
 }
+
+/** Who acts by an identity that came another way than with the request, let through for one organization. */
+export function admitIdentity(identity: Identity, organization_id: string, op: ActorRequest): Actor {
+  checkIdentity(identity);
+  const asked = { headers: { "polar-organization": organization_id }, query: {}, params: {}, body: undefined };
+  const [actor = anonymous] = createActors(identity, asked, op);
+  authorize(actor, op, op.method ?? "GET");
+  return actor;
+}

@@ -1,0 +1,11 @@
+import { lt } from "drizzle-orm";
+import { createCleanupWorker } from "../../platform/jobs/workers.ts";
+import { eventStreamTokens } from "./tables.ts";
+
+/** Tokens that nobody used are forgotten. */
+export const streamTokenCleanup = createCleanupWorker(
+  "event_stream_tokens.forget",
+  10 * 60 * 1000,
+  eventStreamTokens,
+  (now) => lt(eventStreamTokens.expires_at, now),
+);
