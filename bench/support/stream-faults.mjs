@@ -3,6 +3,8 @@
 const streamed = ["tests/api/event-stream.test.ts"];
 const tokened = ["tests/api/event-stream-tokens.test.ts"];
 const tokens = "server/messaging/streams/tokens.ts";
+const lagging = ["tests/scenarios/tail-lag.test.ts"];
+const lag = "server/platform/events/tail-lag.ts";
 const followed = ["tests/api/listen.test.ts", "tests/api/event-stream.test.ts"];
 const rules = "server/messaging/streams/rules.ts";
 const reader = "server/messaging/streams/reader.ts";
@@ -42,6 +44,9 @@ export const streamFaults = {
     ["token-late", tokens, "!row || row.expires_at <= getServerClock(clock).now()", "!row", "tests/scenarios/ends.test.ts"],
     ["token-bare", tokens, "token_hash: hashToken(config.secret, token)", "token_hash: token", ...tokened],
     ["token-unfiltered", routes, "filters: grant.filters, authenticateAgain", "filters, authenticateAgain", ...tokened],
+    ["lag-unseen", lag, "now() - held.since < warnAfterMs", "now() - held.since < warnAfterMs * 100", ...lagging],
+    ["lag-always", lag, "if (!isHeld || held?.xmin !== xmin) {", "if (!isHeld && held) {", ...lagging],
+    ["lag-newest", lag, "order by age(xid) desc", "where false order by age(xid) desc", ...lagging],
     ["limit-key", "server/platform/http/stream-limits.ts", "{ subject: `key:${key_id}`, max: 5 }", "{ subject: `key:${key_id}`, max: 6 }", ...streamed],
   ],
 };

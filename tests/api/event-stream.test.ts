@@ -159,7 +159,10 @@ describe("GET /v1/events/stream", () => {
       await new Promise((resolve) => setTimeout(resolve, 800));
       vi.advanceTimersByTime(30_000);
       const progress = await stream.next();
-      expect(progress).toMatchObject({ event: "cursor", data: { cursor: progress.id } });
+      expect(progress).toMatchObject({
+        event: "cursor",
+        data: { cursor: progress.id, lag_seconds: expect.any(Number) },
+      });
       const place = (text = "") => BigInt(text.split("-")[0] ?? "");
       expect(place(progress.id)).toBeGreaterThan(place(last.id));
       const missed = await happen("refund.created");

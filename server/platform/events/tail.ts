@@ -4,6 +4,7 @@ import type { Database, Deps } from "../context.ts";
 import { events } from "../db/tables.ts";
 import { findOutage } from "../db/unreachable.ts";
 import { eventHorizon } from "./epoch.ts";
+import { type Horizon, openLagWatch } from "./tail-lag.ts";
 
 /** A place in an organization's events. Written `xid-seq`. */
 export type Cursor = { xid: bigint; seq: number };
@@ -38,6 +39,8 @@ export type Tail = {
   follow(organization_id: string, from: Cursor, signal: AbortSignal): Follower;
   /** End every follower. */
   close(): void;
+  /** How long the followers have waited for a transaction that is still open, in seconds. */
+  getLagSeconds(): number;
   /** Whether the followers were ended. */
   isClosed(): boolean;
 };
@@ -102,16 +105,21 @@ function openSharedReads(db: Database) {
   };
 }
 
-async function getHorizon(db: Database): Promise<bigint> {
-  const [row] = await db.select({ xmin: eventHorizon }).from(sql`(select 1) as one`);
-  return BigInt(row?.xmin ?? 0);
+const isHorizonHeld = sql<boolean>`pg_snapshot_xmin(pg_current_snapshot()) < pg_snapshot_xmax(pg_current_snapshot())`;
+
+async function readHorizon(db: Database): Promise<Horizon> {
+  const [row] = await db.select({ xmin: eventHorizon, isHeld: isHorizonHeld }).from(sql`(select 1) as one`);
+  return { xmin: BigInt(row?.xmin ?? 0), isHeld: row?.isHeld ?? false };
 }
+
+const getHorizon = async (db: Database): Promise<bigint> => (await readHorizon(db)).xmin;
 
 /** One poller for all followers of this process: it asks which organizations have news and wakes those who wait for it. */
 export function openTail({ db, log }: Pick<Deps, "db" | "log">): Tail {
   const waiting = new Map<string, Set<() => void>>();
   const closing = new AbortController();
   const reads = openSharedReads(db);
+  const lag = openLagWatch({ db, log });
   /** Every waiting follower was told of everything below. */
   let seen: bigint | undefined;
   let polling = false;
@@ -133,7 +141,9 @@ export function openTail({ db, log }: Pick<Deps, "db" | "log">): Tail {
   };
   const findReady = async (): Promise<{ found: string[]; upTo: bigint | undefined }> => {
     try {
-      const upTo = await getHorizon(db);
+      const horizon = await readHorizon(db);
+      const { xmin: upTo } = horizon;
+      await lag.note(horizon);
       // Looked up after the horizon: who begins to wait later reads up to it without a notice.
       const organizations = [...waiting.keys()];
       // The first look knows no place to look from: everyone looks for themselves once more.
@@ -220,6 +230,7 @@ export function openTail({ db, log }: Pick<Deps, "db" | "log">): Tail {
       return Object.assign(read(), { getPlace: () => getPlace() });
     },
     close: () => closing.abort(),
+    getLagSeconds: lag.getSeconds,
     isClosed: () => closing.signal.aborted,
   };
 }

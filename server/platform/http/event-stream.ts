@@ -60,7 +60,8 @@ export function streamEvents(
     const progress = setInterval(() => {
       if (!stream.hasProgress) return;
       const cursor = formatCursor(follower.getPlace());
-      void send(formatSseMessage({ cursor }, { id: cursor, event: "cursor" }));
+      const lag_seconds = tail.getLagSeconds();
+      void send(formatSseMessage({ cursor, lag_seconds }, { id: cursor, event: "cursor" }));
     }, times.progressMs ?? progressMsStandard);
     try {
       await send(`${formatSseRetry(retryMsLeast, retryMsMost)}\n`);

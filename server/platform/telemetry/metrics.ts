@@ -5,6 +5,7 @@ import type { Database, Deps } from "../context.ts";
 import { isDeadLetter } from "../db/due.ts";
 import { getPoolUse } from "../db/pool.ts";
 import { failedWork } from "../db/tables.ts";
+import { measureTailLag } from "../events/tail-lag.ts";
 import { createRegistry } from "./registry.ts";
 
 export const registry = createRegistry();
@@ -57,6 +58,7 @@ const gauges = [
   "floe_job_oldest_due_seconds",
   "floe_dead_letters",
   "floe_outbox_oldest_seconds",
+  "floe_tail_lag_seconds",
   "process_resident_memory_bytes",
   "process_cpu_seconds_total",
   "process_start_time_seconds",
@@ -115,6 +117,9 @@ export function openGauges(deps: Deps, version: string, findOutbox: FindOutbox):
           ]
         : [];
     },
+  );
+  addOne("floe_tail_lag_seconds", "How long the oldest open transaction holds back the streams of events.", () =>
+    readInTime(measureTailLag(deps.db)),
   );
   addOne("process_resident_memory_bytes", "Resident memory.", () => process.memoryUsage.rss());
   addOne("process_cpu_seconds_total", "CPU time of user and system.", () => {
