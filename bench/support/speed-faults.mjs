@@ -3,13 +3,7 @@ const searchPlans = "tests/scenarios/search-plans.test.ts";
 /** Faults that make floe slower and nothing wrong. */
 export const speedFaults = {
   speed: [
-    [
-      "search-plan-kept",
-      "server/platform/db/page.ts",
-      "sql`${ilike(column, buildPattern(text))} ${sql.raw(unpreparedPlan)}`",
-      "ilike(column, buildPattern(text))",
-      searchPlans,
-    ],
+    ["search-plan-kept", "server/platform/db/page.ts", "sql.raw(unpreparedPlan)}`));", 'sql.raw("")}`));', searchPlans],
     [
       "search-index-of-everybody",
       "server/migrations/0035_search_by_organization.sql",
@@ -23,6 +17,27 @@ export const speedFaults = {
       'ON "organization" USING btree ("createdAt","id")',
       'ON "organization" USING btree ("slug")',
       searchPlans,
+    ],
+    [
+      "secrets-compressed",
+      "server/platform/http/compression.ts",
+      "if (hasPossibleSecret(payload)) return payload;",
+      "",
+      "tests/api/compression.test.ts",
+    ],
+    [
+      "cookies-compressed",
+      "server/platform/http/compression.ts",
+      "request.headers.cookie !== undefined || ",
+      "",
+      "tests/api/compression.test.ts",
+    ],
+    [
+      "nothing-compressed",
+      "server/platform/http/compression.ts",
+      "if (!acceptsGzip(request)) return payload;",
+      "return payload;",
+      "tests/api/compression.test.ts",
     ],
   ],
 };

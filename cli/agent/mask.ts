@@ -1,4 +1,5 @@
 /** Answers for a language model: no secret is in them, and text of other people is marked as such. */
+import { isSecretField, replaceSecrets } from "../../shared/secret-fields.ts";
 
 /**
  * Fields with text that people write: a buyer, a colleague, a server that receives webhooks. A model must not take it for
@@ -44,21 +45,13 @@ export const serverText: ReadonlySet<string> = new Set([
   ...["size_readable", "slug", "start", "storage_version", "success_url", "timestamp", "type", "unit_amount", "url"],
   ...["version", "website", "customer_portal_url"],
 ]);
-/** Fields that open something. */
-const secretFields =
-  /^(secret|client_secret|token|key|lease|license_key|guild_token|user_provided_key|password|customer_portal_url|upload|download_url|\w+_token|\w+_secret)$/;
-/** A token or a signing secret, wherever it stands. */
-const secretPattern = /\b(?:(?:polar|floe)_[a-z]{2,5}|whsec|sk_live|sk_test|rk_live|rk_test)_[\w-]{6,}/g;
 const hiddenText = "[hidden]";
 const depthMax = 30;
 
 /** Whether a field of this name holds text that people write. */
 export const isWrittenText = (field: string): boolean => writtenText.has(field);
-/** Whether a field of this name opens something. */
-export const isSecretField = (field: string): boolean => secretFields.test(field);
-
 /** Text without a token in it. */
-export const redactText = (text: string): string => text.replaceAll(secretPattern, hiddenText);
+export const redactText = (text: string): string => replaceSecrets(text, hiddenText);
 
 type Row = Record<string, unknown>;
 
@@ -102,7 +95,7 @@ function maskValue(
     // Half of the fields of most objects are empty; each costs as much to read as a full one.
     if (one === null || one === undefined) return [];
     // In a map of people's own, a key that looks like a secret's is one more text of theirs.
-    const isHidden = !options.showSecrets && secretFields.test(key);
+    const isHidden = !options.showSecrets && isSecretField(key);
     if (isHidden && typeof one !== "number" && typeof one !== "boolean" && !isObject(one)) return [[key, hiddenText]];
     return [[key, maskValue(one, key, isMap, inner, depth + 1, options)]];
   });

@@ -30,6 +30,7 @@ import { openTail } from "../platform/events/tail.ts";
 import { limitArrival } from "../platform/http/arrival.ts";
 import { openBytesMax } from "../platform/http/body.ts";
 import { limitOpening } from "../platform/http/checkout-limits.ts";
+import { addCompression } from "../platform/http/compression.ts";
 import { addDevelopmentRoutes as developmentRoutes } from "../platform/http/development.ts";
 import { addDocs } from "../platform/http/docs.ts";
 import { completeRequests } from "../platform/http/drain.ts";
@@ -133,6 +134,7 @@ export async function buildApp({
       exposedHeaders: ["X-Request-Id", "Polar-Version", "Retry-After"],
     });
     parseRequests(scope);
+    addCompression(scope);
     recordRefusedCalls(scope, auth.refusedCalls, auth.credentialOf);
     const identify = sendRenewed(scope, limitRequests(scope, deps, auth));
     const opening = limitOpening(deps);

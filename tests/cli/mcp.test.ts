@@ -4,12 +4,13 @@ import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { isSecretField, isWrittenText, maskAnswer, serverText } from "../../cli/agent/mask.ts";
+import { isWrittenText, maskAnswer, serverText } from "../../cli/agent/mask.ts";
 import { makeContext } from "../../cli/make-context.ts";
 import { buildTools } from "../../cli/mcp/build-tools.ts";
 import { formatAnswer, type Mode } from "../../cli/mcp/call.ts";
 import { createMcpServer } from "../../cli/mcp/server.ts";
 import { api } from "../../shared/api/index.ts";
+import { isSecretField } from "../../shared/secret-fields.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { floe, manifest, place } from "./support.ts";
 

@@ -1,5 +1,6 @@
 import { gzipSync } from "node:zlib";
 import type { FastifyInstance } from "fastify";
+import { acceptsGzip } from "./compression.ts";
 
 /** `GET /openapi.json`: made when it is first asked for, and kept as it is sent, plain and packed. To send it costs nothing. */
 export function addOpenapiRoute(app: FastifyInstance, make: () => object): void {
@@ -10,8 +11,7 @@ export function addOpenapiRoute(app: FastifyInstance, make: () => object): void 
       kept = { plain, packed: gzipSync(plain) };
     }
     reply.type("application/json; charset=utf-8").header("Vary", "Accept-Encoding");
-    if (!/\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(String(request.headers["accept-encoding"] ?? "")))
-      return reply.send(kept.plain);
+    if (!acceptsGzip(request)) return reply.send(kept.plain);
     return reply.header("Content-Encoding", "gzip").send(kept.packed);
   });
 }
