@@ -16,6 +16,8 @@ export type Io = {
   openBrowser(url: string): Promise<void>;
   /** Shows a text in a program that leafs through it; false where there is no such program. */
   leaf(program: string, text: string): Promise<boolean>;
+  /** Gives the terminal to an editor until it ends, and answers its exit code; undefined where it does not start. */
+  edit(program: string, file: string): Promise<number | undefined>;
   /** Do what cannot be asked to stop: meanwhile Ctrl-C ends the program. */
   atOnce<T>(work: () => T): T;
 };
@@ -42,6 +44,7 @@ export const replaceSettings = (io: Io, env: Io["env"], signal = io.signal): Io 
   signal,
   openBrowser: (url) => io.openBrowser(url),
   leaf: (program, text) => io.leaf(program, text),
+  edit: (program, file) => io.edit(program, file),
   atOnce: (work) => io.atOnce(work),
 });
 
@@ -56,6 +59,7 @@ export const replaceStreams = (io: Io, output: Output, signal: AbortSignal): Io 
   signal,
   openBrowser: async () => undefined,
   leaf: async () => false,
+  edit: async () => undefined,
   atOnce: (work) => io.atOnce(work),
 });
 
@@ -116,6 +120,18 @@ export function processIo(): Io {
         });
       } finally {
         process.off("SIGINT", wait);
+        listen(true);
+      }
+    },
+    edit: async (program, file) => {
+      const { runEditor } = await import("./edit/run-editor.ts");
+      // Ctrl-C is a key of the editor. A signal to end goes to it first, so that it gives the terminal back.
+      listen(false);
+      try {
+        const { code, isTerminated } = await runEditor(program, file, getEnvironment());
+        if (isTerminated) stop("SIGTERM");
+        return code;
+      } finally {
         listen(true);
       }
     },

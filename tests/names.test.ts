@@ -10,7 +10,7 @@ const verbs = new Set(
   choose claim clamp clean clear close coalesce collect compare compile complete compose compute confirm connect
   consume continue control convert copy count covers create cycle deactivate decide decode decrypt deduct define delay
   delete deliver deny derive describe detach disable discard disconnect discover dispatch distribute divide download
-  draw drop dry embed emit encode end enqueue enter erase escape evaluate exchange exclude execute expand expects
+  draw drop dry edit embed emit encode end enqueue enter erase escape evaluate exchange exclude execute expand expects
   expedite expire explain export fail feed fetch fill filter find finish flag flush focus follow forecast format
   forward free get grant group guard halt handle has hash hide identify ignore import include index ingest init
   initialize insert inspect invite is issue iterate join lease leave limit link list listen load locate lock login
@@ -22,7 +22,7 @@ const verbs = new Set(
   resend reserve reset resolve respond restart restore retry revert revoke rewrite rollover rotate round route run
   save scale schedule score seal search select send separate serialize serve set settle shape should show sign skip
   sort spawn split start stop store stream strip submit subscribe subtract suggest sum summarize supports suspend
-  switch sync tail throw to tokenize transact transfer translate truncate try unpack unquote unseal unwrap update
+  switch sync tail terminate throw to tokenize transact transfer translate truncate try unpack unquote unseal unwrap update
   upload upsert use validate verify visit void wait wake walk warn watch with withdraw wrap write`.split(/\s+/),
 );
 /** Words of which a contract, a table or a refusal is made: they say what stands there, not what is done. */

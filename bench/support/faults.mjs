@@ -2,6 +2,7 @@
 
 /** The faults that `mutants.mjs` plants, by area: name, file, text, what stands in its place, and the tests that must see it. */
 
+import { cliFaults } from "./cli-faults.mjs";
 import { decisionFaults } from "./decision-faults.mjs";
 import { deployFaults } from "./deploy-faults.mjs";
 import { hostedFaults } from "./hosted-faults.mjs";
@@ -58,6 +59,7 @@ export const faults = {
   ...restoreFaults,
   ...speedFaults,
   ...subscriptionFaults,
+  ...cliFaults,
   ...webhookFaults,
   money: [
     ["half", "shared/money.ts", "(2n * top + bottom)", "(2n * top)", ...money],

@@ -92,8 +92,17 @@ function findUnclearShares(catalog: unknown): { path: Path; message: string }[] 
   });
 }
 
-/** Read a file. What cannot be read, or is not a catalogue, is told with all its flaws, each at its line. */
-export function readCatalog(name: string, text: string, env: Env, environment: string | undefined): CatalogFile {
+/**
+ * Read a file. What cannot be read, or is not a catalog, is told with all its flaws, each at its line. `besides` is what the
+ * text does not say, and may refer to.
+ */
+export function readCatalog(
+  name: string,
+  text: string,
+  env: Env,
+  environment: string | undefined,
+  besides: Record<string, unknown> = {},
+): CatalogFile {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, merge: true });
   const [broken] = document.errors;
@@ -116,7 +125,7 @@ export function readCatalog(name: string, text: string, env: Env, environment: s
       hint: `There are: ${Object.keys(environments).join(", ")}`,
     });
   // Maps field by field, everything else as a whole.
-  const written = (over === undefined ? base : mergeDeep(base, over)) as Record<string, unknown>;
+  const written = { ...besides, ...(over === undefined ? base : (mergeDeep(base, over) as object)) };
   const secrets: Secrets = { written, filled: new Map(), values: new Map() };
   const { fill, missing } = createFiller(env, secrets);
   const catalog = fill(written, []);

@@ -2,6 +2,7 @@
 
 import type { CatalogPlan, RehearsedPlan } from "../../shared/api/catalog.ts";
 import type { CatalogInput } from "../../shared/catalog/document.ts";
+import type { Kind } from "../../shared/catalog/kinds/kind.ts";
 import * as routes from "../../shared/routes.ts";
 import type { Context } from "../context.ts";
 import { Fault, isFault } from "../fault.ts";
@@ -35,9 +36,10 @@ export const requestPlan = (
   document: CatalogInput,
   prune: boolean,
   file?: CatalogFile,
+  keys?: Pulled["entries"],
 ): Promise<CatalogPlan> =>
   locateErrors(file, () =>
-    request(context, routes.catalog.plan, { body: { document, prune } }),
+    request(context, routes.catalog.plan, { body: { document, prune, ...(keys && { keys }) } }),
   ) as Promise<CatalogPlan>;
 
 /** Ask for a plan, and for what it makes of the money of subscriptions. */
@@ -51,14 +53,15 @@ export const requestRehearsal = (
     request(context, routes.catalog.rehearse, { body: { document, prune } }),
   ) as Promise<RehearsedPlan>;
 
-type Apply = { document: CatalogInput; prune: boolean; fingerprint?: string };
+type Apply = { document: CatalogInput; prune: boolean; fingerprint?: string; keys?: Pulled["entries"] };
 /** Apply, all of it or nothing; a stale plan is a conflict. */
 export const requestApply = (context: Context, body: Apply, file?: CatalogFile): Promise<CatalogPlan> =>
   locateErrors(file, () => request(context, routes.catalog.apply, { body })) as Promise<CatalogPlan>;
 
-type Pulled = {
+export type Pulled = {
   document: Record<string, unknown>;
   proposed: { kind: string; key: string; id: string; name: string }[];
+  entries: { kind: Kind; key: string; id: string }[];
   others: { catalog: string; count: number }[];
 };
 /** The catalogue as the server has it. */

@@ -49,7 +49,7 @@ const unset = "(not set)";
 const empty = "(empty)";
 
 /** Any value in the words of a YAML file, on one line. */
-function formatFlow(value: unknown): string {
+export function formatFlow(value: unknown): string {
   if (value === null || value === undefined) return unset;
   if (Array.isArray(value)) return value.length === 0 ? empty : value.map(formatFlow).join(", ");
   if (typeof value !== "object") return removeControls(String(value));

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { Context } from "../context.ts";
+import { editableGroups } from "../edit/kinds.ts";
 
 /** A command that is not a resource of the contract. Its module is loaded when it is called. */
 type CommandModule = { add(root: Command, contextOf: (command: Command) => Context): void };
@@ -54,6 +55,11 @@ export const commands: Record<string, Entry> = {
     summary: "Watch the store on one screen: revenue, orders, failures, usage",
     heading: "start",
     load: loadTool(({ top }) => top.add),
+  },
+  edit: {
+    summary: "Change something as YAML in your editor",
+    heading: "start",
+    load: () => import("./edit.ts"),
   },
   open: { summary: "Open a page of the server in the browser", heading: "start", load: () => import("./open.ts") },
   init: defineEntry("Start a catalogue file", (all) => all.addInit),
@@ -166,8 +172,9 @@ type VerbModule = { add(group: Command, contextOf: (command: Command) => Context
 const loadDocument = (pick: (all: typeof import("./documents.ts")) => VerbModule["add"]) => async () => ({
   add: pick(await import("./documents.ts")),
 });
+const loadEdit = async (): Promise<VerbModule> => ({ add: (await import("./edit.ts")).addToGroup });
 /** Commands written by hand that stand in a group of the contract, by group and name. */
-export const verbs: Record<string, Record<string, () => Promise<VerbModule>>> = {
+const handWrittenVerbs: Record<string, Record<string, () => Promise<VerbModule>>> = {
   customers: { import: loadTool(({ customersImport }) => customersImport.add) },
   files: { upload: () => import("./files-upload.ts") },
   orders: {
@@ -190,4 +197,10 @@ export const verbs: Record<string, Record<string, () => Promise<VerbModule>>> = 
     save: async () => ({ add: (await import("./sandbox.ts")).addSave }),
     diff: async () => ({ add: (await import("./sandbox.ts")).addDiff }),
   },
+};
+
+/** The same with `edit` of each group whose things can be edited. */
+export const verbs: Record<string, Record<string, () => Promise<VerbModule>>> = {
+  ...handWrittenVerbs,
+  ...Object.fromEntries(editableGroups.map((name) => [name, { ...handWrittenVerbs[name], edit: loadEdit }])),
 };

@@ -25,6 +25,7 @@ import { addExamples } from "../help.ts";
 // One module has all of them, since the schema library and the reader of YAML are loaded with it.
 export { addInit, addPull } from "../catalog/init-pull.ts";
 export { addDiff, addPromote } from "../catalog/profiles.ts";
+export { edit } from "../edit/edit.ts";
 
 type ContextOf = (command: Command) => Context;
 type Scope = FileOptions & { prune?: boolean; verbose?: boolean; target: string[] };

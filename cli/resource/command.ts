@@ -268,7 +268,7 @@ const listOf = (group: GroupEntry): OperationEntry | undefined =>
   group.operations.find(({ list, params, query }) => list && params.length === 0 && !query.some((one) => one.required));
 
 /** Which of the things of a group is meant, where nobody said it: a person picks it from a list. */
-async function pickOne(context: Context, group: GroupEntry, param: string): Promise<string> {
+export async function pickOne(context: Context, group: GroupEntry, param: string): Promise<string> {
   const listed = listOf(group);
   const see = listed ? ` See: \`floe ${group.name} ${listed.name}\`` : "";
   const absent = new Fault("usage", `missing required argument '${param}'`, {

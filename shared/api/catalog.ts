@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Catalog } from "../catalog/document.ts";
+import { Catalog, catalogEntriesMax } from "../catalog/document.ts";
 import { kinds } from "../catalog/kinds/kind.ts";
 import { instant, type Resource, seller } from "../contract.ts";
 import type { Scope } from "../scopes.ts";
@@ -104,9 +104,21 @@ export type Rehearsal = z.output<typeof Rehearsal>;
 export const RehearsedPlan = CatalogPlan.extend({ rehearsal: Rehearsal });
 export type RehearsedPlan = z.output<typeof RehearsedPlan>;
 
+const keyPattern = /^[a-z0-9][a-z0-9_-]{0,62}$/;
+/** A thing that exists, and a key for it. */
+const Entry = z.object({ kind, key: z.string().regex(keyPattern), id: z.uuid() });
+
 const asked = {
   document: Catalog.describe("The catalogue, as floe.yaml holds it."),
   prune: z.boolean().default(false).describe("Whether what the file no longer has is archived or deleted."),
+  keys: z
+    .array(Entry)
+    .min(1)
+    .max(catalogEntriesMax)
+    .optional()
+    .describe(
+      "The things that the document means by its keys, in place of those of the catalog. No key is stored, and nothing is created, renamed or removed.",
+    ),
 };
 
 /** The whole catalogue at once: what a file wants, and doing it. */
@@ -128,6 +140,8 @@ export const catalog = {
       document: z.record(z.string(), z.unknown()),
       /** What was proposed a key; `import` gives it. */
       proposed: z.array(z.object({ kind, key: z.string(), id: z.string(), name: z.string() })),
+      /** Which things the keys of the document mean, the proposed ones too. */
+      entries: z.array(z.object({ kind, key: z.string(), id: z.string() })),
       /** The other catalogues of the organization, with how many entries each has. */
       others: z.array(z.object({ catalog: z.string(), count: z.int() })),
     }),
@@ -178,10 +192,7 @@ export const catalog = {
     body: z.object({
       catalog: catalogName.describe("Name of the catalogue."),
       kind: kind.describe("What it is: products, meters, benefits, …"),
-      key: z
-        .string()
-        .regex(/^[a-z0-9][a-z0-9_-]{0,62}$/)
-        .describe("The key it gets."),
+      key: z.string().regex(keyPattern).describe("The key it gets."),
       id: z.uuid().describe("Its id."),
     }),
     response: z.object({ kind, key: z.string(), id: z.string() }),

@@ -1,7 +1,7 @@
 import type { Fields } from "./compare.ts";
 import { getKind, type Rows } from "./kinds/index.ts";
 import { type Kind, kinds, type Names } from "./kinds/kind.ts";
-import { type Current, readNames } from "./plan.ts";
+import { type Current, type Entry, readNames } from "./plan.ts";
 
 /** One thing as a file says it in the fewest words. */
 export function writeItem(kind: Kind, key: string, row: Rows[Kind], names: Names): Fields {
@@ -34,7 +34,10 @@ function getTitle(kind: Kind, row: Rows[Kind]): string {
 export type ProposedEntry = { kind: Kind; key: string; id: string; name: string };
 
 /** The whole catalogue as a file, and the keys that are proposed for what has none. */
-export function writeDocument(catalog: string, current: Current): { document: Fields; proposed: ProposedEntry[] } {
+export function writeDocument(
+  catalog: string,
+  current: Current,
+): { document: Fields; proposed: ProposedEntry[]; entries: Entry[] } {
   const entries = [...current.entries];
   const proposed: ProposedEntry[] = [];
   for (const kind of kinds) {
@@ -50,13 +53,16 @@ export function writeDocument(catalog: string, current: Current): { document: Fi
   }
   const names = readNames({ ...current, entries });
   const document: Fields = { version: 1, catalog };
+  const written: Entry[] = [];
   for (const kind of kinds) {
     const section: Fields = {};
-    for (const { key, id } of entries.filter((entry) => entry.kind === kind)) {
-      const row = (current.rows[kind] as Rows[Kind][]).find((one) => one.id === id);
-      if (row) section[key] = writeItem(kind, key, row, names);
+    for (const entry of entries.filter((one) => one.kind === kind)) {
+      const row = (current.rows[kind] as Rows[Kind][]).find((one) => one.id === entry.id);
+      if (!row) continue;
+      section[entry.key] = writeItem(kind, entry.key, row, names);
+      written.push(entry);
     }
     if (Object.keys(section).length > 0) document[kind] = section;
   }
-  return { document, proposed };
+  return { document, proposed, entries: written };
 }

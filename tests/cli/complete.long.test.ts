@@ -7,6 +7,7 @@ import { buildAnswerSchemas } from "../../cli/build-schemas.ts";
 import type { CommandDescription } from "../../cli/command-description.ts";
 import { handWritten, hasGeneratedCommand, withoutCommand } from "../../cli/command-map.ts";
 import { buildCommandTree } from "../../cli/command-tree.ts";
+import { editableGroups } from "../../cli/edit/kinds.ts";
 import { api } from "../../shared/api/index.ts";
 import { describeCatalog } from "../../shared/catalog/schema.ts";
 import { scopes } from "../../shared/scopes.ts";
@@ -20,6 +21,7 @@ const operator = "it starts or operates a server, on the machine of its operator
 const neverEnds = "it does not end by itself";
 const signIn = "it changes the sign-in by which the others are run";
 const hosted = "it needs an account at hosted Polar";
+const editor = "it opens an editor, which needs a terminal";
 const twoProfiles = "it compares two profiles";
 /** Commands of which it is only seen that they are there with their flags, and why: their own tests run them. */
 const elsewhere: Record<string, string> = {
@@ -43,6 +45,7 @@ const elsewhere: Record<string, string> = {
   ...{ "polar connect": hosted, "polar status": hosted, "polar sync": hosted },
   "demo seed": "it needs a sandbox in which nothing was sold",
   "webhooks doctor": "it needs a receiver that verifies signatures",
+  ...Object.fromEntries(["edit", ...editableGroups.map((group) => `${group} edit`)].map((path) => [path, editor])),
   notices: "it shows files of the build",
 };
 /** Examples that need what this server does not have. */

@@ -74,6 +74,8 @@ export type Place = {
   columns?: number;
   signal?: AbortSignal;
   openBrowser?: (url: string) => Promise<void>;
+  /** What an editor does with a file, and its exit code where that is not 0. */
+  edit?: (file: string) => Promise<number | undefined> | number | undefined | void;
   /** Whether there is a program that leafs through long texts, as by default. */
   pager?: boolean;
 };
@@ -104,7 +106,7 @@ class Stream extends PassThrough {
 }
 
 /** Streams that remember what was written to them, and an environment without anything of this machine. */
-export function place({ tty = false, env = {}, columns = 120, signal, openBrowser, pager = true }: Place = {}) {
+export function place({ tty = false, env = {}, columns = 120, signal, openBrowser, edit, pager = true }: Place = {}) {
   const stdin = new Stream(tty, columns);
   const stdout = new Stream(tty, columns);
   const stderr = new Stream(tty, columns);
@@ -124,6 +126,7 @@ export function place({ tty = false, env = {}, columns = 120, signal, openBrowse
       if (pager) leafed.push({ program, text, said: stderr.text });
       return pager;
     },
+    edit: async (_, file) => (await edit?.(file)) ?? 0,
     atOnce: (work) => work(),
   };
   return { io, stdin, stdout, stderr, opened, leafed };

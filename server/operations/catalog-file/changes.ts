@@ -16,7 +16,7 @@ import type { Batch } from "../../platform/db/batches.ts";
 import { joinTransaction, transact } from "../../platform/db/unit-of-work.ts";
 import { readFaults } from "../../platform/http/validation-errors.ts";
 import { mapInParts, runInParts } from "../../platform/jobs/heavy-work.ts";
-import { loadCurrent } from "./current.ts";
+import { type CatalogRequest, loadCurrent } from "./current.ts";
 import { servedKinds } from "./kinds/index.ts";
 import * as store from "./store.ts";
 
@@ -308,19 +308,19 @@ const unnamed: Ids = { idOf: (_, name) => name, fileId: (name) => name };
  * What others have to be asked is asked before the transaction, which waits for nobody: where the addresses of webhooks
  * lead, and whether a service lets a benefit be given.
  */
-export async function checkWithProviders(ctx: Ctx, document: Catalog): Promise<void> {
-  for await (const refusal of requestEach(ctx, document)) throw refusal;
+export async function checkWithProviders(ctx: Ctx, asked: CatalogRequest): Promise<void> {
+  for await (const refusal of requestEach(ctx, asked)) throw refusal;
 }
 
 /** The same to see what would be refused. */
-export async function findRefusals(ctx: Ctx, document: Catalog): Promise<Issue[]> {
+export async function findRefusals(ctx: Ctx, asked: CatalogRequest): Promise<Issue[]> {
   const issues: Issue[] = [];
-  for await (const refusal of requestEach(ctx, document)) issues.push(...listIssues(refusal));
+  for await (const refusal of requestEach(ctx, asked)) issues.push(...listIssues(refusal));
   return issues;
 }
 
-async function* requestEach(ctx: Ctx, document: Catalog): AsyncIterable<ApiError> {
-  for (const { kind, key, ask } of await collectQuestions(ctx, document)) {
+async function* requestEach(ctx: Ctx, asked: CatalogRequest): AsyncIterable<ApiError> {
+  for (const { kind, key, ask } of await collectQuestions(ctx, asked)) {
     try {
       await ask();
     } catch (error) {
@@ -332,7 +332,8 @@ async function* requestEach(ctx: Ctx, document: Catalog): AsyncIterable<ApiError
 
 type Asked = { kind: Kind; key: string; ask: () => Promise<void> };
 
-async function collectQuestions(ctx: Ctx, { version, catalog, ...document }: Catalog): Promise<Asked[]> {
+async function collectQuestions(ctx: Ctx, { document: whole, keys }: CatalogRequest): Promise<Asked[]> {
+  const { version, catalog, ...document } = whole;
   const only: Catalog = { version, catalog };
   for (const kind of kinds) {
     const items: Record<string, Item> = document[kind] ?? {};
@@ -340,7 +341,7 @@ async function collectQuestions(ctx: Ctx, { version, catalog, ...document }: Cat
     if (asked.length > 0) Object.assign(only, { [kind]: Object.fromEntries(asked) });
   }
   if (kinds.every((kind) => only[kind] === undefined)) return [];
-  const current = await loadCurrent(ctx.db, ctx, only);
+  const current = await loadCurrent(ctx.db, ctx, { document: only, keys });
   const rowsById = indexRows(current);
   const { steps } = await runInParts(planCatalog(only, current, false));
   return steps.flatMap((step): Asked[] => {

@@ -1,7 +1,7 @@
 import type { Catalog } from "../../../shared/catalog/document.ts";
 import { getKind, type Item } from "../../../shared/catalog/kinds/index.ts";
 import { type Kind, kinds } from "../../../shared/catalog/kinds/kind.ts";
-import type { Current } from "../../../shared/catalog/plan.ts";
+import type { Current, Entry } from "../../../shared/catalog/plan.ts";
 import { findOrganization } from "../../identity/organizations/store.ts";
 import { type Ctx, type Database, requireOrganization } from "../../platform/context.ts";
 import { servedKinds } from "./kinds/index.ts";
@@ -30,12 +30,11 @@ type Others = (kind: Kind, alive: ReadonlySet<string>) => Promise<string[]>;
 async function loadCurrentRows(
   db: Database,
   ctx: Ctx,
-  catalog: string,
+  entries: Entry[],
   names: readonly string[] | undefined,
   others: Others,
 ): Promise<Current> {
   const organization_id = requireOrganization(ctx);
-  const entries = await store.findEntries(db, organization_id, catalog);
   const rows = {} as Record<Kind, unknown[]>;
   for (const kind of kinds) {
     const keyed = entries.filter((entry) => entry.kind === kind);
@@ -54,16 +53,26 @@ async function loadCurrentRows(
   };
 }
 
+/** A catalog, and the things that its keys mean where the request says it. */
+export type CatalogRequest = { document: Catalog; keys?: Entry[] | undefined };
+
 /** What the server has of a catalogue, and what could be taken for what the file asks for. */
-export const loadCurrent = (db: Database, ctx: Ctx, document: Catalog): Promise<Current> =>
-  loadCurrentRows(db, ctx, document.catalog, listFileNames(document), (kind, alive) => {
+export async function loadCurrent(db: Database, ctx: Ctx, { document, keys }: CatalogRequest): Promise<Current> {
+  const organization_id = requireOrganization(ctx);
+  const entries = keys ?? (await store.findEntries(db, organization_id, document.catalog));
+  return loadCurrentRows(db, ctx, entries, listFileNames(document), async (kind, alive) => {
+    if (keys) return [];
     // What was deleted by hand may have been made anew by hand, so a key without its thing looks around as a new one does.
     const fresh = Object.entries(document[kind] ?? {}).filter(([key]) => !alive.has(key));
-    return store.findUnmanaged(db, requireOrganization(ctx), kind, getMarks(kind, Object.fromEntries(fresh)));
+    return store.findUnmanaged(db, organization_id, kind, getMarks(kind, Object.fromEntries(fresh)));
   });
+}
 
 /** Everything of the catalogue that has a key, and with `all` also what has none. */
-export const loadEverything = (db: Database, ctx: Ctx, catalog: string, all: boolean): Promise<Current> =>
-  loadCurrentRows(db, ctx, catalog, undefined, async (kind) =>
-    all ? store.findUnmanaged(db, requireOrganization(ctx), kind) : [],
+export async function loadEverything(db: Database, ctx: Ctx, catalog: string, all: boolean): Promise<Current> {
+  const organization_id = requireOrganization(ctx);
+  const entries = await store.findEntries(db, organization_id, catalog);
+  return loadCurrentRows(db, ctx, entries, undefined, async (kind) =>
+    all ? store.findUnmanaged(db, organization_id, kind) : [],
   );
+}

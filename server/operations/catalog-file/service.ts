@@ -2,9 +2,16 @@ import { createHash } from "node:crypto";
 import type { CatalogPlan, catalog } from "../../../shared/api/catalog.ts";
 import { comparePrices } from "../../../shared/catalog/compare.ts";
 import { type Catalog, findWrongAmounts } from "../../../shared/catalog/document.ts";
-import { getKind, type Rows } from "../../../shared/catalog/kinds/index.ts";
+import { getKind, type Item, type Rows } from "../../../shared/catalog/kinds/index.ts";
 import { type Kind, kinds } from "../../../shared/catalog/kinds/kind.ts";
-import { type Current, type Plan, planCatalog, readNames, type Step } from "../../../shared/catalog/plan.ts";
+import {
+  type Current,
+  type Entry,
+  type Plan,
+  planCatalog,
+  readNames,
+  type Step,
+} from "../../../shared/catalog/plan.ts";
 import { writeDocument } from "../../../shared/catalog/pull.ts";
 import type { Service } from "../../../shared/contract.ts";
 import { ApiError, fault, invalid } from "../../../shared/errors.ts";
@@ -14,11 +21,11 @@ import { isUniqueViolation } from "../../platform/db/unique.ts";
 import { joinTransaction, transact } from "../../platform/db/unit-of-work.ts";
 import { mapInParts, runInParts } from "../../platform/jobs/heavy-work.ts";
 import { applySteps, checkWithProviders, collectFaults, dryRun, findRefusals, throwFirstFault } from "./changes.ts";
-import { loadCurrent, loadEverything } from "./current.ts";
+import { type CatalogRequest, loadCurrent, loadEverything } from "./current.ts";
 import { compareTerms, loadTerms, type Terms } from "./rehearsal.ts";
 import * as store from "./store.ts";
 
-type Asked = { document: Catalog; prune: boolean };
+type Asked = CatalogRequest & { prune: boolean };
 
 /** Each kind needs its own scope, whichever of them let the request in. */
 function requireScopes(
@@ -85,15 +92,43 @@ async function countConcerned(db: Database, organization_id: string, steps: read
   }
 }
 
+/** Keys that a request brings along name one thing each, and leave the catalog as it is. */
+function checkKeys({ document, prune }: Asked, keys: Entry[]): void {
+  if (prune) throw invalid(fault(["prune"], "Only a whole catalog is pruned, not one with keys of its own."));
+  const [named, things] = [new Set<string>(), new Set<string>()];
+  for (const [index, { kind, key, id }] of keys.entries()) {
+    const isNamedTwice = named.has(`${kind} ${key}`) || things.has(`${kind} ${id}`);
+    if (isNamedTwice) throw invalid(fault(["keys", index], "The key or the thing is named twice."));
+    named.add(`${kind} ${key}`);
+    things.add(`${kind} ${id}`);
+  }
+  for (const kind of kinds)
+    for (const [key, { previously }] of Object.entries((document[kind] ?? {}) as Record<string, Item>))
+      if (previously)
+        throw invalid(fault(["document", kind, key, "previously"], "With keys of its own, nothing is renamed."));
+}
+
+/** With keys of the request's own, a document changes what there is. */
+function assertNothingMade(keys: Entry[], { steps }: Plan): void {
+  for (const { action, kind, key } of steps) {
+    if (action === "update") continue;
+    const index = keys.findIndex((one) => one.kind === kind && one.key === key);
+    const message = `There is no such thing among your ${kind}.`;
+    throw invalid(fault(index < 0 ? ["document", kind, key] : ["keys", index, "id"], message));
+  }
+}
+
 async function buildPlan(
   db: Database,
   ctx: Ctx,
   asked: Asked,
 ): Promise<{ plan: Plan; current: Current; fingerprint: string }> {
-  const current = await loadCurrent(db, ctx, asked.document);
+  if (asked.keys) checkKeys(asked, asked.keys);
+  const current = await loadCurrent(db, ctx, asked);
   const wrong = findWrongAmounts(asked.document, current.currency);
   if (wrong.length > 0) throw invalid(...wrong.map(({ path, message }) => fault(["document", ...path], message)));
   const plan = await runInParts(planCatalog(asked.document, current, asked.prune));
+  if (asked.keys) assertNothingMade(asked.keys, plan);
   await countConcerned(db, requireOrganization(ctx), plan.steps);
   return { plan, current, fingerprint: await computeFingerprint(asked, current, requireOrganization(ctx)) };
 }
@@ -125,9 +160,9 @@ type Look = (tx: Tx, steps: readonly Step[]) => Promise<void>;
 /** What would be done, and what of it refused: each step is taken and taken back. */
 async function tryOut(ctx: Ctx, asked: Asked, look: Look = async () => {}): Promise<CatalogPlan> {
   requireScopes(ctx, listKindsIn(asked.document), "read");
-  const refused = await findRefusals(ctx, asked.document);
+  const refused = await findRefusals(ctx, asked);
   return dryRun(ctx, async (tx, inner) => {
-    await store.lockCatalog(tx, requireOrganization(ctx), asked.document.catalog);
+    await store.lockCatalog(tx, requireOrganization(ctx), asked.document.catalog, asked.keys);
     const { plan, current, fingerprint } = await buildPlan(tx, inner, asked);
     requireScopes(ctx, getKinds(plan), "read");
     if (plan.steps.length === 0) return serializePlan(ctx, asked, plan, fingerprint);
@@ -162,11 +197,12 @@ export const catalogService: Service<typeof catalog, Ctx> = {
   },
 
   async apply(ctx, { body }) {
-    requireScopes(ctx, listKindsIn(body.document), "write");
-    await checkWithProviders(ctx, body.document);
+    // A document with keys of its own holds what its changes refer to, too, which nobody has to be allowed to change.
+    requireScopes(ctx, listKindsIn(body.document), body.keys ? "read" : "write");
+    await checkWithProviders(ctx, body);
     return transact(ctx, async (tx) => {
       const inner = joinTransaction(ctx, tx);
-      await store.lockCatalog(tx, requireOrganization(ctx), body.document.catalog);
+      await store.lockCatalog(tx, requireOrganization(ctx), body.document.catalog, body.keys);
       const { plan, current, fingerprint } = await buildPlan(tx, inner, body);
       if (body.fingerprint && body.fingerprint !== fingerprint) throw rejectStale();
       requireScopes(ctx, getKinds(plan), "write");

@@ -20,9 +20,9 @@ import { catalogEntries } from "./tables.ts";
  * One apply at a time in an organization, since two plans made side by side could both create the same thing. The things of
  * the catalogue are held too: nobody changes one between the plan and the change. Orders of a product may go on.
  */
-export async function lockCatalog(tx: Tx, organization_id: string, catalog: string): Promise<void> {
+export async function lockCatalog(tx: Tx, organization_id: string, catalog: string, keys?: Entry[]): Promise<void> {
   await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`catalog ${organization_id}`}, 0))`);
-  const entries = await findEntries(tx, organization_id, catalog);
+  const entries = keys ?? (await findEntries(tx, organization_id, catalog));
   for (const kind of kinds) {
     const held = entries.filter((entry) => entry.kind === kind).map(({ id }) => id);
     const { table, id } = servedKinds[kind].source;
