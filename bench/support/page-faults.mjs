@@ -1,3 +1,5 @@
+const portal = ["tests/web/portal.long.test.ts"];
+const terms = ["tests/web/terms.test.ts"];
 const failures = ["tests/web/open-checkout.long.test.ts"];
 
 /** Faults of the pages, with the tests that must see them. */
@@ -37,6 +39,36 @@ export const pageFaults = {
       'const codes = [lang === "en" ? "" : lang, language, "en"]',
       'const codes = [lang === "en" ? "" : "", language && "en"]',
       ...failures,
+    ],
+  ],
+  "the portal": [
+    [
+      "the portal keeps to the browser's language",
+      "web/portal/Home.tsx",
+      "if (locale) setLocale(locale);",
+      "",
+      ...portal,
+    ],
+    [
+      "use of an ended subscription costs something",
+      "web/portal/levels.ts",
+      "if (over.has(status) || !isPriced || counted.length === 0) return [];",
+      "if (!isPriced || counted.length === 0) return [];",
+      ...terms,
+    ],
+    [
+      "use is charged with the period of the plan",
+      "web/portal/levels.ts",
+      "charged_at: current_meter_period_end ?? current_period_end",
+      "charged_at: current_period_end",
+      ...terms,
+    ],
+    [
+      "the keyboard is lost with the form of the billing details",
+      "web/portal/Billing.tsx",
+      'if (state !== "shown") card',
+      'if (state === "edited") card',
+      ...portal,
     ],
   ],
 };

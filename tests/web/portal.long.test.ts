@@ -37,7 +37,11 @@ afterEach(async () => {
 });
 
 /** Somebody who subscribes, and a session of theirs. */
-async function subscriber(card = cards.good, email = `portal-${crypto.randomUUID().slice(0, 8)}@example.com`) {
+async function subscriber(
+  card = cards.good,
+  locale?: string,
+  email = `portal-${crypto.randomUUID().slice(0, 8)}@example.com`,
+) {
   const shop = await openShop(floe, "2027-06-01T09:00:00Z", { proration_behavior: "invoice" });
   const basic = await shop.sells(
     "Field Guide to Ice",
@@ -47,7 +51,7 @@ async function subscriber(card = cards.good, email = `portal-${crypto.randomUUID
   const atlas = await shop.sells("Atlas of Ice", 4900);
   const id = await shop.subscribes(basic, {
     card,
-    buyer: { customer_billing_address: { country: "ES" }, customer_email: email },
+    buyer: { customer_billing_address: { country: "ES" }, customer_email: email, ...(locale && { locale }) },
   });
   const { customer_id } = await shop.get(id);
   const made = await shop.accepted("POST", "/v1/customer-sessions/", { customer_id });
@@ -86,6 +90,22 @@ test("what somebody has is seen by everybody, on any ground, on a telephone; the
   await page.getByRole("heading", { name: "See what you have bought" }).waitFor();
   await page.reload();
   await page.getByRole("heading", { name: "See what you have bought" }).waitFor();
+});
+
+test("the page speaks the language in which its customer bought, whatever the browser's is, and is short", async () => {
+  const { link } = await subscriber(cards.good, "de-DE");
+  await page.setViewportSize({ width: 1280, height: 900 });
+  await page.goto(link);
+  await region("Abonnements").getByText("19,00 $ pro Monat").waitFor();
+  await region("Abonnements").getByText("1. Juli 2027").waitFor();
+  expect(await page.evaluate(() => document.documentElement.lang)).toBe("de");
+  await region("Karten").getByText("Visa •••• 4242").waitFor();
+  expect(await page.evaluate(() => document.documentElement.scrollHeight)).toBeLessThan(1300);
+  await picture("german");
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    expect(await seriousFaults(page)).toEqual([]);
+  }
 });
 
 test("another plan is seen with its price before it is charged; a subscription is given up, and kept after all", async () => {
@@ -204,6 +224,7 @@ test("what was used is seen against what is included, and day by day as bars, in
   const chart = tokens.getByRole("img", { name: /Used in all by each day.*800 so far/ });
   await chart.waitFor();
   await tokens.getByText("Dashed line: 2,000 are included.").waitFor();
+  await tokens.getByText("US$0.00 so far, charged on 10 July 2027.").waitFor();
   await tokens.getByText("Dotted line: from 3,000 on nothing more is charged, US$5.00 at most.").waitFor();
   const heights = await chart
     .locator("line")
@@ -213,6 +234,14 @@ test("what was used is seen against what is included, and day by day as bars, in
   expect(tops.filter((tall) => tall > 0).map(Math.round)).toEqual([13]);
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320);
   await picture("usage-limits");
+  // Beyond what is included, the price so far is said.
+  await shop.accepted("POST", "/v1/events/ingest", {
+    events: [{ name: "call", customer_id, metadata: { tokens: 1900 } }],
+  });
+  await page.reload();
+  await tokens.getByText("US$3.50 so far, charged on 10 July 2027.").waitFor();
+  await tokens.getByText("700 over what is included").waitFor();
+  await picture("usage-cost");
 });
 
 test("where the seller lets them, customers pause with the end of a period, and think better of it", async () => {
@@ -301,12 +330,21 @@ test("what is unpaid is paid with another card; billing details are kept, and an
   await subscriptions.getByText("Active").waitFor();
   expect((await shop.get(id)).status).toBe("active");
 
+  // The details stand in a few lines, and the form comes where it is asked for.
+  await region("Billing details").getByText("Spain").waitFor();
+  await region("Billing details").getByRole("button", { name: "Change billing details" }).press("Enter");
+  await page.waitForFunction(() => document.activeElement?.getAttribute("name") === "billing_name");
+  await region("Billing details").getByRole("button", { name: "Cancel" }).press("Enter");
+  await page.waitForFunction(() => document.activeElement?.textContent === "Change billing details");
+  await page.keyboard.press("Enter");
   await region("Billing details").getByLabel("Name on invoices").fill("Ada Lovelace");
   await region("Billing details").getByLabel("Street and number").fill("Calle Mayor 1");
   await region("Billing details").getByLabel("Postal code").fill("28013");
   await region("Billing details").getByLabel("City").fill("Madrid");
   await region("Billing details").getByRole("button", { name: "Save" }).click();
   await region("Billing details").getByText("Saved.").waitFor();
+  await page.waitForFunction(() => document.activeElement?.textContent === "Change billing details");
+  await region("Billing details").getByText("Ada Lovelace Calle Mayor 1 28013 Madrid Spain").waitFor();
   expect((await shop.get(id)).customer).toMatchObject({ billing_name: "Ada Lovelace" });
 });
 

@@ -10,7 +10,7 @@ import { computeAccent } from "../../web/accent.ts";
 import { loadI18n } from "../../web/i18n/i18n.tsx";
 import { computeSaving, describeOffer, describeTiers } from "../../web/offers.ts";
 import { listPlans } from "../../web/portal/ChangePlan.tsx";
-import { computeLevels, getLimits } from "../../web/portal/levels.ts";
+import { computeCosts, computeLevels, getLimits } from "../../web/portal/levels.ts";
 import { describeButton, describeSchedule, describeUse, getLines, getSchedule } from "../../web/terms.ts";
 import { type FakeCheckout, makeCheckout } from "./support/sample.ts";
 
@@ -303,6 +303,25 @@ describe("what use is held against, on the customer's own page", () => {
     const found = getLimits("m", credited, subscriptions as never);
     expect(found.map(({ units, cap }) => [units, cap?.amount ?? null])).toEqual(limits);
   });
+});
+
+test("use costs what its subscriptions count, in their currencies, until they end; a meter without a price costs nothing", () => {
+  const make = (fields: object) => ({
+    ...{ status: "active", currency: "usd", current_period_end: "2026-02-01", current_meter_period_end: null },
+    prices: [{ amount_type: "metered_unit", meter_id: "m" }],
+    meters: [
+      { meter_id: "m", amount: 320 },
+      { meter_id: "other", amount: 9 },
+    ],
+    ...fields,
+  });
+  const compute = (...subscriptions: object[]) =>
+    computeCosts("m", subscriptions as never).map(({ amount, currency, charged_at }) => [amount, currency, charged_at]);
+  expect(compute(make({}), make({ currency: "eur", current_meter_period_end: "2026-01-15" }))).toEqual([
+    [320, "usd", "2026-02-01"],
+    [320, "eur", "2026-01-15"],
+  ]);
+  expect(compute(make({ status: "canceled" }), make({ prices: [] }), make({ meters: [] }))).toEqual([]);
 });
 
 test("who speaks to a customer's own place finds a button by the messages on it, in every language", () => {

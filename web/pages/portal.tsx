@@ -116,10 +116,12 @@ function Inside({
   seller,
   slug,
   session,
+  setLocale,
 }: {
   seller: Seller;
   slug: string;
   session: ReturnType<typeof consumeSession>;
+  setLocale: (locale: string | null) => void;
 }) {
   const { messages: common } = useI18n();
   const messages = usePortalMessages();
@@ -156,7 +158,7 @@ function Inside({
         ) : portal ? (
           <>
             <h1 className="hidden">{messages.title(name)}</h1>
-            <Home key={token} portal={portal} seller={seller} />
+            <Home key={token} portal={portal} seller={seller} setLocale={setLocale} />
           </>
         ) : (
           <SignIn
@@ -203,6 +205,8 @@ export default function PortalPage({ params }: { params: Record<string, string> 
   const [session] = useState(() => consumeSession(slug));
   const [seller, setSeller] = useState(() => (isOf(slug, given_seller) ? given_seller : undefined));
   const [failure, setFailure] = useState<Failure>();
+  // The language and formats in which the customer bought, once they are known; until then the browser's.
+  const [locale, setLocale] = useState<string | null>(null);
   const load = useCallback(async (): Promise<void> => {
     const answer = await entrance.seller(slug);
     if (answer.ok) setSeller(answer.value);
@@ -222,10 +226,10 @@ export default function PortalPage({ params }: { params: Record<string, string> 
     </div>
   );
   return (
-    <I18nProvider locale={null} before={<Frame />}>
+    <I18nProvider locale={locale} before={<Frame />}>
       <PortalMessagesProvider before={<Frame />}>
         {seller ? (
-          <Inside key={slug} seller={seller} slug={slug} session={session} />
+          <Inside key={slug} seller={seller} slug={slug} session={session} setLocale={setLocale} />
         ) : failure ? (
           <Nowhere failure={failure} retry={() => void load()} />
         ) : (

@@ -1,10 +1,11 @@
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useEffect, useRef, useState } from "react";
 import { type AddressField, describeFailure, type Faults, readFaults } from "../checkout-form.ts";
 import { useI18n } from "../i18n/i18n.tsx";
 import { Address } from "../parts/Address.tsx";
 import { Button } from "../parts/Button.tsx";
 import { Field } from "../parts/Field.tsx";
 import { Notice } from "../parts/Notice.tsx";
+import type { Me } from "./calls.ts";
 import { usePortalMessages } from "./messages.tsx";
 import { useMe, usePlace } from "./portal-context.ts";
 
@@ -37,7 +38,7 @@ function EmailChange({ email }: { email: string }) {
   };
   return (
     <form
-      className="card stack"
+      className="stack"
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
@@ -46,7 +47,6 @@ function EmailChange({ email }: { email: string }) {
         void send().finally(() => setBusy(false));
       }}
     >
-      <h3>{messages.email_change}</h3>
       <p className="soft">{messages.email_change_how(email)}</p>
       <Field
         label={common.email}
@@ -68,11 +68,31 @@ function EmailChange({ email }: { email: string }) {
   );
 }
 
+/** To whom invoices are made out, as it stands. */
+function BillingSummary({ me }: { me: Me }) {
+  const { locale } = useI18n();
+  const messages = usePortalMessages();
+  const { country, line1, line2, postal_code, city, state } = me.billing_address ?? {};
+  const name = country && new Intl.DisplayNames(locale, { type: "region" }).of(country);
+  const lines = [
+    me.billing_name,
+    line1,
+    line2,
+    [postal_code, city].filter(Boolean).join(" "),
+    // `CA`, as countries with states write it: here it stands without its country.
+    state?.replace(/^[A-Z]{2}-/, ""),
+    name,
+    me.tax_id?.[0],
+  ].filter(Boolean);
+  if (lines.length === 0) return <p className="soft">{messages.no_billing}</p>;
+  return <p className="address">{lines.join("\n")}</p>;
+}
+
 /** To whom invoices are made out. */
-export function Billing() {
+function BillingForm({ done, left }: { done: () => void; left: () => void }) {
   const { messages: common } = useI18n();
   const messages = usePortalMessages();
-  const { portal, seller, reload } = usePlace();
+  const { portal, reload } = usePlace();
   const me = useMe();
   const [name, setName] = useState(me.billing_name ?? "");
   const [tax_id, setTaxId] = useState(me.tax_id?.[0] ?? "");
@@ -85,7 +105,6 @@ export function Billing() {
     state: me.billing_address?.state ?? "",
   }));
   const [faults, setFaults] = useState<Faults>({});
-  const [saved, setSaved] = useState(false);
   const [busy, setBusy] = useState(false);
 
   const change = (patch: Partial<Record<AddressField, string>>): void => {
@@ -94,7 +113,6 @@ export function Billing() {
       ...before,
       ...Object.fromEntries(Object.keys(patch).map((field) => [field, undefined])),
     }));
-    setSaved(false);
   };
   const save = async (): Promise<void> => {
     const given = addressFields.filter((field) => address[field].trim() !== "");
@@ -102,57 +120,86 @@ export function Billing() {
       given.length === 0 ? undefined : Object.fromEntries(given.map((field) => [field, address[field].trim()]));
     const answer = await portal.update({ billing_name: name, tax_id: tax_id.trim() || null, billing_address });
     setFaults(answer.ok ? {} : readFaults(answer.failure, common));
-    setSaved(answer.ok);
-    if (answer.ok) await reload();
+    if (!answer.ok) return;
+    await reload();
+    done();
   };
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     if (busy) return;
     setBusy(true);
-    setSaved(false);
     void save().finally(() => setBusy(false));
   };
   return (
+    <form className="stack" noValidate onSubmit={submit} aria-busy={busy}>
+      <div className="fields">
+        <Field
+          label={messages.billing_name}
+          name="billing_name"
+          autoComplete="billing name"
+          value={name}
+          error={faults.name}
+          onChange={({ target }) => setName(target.value)}
+        />
+        <Address modes={modes} values={address} errors={faults} change={change} settle={change} />
+        <Field
+          label={messages.tax_id}
+          name="tax_id"
+          autoComplete="off"
+          optional={common.optional}
+          value={tax_id}
+          error={faults.tax_id}
+          onChange={({ target }) => setTaxId(target.value)}
+        />
+      </div>
+      {faults.form && <Notice tone="fault">{faults.form}</Notice>}
+      <div className="row">
+        <Button quiet onClick={left}>
+          {messages.cancel_action}
+        </Button>
+        <Button type="submit" busy={busy}>
+          {messages.save}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+/** The billing details, and a form to change them once that is asked for. */
+export function Billing() {
+  const messages = usePortalMessages();
+  const { seller } = usePlace();
+  const me = useMe();
+  const card = useRef<HTMLDivElement>(null);
+  const [state, setState] = useState<"shown" | "edited" | "saved" | "left">("shown");
+  // The keyboard goes on in the form, and where the form is gone, where it was opened.
+  useEffect(() => {
+    if (state !== "shown") card.current?.querySelector<HTMLElement>(state === "edited" ? "input" : "button")?.focus();
+  }, [state]);
+  return (
     <section id="billing" className="part" aria-labelledby="billing-title">
       <h2 id="billing-title">{messages.billing}</h2>
-      <form className="card stack" noValidate onSubmit={submit} aria-busy={busy}>
-        <div className="fields">
-          <Field
-            label={messages.billing_name}
-            name="billing_name"
-            autoComplete="billing name"
-            value={name}
-            error={faults.name}
-            onChange={({ target }) => {
-              setName(target.value);
-              setSaved(false);
-            }}
-          />
-          <Address modes={modes} values={address} errors={faults} change={change} settle={change} />
-          <Field
-            label={messages.tax_id}
-            name="tax_id"
-            autoComplete="off"
-            optional={common.optional}
-            value={tax_id}
-            error={faults.tax_id}
-            onChange={({ target }) => {
-              setTaxId(target.value);
-              setSaved(false);
-            }}
-          />
-        </div>
-        {faults.form && <Notice tone="fault">{faults.form}</Notice>}
-        {saved && <Notice tone="good">{messages.saved}</Notice>}
-        <div className="row">
-          <Button type="submit" busy={busy}>
-            {messages.save}
-          </Button>
-        </div>
-      </form>
-      {seller.organization.customer_portal_settings.customer.allow_email_change && me.email && (
-        <EmailChange email={me.email} />
-      )}
+      <div ref={card} className="card stack">
+        {state === "edited" ? (
+          <BillingForm done={() => setState("saved")} left={() => setState("left")} />
+        ) : (
+          <>
+            <BillingSummary me={me} />
+            {state === "saved" && <Notice tone="good">{messages.saved}</Notice>}
+            <div className="row">
+              <Button quiet onClick={() => setState("edited")}>
+                {messages.change_billing}
+              </Button>
+            </div>
+          </>
+        )}
+        {seller.organization.customer_portal_settings.customer.allow_email_change && me.email && (
+          <details>
+            <summary>{messages.email_change}</summary>
+            <EmailChange email={me.email} />
+          </details>
+        )}
+      </div>
     </section>
   );
 }

@@ -13,14 +13,14 @@ import { Subscriptions } from "./Subscriptions.tsx";
 import { streamChanges } from "./stream-changes.ts";
 import { Usage } from "./Usage.tsx";
 
-const ordersStep = 10;
+const ordersStep = 5;
 
 const getItems = <T,>({ value, failure }: { value: { items: T[] } | undefined; failure: unknown }) => ({
   value: value?.items,
   failure: failure as never,
 });
 
-type Shown = { portal: Portal; seller: Seller };
+type Shown = { portal: Portal; seller: Seller; setLocale: (locale: string | null) => void };
 
 /** Calls back when something has happened to what is shown. */
 const useNews = ({ token, ended }: Portal, reload: () => Promise<unknown>): void =>
@@ -39,7 +39,7 @@ function Waiting({ failure }: { failure: Failure | undefined }) {
 }
 
 /** What one of the people of a team has of what it has bought: what it pays is none of theirs. */
-function Own({ portal, seller }: Shown) {
+function Own({ portal, seller }: Omit<Shown, "setLocale">) {
   const grants = useQuery(portal.grants);
   const { reload } = grants;
   useNews(portal, reload);
@@ -66,7 +66,7 @@ export function Home(shown: Shown) {
 }
 
 /** All that a customer has, is billed for, and can do. Each part is shown as soon as it is known. */
-function Everything({ portal, seller }: Shown) {
+function Everything({ portal, seller, setLocale }: Shown) {
   const messages = usePortalMessages();
   const [limit, setLimit] = useState(ordersStep);
   const me = useQuery(portal.me);
@@ -87,6 +87,10 @@ function Everything({ portal, seller }: Shown) {
     [askMe, askSubscriptions, askOrders, askCards, askGrants, askMeters],
   );
   useNews(portal, reload);
+  const locale = me.value?.locale;
+  useEffect(() => {
+    if (locale) setLocale(locale);
+  }, [locale, setLocale]);
 
   const place = useMemo(() => me.value && { portal, seller, me: me.value, reload }, [portal, seller, me.value, reload]);
   if (!place) return <Waiting failure={me.failure} />;

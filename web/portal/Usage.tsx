@@ -3,18 +3,19 @@ import { useI18n } from "../i18n/i18n.tsx";
 import type { QueryState } from "../use-query.ts";
 import { Course } from "./Course.tsx";
 import type { Meter, Subscription } from "./calls.ts";
-import { getLimits } from "./levels.ts";
+import { computeCosts, getLimits } from "./levels.ts";
 import { usePortalMessages } from "./messages.tsx";
 import { Part } from "./Part.tsx";
 
 /** How much of what a meter counts is used, against what is included. */
 function Gauge({ meter: whole, subscriptions }: { meter: Meter; subscriptions: Subscription[] }) {
   const { meter, consumed_units: used, credited_units: credited, balance } = whole;
-  const { locale } = useI18n();
+  const { locale, money, day } = useI18n();
   const messages = usePortalMessages();
   const id = useId();
   const formatUnits = (count: number): string =>
     new Intl.NumberFormat(locale, { maximumFractionDigits: 3 }).format(count);
+  const costs = computeCosts(whole.meter_id, subscriptions);
   return (
     <li>
       <p className="head">
@@ -34,11 +35,16 @@ function Gauge({ meter: whole, subscriptions }: { meter: Meter; subscriptions: S
             optimum={0}
             value={Math.min(used, credited)}
           />
-          <p className={balance < 0 ? "small over" : "small soft"}>
+          <p className={balance < 0 && costs.length === 0 ? "small over" : "small soft"}>
             {balance < 0 ? messages.over(formatUnits(-balance)) : messages.left(formatUnits(balance))}
           </p>
         </>
       )}
+      {costs.map(({ amount, currency, charged_at }) => (
+        <p key={`${currency} ${charged_at}`} className="small">
+          {messages.cost_so_far(money(amount, currency), day(new Date(charged_at)))}
+        </p>
+      ))}
       <Course meter={whole} limits={getLimits(whole.meter_id, credited, subscriptions)} units={formatUnits} />
     </li>
   );

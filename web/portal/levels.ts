@@ -22,6 +22,19 @@ export function getLimits(meter_id: string, credited: number, subscriptions: rea
   return [...included, ...capped];
 }
 
+/** What the use of a meter costs so far, and when it is charged. */
+export type Cost = { amount: number; currency: string; charged_at: string };
+
+/** The cost so far of what a meter counts, for each living subscription that has a price for it. */
+export const computeCosts = (meter_id: string, subscriptions: readonly Subscription[]): Cost[] =>
+  subscriptions.flatMap(({ status, currency, prices, meters, current_meter_period_end, current_period_end }) => {
+    const isPriced = prices.some((price) => price.amount_type === "metered_unit" && price.meter_id === meter_id);
+    const counted = meters.filter((one) => one.meter_id === meter_id);
+    if (over.has(status) || !isPriced || counted.length === 0) return [];
+    const amount = counted.reduce((sum, one) => sum + one.amount, 0);
+    return [{ amount, currency, charged_at: current_meter_period_end ?? current_period_end }];
+  });
+
 /**
  * How much was used in all by the end of each piece: what is counted now, without what came after it. What came before the count began
  * anew is none of it. Undefined where pieces do not add up, as those of a highest value.
