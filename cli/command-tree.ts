@@ -35,6 +35,9 @@ const handReferences: Record<string, string> = {
   "orders invoices --customer": "customers",
   "orders invoices --product": "products",
   "events tail --customer": "customers",
+  "events stream --customer": "customers",
+  "events stream --product": "products",
+  "events stream --subscription": "subscriptions",
   "usage recount --customer": "customers",
   "usage recount --meter": "meters",
 };

@@ -27,7 +27,6 @@ const literalCounts: Record<string, number> = {
   "cli/context.ts": 1,
   "cli/demo/seed.ts": 11,
   "cli/demo/story.ts": 2,
-  "cli/listen/stream.ts": 1,
   "cli/mcp/call.ts": 1,
   "cli/resource/change-question.ts": 3,
   "cli/resource/resolve-amounts.ts": 2,

@@ -183,7 +183,7 @@ const handWrittenVerbs: Record<string, Record<string, () => Promise<VerbModule>>
     invoices: async () => ({ add: (await import("./invoices.ts")).addInvoices }),
   },
   refunds: { "credit-note": loadDocument((all) => all.addCreditNote) },
-  events: { tail: () => import("./events-tail.ts") },
+  events: { stream: () => import("./events-stream.ts"), tail: () => import("./events-tail.ts") },
   meters: { watch: async () => ({ add: (await import("./meters-watch.ts")).addWatch }) },
   webhooks: {
     test: loadTool(({ webhooks }) => webhooks.addTest),

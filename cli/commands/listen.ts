@@ -105,7 +105,7 @@ async function listen(context: Context, options: Options): Promise<void> {
 
   try {
     await streamEvents(context, {
-      events: types,
+      query: { events: types },
       cursor: () => cursor,
       onEvent: async (event) => {
         if (event.event === "hello") return handleHello(event);

@@ -103,7 +103,7 @@ async function findEvent(context: Context, type: EventType, cursor: string, ids:
   const timer = setTimeout(() => over.abort(), eventMsMax);
   try {
     await streamEvents(context, {
-      events: [type],
+      query: { events: [type] },
       cursor: () => cursor,
       signal: AbortSignal.any([context.io.signal, over.signal]),
       onEvent: async ({ event, data }) => {

@@ -1,6 +1,7 @@
 /** The stream of deliveries, connected again and again until it is stopped. */
 import type { IncomingMessage } from "node:http";
 import { formatUrl } from "../../shared/request.ts";
+import { streamPaths } from "../../shared/stream-paths.ts";
 import { getAuthHeaders, readFault } from "../client.ts";
 import type { Context } from "../context.ts";
 import { Fault, getFaultKind } from "../fault.ts";
@@ -27,8 +28,10 @@ export const streamTimeouts: StreamTimeouts = {
 };
 
 type Watch = {
-  /** Only these types of events; all where none is named. */
-  events: string[];
+  /** The stream: that of signed deliveries where nothing is said. */
+  path?: string;
+  /** What of it: `events` names types; all where none is named. */
+  query: Record<string, string | string[] | undefined>;
   /** The id to go on after. */
   cursor(): string | undefined;
   onEvent(event: StreamEvent): Promise<void>;
@@ -38,11 +41,9 @@ type Watch = {
   signal?: AbortSignal;
 };
 
-const path = "/v1/webhooks/listen";
-
 async function connect(
   context: Context,
-  { events, signal = context.io.signal }: Pick<Watch, "events" | "signal">,
+  { path = streamPaths.deliveries, query, signal = context.io.signal }: Pick<Watch, "path" | "query" | "signal">,
   cursor: string | undefined,
 ): Promise<{ response: IncomingMessage; stop: () => void }> {
   const { server, timeoutMs } = context.settings();
@@ -54,7 +55,7 @@ async function connect(
   };
   const opening = open({
     method: "GET",
-    url: new URL(server + formatUrl(path, { query: { events } })),
+    url: new URL(server + formatUrl(path, { query })),
     headers,
     timeoutMs,
     env: context.io.env,
@@ -103,7 +104,7 @@ async function readAll(response: IncomingMessage, watch: Watch, silenceMs: numbe
 
 /** The place in the stream of events at which it is now, and the secret that signs what is forwarded. */
 export async function readHello(context: Context): Promise<{ cursor: string; secret: string }> {
-  const { response, stop } = await connect(context, { events: [] }, undefined);
+  const { response, stop } = await connect(context, { query: {} }, undefined);
   const reader = createEventReader();
   response.setEncoding("utf8");
   try {

@@ -258,6 +258,30 @@ describe("GET /v1/events/stream", () => {
     expect((await open(`?customer_id=${customer_id}`, token)).status).toBe(200);
   });
 
+  test("STR-03: secret tokens are shown with webhooks:write alone, and each reader gets its own words of one event", async () => {
+    const weak = await floe.keyOf(seller, ["checkouts:read", "orders:read"]);
+    const old = { "user-agent": "speakeasy-sdk/typescript 0.38.1 2.727.9 0.1.0 @polar-sh/sdk" };
+    const [all, some, older] = [
+      await opened("?types=checkout.created,order.paid"),
+      await opened("", weak),
+      await opened("?types=checkout.created,order.paid", seller.key, old),
+    ];
+    const { id: product } = await seller.client.products.create({
+      body: { name: "Map", prices: [{ amount_type: "fixed", price_amount: 900 }] },
+    });
+    const { client_secret } = await seller.client.checkouts.create({ body: { products: [product] } });
+    await happen("order.paid", { id: "words", billing_reason: "subscription_meter_cycle" });
+    const textOf = async (stream: Stream) =>
+      JSON.stringify(await stream.to(({ data }) => (data as Envelope).data.id === "words"));
+    const [shown, masked, legacy] = [await textOf(all), await textOf(some), await textOf(older)];
+    expect([shown, masked, legacy].map((text) => text.includes(client_secret))).toEqual([true, false, true]);
+    expect([shown, masked, legacy].map((text) => text.includes("subscription_meter_cycle"))).toEqual([
+      true,
+      true,
+      false,
+    ]);
+  });
+
   test("STR-04: filters by customer, external id, product and subscription, all at once", async () => {
     const [customer, product, subscription] = [newId(), newId(), newId()];
     const external = `user-${newId()}`;

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { notFound } from "../../../shared/errors.ts";
 import { eventTypes } from "../../../shared/event-types.ts";
+import { streamPaths } from "../../../shared/stream-paths.ts";
 import { withSellerClock } from "../../platform/clock.ts";
 import type { Actor, Identity } from "../../platform/context.ts";
 import { type Cursor, formatCursor, parseCursor } from "../../platform/events/tail.ts";
@@ -26,10 +27,10 @@ import { issueToken, redeemToken } from "./tokens.ts";
 
 const operation = {
   method: "GET",
-  path: "/v1/events/stream",
+  path: streamPaths.events,
   access: { by: "seller", scopes: [...readScopes, "customer_portal:own:read"] },
 } satisfies ActorRequest;
-const tokenOperation = { ...operation, method: "POST", path: "/v1/events/stream/tokens" } satisfies ActorRequest;
+const tokenOperation = { ...operation, method: "POST", path: streamPaths.tokens } satisfies ActorRequest;
 
 /** The reader's own place: of the header, which a browser sends when it connects again, or else of the query. */
 function readCursor({ headers }: FastifyRequest, inQuery: string | undefined): Cursor | undefined {

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { instant, many, seller } from "../../../shared/contract.ts";
 import { ApiError } from "../../../shared/errors.ts";
 import { type EventType, eventTypes, eventTypesOf } from "../../../shared/event-types.ts";
+import { streamPaths } from "../../../shared/stream-paths.ts";
 import { toUnixSeconds } from "../../platform/clock.ts";
 import { hasScope, requireOrganization } from "../../platform/context.ts";
 import { maskedSecret, openTokens, redactTokens } from "../../platform/crypto/secrets.ts";
@@ -15,7 +16,7 @@ import { limitReader } from "../../platform/http/stream-limits.ts";
 import { readFaults } from "../../platform/http/validation-errors.ts";
 import { deriveListenSecret, sign, writeRawBody } from "./rules.ts";
 
-const operation = { path: "/v1/webhooks/listen", access: seller("webhooks:read") };
+const operation = { path: streamPaths.deliveries, access: seller("webhooks:read") };
 const place = z.string().transform((text, issues) => {
   const cursor = parseCursor(text);
   if (cursor) return cursor;
