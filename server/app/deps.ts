@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from "../platform/clock.ts";
 import type { Config } from "../platform/config.ts";
 import type { Database, Deps, Log } from "../platform/context.ts";
+import { createId } from "../platform/ids.ts";
 import { createDrain } from "../platform/jobs/drain.ts";
 import { createJobs } from "../platform/jobs/jobs.ts";
 import { openProcessors } from "../platform/processors/open.ts";
@@ -12,6 +13,7 @@ export async function openDeps(db: Database, config: Config, log: Log, clock: Cl
   const processors = await openProcessors(config, db, clock);
   return {
     db,
+    process_id: createId(clock.now()),
     clock,
     config,
     jobs: createJobs(),

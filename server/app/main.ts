@@ -24,6 +24,7 @@ import {
 import type { Deps } from "../platform/context.ts";
 import { DatabaseError, openPostgres } from "../platform/db/database.ts";
 import { createOutageLog } from "../platform/db/outage-log.ts";
+import { watchProcesses } from "../platform/db/processes.ts";
 import { checkSecret } from "../platform/db/secret-check.ts";
 import { runPreparation } from "../platform/jobs/deadline.ts";
 import type { StoppableWorker } from "../platform/jobs/drain.ts";
@@ -112,6 +113,8 @@ export async function start(
     await checkSecret(opened);
     await runPreparation(() => resealStoredValues(opened));
     const deps = config.FLOE_MAINTENANCE ? opened : await pauseIfRestored(opened);
+    const watch = await runPreparation(() => watchProcesses(deps));
+    closing.push(() => watch.leave());
     const hosted = config.FLOE_BILLING === "polar" ? await openHosted(deps) : undefined;
     if (hosted) closing.push(() => hosted.close());
     const auth = createAuth(deps, {

@@ -5,6 +5,7 @@ import { deleteMethods } from "../billing/payments/methods-store.ts";
 import { disputeNotified, refundNotified } from "../billing/payments/notices.ts";
 import { paymentFailed, paymentUnapplied, paymentWaiting } from "../billing/payments/settlement.ts";
 import { paymentMethodSaved } from "../billing/payments/setups.ts";
+import { expediteOfProcesses } from "../billing/payments/store.ts";
 import {
   openUnappliedRefund,
   recordRefundNotice,
@@ -60,6 +61,7 @@ import { userMerged } from "../identity/accounts/sign-in/guests.ts";
 import { customerErased, recordErasure } from "../operations/privacy/service.ts";
 import { eraseFromSnapshots } from "../operations/sandbox/erasure.ts";
 import type { Reactions } from "../platform/context.ts";
+import { processesGone } from "../platform/db/processes.ts";
 import { bindReactions } from "../platform/events/signals.ts";
 import { deleteCodesOf } from "../portal/store.ts";
 import { attachWaitingEvents } from "../usage/events/service.ts";
@@ -74,6 +76,7 @@ export const reactions: Reactions = new Map([
   bindReactions(orderSettled, completeCheckout, notifyHolder, grantPurchase, reportSale),
   bindReactions(orderAccessChanged, onOrderAccessChanged),
   bindReactions(paymentWaiting, recordIntent),
+  bindReactions(processesGone, (tx, _ctx, { process_ids }) => expediteOfProcesses(tx, process_ids)),
   bindReactions(paymentFailed, reopenCheckout, onPaymentFailed),
   bindReactions(paymentMethodSaved, adoptSavedMethod),
   bindReactions(defaultMethodChosen, adoptDefaultMethod),

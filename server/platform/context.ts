@@ -105,6 +105,8 @@ export type Reactions = ReadonlyMap<string, readonly Reaction<never>[]>;
 /** What the whole server shares: made once in main, handed to everything. */
 export type Deps = {
   db: Database;
+  /** This process, among those of the database. */
+  process_id: string;
   /** The server's; in work for one seller, that seller's. */
   clock: Clock;
   config: Config;

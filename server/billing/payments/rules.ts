@@ -14,16 +14,16 @@ export type SetupRow = typeof paymentSetups.$inferSelect;
 export type PaymentMethodRow = typeof paymentMethods.$inferSelect;
 
 /** What decides whether a card can be charged or saved, and how. */
-export type PaymentDeps = Pick<Deps, "clock" | "config" | "processor" | "sandbox">;
+export type PaymentDeps = Pick<Deps, "clock" | "config" | "process_id" | "processor" | "sandbox">;
 
 /**
  * Whether payments are taken: by a card processor, or by the test processor for a sandbox or where its cards are allowed. A
  * public server without Stripe's keys would otherwise give everything away (ORG-05).
  */
-export const allowsPayments = ({ config, processor, sandbox }: Omit<PaymentDeps, "clock">): boolean =>
+export const allowsPayments = ({ config, processor, sandbox }: Omit<PaymentDeps, "clock" | "process_id">): boolean =>
   sandbox || processor.test === undefined || config.test_cards;
 
-export function assertPayments(deps: Omit<PaymentDeps, "clock">): void {
+export function assertPayments(deps: Omit<PaymentDeps, "clock" | "process_id">): void {
   if (!allowsPayments(deps)) throw new ApiError("PaymentNotReady", "This organization cannot take payments now.");
 }
 

@@ -71,6 +71,7 @@ export function planAttempt(deps: PaymentDeps, organization_id: string) {
     created_at: now,
     account: processor.account,
     requested_at: getServerClock(clock).now(),
+    process_id: deps.process_id,
     reconcile_due_at: new Date(now.getTime() + reconcileAfterMs),
   };
 }

@@ -1,4 +1,4 @@
-import { and, eq, inArray, isNotNull, lte, ne, type SQL, sql } from "drizzle-orm";
+import { and, eq, gt, inArray, isNotNull, lte, ne, type SQL, sql } from "drizzle-orm";
 import type { payments as operations } from "../../../shared/api/payments.ts";
 import { ApiError } from "../../../shared/errors.ts";
 import { discounts } from "../../catalog/discounts/tables.ts";
@@ -172,6 +172,22 @@ export async function expeditePending(tx: Tx, order: RowKey, now: Date): Promise
       .set({ reconcile_due_at: now })
       .where(and(mine, inArray(table.id, pending)));
   }
+}
+
+/** Have the attempts reconciled now that processes were in the middle of when they ended (OPS-02). */
+export async function expediteOfProcesses(tx: Tx, process_ids: readonly string[]): Promise<void> {
+  for (const table of [payments, paymentSetups])
+    await tx
+      .update(table)
+      // The past by the seller's clock, whichever that is.
+      .set({ reconcile_due_at: table.created_at })
+      .where(
+        and(
+          inArray(table.process_id, [...process_ids]),
+          eq(table.status, "pending"),
+          gt(table.reconcile_due_at, table.created_at),
+        ),
+      );
 }
 
 /** Whether there is such a payment. */

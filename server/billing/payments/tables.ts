@@ -78,6 +78,8 @@ const attempt = () => ({
   fingerprint: text(),
   /** The card that was kept with it, or that it charges. */
   payment_method_id: uuid(),
+  /** The process that asks the processor for it. When that process is gone, the payment is due at once (OPS-02). */
+  process_id: uuid(),
   /** When the processor is to be asked what became of it; null when that is known for good. */
   reconcile_due_at: instant(),
 });

@@ -246,6 +246,14 @@ export const restores = pgTable("restores", {
   left_over: jsonb().$type<Record<string, number>>(),
 });
 
+/** The processes that run, by the database's clock. One that has not been seen for 15 seconds is gone (OPS-02). */
+export const serverProcesses = pgTable("server_processes", {
+  id: uuid().primaryKey(),
+  role: text().$type<"all" | "api" | "worker">().notNull(),
+  started_at: instant().notNull(),
+  seen_at: instant().notNull(),
+});
+
 /** The secrets that servers of this database were started with, as hashes; the newest is the one that must be named (RST-06). */
 export const secretChecks = pgTable("secret_checks", {
   hash: text().primaryKey(),

@@ -7,6 +7,7 @@ import { getPoolUse } from "../db/pool.ts";
 import { failedWork } from "../db/tables.ts";
 import { transact } from "../db/unit-of-work.ts";
 import { findOutage, full } from "../db/unreachable.ts";
+import type { ComparedClock } from "../jobs/jobs.ts";
 import { limitOpen } from "./limits.ts";
 
 /** What is known of hosted Polar, where it keeps the books. */
@@ -17,7 +18,7 @@ const roomKnownMs = 10_000;
 
 /**
  * `/healthz`: the process lives. It answers 503 when all connections have been taken for a minute and none was given back: then
- * only a restart helps. An event loop that is stuck answers nothing, so a probe needs a time limit. `/readyz`: the database answers, its migrations are done, it has room and the worker runs;
+ * only a restart helps. An event loop that is stuck answers nothing, so a probe needs a time limit. `/readyz`: the database answers, its migrations are done, it has room, the worker runs and the clock is right;
  * how many rows the worker has given up, and warnings about the settings. A warning leaves the server ready: it still serves
  * customers, sandboxes and what is free, and no restart would help.
  */
@@ -40,10 +41,12 @@ export function addHealthRoute(app: FastifyInstance, deps: Deps, findPolar?: () 
     ]);
     const database = dead_letters !== undefined;
     const isStopping = deps.drain.isStopping();
-    const checks = { database, migrations: database, room: room ?? false, worker: isServing || deps.jobs.working() };
+    const worker = isServing || deps.jobs.working();
+    const clock = deps.jobs.getClock();
+    const checks = { database, migrations: database, room: room ?? false, worker, clock: clock.state !== "wrong" };
     const polar = findPolar?.();
     const ready = !isStopping && Object.values(checks).every(Boolean) && polar?.token !== "refused";
-    const warnings = listWarnings(deps.config);
+    const warnings = [...listWarnings(deps.config), ...listClockWarnings(clock)];
     return reply.code(ready ? 200 : 503).send({
       status: ready ? "ready" : isStopping ? "stopping" : "not ready",
       ...checks,
@@ -52,6 +55,14 @@ export function addHealthRoute(app: FastifyInstance, deps: Deps, findPolar?: () 
       ...(polar && { polar: polar.token === "refused" ? "token_refused" : polar.breaker === "open" ? "away" : "ok" }),
     });
   });
+}
+
+function listClockWarnings({ state, skewMs }: ComparedClock): string[] {
+  if (state === "right") return [];
+  const offMs = Math.abs(skewMs);
+  const seconds = (offMs - (offMs % 1000)) / 1000;
+  const text = `The clock of this machine is ${seconds} s ${skewMs > 0 ? "ahead of" : "behind"} the database's.`;
+  return [state === "wrong" ? `${text} Nothing that is due runs here until it is set right.` : text];
 }
 
 /** What was found out a moment ago is still so. */

@@ -23,7 +23,15 @@ export type Jobs = {
   /** Set whether the workers of this process run. */
   setWorking(is: boolean): void;
   working(): boolean;
+  /** How this machine's clock compares with the database's. With a wrong one, nothing that is due runs (OPS-03). */
+  getClock(): ComparedClock;
+  setClock(clock: ComparedClock): void;
 };
+
+/** From this difference on, it is said that a clock is off; and beyond this one, it is wrong. */
+export const [clockSkewMsSaid, clockSkewMsMax] = [5_000, 60_000];
+export type ClockState = "right" | "off" | "wrong";
+export type ComparedClock = { state: ClockState; skewMs: number };
 
 const activity = Symbol("activity");
 
@@ -33,6 +41,7 @@ export function createJobs(): Jobs {
   const wakes = new EventEmitter().setMaxListeners(0);
   const underWay = new Map<string, Set<Promise<void>>>();
   let isWorking = false;
+  let clock: ComparedClock = { state: "right", skewMs: 0 };
   let lastActivityAt = performance.now();
   const notifyActivity = () => {
     lastActivityAt = performance.now();
@@ -73,5 +82,9 @@ export function createJobs(): Jobs {
       isWorking = is;
     },
     working: () => isWorking,
+    getClock: () => clock,
+    setClock(compared) {
+      clock = compared;
+    },
   };
 }

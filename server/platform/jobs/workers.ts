@@ -344,7 +344,8 @@ export function startWorkerLoop(deps: Deps, sweep: Worker): StoppableWorker {
     while (!stopped) {
       isWoken = false;
       try {
-        const turn = runner.isFull() ? "wait" : await runner.turn();
+        const isHeld = runner.isFull() || deps.jobs.getClock().state === "wrong";
+        const turn = isHeld ? "wait" : await runner.turn();
         failures = 0;
         jobSearches.add({ worker: sweep.name, outcome: "done" });
         if (turn !== "more") await waitUntilNext(turn === "wait");
