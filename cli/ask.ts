@@ -51,6 +51,8 @@ export async function confirm(context: Context, question: string, yes: boolean |
       consent: "--yes",
     });
   const { createInterface } = await import("node:readline/promises");
+  // A picker before it has let go of the terminal, and a process that waits for nothing ends before the answer.
+  context.io.stdin.ref?.();
   const lines = createInterface({ input: context.io.stdin, output: context.io.stderr as NodeJS.WriteStream });
   const interrupted = new AbortController();
   // The terminal is in raw mode while it is read, so Ctrl-C comes to the reader and not as a signal.

@@ -6,7 +6,7 @@ type Output = { write(text: string | Uint8Array): unknown; isTTY?: boolean; colu
 
 /** What a command may touch of the world around it, so that a test can stand in for a terminal. */
 export type Io = {
-  readonly stdin: NodeJS.ReadableStream & { isTTY?: boolean };
+  readonly stdin: NodeJS.ReadableStream & { isTTY?: boolean; ref?(): unknown };
   readonly stdout: Output;
   readonly stderr: Output;
   readonly env: Record<string, string | undefined>;

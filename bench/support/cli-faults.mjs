@@ -17,7 +17,7 @@ export const cliFaults = {
       ...editing,
     ],
     ["failed-editor-writes", draft, "if (code !== 0) {", "if (code === undefined) {", ...editing],
-    ["lost-draft", draft, "if (isFirst || isBlank(saved)) {", "if (saved) {", ...editing],
+    ["lost-draft", draft, "if (!isTyped && !hasOther) {", "if (saved) {", ...editing],
     ["edit-of-others", item, "  checkPlace(text, kind, key);\n", "", ...editing],
     ["keep-taken-out", item, "if (!(field in after)) cleared", "if (field in after) cleared", ...editing],
     ["edit-in-pipe", "cli/commands/edit.ts", "if (!context.interactive) {", "if (context.agent) {", ...editing],

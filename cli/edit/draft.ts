@@ -1,5 +1,5 @@
 /** The file in which something is edited: readable for its user alone, and kept where what was typed would be lost. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Context } from "../context.ts";
@@ -73,15 +73,15 @@ export class Draft {
   /** A fault that ends the editing. What was typed stays, and the fault says where. */
   close(error: unknown): unknown {
     const saved = existsSync(this.path) ? readFileSync(this.path, "utf8").replaceAll("\r\n", "\n") : "";
-    if (isBlank(saved) || saved === this.#shown) {
-      const isFirst = !this.#shown.startsWith(problemMark);
-      if (isFirst || isBlank(saved)) {
-        this.remove();
-        return error;
-      }
+    const isTyped = !isBlank(saved) && (saved !== this.#shown || this.#shown.startsWith(problemMark));
+    // An editor that was ended keeps what was not saved yet in a file of its own beside it.
+    const hasOther = readdirSync(this.#folder).some((name) => join(this.#folder, name) !== this.path);
+    if (!isTyped && !hasOther) {
+      this.remove();
+      return error;
     }
     const { hint } = isFault(error) ? error.parts : {};
-    const kept = `What you typed is in ${this.path}`;
+    const kept = `What you typed is in ${hasOther ? this.#folder : this.path}`;
     if (isFault(error)) error.parts.hint = hint ? `${hint}  ${kept}` : kept;
     return error;
   }

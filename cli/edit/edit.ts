@@ -20,8 +20,8 @@ const getEditor = ({ VISUAL, EDITOR }: Record<string, string | undefined>): stri
 const formatHeading = (context: Context, { title }: Subject): string =>
   [
     `# ${removeControls(title)}, at ${context.settings().server}`,
-    "# Save and close: floe shows what changes, and asks before it writes. A line that you take out clears its field.",
-    "# An empty file, or one without a change, changes nothing.",
+    "# Save and close: floe shows what changes, and asks before it writes.",
+    "# A line that you take out clears its field. An empty file changes nothing.",
     "",
   ].join("\n");
 

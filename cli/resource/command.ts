@@ -189,7 +189,7 @@ async function runOperation(
   if (options.dryRun) return dryRun(context, op, params, query, sent.body, sent.further);
   let agreed: string | undefined;
   if (op.confirm) {
-    const [named] = op.params.filter((param, index) => params[param] !== values[index]);
+    const [named] = op.params.filter((param, index) => values[index] !== undefined && params[param] !== values[index]);
     const which = named ? `${values[op.params.indexOf(named)]} is ${params[named]}. ` : "";
     const asked = await questions[group.name]?.[op.name]?.();
     if (options.yes) agreed = await asked?.checkCharge?.(context, sent.body, params, options);

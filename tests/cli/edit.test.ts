@@ -57,7 +57,7 @@ test("shows a thing as floe.yaml has it, and writes what was changed, with a dif
   );
   expect([code, shown[0]]).toEqual([
     0,
-    `# product Pro, at ${server.url}\n# Save and close: floe shows what changes, and asks before it writes. A line that you take out clears its field.\n# An empty file, or one without a change, changes nothing.\nproducts:\n  pro:\n    name: Pro\n    price: 19.00 usd\n    description: For teams\n    benefits:\n      - our-thanks\n`,
+    `# product Pro, at ${server.url}\n# Save and close: floe shows what changes, and asks before it writes.\n# A line that you take out clears its field. An empty file changes nothing.\nproducts:\n  pro:\n    name: Pro\n    price: 19.00 usd\n    description: For teams\n    benefits:\n      - our-thanks\n`,
   ]);
   expect(err).toContain("~ change products.pro  Pro\n");
   expect(err).toContain("    description: For teams → For everyone\n");
@@ -119,6 +119,16 @@ describe("nothing changes", () => {
       },
     });
     expect(readFileSync(findDraft(late.err), "utf8")).toBe(typed);
+    // As vim does where a signal ends it.
+    const ended = await floe(["edit", "product", "Pro", "--yes"], {
+      tty: true,
+      env,
+      edit: (file) => {
+        writeFileSync(join(file, "../.pro.yaml.swp"), "unsaved");
+        return 1;
+      },
+    });
+    expect(readFileSync(join(findDraft(ended.err), ".pro.yaml.swp"), "utf8")).toBe("unsaved");
     const absent = await floe(["edit", "product", "Pro", "--yes"], { tty: true, env, edit: () => 127 });
     expect([absent.code, absent.err]).toEqual([1, expect.stringContaining("cannot be started")]);
     expect(await get()).toEqual(before);

@@ -94,13 +94,17 @@ class Stream extends PassThrough {
     this.text += String(part);
     return (super.write as (...args: unknown[]) => boolean)(part, ...rest);
   }
+  /** Whether a process would wait for it. */
+  isHeld = true;
   setRawMode(): this {
     return this;
   }
   ref(): this {
+    this.isHeld = true;
     return this;
   }
   unref(): this {
+    this.isHeld = false;
     return this;
   }
 }

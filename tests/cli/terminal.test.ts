@@ -170,6 +170,24 @@ describe("a form", () => {
   });
 });
 
+test("a question after a picker is waited for, and names what was picked", async () => {
+  answer = ({ method }) => ({
+    json:
+      method === "GET"
+        ? { items: [{ id, name: "Pro" }], pagination: { total_count: 1, max_page: 1 } }
+        : { id, name: "Pro" },
+  });
+  const here = place({ tty: true, env });
+  const ended = run(["products", "archive"], here.io, manifest, "1.2.3");
+  await until(() => here.stderr.text.includes("Which product?"));
+  await new Promise((resolve) => setTimeout(resolve, 60));
+  here.stdin.write(enter);
+  await until(() => here.stderr.text.includes("[y/N]"));
+  expect([here.stdin.isHeld, here.stderr.text.includes("undefined")]).toEqual([true, false]);
+  here.stdin.write("y\r");
+  expect([await ended, bodies]).toEqual([0, [{ is_archived: true }]]);
+});
+
 /** The name that something is looked up by, and what there is. */
 const listOf = (...items: object[]) => ({ json: { items, pagination: { total_count: items.length, max_page: 1 } } });
 
