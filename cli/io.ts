@@ -1,5 +1,6 @@
 import { getEnvironment } from "./environment.ts";
 import { writeAll } from "./output.ts";
+import type { Ended } from "./run-child.ts";
 
 /** Where text goes; a stream, where it is a terminal. */
 type Output = { write(text: string | Uint8Array): unknown; isTTY?: boolean; columns?: number; rows?: number };
@@ -18,6 +19,8 @@ export type Io = {
   leaf(program: string, text: string): Promise<boolean>;
   /** Gives the terminal to an editor until it ends, and answers its exit code; undefined where it does not start. */
   edit(program: string, file: string): Promise<number | undefined>;
+  /** Runs another program in the terminal, and answers its exit code; undefined where it does not start. */
+  runProgram(command: string, args: string[]): Promise<number | undefined>;
   /** Do what cannot be asked to stop: meanwhile Ctrl-C ends the program. */
   atOnce<T>(work: () => T): T;
 };
@@ -45,6 +48,7 @@ export const replaceSettings = (io: Io, env: Io["env"], signal = io.signal): Io 
   openBrowser: (url) => io.openBrowser(url),
   leaf: (program, text) => io.leaf(program, text),
   edit: (program, file) => io.edit(program, file),
+  runProgram: (command, args) => io.runProgram(command, args),
   atOnce: (work) => io.atOnce(work),
 });
 
@@ -60,6 +64,7 @@ export const replaceStreams = (io: Io, output: Output, signal: AbortSignal): Io 
   openBrowser: async () => undefined,
   leaf: async () => false,
   edit: async () => undefined,
+  runProgram: async () => undefined,
   atOnce: (work) => io.atOnce(work),
 });
 
@@ -79,6 +84,17 @@ export function processIo(): Io {
     for (const signal of ["SIGINT", "SIGTERM"] as const) process[on ? "on" : "off"](signal, stop);
   };
   listen(true);
+  /** Ctrl-C is a key of the other program. A signal to end goes to it first, so that it gives the terminal back. */
+  const runInTerminal = async (work: () => Promise<Ended>): Promise<number | undefined> => {
+    listen(false);
+    try {
+      const { code, isTerminated } = await work();
+      if (isTerminated) stop("SIGTERM");
+      return code;
+    } finally {
+      listen(true);
+    }
+  };
   const { isatty } = process.getBuiltinModule("node:tty");
   const writeOutput = (descriptor: 1 | 2, stream: () => NodeJS.WriteStream): Output =>
     isatty(descriptor) ? stream() : { write: (text) => writeAll(descriptor, text) };
@@ -125,15 +141,11 @@ export function processIo(): Io {
     },
     edit: async (program, file) => {
       const { runEditor } = await import("./edit/run-editor.ts");
-      // Ctrl-C is a key of the editor. A signal to end goes to it first, so that it gives the terminal back.
-      listen(false);
-      try {
-        const { code, isTerminated } = await runEditor(program, file, getEnvironment());
-        if (isTerminated) stop("SIGTERM");
-        return code;
-      } finally {
-        listen(true);
-      }
+      return runInTerminal(() => runEditor(program, file, getEnvironment()));
+    },
+    runProgram: async (command, args) => {
+      const { runChild } = await import("./run-child.ts");
+      return runInTerminal(() => runChild(command, args, getEnvironment()));
     },
     atOnce: (work) => {
       listen(false);

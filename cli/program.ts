@@ -1,6 +1,7 @@
 /** argv → exit code. Only the commands of the group that was called are made. */
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { findAgentFlag, hasForeignText, isAgentMode } from "./agent/mode.ts";
+import { reservedWords } from "./built-in.ts";
 import { commands, verbs } from "./commands/all.ts";
 import { type Context, hasSignIn } from "./context.ts";
 import { exitCodes, Fault, type FaultKind, isFault, renderFault } from "./fault.ts";
@@ -169,7 +170,7 @@ async function addCalled(
   contextOf: (command: Command) => Context,
 ): Promise<Map<string, RegExp>> {
   const [name = "", verb = "", ...more] = called;
-  const known = commands[name];
+  const known = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (known) {
     const { add } = await known.load();
     add(root, contextOf);
@@ -254,6 +255,9 @@ function runAlone(io: Io, manifest: Manifest, version: string): Promise<number> 
   return exitCodes.ok[0];
 }
 
+const isBuiltIn = (manifest: Manifest, name: string): boolean =>
+  Object.hasOwn(commands, name) || reservedWords.includes(name) || manifest.group(name) !== undefined;
+
 /** Run one command line and answer the exit code. This is the one place where a fault becomes text. */
 export async function run(argv: string[], io: Io, manifest: Manifest, version: string): Promise<number> {
   if (argv.length === 0) return runAlone(io, manifest, version);
@@ -291,6 +295,13 @@ export async function run(argv: string[], io: Io, manifest: Manifest, version: s
         .catch(() => undefined);
       return exitCodes.ok[0];
     }
+    const isOwn = ([name]: string[]): boolean => name === undefined || isBuiltIn(manifest, name);
+    const other = isOwn(called)
+      ? undefined
+      : await (await import("./extensions/run.ts")).resolveOther(argv, called, io);
+    if (Array.isArray(other) && !isOwn(formatWords(other)))
+      throw new Fault("usage", "the alias begins with no command of floe", { hint: "See: `floe alias list`" });
+    if (other !== undefined) return typeof other === "number" ? other : await run(other, io, manifest, version);
     if (called[0] === "help") return await printHelp(argv, io, manifest, version);
     const flags = await addCalled(root, manifest, called, (command) => {
       given = getGlobals(command);

@@ -59,7 +59,7 @@ export async function deleteProfile(env: Env, name: string): Promise<void> {
 }
 
 /** Write a file that nobody else can read: a new one, put in place at once. */
-function writePrivate(env: Env, name: string, value: object): void {
+export function writePrivate(env: Env, name: string, value: object): void {
   const path = join(ownFolder(env), name);
   const fresh = `${path}.${process.pid}.new`;
   try {

@@ -4,6 +4,11 @@ const item = "cli/edit/item.ts";
 const draft = "cli/edit/draft.ts";
 const service = "server/operations/catalog-file/service.ts";
 
+const extending = ["tests/cli/extensions.test.ts"];
+const programs = "cli/find-program.ts";
+const updating = ["tests/cli/update.test.ts"];
+const notice = "cli/update/notice.ts";
+
 /** Faults of what the command line keeps to. */
 export const cliFaults = {
   editing: [
@@ -23,6 +28,22 @@ export const cliFaults = {
     ["edit-in-pipe", "cli/commands/edit.ts", "if (!context.interactive) {", "if (context.agent) {", ...editing],
     ["keys-make-things", service, "  if (asked.keys) assertNothingMade(asked.keys, plan);\n", "", ...keyed],
     ["keys-twice", service, "  if (asked.keys) checkKeys(asked, asked.keys);\n", "", ...keyed],
+    ["checkout-on-path", programs, "return repository === undefined || ", "return true || ", ...extending],
+    ["packages-on-path", programs, ' || real.endsWith(join("node_modules", ".bin"))', "", ...extending],
+    ["relative-on-path", programs, ".filter(isAbsolute)", "", ...extending],
+    [
+      "alias-over-command",
+      "cli/program.ts",
+      "const other = isOwn(called)\n",
+      "const other = called[0] === undefined\n",
+      ...extending,
+    ],
+    ["endless-alias", "cli/program.ts", "Array.isArray(other) && !isOwn(formatWords(other))", "false", ...extending],
+    ["notice-in-pipe", notice, "Boolean(stderr.isTTY && stdout.isTTY) && ", "", ...updating],
+    ["notice-in-ci", notice, "!env.CI && ", "", ...updating],
+    ["notice-each-time", notice, " && isDue(record.said_at, now)", "", ...updating],
+    ["notice-of-anything", notice, " && version.test(latest)", "", ...updating],
+    ["endless-look", "cli/update/look.ts", "      timeout: limitMs,\n", "", ...updating],
     ["keys-need-write", service, 'body.keys ? "read" : "write"', '"write"', ...keyed],
   ],
 };

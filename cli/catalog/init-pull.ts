@@ -8,6 +8,7 @@ import { describeCatalog } from "../../shared/catalog/schema.ts";
 import { confirm, promptChoice, promptForm } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
+import { packageName } from "../package-name.ts";
 import { removeControls } from "../ui/theme.ts";
 import { readCatalog, readCatalogName, readText, resolveCatalogName, standardCatalog, standardName } from "./file.ts";
 import { requestPlan, requestPull } from "./session.ts";
@@ -15,7 +16,7 @@ import { type Edit, mergeText, selectEdits, writeNewText, writeWhole } from "./w
 
 type ContextOf = (command: Command) => Context;
 
-const packaged = "node_modules/floe/dist/schema/catalog-v1.json";
+const packaged = `node_modules/${packageName}/dist/schema/catalog-v1.json`;
 const beside = "floe.schema.json";
 
 /** Where an editor finds the schema, seen from the file: in the installed package, or written beside it. */

@@ -165,6 +165,7 @@ export const commands: Record<string, Entry> = {
     heading: "develop",
     load: loadTool(({ completion }) => completion.add),
   },
+  alias: { summary: "Names of your own for commands", heading: "develop", load: () => import("./alias.ts") },
   api: { summary: "Send any request: floe api /v1/products/", heading: "develop", load: () => import("./api.ts") },
 };
 

@@ -1,11 +1,22 @@
 /** `floe commands`: every command as data, for programs and agents that choose one. */
 import type { Command } from "commander";
+import { listBuiltIn } from "../built-in.ts";
 import type { CommandTree } from "../command-description.ts";
 import type { Context } from "../context.ts";
+import { readAliases } from "../extensions/aliases.ts";
+import { listExtensions } from "../extensions/run.ts";
 import { Fault } from "../fault.ts";
 import { checkAskedFields, showList, showOne } from "../resource/show.ts";
 
-const fields = ["schema_version", "groups.*", "global_flags.*", "exit_codes.*", "commands.*"];
+const fields = [
+  "schema_version",
+  "groups.*",
+  "global_flags.*",
+  "exit_codes.*",
+  "commands.*",
+  "aliases.*",
+  "extensions.*",
+];
 
 export function add(root: Command, contextOf: (command: Command) => Context): void {
   const command = root
@@ -27,6 +38,17 @@ function listCommands(context: Context, words: string[]): void {
   const commands = tree.commands.filter(({ path }) => matchWords(path));
   if (commands.length === 0)
     throw new Fault("not_found", `no command begins with "${words.join(" ")}"`, { hint: "See: `floe commands`" });
-  if (context.json) showOne(context, { ...tree, commands }, asked);
-  else showList(context, commands, ["path:name", "summary"]);
+  const isAll = words.length === 0;
+  const aliases = Object.entries(isAll ? readAliases(context.io.env) : {}).map(([name, line]) => ({ name, line }));
+  const extensions = isAll ? listExtensions(context.io.env) : [];
+  if (context.json) {
+    showOne(context, { ...tree, commands, aliases, extensions }, asked);
+    return;
+  }
+  const builtIn = listBuiltIn(context.manifest);
+  const others = [
+    ...aliases.map(({ name, line }) => ({ path: name, summary: `Alias of: floe ${line}` })),
+    ...extensions.map(({ name, path }) => ({ path: name, summary: `Program: ${path}` })),
+  ];
+  showList(context, [...commands, ...others.filter(({ path }) => !builtIn.has(path))], ["path:name", "summary"]);
 }

@@ -1,5 +1,7 @@
 /** `floe __complete SHELL`: what a shell asks for while a line is typed. Silent about every failure. */
 import { readFileSync } from "node:fs";
+import { readAliases, splitLine } from "../extensions/aliases.ts";
+import { listExtensions } from "../extensions/run.ts";
 import { type Io, replaceStreams } from "../io.ts";
 import { makeContext } from "../make-context.ts";
 import type { Manifest } from "../manifest.ts";
@@ -50,6 +52,23 @@ function listTopics(manifest: Manifest, model: CompletionModel): Candidate[] {
   ];
 }
 
+/** What stands beside the commands of floe: aliases, which a line is completed as if they were written out, and programs. */
+function listOthers(env: Io["env"], model: CompletionModel, typed: readonly string[]) {
+  const isOwn = (name: string): boolean => Object.hasOwn(model.root.commands ?? {}, name);
+  const aliases = Object.entries(readAliases(env)).filter(([name]) => !isOwn(name));
+  const [first] = typed;
+  const line = aliases.find(([name]) => name === first)?.[1];
+  const expand = (words: readonly string[]): readonly string[] =>
+    line === undefined ? words : [...splitLine(line).filter((word) => !/\$[1-9]/.test(word)), ...words.slice(1)];
+  if (first !== undefined) return { candidates: [], expand };
+  const programs = listExtensions(env).filter(({ name }) => !isOwn(name));
+  const candidates: Candidate[] = [
+    ...aliases.map(([value, about]) => ({ value, about: `floe ${about}` })),
+    ...programs.map(({ name: value, path: about }) => ({ value, about })),
+  ];
+  return { candidates, expand };
+}
+
 /** Answer one question of a shell. The first line says what else may stand there; each further line is a candidate. */
 export async function respondToShell(
   io: Io,
@@ -61,7 +80,9 @@ export async function respondToShell(
   if (!isShell(named)) return;
   const model = manifest.read("completion") as CompletionModel | undefined;
   if (!model) return;
-  const { words, last, write } = readTyped(named, input);
+  const { words: typed, last, write } = readTyped(named, input);
+  const others = listOthers(io.env, model, typed);
+  const words = others.expand(typed);
   const { apiKeyFile, ...place } = readLineGlobals(words);
   // Standard input has the words, not a key.
   const globals: Globals = {
@@ -79,7 +100,8 @@ export async function respondToShell(
   // A key of the environment is not sent to a server of a line that has not been entered yet.
   const isElsewhere = place.server !== undefined && Boolean(io.env.FLOE_API_KEY);
   const names = isElsewhere ? { ...source, names: async () => [], organizations: async () => [] } : source;
-  const { candidates, files, open } = await complete(model, words, last, names);
+  const { candidates: found, files, open } = await complete(model, words, last, names);
+  const candidates = [...found, ...others.candidates.filter(({ value }) => value.startsWith(last))];
   const lines = candidates.slice(0, shownMax).flatMap((one) => {
     const line = isOneLine(one.value) && isOneLine(one.about ?? "") ? write(one) : undefined;
     return line === undefined ? [] : [line];

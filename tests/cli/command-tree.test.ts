@@ -31,7 +31,7 @@ test("every command of the contract has its request, the scopes that it needs an
 
 test("floe commands answers with all of them, with those of some words, and with some fields", async () => {
   const { code, out } = await floe(["commands", "--json"]);
-  expect([code, JSON.parse(out)]).toEqual([0, JSON.parse(JSON.stringify(tree))]);
+  expect([code, JSON.parse(out)]).toEqual([0, { ...JSON.parse(JSON.stringify(tree)), aliases: [], extensions: [] }]);
   const some = JSON.parse((await floe(["commands", "orders", "list", "--json", "commands.path"])).out);
   expect(some).toEqual({ commands: [{ path: "orders list" }] });
   expect((await floe(["commands", "orders"], true)).out).toMatch(/orders explain/);

@@ -76,6 +76,8 @@ export type Place = {
   openBrowser?: (url: string) => Promise<void>;
   /** What an editor does with a file, and its exit code where that is not 0. */
   edit?: (file: string) => Promise<number | undefined> | number | undefined | void;
+  /** What another program answers as its exit code. */
+  runProgram?: (command: string, args: string[]) => number | Promise<number>;
   /** Whether there is a program that leafs through long texts, as by default. */
   pager?: boolean;
 };
@@ -110,7 +112,16 @@ class Stream extends PassThrough {
 }
 
 /** Streams that remember what was written to them, and an environment without anything of this machine. */
-export function place({ tty = false, env = {}, columns = 120, signal, openBrowser, edit, pager = true }: Place = {}) {
+export function place({
+  tty = false,
+  env = {},
+  columns = 120,
+  signal,
+  openBrowser,
+  edit,
+  runProgram,
+  pager = true,
+}: Place = {}) {
   const stdin = new Stream(tty, columns);
   const stdout = new Stream(tty, columns);
   const stderr = new Stream(tty, columns);
@@ -131,6 +142,7 @@ export function place({ tty = false, env = {}, columns = 120, signal, openBrowse
       return pager;
     },
     edit: async (_, file) => (await edit?.(file)) ?? 0,
+    runProgram: async (command, args) => (await runProgram?.(command, args)) ?? 0,
     atOnce: (work) => work(),
   };
   return { io, stdin, stdout, stderr, opened, leafed };
