@@ -5,6 +5,7 @@ const tokened = ["tests/api/event-stream-tokens.test.ts"];
 const tokens = "server/messaging/streams/tokens.ts";
 const lagging = ["tests/scenarios/tail-lag.test.ts"];
 const lag = "server/platform/events/tail-lag.ts";
+const waking = ["tests/scenarios/stream-wake-up.test.ts"];
 const followed = ["tests/api/listen.test.ts", "tests/api/event-stream.test.ts"];
 const rules = "server/messaging/streams/rules.ts";
 const reader = "server/messaging/streams/reader.ts";
@@ -34,7 +35,7 @@ export const streamFaults = {
     ["future-cursor", begin, "if (cursor.xid > end.xid)", "if (cursor.xid < 0n)", ...streamed],
     ["made-up-place", begin, "cursor.seq > 0 &&", "cursor.seq < 0 &&", ...streamed],
     ["ended-key", core, "error instanceof ApiError && refused.abort()", "error instanceof ApiError && checkMs < 0 && refused.abort()", ...followed],
-    ["no-farewell", core, "over.aborted || tail.isClosed()", "over.aborted", ...streamed],
+    ["no-farewell", core, "over.aborted || tail.closed.aborted", "over.aborted", ...streamed],
     ["unread", sse, "request.raw.socket.destroy(), stallMs", "releaseWriters(), stallMs", ...streamed],
     ["buffered", sse, "if (gone.signal.aborted || out.push(text)) return;", "if (gone.signal.aborted || out.push(text) || text) return;", ...streamed],
     ["idle-place", tail, "listening.isIdle() && isBefore(cursor, horizon) ? horizon : cursor", "cursor", ...streamed],
@@ -47,6 +48,10 @@ export const streamFaults = {
     ["lag-unseen", lag, "now() - held.since < warnAfterMs", "now() - held.since < warnAfterMs * 100", ...lagging],
     ["lag-always", lag, "if (!isHeld || held?.xmin !== xmin) {", "if (!isHeld && held) {", ...lagging],
     ["lag-newest", lag, "order by age(xid) desc", "where false order by age(xid) desc", ...lagging],
+    ["cut-off", core, "request.raw.socket.destroy(), endMs", "undefined, endMs", ...streamed],
+    ["unwoken", tail, "      isWoken = true;\n      nap?.abort();", "      isWoken = true;", ...waking],
+    ["unshared", "server/platform/events/wake-up.ts", "if (isShared) timer ??=", "if (!isShared) timer ??=", ...waking],
+    ["notify-each", "server/platform/events/wake-up.ts", "sentAt + notifyEveryMs - performance.now()", "sentAt - performance.now()", ...waking],
     ["limit-key", "server/platform/http/stream-limits.ts", "{ subject: `key:${key_id}`, max: 5 }", "{ subject: `key:${key_id}`, max: 6 }", ...streamed],
   ],
 };

@@ -46,6 +46,7 @@ export const settings: Setting[] = [
     flag: "--ops-address <address>",
     about: "where metrics and health are served to operators, as 9464",
   },
+  { name: "FLOE_STREAM_NOTIFY", flag: "--stream-notify <on or off>", about: "wake the streams of other servers (off)" },
   { name: "FLOE_REQUEST_LOG", flag: "--request-log <on or off>", about: "one line in the log for each request (off)" },
   {
     name: "FLOE_PROCESS",

@@ -27,6 +27,7 @@ import { routeJobs } from "../operations/jobs/routes.ts";
 import { createRequestLog, recordForSellers } from "../operations/logs/writer.ts";
 import type { Deps, Log } from "../platform/context.ts";
 import { openTail } from "../platform/events/tail.ts";
+import { openWakeUp } from "../platform/events/wake-up.ts";
 import { limitArrival } from "../platform/http/arrival.ts";
 import { openBytesMax } from "../platform/http/body.ts";
 import { limitOpening } from "../platform/http/checkout-limits.ts";
@@ -122,8 +123,10 @@ export async function buildApp({
   addHealthRoute(app, deps, hosted && (() => hosted.polar.getState()));
   if (hosted) routePages(app, deps, hosted, provider);
   const tail = openTail(deps);
+  const endWakeUp = openWakeUp(deps, tail);
   app.addHook("preClose", async () => {
     tail.close();
+    await endWakeUp();
   });
   await app.register(async (scope) => auth.routes(scope));
   await app.register(async (scope) => {

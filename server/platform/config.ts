@@ -104,6 +104,7 @@ const Settings = z.object({
   FLOE_OPS_ADDRESS: buildOptional(
     z.string().refine((text) => parseOpsAddress(text) !== undefined, "must be a port or an address, as 127.0.0.1:9464"),
   ),
+  FLOE_STREAM_NOTIFY: z.preprocess(convertBlank, z.stringbool().default(false)),
   FLOE_REQUEST_LOG: z.preprocess(convertBlank, z.stringbool().default(false)),
   FLOE_PROCESS: z.preprocess(convertBlank, z.enum(["all", "api", "worker"]).default("all")),
   FLOE_DRAIN_SECONDS: z.preprocess(convertBlank, z.coerce.number().int().min(0).max(3600).default(30)),

@@ -404,6 +404,28 @@ describe("GET /v1/events/stream", () => {
     await closing;
   });
 
+  test("STR-07: a client that does not read does not hold up the end of the server", async () => {
+    const short = await start({ listen: true });
+    const owner = await short.seller();
+    const socket = connect(Number(new URL(short.url).port), "127.0.0.1");
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${owner.key}\r\n\r\n`);
+    await new Promise((resolve) => socket.once("data", resolve));
+    socket.pause();
+    const rows = Array.from({ length: 900 }, () => ({
+      id: newId(),
+      organization_id: owner.organization_id,
+      type: "order.paid",
+      data: { id: newId(), text: "x".repeat(20_000) },
+      created_at: short.clock.now(),
+    }));
+    await short.deps.db.insert(events).values(rows);
+    await new Promise((resolve) => setTimeout(resolve, 2000));
+    const begun = performance.now();
+    await short.close();
+    expect(performance.now() - begun).toBeLessThan(8000);
+    socket.destroy();
+  });
+
   test("STR-08: five streams of a key, ten of a person; one more is refused before any byte", async () => {
     const key = await floe.keyOf(seller, ["orders:read"]);
     for (const [token, max] of [

@@ -29,7 +29,14 @@ const elsewhere: Record<string, string> = {
   ...{ "admin backup": operator, "admin restore": operator, "admin restore-check": operator },
   ...{ "admin reconcile": operator, "admin replace-secret": operator },
   ...{ "jobs show": operator, "jobs retry": operator, "jobs discard": operator },
-  ...{ listen: neverEnds, "logs tail": neverEnds, "events tail": neverEnds, "events stream": neverEnds, "meters watch": neverEnds, mcp: neverEnds },
+  ...{
+    listen: neverEnds,
+    "logs tail": neverEnds,
+    "events tail": neverEnds,
+    "events stream": neverEnds,
+    "meters watch": neverEnds,
+    mcp: neverEnds,
+  },
   top: neverEnds,
   ...{
     login: signIn,

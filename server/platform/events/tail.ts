@@ -26,6 +26,8 @@ const matchAfter = ({ xid, seq }: Cursor) => or(gt(events.xid, xid), and(eq(even
 
 const pollMs = 250;
 const pollIdleMs = 1000;
+/** The least time between two polls. */
+const pollWokenMs = 25;
 /** Polls without news after which they become rarer. */
 const idlePolls = 120;
 const pageRows = 100;
@@ -37,12 +39,14 @@ export type Tail = {
   since(organization_id: string, time: Date): Promise<Cursor>;
   /** Everything of an organization after a place, and then whatever comes, until the signal. */
   follow(organization_id: string, from: Cursor, signal: AbortSignal): Follower;
+  /** Look for news at once, and not at the next poll. */
+  wake(): void;
   /** End every follower. */
   close(): void;
   /** How long the followers have waited for a transaction that is still open, in seconds. */
   getLagSeconds(): number;
-  /** Whether the followers were ended. */
-  isClosed(): boolean;
+  /** Aborted once the followers are ended. */
+  closed: AbortSignal;
 };
 
 export type Follower = AsyncGenerator<TailedEvent> & {
@@ -123,14 +127,26 @@ export function openTail({ db, log }: Pick<Deps, "db" | "log">): Tail {
   /** Every waiting follower was told of everything below. */
   let seen: bigint | undefined;
   let polling = false;
+  let isWoken = false;
+  let nap: AbortController | undefined;
   let quiet = 0;
 
+  /** Wait for the next poll. Who is woken again and again still waits a moment, so that many commits lead to few polls. */
+  const awaitPoll = async () => {
+    if (!isWoken) {
+      nap = new AbortController();
+      const signal = AbortSignal.any([closing.signal, nap.signal]);
+      await sleep(quiet > idlePolls ? pollIdleMs : pollMs, undefined, { signal }).catch(() => {});
+      nap = undefined;
+    } else await sleep(pollWokenMs, undefined, { signal: closing.signal }).catch(() => {});
+    isWoken = false;
+  };
   /** Look for news as long as someone waits. Places are kept over a rest, so nothing is passed over. */
   const poll = async () => {
     if (polling) return;
     polling = true;
     while (waiting.size > 0 && !closing.signal.aborted) {
-      await sleep(quiet > idlePolls ? pollIdleMs : pollMs, undefined, { signal: closing.signal }).catch(() => {});
+      await awaitPoll();
       const { found, upTo } = closing.signal.aborted ? { found: [], upTo: seen } : await findReady();
       quiet = found.length > 0 ? 0 : quiet + 1;
       if (found.length > 0) reads.forget();
@@ -231,6 +247,10 @@ export function openTail({ db, log }: Pick<Deps, "db" | "log">): Tail {
     },
     close: () => closing.abort(),
     getLagSeconds: lag.getSeconds,
-    isClosed: () => closing.signal.aborted,
+    wake() {
+      isWoken = true;
+      nap?.abort();
+    },
+    closed: closing.signal,
   };
 }

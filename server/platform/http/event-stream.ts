@@ -10,6 +10,8 @@ import type { LimitStreams } from "./stream-limits.ts";
 const checkMsStandard = 10_000;
 const progressMsStandard = 30_000;
 const lifetimeMsStandard = 60 * 60 * 1000;
+/** How long clients have to take the last message of a server that stops. */
+const endMs = 1000;
 const [retryMsLeast, retryMsMost, reconnectMsMost] = [1000, 3000, 3000];
 
 /** What all streams of events share. The times are for tests. */
@@ -63,6 +65,9 @@ export function streamEvents(
       const lag_seconds = tail.getLagSeconds();
       void send(formatSseMessage({ cursor, lag_seconds }, { id: cursor, event: "cursor" }));
     }, times.progressMs ?? progressMsStandard);
+    // A client that does not read would hold up the end of the server.
+    const disconnect = () => void setTimeout(() => request.raw.socket.destroy(), endMs).unref();
+    tail.closed.addEventListener("abort", disconnect, { once: true });
     try {
       await send(`${formatSseRetry(retryMsLeast, retryMsMost)}\n`);
       await stream.begin(send, signal);
@@ -71,8 +76,9 @@ export function streamEvents(
         if (signal.aborted) break;
       }
       const isReaderLeft = gone.aborted || refused.signal.aborted;
-      if (!isReaderLeft && (over.aborted || tail.isClosed())) await send(writeFarewell(stream));
+      if (!isReaderLeft && (over.aborted || tail.closed.aborted)) await send(writeFarewell(stream));
     } finally {
+      tail.closed.removeEventListener("abort", disconnect);
       clearInterval(check);
       clearInterval(progress);
       // Also when it was the server that ended the following.
