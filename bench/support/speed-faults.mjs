@@ -1,3 +1,4 @@
+const counts = "tests/scenarios/statement-counts.test.ts";
 const searchPlans = "tests/scenarios/search-plans.test.ts";
 
 /** Faults that make floe slower and nothing wrong. */
@@ -31,6 +32,20 @@ export const speedFaults = {
       "request.headers.cookie !== undefined || ",
       "",
       "tests/api/compression.test.ts",
+    ],
+    [
+      "rows-before-the-end",
+      "server/platform/db/unit-of-work.ts",
+      "if (noted.length > 0) await writeEvents(tx, noted, added);\n  else for",
+      "if (noted.length > 0) await writeEvents(tx, noted, []);\n  for",
+      counts,
+    ],
+    [
+      "inserts-of-savepoints-lost",
+      "server/platform/db/unit-of-work.ts",
+      "parent.inserts.push(...unit.inserts);",
+      "",
+      "tests/api/unit-of-work.test.ts",
     ],
     [
       "nothing-compressed",

@@ -3,6 +3,7 @@ import type { FastifyRequest } from "fastify";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createAccountWork } from "../../server/identity/accounts/work.ts";
 import { anonymous, type Ctx, type Database, type Tx } from "../../server/platform/context.ts";
+import { addRowsAtEnd } from "../../server/platform/db/rows.ts";
 import { auditLog, events, idempotencyKeys, mails } from "../../server/platform/db/tables.ts";
 import { joinTransaction, runAfterCommit, runAtEnd, transact } from "../../server/platform/db/unit-of-work.ts";
 import { record } from "../../server/platform/events/audit.ts";
@@ -148,6 +149,32 @@ describe("a transaction", () => {
     const kept = ["first", "held", "held deeper", "last"];
     expect([await told(), after]).toEqual([kept, kept]);
     expect(await statements()).toEqual(["events"]);
+  });
+
+  test("adds rows at its end, with events and without, and of savepoints those of the ones that held", async () => {
+    const add = (tx: Tx, action: string) =>
+      addRowsAtEnd(tx, auditLog, [
+        { id: newId(), organization_id: seller.organization_id, actor_kind: "key", action, created_at: new Date() },
+      ]);
+    const listAdded = async (tx: Database) => {
+      const rows = await tx.select({ action: auditLog.action }).from(auditLog);
+      return rows.flatMap(({ action }) => (action.startsWith("added.") ? [action] : [])).sort();
+    };
+    await transact(ctx, async (tx) => {
+      add(tx, "added.alone");
+      expect(await listAdded(tx)).toEqual([]);
+    });
+    await transact(ctx, async (tx) => {
+      await happen(tx, "with rows");
+      await transact({ ...ctx, db: tx }, async (inner) => add(inner, "added.held"));
+      const undone = transact({ ...ctx, db: tx }, async (inner) => {
+        add(inner, "added.undone");
+        throw new Error("undone");
+      });
+      await expect(undone).rejects.toThrow("undone");
+    });
+    expect(await listAdded(floe.deps.db)).toEqual(["added.alone", "added.held"]);
+    expect(await told()).toEqual(["with rows"]);
   });
 
   test("stands when what follows it fails; that is in the log, and the rest is done", async () => {

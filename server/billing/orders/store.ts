@@ -27,7 +27,7 @@ import {
   selectIds,
 } from "../../platform/db/page.ts";
 import {
-  addRows,
+  addRowsAtEnd,
   insertRows,
   isAmong,
   joinByKey,
@@ -313,7 +313,7 @@ const gatherUpdates = defineLoader((tx: Tx, changes: { key: RowKey; patch: Parti
 /** Have the buyer of an order told that it is paid. */
 export const noteConfirmation = defineLoader(
   async (tx: Tx, due: (typeof orderConfirmations.$inferInsert)[]): Promise<undefined[]> => {
-    await addRows(tx, orderConfirmations, due);
+    addRowsAtEnd(tx, orderConfirmations, due);
     return due.map(() => undefined);
   },
 );

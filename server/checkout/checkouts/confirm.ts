@@ -18,7 +18,7 @@ import { checkAnswers } from "../../catalog/custom-fields/rules.ts";
 import { checkRedeemable, redeemDiscount } from "../../catalog/discounts/redemption.ts";
 import type { PriceRow } from "../../catalog/products/rules.ts";
 import type { CustomerRow } from "../../customers/customers/rules.ts";
-import { openSession } from "../../customers/sessions/service.ts";
+import { openSessionAtEnd } from "../../customers/sessions/service.ts";
 import type { Config } from "../../platform/config.ts";
 import type { Ctx, Tx } from "../../platform/context.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
@@ -119,13 +119,13 @@ export async function confirmCheckout(
  * A session for the buyer. There is none for a customer who was found by an address alone: whoever types it would act as its
  * owner, who can prove in the portal who they are (CHK-50).
  */
-async function openPortal(
+function openPortal(
   tx: Tx,
   ctx: Ctx,
   { organization_id, customer_id, is_customer_named, is_customer_made }: CheckoutRow,
-): Promise<string | null> {
+): string | null {
   if (customer_id === null || !(is_customer_named || is_customer_made)) return null;
-  return (await openSession(ctx, tx, { id: customer_id, organization_id })).token;
+  return openSessionAtEnd(ctx, tx, { id: customer_id, organization_id });
 }
 
 /** What the browser needs to finish a challenge. */
@@ -216,7 +216,7 @@ async function writeConfirmation(
   const aggregate = { ...filled, row };
   await emitCheckout(tx, ctx, "checkout.updated", aggregate);
   // Before anything is charged: what was paid is not answered with a failure for want of it.
-  const written = { ...unwritten, aggregate, asks: null, portal_token: await openPortal(tx, ctx, row) };
+  const written = { ...unwritten, aggregate, asks: null, portal_token: openPortal(tx, ctx, row) };
   if (flags.is_payment_required) {
     const keep = flags.is_payment_setup_required;
     const payer = { email, confirmation_token_id: token ?? "", keep };

@@ -24,16 +24,18 @@ export const sessionTokenPrefix = "polar_cst_";
 const memberPrefix = "polar_mst_";
 const lifetimeMs = 60 * 60 * 1000;
 
-/** Open a session for a customer; the token is known here alone. It lasts by the server's clock, as every token does. */
-export async function openSession(
+type Customer = Pick<CustomerRow, "id" | "organization_id">;
+type SessionOptions = { return_url?: string | null; member_id?: string | null };
+
+/** A new session of a customer and its token. It lasts by the server's clock, as every token does. */
+function createSession(
   { clock, config }: Pick<Deps, "clock" | "config">,
-  db: Database | Tx,
-  { id: customer_id, organization_id }: Pick<CustomerRow, "id" | "organization_id">,
-  { return_url = null, member_id = null }: { return_url?: string | null; member_id?: string | null } = {},
-): Promise<{ row: store.SessionRow; token: string }> {
+  { id: customer_id, organization_id }: Customer,
+  { return_url = null, member_id = null }: SessionOptions,
+) {
   const token = createToken(member_id === null ? sessionTokenPrefix : memberPrefix);
   const now = getServerClock(clock).now();
-  const row = await store.insertSession(db, {
+  const values = {
     id: createId(now),
     organization_id,
     created_at: now,
@@ -42,8 +44,26 @@ export async function openSession(
     member_id,
     expires_at: new Date(now.getTime() + lifetimeMs),
     return_url,
-  });
-  return { row, token };
+  };
+  return { values, token };
+}
+
+/** Open a session for a customer; the token is known here alone. */
+export async function openSession(
+  deps: Pick<Deps, "clock" | "config">,
+  db: Database | Tx,
+  customer: Customer,
+  options: SessionOptions = {},
+): Promise<{ row: store.SessionRow; token: string }> {
+  const { values, token } = createSession(deps, customer, options);
+  return { row: await store.insertSession(db, values), token };
+}
+
+/** Open a session that nothing else in the transaction reads; its row is written at the end of the transaction. */
+export function openSessionAtEnd(deps: Pick<Deps, "clock" | "config">, tx: Tx, customer: Customer): string {
+  const { values, token } = createSession(deps, customer, {});
+  store.addSessionAtEnd(tx, values);
+  return token;
 }
 
 /** Whose customer session a token is; undefined for what is no such token. */

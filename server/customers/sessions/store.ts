@@ -1,7 +1,7 @@
 import { and, eq, gt, inArray, isNull } from "drizzle-orm";
 import { organization } from "../../identity/organizations/tables.ts";
 import type { Database, Tx } from "../../platform/context.ts";
-import { joinByKey, matchKey, type RowKey } from "../../platform/db/rows.ts";
+import { addRowsAtEnd, joinByKey, matchKey, type RowKey } from "../../platform/db/rows.ts";
 import { customers } from "../customers/tables.ts";
 import { members } from "../members/tables.ts";
 import { customerSessions } from "./tables.ts";
@@ -17,6 +17,10 @@ export async function insertSession(
   if (!row) throw new Error("The customer session was not written.");
   return row;
 }
+
+/** Add a session by the last statement of the transaction. */
+export const addSessionAtEnd = (tx: Tx, values: typeof customerSessions.$inferInsert): void =>
+  addRowsAtEnd(tx, customerSessions, [values]);
 
 /** A session by its id. */
 export async function findSession(db: Database, key: RowKey): Promise<SessionRow | undefined> {

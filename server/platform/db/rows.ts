@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { and, eq, getTableColumns, is, SQL, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, is, SQL, type SQLWrapper, sql } from "drizzle-orm";
 import type { AnyPgColumn, PgColumn, PgTable } from "drizzle-orm/pg-core";
 import { writeArray } from "./arrays.ts";
 import { type OwnedTable, organizationOf } from "./columns.ts";
@@ -91,6 +91,18 @@ export async function addRows<T extends PgTable>(db: Database, table: T, values:
   if (from) await db.execute(from);
   else await db.insert(table as PgTable).values(values);
 }
+
+/**
+ * Add rows by the last statement of the transaction, together with its events. Nothing in the transaction may read them or refer
+ * to them.
+ */
+export function addRowsAtEnd<T extends PgTable>(tx: Tx, table: T, values: T["$inferInsert"][]): void {
+  if (values.length > 0) tx.unit.inserts.push(buildInsert(tx, table, values));
+}
+
+/** The statement that adds rows, without an answer. */
+export const buildInsert = <T extends PgTable>(db: Database, table: T, values: T["$inferInsert"][]): SQLWrapper =>
+  toRecords(table, values) ?? db.insert(table as PgTable).values(values);
 
 /** How rows come as one value; undefined where one alone does, or they set different columns. */
 function toRecords<T extends PgTable>(table: T, values: T["$inferInsert"][]): SQL | undefined {

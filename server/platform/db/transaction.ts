@@ -1,3 +1,4 @@
+import type { SQLWrapper } from "drizzle-orm";
 import type { PgDatabase, PgQueryResultHKT } from "drizzle-orm/pg-core";
 import type { SystemEvent } from "../../../shared/system-events.ts";
 import type { auditLog, events } from "./tables.ts";
@@ -27,6 +28,8 @@ export type TransactionUnit = {
   isUndone: boolean;
   readonly events: PendingEvents[];
   readonly entries: (typeof auditLog.$inferInsert)[];
+  /** Inserts that nothing in the transaction reads, written by the statement that writes the events. */
+  readonly inserts: SQLWrapper[];
   /** Functions that run last, so that their locks are held as briefly as possible. */
   readonly atEnd: (() => Promise<void>)[];
   readonly afterCommit: (() => Promise<void> | void)[];

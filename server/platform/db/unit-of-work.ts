@@ -1,4 +1,4 @@
-import { type SQL, sql } from "drizzle-orm";
+import { type SQL, type SQLWrapper, sql } from "drizzle-orm";
 // The statement that writes events reads the webhook endpoints, to find out whether an endpoint can receive them.
 import { webhookEndpoints } from "../../messaging/webhooks/tables.ts";
 // Events are also listed among the usage events; the same statement writes both.
@@ -8,7 +8,7 @@ import { awaitUntilDeadline } from "../jobs/deadline.ts";
 import { redactError } from "../loggable.ts";
 import { createView } from "./database.ts";
 import { runWithLoaders } from "./loaders.ts";
-import { addRows } from "./rows.ts";
+import { buildInsert } from "./rows.ts";
 import { auditLog, events } from "./tables.ts";
 import type { Database, ExtraWrite, TransactionUnit, Tx } from "./transaction.ts";
 
@@ -61,6 +61,7 @@ const createUnit = (parent: TransactionUnit | null): TransactionUnit => ({
   isUndone: false,
   events: [],
   entries: [],
+  inserts: [],
   atEnd: [],
   afterCommit: [],
 });
@@ -108,18 +109,20 @@ export function runAfterCommit(tx: Tx, act: () => Promise<void> | void): void {
 async function writeNoted(tx: Tx): Promise<void> {
   const { unit } = tx;
   for (const act of unit.atEnd) await act();
-  if (unit.events.length > 0) await writeEvents(tx, unit.events);
-  await addRows(tx, auditLog, unit.entries);
+  const { events: noted, entries, inserts } = unit;
+  const added = entries.length > 0 ? [...inserts, buildInsert(tx, auditLog, entries)] : inserts;
+  if (noted.length > 0) await writeEvents(tx, noted, added);
+  else for (const insert of added) await tx.execute(insert);
 }
 
 /** Separates JSON texts. JSON always escapes this character, so it occurs in none of them. */
 const separator = "\u001e";
 
 /**
- * Write all events in one statement, in their order. A payload that several events share is sent and parsed once. If no
+ * Write all events in one statement, in their order, and with them what else is added. A payload that several events share is sent and parsed once. If no
  * endpoint is enabled, the events are marked as dispatched, because an endpoint added later receives only later events.
  */
-async function writeEvents(tx: Tx, noted: TransactionUnit["events"]): Promise<void> {
+async function writeEvents(tx: Tx, noted: TransactionUnit["events"], added: readonly SQLWrapper[]): Promise<void> {
   const written = noted.map((one) => one.write());
   const listed = written.flatMap((one, index) =>
     one.listed.map(({ member_id = null, ...event }) => ({
@@ -134,7 +137,7 @@ async function writeEvents(tx: Tx, noted: TransactionUnit["events"]): Promise<vo
   const { organization_id, deleted_at, enabled } = webhookEndpoints;
   // The subquery hides the number of texts from the planner, which would otherwise plan the statement again for each number.
   const texts = sql`(select ${written.map(({ wire }) => wire).join(separator)}::text)`;
-  await tx.execute(sql`with ${listed.length > 0 ? writeListed(listed) : sql``} texts as materialized (
+  await tx.execute(sql`with ${listed.length > 0 ? writeListed(listed) : sql``} ${writeAdded(added)} texts as materialized (
       select data::jsonb as data, place
       from unnest(string_to_array(${texts}, ${separator})) with ordinality as sent (data, place))
     insert into ${events} (id, organization_id, type, data, created_at, request_id, dispatched_at)
@@ -146,6 +149,10 @@ async function writeEvents(tx: Tx, noted: TransactionUnit["events"]): Promise<vo
     join texts using (place)
     order by listed.ordinality`);
 }
+
+/** Build the parts of the statement that add other rows. */
+const writeAdded = (added: readonly SQLWrapper[]): SQL =>
+  sql.join(added.map((insert, place) => sql`${sql.identifier(`added_${place}`)} as (${insert.getSQL()}),`));
 
 /**
  * Build the parts of the statement that list events as usage events and count their names. These events are never metered,
@@ -164,6 +171,7 @@ const writeListed = (listed: readonly object[]): SQL => sql`noted as materialize
 function mergeInto(unit: TransactionUnit, parent: TransactionUnit): void {
   parent.events.push(...unit.events);
   parent.entries.push(...unit.entries);
+  parent.inserts.push(...unit.inserts);
   parent.atEnd.push(...unit.atEnd);
   parent.afterCommit.push(...unit.afterCommit);
 }
