@@ -11,6 +11,7 @@ import { api } from "../../shared/api/index.ts";
 import { folder, until } from "../cli/support.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { freePort } from "../support/free-port.ts";
+import { closePages, openChromium } from "../web/support/chromium.ts";
 
 type Follow = (options: Record<string, unknown>) => () => void;
 const page = new URL("../../examples/live-orders/follow.js", import.meta.url).href;
@@ -183,4 +184,35 @@ test("the page of examples/live-orders goes on with a new token after a break, a
   expect(seen).toEqual(orders);
   expect(states.slice(0, 2)).toEqual(["connected", "connecting"]);
   stop();
+});
+
+test("the page of examples/live-orders, in a browser: it shows orders, also of the time in which the proxy was away", async () => {
+  const proxy = await openProxy(await freePort());
+  const port = await freePort();
+  const env = { PATH: process.env.PATH, PORT: String(port), FLOE_SERVER: proxy.url, FLOE_API_KEY: seller.key };
+  const shop = spawn(process.execPath, ["examples/live-orders/main.ts"], { env });
+  closing.push(() => shop.kill("SIGKILL"));
+  const browser = await openChromium();
+  closing.push(() => closePages(browser));
+  const page = await (await browser.newContext()).newPage();
+  await expect
+    .poll(() =>
+      fetch(`http://127.0.0.1:${port}/`).then(
+        ({ ok }) => ok,
+        () => false,
+      ),
+    )
+    .toBe(true);
+  await page.goto(`http://127.0.0.1:${port}/`);
+  await page.getByText("connected", { exact: true }).waitFor();
+  const first = await sell();
+  await page.getByText(`order.paid ${first}`).waitFor();
+  await proxy.stop();
+  await page.getByText("connecting", { exact: true }).waitFor();
+  const missed = await sell();
+  await proxy.start();
+  await page.getByText(`order.paid ${missed}`).waitFor();
+  expect(await page.getByText(`order.paid ${first}`).count()).toBe(1);
+  expect(await page.getByText(`order.paid ${missed}`).count()).toBe(1);
+  if (process.env.FLOE_TEST_SCREENSHOT) await page.screenshot({ path: process.env.FLOE_TEST_SCREENSHOT });
 });
