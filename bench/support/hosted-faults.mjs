@@ -9,6 +9,7 @@ const verify = ["tests/hosted/verify.test.ts"];
 const connection = ["tests/hosted/connection.test.ts"];
 const sync = ["tests/hosted/sync.test.ts"];
 const answers = ["tests/hosted/answers.test.ts"];
+const races = ["tests/hosted/connect-races.test.ts"];
 const buyers = ["tests/hosted/buyers.test.ts"];
 
 /** Faults of hosted mode. */
@@ -19,6 +20,27 @@ export const hostedFaults = [
     " ?? endpoints.find((one) => one.url === url)",
     "",
     ...connection,
+  ],
+  [
+    "endpoint-by-two",
+    "server/hosted/connection/store.ts",
+    "setWhere: lte(polarLeases.leased_until, now),",
+    "",
+    ...races,
+  ],
+  [
+    "lease-forever",
+    "server/hosted/connection/store.ts",
+    "setWhere: lte(polarLeases.leased_until, now),",
+    "setWhere: lte(polarLeases.leased_until, new Date(0)),",
+    ...races,
+  ],
+  [
+    "lease-written-late",
+    "server/hosted/connection/lease.ts",
+    "requireHeld(await deleteLease(tx, organization_id, holder));",
+    "await deleteLease(tx, organization_id, holder);",
+    ...races,
   ],
   [
     "endpoint-left-off",

@@ -273,6 +273,7 @@ const columns: Record<string, [Row["clock"], string]> = {
   "license_keys.expires_at": ["organization", "tests/scenarios/ends.test.ts"],
   "mails.expires_at": ["server", "tests/api/mail-delivery.test.ts"],
   "organization.clock_held_until": ["server", "tests/api/sandbox.test.ts"],
+  "polar_leases.leased_until": ["server", "tests/hosted/connect-races.test.ts"],
   "portal_codes.expires_at": ["server", "tests/scenarios/ends.test.ts"],
   "subscriptions.ends_at": ["organization", "tests/scenarios/subscriptions-ends.test.ts"],
   "tax_registrations.ends_at": ["organization", "tests/api/tax.test.ts"],

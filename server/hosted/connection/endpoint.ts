@@ -6,6 +6,7 @@ import type { Relayed } from "../../platform/http/relayed.ts";
 import type { Hosted } from "../relay/hosted.ts";
 import { standardUrl } from "../relay/polar.ts";
 import { PolarConnectionError, sendToPolar } from "./ask.ts";
+import { getLeaseMs, withLease } from "./lease.ts";
 import { isWholeSecret, planRepair, requestedEvents } from "./rules.ts";
 import { endpointPurpose } from "./secrets.ts";
 import { type ConnectionRow, findConnection, saveConnection, updateConnection } from "./store.ts";
@@ -23,6 +24,8 @@ export type Connected = {
 /** How often the endpoint is looked at: Polar switches it off after ten refusals in a row. */
 export const checkMs = 60 * 60 * 1000;
 const endpointPagesMax = 10;
+/** So much longer than a lease of a killed process lasts. */
+const waitMarginMs = 5000;
 const receiverPath = "/v1/integrations/polar/webhook";
 
 /** The fields that are read; Polar publishes the others in some versions only. */
@@ -79,33 +82,39 @@ export function getReceiverUrl({ config }: Deps, origin: string | undefined): st
 /**
  * Make the endpoint at Polar to which all events are sent, and keep its secret. An endpoint of this address, and the one that was
  * made before, is repaired instead. A run that ends at any step is made up for by the next: it finds the endpoint by its address.
+ * Of two runs at once, the later one waits, and finds what the first one made (WHK-45).
  */
-export async function connectEndpoint(deps: Deps, hosted: Hosted, url: string): Promise<Connected> {
+export function connectEndpoint(deps: Deps, hosted: Hosted, url: string): Promise<Connected> {
   const { organization_id, polar_id } = hosted.requireLink();
-  const stored = await findConnection(deps.db, organization_id);
-  const endpoints = await listEndpoints(deps, hosted, polar_id);
-  const known = endpoints.find(({ id }) => id === stored?.endpoint_id) ?? endpoints.find((one) => one.url === url);
-  const patch = known ? planRepair(known, url) : undefined;
-  const endpoint = known
-    ? patch
-      ? await updateEndpoint(deps, hosted, known.id, patch)
-      : known
-    : readEndpoint(
-        await sendToPolar(deps, hosted, "webhooks.createEndpoint", api.webhooks.createEndpoint, {
-          body: { url, name: "floe", format: "raw", events: requestedEvents },
-        }),
-      );
-  const secret = await resolveSecret(deps, hosted, endpoint);
-  const now = deps.clock.now();
-  const isKept = stored?.endpoint_id === endpoint.id && stored.fault === null && openSecret(deps, stored) === secret;
-  const row = { organization_id, endpoint_id: endpoint.id, url, connected_at: now, checked_at: now, fault: null };
-  const due_at = new Date(now.getTime() + checkMs);
-  await saveConnection(deps.db, { ...row, due_at, secret: sealSecret(deps, organization_id, secret) });
-  return {
-    ...{ organization_id, polar_id, endpoint_id: endpoint.id, url },
-    outcome: !known ? "created" : patch || !isKept ? "repaired" : "unchanged",
-    duplicates: endpoints.filter((one) => one.url === url && one.id !== endpoint.id).map(({ id }) => id),
-  };
+  return withLease(deps, organization_id, getLeaseMs(deps) + waitMarginMs, async (lease) => {
+    const stored = await findConnection(deps.db, organization_id);
+    const endpoints = await listEndpoints(deps, hosted, polar_id);
+    const known = endpoints.find(({ id }) => id === stored?.endpoint_id) ?? endpoints.find((one) => one.url === url);
+    const patch = known ? planRepair(known, url) : undefined;
+    await lease.extend();
+    const endpoint = known
+      ? patch
+        ? await updateEndpoint(deps, hosted, known.id, patch)
+        : known
+      : readEndpoint(
+          await sendToPolar(deps, hosted, "webhooks.createEndpoint", api.webhooks.createEndpoint, {
+            body: { url, name: "floe", format: "raw", events: requestedEvents },
+          }),
+        );
+    await lease.extend();
+    const secret = await resolveSecret(deps, hosted, endpoint);
+    const now = deps.clock.now();
+    const isKept = stored?.endpoint_id === endpoint.id && stored.fault === null && openSecret(deps, stored) === secret;
+    const row = { organization_id, endpoint_id: endpoint.id, url, connected_at: now, checked_at: now, fault: null };
+    const due_at = new Date(now.getTime() + checkMs);
+    const sealed = sealSecret(deps, organization_id, secret);
+    await lease.finish((tx) => saveConnection(tx, { ...row, due_at, secret: sealed }));
+    return {
+      ...{ organization_id, polar_id, endpoint_id: endpoint.id, url },
+      outcome: !known ? "created" : patch || !isKept ? "repaired" : "unchanged",
+      duplicates: endpoints.filter((one) => one.url === url && one.id !== endpoint.id).map(({ id }) => id),
+    };
+  });
 }
 
 const sealSecret = ({ config }: Deps, organization_id: string, secret: string): string =>
@@ -136,12 +145,19 @@ export async function checkEndpoint(deps: Deps, hosted: Hosted, stored: Connecti
   }
   const patch = planRepair(found, url);
   if (patch) deps.log.warn({ changed: Object.keys(patch) }, "The webhook endpoint at Polar was repaired.");
-  const endpoint = patch ? await updateEndpoint(deps, hosted, found.id, patch) : found;
-  const secret = await resolveSecret(deps, hosted, endpoint);
-  await updateConnection(deps.db, organization_id, {
-    ...{ checked_at, fault: null },
-    // Also where an earlier secret of this server sealed it.
-    secret: sealSecret(deps, organization_id, secret),
+  if (!patch && isWholeSecret(found.secret)) {
+    // Nothing is changed at Polar. The secret is sealed again where an earlier secret of this server sealed it.
+    const sealed = sealSecret(deps, organization_id, found.secret);
+    await updateConnection(deps.db, organization_id, { checked_at, fault: null, secret: sealed });
+    return openSecret(deps, stored) !== found.secret;
+  }
+  // `floe polar connect` does the like: it goes first, and the check is repeated.
+  return withLease(deps, organization_id, 0, async (lease) => {
+    const endpoint = patch ? await updateEndpoint(deps, hosted, found.id, patch) : found;
+    await lease.extend();
+    const secret = await resolveSecret(deps, hosted, endpoint);
+    const sealed = sealSecret(deps, organization_id, secret);
+    await lease.finish((tx) => updateConnection(tx, organization_id, { checked_at, fault: null, secret: sealed }));
+    return true;
   });
-  return patch !== undefined || openSecret(deps, stored) !== secret;
 }

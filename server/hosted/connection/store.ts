@@ -1,7 +1,7 @@
-import { and, desc, eq, gte, lt, max, min, sql } from "drizzle-orm";
+import { and, desc, eq, gte, lt, lte, max, min, sql } from "drizzle-orm";
 import type { Database, Tx } from "../../platform/context.ts";
 import { incomingEvents } from "../events/tables.ts";
-import { polarConnections, polarRefusals, polarSyncs } from "./tables.ts";
+import { polarConnections, polarLeases, polarRefusals, polarSyncs } from "./tables.ts";
 
 export type ConnectionRow = typeof polarConnections.$inferSelect;
 export type SyncRow = typeof polarSyncs.$inferSelect;
@@ -23,6 +23,46 @@ export async function updateConnection(
   set: Partial<Omit<ConnectionRow, "organization_id">>,
 ): Promise<void> {
   await db.update(polarConnections).set(set).where(eq(polarConnections.organization_id, organization_id));
+}
+
+type LeaseTerms = typeof polarLeases.$inferSelect & { now: Date };
+const matchLease = (organization_id: string, holder: string) =>
+  and(eq(polarLeases.organization_id, organization_id), eq(polarLeases.holder, holder));
+
+/** Take the lease of an organization, unless another process holds it; answers whether it was taken. */
+export async function insertLease(
+  tx: Tx,
+  { organization_id, holder, now, leased_until }: LeaseTerms,
+): Promise<boolean> {
+  const taken = await tx
+    .insert(polarLeases)
+    .values({ organization_id, holder, leased_until })
+    .onConflictDoUpdate({
+      target: polarLeases.organization_id,
+      set: { holder, leased_until },
+      setWhere: lte(polarLeases.leased_until, now),
+    })
+    .returning({ holder: polarLeases.holder });
+  return taken.length > 0;
+}
+
+/** Hold a lease for longer; answers whether it was still held. */
+export async function updateLease(tx: Tx, { organization_id, holder, leased_until }: LeaseTerms): Promise<boolean> {
+  const held = await tx
+    .update(polarLeases)
+    .set({ leased_until })
+    .where(matchLease(organization_id, holder))
+    .returning({ holder: polarLeases.holder });
+  return held.length > 0;
+}
+
+/** Give a lease back; answers whether it was still held. */
+export async function deleteLease(db: Database, organization_id: string, holder: string): Promise<boolean> {
+  const held = await db
+    .delete(polarLeases)
+    .where(matchLease(organization_id, holder))
+    .returning({ holder: polarLeases.holder });
+  return held.length > 0;
 }
 
 /** Add to the counts of refused deliveries of a day. */

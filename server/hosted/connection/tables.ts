@@ -20,6 +20,15 @@ export const polarConnections = pgTable("polar_connections", {
   due_at: instant().notNull(),
 });
 
+/** Which process works on the endpoint of an organization at Polar, and until when nobody else does. */
+export const polarLeases = pgTable("polar_leases", {
+  organization_id: text()
+    .primaryKey()
+    .references(() => organization.id, { onDelete: "cascade" }),
+  holder: text().notNull(),
+  leased_until: instant().notNull(),
+});
+
 /** How many deliveries were refused, by day and reason. */
 export const polarRefusals = pgTable(
   "polar_refusals",
