@@ -11,8 +11,8 @@ import { startPostgres } from "../tests/support/postgres.ts";
 import { openCountingProxy } from "./support/proxy.mjs";
 import { sell } from "./support/sale.mjs";
 
-const confirmStatementsMax = 28;
-const saleStatementsMax = 60;
+const confirmStatementsMax = 26;
+const saleStatementsMax = 44;
 const parallel = [1, 8, 32];
 const seconds = 6;
 const salesCounted = 30;

@@ -48,6 +48,13 @@ export const speedFaults = {
       "tests/api/unit-of-work.test.ts",
     ],
     [
+      "product-read-apart",
+      "server/checkout/checkouts/access.ts",
+      "loadCheckout(tx, row, product)",
+      "loadCheckout(tx, row)",
+      counts,
+    ],
+    [
       "nothing-compressed",
       "server/platform/http/compression.ts",
       "if (!acceptsGzip(request)) return payload;",

@@ -87,7 +87,8 @@ const fields = sql<Attached[]>`(
   (list as Attached[]).map(({ field, ...place }) => ({ ...place, field: readRow(customFields, field) })),
 );
 
-const priced = { ...getTableColumns(products), prices, benefits: given, medias, fields };
+/** What a product is read by: its columns, and in the same row its prices, benefits, pictures and fields. */
+export const priced = { ...getTableColumns(products), prices, benefits: given, medias, fields };
 
 const sortable = {
   created_at: products.created_at,

@@ -26,15 +26,21 @@ function admit(ctx: Ctx, found: WithSeller | undefined): WithSeller & { ctx: Ctx
 
 /** The checkout of a client secret. */
 export async function findOfBuyer(ctx: Ctx, client_secret: string): Promise<OpenedCheckout> {
-  const { row, ...opened } = admit(ctx, await findBySecret(ctx.db, hashWithEach(ctx.config.secrets, client_secret)));
-  return { ...opened, aggregate: await loadCheckout(ctx.db, row) };
+  const { row, product, ...opened } = admit(
+    ctx,
+    await findBySecret(ctx.db, hashWithEach(ctx.config.secrets, client_secret)),
+  );
+  return { ...opened, aggregate: await loadCheckout(ctx.db, row, product) };
 }
 
 /** The same while it is open, kept from changing until the transaction ends. */
 export async function lockOfBuyer(tx: Tx, ctx: Ctx, client_secret: string): Promise<OpenedCheckout> {
-  const { row, ...opened } = admit(ctx, await lockBySecret(tx, hashWithEach(ctx.config.secrets, client_secret)));
+  const { row, product, ...opened } = admit(
+    ctx,
+    await lockBySecret(tx, hashWithEach(ctx.config.secrets, client_secret)),
+  );
   if (row.status !== "open") throw new ApiError("NotOpenCheckout", "This checkout is no longer open.");
-  return { ...opened, aggregate: await loadCheckout(tx, row) };
+  return { ...opened, aggregate: await loadCheckout(tx, row, product) };
 }
 
 /**

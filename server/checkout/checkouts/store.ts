@@ -5,7 +5,7 @@ import type { TaxedSeller } from "../../billing/tax/rules.ts";
 import { selectRegistrations } from "../../billing/tax/store.ts";
 import { findKeptDiscount } from "../../catalog/discounts/store.ts";
 import type { PricedProduct } from "../../catalog/products/rules.ts";
-import { findPrices, findProducts } from "../../catalog/products/store.ts";
+import { findPrices, findProducts, priced } from "../../catalog/products/store.ts";
 import { products } from "../../catalog/products/tables.ts";
 import type { Erased } from "../../customers/customers/rules.ts";
 import { customers } from "../../customers/customers/tables.ts";
@@ -33,10 +33,19 @@ import { checkoutSecrets, checkouts } from "./tables.ts";
 type Filter = ListQuery<typeof operations.list>;
 const sortable = { created_at: checkouts.created_at, expires_at: checkouts.expires_at, status: checkouts.status };
 
-/** Checkouts with their products, prices and discounts: one statement of each kind for all of them, where there are any. */
-const loadAll = (db: Database, all: CheckoutRow[]): Promise<CheckoutAggregate[]> =>
+/**
+ * Checkouts with their products, prices and discounts: one statement of each kind for all of them, where there are any.
+ * `preloaded` is a product that was read with the checkout.
+ */
+const loadAll = (
+  db: Database,
+  all: CheckoutRow[],
+  preloaded: PricedProduct | null = null,
+): Promise<CheckoutAggregate[]> =>
   loadByOrganization(all, async (organization_id, rows) => {
-    const found = await findProducts(db, organization_id, [...new Set(rows.flatMap((row) => row.product_ids))]);
+    const wantedIds = new Set(rows.flatMap((row) => row.product_ids));
+    const isPreloaded = [...wantedIds].every((id) => id === preloaded?.id);
+    const found = preloaded && isPreloaded ? [preloaded] : await findProducts(db, organization_id, [...wantedIds]);
     const productOf = new Map(found.map((product) => [product.id, product]));
     const prices = new Map(found.flatMap((product) => product.prices.map((price) => [price.id, price])));
     // Made for one checkout, or archived since: what is bought stays what it was (CHK-57).
@@ -100,8 +109,12 @@ export async function hasPendingSubscription(
 }
 
 /** A checkout with all that it is answered with. */
-export async function loadCheckout(db: Database, row: CheckoutRow): Promise<CheckoutAggregate> {
-  const [loaded] = await loadAll(db, [row]);
+export async function loadCheckout(
+  db: Database,
+  row: CheckoutRow,
+  preloaded?: PricedProduct | null,
+): Promise<CheckoutAggregate> {
+  const [loaded] = await loadAll(db, [row], preloaded);
   if (!loaded) throw new Error("The checkout is gone.");
   return loaded;
 }
@@ -151,14 +164,21 @@ export async function findCheckout(
 
 const selectBySecret = (db: Database, hashes: readonly string[]) =>
   db
-    .select({ row: checkouts, seller: organization, registrations: selectRegistrations(checkouts.organization_id) })
+    .select({
+      row: checkouts,
+      seller: organization,
+      registrations: selectRegistrations(checkouts.organization_id),
+      product: priced,
+    })
     .from(checkoutSecrets)
     .innerJoin(checkouts, joinByKey(checkoutSecrets.checkout_id, checkouts))
     .innerJoin(organization, eq(organization.id, checkouts.organization_id))
+    // Most checkouts offer one product. An outer join, because a lock waits for no change, but may find one of just before.
+    .leftJoin(products, joinByKey(checkouts.product_id, products))
     .where(inArray(checkoutSecrets.secret_hash, [...hashes]));
-export type WithSeller = TaxedSeller & { row: CheckoutRow };
+export type WithSeller = TaxedSeller & { row: CheckoutRow; product: PricedProduct | null };
 
-/** The checkout of a client secret, by what it may be stored as, and who sells. */
+/** The checkout of a client secret, by what it may be stored as, with its chosen product and who sells. */
 export async function findBySecret(db: Database, hashes: readonly string[]): Promise<WithSeller | undefined> {
   const [found] = await selectBySecret(db, hashes);
   return found;
