@@ -139,7 +139,10 @@ const describeSums = ({ events: sent, ...sums }: Sums, passed_over: number) => (
 function end(context: Context, sums: Sums, passed: number, began: number, isDry: boolean): true {
   const seconds = (Date.now() - began) / 1000;
   const rate = Math.round(sums.events / Math.max(seconds, 0.001));
-  if (context.json) context.print(`${JSON.stringify(isDry ? { events: sums.events } : describeSums(sums, passed))}\n`);
+  const answer = isDry
+    ? { ...describeSums({ ...sums, events: 0 }, 0), readable: sums.events }
+    : describeSums(sums, passed);
+  if (context.json) context.print(`${JSON.stringify(answer)}\n`);
   else if (isDry) context.say(`${sums.events.toLocaleString("en-US")} events can be read; nothing was sent.\n`);
   else {
     const [events, before, speed] = [sums.events, sums.duplicates, rate].map((one) => one.toLocaleString("en-US"));

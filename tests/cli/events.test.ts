@@ -2,10 +2,13 @@ import { createWriteStream, readFileSync, writeFileSync } from "node:fs";
 import { appendFile } from "node:fs/promises";
 import { join } from "node:path";
 import { finished } from "node:stream/promises";
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { beforeEach, describe, expect, test } from "vitest";
+import { buildAnswerSchemas } from "../../cli/build-schemas.ts";
 import { drawQuantities } from "../../cli/ui/quantities.ts";
 import { createPaint } from "../../cli/ui/theme.ts";
-import { begin, floe, folder, standIn, until } from "./support.ts";
+import { api } from "../../shared/api/index.ts";
+import { begin, floe, folder, manifest, standIn, until } from "./support.ts";
 
 type Sent = { external_id: string; name: string; metadata: Record<string, unknown> };
 const organization = "0b6f0f3c-3c9b-4a0e-9f0b-000000000001";
@@ -186,7 +189,15 @@ describe("floe events ingest --from-file", () => {
 
   test("--dry-run reads all of it, and sends nothing", async () => {
     const { code, out } = await floe(["events", "ingest", "--from-file", fileOf(12), "--dry-run"], { env });
-    expect([code, JSON.parse(out), sent()]).toEqual([0, { events: 12 }, []]);
+    const answer: unknown = JSON.parse(out);
+    expect([code, answer, sent()]).toEqual([
+      0,
+      { sent: 0, inserted: 0, duplicates: 0, conflicts: 0, late: {}, passed_over: 0, readable: 12 },
+      [],
+    ]);
+    const schema = buildAnswerSchemas(api, manifest).get("events")?.ingest;
+    const validate = new Ajv2020({ strict: false, validateFormats: false }).compile(schema as object);
+    expect([validate(answer), validate.errors]).toEqual([true, null]);
   });
 
   test("a terminal is shown a bar with the speed", async () => {
