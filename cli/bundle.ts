@@ -7,7 +7,6 @@ import { import_name } from "./compiled.ts";
 const apart: Record<string, string> = {
   "cli/commands/catalog.ts": "./cli-catalog.js",
   "cli/commands/tools.ts": "./cli-tools.js",
-  "cli/completion/answer.ts": "./cli-completion.js",
   "cli/ui/index.ts": "./cli-ui.js",
   "cli/filter.ts": "./cli-filter.js",
   "cli/mcp/command.ts": "./cli-mcp.js",
@@ -18,7 +17,6 @@ const apart: Record<string, string> = {
 const parts: Record<string, string> = {
   catalog: "cli/commands/catalog.ts",
   tools: "cli/commands/tools.ts",
-  completion: "cli/completion/answer.ts",
   mcp: "cli/mcp/command.ts",
 };
 
@@ -52,6 +50,10 @@ const requireBanner = {
   js: 'import{createRequire as floeRequire}from"node:module";const require=floeRequire(import.meta.url);',
 };
 
+const nonAscii = /[^\0-\x7F]/g;
+/** In strings the bundler has escaped such characters already; what is left stands in regular expressions. */
+const escapeUnit = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
+
 /** Bundle the command line and answer the files that went into it: `cli.cjs` that answers --version and --help, `cli-main.cjs` for every command, and large parts apart. */
 export async function bundleCli(root: string, dist: string, version: string): Promise<string[]> {
   const common = {
@@ -79,6 +81,8 @@ export async function bundleCli(root: string, dist: string, version: string): Pr
     }),
     build({
       ...commonjs,
+      // One byte for each character: V8 reads and compiles that faster.
+      charset: "ascii",
       entryPoints: [join(root, "cli/entry.ts")],
       write: false,
       external: ["conf", "open"],
@@ -86,7 +90,8 @@ export async function bundleCli(root: string, dist: string, version: string): Pr
     }).then(async (result) => {
       const [made] = result.outputFiles;
       // It is loaded as a script, with what imports the parts for it.
-      await writeFile(join(dist, "cli-main.cjs"), made?.text.replaceAll(/\bimport\((?=")/g, `${import_name}(`) ?? "");
+      const text = made?.text.replaceAll(/\bimport\((?=")/g, `${import_name}(`) ?? "";
+      await writeFile(join(dist, "cli-main.cjs"), text.replaceAll(nonAscii, escapeUnit));
       return result;
     }),
     // The schema library and the reader of YAML are a hundred milliseconds that other commands do not need.

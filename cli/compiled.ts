@@ -1,5 +1,4 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { Script } from "node:vm";
 
@@ -51,7 +50,8 @@ function writeCompiled(path: string, { build, commands, code }: Compiled): void 
 /**
  * Load a file of the program as `require` does, and keep in `folder` what V8 has compiled of it by the end of the process.
  * Node's own store has of a file what is compiled as it is read, not the functions that are called then, on which a short
- * command spends half of its own time. V8 refuses what another version of it has made.
+ * command spends half of its own time. V8 refuses what another version of it has made. The file is ASCII, which is read and
+ * compiled as one byte for each character.
  */
 export function loadCompiled<Exports>(file: string, folder: string | undefined, argv: string[]): Exports {
   const { mtimeMs, size } = statSync(file);
@@ -60,7 +60,7 @@ export function loadCompiled<Exports>(file: string, folder: string | undefined, 
   const kept = path ? readCompiled(path) : undefined;
   const code = kept?.build === build ? kept.code : undefined;
   const script = new Script(
-    `(function (exports, require, module, __filename, __dirname, ${import_name}) {${readFileSync(file, "utf8")}\n})`,
+    `(function (exports, require, module, __filename, __dirname, ${import_name}) {${readFileSync(file, "latin1")}\n})`,
     { filename: file, ...(code && { cachedData: code }) },
   );
   const commands = code && !script.cachedDataRejected ? (kept?.commands ?? []) : [];
@@ -70,7 +70,13 @@ export function loadCompiled<Exports>(file: string, folder: string | undefined, 
       writeCompiled(path, { build, commands: [...commands, command], code: script.createCachedData() }),
     );
   const module = { exports: {} };
-  const importPart = (name: string) => import(name);
-  script.runInThisContext()(module.exports, createRequire(file), module, file, dirname(file), importPart);
+  // The module loader of Node is loaded by what needs it: parts of the program, and packages.
+  const importPart = (name: string) => {
+    if (folder) process.getBuiltinModule("node:module").enableCompileCache?.(folder);
+    return import(name);
+  };
+  const requirePackage = (name: string): unknown =>
+    process.getBuiltinModule(name) ?? process.getBuiltinModule("node:module").createRequire(file)(name);
+  script.runInThisContext()(module.exports, requirePackage, module, file, dirname(file), importPart);
   return module.exports as Exports;
 }

@@ -57,14 +57,18 @@ export class Fault extends Error {
     this.kind = kind;
     this.parts = parts;
   }
+  /** Also of a part that is bundled by itself, and so has a class of its own. */
+  static override [Symbol.hasInstance](error: unknown): boolean {
+    return this === Fault ? isFault(error) : Function.prototype[Symbol.hasInstance].call(this, error);
+  }
   get exitCode(): number {
     return exitCodes[this.kind][0];
   }
 }
 
-/** Whether an error is a fault, also one of a part that is bundled by itself and so has a class of its own. */
+/** Whether an error is a fault. */
 export const isFault = (error: unknown): error is Fault =>
-  error instanceof Fault || (error instanceof Error && error.name === "Fault" && "kind" in error && "parts" in error);
+  error instanceof Error && error.name === "Fault" && "kind" in error && "parts" in error;
 
 /** What kind of end an answer of the server is. */
 export function getFaultKind(status: number): FaultKind {

@@ -1,13 +1,12 @@
 /** Programs on the PATH of the person, and of nobody else: what a checkout brings along is not run. */
 import { accessSync, constants, existsSync, readdirSync, realpathSync, statSync } from "node:fs";
-import { homedir } from "node:os";
 import { delimiter, dirname, isAbsolute, join, sep } from "node:path";
 
 type Env = Record<string, string | undefined>;
 
 /** The root of the repository that holds a folder. The home folder is none, also where its settings are under git. */
 function findRepository(env: Env, from: string): string | undefined {
-  const home = env.HOME ?? homedir();
+  const home = env.HOME ?? process.getBuiltinModule("node:os").homedir();
   for (let folder = from; folder !== home; folder = dirname(folder)) {
     if (existsSync(join(folder, ".git"))) return folder;
     if (dirname(folder) === folder) return undefined;

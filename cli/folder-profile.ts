@@ -1,6 +1,5 @@
 /** The profile of a folder: `.floe/config`, in this folder or above it, up to the root of the repository or the home folder. */
 import { existsSync, readFileSync, statSync } from "node:fs";
-import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { Fault } from "./fault.ts";
 
@@ -11,7 +10,7 @@ const getPath = (folder: string): string => join(folder, ".floe", "config");
 
 /** The folders in which the file is looked for. Outside a repository and the home folder it is the current one alone. */
 function listFolders(env: Env, from: string): string[] {
-  const home = env.HOME ?? homedir();
+  const home = env.HOME ?? process.getBuiltinModule("node:os").homedir();
   const folders: string[] = [];
   for (let folder = from; ; folder = dirname(folder)) {
     folders.push(folder);

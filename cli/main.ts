@@ -1,6 +1,5 @@
 import "../shared/walls.ts";
 import { existsSync, readFileSync } from "node:fs";
-import { enableCompileCache } from "node:module";
 import { join } from "node:path";
 import { findCacheFolder, findSettingsFolder } from "./cache-folder.ts";
 import { loadCompiled } from "./compiled.ts";
@@ -39,8 +38,6 @@ async function main(argv: string[]): Promise<void> {
   }
   // Where what V8 made of the program is kept for the next run.
   const compiled = findCacheFolder(getEnvironment());
-  // For the parts that are files of their own.
-  if (compiled) enableCompileCache?.(compiled);
   const { runCommandLine } = loadCompiled<typeof import("./entry.ts")>(join(here, "cli-main.cjs"), compiled, argv);
   await runCommandLine(argv, readVersion());
 }

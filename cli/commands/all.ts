@@ -22,24 +22,28 @@ const loadTool =
 
 /** The commands that are written by hand, in the order of `floe --help`. */
 export const commands: Record<string, Entry> = {
-  serve: { summary: "Run the server", heading: "start", load: () => import("./serve.ts") },
+  serve: { summary: "Run the server", heading: "start", load: loadTool(({ serve }) => serve.add) },
   try: {
     summary: "Start a store on this machine and make a first sale, without an account",
     heading: "start",
     load: loadTool(({ tryOut }) => tryOut.add),
   },
-  login: { summary: "Sign in by a code in the browser", heading: "start", load: () => import("./login.ts") },
+  login: { summary: "Sign in by a code in the browser", heading: "start", load: loadTool(({ login }) => login.add) },
   logout: { summary: "Sign out and forget the sign-in", heading: "start", load: () => import("./logout.ts") },
   whoami: {
     summary: "Say who is signed in, where, and for which organization",
     heading: "start",
     load: () => import("./whoami.ts"),
   },
-  orgs: { summary: "Your organizations: list, choose, create", heading: "start", load: () => import("./orgs.ts") },
+  orgs: {
+    summary: "Your organizations: list, choose, create",
+    heading: "start",
+    load: loadTool(({ orgs }) => orgs.add),
+  },
   profiles: {
     summary: "The servers that you have signed in to",
     heading: "start",
-    load: () => import("./profiles.ts"),
+    load: loadTool(({ profiles }) => profiles.add),
   },
   status: {
     summary: "Which store and server you use, and what is wrong",
@@ -114,7 +118,11 @@ export const commands: Record<string, Entry> = {
     load: () => import("./advance.ts"),
   },
   demo: { summary: "Fill a sandbox with months of sales", heading: "develop", load: loadTool(({ demo }) => demo.add) },
-  "api-keys": { summary: "Make and revoke keys for programs", heading: "develop", load: () => import("./api-keys.ts") },
+  "api-keys": {
+    summary: "Make and revoke keys for programs",
+    heading: "develop",
+    load: loadTool(({ apiKeys }) => apiKeys.add),
+  },
   jobs: {
     summary: "Failed background jobs of the server: retry, discard",
     heading: "develop",

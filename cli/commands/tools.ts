@@ -1,5 +1,6 @@
 /** Large commands and rarely called ones. They live in one file of the bundle, so that the others start without them. */
 export * as admin from "./admin.ts";
+export * as apiKeys from "./api-keys.ts";
 export * as completion from "./completion.ts";
 export * as customersImport from "./customers-import.ts";
 export * as demo from "./demo.ts";
@@ -7,11 +8,15 @@ export * as doctor from "./doctor.ts";
 export * as invitations from "./invitations.ts";
 export * as jobs from "./jobs.ts";
 export * as listen from "./listen.ts";
+export * as login from "./login.ts";
 export * as logs from "./logs.ts";
+export * as orgs from "./orgs.ts";
 export * as polar from "./polar.ts";
+export * as profiles from "./profiles.ts";
 export * as roles from "./roles.ts";
 export * as sandboxBuy from "./sandbox-buy.ts";
 export * as schema from "./schema.ts";
+export * as serve from "./serve.ts";
 export * as teams from "./teams.ts";
 export * as top from "./top.ts";
 export * as trigger from "./trigger.ts";

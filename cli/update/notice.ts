@@ -1,6 +1,5 @@
 /** Says on a terminal that there is a newer version, once a day at most. A process apart looks for it; no command waits. */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { isAgentMode } from "../agent/mode.ts";
 import { findCacheFolder } from "../cache-folder.ts";
@@ -72,6 +71,7 @@ async function startLooking(): Promise<void> {
   const { spawn } = await import("node:child_process");
   const program = process.argv[1];
   if (program === undefined) return;
+  const { homedir } = process.getBuiltinModule("node:os");
   // In the home folder, so that settings of a checkout do not say where it looks.
   const child = spawn(process.execPath, [program, updateCommand], { detached: true, stdio: "ignore", cwd: homedir() });
   child.on("error", () => undefined);
