@@ -52,6 +52,7 @@ export const streamFaults = {
     ["unwoken", tail, "      isWoken = true;\n      nap?.abort();", "      isWoken = true;", ...waking],
     ["unshared", "server/platform/events/wake-up.ts", "if (isShared) timer ??=", "if (!isShared) timer ??=", ...waking],
     ["notify-each", "server/platform/events/wake-up.ts", "sentAt + notifyEveryMs - performance.now()", "sentAt - performance.now()", ...waking],
+    ["check-counts", "server/platform/http/limits.ts", "const isRecheck = asked.has(request);", "const isRecheck = false;", ...streamed],
     ["limit-key", "server/platform/http/stream-limits.ts", "{ subject: `key:${key_id}`, max: 5 }", "{ subject: `key:${key_id}`, max: 6 }", ...streamed],
   ],
 };

@@ -356,6 +356,7 @@ describe("GET /v1/events/stream", () => {
     const [old = { id: "" }, newer = { id: "" }] = [await first.next(), await first.next()];
     const reasons: [string | undefined, string][] = [
       ["99999999999-1", "cursor_unknown"],
+      ["99999999999-0", "cursor_unknown"],
       [String(old.id).replace(/\d+$/, "999999999"), "cursor_unknown"],
       ["1-0", "cursor_expired"],
     ];
@@ -390,6 +391,27 @@ describe("GET /v1/events/stream", () => {
       }
     },
   );
+
+  test("STR-06: looking again who reads is no further use of a key with a limit", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    try {
+      const body = { name: newId(), organizationId: seller.organization_id, remaining: 2 };
+      const made = await floe.request("POST", "/api/auth/api-key/create", { token: seller.session, body });
+      const { key } = made.json as { key: string };
+      const stream = await opened("", key);
+      for (let count = 0; count < 4; count += 1) {
+        vi.advanceTimersByTime(10_000);
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+      await happen("order.paid");
+      expect((await stream.to(({ event }) => event === "order.paid")).length).toBeGreaterThan(0);
+      const statuses = [await floe.request("GET", "/v1/products/", { token: key })];
+      statuses.push(await floe.request("GET", "/v1/products/", { token: key }));
+      expect(statuses.map(({ status }) => status)).toEqual([200, 401]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
 
   test("STR-07: says to connect again before the server stops", async () => {
     const short = await start({ listen: true });

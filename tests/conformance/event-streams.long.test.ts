@@ -9,6 +9,7 @@ import { bundleCli } from "../../cli/bundle.ts";
 import { writeManifest } from "../../cli/write-manifest.ts";
 import { api } from "../../shared/api/index.ts";
 import { folder, until } from "../cli/support.ts";
+import { eventually } from "../support/eventually.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { freePort } from "../support/free-port.ts";
 import { closePages, openChromium } from "../web/support/chromium.ts";
@@ -46,8 +47,8 @@ async function sell(external_customer_id = "user-42"): Promise<string> {
   const body = { customer_email: `${external_customer_id}@example.com`, customer_billing_address: { country: "FR" } };
   const answer = await floe.request("POST", `/v1/checkouts/client/${checkout.client_secret}/confirm`, { body });
   expect(answer.status).toBe(200);
-  const orders = await client.orders.list({ query: { checkout_id: checkout.id } });
-  return orders.items[0]?.id ?? "";
+  const findOrder = async () => (await client.orders.list({ query: { checkout_id: checkout.id } })).items[0];
+  return eventually(async () => (await findOrder())?.id, "the order");
 }
 
 const blocks = [...readFileSync("docs/realtime.md", "utf8").matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(
@@ -212,6 +213,7 @@ test("the page of examples/live-orders, in a browser: it shows orders, also of t
   const missed = await sell();
   await proxy.start();
   await page.getByText(`order.paid ${missed}`).waitFor();
+  await page.getByText("connected", { exact: true }).waitFor();
   expect(await page.getByText(`order.paid ${first}`).count()).toBe(1);
   expect(await page.getByText(`order.paid ${missed}`).count()).toBe(1);
   if (process.env.FLOE_TEST_SCREENSHOT) await page.screenshot({ path: process.env.FLOE_TEST_SCREENSHOT });

@@ -44,7 +44,7 @@ function readCursor({ headers }: FastifyRequest, inQuery: string | undefined): C
   return cursor;
 }
 
-type Credential = { from: "header" | "cookie"; text: string };
+type Credential = { from: "header" | "cookie"; text: string; isRecheck?: boolean };
 /** Seen from here, the account side reads a credential and says whose it is. */
 type Accounts = {
   credentialOf(request: FastifyRequest): Credential | undefined;
@@ -101,7 +101,7 @@ export function routeEventStream(app: FastifyInstance, streams: EventStreams): v
       throw rejectPlace(["query", extra[0]], "The token has its own filters: name them where it is made.", null);
     const grant = await redeemToken(deps, token);
     const authenticateAgain = async () => {
-      const identity = await accounts.whoIs({ from: "header", text: grant.credential });
+      const identity = await accounts.whoIs({ from: "header", text: grant.credential, isRecheck: true });
       return admitIdentity(identity, grant.organization_id, operation);
     };
     return { actor: await authenticateAgain(), filters: grant.filters, authenticateAgain };

@@ -64,7 +64,7 @@ export function limitOpen(
 }
 
 /** Seen from here, the account side reads a credential and says whose it is. */
-type Accounts<C extends { from: "header" | "cookie"; text: string }> = {
+type Accounts<C extends { from: "header" | "cookie"; text: string; isRecheck?: boolean }> = {
   credentialOf(request: FastifyRequest): C | undefined;
   whoIs(credential: C | undefined): Promise<Identity>;
 };
@@ -98,14 +98,21 @@ export function rejectRateLimited(wait: number, why = "Too many requests."): voi
  * good before counts for whom it was, and any other as a guess of its address, which is taken back once it turns out to be
  * good. With no limit set, nothing is counted.
  */
-export function limitRequests<C extends { from: "header" | "cookie"; text: string }>(
+export function limitRequests<C extends { from: "header" | "cookie"; text: string; isRecheck?: boolean }>(
   app: FastifyInstance,
   { clock, config, log }: Pick<Deps, "clock" | "config" | "log">,
   { credentialOf, whoIs }: Accounts<C>,
 ): Identify {
+  const asked = new WeakSet<FastifyRequest>();
+  /** A stream asks again and again who listens: that is no further use of a key with a limit. */
+  const findIdentity = (request: FastifyRequest, credential: C | undefined): Promise<Identity> => {
+    const isRecheck = asked.has(request);
+    asked.add(request);
+    return whoIs(credential && isRecheck ? { ...credential, isRecheck } : credential);
+  };
   if (config.requests_per_minute === 0)
     return async (request) => {
-      const identity = await whoIs(credentialOf(request));
+      const identity = await findIdentity(request, credentialOf(request));
       const caller = findCaller(identity);
       if (caller) request.caller = caller;
       return identity;
@@ -179,7 +186,7 @@ export function limitRequests<C extends { from: "header" | "cookie"; text: strin
     // A stream asks again and again who listens.
     entry.counted = "yes";
     const revertCount = () => counted === "guess" && guesses(address, limits.unknown, -1);
-    const identity = await whoIs(credential).catch((error: unknown) => {
+    const identity = await findIdentity(request, credential).catch((error: unknown) => {
       // The database is away: that says nothing about the token.
       revertCount();
       throw error;

@@ -49,7 +49,12 @@ function readCookieToken({ method, headers }: Shown, config: Config, origins: st
 type Shown = { method: string; headers: IncomingHttpHeaders };
 
 /** What a request shows to say who it is: a token that it names, or the session of its cookie, known to be signed by us. */
-export type Credential = { from: "header" | "cookie"; text: string };
+export type Credential = {
+  from: "header" | "cookie";
+  text: string;
+  /** Whether it is looked up again for a request that goes on, such as a stream: that is no further use of a key. */
+  isRecheck?: boolean;
+};
 
 export type Identifier = {
   /** What there is to ask about, without asking. */
@@ -128,10 +133,10 @@ export function createIdentifier(deps: Deps, identifyCustomer: IdentifyCustomer)
 
   async function identifyCredential(credential: Credential | undefined): Promise<Identity> {
     if (!credential) return { kind: "anonymous" };
-    const { from, text } = credential;
+    const { from, text, isRecheck } = credential;
     if (from === "header") {
       if (!tokenShape.test(text)) return { kind: "invalid" };
-      const byKey = keys.identify(text);
+      const byKey = keys.identify(text, isRecheck);
       if (byKey) return byKey;
       if (text.startsWith(viewerPrefix)) return identifyViewer(deps, text);
       const customer = await identifyCustomer(deps, text);

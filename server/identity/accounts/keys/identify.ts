@@ -11,8 +11,8 @@ import { apikey, member, user } from "../tables.ts";
 export const keyPrefixes = { organization: "floe_oat_", default: "floe_pat_" } as const;
 
 export type KeyIdentifier = {
-  /** Who a key is; undefined when the text is no key. */
-  identify(token: string): Promise<Identity> | undefined;
+  /** Who a key is; undefined when the text is no key. A further check in the same request is no further use. */
+  identify(token: string, isRecheck?: boolean): Promise<Identity> | undefined;
   /** Write down which keys were used since the last time. */
   flush(): Promise<void>;
 };
@@ -91,26 +91,27 @@ export function createKeyIdentifier(deps: Deps): KeyIdentifier {
     const [row] = await ofOrganization.execute(getAsked(known));
     return row && { ...row, known, scopes: expandScopes(readScopes(row.permissions)) };
   });
-  async function identifyKey(token: string): Promise<Identity> {
+  async function identifyKey(token: string, isRecheck: boolean): Promise<Identity> {
     const row = await findOfOrganization(token);
     if (!row) return { kind: "invalid" };
     const { key_id, organization_id, clock_offset_ms, sandbox, scopes } = row;
-    return (await use(row, row.known)) ?? { kind: "key", key_id, organization_id, clock_offset_ms, sandbox, scopes };
+    const limited = isRecheck ? undefined : await use(row, row.known);
+    return limited ?? { kind: "key", key_id, organization_id, clock_offset_ms, sandbox, scopes };
   }
-  async function identifyPersonalKey(token: string): Promise<Identity> {
+  async function identifyPersonalKey(token: string, isRecheck: boolean): Promise<Identity> {
     const known = hashWithEach(secrets, token);
     const [row] = await ofPerson.execute(getAsked(known));
     if (!row) return { kind: "invalid" };
     const { key_id, user_id } = row;
     const limited = limitMemberships(readMemberships(row.memberships), readScopes(row.permissions));
     const identity = { kind: "personal_key", key_id, user_id, active_organization_id: null } as const;
-    return (await use(row, known)) ?? { ...identity, memberships: limited };
+    return (isRecheck ? undefined : await use(row, known)) ?? { ...identity, memberships: limited };
   }
 
   return {
-    identify(token) {
-      if (token.startsWith(keyPrefixes.organization)) return identifyKey(token);
-      return token.startsWith(keyPrefixes.default) ? identifyPersonalKey(token) : undefined;
+    identify(token, isRecheck = false) {
+      if (token.startsWith(keyPrefixes.organization)) return identifyKey(token, isRecheck);
+      return token.startsWith(keyPrefixes.default) ? identifyPersonalKey(token, isRecheck) : undefined;
     },
     async flush() {
       const keys = [...used];
