@@ -43,6 +43,27 @@ export const pageFaults = {
   ],
   "the portal": [
     [
+      "a customer leaves the group of plans",
+      "server/portal/subscriptions.ts",
+      "if (group && !group.includes(product_id))",
+      "if (group && product_id === current)",
+      "tests/api/portal.test.ts",
+    ],
+    [
+      "plans that cannot be compared are offered",
+      "web/portal/ChangePlan.tsx",
+      "!grouped.has(product.id) && isComparable(product, subscription)",
+      "!grouped.has(product.id)",
+      ...terms,
+    ],
+    [
+      "plans of a group are in the order of the catalog",
+      "web/portal/ChangePlan.tsx",
+      "return group.flatMap((id) => plans.find((product) => product.id === id) ?? []);",
+      "return plans.filter(({ id }) => group.includes(id));",
+      ...terms,
+    ],
+    [
       "the portal keeps to the browser's language",
       "web/portal/Home.tsx",
       "if (locale) setLocale(locale);",

@@ -62,7 +62,8 @@ async function admitChange(
   const { subscription: may } = serializeOrganization(seller).customer_portal_settings;
   const { quote, maximum_amount } = body;
   const agreed = { quote, maximum_amount };
-  if ("product_id" in body) return { ...(await admitProduct(ctx, seller, body.product_id)), ...agreed };
+  if ("product_id" in body)
+    return { ...(await admitProduct(ctx, seller, found.row.product_id, body.product_id)), ...agreed };
   if ("seats" in body) {
     if (!may.update_seats)
       throw new ApiError("UpdateSubscriptionNotAllowed", "This seller changes seats only on request.");
@@ -86,10 +87,13 @@ async function admitChange(
 }
 
 /** Customers change to what is on sale for everybody, and as the seller has it charged. */
-async function admitProduct(ctx: Ctx, seller: OrganizationRow, product_id: string) {
+async function admitProduct(ctx: Ctx, seller: OrganizationRow, current: string, product_id: string) {
   const { customer_portal_settings: portal, subscription_settings } = serializeOrganization(seller);
   if (!portal.subscription.update_plan || !subscription_settings.allow_customer_updates)
     throw new ApiError("UpdateSubscriptionNotAllowed", "This seller changes plans only on request.");
+  const group = portal.subscription.plan_groups.find((one) => one.includes(current));
+  if (group && !group.includes(product_id))
+    throw new ApiError("UpdateSubscriptionNotAllowed", "This seller offers other products for this subscription.");
   const product = await findProduct(ctx.db, seller.id, product_id);
   if (product?.visibility !== "public")
     throw invalid(fault(["product_id"], "Product does not exist.", "value_error", product_id));

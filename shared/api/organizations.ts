@@ -95,7 +95,13 @@ export const OrganizationNotificationSettings = z.object({
 /** What customers may do themselves. */
 export const OrganizationCustomerPortalSettings = z.object({
   usage: z.object({ show: z.boolean() }),
-  subscription: z.object({ update_seats: z.boolean(), update_plan: z.boolean(), pause: z.boolean() }),
+  subscription: z.object({
+    update_seats: z.boolean(),
+    update_plan: z.boolean(),
+    pause: z.boolean(),
+    /** Beyond Polar: products between which customers change their plans, group by group, in the order in which they see them. */
+    plan_groups: z.array(z.array(z.string())),
+  }),
   customer: z.object({ allow_email_change: z.boolean() }),
 });
 
@@ -216,9 +222,16 @@ const CustomerEmailSettingsInput = OrganizationCustomerEmailSettings.partial({
   subscription_renewal_reminder: true,
   subscription_trial_conversion_reminder: true,
 });
+const planGroups = z
+  .array(z.array(z.string().regex(/^[\da-f-]{36}$/, "Must be the id of a product.")).max(50))
+  .max(50)
+  .refine((groups) => new Set(groups.flat()).size === groups.flat().length, "A product can be in one group, once.")
+  .describe("Products to change between, in order.");
 const CustomerPortalSettingsInput = z.object({
   usage: OrganizationCustomerPortalSettings.shape.usage,
-  subscription: OrganizationCustomerPortalSettings.shape.subscription.partial({ pause: true }),
+  subscription: OrganizationCustomerPortalSettings.shape.subscription
+    .extend({ plan_groups: planGroups })
+    .partial({ pause: true, plan_groups: true }),
   customer: OrganizationCustomerPortalSettings.shape.customer.partial().optional(),
 });
 
@@ -253,7 +266,7 @@ const LegalSettingsInput = z.object({
     .min(1)
     .max(500)
     .nullish()
-    .describe("Who you are, as the law wants it: address, register and its number, who represents you."),
+    .describe("Who you are by law: address, register and number, representative."),
 });
 const InvoiceSettingsInput = z.object({
   legal_name: z.string().trim().min(1).max(256).nullish().describe("Name of the business on invoices."),
@@ -289,13 +302,13 @@ export const OrganizationUpdate = z.object({
         .describe("Accept disputes of less than this by themselves, in minor units of the default currency."),
       access: unlessNull(z.enum(disputePolicies)),
     }),
-  ).describe("How disputes are answered, and what becomes of the access to what was bought."),
+  ).describe("How disputes are answered, and who keeps access."),
   embed_hosts: unlessNull(z.array(embedHost).max(100)).describe("Hosts that may embed the checkout."),
   customer_event_names: unlessNull(customerEventNames),
   default_presentment_currency: unlessNull(currency).describe("Currency of prices that name none."),
   default_tax_behavior: unlessNull(taxBehaviorOption).describe("Whether prices include tax."),
   legal_entity: notYet("Legal entities are not kept here: nothing is paid out.").describe("Not available."),
-  sso_enforced: unlessNull(z.boolean()).describe("Whether members must sign in through single sign-on."),
+  sso_enforced: unlessNull(z.boolean()).describe("Whether members must use single sign-on."),
 });
 
 /** Names of places on this server, and of those that visitors take for the server's own. */

@@ -42,7 +42,10 @@ describe("reading organizations", () => {
       prevent_trial_abuse: false,
     });
     expect(Object.values(made.customer_email_settings).every(Boolean)).toBe(true);
-    expect(made.customer_portal_settings.subscription).toEqual({ update_seats: true, update_plan: true, pause: false });
+    expect(made.customer_portal_settings.subscription).toEqual({
+      ...{ update_seats: true, update_plan: true, pause: false },
+      plan_groups: [],
+    });
     expect(made.feature_settings.seat_based_pricing_enabled).toBe(false);
     expect(made.capabilities.checkout_payments).toBe(true);
   });
@@ -205,7 +208,7 @@ describe("updating an organization", () => {
     });
     expect((await get()).customer_portal_settings).toEqual({
       usage: { show: false },
-      subscription: { update_seats: false, update_plan: true, pause: false },
+      subscription: { update_seats: false, update_plan: true, pause: false, plan_groups: [] },
       customer: { allow_email_change: false },
     });
   });

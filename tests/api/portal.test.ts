@@ -379,8 +379,25 @@ describe("what customers have bought", () => {
     expect((await change({ product_id: hidden.id })).status).toBe(422);
     expect((await change({ product_id: to.id })).json).toMatchObject({ product_id: to.id, product: { name: "Goal" } });
     expect((await change({ seats: 2, product_id: to.id })).status).toBe(422);
-    const settings = { usage: { show: true }, subscription: { update_seats: false, update_plan: false } };
+    // A group of plans leads to its other products, and to nothing else.
     const organization = { params: { id: seller.organization_id } };
+    const group = (plan_groups: string[][]) => ({
+      body: {
+        customer_portal_settings: {
+          usage: { show: true },
+          subscription: { update_seats: true, update_plan: true, plan_groups },
+        },
+      },
+    });
+    await seller.client.organizations.update({ ...organization, ...group([[to.id, hidden.id]]) });
+    expect((await change({ product_id: from.id })).json.error).toBe("UpdateSubscriptionNotAllowed");
+    expect((await change({ product_id: hidden.id })).status).toBe(422);
+    const twice = [[to.id], [to.id]];
+    await expect(seller.client.organizations.update({ ...organization, ...group(twice) })).rejects.toThrow();
+    await seller.client.organizations.update({ ...organization, ...group([[from.id, to.id]]) });
+    expect((await change({ product_id: from.id })).json).toMatchObject({ product_id: from.id });
+    expect((await change({ product_id: to.id })).json).toMatchObject({ product_id: to.id });
+    const settings = { usage: { show: true }, subscription: { update_seats: false, update_plan: false } };
     await seller.client.organizations.update({ ...organization, body: { customer_portal_settings: settings } });
     for (const body of [{ product_id: from.id }, { seats: 3 }])
       expect((await change(body)).json.error).toBe("UpdateSubscriptionNotAllowed");

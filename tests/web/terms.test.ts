@@ -31,13 +31,13 @@ const off = (duration: "once" | "forever" | "repeating", duration_in_months?: nu
 const stepsOf = (checkout: FakeCheckout) =>
   getSchedule(checkout)?.steps.map(({ amount, from }) => [amount, from.toISOString().slice(0, 10)]);
 
-test("plans to change to: billed as often first, then by price, without the own one and what is bought once", () => {
-  const make = (id: string, amount: number, interval: Interval | null, count = 1) => ({
+test("plans to change to: what is comparable, billed as often first, then by price; or as the seller has grouped them", () => {
+  const make = (id: string, amount: number, interval: Interval | null, count = 1, price: object = {}) => ({
     id,
     is_recurring: interval !== null,
     recurring_interval: interval,
     recurring_interval_count: count,
-    prices: [{ amount_type: "fixed", price_currency: "usd", price_amount: amount }],
+    prices: [{ amount_type: "fixed", price_currency: "usd", price_amount: amount, ...price }],
   });
   const products = [
     make("year", 100, "year"),
@@ -46,10 +46,17 @@ test("plans to change to: billed as often first, then by price, without the own 
     make("book", 1, null),
     make("quarter", 50, "month", 3),
     make("cheap", 300, "month"),
+    make("euro", 300, "month", 1, { price_currency: "eur" }),
+    make("team", 300, "month", 1, { amount_type: "seat_based" }),
   ];
   const own = { product_id: "own", currency: "usd", recurring_interval: "month", recurring_interval_count: 1 };
-  const listed = listPlans(products as never, own as never).map(({ id }) => id);
-  expect(listed).toEqual(["cheap", "dear", "quarter", "year"]);
+  const list = (groups: string[][], subscription: object = own) =>
+    listPlans(products as never, subscription as never, groups).map(({ id }) => id);
+  expect(list([])).toEqual(["cheap", "dear", "quarter", "year"]);
+  expect(list([], { ...own, seats: 3 })).toEqual(["team"]);
+  expect(list([["dear", "own", "gone", "team", "cheap", "book"]])).toEqual(["dear", "team", "cheap"]);
+  expect(list([["dear", "cheap"]])).toEqual(["quarter", "year"]);
+  expect(list([["own"]])).toEqual([]);
 });
 
 describe("what is charged later", () => {

@@ -100,13 +100,32 @@ const getBasePrice = ({ prices }: Product, currency: string): number => {
   return first ?? 0;
 };
 
-/** The plans that a subscription can change to: those billed as often as it is first, and of these the cheapest first. */
-export const listPlans = (products: readonly Product[], subscription: Subscription): Product[] => {
+/** Whether two ways of being billed can be compared: in the same currency, and both by seats or neither. */
+const isComparable = ({ prices }: Product, subscription: Subscription): boolean => {
+  const own = prices.filter((price) => price.price_currency === subscription.currency);
+  const isBySeats = own.some((price) => price.amount_type === "seat_based");
+  return own.length > 0 && isBySeats === ((subscription.seats ?? null) !== null);
+};
+
+/**
+ * The plans that a subscription can change to. Where the seller has put its product in a group, these are the others of the group, in
+ * the seller's order. Otherwise they are what is comparable and in no group: what is billed as often as the subscription is comes
+ * first, and of these the cheapest.
+ */
+export const listPlans = (
+  products: readonly Product[],
+  subscription: Subscription,
+  groups: readonly (readonly string[])[],
+): Product[] => {
+  const plans = products.filter((product) => product.is_recurring && product.id !== subscription.product_id);
+  const group = groups.find((one) => one.includes(subscription.product_id));
+  if (group) return group.flatMap((id) => plans.find((product) => product.id === id) ?? []);
+  const grouped = new Set(groups.flat());
   const isAsOften = (product: Product): boolean =>
     product.recurring_interval === subscription.recurring_interval &&
     product.recurring_interval_count === subscription.recurring_interval_count;
-  return products
-    .filter((product) => product.is_recurring && product.id !== subscription.product_id)
+  return plans
+    .filter((product) => !grouped.has(product.id) && isComparable(product, subscription))
     .toSorted(
       (a, b) =>
         Number(isAsOften(b)) - Number(isAsOften(a)) ||
@@ -119,7 +138,11 @@ export function ChangePlan({ subscription, left }: { subscription: Subscription;
   const i18n = useI18n();
   const messages = usePortalMessages();
   const { portal, seller, reload } = usePlace();
-  const others = listPlans(seller.products, subscription);
+  const others = listPlans(
+    seller.products,
+    subscription,
+    seller.organization.customer_portal_settings.subscription.plan_groups,
+  );
   const [chosen, setChosen] = useState(others[0]?.id ?? "");
   const [preview, setPreview] = useState<Preview>();
   const [fault, setFault] = useState<string>();

@@ -82,6 +82,7 @@ export const defaults: readonly Default[] = [
   },
   { place: "customer.allow_email_change", value: false, reason: "Polar publishes it as off where it is left out." },
   { place: "subscription.pause", value: false, reason: "Polar publishes it as off where it is left out." },
+  { place: "subscription.plan_groups", value: [], reason: "Polar has no groups of plans." },
   { place: "branding", value: {}, reason: "Polar has no such settings." },
   { place: "legal_settings", value: {}, reason: "Polar has no such settings." },
   { place: "invoice_settings", value: {}, reason: "Polar has no such settings." },
@@ -98,7 +99,7 @@ export const defaults: readonly Default[] = [
     of: ["portalGrants"],
     value: {
       usage: { show: false },
-      subscription: { update_seats: false, update_plan: false, pause: false },
+      subscription: { update_seats: false, update_plan: false, pause: false, plan_groups: [] },
       customer: { allow_email_change: false },
     },
     reason: "Polar does not say it with a grant: read the organization of the portal.",

@@ -59,7 +59,7 @@ const standard = {
   },
   customer_portal_settings: {
     usage: { show: true },
-    subscription: { update_seats: true, update_plan: true, pause: false },
+    subscription: { update_seats: true, update_plan: true, pause: false, plan_groups: [] },
     customer: { allow_email_change: false },
   },
   branding: { logo_url: null, accent_color: null },
@@ -114,7 +114,11 @@ export function serializeOrganization(row: OrganizationRow, takesPayments = true
     sso_enforced: row.sso_enforced,
     default_presentment_currency: row.default_presentment_currency,
     default_tax_behavior: row.default_tax_behavior,
-    customer_portal_settings: { ...standard.customer_portal_settings, ...row.customer_portal_settings },
+    customer_portal_settings: {
+      ...standard.customer_portal_settings,
+      ...row.customer_portal_settings,
+      subscription: { ...standard.customer_portal_settings.subscription, ...row.customer_portal_settings.subscription },
+    },
     invoice_settings: { ...standard.invoice_settings, ...row.invoice_settings },
     dispute_settings: {
       auto_accept_below_amount: row.dispute_settings.auto_accept_below_amount ?? null,
