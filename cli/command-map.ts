@@ -22,6 +22,25 @@ export const handWritten: Record<string, Record<string, string>> = {
   logs: { list: "logs list", get: "logs get" },
 };
 
+/** Further commands written by hand that make requests of the contract, the main one first. */
+const furtherRequests: Record<string, string[]> = {
+  drift: ["catalog.plan"],
+  "customers import": ["customers.create", "customers.update", "customers.list"],
+  "events tail": ["events.list"],
+  "logs tail": ["logs.list"],
+  "meters watch": ["meters.quantities", "customerMeters.list"],
+  "usage receipt": ["events.ingest"],
+  "webhooks doctor": ["webhooks.probe", "organizations.get"],
+};
+
+/** The operations that a command written by hand requests, as `resource.operation`. */
+export function listRequests(command: string): string[] {
+  const own = Object.entries(handWritten).flatMap(([resource, operations]) =>
+    Object.entries(operations).flatMap(([operation, path]) => (path === command ? [`${resource}.${operation}`] : [])),
+  );
+  return [...own, ...(furtherRequests[command] ?? [])];
+}
+
 const byCustomer =
   "A customer asks with a session of their own, on the pages of the portal; no key or role has its scopes.";
 const byPage =

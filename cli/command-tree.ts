@@ -1,6 +1,9 @@
 /** Every command as data: what `floe commands`, completion, man pages and the web reference are made from. Run by the build. */
 import type { Command, Option } from "commander";
+import { api } from "../shared/api/index.ts";
+import type { Operation } from "../shared/contract.ts";
 import type { CommandDescription, CommandTree, FlagDescription, ValueDescription } from "./command-description.ts";
+import { listRequests } from "./command-map.ts";
 import { commands } from "./commands/all.ts";
 import type { FaultKind } from "./fault.ts";
 import type { GroupEntry, Manifest, OperationEntry } from "./manifest.ts";
@@ -55,6 +58,24 @@ function readPlaceholder(placeholder: string, description: string): ValueDescrip
   if (inner === "amount") return { type: "amount" };
   const listed = inner === "format" ? /^(\w+), (\w+) or (\w+)$/.exec(description) : null;
   return listed ? { type: "text", choices: listed.slice(1) } : { type: "text" };
+}
+
+/**
+ * The scopes that a command written by hand needs: those of its main request, and what others of its requests need besides.
+ * `plan` needs the scopes of a rehearsal only with a flag, so requests that offer a choice of scopes add nothing.
+ */
+function listHandScopes(path: string): Pick<CommandDescription, "scopes" | "needs"> {
+  const contract: Record<string, Record<string, Operation>> = api;
+  const [first, ...others] = listRequests(path).map((name) => {
+    const [resource = "", operation = ""] = name.split(".");
+    const found = contract[resource]?.[operation];
+    if (!found) throw new Error(`The contract has no ${name}.`);
+    return found.access;
+  });
+  if (!first || first.scopes.length === 0) return {};
+  const further = others.flatMap(({ scopes }) => (scopes.length === 1 ? scopes : []));
+  const needs = [...new Set([...(first.needs ?? []), ...further])].filter((scope) => !first.scopes.includes(scope));
+  return { scopes: first.scopes, ...(needs.length > 0 && { needs }) };
 }
 
 function describeFlag(option: Option, path: string, own: Flag | undefined): FlagDescription {
@@ -143,8 +164,7 @@ function describeCommand(
     examples,
     exit_codes: listExitCodes(path, op, confirms, codes),
     ...(op && { method: op.method, endpoint: op.path }),
-    ...(op?.scopes && { scopes: op.scopes }),
-    ...(op?.needs && { needs: op.needs }),
+    ...(op ? { ...(op.scopes && { scopes: op.scopes }), ...(op.needs && { needs: op.needs }) } : listHandScopes(path)),
     ...(op && op.method !== "GET" && { writes: true as const }),
     ...(confirms && { confirms: true as const }),
     ...(op?.list && { list: true as const }),

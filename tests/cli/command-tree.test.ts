@@ -29,6 +29,22 @@ test("every command of the contract has its request, the scopes that it needs an
   expect(tree.commands.find(({ path }) => path === "plan")?.exit_codes).toContain(10);
 });
 
+test("commands written by hand have the scopes of their requests", () => {
+  const find = (wanted: string) => {
+    const found = tree.commands.find(({ path }) => path === wanted);
+    return [found?.scopes, found?.needs];
+  };
+  expect(find("orders invoice")).toEqual([["orders:read"], undefined]);
+  expect(find("files upload")).toEqual([["files:write"], undefined]);
+  expect(find("logs tail")).toEqual([["logs:read"], undefined]);
+  expect(find("meters watch")).toEqual([["meters:read"], ["customer_meters:read"]]);
+  expect(find("customers import")).toEqual([["customers:write"], ["customers:read"]]);
+  expect(find("webhooks test")).toEqual([["webhooks:write"], undefined]);
+  expect(find("apply")[0]).toContain("products:write");
+  expect(find("plan")[0]).not.toContain("products:write");
+  expect(find("profiles list")).toEqual([undefined, undefined]);
+});
+
 test("floe commands answers with all of them, with those of some words, and with some fields", async () => {
   const { code, out } = await floe(["commands", "--json"]);
   expect([code, JSON.parse(out)]).toEqual([0, { ...JSON.parse(JSON.stringify(tree)), aliases: [], extensions: [] }]);
