@@ -59,6 +59,7 @@ export class Fault extends Error {
   }
   /** Also of a part that is bundled by itself, and so has a class of its own. */
   static override [Symbol.hasInstance](error: unknown): boolean {
+    // biome-ignore lint/complexity/noThisInStatic: a subclass inherits this, and is asked about itself
     return this === Fault ? isFault(error) : Function.prototype[Symbol.hasInstance].call(this, error);
   }
   get exitCode(): number {

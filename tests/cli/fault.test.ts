@@ -12,9 +12,7 @@ test("a fault of a part that is bundled by itself is one, and no other error is"
   const lost = new UnreachableError("ECONNREFUSED", "x");
   expect([own, lost, new OtherFault()].map((one) => one instanceof Fault)).toEqual([true, true, true]);
   expect([own, lost, new OtherFault()].map((one) => one instanceof UnreachableError)).toEqual([false, true, false]);
-  expect([new Error("x"), { name: "Fault", kind: "error", parts: {} }, null].map((one) => one instanceof Fault)).toEqual([
-    false,
-    false,
-    false,
-  ]);
+  expect(
+    [new Error("x"), { name: "Fault", kind: "error", parts: {} }, null].map((one) => one instanceof Fault),
+  ).toEqual([false, false, false]);
 });
