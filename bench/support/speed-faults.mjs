@@ -15,8 +15,8 @@ export const speedFaults = {
     [
       "storefront-index-missing",
       "server/migrations/0035_search_by_organization.sql",
-      'ON "organization" USING btree ("createdAt","id")',
-      'ON "organization" USING btree ("slug")',
+      '{"storefront_enabled": true}',
+      '{"storefront_enabled": false}',
       searchPlans,
     ],
     [
