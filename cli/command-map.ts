@@ -14,6 +14,7 @@ export const handWritten: Record<string, Record<string, string>> = {
     generateCreditNote: "refunds credit-note",
     creditNote: "refunds credit-note",
   },
+  subscriptionMigrations: { create: "products migrate", preview: "products migrate" },
   metrics: { get: "metrics show" },
   webhooks: { probe: "webhooks test" },
   sandbox: { advance: "advance", saveSnapshot: "sandbox save", diffSnapshots: "sandbox diff" },

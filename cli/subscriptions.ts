@@ -58,3 +58,15 @@ export const subscriptionView = {
     preview: ["floe subscriptions preview SUBSCRIPTION_ID --product-id Pro --proration-behavior invoice"],
   },
 };
+
+/** Moves of subscribers to other prices. */
+export const migrationView = {
+  name: "subscription-migrations",
+  summary: "Moves of subscribers to other prices",
+  noun: "move",
+  columns: ["status", "found", "notified", "scheduled", "applied", "skipped", "undone", "created_at:date", "id:id"],
+  examples: {
+    items: ["floe subscription-migrations items MOVE_ID --state skipped"],
+    undo: ["floe subscription-migrations undo MOVE_ID --yes"],
+  },
+};

@@ -164,6 +164,16 @@ export const subscriptions = {
   forecast: "GET /v1/subscriptions/:id/forecast",
   preview: "POST /v1/subscriptions/:id/preview",
 } as Routes<Api["subscriptions"]>;
+export const subscriptionMigrations = {
+  list: "GET /v1/subscription-migrations/",
+  preview: "POST /v1/subscription-migrations/preview",
+  create: "POST /v1/subscription-migrations/",
+  get: "GET /v1/subscription-migrations/:id",
+  items: "GET /v1/subscription-migrations/:id/items",
+  stop: "POST /v1/subscription-migrations/:id/stop",
+  resume: "POST /v1/subscription-migrations/:id/resume",
+  undo: "POST /v1/subscription-migrations/:id/undo",
+} as Routes<Api["subscriptionMigrations"]>;
 export const cancellations = {
   list: "GET /v1/cancellations/",
   get: "GET /v1/cancellations/:id",

@@ -191,6 +191,7 @@ const handWrittenVerbs: Record<string, Record<string, () => Promise<VerbModule>>
     receipt: loadDocument((all) => all.addReceipt),
     invoices: async () => ({ add: (await import("./invoices.ts")).addInvoices }),
   },
+  products: { migrate: loadTool(({ productsMigrate }) => productsMigrate.addMigrate) },
   refunds: { "credit-note": loadDocument((all) => all.addCreditNote) },
   events: { stream: () => import("./events-stream.ts"), tail: () => import("./events-tail.ts") },
   meters: { watch: async () => ({ add: (await import("./meters-watch.ts")).addWatch }) },

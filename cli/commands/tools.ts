@@ -13,6 +13,7 @@ export * as logs from "./logs.ts";
 export * as orgs from "./orgs.ts";
 export * as polar from "./polar.ts";
 export * as profiles from "./profiles.ts";
+export * as productsMigrate from "./products-migrate.ts";
 export * as roles from "./roles.ts";
 export * as sandboxBuy from "./sandbox-buy.ts";
 export * as schema from "./schema.ts";

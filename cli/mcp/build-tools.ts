@@ -39,7 +39,7 @@ const leftOut: Record<string, string> = {
   organizationAccessTokens: "what a key may do is for a person to decide: floe api-keys",
   "metrics.link": "its address opens the figures without a sign-in",
 };
-const readingPosts = new Set(["subscriptions.preview"]);
+const readingPosts = new Set(["subscriptions.preview", "subscriptionMigrations.preview"]);
 
 type Schema = Record<string, unknown> & { properties?: Record<string, Schema>; required?: string[] };
 

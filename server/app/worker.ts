@@ -5,6 +5,7 @@ import { orders } from "../billing/orders/tables.ts";
 import { paymentReconciliationWorker, setupReconciliationWorker } from "../billing/payments/jobs.ts";
 import { recordProcessorEvent } from "../billing/payments/notices.ts";
 import { refundWorker } from "../billing/refunds/jobs.ts";
+import { migrationItemWorker, migrationWorker } from "../billing/subscription-migrations/jobs.ts";
 import { subscriptionWorker, usageNoticeWorker } from "../billing/subscriptions/jobs.ts";
 import { subscriptions } from "../billing/subscriptions/tables.ts";
 import { taxReportWorker } from "../billing/tax-reports/jobs.ts";
@@ -56,6 +57,8 @@ export const dueWorkers: readonly Worker[] = [
   createTestNotices(recordProcessorEvent),
   freeSettlementWorker,
   subscriptionWorker,
+  migrationWorker,
+  migrationItemWorker,
   refundWorker,
   taxReportWorker,
   disputeSyncWorker,

@@ -42,6 +42,7 @@ import { refunds } from "./refunds.ts";
 import { sandbox } from "./sandbox.ts";
 import { customerSeats, seatClaims } from "./seats.ts";
 import { storefront } from "./storefront.ts";
+import { subscriptionMigrations } from "./subscription-migrations.ts";
 import { subscriptions } from "./subscriptions.ts";
 import { tax } from "./tax.ts";
 import { webhooks } from "./webhooks.ts";
@@ -70,6 +71,7 @@ export const api = {
   checkoutClient,
   orders,
   subscriptions,
+  subscriptionMigrations,
   cancellations,
   cardLinks,
   customerMembers,

@@ -18,6 +18,7 @@ const readingPosts = [
   "invoices.createExport",
   "invoices.generateCreditNote",
   "metrics.link",
+  "subscriptionMigrations.preview",
 ];
 const writes = ({ title, op }: Entry): boolean => op.method !== "GET" && !readingPosts.includes(title);
 /** All that support changes. A new operation under one of its scopes belongs here, or under another scope. */

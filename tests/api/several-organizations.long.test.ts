@@ -4,6 +4,7 @@ import { z } from "zod";
 import { formatUrl } from "../../shared/request.ts";
 import type { Seller } from "../support/floe.ts";
 import { type Floe, start } from "../support/floe.ts";
+import { migrationFresh } from "../support/migration-rows.ts";
 import { isOfCustomers, operations } from "../support/operations.ts";
 import { callsOf, join, organizationOf, person } from "../support/people.ts";
 import { bodyOf, queryOf, type Row, rowOf, sellOrder } from "../support/rows.ts";
@@ -166,6 +167,7 @@ test.each(creates.filter(({ op, title }) => !op.ofProducts && title !== "custome
     const product = await second.client.products.create({ body: { name: "Row", prices: [{ amount_type: "free" }] } });
     const bodyWith = async (number: number) => ({
       ...bodyOf[title]?.(product.id, number),
+      ...(await migrationFresh[title]?.(floe, second))?.body,
       ...(title === "refunds.create" ? { order_id: await sellOrder(floe, second) } : {}),
     });
     const body = await bodyWith(77);

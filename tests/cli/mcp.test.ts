@@ -70,6 +70,7 @@ test("each operation for sellers is a tool or is left out by name; names are uni
   expect(tools.filter(({ command, reads }) => !reads && !command).map(({ name }) => name)).toEqual([
     "organizations_create",
     "subscriptions_delete",
+    "subscription_migrations_create",
     "webhooks_probe",
     "sandbox_advance",
     "sandbox_save_snapshot",

@@ -123,6 +123,7 @@ export async function fillExampleStore(floe: Floe, seller: Seller, folder: strin
     EVENT_ID: await findId(client.events.list({ query: {} }) as Promise<{ items: { id: string }[] }>),
     CUSTOMER_METER_ID: await findId(client.customerMeters.list({ query: {} })),
     BENEFIT_GRANT_ID: grant,
+    MOVE_ID: (await rowOf.subscriptionMigrations(floe, seller)).params.id ?? "",
     CHANGE_OF_BENEFITS_ID: await findId(client.grantRuns.list({ query: {} })),
     CANCELLATION_ID: await findId(client.cancellations.list({ query: {} })),
     SEAT_ID: seat.id,

@@ -3,6 +3,7 @@ import { customerBalances } from "../../server/billing/orders/tables.ts";
 import { declareCancellation } from "./cancellations.ts";
 import type { Floe, Seller } from "./floe.ts";
 import { newId } from "./ids.ts";
+import { migrationRow } from "./migration-rows.ts";
 import { buyerOf, tokenOf } from "./portal-rows.ts";
 
 /** A customer who is erased. */
@@ -25,6 +26,7 @@ export const peopleRows = {
     const [run] = (await client.grantRuns.list({ query: {} })).items;
     return { params: { id: run?.id ?? "" } };
   },
+  subscriptionMigrations: migrationRow,
   cancellations: async (floe: Floe, seller: Seller) => {
     await declareCancellation(floe, seller);
     return { params: { id: (await seller.client.cancellations.list({ query: {} })).items[0]?.id ?? "" } };

@@ -8,6 +8,7 @@ import { listMails } from "../../server/platform/mail-transport/mail.ts";
 import { buildDeclaration, declareCancellation } from "./cancellations.ts";
 import type { Floe, Seller } from "./floe.ts";
 import { newId } from "./ids.ts";
+import { migrationBodies, migrationFresh } from "./migration-rows.ts";
 
 /** What buys a book. */
 const paying = {
@@ -188,6 +189,7 @@ async function askedBank(floe: Floe, seller: Seller): Promise<string> {
 
 /** A body that each operation accepts. */
 export const portalBodies: Record<string, (product_id: string, number: number) => object> = {
+  ...migrationBodies,
   "customerPortal.requestCode": () => ({ email: "row@example.com", organization_id: newId() }),
   "customerPortal.authenticate": () => ({ code: "ABC123" }),
   "customerPortal.openLink": () => ({ token: "unknown" }),
@@ -210,6 +212,7 @@ export const portalBodies: Record<string, (product_id: string, number: number) =
 type Fresh = { params?: Record<string, string>; query?: Record<string, string>; body?: object };
 /** Of what the usual row and body are no good for, a request that is accepted. */
 export const portalFresh: Record<string, (floe: Floe, seller: Seller) => Promise<Fresh>> = {
+  ...migrationFresh,
   "portalCancellations.declare": async (_, { organization_id }) => ({ body: buildDeclaration(organization_id) }),
   "portalCancellations.confirm": async (floe, seller) => ({ body: { token: await declareCancellation(floe, seller) } }),
   "customerPortal.authenticate": async (floe, seller) => ({ body: { code: await mailedCode(floe, seller) } }),

@@ -3,6 +3,7 @@ import { invoiceService } from "../../billing/invoices/service.ts";
 import { orderService } from "../../billing/orders/service.ts";
 import { customerCardService, paymentService } from "../../billing/payments/service.ts";
 import { refundService } from "../../billing/refunds/service.ts";
+import { subscriptionMigrationService } from "../../billing/subscription-migrations/service.ts";
 import { cardLinkService } from "../../billing/subscriptions/card-link.ts";
 import { subscriptionService } from "../../billing/subscriptions/service.ts";
 import { taxService } from "../../billing/tax/service.ts";
@@ -86,6 +87,7 @@ export const embedded: Provider = {
   checkouts: checkoutService,
   checkoutClient: checkoutClientService,
   orders: { ...orderService, ...orderMailService },
+  subscriptionMigrations: subscriptionMigrationService,
   subscriptions: subscriptionService,
   cardLinks: cardLinkService,
   customerMembers: memberService,

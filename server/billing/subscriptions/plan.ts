@@ -29,6 +29,7 @@ import {
   renewDiscount,
   type SubscriptionAggregate,
   type SubscriptionRow,
+  selectDuePending,
 } from "./rules.ts";
 import { subscriptionStates } from "./states.ts";
 
@@ -221,18 +222,16 @@ export const getColumns = (
   };
 };
 
-/**
- * A period begins at `start` and is billed: what it costs, and what has come about until then. The discount ends where its time
- * is over (SUB-13, DSC-23).
- */
+/** Begin a period at `start` and bill it with what has come about until then. An expired discount ends (SUB-13, DSC-23). */
 function beginPeriod(
   ground: PlanInput<Planned>,
   start: Date,
   anchor_day: number,
   occasion: OrderRow["occasion"],
 ): SubscriptionPlan {
-  const { aggregate, entries, pending } = ground;
+  const { aggregate, entries } = ground;
   const { row } = aggregate;
+  const { pending, pending_update } = selectDuePending(ground, start);
   const choice = pending ?? getChoice(aggregate);
   const { interval, count } = getInterval(choice, row);
   const end = addInterval(start, interval, count, anchor_day);
@@ -251,7 +250,7 @@ function beginPeriod(
       anchor_day,
       current_period_start: start,
       current_period_end: end,
-      pending_update: null,
+      pending_update,
     },
     choice: pending,
     ...change,

@@ -193,3 +193,16 @@ export function getUsageDiscount(
   const { discount_applied_at, period_discount } = row;
   return discount_applied_at && isExpired(discount, discount_applied_at, at) ? null : period_discount;
 }
+
+/**
+ * The scheduled change of a period that begins at `start`. A period that begins before the day that the customer was told, because
+ * its end was moved, keeps the old price, and the change waits (SUB-67).
+ */
+export function selectDuePending<Offer>(
+  { aggregate: { row }, pending }: { aggregate: Pick<SubscriptionAggregate, "row">; pending: Offer | null },
+  start: Date,
+): { pending: Offer | null; pending_update: SubscriptionRow["pending_update"] } {
+  const { pending_update } = row;
+  const isEarly = pending_update?.not_before !== undefined && start < new Date(pending_update.not_before);
+  return isEarly ? { pending: null, pending_update } : { pending, pending_update: null };
+}

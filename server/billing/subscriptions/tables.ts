@@ -17,12 +17,16 @@ export type PendingUpdate = {
   product_id: string | null;
   price_ids: string[] | null;
   seats: number | null;
+  /** The first moment at which it may take effect: what a customer was told (SUB-67). Absent: with the next period. */
+  not_before?: string;
 };
 
 /** What customers are told of by mail as it happens, besides what they pay for. */
 export type LetterKind =
   | "changed"
   | "change_planned"
+  | "migration_announced"
+  | "migration_withdrawn"
   | "canceled"
   | "uncanceled"
   | "paused"

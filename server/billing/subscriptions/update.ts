@@ -83,6 +83,7 @@ function putOff(row: SubscriptionRow, sent: Partial<PendingUpdate>, now: Date): 
     product_id: had?.product_id ?? null,
     price_ids: had?.price_ids ?? null,
     seats: had?.seats ?? null,
+    ...(had?.not_before !== undefined && sent.product_id === undefined && { not_before: had.not_before }),
     ...sent,
   };
   // What waits already is not put off anew (WHK-40).

@@ -36,6 +36,7 @@ const sentences: Readonly<Record<string, string>> = {
   logs: "Hosted Polar keeps no log of requests for its sellers.",
   organizationAccessTokens: "The keys here are floe's own, not Polar's: manage them with floe api-keys.",
   overview: "Look at the overview at hosted Polar, or read the metrics with metrics get.",
+  subscriptionMigrations: "Hosted Polar moves no subscribers to other prices: change each subscription.",
   sandbox: "Hosted Polar has a sandbox of its own, at https://sandbox-api.polar.sh, whose clock nobody moves.",
   tax: "Hosted Polar sells in its own name and collects the tax itself.",
 };

@@ -16,6 +16,15 @@ export type UpcomingRenewal = {
   planned: { product: string; seats: number | null } | null;
 };
 
+/** The change of a move of subscribers, as a customer is told of it. */
+export type Announcement = {
+  product: { id: string; name: string };
+  isMetered: boolean;
+  old_amount: number;
+  new_amount: number;
+  applies_at: Date;
+};
+
 /** The data of a mail about a subscription. */
 export type LifecycleFacts = {
   aggregate: SubscriptionAggregate;
@@ -31,6 +40,8 @@ export type LifecycleFacts = {
   link: { url: string; until: Date };
   /** The link that opens the customer's portal. */
   portal: string;
+  /** What the seller moves the subscription to; absent where the mail is of something else. */
+  announcement?: Announcement | undefined;
 };
 
 /** When a subscription goes on or ends, and for how much. */
@@ -53,10 +64,11 @@ const getBrand = (brand: string): string => brand.charAt(0).toUpperCase() + bran
 const getCard = ({ card }: PaymentMethodRow): string => `${getBrand(card.brand)} •••• ${card.last4}`;
 
 /** Whether what is to be told is still so (a payment that has come since is not missing any more). */
-function isSo(occasion: EmailOccasion, { aggregate: { row }, ahead, unpaid }: LifecycleFacts): boolean {
+function isSo(occasion: EmailOccasion, { aggregate: { row }, ahead, unpaid, announcement }: LifecycleFacts): boolean {
   if (occasion === "ended") return row.ended_at !== null;
   if (occasion === "payment_failed") return unpaid.length > 0 && (row.past_due_at !== null || row.ended_at !== null);
   if (row.ended_at !== null) return false;
+  if (occasion === "migration_announced") return announcement !== undefined && !row.cancel_at_period_end;
   if (occasion === "canceled") return row.cancel_at_period_end;
   if (occasion === "uncanceled") return !row.cancel_at_period_end;
   if (occasion === "paused") return row.status === "paused";
@@ -96,6 +108,23 @@ const sayings: Partial<Record<EmailOccasion, (facts: LifecycleFacts, speech: Ema
     const said = messages.change_planned(day(row.current_period_end), next.product, seller.name);
     return { paragraphs: [`${said}${seats}`, describeRenewal(ahead, speech)] };
   },
+  migration_announced: ({ aggregate: { product, row }, seller, announcement }, { messages, day, money }) => {
+    if (!announcement) return { paragraphs: [] };
+    const { product: to, isMetered, old_amount, new_amount, applies_at } = announcement;
+    const amounts = { from: money(old_amount, row.currency), to: money(new_amount, row.currency) };
+    const said =
+      to.id === product.id
+        ? [messages.price_changes(day(applies_at), product.name, seller.name, amounts)]
+        : [
+            messages.product_changes(day(applies_at), product.name, to.name, seller.name),
+            messages.amount_changes(amounts),
+          ];
+    const use = isMetered ? messages.usage_prices_change(to.name) : null;
+    return { paragraphs: [...said, use, messages.change_or_leave(day(applies_at))] };
+  },
+  migration_withdrawn: ({ aggregate: { product }, seller }, { messages }) => ({
+    paragraphs: [messages.migration_off(product.name, seller.name)],
+  }),
   canceled: ({ aggregate: { product }, seller, ahead }, speech) => ({
     paragraphs: [
       speech.messages.canceled(product.name, seller.name),

@@ -10,14 +10,16 @@ import type { Mail } from "../../platform/mail-transport/mail.ts";
 export type EmailOccasion = keyof ServerMessages["email"]["subjects"];
 type Setting = keyof ReturnType<typeof serializeOrganization>["customer_email_settings"];
 
-/** The seller's setting that enables the mail of each occasion. */
-export const settingOf: Record<EmailOccasion, Setting> = {
+/** The seller's setting that enables the mail of each occasion; null: it is always sent, as nobody pays more untold (SUB-67). */
+export const settingOf: Record<EmailOccasion, Setting | null> = {
   started: "subscription_confirmation",
   trial_started: "subscription_confirmation",
   trial_over: "subscription_cycled_after_trial",
   renewed: "subscription_cycled",
   changed: "subscription_updated",
   change_planned: "subscription_updated",
+  migration_announced: null,
+  migration_withdrawn: null,
   canceled: "subscription_cancellation",
   uncanceled: "subscription_uncanceled",
   paused: "subscription_paused",
@@ -38,7 +40,7 @@ export function getOccasion({ billing_reason, begins, occasion }: OrderRow): Ema
 }
 
 /** The setting that the mail of an order follows: a renewal is not a purchase. */
-const getSettingOfOrder = (order: OrderRow): Setting => {
+const getSettingOfOrder = (order: OrderRow): Setting | null => {
   const occasion = getOccasion(order);
   if (occasion !== null) return settingOf[occasion];
   return order.billing_reason === "purchase" ? "order_confirmation" : "subscription_cycled";
@@ -49,8 +51,8 @@ export const findAddress = ({ email, anonymized_at, deleted_at }: CustomerRow): 
   anonymized_at === null && deleted_at === null ? email : null;
 
 /** The recipient of a mail; null if the seller has disabled it or the customer has no address. */
-export const getAddressee = (customer: CustomerRow, seller: OrganizationRow, setting: Setting): string | null =>
-  serializeOrganization(seller).customer_email_settings[setting] ? findAddress(customer) : null;
+export const getAddressee = (customer: CustomerRow, seller: OrganizationRow, setting: Setting | null): string | null =>
+  setting === null || serializeOrganization(seller).customer_email_settings[setting] ? findAddress(customer) : null;
 
 /** The recipient of an order's confirmation; null if there is none. */
 export const findConfirmationAddress = (

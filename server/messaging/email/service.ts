@@ -6,6 +6,7 @@ import { findBalance } from "../../billing/orders/balances.ts";
 import type { OrderAggregate } from "../../billing/orders/rules.ts";
 import { claimConfirmations, findOrder } from "../../billing/orders/store.ts";
 import { claimExpiringMethod } from "../../billing/payments/methods.ts";
+import { findAnnouncement } from "../../billing/subscription-migrations/store.ts";
 import { linkCard } from "../../billing/subscriptions/card-link.ts";
 import { forecast } from "../../billing/subscriptions/forecast.ts";
 import { loadPlanInput } from "../../billing/subscriptions/plan-input.ts";
@@ -37,7 +38,7 @@ import { createLimiter } from "../../platform/limits/attempts.ts";
 import type { Limit } from "../../platform/limits/limits.ts";
 import { queueMail } from "../../platform/mail-transport/mail.ts";
 import { allSettledOrThrow } from "../../platform/promises.ts";
-import { type UpcomingRenewal, writeLifeMail } from "./lifecycle.ts";
+import { type Announcement, type UpcomingRenewal, writeLifeMail } from "./lifecycle.ts";
 import { writeOrderMail } from "./order.ts";
 import { type EmailOccasion, findAddress, getOccasion } from "./rules.ts";
 
@@ -172,6 +173,17 @@ async function forecastNext(
   };
 }
 
+/** What the mail about a move of subscribers says, as long as it is to come. */
+async function loadAnnouncement(tx: Tx, { row }: SubscriptionAggregate): Promise<Announcement | undefined> {
+  const found = await findAnnouncement(tx, row);
+  const product = found && (await findProduct(tx, row.organization_id, found.to_product_id));
+  if (!product || !found) return undefined;
+  const { state, old_amount, new_amount, applies_at } = found.item;
+  if ((state !== "notified" && state !== "scheduled") || new_amount === null || applies_at === null) return undefined;
+  const isMetered = product.prices.some(({ amount_type }) => amount_type === "metered_unit");
+  return { product, isMetered, old_amount, new_amount, applies_at };
+}
+
 /** Write the mail about a subscription, where somebody is to be told and it is still so; false where not. */
 async function writeMail(
   tx: Tx,
@@ -193,6 +205,7 @@ async function writeMail(
     last: aggregate.row.ended_at === null ? undefined : await findLast(tx, aggregate.row),
     link: linkCard(deps.config, aggregate.row, now, occasion === "card_expiring" ? card?.id : null),
     portal: buildCustomerLink(deps.config, aggregate.customer, seller.seller, now),
+    announcement: occasion === "migration_announced" ? await loadAnnouncement(tx, aggregate) : undefined,
   });
   if (mail) await queueMail(tx, deps, { ...mail, organization_id, customer_id: aggregate.row.customer_id });
   return mail !== null;

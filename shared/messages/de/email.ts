@@ -43,6 +43,8 @@ export const messages: EmailMessages = {
     renewed: (product) => `Ihr Abonnement von ${product} wurde verlängert`,
     changed: (product) => `Ihr Abonnement ist jetzt ${product}`,
     change_planned: (_, day) => `Ihr Abonnement ändert sich am ${day}`,
+    migration_announced: (product) => `Der Preis Ihres Abonnements von ${product} ändert sich`,
+    migration_withdrawn: (product) => `Ihr Abonnement von ${product} bleibt, wie es ist`,
     canceled: (product) => `Ihr Abonnement von ${product} ist gekündigt`,
     uncanceled: (product) => `Ihr Abonnement von ${product} läuft doch weiter`,
     paused: (product) => `Ihr Abonnement von ${product} pausiert`,
@@ -55,6 +57,17 @@ export const messages: EmailMessages = {
   },
   changed: (product, seller) => `Ihr Abonnement bei ${seller} ist jetzt: ${product}.`,
   change_planned: (day, product, seller) => `Ab dem ${day} ist Ihr Abonnement bei ${seller}: ${product}.`,
+  price_changes: (day, product, seller, amounts) =>
+    `Ab dem ${day} kostet ${product} bei ${seller} ${amounts.to} statt ${amounts.from} je Abrechnungszeitraum, vor Steuern.`,
+  product_changes: (day, from, product, seller) =>
+    `Ab dem ${day} wird Ihr Abonnement von ${from} bei ${seller} zu ${product}.`,
+  amount_changes: (amounts) =>
+    `Es kostet dann ${amounts.to} statt ${amounts.from} je Abrechnungszeitraum, vor Steuern.`,
+  usage_prices_change: (product) => `Nutzung wird dann zu den Preisen von ${product} berechnet.`,
+  change_or_leave: (day) =>
+    `Wenn Sie einverstanden sind, müssen Sie nichts tun. Wenn nicht, kündigen Sie Ihr Abonnement vor dem ${day}.`,
+  migration_off: (product, seller) =>
+    `Die angekündigte Änderung Ihres Abonnements von ${product} bei ${seller} findet nicht statt. Es bleibt, wie es ist.`,
   seats: (count) => `Plätze: ${count}.`,
   canceled: (product, seller) => `Ihr Abonnement von ${product} bei ${seller} wurde gekündigt.`,
   uncanceled: (product, seller) => `Die Kündigung Ihres Abonnements von ${product} bei ${seller} wurde zurückgenommen.`,

@@ -41,6 +41,8 @@ export const messages = {
     renewed: (product: string) => `Your subscription to ${product} was renewed`,
     changed: (product: string) => `Your subscription has changed to ${product}`,
     change_planned: (_: string, day: string) => `Your subscription changes on ${day}`,
+    migration_announced: (product: string) => `The price of your subscription to ${product} changes`,
+    migration_withdrawn: (product: string) => `Your subscription to ${product} stays as it is`,
     canceled: (product: string) => `Your subscription to ${product} is canceled`,
     uncanceled: (product: string) => `Your subscription to ${product} goes on after all`,
     paused: (product: string) => `Your subscription to ${product} is paused`,
@@ -54,6 +56,17 @@ export const messages = {
   changed: (product: string, seller: string) => `Your subscription from ${seller} is now: ${product}.`,
   change_planned: (day: string, product: string, seller: string) =>
     `From ${day} on, your subscription from ${seller} is: ${product}.`,
+  price_changes: (day: string, product: string, seller: string, amounts: { from: string; to: string }) =>
+    `From ${day} on, ${product} from ${seller} costs ${amounts.to} instead of ${amounts.from} per billing period, before tax.`,
+  product_changes: (day: string, from: string, product: string, seller: string) =>
+    `From ${day} on, your subscription to ${from} from ${seller} becomes ${product}.`,
+  amount_changes: (amounts: { from: string; to: string }) =>
+    `It then costs ${amounts.to} instead of ${amounts.from} per billing period, before tax.`,
+  usage_prices_change: (product: string) => `Usage is then billed at the prices of ${product}.`,
+  change_or_leave: (day: string) =>
+    `If you agree, you need to do nothing. If not, cancel your subscription before ${day}.`,
+  migration_off: (product: string, seller: string) =>
+    `The announced change of your subscription to ${product} from ${seller} does not take place. It stays as it is.`,
   seats: (count: number) => `Seats: ${count}.`,
   canceled: (product: string, seller: string) => `Your subscription to ${product} from ${seller} was canceled.`,
   uncanceled: (product: string, seller: string) =>

@@ -43,6 +43,8 @@ export const messages: EmailMessages = {
     renewed: (product) => `Votre abonnement à ${product} a été renouvelé`,
     changed: (product) => `Votre abonnement est passé à ${product}`,
     change_planned: (_, day) => `Votre abonnement change le ${day}`,
+    migration_announced: (product) => `Le prix de votre abonnement à ${product} change`,
+    migration_withdrawn: (product) => `Votre abonnement à ${product} reste inchangé`,
     canceled: (product) => `Votre abonnement à ${product} est résilié`,
     uncanceled: (product) => `Votre abonnement à ${product} continue finalement`,
     paused: (product) => `Votre abonnement à ${product} est en pause`,
@@ -55,6 +57,17 @@ export const messages: EmailMessages = {
   },
   changed: (product, seller) => `Votre abonnement chez ${seller} est désormais : ${product}.`,
   change_planned: (day, product, seller) => `À partir du ${day}, votre abonnement chez ${seller} sera : ${product}.`,
+  price_changes: (day, product, seller, amounts) =>
+    `À partir du ${day}, ${product} chez ${seller} coûtera ${amounts.to} au lieu de ${amounts.from} par période de facturation, hors taxes.`,
+  product_changes: (day, from, product, seller) =>
+    `À partir du ${day}, votre abonnement à ${from} chez ${seller} deviendra ${product}.`,
+  amount_changes: (amounts) =>
+    `Il coûtera alors ${amounts.to} au lieu de ${amounts.from} par période de facturation, hors taxes.`,
+  usage_prices_change: (product) => `L’utilisation sera alors facturée aux prix de ${product}.`,
+  change_or_leave: (day) =>
+    `Si vous êtes d’accord, vous n’avez rien à faire. Sinon, résiliez votre abonnement avant le ${day}.`,
+  migration_off: (product, seller) =>
+    `Le changement annoncé de votre abonnement à ${product} chez ${seller} n’aura pas lieu. Il reste inchangé.`,
   seats: (count) => `Places : ${count}.`,
   canceled: (product, seller) => `Votre abonnement à ${product} chez ${seller} a été résilié.`,
   uncanceled: (product, seller) => `La résiliation de votre abonnement à ${product} chez ${seller} a été annulée.`,
