@@ -19,6 +19,8 @@ const literalCounts: Record<string, number> = {
   "cli/commands/jobs.ts": 2,
   "cli/commands/login.ts": 1,
   "cli/commands/metrics.ts": 4,
+  // A page that a browser opens, and no operation of the contract.
+  "cli/commands/open.ts": 1,
   "cli/commands/orgs.ts": 1,
   "cli/commands/sandbox.ts": 1,
   "cli/commands/trigger.ts": 2,

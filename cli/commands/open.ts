@@ -1,6 +1,6 @@
 /** `floe open`: a page of the server, in the browser. */
 import { Argument, type Command } from "commander";
-import type { Context } from "../context.ts";
+import { type Context, findCurrentOrganization } from "../context.ts";
 
 const pages: Record<string, string> = {
   account: "/account",
@@ -9,18 +9,32 @@ const pages: Record<string, string> = {
   reference: "/api/reference",
   demo: "/demo",
   mail: "/mail",
+  discord: "/v1/integrations/discord/bot/authorize",
 };
+/** Pages that are about one organization, which their address names. */
+const pagesOfOrganization = new Set(["discord"]);
 
 export function add(root: Command, contextOf: (command: Command) => Context): void {
   const command = root.command("open").description("Open a page of the server in the browser");
-  const page = new Argument("[page]", "demo and mail are there on a developer's own machine");
+  const page = new Argument(
+    "[page]",
+    "demo and mail are there on a developer's own machine; discord lets the bot into a guild",
+  );
   command.addArgument(page.choices(Object.keys(pages)).default("account"));
-  command.addHelpText("after", "\nExamples:\n  floe open\n  floe open reference");
+  command.addHelpText(
+    "after",
+    "\nExamples:\n  floe open\n  floe open reference\n  floe open discord      # the token for a benefit of the type discord",
+  );
   command.action((named: string) => openPage(contextOf(command), named));
 }
 
 async function openPage(context: Context, named: string): Promise<void> {
-  const url = `${context.settings().server}${pages[named]}`;
+  const url = new URL(`${context.settings().server}${pages[named]}`);
+  if (pagesOfOrganization.has(named)) url.searchParams.set("organization_id", await findCurrentOrganization(context));
+  await showPage(context, url.href);
+}
+
+async function showPage(context: Context, url: string): Promise<void> {
   // Said first: where there is no browser, the address is all there is.
   context.print(context.json ? `${JSON.stringify({ url })}\n` : `${url}\n`);
   if (context.interactive)

@@ -76,6 +76,14 @@ test("a page is opened for a person, and its address said to everybody", async (
   const piped = await floe(["open"], { env });
   expect([piped.opened, JSON.parse(piped.out)]).toEqual([[], { url: `${server.url}/account` }]);
   expect((await floe(["open", "nowhere"], { env })).code).toBe(64);
+  // A page about an organization names it, whichever the browser stands in.
+  const organization_id = "0199c1f0-0000-7000-8000-000000000001";
+  const discord = await floe(["open", "discord", "--org", organization_id], {
+    env: { ...env, FLOE_API_KEY: "floe_pat_x" },
+  });
+  expect(JSON.parse(discord.out)).toEqual({
+    url: `${server.url}/v1/integrations/discord/bot/authorize?organization_id=${organization_id}`,
+  });
 });
 
 test.each([
