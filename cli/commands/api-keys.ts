@@ -18,6 +18,9 @@ type CreateOptions = {
 type UpdateOptions = { name?: string; expiresIn?: number; scopes?: string[]; enable?: boolean; disable?: boolean };
 type Key = Record<string, unknown> & { id: string; key?: string };
 
+const whichKey = "its name, its beginning as lists show it, or its id";
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
 const columns = ["name:name", "start", "scopes", "enabled:flag", "expires_at:date", "last_request:date", "id:key"];
 const fields = [
   "id",
@@ -82,7 +85,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
     "\nExamples:\n  floe api-keys create ci --expires-in 90d --scopes products:write\n  export FLOE_API_KEY=$(floe api-keys create deploy --jq .key)",
   );
   create.action((name: string | undefined, options: CreateOptions) => createKey(contextOf(create), name, options));
-  const update = group.command("update").description("Change a key; its value stays").argument("<id>");
+  const update = group.command("update").description("Change a key; its value stays").argument("<key>", whichKey);
   update.option("--name <name>", "what it is for");
   update.option("--expires-in <time>", "how long it is good for from now: 12h, 30d, 8w, 1y", readDuration);
   update.option("--scopes <a,b>", "only these scopes from now", parseScopes);
@@ -92,14 +95,14 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
   const rotate = group
     .command("rotate")
     .description("Give a key a new value, shown once; the old one stays good for a while")
-    .argument("<id>")
+    .argument("<key>", whichKey)
     .option("--grace <time>", "how long the old value stays good: 0 for not at all, 12h, 7d", readGrace);
   rotate.addHelpText("after", "\nExamples:\n  floe api-keys rotate API_KEY_ID --grace 1h");
   rotate.action((id: string, options: { grace?: number }) => rotateKey(contextOf(rotate), id, options.grace));
   const revoke = group
     .command("revoke")
     .description("Revoke a key, at once")
-    .argument("<id>")
+    .argument("<key>", whichKey)
     .option("-y, --yes", "do not ask");
   addExamples(revoke, "floe api-keys revoke API_KEY_ID");
   revoke.action((id: string, options: { yes?: boolean }) => revokeKey(contextOf(revoke), id, options.yes));
@@ -114,10 +117,31 @@ async function getOwner(context: Context, personal: boolean | undefined): Promis
   return { account: place, owner: { configId: "organization", organizationId: place.organizationId } };
 }
 
+async function loadKeys(context: Context, personal: boolean | undefined): Promise<Key[]> {
+  const { account, owner } = await getOwner(context, personal);
+  return readListed<Key>(await account.get("api-key/list", { ...owner }), "apiKeys");
+}
+
+/** The id of the key that was named: among the keys of the organization in use, else among a person's own. */
+async function findKeyId(context: Context, named: string): Promise<string> {
+  if (uuid.test(named)) return named;
+  const wanted = named.trim().toLowerCase();
+  for (const personal of [false, true]) {
+    const keys = await loadKeys(context, personal);
+    const found = keys.filter(({ name, start }) => [name, start].some((text) => String(text).toLowerCase() === wanted));
+    const [only] = found;
+    if (only && found.length === 1) return only.id;
+    if (only)
+      throw new Fault("usage", `${found.length} keys are called "${named}"`, {
+        hint: `Give the id of one: ${found.map(({ id, start }) => `${id} (${start}…)`).join(", ")}`,
+      });
+  }
+  throw new Fault("not_found", `there is no key "${named}"`, { hint: "See: `floe api-keys list`" });
+}
+
 async function listKeys(context: Context, personal: boolean | undefined): Promise<void> {
   const asked = checkAskedFields(context.globals.json, fields);
-  const { account, owner } = await getOwner(context, personal);
-  const keys = readListed<Key>(await account.get("api-key/list", { ...owner }), "apiKeys");
+  const keys = await loadKeys(context, personal);
   showList(context, writeWireCase(keys), columns, asked);
 }
 
@@ -145,7 +169,7 @@ async function createKey(context: Context, given: string | undefined, options: C
   showKey(context, made, asked);
 }
 
-async function updateKey(context: Context, keyId: string, options: UpdateOptions): Promise<void> {
+async function updateKey(context: Context, named: string, options: UpdateOptions): Promise<void> {
   const asked = checkAskedFields(context.globals.json, fields);
   if (options.enable && options.disable) throw new Fault("usage", "--enable and --disable exclude each other");
   const changes = {
@@ -158,19 +182,23 @@ async function updateKey(context: Context, keyId: string, options: UpdateOptions
     throw new Fault("usage", "nothing to change", {
       hint: "Give --name, --expires-in, --scopes, --enable or --disable.",
     });
-  const changed = await getAccount(context).post("api-key/update", { keyId, ...changes });
+  const changed = await getAccount(context).post("api-key/update", {
+    keyId: await findKeyId(context, named),
+    ...changes,
+  });
   context.say("Changed the key.\n");
   showOne(context, writeWireCase(changed), asked);
 }
 
-async function rotateKey(context: Context, keyId: string, grace: number | undefined): Promise<void> {
+async function rotateKey(context: Context, named: string, grace: number | undefined): Promise<void> {
   const asked = checkAskedFields(context.globals.json, ["key", ...fields]);
-  const body = { keyId, ...(grace !== undefined && { expiresPreviousIn: grace }) };
+  const body = { keyId: await findKeyId(context, named), ...(grace !== undefined && { expiresPreviousIn: grace }) };
   showKey(context, (await getAccount(context).post("api-key/rotate", body)) as Key, asked);
 }
 
-async function revokeKey(context: Context, keyId: string, yes: boolean | undefined): Promise<void> {
+async function revokeKey(context: Context, named: string, yes: boolean | undefined): Promise<void> {
   const account = getAccount(context);
+  const keyId = await findKeyId(context, named);
   await confirm(context, "Revoke this key? Programs that use it stop working at once.", yes);
   await account.post("api-key/delete", { keyId });
   context.say("Revoked the key.\n");

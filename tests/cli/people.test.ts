@@ -140,6 +140,23 @@ describe("one's own sign-ins and keys", () => {
     expect(await json(mine, "api-keys", "list", "--personal")).toEqual([]);
   });
 
+  test("a key is named by its name or its beginning; two of one name are told apart by their ids", async () => {
+    const create = (...more: string[]) => json<{ id: string; start: string }>(mine, "api-keys", "create", ...more);
+    const [site, own] = [await create("Our website"), await create("Laptop", "--personal")];
+    await ok(mine, "api-keys", "update", "our website", "--disable");
+    await ok(mine, "api-keys", "update", site.start, "--enable");
+    await ok(mine, "api-keys", "revoke", "Laptop", "--yes");
+    expect(await json(mine, "api-keys", "list", "--personal")).toEqual([]);
+    const twin = await create("Our website");
+    const unclear = await floe(["api-keys", "revoke", "Our website", "--yes"], { env: mine });
+    expect(unclear.code).toBe(64);
+    for (const id of [site.id, twin.id]) expect(unclear.err).toContain(id);
+    const unknown = await floe(["api-keys", "revoke", "Nobody's", "--yes"], { env: mine });
+    expect([unknown.code, unknown.err]).toEqual([6, expect.stringContaining('there is no key "Nobody\'s"')]);
+    for (const { id } of [site, twin]) await ok(mine, "api-keys", "revoke", id, "--yes");
+    expect(own.id).not.toBe(site.id);
+  });
+
   test("what was done is in the audit log, for owners", async () => {
     const entries = await json<{ action: string; actor: { email?: string } }[]>(
       mine,
