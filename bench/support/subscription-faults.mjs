@@ -6,10 +6,19 @@ const stories = (name) => `tests/scenarios/subscriptions-${name}.test.ts`;
 const expiring = ["tests/scenarios/card-expiring.test.ts"];
 const rehearsing = ["tests/cli/rehearsal.test.ts"];
 const asking = "tests/cli/subscriptions.test.ts";
+const moving = ["tests/scenarios/subscription-migrations.test.ts"];
 const sharing = [stories("seats-use")];
 
 // biome-ignore format: a table, one fault in a line
 export const subscriptionFaults = {
+  moves: [
+    ["early-price", "server/billing/subscriptions/rules.ts", "return isEarly ?", "return isEarly && row.ended_at ?", ...moving],
+    ["late-prices", "server/billing/subscription-migrations/jobs.ts", "known.get(id) ?? []) };", "known.get(id) ?? []).slice(0, 0).concat(product.prices) };", ...moving],
+    ["notice-skipped", "server/billing/subscription-migrations/jobs.ts", "row.current_period_end < item.not_before)", "row.current_period_end < now)", ...moving],
+    ["untold", "server/messaging/email/rules.ts", "migration_announced: null", "migration_announced: \"subscription_updated\"", ...moving],
+    ["foreign-change", "server/billing/subscription-migrations/rules.ts", "row.product_id !== product_id || row.pending_update !== null", "row.product_id !== product_id", ...moving],
+    ["undo-keeps", "server/billing/subscription-migrations/jobs.ts", "    await writePending(step, aggregate, left);\n", "", ...moving],
+  ],
   model: [
     ["least-of-dollars", "server/billing/orders/rules.ts", "applyBalance(total_amount, balance, getMinimumAmount(currency))", "applyBalance(total_amount, balance, getMinimumAmount(\"usd\"))", stories("model.long")],
   ],
