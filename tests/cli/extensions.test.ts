@@ -139,6 +139,11 @@ describe("a program floe-NAME on the PATH", () => {
     process.chdir(join(checkout, "deep"));
     try {
       expect([(await floe(["evil"], { env: { ...env, PATH }, runProgram }, whole)).code, ran]).toEqual([64, []]);
+      // Outside a repository too, a folder that the PATH names relatively is not looked in.
+      const plain = folder();
+      writeProgram(join(plain, "bin"), "floe-evil");
+      process.chdir(plain);
+      expect(findProgram({ ...env, PATH: "bin:." }, "floe-evil")).toBeUndefined();
     } finally {
       process.chdir(home);
     }
