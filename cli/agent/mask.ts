@@ -39,7 +39,7 @@ export const serverText: ReadonlySet<string> = new Set([
     "last4",
   ],
   ...["last_credited_meter_id", "license_key_id", "logo_url", "method", "mime_type", "number", "order_number"],
-  ...["organization_id", "overview_metrics", "payload", "payment_method_type", "payout_account_id"],
+  ...["organization_id", "overview_metrics", "payload", "payment_method_type", "payout_account_id", "plan_groups"],
   ...["platform_fee_currency", "price_currency", "public_key", "public_url", "quote", "rate", "receipt"],
   ...["receipt_number", "recounted", "repository_name", "repository_owner", "return_url", "role_id", "rule", "scopes"],
   ...["size_readable", "slug", "start", "storage_version", "success_url", "timestamp", "type", "unit_amount", "url"],
