@@ -213,6 +213,13 @@ export const hostedFaults = [
     ...answers,
   ],
   [
+    "names-before-polar",
+    "server/hosted/organizations.ts",
+    "if (names !== undefined && isBody(changed) && changed.id === polar_id)",
+    "if (names !== undefined)",
+    ...organization,
+  ],
+  [
     "buyer-terms",
     "server/hosted/buyers.ts",
     "if (!requester?.seller_ids.includes(organization_id))",

@@ -70,10 +70,20 @@ test("A.8.5: polarClient() sells in hosted mode: checkout, state, portal, orders
   expect(subscriptions.result.items).toMatchObject([{ productId: product }]);
   const benefits = read<Wire>(await client.customer.benefits.list({ query: { page: 1, limit: 10 } }));
   expect(benefits.result.items.map((one: Wire) => one.benefitId)).toEqual([credit.id]);
-  // Which events buyers may send is a setting of floe's own engine, and nothing sets it in hosted mode.
-  expect((await client.usage.ingest({ event: "call", metadata: { tokens: 5 } })).error).toMatchObject({ status: 403 });
+  // Buyers send what the seller has listed, and nothing else.
+  const send = (event: string, tokens: number) => client.usage.ingest({ event, metadata: { tokens } });
+  expect((await send("call", 5)).error).toMatchObject({ status: 403 });
+  const { update } = pair.seller.client.organizations;
+  const params = { id: pair.seller.organization_id };
+  expect(await update({ params, body: { customer_event_names: ["call"] } })).toMatchObject({
+    customer_event_names: ["call"],
+  });
+  expect(read<Wire>(await send("call", 5)).inserted).toBe(1);
+  expect((await send("other", 5)).error).toMatchObject({ status: 403 });
+  expect((await send("call", -5)).error?.status).toBeGreaterThanOrEqual(400);
+  await pair.polar.runJobs();
   const meters = read<Wire>(await client.usage.meters.list({ query: { page: 1, limit: 10 } }));
-  expect(meters.result.items).toMatchObject([{ meterId: meter.id, consumedUnits: 0, balance: 10 }]);
+  expect(meters.result.items).toMatchObject([{ meterId: meter.id, consumedUnits: 1, balance: 9 }]);
   const { url } = read<Wire>(await client.customer.portal({ redirect: false }));
   expect(String(url).startsWith(pair.polar.url)).toBe(true);
   // Another user has bought nothing.

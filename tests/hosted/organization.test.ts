@@ -109,3 +109,36 @@ test("a token of several organizations, and one that is refused", async () => {
   await refused.close();
   await proxy.close();
 });
+
+test("MTR-32: the names of events that buyers may send are kept here, and are not sent to Polar", async () => {
+  const { client, organization_id } = pair.seller;
+  const params = { id: organization_id };
+  pair.proxy.recorded.length = 0;
+  const website = "https://names.example.com/";
+  const changed = await client.organizations.update({
+    params,
+    body: { website, customer_event_names: ["a", "a", "b"] },
+  });
+  expect(changed).toMatchObject({ website, customer_event_names: ["a", "b"] });
+  const sent = pair.proxy.recorded
+    .filter(({ method }) => method === "PATCH")
+    .map(({ body }) => JSON.parse(body.toString()));
+  expect(sent).toEqual([{ website }]);
+  expect((await client.organizations.get({ params })).customer_event_names).toEqual(["a", "b"]);
+  expect((await client.organizations.list({ query: {} })).items[0]?.customer_event_names).toEqual(["a", "b"]);
+  // A change of something else keeps them.
+  expect((await client.organizations.update({ params, body: { website } })).customer_event_names).toEqual(["a", "b"]);
+  const change = async (id: string, token: string, body: object) =>
+    (await pair.floe.request("PATCH", `/v1/organizations/${id}`, { token, body })).status;
+  const { key } = pair.seller;
+  // Bad names, a change that Polar refuses, another organization and a key without the scope change nothing.
+  expect(await change(organization_id, key, { customer_event_names: [""] })).toBe(422);
+  expect(await change(organization_id, key, { customer_event_names: "c" })).toBe(422);
+  expect(await change(organization_id, key, { customer_event_names: null })).toBe(200);
+  expect(await change(organization_id, key, { name: "x", customer_event_names: ["c"] })).toBe(422);
+  expect(await change(organization_id, pair.outside.key, { customer_event_names: ["c"] })).toBe(404);
+  expect(await change(pair.outside.organization_id, key, { customer_event_names: ["c"] })).toBe(404);
+  const weak = await pair.floe.keyOf(pair.seller, ["organizations:read"]);
+  expect(await change(organization_id, weak, { customer_event_names: ["c"] })).toBe(403);
+  expect((await client.organizations.get({ params })).customer_event_names).toEqual(["a", "b"]);
+});

@@ -5,6 +5,7 @@ import { formatUrl } from "../../../shared/request.ts";
 import type { Ctx } from "../../platform/context.ts";
 import type { Relayed, SentRequest } from "../../platform/http/relayed.ts";
 import type { Provider } from "../../platform/provider.ts";
+import { createOrganizationAnswers } from "../organizations.ts";
 import { createStateAnswers } from "../state.ts";
 import { decodeRelayed } from "./answer.ts";
 import type { Hosted } from "./hosted.ts";
@@ -18,7 +19,11 @@ import { buildBody, buildPath, buildQuery, findPublishedQuery } from "./request.
  */
 export function createHostedProvider(hosted: Hosted): Provider {
   // The store at / is floe's own page, and Polar has one of its own.
-  const own: OwnAnswers = { ...createStateAnswers(hosted), "storefront.get": async () => ({ sellers: [] }) };
+  const own: OwnAnswers = {
+    ...createStateAnswers(hosted),
+    ...createOrganizationAnswers(hosted),
+    "storefront.get": async () => ({ sellers: [] }),
+  };
   const resources = Object.entries(api).map(([resource, operations]) => [
     resource,
     Object.fromEntries(
