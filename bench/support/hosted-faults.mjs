@@ -22,6 +22,13 @@ export const hostedFaults = [
     ...connection,
   ],
   [
+    "organization-unlinked",
+    "server/hosted/connection/create-organization.ts",
+    "if (!(await hosted.refreshLink()) && !isMade)",
+    "if (!isMade)",
+    "tests/hosted/connect-organization.test.ts",
+  ],
+  [
     "endpoint-by-two",
     "server/hosted/connection/store.ts",
     "setWhere: lte(polarLeases.leased_until, now),",

@@ -7,7 +7,7 @@ import { showProgress } from "../ui/progress.ts";
 import { renderTable } from "../ui/table.ts";
 import { addPlace, type OperatorServer, type Place, readPlace, runServerWork } from "./admin-place.ts";
 
-type ConnectOptions = Place & { organization?: string; url?: string };
+type ConnectOptions = Place & { organization?: string; owner?: string; url?: string };
 type SyncOptions = Place & { kinds?: string; check?: boolean };
 
 export function add(root: Command, contextOf: (command: Command) => Context): void {
@@ -21,11 +21,12 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
       .command("connect")
       .description("Make the webhook endpoint at Polar, and keep its secret. Repeated, it repairs what differs")
       .option("--organization <id>", "the organization here that uses the access token, by its id or slug")
+      .option("--owner <email>", "make the organization of Polar here if it is missing, with this user as its owner")
       .option("--url <address>", "the public address of this server, instead of FLOE_URL"),
   );
   connect.addHelpText(
     "after",
-    "\nExamples:\n  floe polar connect\n  floe polar connect --organization acme --url https://shop.example.com",
+    "\nExamples:\n  floe polar connect\n  floe polar connect --organization acme --url https://shop.example.com\n  floe polar connect --owner ada@example.com",
   );
   connect.action((options: ConnectOptions) => connectPolar(contextOf(connect), options));
 
@@ -55,11 +56,11 @@ const outcomes = {
 
 async function connectPolar(context: Context, options: ConnectOptions): Promise<void> {
   const asked = checkAskedFields(context.globals.json, connectFields);
-  const { url: origin, organization } = options;
+  const { url: origin, organization, owner } = options;
   if (origin !== undefined && !/^https?:$/.test(URL.parse(origin)?.protocol ?? ""))
     throw new Fault("usage", "--url is an address, such as https://shop.example.com");
   const connected = await runServerWork((server) =>
-    server.runPolarWork("connect", { given: readPlace(options), input: { organization, origin } }),
+    server.runPolarWork("connect", { given: readPlace(options), input: { organization, origin, owner } }),
   );
   if (context.json) return showOne(context, connected, asked);
   context.say(`The endpoint ${connected.url} is ${outcomes[connected.outcome]}, and its secret is kept here.\n`);

@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { eq, or } from "drizzle-orm";
 import { pino } from "pino";
 import { describeOutage, PolarConnectionError } from "../hosted/connection/ask.ts";
+import { createLinkedOrganization } from "../hosted/connection/create-organization.ts";
 import { type Connected, connectEndpoint, getReceiverUrl } from "../hosted/connection/endpoint.ts";
 import { type SyncKind, syncKinds } from "../hosted/connection/rules.ts";
 import { checkMirror, runSync, type SyncProgress, type SyncResult } from "../hosted/connection/run-sync.ts";
@@ -23,8 +24,11 @@ type Given = Record<string, string | undefined>;
 type Tell = (progress: SyncProgress) => void;
 type Run = { tell: Tell; signal: AbortSignal | undefined };
 type Inputs = {
-  /** `organization`: the id or the slug of the organization here. `origin`: the public address of this server. */
-  connect: { organization?: string | undefined; origin?: string | undefined };
+  /**
+   * `organization`: the id or the slug of the organization here. `origin`: the public address of this server. `owner`: the e-mail
+   * address of the user who owns the organization if it has to be made.
+   */
+  connect: { organization?: string | undefined; origin?: string | undefined; owner?: string | undefined };
   status: Record<never, never>;
   sync: { kinds?: readonly string[] | undefined; isCheck: boolean };
 };
@@ -32,13 +36,14 @@ type Results = { connect: Connected; status: Serialized<PolarStatus>; sync: Sync
 type Name = keyof Inputs;
 
 /** Link the organization that is named, or use the one that is linked. */
-async function requireLinkTo(deps: Deps, hosted: Hosted, named: string | undefined): Promise<void> {
+async function requireLinkTo(deps: Deps, hosted: Hosted, named: string | undefined, owner?: string): Promise<void> {
   if (named === undefined) {
     if (hosted.getLink() ?? (await hosted.refreshLink())) return;
     const { token } = hosted.polar.getState();
     if (token !== "accepted") throw describeOutage(hosted, "Whose access token it is, is not known.");
+    if (owner !== undefined) return createLinkedOrganization(deps, hosted, owner);
     throw new PolarConnectionError(
-      "Which organization here uses POLAR_ACCESS_TOKEN is not known: floe polar connect --organization ID (see floe orgs list).",
+      "Which organization here uses POLAR_ACCESS_TOKEN is not known. Link one: floe polar connect --organization ID (see floe orgs list). Or make the one of Polar: floe polar connect --owner EMAIL.",
     );
   }
   const [found] = await deps.db
@@ -64,7 +69,7 @@ function parseKinds(kinds: readonly string[] | undefined): SyncKind[] | undefine
 const work: { [N in Name]: (deps: Deps, hosted: Hosted, input: Inputs[N], run: Run) => Promise<unknown> } = {
   async connect(deps, hosted, input) {
     const url = getReceiverUrl(deps, input.origin);
-    await requireLinkTo(deps, hosted, input.organization);
+    await requireLinkTo(deps, hosted, input.organization, input.owner);
     const connected = await connectEndpoint(deps, hosted, url);
     await hosted.secrets.reload();
     return connected;

@@ -4,7 +4,7 @@ import type { Deps, Tx } from "../../platform/context.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
 import { createId } from "../../platform/ids.ts";
 import { PolarConnectionError } from "./ask.ts";
-import { deleteLease, updateLease, insertLease } from "./store.ts";
+import { deleteLease, insertLease, updateLease } from "./store.ts";
 
 /** A lease that a process holds. Each of its steps at Polar takes less time than the lease lasts. */
 export type Lease = {
