@@ -61,8 +61,6 @@ export const otherDecisionFaults = {
     ["expired-spent", "server/usage/meters/credit-grants.ts", "lot.expired_at ? 0 : worth - spent", "worth - spent", ...meters],
   ],
   "run-decisions": [
-    ["archived-follows", "server/messaging/webhooks/rules.ts", "!waits || is_archived || payload === null", "!waits || payload === null", ...runs],
-    ["due-follows", "server/messaging/webhooks/rules.ts", "!waits || is_archived || payload === null", "is_archived || payload === null", ...runs],
     ["least-code", "server/messaging/webhooks/rules.ts", "http_code >= 200", "http_code > 200", ...runs],
   ],
   "clock-decisions": [

@@ -5,7 +5,13 @@ const pausing = ["tests/api/webhook-pauses.test.ts"];
 const rotating = ["tests/api/webhook-rotation.test.ts"];
 const secrets = "server/messaging/webhooks/secrets.ts";
 const rules = "server/messaging/webhooks/rules.ts";
+const delivery = "server/messaging/webhooks/delivery.ts";
 const jobs = "server/messaging/webhooks/jobs.ts";
+const queue = "server/messaging/webhooks/queue.ts";
+const store = "server/messaging/webhooks/store.ts";
+const upkeep = "server/messaging/webhooks/upkeep.ts";
+const ordering = ["tests/api/webhooks-order.test.ts"];
+const offing = ["tests/api/webhooks.test.ts"];
 const service = "server/messaging/webhooks/service.ts";
 
 /** Faults of what sellers' webhooks keep to: where they go, when they are sent again, and how they are signed. */
@@ -54,14 +60,27 @@ export const webhookFaults = {
     ["endless-pause", rules, "Math.min(Math.max(ms, 0), retryAfterMsMax)", "Math.max(ms, 0)", ...pausing],
     ["earlier", rules, "least_ms: Math.max(least_ms, retryAfterMs)", "least_ms: retryAfterMs || least_ms", ...pausing],
     ["any-status", rules, "if (http_code !== 429 && http_code !== 503) return 0;", "", ...pausing],
-    ["not-paused", rules, '(event.endpoint.paused_until ?? now) > now ? "pause" : "send"', '"send"', ...pausing],
-    ["overtaken", jobs, "row.attempted_at ?? (isDeferred ? null : now)", "row.attempted_at ?? now", ...pausing],
-    ["new-overtakes", rules, "Math.max(queued_since.getTime(), pauseEndMs)", "queued_since.getTime()", ...pausing],
+    [
+      "not-paused",
+      rules,
+      'paused_until && paused_until > now ? { is: "postpone", due_at: paused_until } : { is: "take" }',
+      '{ is: "take" }',
+      ...pausing,
+      "tests/rules/webhooks.test.ts",
+    ],
+    ["overtaken", delivery, "(mine && !isDeferred ? now : null)", "(mine ? now : null)", ...pausing],
+    [
+      "new-ends-pause",
+      queue,
+      "const { due_at, paused_until, lease, enabled, deleted_at } = webhookEndpoints;",
+      "const { due_at, created_at: paused_until, lease, enabled, deleted_at } = webhookEndpoints;",
+      ...pausing,
+    ],
     [
       "sellers-clock",
-      jobs,
-      "const serverNow = getServerClock(deps.clock).now();",
-      "const serverNow = now;",
+      delivery,
+      "computeRetryAfter(reply, getServerClock(deps.clock).now())",
+      "computeRetryAfter(reply, now)",
       ...pausing,
     ],
     [
@@ -71,7 +90,32 @@ export const webhookFaults = {
       "",
       ...pausing,
     ],
-    ["after-last", jobs, "goesOn && !paused_until && endpoint.enabled", "goesOn && endpoint.enabled", ...pausing],
+    ["after-last", delivery, "if (goesOn && !isPaused && canGoOn", "if (goesOn && canGoOn", ...pausing],
+  ],
+  queues: [
+    ["object-overtaken", queue, 'row.seq > (held.get(row.object_id ?? "") ?? row.seq)', "row.seq < 0", ...ordering],
+    [
+      "run-overtaken",
+      delivery,
+      "if (event.object_id !== null && failed.has(event.object_id)) continue;",
+      "",
+      ...ordering,
+    ],
+    ["never-released", delivery, "await queue.releaseObjects(tx, endpoint, over);", "", ...ordering],
+    ["archive-holds", upkeep, "await releaseObjects(", "if (!id) await releaseObjects(", ...ordering],
+    ["redelivery-holds", queue, "} is null)`,", "} is null or true)`,", ...ordering],
+    ["lease-ignored", delivery, "const holds = endpoint.lease === run.lease;", "const holds = true;", ...ordering],
+    ["not-restarted", upkeep, "isNull(due_at),", "eq(enabled, false),", ...ordering],
+    ["not-woken", jobs, "await wakeEndpoints(tx, organization_id, told, now);", "", ...ordering],
+    [
+      "off-dropped",
+      store,
+      "or(eq(webhookEndpoints.enabled, true), isNotNull(webhookEndpoints.off_since))",
+      "eq(webhookEndpoints.enabled, true)",
+      ...offing,
+    ],
+    ["kept-for-ever", jobs, "if ((await skipSome(tx, key, now, skippedTogether)) > 0) return true;", "", ...offing],
+    ["dropped-early", jobs, "    delayMs: backlogKeptMs,\n", "", ...offing],
   ],
   rotation: [
     ["never-ends", secrets, "new Date(expires_at) > now", 'expires_at !== ""', ...rotating],

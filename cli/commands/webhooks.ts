@@ -97,7 +97,7 @@ function addSwitch(group: Command, contextOf: (command: Command) => Context, ena
       return;
     }
     const step = enabled
-      ? "Events from before are not sent. Redeliver them: `floe webhooks redeliver --failed --since 1d`"
+      ? "It gets the events of the last 30 days that it missed. Failed ones: `floe webhooks redeliver --failed --since 1d`"
       : "";
     context.say(
       `${context.paint.err().good("✓")} ${enabled ? "Enabled" : "Disabled"} ${removeControls(row.url)}.\n${step && `${step}\n`}`,

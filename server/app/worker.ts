@@ -28,8 +28,9 @@ import {
   subscriptionReminderWorker,
 } from "../messaging/email/jobs.ts";
 import { streamTokenCleanup } from "../messaging/streams/jobs.ts";
-import { deliveryWorker, dispatchWorker, webhookArchiveWorker } from "../messaging/webhooks/jobs.ts";
+import { backlogWorker, deliveryWorker, dispatchWorker, webhookArchiveWorker } from "../messaging/webhooks/jobs.ts";
 import { resealEndpoints } from "../messaging/webhooks/secrets.ts";
+import { restartQueues } from "../messaging/webhooks/upkeep.ts";
 import { requestLogCleanup } from "../operations/logs/writer.ts";
 import { metricSumWorker } from "../operations/metrics/jobs.ts";
 import { erasureWorker } from "../operations/privacy/jobs.ts";
@@ -66,6 +67,7 @@ export const dueWorkers: readonly Worker[] = [
   dispatchWorker,
   webhookArchiveWorker,
   deliveryWorker,
+  backlogWorker,
   mailWorker,
   grantRunWorker,
   grantCheckWorker,
@@ -128,6 +130,7 @@ export async function startWorker(deps: Deps, more: readonly Worker[] = []): Pro
   await runPreparation(async () => {
     await warnOfUnsentMail(deps);
     await resealEndpoints(deps);
+    await restartQueues(deps.db);
     await requeueDeadLetters(deps);
   });
   // Not awaited, because the file storage may be slow.

@@ -107,10 +107,9 @@ test.each([
       return lost ? die() : taken;
     });
     dying.mockImplementationOnce(die);
-    const [first] = await copies(id);
-    await expect(
-      deliveryWorker.run(floe.deps, [{ organization_id: seller.organization_id, id: first?.id ?? "" }]),
-    ).rejects.toThrow("dies");
+    await expect(deliveryWorker.run(floe.deps, [{ organization_id: seller.organization_id, id }])).rejects.toThrow(
+      "dies",
+    );
     dying.mockRestore();
     expect(numbers()).toEqual(heard);
     floe.clock.advance(30_000);
@@ -162,31 +161,6 @@ test("what was not taken yet when the address changed goes to the new one", asyn
   await deliver();
   expect(numbers(next)).toEqual(upTo(25, 21));
   await next.close();
-});
-
-test("while an endpoint does not answer, what waits for it goes on waiting for its turn (WHK-13)", async () => {
-  const arrived = Promise.withResolvers<() => void>();
-  const silent = createServer((request) => {
-    request.resume().on("end", () => arrived.resolve(() => void request.socket.destroy()));
-  });
-  await new Promise<void>((done) => silent.listen(0, "127.0.0.1", done));
-  const { id } = await listen(`http://127.0.0.1:${(silent.address() as AddressInfo).port}/hook`);
-  await happen(4);
-  const delivery = deliver();
-  const hangUp = await arrived.promise;
-  floe.clock.advance(61_000);
-  hangUp();
-  await delivery;
-  const now = floe.clock.now().getTime();
-  const [first, next, ...others] = await copies(id);
-  expect(first).toMatchObject({ attempts: 1, last_http_code: null });
-  expect(next).toMatchObject({ attempts: 0, waits: false });
-  expect(next?.next_attempt_at?.getTime()).toBe(now);
-  for (const row of others) {
-    expect(row).toMatchObject({ attempts: 0, waits: true });
-    expect(row.next_attempt_at?.getTime()).toBe(now + 60_000);
-  }
-  silent.close();
 });
 
 test("an endpoint that does not answer holds up none of its seller's others, however much waits to be sent to it again", async () => {

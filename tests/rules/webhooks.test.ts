@@ -366,57 +366,34 @@ describe("attempts", () => {
     expect(rules.planOutcome({ attempts: 9, succeeded: false }, 500)).toMatchObject({ succeeded: false });
     expect(rules.planOutcome({ attempts: 3, succeeded: false }, 200)).toMatchObject({ succeeded: true });
   });
-  test("happen only when due, at an endpoint that is there and on, with a body (WHK-12, WHK-15, WHK-16)", () => {
+  test("happen only at an endpoint whose turn has come, that is there, on and not paused (WHK-12, WHK-15, WHK-44)", () => {
     const now = new Date("2026-06-01T12:00:00Z");
     const later = new Date("2026-06-01T12:00:01Z");
-    const endpoint = { enabled: true, deleted_at: null, paused_until: null };
-    const due = { next_attempt_at: now, is_archived: false, payload: "{}", endpoint };
-    expect(rules.planAttempt(due, now)).toBe("send");
-    expect(rules.planAttempt({ ...due, next_attempt_at: later }, now)).toBe("nothing");
-    expect(rules.planAttempt({ ...due, endpoint: { ...endpoint, paused_until: later } }, now)).toBe("pause");
-    expect(rules.planAttempt({ ...due, endpoint: { ...endpoint, paused_until: now } }, now)).toBe("send");
-    expect(rules.planAttempt({ ...due, next_attempt_at: null }, now)).toBe("nothing");
-    expect(rules.planAttempt({ ...due, endpoint: { ...endpoint, enabled: false } }, now)).toBe("skip");
-    expect(rules.planAttempt({ ...due, endpoint: { ...endpoint, deleted_at: now } }, now)).toBe("drop");
-    expect(rules.planAttempt({ ...due, is_archived: true, payload: null }, now)).toBe("drop");
+    const due = { due_at: now, enabled: true, deleted_at: null, paused_until: null };
+    expect(rules.planTurn(due, now)).toEqual({ is: "take" });
+    expect(rules.planTurn({ ...due, due_at: later }, now)).toEqual({ is: "nothing" });
+    expect(rules.planTurn({ ...due, due_at: null }, now)).toEqual({ is: "nothing" });
+    expect(rules.planTurn({ ...due, paused_until: later }, now)).toEqual({ is: "postpone", due_at: later });
+    expect(rules.planTurn({ ...due, paused_until: now }, now)).toEqual({ is: "take" });
+    expect(rules.planTurn({ ...due, enabled: false }, now)).toEqual({ is: "postpone", due_at: null });
+    expect(rules.planTurn({ ...due, deleted_at: now }, now)).toEqual({ is: "postpone", due_at: null });
   });
-  test("come one after the other for the first time, each waiting for those before it for at most a minute (WHK-13)", () => {
-    const now = new Date("2026-06-01T12:00:00Z");
-    const [soon, late] = [new Date("2026-06-01T12:00:20Z"), new Date("2026-06-01T12:01:00Z")];
-    const [first, next] = [
-      { waits: false, next_attempt_at: now },
-      { waits: true, next_attempt_at: late },
-    ];
-    expect(rules.planOrder(0, undefined, now, null)).toEqual([]);
-    expect(rules.planOrder(3, undefined, now, null)).toEqual([first, next, next]);
-    const queued_since = new Date("2026-06-01T11:59:20Z");
-    expect(rules.planOrder(2, queued_since, now, null)).toEqual([{ waits: true, next_attempt_at: soon }, next]);
+  test("go on at the same address, while the endpoint is there and on", () => {
+    const there = { enabled: true, deleted_at: null, url: "https://a.example/" };
+    expect(rules.canGoOn(there, there.url)).toBe(true);
+    expect(rules.canGoOn(there, "https://b.example/")).toBe(false);
+    expect(rules.canGoOn({ ...there, enabled: false }, there.url)).toBe(false);
+    expect(rules.canGoOn({ ...there, deleted_at: new Date() }, there.url)).toBe(false);
   });
-  test.each<[string, (number | object)[], number[]]>([
-    ["nothing of none", [], []],
-    ["the first, also if it waits for nobody", [{ waits: false }], [0]],
-    ["the first and all that wait for those before them", [1, 2, 3], [0, 1, 2]],
-    ["none after one that is due by itself", [1, { waits: false }, 3], [0]],
-    ["none after one that is archived", [1, 2, { is_archived: true }, 4], [0, 1]],
-    ["none after one without a body", [1, { payload: null }, 3], [0]],
-  ])("of one run are: %s (WHK-13)", (_, queue, taken) => {
-    const now = new Date("2026-06-01T12:00:00Z");
-    const [lease, last] = [new Date("2026-06-01T12:01:00Z"), new Date("2026-06-01T12:02:00Z")];
-    const events = queue.map((over, seq) => ({
-      ...{ waits: true, is_archived: false, payload: "{}" },
-      ...(typeof over === "object" ? over : {}),
-      seq,
-    }));
-    expect(rules.planBatch(events, now)).toEqual(
-      taken.map((seq, index) => ({
-        event: events[seq],
-        next_attempt_at: index === 0 ? lease : last,
-        waits: index > 0,
-      })),
-    );
-  });
-  test("wait a minute where an endpoint gave no answer (WHK-13)", () =>
-    expect(rules.computeSilenceEnd(new Date("2026-06-01T12:00:00Z"))).toEqual(new Date("2026-06-01T12:01:00Z")));
+  test.each([
+    [{ id: "o1" }, "o1"],
+    [{ id: 1 }, null],
+    [{ number: 1 }, null],
+    [null, null],
+    ["text", null],
+  ])("keep the order of the object that %j tells of: %s (WHK-13)", (data, id) =>
+    expect(rules.getObjectId(data)).toBe(id),
+  );
   test.each<[number | null, boolean]>([
     [null, false],
     [199, false],

@@ -1,77 +1,157 @@
 /** The statements of endpoints' queues: events that wait for their attempts, in their order, and what becomes of them. */
-import { and, asc, desc, eq, gte, inArray, isNotNull, isNull, lt, type SQL, sql } from "drizzle-orm";
-import type { AnyPgColumn } from "drizzle-orm/pg-core";
+import { and, asc, eq, isNotNull, isNull, lte, min, type SQL, sql } from "drizzle-orm";
 import type { Tx } from "../../platform/context.ts";
-import { isAmong, matchKey } from "../../platform/db/rows.ts";
-import type { EndpointRow, WebhookEventRow } from "./store.ts";
-import { webhookEndpoints, webhookEvents } from "./tables.ts";
+import { writeArray } from "../../platform/db/arrays.ts";
+import { isAmong, matchKey, type RowKey } from "../../platform/db/rows.ts";
+import { isHeld, isQueued, isRepeated, webhookEndpoints, webhookEvents } from "./tables.ts";
 
-/** Whose and which endpoint's events are meant. */
-export type Queue = { organization_id: string; endpoint_id: string | AnyPgColumn };
+type EndpointRow = typeof webhookEndpoints.$inferSelect;
+type WebhookEventRow = typeof webhookEvents.$inferSelect;
 
-/** The events of an endpoint that were not tried yet. */
-const matchQueue = ({ organization_id, endpoint_id }: Queue): SQL | undefined =>
-  and(
-    eq(webhookEvents.organization_id, organization_id),
-    eq(webhookEvents.endpoint_id, endpoint_id),
-    isNull(webhookEvents.attempted_at),
-    isNotNull(webhookEvents.next_attempt_at),
-  );
+/** How many of a run may be repeated attempts, so that new events are sent beside them. */
+const repeatedShareMax = 10;
+/** How many times a run looks for events after those that must wait for their object. */
+const roundsMax = 10;
 
-/** Which of an organization's endpoints have events that were not tried yet, and since when the last of them waits. */
-export async function findQueues(tx: Tx, organization_id: string): Promise<Map<string, Date>> {
-  const last = tx
-    .select({ created_at: webhookEvents.created_at })
-    .from(webhookEvents)
-    .where(matchQueue({ organization_id, endpoint_id: webhookEndpoints.id }))
-    .orderBy(desc(webhookEvents.seq))
-    .limit(1)
-    .as("last");
-  const rows = await tx
-    .select({ id: webhookEndpoints.id, since: last.created_at })
+const matchQueue = ({ organization_id, id }: RowKey): SQL | undefined =>
+  and(eq(webhookEvents.organization_id, organization_id), eq(webhookEvents.endpoint_id, id));
+
+/** An endpoint, kept until the transaction ends, whatever became of it. Who holds it decides about its whole queue. */
+export async function lockEndpoint(tx: Tx, key: RowKey): Promise<EndpointRow | undefined> {
+  const [endpoint] = await tx
+    .select()
     .from(webhookEndpoints)
-    .innerJoinLateral(last, sql`true`)
-    .where(eq(webhookEndpoints.organization_id, organization_id));
-  return new Map(rows.map(({ id, since }) => [id, since]));
+    .where(matchKey(webhookEndpoints, key))
+    .for("no key update");
+  return endpoint;
 }
 
-/** The first of an endpoint's events that were not tried yet, kept until the transaction ends. The caller holds the endpoint. */
-export const lockQueue = (tx: Tx, queue: Queue & { endpoint_id: string }, limit: number): Promise<WebhookEventRow[]> =>
-  tx.select().from(webhookEvents).where(matchQueue(queue)).orderBy(asc(webhookEvents.seq)).limit(limit).for("update");
+/**
+ * The next events of an endpoint in their order, kept until the transaction ends: attempts that are due again, and the first of
+ * the queue. Events whose object has an earlier one that waits are held back until that one is through (WHK-13).
+ */
+export async function lockNext(tx: Tx, endpoint: RowKey, now: Date, limit: number): Promise<WebhookEventRow[]> {
+  const { next_attempt_at, seq } = webhookEvents;
+  const repeated = await tx
+    .select()
+    .from(webhookEvents)
+    .where(and(matchQueue(endpoint), isRepeated(webhookEvents), lte(next_attempt_at, now)))
+    .orderBy(asc(next_attempt_at))
+    .limit(repeatedShareMax)
+    .for("update");
+  for (let round = 0; round < roundsMax; round += 1) {
+    const queued = await tx
+      .select()
+      .from(webhookEvents)
+      .where(and(matchQueue(endpoint), isQueued(webhookEvents)))
+      .orderBy(asc(seq))
+      .limit(limit - repeated.length)
+      .for("update");
+    const held = await findHeldObjects(tx, endpoint, queued);
+    const blocked = queued.filter((row) => row.seq > (held.get(row.object_id ?? "") ?? row.seq));
+    if (blocked.length === 0) return [...repeated, ...queued].sort((a, b) => a.seq - b.seq);
+    const ids = blocked.map(({ id }) => id);
+    await tx
+      .update(webhookEvents)
+      .set({ waits: true })
+      .where(isAmong(endpoint.organization_id, webhookEvents.id, ids));
+  }
+  return repeated;
+}
 
-/** An endpoint, kept until the transaction ends, whatever became of it. */
-export async function lockEndpointOfQueue(
+/** The objects of these events of which an event is held, with the first one's number. Nobody waits for what was asked for again. */
+async function findHeldObjects(
   tx: Tx,
-  { organization_id, endpoint_id }: Queue & { endpoint_id: string },
-): Promise<EndpointRow | undefined> {
-  const mine = matchKey(webhookEndpoints, { organization_id, id: endpoint_id });
-  const [endpoint] = await tx.select().from(webhookEndpoints).where(mine).for("no key update");
-  return endpoint;
+  endpoint: RowKey,
+  queued: readonly WebhookEventRow[],
+): Promise<Map<string, number>> {
+  const objects = [...new Set(queued.flatMap(({ object_id }) => object_id ?? []))];
+  if (objects.length === 0) return new Map();
+  const { object_id, seq, requeued_at, waits } = webhookEvents;
+  const rows = await tx
+    .select({ object_id, first: sql<string>`min(${seq})` })
+    .from(webhookEvents)
+    .where(
+      and(
+        matchQueue(endpoint),
+        isHeld(webhookEvents),
+        sql`${object_id} = any(${writeArray(objects, "text")})`,
+        sql`(${waits} or ${requeued_at} is null)`,
+      ),
+    )
+    .groupBy(object_id);
+  return new Map(rows.map((row) => [row.object_id ?? "", Number(row.first)]));
+}
+
+/** Let events that waited for others of these objects have their turn. The caller holds the endpoint. */
+export async function releaseObjects(tx: Tx, endpoint: RowKey, objects: readonly (string | null)[]): Promise<void> {
+  const named = [...new Set(objects.flatMap((object) => object ?? []))];
+  if (named.length === 0) return;
+  await tx
+    .update(webhookEvents)
+    .set({ waits: false })
+    .where(
+      and(
+        matchQueue(endpoint),
+        isHeld(webhookEvents),
+        eq(webhookEvents.waits, true),
+        sql`${webhookEvents.object_id} = any(${writeArray(named, "text")})`,
+      ),
+    );
+}
+
+/** When something of an endpoint is to be sent next: now, later, or never. */
+export async function findNextAt(tx: Tx, endpoint: RowKey, now: Date): Promise<Date | null> {
+  const [queued] = await tx
+    .select({ one: sql`1` })
+    .from(webhookEvents)
+    .where(and(matchQueue(endpoint), isQueued(webhookEvents)))
+    .limit(1);
+  if (queued) return now;
+  const [repeated] = await tx
+    .select({ at: min(webhookEvents.next_attempt_at) })
+    .from(webhookEvents)
+    .where(and(matchQueue(endpoint), isRepeated(webhookEvents)));
+  return repeated?.at ?? null;
+}
+
+type Schedule = Partial<Pick<EndpointRow, "due_at" | "lease" | "paused_until">>;
+/** Say when an endpoint has its turn, and who has it. The caller holds the endpoint. */
+export async function scheduleEndpoint(tx: Tx, endpoint: RowKey, schedule: Schedule): Promise<void> {
+  await tx.update(webhookEndpoints).set(schedule).where(matchKey(webhookEndpoints, endpoint));
+}
+
+/** Let endpoints that got events have their turn, unless a sender has it already and looks for more. */
+export async function wakeEndpoints(tx: Tx, organization_id: string, ids: readonly string[], now: Date): Promise<void> {
+  const { due_at, paused_until, lease, enabled, deleted_at } = webhookEndpoints;
+  const at = sql`greatest(${now.toISOString()}::timestamptz, ${paused_until})`;
+  await tx
+    .update(webhookEndpoints)
+    .set({ due_at: at })
+    .where(
+      and(
+        isAmong(organization_id, webhookEndpoints.id, ids),
+        eq(enabled, true),
+        isNull(deleted_at),
+        isNull(lease),
+        sql`(${due_at} is null or ${due_at} > ${at})`,
+      ),
+    );
 }
 
 /** How these events of an endpoint stand, kept until the transaction ends. The caller holds the endpoint. */
 export const lockStandings = (tx: Tx, organization_id: string, ids: readonly string[]) => {
-  const { id, attempts, succeeded, attempted_at, next_attempt_at, waits } = webhookEvents;
+  const { id, attempts, succeeded, attempted_at, next_attempt_at, waits, round, object_id } = webhookEvents;
   return tx
-    .select({ id, attempts, succeeded, attempted_at, next_attempt_at, waits })
+    .select({ id, attempts, succeeded, attempted_at, next_attempt_at, waits, round, object_id })
     .from(webhookEvents)
     .where(isAmong(organization_id, id, ids))
     .orderBy(asc(webhookEvents.seq))
     .for("update");
 };
+export type Standing = Awaited<ReturnType<typeof lockStandings>>[number];
 
-type Turn = Pick<WebhookEventRow, "id" | "next_attempt_at" | "waits">;
-
-/** Say of each of these events of a seller when its turn is. */
-export async function scheduleAttempts(tx: Tx, organization_id: string, turns: readonly Turn[]): Promise<void> {
-  if (turns.length === 0) return;
-  await tx.execute(sql`
-    update ${webhookEvents} set next_attempt_at = v.next_attempt_at, waits = v.waits
-    from json_to_recordset(${JSON.stringify(turns)}::json) as v (id uuid, next_attempt_at timestamptz, waits boolean)
-    where ${webhookEvents.organization_id} = ${organization_id} and ${webhookEvents.id} = v.id`);
-}
-
-type Attempted = Awaited<ReturnType<typeof lockStandings>>[number] & { last_http_code: number | null };
+type Attempted = Standing & { last_http_code: number | null };
 
 /** Write what became of these events of a seller, of each its own. */
 export async function recordAttempts(
@@ -90,54 +170,29 @@ export async function recordAttempts(
     where ${webhookEvents.organization_id} = ${organization_id} and ${webhookEvents.id} = v.id`);
 }
 
-/** Let the first of an endpoint's events that were not tried yet have its turn, if it waited for it. The caller holds the endpoint. */
-export async function releaseNext(tx: Tx, queue: Queue & { endpoint_id: string }, now: Date): Promise<boolean> {
-  const first = tx
-    .select({ id: webhookEvents.id })
-    .from(webhookEvents)
-    .where(matchQueue(queue))
-    .orderBy(asc(webhookEvents.seq))
-    .limit(1);
-  const released = await tx
+/** Skip some of the events that wait for an endpoint; answers how many. The caller holds the endpoint. */
+export async function skipSome(tx: Tx, endpoint: RowKey, now: Date, limit: number): Promise<number> {
+  const select = (condition: SQL) =>
+    tx
+      .select({ id: webhookEvents.id })
+      .from(webhookEvents)
+      .where(and(matchQueue(endpoint), condition))
+      .limit(limit);
+  const queued = await select(isQueued(webhookEvents));
+  const some = queued.length > 0 ? queued : await select(isHeld(webhookEvents));
+  if (some.length === 0) return 0;
+  await tx
     .update(webhookEvents)
-    .set({ waits: false, next_attempt_at: now })
+    .set({ skipped: true, next_attempt_at: null, waits: false, modified_at: now })
     .where(
       and(
-        eq(webhookEvents.organization_id, queue.organization_id),
-        inArray(webhookEvents.id, first),
-        eq(webhookEvents.waits, true),
+        isAmong(
+          endpoint.organization_id,
+          webhookEvents.id,
+          some.map(({ id }) => id),
+        ),
+        isNotNull(webhookEvents.next_attempt_at),
       ),
-    )
-    .returning({ id: webhookEvents.id });
-  return released.length > 0;
-}
-
-/** Let an endpoint's events that wait for those before them wait until then, if they would be let go before. The caller holds the endpoint. */
-export async function delayQueue(tx: Tx, queue: Queue & { endpoint_id: string }, until: Date): Promise<void> {
-  await tx
-    .update(webhookEvents)
-    .set({ next_attempt_at: until })
-    .where(and(matchQueue(queue), eq(webhookEvents.waits, true), lt(webhookEvents.next_attempt_at, until)));
-}
-
-/** End the pause of an endpoint: the first of its events, if it was deferred until then, is due now. The caller holds the endpoint. */
-export async function releasePaused(
-  tx: Tx,
-  { organization_id, id, paused_until }: EndpointRow,
-  now: Date,
-): Promise<void> {
-  if (!paused_until || paused_until <= now) return;
-  const mine = { organization_id, endpoint_id: id };
-  const first = tx
-    .select({ id: webhookEvents.id })
-    .from(webhookEvents)
-    .where(matchQueue(mine))
-    .orderBy(asc(webhookEvents.seq))
-    .limit(1);
-  // One that was taken by a sender meanwhile is due before the end of the pause, and is left to it.
-  const isDeferred = gte(webhookEvents.next_attempt_at, paused_until);
-  await tx
-    .update(webhookEvents)
-    .set({ waits: false, next_attempt_at: now })
-    .where(and(eq(webhookEvents.organization_id, organization_id), inArray(webhookEvents.id, first), isDeferred));
+    );
+  return some.length;
 }

@@ -6,10 +6,10 @@ export const attemptsMax = 10;
 export const disableAfterFailures = 10;
 const retryBaseMs = 2000;
 const retryMaxMs = 20 * 60 * 1000;
-/** How long an event waits for the first attempt of those before it (WHK-13). */
-const orderWaitMsMax = 60 * 1000;
-/** A sender that has not reported by then is lost, and what it took is sent again under the same id. */
-const leaseMs = 60 * 1000;
+/** A sender that has not reported by then is lost, and what it took is sent again under the same ids. */
+export const leaseMs = 60 * 1000;
+/** How long events are kept for an endpoint that is off (WHK-15). */
+export const backlogKeptMs = 30 * 24 * 60 * 60 * 1000;
 export const retentionMs = 90 * 24 * 60 * 60 * 1000;
 
 /** The bounds of the pause after attempt `n`, from 1: doubling, between half and whole, at most 20 minutes (WHK-10). */
@@ -85,61 +85,27 @@ export const writeRawBody = (profile: ClientProfile, { type, created_at, data }:
     data: adapt(profile, data),
   });
 
-export type DeliveryState = {
-  next_attempt_at: Date | null;
-  is_archived: boolean;
-  payload: string | null;
-  endpoint: { enabled: boolean; deleted_at: Date | null; paused_until: Date | null };
-};
-/** What to do with an event whose turn may have come (WHK-12, WHK-15, WHK-16). */
-export function planAttempt(event: DeliveryState, now: Date): "nothing" | "drop" | "skip" | "pause" | "send" {
-  if (event.next_attempt_at === null) return "nothing";
-  if (event.is_archived || event.payload === null || event.endpoint.deleted_at !== null) return "drop";
-  if (!event.endpoint.enabled) return "skip";
-  if (event.next_attempt_at > now) return "nothing";
-  return (event.endpoint.paused_until ?? now) > now ? "pause" : "send";
+/** The object that an event tells of, whose events are sent in their order (WHK-13). */
+export function getObjectId(data: unknown): string | null {
+  const id = typeof data === "object" && data !== null && "id" in data ? data.id : null;
+  return typeof id === "string" ? id : null;
 }
 
-/** When an event of a paused endpoint is due: after the pause, and later if it waits for others. */
-export const computePauseEnd = (paused_until: Date, waits: boolean): Date =>
-  new Date(paused_until.getTime() + (waits ? orderWaitMsMax : 0));
-
-/**
- * When the copies of new events for one endpoint have their turn (WHK-13). While others wait for their first attempt, the
- * last of them since `queued_since`, the first copy waits for them, and each further one for that before it; at most for
- * so long. An attempt lets the next one go. While the endpoint is paused, all of this begins with the end of the pause.
- */
-export function planOrder(count: number, queued_since: Date | undefined, now: Date, paused_until: Date | null) {
-  const pauseEndMs = paused_until?.getTime() ?? 0;
-  const begin = new Date(Math.max(now.getTime(), pauseEndMs));
-  const last = new Date(begin.getTime() + orderWaitMsMax);
-  return Array.from({ length: count }, (_, index) => {
-    if (index > 0) return { waits: true, next_attempt_at: last };
-    if (!queued_since) return { waits: false, next_attempt_at: begin };
-    const since = Math.max(queued_since.getTime(), pauseEndMs);
-    return { waits: true, next_attempt_at: new Date(since + orderWaitMsMax) };
-  });
+export type QueueState = { due_at: Date | null; enabled: boolean; deleted_at: Date | null; paused_until: Date | null };
+type Turn = { is: "nothing" } | { is: "take" } | { is: "postpone"; due_at: Date | null };
+/** What to do with an endpoint whose turn may have come (WHK-12, WHK-15, WHK-44). */
+export function planTurn({ due_at, enabled, deleted_at, paused_until }: QueueState, now: Date): Turn {
+  if (due_at === null) return { is: "nothing" };
+  if (!enabled || deleted_at !== null) return { is: "postpone", due_at: null };
+  if (due_at > now) return { is: "nothing" };
+  return paused_until && paused_until > now ? { is: "postpone", due_at: paused_until } : { is: "take" };
 }
 
-type Queued = { waits: boolean; is_archived: boolean; payload: string | null; seq: number };
-/**
- * The first of an endpoint's events that were not tried yet, taken for as long as sending may last, and as many of the others as
- * may follow it at once. These go on waiting for those before them, and a while longer, should the sender be lost.
- */
-export function planBatch<E extends Queued>([first, ...others]: readonly E[], now: Date) {
-  if (!first) return [];
-  const end = others.findIndex(({ waits, is_archived, payload }) => !waits || is_archived || payload === null);
-  const followers = end === -1 ? others : others.slice(0, end);
-  const leased_until = new Date(now.getTime() + leaseMs);
-  const last = new Date(leased_until.getTime() + orderWaitMsMax);
-  return [
-    { event: first, next_attempt_at: leased_until, waits: false },
-    ...followers.map((event) => ({ event, next_attempt_at: last, waits: true })),
-  ];
-}
-
-/** Until when the others wait where an endpoint gave no answer. */
-export const computeSilenceEnd = (now: Date): Date => new Date(now.getTime() + orderWaitMsMax);
+/** Whether a sender may go on with the next events of an endpoint at the address that it calls. */
+export const canGoOn = (
+  { enabled, deleted_at, url }: Omit<QueueState, "due_at" | "paused_until"> & { url: string },
+  called: string,
+): boolean => enabled && deleted_at === null && url === called;
 
 export const isDelivered = (http_code: number | null): boolean =>
   http_code !== null && http_code >= 200 && http_code < 300;

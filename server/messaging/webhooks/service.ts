@@ -28,7 +28,7 @@ import { type ApiVersion, type ClientProfile, getVersionedProfile } from "../../
 import { createId, createToken } from "../../platform/ids.ts";
 import { checkEndpointCount } from "./endpoint-limits.ts";
 import { sendProbe } from "./probe.ts";
-import { releasePaused } from "./queue.ts";
+import { wakeEndpoints } from "./queue.ts";
 import { selectKnown } from "./rules.ts";
 import { findOverlapEnd, planPreviousSecrets } from "./secrets.ts";
 import * as store from "./store.ts";
@@ -106,6 +106,7 @@ export async function updateEndpoints(
   const ids = changes.map(({ id }) => id);
   const rows = mapById(await store.lockEndpoints(tx, requireOrganization(ctx), ids));
   const isOn = changes.some(({ id, body }) => body.enabled === true && rows.get(id)?.enabled === false);
+  const now = ctx.clock.now();
   const since_seq = isOn ? await store.findLatestSeq(tx) : 0;
   const drafts = changes.map(({ id, body }) => {
     const row = rows.get(id);
@@ -118,8 +119,10 @@ export async function updateEndpoints(
     if (body.secret !== undefined) patch.secret = seal(ctx.config.secret, "webhook-secret", row.id, body.secret);
     // The pause was asked for by the receiver that was there.
     if (body.url !== undefined || body.enabled === true) patch.paused_until = null;
-    // What happened while it was off is not made up for.
-    if (body.enabled === true && !row.enabled) patch.since_seq = since_seq;
+    // What happened while nothing was kept for it is not made up for.
+    if (body.enabled === true && !row.enabled && row.off_since === null) patch.since_seq = since_seq;
+    if (body.enabled === true) patch.off_since = null;
+    if (body.enabled === false && row.enabled) patch.off_since = now;
     return { row, patch: { ...patch, ...(api_version ? resolvePinned(ctx.client, api_version) : {}) } };
   });
   return writeEndpoints(tx, ctx, drafts);
@@ -135,9 +138,14 @@ async function writeEndpoints(
   const changed = listAccepted(drafts).filter(({ patch }) => Object.keys(patch).length > 0);
   const modified_at = ctx.clock.now();
   for (const { row, patch } of changed) {
-    if (patch.paused_until !== null || !row.paused_until) continue;
-    await releasePaused(tx, row, modified_at);
-    ctx.jobs.wake(tx, "webhooks.deliver");
+    const { enabled, deleted_at, paused_until } = { ...row, ...patch };
+    if (!enabled || deleted_at !== null) {
+      if (row.enabled) Object.assign(patch, { due_at: null, lease: null });
+    } else if (!row.enabled || paused_until !== row.paused_until) {
+      // It is found out then whether anything waits. A sender that has the queue finds it out by itself.
+      if (row.lease === null) patch.due_at = modified_at;
+      ctx.jobs.wake(tx, "webhooks.deliver");
+    }
   }
   const updated = mapById(
     await store.updateEndpoints(
@@ -151,7 +159,7 @@ async function writeEndpoints(
 /** Delete endpoints, in as many statements for one as for a thousand. */
 export async function deleteEndpoints(tx: Tx, ctx: Ctx, ids: readonly string[]): Promise<Batch<unknown>> {
   const rows = mapById(await store.lockEndpoints(tx, requireOrganization(ctx), ids));
-  const patch = { deleted_at: ctx.clock.now() };
+  const patch = { deleted_at: ctx.clock.now(), off_since: null };
   const drafts = ids.map((id) => {
     const row = rows.get(id);
     return row ? { row, patch } : notFound();
@@ -222,12 +230,13 @@ export const webhookService: Service<typeof webhooks, Ctx> = {
       const found = await store.lockWebhookEvent(tx, key);
       if (!found || found.event.is_archived || found.endpoint.deleted_at !== null) throw notFound();
       const now = ctx.clock.now();
-      const again = { skipped: false, attempts: 0, next_attempt_at: now, waits: false, modified_at: now };
-      await store.updateWebhookEvent(tx, key, again);
-      if (found.endpoint.paused_until) {
+      await store.updateWebhookEvent(tx, key, {
+        ...{ skipped: false, attempts: 0, attempted_at: null, waits: false },
+        ...{ next_attempt_at: now, requeued_at: now, round: found.event.round + 1, modified_at: now },
+      });
+      if (found.endpoint.paused_until)
         await store.updateEndpoints(tx, [{ row: found.endpoint, patch: { paused_until: null } }]);
-        await releasePaused(tx, found.endpoint, now);
-      }
+      await wakeEndpoints(tx, key.organization_id, [found.endpoint.id], now);
       ctx.jobs.wake(tx, "webhooks.deliver");
     });
   },

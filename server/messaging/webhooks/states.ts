@@ -11,7 +11,7 @@ export const deliveryStates: StateMachine<DeliveryState> = {
   transitions: [
     { from: "pending", to: "succeeded", event: "an attempt succeeded" },
     { from: "pending", to: "failed", event: "the attempts are used up" },
-    { from: "pending", to: "skipped", event: "the endpoint was disabled" },
+    { from: "pending", to: "skipped", event: "the endpoint was off for too long" },
     { from: "pending", to: "canceled", event: "archived" },
     { from: "succeeded", to: "pending", event: "redelivered" },
     { from: "failed", to: "pending", event: "redelivered" },

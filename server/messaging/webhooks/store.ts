@@ -35,15 +35,7 @@ import {
   type Paging,
   readPage,
 } from "../../platform/db/page.ts";
-import {
-  isAmong,
-  joinByKey,
-  lockRows,
-  matchKey,
-  matchKeys,
-  type RowKey,
-  updateLockedRows,
-} from "../../platform/db/rows.ts";
+import { isAmong, joinByKey, lockRows, matchKey, type RowKey, updateLockedRows } from "../../platform/db/rows.ts";
 import { events } from "../../platform/db/tables.ts";
 import type { ClientProfile } from "../../platform/http/profiles.ts";
 import { disableAfterFailures } from "./rules.ts";
@@ -169,12 +161,20 @@ const isOn = (organization_id: string) =>
     eq(webhookEndpoints.enabled, true),
   );
 
+/** The endpoints for which events are kept: those that are on, and those that were on a while ago (WHK-15). */
+const isKeptFor = (organization_id: string) =>
+  and(
+    eq(webhookEndpoints.organization_id, organization_id),
+    isNull(webhookEndpoints.deleted_at),
+    or(eq(webhookEndpoints.enabled, true), isNotNull(webhookEndpoints.off_since)),
+  );
+
 /** Whether the organization has an enabled endpoint. */
 export const hasListening = async (db: Database, organization_id: string): Promise<boolean> =>
   (await db.$count(webhookEndpoints, isOn(organization_id))) > 0;
 
 /**
- * Mark events as dispatched if the organization has no enabled endpoint; returns false if it has one. No lock is needed: an
+ * Mark events as dispatched if no endpoint of the organization gets them; returns false if one does. No lock is needed: an
  * endpoint added later receives only later events.
  */
 export async function markUnheard(
@@ -183,7 +183,7 @@ export async function markUnheard(
   ids: readonly string[],
   now: Date,
 ): Promise<boolean> {
-  const listening = db.select({ one: sql`1` }).from(webhookEndpoints).where(isOn(organization_id));
+  const listening = db.select({ one: sql`1` }).from(webhookEndpoints).where(isKeptFor(organization_id));
   const marked = await db
     .update(events)
     .set({ dispatched_at: now })
@@ -193,14 +193,14 @@ export async function markUnheard(
 }
 
 /**
- * Lock the enabled endpoints of an organization, so that dispatches of their events run one after the other. It is not a
+ * Lock the endpoints of an organization that get its events, so that dispatches of their events run one after the other. It is not a
  * full lock, because foreign key checks of other transactions would wait for that.
  */
 export async function lockListening(tx: Tx, organization_id: string): Promise<EndpointRow[]> {
   return tx
     .select()
     .from(webhookEndpoints)
-    .where(isOn(organization_id))
+    .where(isKeptFor(organization_id))
     .orderBy(asc(webhookEndpoints.id))
     .for("no key update");
 }
@@ -259,27 +259,12 @@ export async function findLatestOutcomes(tx: Tx, { organization_id, id }: RowKey
   return rows.map(({ succeeded }) => succeeded);
 }
 
-/** Disable an endpoint, and skip its pending events. */
+/** Disable an endpoint. What waits for it, and what happens meanwhile, is kept for a while. */
 export async function disableEndpoint(tx: Tx, key: RowKey, now: Date): Promise<void> {
-  await tx.update(webhookEndpoints).set({ enabled: false, modified_at: now }).where(matchKey(webhookEndpoints, key));
   await tx
-    .update(webhookEvents)
-    .set({ skipped: true, next_attempt_at: null, modified_at: now })
-    .where(
-      and(
-        eq(webhookEvents.organization_id, key.organization_id),
-        eq(webhookEvents.endpoint_id, key.id),
-        isNotNull(webhookEvents.next_attempt_at),
-      ),
-    );
-}
-
-/** Delete the payloads of events and cancel their pending deliveries (WHK-16). */
-export async function archiveEvents(db: Database, keys: readonly RowKey[], now: Date): Promise<void> {
-  await db
-    .update(webhookEvents)
-    .set({ payload: null, is_archived: true, next_attempt_at: null, modified_at: now })
-    .where(matchKeys(webhookEvents, keys));
+    .update(webhookEndpoints)
+    .set({ enabled: false, off_since: now, due_at: null, lease: null, modified_at: now })
+    .where(matchKey(webhookEndpoints, key));
 }
 
 /**
@@ -303,6 +288,7 @@ export async function findTold(db: Database, organization_id: string, event_ids:
           ),
         ),
     );
+  const isToBeSent = sql`not ${webhookEvents.skipped} and ${endpoint.enabled} and ${endpoint.deleted_at} is null`;
   const rows = await db
     .select({ id: events.id })
     .from(events)
@@ -311,7 +297,7 @@ export async function findTold(db: Database, organization_id: string, event_ids:
         eq(events.organization_id, organization_id),
         inArray(events.id, [...event_ids]),
         isNotNull(events.dispatched_at),
-        or(matchCopies(eq(webhookEvents.succeeded, true)), not(matchCopies(eq(webhookEvents.skipped, false)))),
+        or(matchCopies(eq(webhookEvents.succeeded, true)), not(matchCopies(isToBeSent))),
       ),
     );
   return rows.map(({ id }) => id);

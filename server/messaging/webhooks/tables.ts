@@ -1,5 +1,16 @@
-import { sql } from "drizzle-orm";
-import { bigint, boolean, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { type SQL, sql } from "drizzle-orm";
+import {
+  type AnyPgColumn,
+  bigint,
+  boolean,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  text,
+  uniqueIndex,
+  uuid,
+} from "drizzle-orm/pg-core";
 import { owned } from "../../identity/organizations/tables.ts";
 import { instant, ownedKey, references, stamps } from "../../platform/db/columns.ts";
 import { events } from "../../platform/db/tables.ts";
@@ -25,16 +36,40 @@ export const webhookEndpoints = pgTable(
     generation: text().$type<ClientProfile["generation"]>().notNull(),
     release: integer().notNull(),
     api_version: text().$type<ApiVersion>().notNull(),
-    /** Nothing that was emitted up to here is sent: it was before the endpoint existed, or while it was switched off. */
+    /** Nothing that was emitted up to here is sent: it was before the endpoint existed, or while nothing was kept for it. */
     since_seq: bigint({ mode: "number" }).notNull(),
     /** Nothing is sent before this time: the receiver asked for it by `Retry-After`. */
     paused_until: instant(),
+    /**
+     * When the queue of the endpoint is looked at next; null while nothing waits, or nothing may be sent. This one row represents
+     * all that waits. A sender that takes the queue moves it ahead of itself.
+     */
+    due_at: instant(),
+    /** The sender that has the queue: an id of its own for each time it is taken. */
+    lease: uuid(),
+    /** Since when the endpoint is off and its events are kept for it; null if it is on, or nothing is kept. */
+    off_since: instant(),
   },
   (table) => [
     ownedKey(table.id),
+    index("webhook_endpoints_due").on(table.organization_id, table.due_at).where(sql`${table.due_at} is not null`),
+    index("webhook_endpoints_off")
+      .on(table.organization_id, table.off_since)
+      .where(sql`${table.off_since} is not null`),
     index("webhook_endpoints_list").on(table.organization_id, table.created_at).where(sql`${table.deleted_at} is null`),
   ],
 );
+
+type Waiting = Record<"attempted_at" | "next_attempt_at" | "waits", AnyPgColumn>;
+/** An event waits in the queue for its first attempt. */
+export const isQueued = ({ attempted_at, next_attempt_at, waits }: Waiting): SQL =>
+  sql`${next_attempt_at} is not null and ${attempted_at} is null and not ${waits}`;
+/** An event waits outside of the queue: for another attempt, or for an earlier event of its object. */
+export const isHeld = ({ attempted_at, next_attempt_at, waits }: Waiting): SQL =>
+  sql`${next_attempt_at} is not null and (${attempted_at} is not null or ${waits})`;
+/** An event waits for another attempt. */
+export const isRepeated = ({ attempted_at, next_attempt_at }: Waiting): SQL =>
+  sql`${next_attempt_at} is not null and ${attempted_at} is not null`;
 
 /** One occurrence for one endpoint. The body is written once and never made again (WHK-06). */
 export const webhookEvents = pgTable(
@@ -57,10 +92,16 @@ export const webhookEvents = pgTable(
     /** Attempts of this round; a redelivery begins a new one. */
     attempts: integer().notNull().default(0),
     attempted_at: instant(),
-    /** When the next attempt is due; null: nothing to do. A sender that takes the row moves it ahead of itself. */
+    /** The object that it tells of: its events are sent in their order (WHK-13). Null: its order does not matter. */
+    object_id: text(),
+    /** When a repeated attempt is due; a first attempt has its turn in the queue. Null: nothing to do. */
     next_attempt_at: instant(),
-    /** Whether it waits for the first attempt of one before it; at `next_attempt_at` it has waited for long enough. */
+    /** Whether an earlier event of the same object is attempted again, so that this one must wait. */
     waits: boolean().notNull().default(false),
+    /** Counts redeliveries, so that a sender notices one while it sends. */
+    round: integer().notNull().default(0),
+    /** When it was last asked for again; such an event delays no other of its object. */
+    requeued_at: instant(),
     last_http_code: integer(),
   },
   (table) => [
@@ -69,12 +110,13 @@ export const webhookEvents = pgTable(
     references(table.event_id, events, "cascade"),
     uniqueIndex("webhook_events_once").on(table.organization_id, table.event_id, table.endpoint_id),
     index("webhook_events_order").on(table.organization_id, table.endpoint_id, table.seq),
-    index("webhook_events_queue")
-      .on(table.organization_id, table.endpoint_id, table.seq)
-      .where(sql`${table.attempted_at} is null and ${table.next_attempt_at} is not null`),
-    index("webhook_events_due")
-      .on(table.organization_id, table.next_attempt_at)
-      .where(sql`${table.next_attempt_at} is not null`),
+    index("webhook_events_queue").on(table.organization_id, table.endpoint_id, table.seq).where(isQueued(table)),
+    index("webhook_events_held")
+      .on(table.organization_id, table.endpoint_id, table.object_id, table.seq)
+      .where(isHeld(table)),
+    index("webhook_events_repeated")
+      .on(table.organization_id, table.endpoint_id, table.next_attempt_at)
+      .where(isRepeated(table)),
     index("webhook_events_age").on(table.organization_id, table.created_at).where(sql`not ${table.is_archived}`),
   ],
 );

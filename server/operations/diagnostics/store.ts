@@ -1,5 +1,6 @@
 import { and, asc, eq, isNotNull, isNull, lt, sql } from "drizzle-orm";
 import { apikey, user } from "../../identity/accounts/tables.ts";
+import { oldestWaiting, waitingCount } from "../../messaging/webhooks/backlog.ts";
 import { webhookEndpoints, webhookEvents } from "../../messaging/webhooks/tables.ts";
 import type { Database } from "../../platform/context.ts";
 import { isDeadLetter } from "../../platform/db/due.ts";
@@ -47,7 +48,6 @@ export const listKeys = (db: Database, organization_id: string): Promise<KeyFact
 export async function listEndpointFacts(db: Database, organization_id: string): Promise<EndpointFacts[]> {
   const own = sql`${webhookEvents.organization_id} = ${webhookEndpoints.organization_id}
     and ${webhookEvents.endpoint_id} = ${webhookEndpoints.id}`;
-  const waiting = sql`from ${webhookEvents} where ${own} and ${webhookEvents.next_attempt_at} is not null`;
   return db
     .select({
       id: webhookEndpoints.id,
@@ -58,8 +58,8 @@ export async function listEndpointFacts(db: Database, organization_id: string): 
         select ${webhookEvents.succeeded} as succeeded, ${webhookEvents.seq} as seq from ${webhookEvents}
         where ${own} and ${webhookEvents.succeeded} is not null order by ${webhookEvents.seq} desc limit ${outcomesMax}
       ) latest), '[]'::json)`,
-      pending: sql<number>`(select count(*)::int ${waiting})`,
-      oldest: sql`(select min(${webhookEvents.created_at}) ${waiting})`.mapWith(webhookEvents.next_attempt_at),
+      pending: waitingCount,
+      oldest: oldestWaiting,
     })
     .from(webhookEndpoints)
     .where(and(eq(webhookEndpoints.organization_id, organization_id), isNull(webhookEndpoints.deleted_at)))

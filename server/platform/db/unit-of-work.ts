@@ -134,7 +134,7 @@ async function writeEvents(tx: Tx, noted: TransactionUnit["events"], added: read
   const rows = noted.flatMap(({ emitted, organization_id, created_at }, place) =>
     emitted.map((row) => ({ ...row, organization_id, created_at, place: place + 1 })),
   );
-  const { organization_id, deleted_at, enabled } = webhookEndpoints;
+  const { organization_id, deleted_at, enabled, off_since } = webhookEndpoints;
   // The subquery hides the number of texts from the planner, which would otherwise plan the statement again for each number.
   const texts = sql`(select ${written.map(({ wire }) => wire).join(separator)}::text)`;
   await tx.execute(sql`with ${listed.length > 0 ? writeListed(listed) : sql``} ${writeAdded(added)} texts as materialized (
@@ -142,7 +142,7 @@ async function writeEvents(tx: Tx, noted: TransactionUnit["events"], added: read
       from unnest(string_to_array(${texts}, ${separator})) with ordinality as sent (data, place))
     insert into ${events} (id, organization_id, type, data, created_at, request_id, dispatched_at)
     select id, listed.organization_id, type, data, listed.created_at, request_id, case when not exists (select from ${webhookEndpoints}
-      where ${organization_id} = listed.organization_id and ${deleted_at} is null and ${enabled}) then listed.created_at end
+      where ${organization_id} = listed.organization_id and ${deleted_at} is null and (${enabled} or ${off_since} is not null)) then listed.created_at end
     from rows from (json_to_recordset(${JSON.stringify(rows)}::json)
       as (id uuid, organization_id text, type text, created_at timestamptz, request_id text, place bigint))
       with ordinality as listed

@@ -30,11 +30,10 @@ export type RowWorker = Named & {
   timeoutMs?: number;
   /** How long an aborted batch may take to end before its rows may be claimed again (default 30 s). */
   graceMs?: number;
-  /**
-   * The batch size while requests are being served, when a seller's whole share of rows is due. These batches run one after
-   * the other (`throttle.ts`).
-   */
+  /** The batch size while requests are served and a seller's whole share is due; such batches run in turn (`throttle.ts`). */
   yieldBatchSize?: number;
+  /** A processed row may be due again at once, because it represents a queue. */
+  isRepeated?: true;
   /** Whether each row is processed at its own due time during time travel (`withRowTime`), in order of the due times. */
   atRowTime?: true;
   /**
@@ -164,7 +163,7 @@ function openRunner(deps: Deps, sweep: Worker, rest_ms: number, { only, since }:
     };
     return { turn: runTurn, pieces, isFull: () => false, abort: () => {}, count: () => count };
   }
-  const { name, due, timeoutMs = timeoutMsStandard, graceMs = graceMsStandard, run } = sweep;
+  const { name, due, timeoutMs = timeoutMsStandard, graceMs = graceMsStandard, isRepeated = false, run } = sweep;
   const stopping = new AbortController();
   const givesWay = sweep.yieldBatchSize !== undefined && rest_ms > 0;
   const isDated = sweep.atRowTime === true && since !== undefined;
@@ -219,6 +218,7 @@ function openRunner(deps: Deps, sweep: Worker, rest_ms: number, { only, since }:
       while (free.length > 0 && (seller === "" || (underWay.get(seller) ?? 0) < maxPerTenant))
         begin(seller, free.splice(0, getStep(yields)) as [DueRow, ...DueRow[]], yields);
     }
+    isHeldBack ||= isRepeated && pieces.size > 0;
     if (rows.length >= limit || isBehind || (rows.length > 0 && isHeldBack)) return "more";
     return isHeldBack ? "wait" : "none";
   }
@@ -241,7 +241,7 @@ function openRunner(deps: Deps, sweep: Worker, rest_ms: number, { only, since }:
       for (const { id, lane } of rows) {
         working.delete(id);
         if (lane !== null) lanes.delete(lane);
-        if (rest_ms > 0) resting.set(id, performance.now() + rest_ms);
+        if (rest_ms > 0 && !isRepeated) resting.set(id, performance.now() + rest_ms);
       }
     });
     pieces.add(piece);
