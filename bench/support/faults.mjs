@@ -191,7 +191,7 @@ export const faults = {
     ["number", "server/platform/external/outbound.ts", "if (refusal !== undefined) return { http_code: null, text: refusal };", "", ...sending],
     ["private-name", "server/platform/external/outbound.ts", "!addresses.every(({ address }) => policy.isAllowed(address))", "false", ...sending],
     ["no-address", "server/platform/external/outbound.ts", "addresses.length === 0 || ", "", ...sending],
-    ["retries", "server/messaging/webhooks/rules.ts", "attempts < attemptsMax", "attempts <= attemptsMax", ...sending],
+    ["retries", "server/messaging/webhooks/rules.ts", "attempts < attemptsLeast ||", "attempts <= attemptsLeast ||", ...sending],
     ["pause", "server/messaging/webhooks/rules.ts", "retryBaseMs * 2 ** n", "retryBaseMs * n", ...sending],
     ["redirect", "server/messaging/webhooks/rules.ts", "http_code < 300", "http_code < 400", ...sending],
     ["switched-off", "server/messaging/webhooks/rules.ts", "if (!enabled || deleted_at !== null)", "if (deleted_at !== null)", ...sending],
@@ -275,7 +275,7 @@ export const faults = {
     ["refund-twice", "server/billing/refunds/service.ts", "refund_id: row.id,\n    intent_processor_id", "refund_id: crypto.randomUUID(),\n    intent_processor_id", ...simulator],
     ["refunds-forgotten", "server/billing/orders/rules.ts", "row.refunded_amount + share.amount", "share.amount", ...simulator],
     ["copy-lost", "server/messaging/webhooks/jobs.ts", "insertWebhookEvents(tx, copies)", "insertWebhookEvents(tx, copies.slice(copies.length > 8 ? 1 : 0))", ...simulator],
-    ["given-up", "server/messaging/webhooks/rules.ts", "attempts < attemptsMax", "attempts < 2", ...simulator],
+    ["given-up", "server/messaging/webhooks/rules.ts", "attempts < attemptsLeast || isInTime", "attempts < 2", ...simulator],
   ],
   viewers: [
     ["lasts", "server/platform/crypto/viewers.ts", "until > now.getTime()", "until > 0", ...viewing],

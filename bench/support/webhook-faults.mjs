@@ -59,6 +59,8 @@ export const webhookFaults = {
   pauses: [
     ["endless-pause", rules, "Math.min(Math.max(ms, 0), retryAfterMsMax)", "Math.max(ms, 0)", ...pausing],
     ["earlier", rules, "least_ms: Math.max(least_ms, retryAfterMs)", "least_ms: retryAfterMs || least_ms", ...pausing],
+    ["given-up-early", rules, "attempts < attemptsLeast || isInTime", "attempts < attemptsLeast", ...offing],
+    ["never-given-up", rules, "attempts < attemptsLeast || isInTime", "attempts > 0", ...offing],
     ["any-status", rules, "if (http_code !== 429 && http_code !== 503) return 0;", "", ...pausing],
     [
       "not-paused",

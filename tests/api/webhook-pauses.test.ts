@@ -33,11 +33,12 @@ describe("what a receiver asks for", () => {
   ])("%s is ignored", (text) => expect(compute(text)).toBe(0));
   test.each([200, 301, 400, 500, 502])("with status %d it is ignored", (code) => expect(compute("120", code)).toBe(0));
   test("makes an attempt later, never earlier", () => {
-    const event = { attempts: 0, succeeded: null };
-    expect(planOutcome(event, 429, 1000).retry).toEqual({ least_ms: 2000, most_ms: 4000 });
-    expect(planOutcome(event, 429, 3000).retry).toEqual({ least_ms: 3000, most_ms: 4000 });
-    expect(planOutcome(event, 429, hourMs).retry).toEqual({ least_ms: hourMs, most_ms: hourMs });
-    expect(planOutcome({ ...event, attempts: 9 }, 429, hourMs)).toMatchObject({ succeeded: false, retry: null });
+    const event = { attempts: 0, succeeded: null, attempted_at: null, created_at: now };
+    const old = { ...event, attempts: 9, created_at: new Date(now.getTime() - 3 * dayMs) };
+    expect(planOutcome(event, 429, now, 1000).retry).toEqual({ least_ms: 2000, most_ms: 4000 });
+    expect(planOutcome(event, 429, now, 3000).retry).toEqual({ least_ms: 3000, most_ms: 4000 });
+    expect(planOutcome(event, 429, now, hourMs).retry).toEqual({ least_ms: hourMs, most_ms: hourMs });
+    expect(planOutcome(old, 429, now, hourMs)).toMatchObject({ succeeded: false, retry: null });
   });
 });
 
@@ -142,6 +143,7 @@ describe("an endpoint whose receiver asks for a pause", () => {
     );
     await happen(1, 2);
     await floe.runJobs();
+    await floe.deps.db.update(webhookEvents).set({ created_at: new Date(floe.clock.now().getTime() - 3 * dayMs) });
     for (let attempt = 1; attempt < 10; attempt += 1) await pass(1500_000);
     expect(numbers()).toEqual(Array(10).fill(1));
     expect((await copies()).map(({ succeeded }) => succeeded)).toEqual([false, null]);

@@ -170,7 +170,7 @@ describe("an event", () => {
     expect((await copies(made.id)).map(({ succeeded }) => succeeded)).toEqual([null, true]);
   });
 
-  test("is tried ten times with the same bytes and id, then counted as failed (WHK-06, WHK-10, WHK-11)", async () => {
+  test("is tried for 72 hours with the same bytes and id, then counted as failed (WHK-06, WHK-10, WHK-11)", async () => {
     receiver.answer(503);
     const made = await endpoint();
     await happen("product.created");
@@ -189,15 +189,23 @@ describe("an event", () => {
       await floe.runJobs();
       expect(receiver.received).toHaveLength(attempt);
     }
+    for (let hours = 0; hours < 68; hours += 4) {
+      floe.clock.advance(4 * hourMs);
+      await floe.runJobs();
+    }
+    const sent = receiver.received.length;
+    expect(sent).toBeGreaterThan(20);
+    expect(only(await copies(made.id))).toMatchObject({ succeeded: false, attempts: sent, next_attempt_at: null });
     floe.clock.advance(24 * hourMs);
     await floe.runJobs();
-    expect(receiver.received).toHaveLength(10);
-    expect(only(await copies(made.id))).toMatchObject({ succeeded: false, attempts: 10, next_attempt_at: null });
+    expect(receiver.received).toHaveLength(sent);
     expect(new Set(receiver.received.map(({ body }) => body)).size).toBe(1);
     expect(new Set(receiver.received.map(({ headers }) => headers["webhook-id"])).size).toBe(1);
-    expect(new Set(receiver.received.map(({ headers }) => headers["webhook-timestamp"])).size).toBe(10);
+    expect(new Set(receiver.received.map(({ headers }) => headers["webhook-timestamp"])).size).toBe(sent);
     const list = await seller.client.webhooks.listDeliveries({ query: { limit: 100 } });
-    expect(list.items.map(({ succeeded, http_code }) => [succeeded, http_code])).toEqual(Array(10).fill([false, 503]));
+    expect(list.items.map(({ succeeded, http_code }) => [succeeded, http_code])).toEqual(
+      Array(sent).fill([false, 503]),
+    );
     // One failed event is no reason to give an endpoint up (WHK-14).
     expect((await seller.client.webhooks.getEndpoint({ params: { id: made.id } })).enabled).toBe(true);
   });
@@ -288,11 +296,11 @@ describe("redelivery", () => {
     expect(receiver.received[1]?.body).toBe(receiver.received[0]?.body);
     receiver.answer(500);
     await seller.client.webhooks.redeliver({ params: { id } });
-    for (let round = 0; round < 12; round += 1) {
+    for (let round = 0; round < 20; round += 1) {
       await floe.runJobs();
-      floe.clock.advance(20 * 60 * 1000);
+      floe.clock.advance(4 * hourMs);
     }
-    expect(receiver.received).toHaveLength(12);
+    expect(receiver.received.length).toBeGreaterThan(12);
     expect(only(await copies(made.id))).toMatchObject({ succeeded: true, last_http_code: 500 });
   });
 
@@ -384,7 +392,10 @@ describe("an endpoint", () => {
     // All but the last are at their last attempt.
     const rows = await copies(made.id);
     for (const { id } of rows.slice(1, 11))
-      await floe.deps.db.update(webhookEvents).set({ attempts: 9 }).where(eq(webhookEvents.id, id));
+      await floe.deps.db
+        .update(webhookEvents)
+        .set({ attempts: 9, attempted_at: new Date("2020-01-01") })
+        .where(eq(webhookEvents.id, id));
     floe.clock.advance(5000);
     await floe.runJobs();
     const after = await copies(made.id);
@@ -407,7 +418,10 @@ describe("an endpoint", () => {
     await happen("product.updated");
     await floe.runJobs();
     receiver.answer(500);
-    await floe.deps.db.update(webhookEvents).set({ attempts: 9 }).where(eq(webhookEvents.endpoint_id, made.id));
+    await floe.deps.db
+      .update(webhookEvents)
+      .set({ attempts: 9, attempted_at: new Date("2020-01-01") })
+      .where(eq(webhookEvents.endpoint_id, made.id));
     floe.clock.advance(5000);
     await floe.runJobs();
     expect((await copies(made.id)).map(({ succeeded }) => succeeded)).toEqual([...Array(9).fill(false), true]);

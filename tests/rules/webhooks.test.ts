@@ -321,25 +321,32 @@ describe("signature", () => {
 });
 
 describe("attempts", () => {
-  test("are ten, with doubling pauses between half and whole, at most 20 minutes (WHK-10)", () => {
-    expect([1, 2, 3, 9, 10, 30].map((n) => rules.retryDelay(n))).toEqual([
+  const now = new Date("2026-06-01T12:00:00Z");
+  const hoursAgo = (hours: number) => new Date(now.getTime() - hours * 3_600_000);
+  const plan = (event: { attempts: number; succeeded: boolean | null; attempted_at?: Date }, code: number | null) =>
+    rules.planOutcome({ attempted_at: null, created_at: now, ...event }, code, now);
+  test("have doubling pauses between half and whole, at most 20 minutes, later four hours (WHK-10)", () => {
+    expect([1, 2, 3, 9, 10, 11, 13, 30].map((n) => rules.retryDelay(n))).toEqual([
       { least_ms: 2000, most_ms: 4000 },
       { least_ms: 4000, most_ms: 8000 },
       { least_ms: 8000, most_ms: 16_000 },
       { least_ms: 512_000, most_ms: 1_024_000 },
-      { least_ms: 600_000, most_ms: 1_200_000 },
-      { least_ms: 600_000, most_ms: 1_200_000 },
+      { least_ms: 1_024_000, most_ms: 2_048_000 },
+      { least_ms: 2_048_000, most_ms: 4_096_000 },
+      { least_ms: 7_200_000, most_ms: 14_400_000 },
+      { least_ms: 7_200_000, most_ms: 14_400_000 },
     ]);
-    expect(rules.planOutcome({ attempts: 8, succeeded: null }, 500)).toMatchObject({
-      attempts: 9,
+  });
+  test("go on for 72 hours, and are at least ten (WHK-10)", () => {
+    const retry = rules.retryDelay(10);
+    expect(plan({ attempts: 9, succeeded: null, attempted_at: hoursAgo(1) }, 500)).toMatchObject({ retry });
+    expect(plan({ attempts: 8, succeeded: null, attempted_at: hoursAgo(100) }, 500)).toMatchObject({
       succeeded: null,
       retry: rules.retryDelay(9),
     });
-    expect(rules.planOutcome({ attempts: 9, succeeded: null }, 500)).toMatchObject({
-      attempts: 10,
-      succeeded: false,
-      retry: null,
-    });
+    expect(plan({ attempts: 30, succeeded: null, attempted_at: hoursAgo(67) }, 500).retry).not.toBeNull();
+    const over = { attempts: 31, succeeded: false, retry: null };
+    expect(plan({ attempts: 30, succeeded: null, attempted_at: hoursAgo(69) }, 500)).toMatchObject(over);
   });
   test.each([
     [199, false],
@@ -353,18 +360,16 @@ describe("attempts", () => {
     [503, false],
     [null, false],
   ])("an answer of %s is delivered: %s (WHK-09, WHK-22)", (code, delivered) => {
-    const outcome = rules.planOutcome({ attempts: 0, succeeded: null }, code);
+    const outcome = plan({ attempts: 0, succeeded: null }, code);
     expect(outcome).toMatchObject({ delivered, succeeded: delivered ? true : null });
     expect(outcome.retry === null).toBe(delivered);
   });
   test("a failed redelivery takes no success back (WHK-17)", () => {
-    expect(rules.planOutcome({ attempts: 0, succeeded: true }, 500)).toMatchObject({
-      succeeded: true,
-      delivered: false,
-    });
-    expect(rules.planOutcome({ attempts: 9, succeeded: true }, 500)).toMatchObject({ succeeded: true, retry: null });
-    expect(rules.planOutcome({ attempts: 9, succeeded: false }, 500)).toMatchObject({ succeeded: false });
-    expect(rules.planOutcome({ attempts: 3, succeeded: false }, 200)).toMatchObject({ succeeded: true });
+    const old = { attempts: 9, attempted_at: hoursAgo(72) };
+    expect(plan({ attempts: 0, succeeded: true }, 500)).toMatchObject({ succeeded: true, delivered: false });
+    expect(plan({ ...old, succeeded: true }, 500)).toMatchObject({ succeeded: true, retry: null });
+    expect(plan({ ...old, succeeded: false }, 500)).toMatchObject({ succeeded: false });
+    expect(plan({ attempts: 3, succeeded: false }, 200)).toMatchObject({ succeeded: true });
   });
   test("happen only at an endpoint whose turn has come, that is there, on and not paused (WHK-12, WHK-15, WHK-44)", () => {
     const now = new Date("2026-06-01T12:00:00Z");

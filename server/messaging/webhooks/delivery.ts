@@ -100,7 +100,7 @@ function decideOutcome(
   const now = deps.clock.now();
   const { http_code, text } = reply;
   const retryAfterMs = computeRetryAfter(reply, getServerClock(deps.clock).now());
-  const outcome = planOutcome(row, http_code, retryAfterMs);
+  const outcome = planOutcome(row, http_code, now, retryAfterMs);
   // Sent by another meanwhile, or asked for again: then the schedule is theirs, but a success counts.
   const mine = row.next_attempt_at !== null && row.round === event.round && (holds || outcome.delivered);
   const { least_ms = 0, most_ms = 0 } = outcome.retry ?? {};

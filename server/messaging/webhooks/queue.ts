@@ -141,9 +141,9 @@ export async function wakeEndpoints(tx: Tx, organization_id: string, ids: readon
 
 /** How these events of an endpoint stand, kept until the transaction ends. The caller holds the endpoint. */
 export const lockStandings = (tx: Tx, organization_id: string, ids: readonly string[]) => {
-  const { id, attempts, succeeded, attempted_at, next_attempt_at, waits, round, object_id } = webhookEvents;
+  const { id, attempts, succeeded, attempted_at, next_attempt_at, waits, round, object_id, created_at } = webhookEvents;
   return tx
-    .select({ id, attempts, succeeded, attempted_at, next_attempt_at, waits, round, object_id })
+    .select({ id, attempts, succeeded, attempted_at, next_attempt_at, waits, round, object_id, created_at })
     .from(webhookEvents)
     .where(isAmong(organization_id, id, ids))
     .orderBy(asc(webhookEvents.seq))

@@ -2,19 +2,23 @@ import { createHmac } from "node:crypto";
 import { type EventType, eventTypesOf } from "../../../shared/event-types.ts";
 import { adapt, type ClientProfile } from "../../platform/http/profiles.ts";
 
-export const attemptsMax = 10;
+/** An event has at least so many attempts, and others until it was first attempted so long ago. */
+export const attemptsLeast = 10;
+export const retriedMs = 72 * 60 * 60 * 1000;
 export const disableAfterFailures = 10;
 const retryBaseMs = 2000;
 const retryMaxMs = 20 * 60 * 1000;
+/** The longest pause after the first ten attempts. */
+const laterRetryMaxMs = 4 * 60 * 60 * 1000;
 /** A sender that has not reported by then is lost, and what it took is sent again under the same ids. */
 export const leaseMs = 60 * 1000;
 /** How long events are kept for an endpoint that is off (WHK-15). */
 export const backlogKeptMs = 30 * 24 * 60 * 60 * 1000;
 export const retentionMs = 90 * 24 * 60 * 60 * 1000;
 
-/** The bounds of the pause after attempt `n`, from 1: doubling, between half and whole, at most 20 minutes (WHK-10). */
+/** The bounds of the pause after attempt `n`, from 1: doubling, between half and whole, at most 20 minutes or four hours (WHK-10). */
 export function retryDelay(n: number): { least_ms: number; most_ms: number } {
-  const most_ms = Math.min(retryBaseMs * 2 ** n, retryMaxMs);
+  const most_ms = Math.min(retryBaseMs * 2 ** n, n < attemptsLeast ? retryMaxMs : laterRetryMaxMs);
   return { least_ms: most_ms / 2, most_ms };
 }
 
@@ -115,15 +119,19 @@ export const isDelivered = (http_code: number | null): boolean =>
  * that the receiver asked for makes the next attempt later, never earlier (WHK-44).
  */
 export function planOutcome(
-  event: { attempts: number; succeeded: boolean | null },
+  event: { attempts: number; succeeded: boolean | null; attempted_at: Date | null; created_at: Date },
   http_code: number | null,
+  now: Date,
   retryAfterMs = 0,
 ) {
   const attempts = event.attempts + 1;
+  // What the receiver has deferred counts as not attempted yet, and is given up all the same.
+  const began = event.attempted_at ?? (attempts === 1 ? now : event.created_at);
   const delivered = isDelivered(http_code);
   if (delivered) return { attempts, delivered, succeeded: true, retry: null };
-  if (attempts < attemptsMax) {
-    const { least_ms, most_ms } = retryDelay(attempts);
+  const { least_ms, most_ms } = retryDelay(attempts);
+  const isInTime = now.getTime() + Math.max(most_ms, retryAfterMs) <= began.getTime() + retriedMs;
+  if (attempts < attemptsLeast || isInTime) {
     const retry = { least_ms: Math.max(least_ms, retryAfterMs), most_ms: Math.max(most_ms, retryAfterMs) };
     return { attempts, delivered, succeeded: event.succeeded, retry };
   }
