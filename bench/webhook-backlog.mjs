@@ -36,6 +36,7 @@ async function main() {
   const postgres = await startPostgres();
   const floe = await start({
     databaseUrl: postgres.url,
+    realTime: true,
     settings: { FLOE_EMAIL_VERIFICATION: "off" },
     replace: ({ config }) => ({ config: { ...config, development: true } }),
   });
