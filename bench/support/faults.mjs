@@ -161,7 +161,7 @@ export const faults = {
     ["silent-others", "server/platform/db/pool.ts", "connection.reportSilence(sentAt);", "", ...failover],
     ["endless-wait", "server/platform/db/pool.ts", "turn.reject(new PoolBusyError(", "void (new PoolBusyError(", ...failover],
     ["said-again", "server/platform/db/outage-log.ts", "if (reason === unreachable) recordOutcome(err);", "if (reason === unreachable) write.call(log, fields, text);", ...failover],
-    ["session-lock", "server/platform/db/database.ts", "pg_advisory_xact_lock", "pg_advisory_lock", "tests/scenarios/pooler.test.ts"],
+    ["session-lock", "server/platform/db/migrate.ts", "pg_advisory_xact_lock", "pg_advisory_lock", "tests/scenarios/pooler.test.ts"],
     ["id-unchecked", "server/platform/telemetry/trace.ts", "requestIdPattern.test(value)", "true", "tests/api/observability.test.ts"],
     ["address-logged", "server/platform/telemetry/requests.ts", "route: request.is404 ? null : route,", "route: request.url,", "tests/api/observability.test.ts"],
     ["endless-series", "server/platform/telemetry/registry.ts", "all.size >= seriesMax", "false", "tests/api/observability.test.ts"],

@@ -1,3 +1,5 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are texts of the source
+
 /** Faults in how servers stop, replace each other and share a database: name, file, text, what stands in its place, tests. */
 
 const drain = ["tests/scenarios/drain.test.ts"];
@@ -5,6 +7,8 @@ const stop = "server/platform/http/drain.ts";
 const watched = ["tests/scenarios/processes.test.ts"];
 const processes = "server/platform/db/processes.ts";
 const payment = "server/billing/payments/store.ts";
+const migrating = ["tests/scenarios/migrate.test.ts"];
+const migrate = "server/platform/db/migrate.ts";
 
 // biome-ignore format: a table, one fault in a line
 export const stopFaults = {
@@ -17,6 +21,17 @@ export const stopFaults = {
     ["sale-left", stop, "        answer.then(end, end);", "        end();", ...drain],
     ["cut-unsaid", stop, "if (requests > 0) log.warn", "if (requests < 0) log.warn", ...drain],
     ["late-refused", "server/app/app.ts", "    return503OnClosing: false,\n", "", ...drain],
+  ],
+  migrating: [
+    ["newer-refused", migrate, "if (pending.length > 0 || !support)", "if (pending.length >= 0 || !support)", ...migrating],
+    ["too-old-started", migrate, "if (support.oldest > newest)", "if (support.oldest > newest + 1)", ...migrating],
+    ["fork-accepted", migrate, "if (pending.length > 0 || !support)", "if (!support)", ...migrating],
+    ["table-awaited", migrate, "const tableLockMs = 1000;", "const tableLockMs = 0;", ...migrating],
+    ["not-tried-again", migrate, "const [triesMax, pauseMs] = [60, 1000];", "const [triesMax, pauseMs] = [1, 1000];", ...migrating],
+    ["all-in-one", migrate, "isEmpty ? pending : pending.slice(0, 1)", "pending", ...migrating],
+    ["unlocked", migrate, "  await inner`select pg_advisory_xact_lock(${migrationLock})`;\n", "", ...migrating],
+    ["applied-unsaid", migrate, "    await inner`insert into drizzle.__drizzle_migrations (hash, created_at) values (${hash}, ${when})`;\n", "", ...migrating],
+    ["migrated-all-the-same", "server/app/main.ts", "if (config.FLOE_MIGRATE) await database", "if (config) await database", ...migrating],
   ],
   processes: [
     ["silent-kept", processes, "if (others > 0) await removeGone(deps);", "", ...watched],

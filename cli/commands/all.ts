@@ -133,6 +133,11 @@ export const commands: Record<string, Entry> = {
     heading: "develop",
     load: loadTool(({ logs }) => logs.add),
   },
+  migrate: {
+    summary: "Migrate the database of a server, for its operator",
+    heading: "develop",
+    load: loadTool(({ migrate }) => migrate.add),
+  },
   verify: {
     summary: "Compute the books of a database again, for its operator",
     heading: "develop",

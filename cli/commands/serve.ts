@@ -41,6 +41,7 @@ export const settings: Setting[] = [
     flag: "--database-migration-url <url>",
     about: "the database's address for migrations",
   },
+  { name: "FLOE_MIGRATE", flag: "--migrate <on or off>", about: "migrate the database at the start (on)" },
   {
     name: "FLOE_OPS_ADDRESS",
     flag: "--ops-address <address>",

@@ -10,6 +10,7 @@ export * as jobs from "./jobs.ts";
 export * as listen from "./listen.ts";
 export * as login from "./login.ts";
 export * as logs from "./logs.ts";
+export * as migrate from "./migrate.ts";
 export * as orgs from "./orgs.ts";
 export * as polar from "./polar.ts";
 export * as profiles from "./profiles.ts";

@@ -22,7 +22,8 @@ import {
   readSettings,
 } from "../platform/config.ts";
 import type { Deps } from "../platform/context.ts";
-import { DatabaseError, openPostgres } from "../platform/db/database.ts";
+import { openPostgres } from "../platform/db/database.ts";
+import { assertMigrated, DatabaseError } from "../platform/db/migrate.ts";
 import { createOutageLog } from "../platform/db/outage-log.ts";
 import { watchProcesses } from "../platform/db/processes.ts";
 import { checkSecret } from "../platform/db/secret-check.ts";
@@ -52,6 +53,7 @@ import { startWorker } from "./worker.ts";
 // The operator's commands are a part of the same bundle.
 export { isOperatorFault, verifyBooks } from "./operator.ts";
 export { createBackup, restoreBackup } from "./operator-backup.ts";
+export { prepareDatabase } from "./operator-migrate.ts";
 export { runPolarWork } from "./operator-polar.ts";
 export { checkRestore, reconcileRestored, replaceDatabaseSecret } from "./operator-restore.ts";
 export { readServerStatus, settleLeftOver } from "./operator-status.ts";
@@ -107,7 +109,8 @@ export async function start(
       ? await openPostgres(config.DATABASE_URL, { ...getDatabaseOptions(config), say, onOutcome: recordOutcome })
       : await (await import("../platform/db/database-embedded.ts")).openEmbedded(folder);
     closing.push(() => database.close());
-    await database.migrate(findMigrationsFolder());
+    if (config.FLOE_MIGRATE) await database.migrate(findMigrationsFolder());
+    else await assertMigrated(database.db, findMigrationsFolder());
     let worker: StoppableWorker | undefined;
     const opened = await openDeps(database.db, config, log);
     await checkSecret(opened);

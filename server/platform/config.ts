@@ -101,6 +101,7 @@ const Settings = z.object({
     z.string().regex(/^[ -~]{1,60}$/, "must be 1 to 60 characters of ASCII"),
   ),
   FLOE_DATABASE_MIGRATION_URL: buildOptional(postgresUrl),
+  FLOE_MIGRATE: on,
   FLOE_OPS_ADDRESS: buildOptional(
     z.string().refine((text) => parseOpsAddress(text) !== undefined, "must be a port or an address, as 127.0.0.1:9464"),
   ),

@@ -1,8 +1,9 @@
 import { PGlite } from "@electric-sql/pglite";
 import { sql } from "drizzle-orm";
 import { expect, test } from "vitest";
-import { DatabaseError, openPostgres } from "../../server/platform/db/database.ts";
+import { openPostgres } from "../../server/platform/db/database.ts";
 import { embeddedExtensions, openEmbedded } from "../../server/platform/db/database-embedded.ts";
+import { DatabaseError } from "../../server/platform/db/migrate.ts";
 import { migrations } from "../support/memory-database.ts";
 import { createPostgresDatabase } from "../support/postgres-database.ts";
 

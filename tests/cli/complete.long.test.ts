@@ -25,7 +25,14 @@ const editor = "it opens an editor, which needs a terminal";
 const twoProfiles = "it compares two profiles";
 /** Commands of which it is only seen that they are there with their flags, and why: their own tests run them. */
 const elsewhere: Record<string, string> = {
-  ...{ serve: operator, try: operator, verify: operator, "admin status": operator, "admin settle-restore": operator },
+  ...{
+    serve: operator,
+    migrate: operator,
+    try: operator,
+    verify: operator,
+    "admin status": operator,
+    "admin settle-restore": operator,
+  },
   ...{ "admin backup": operator, "admin restore": operator, "admin restore-check": operator },
   ...{ "admin reconcile": operator, "admin replace-secret": operator },
   ...{ "jobs show": operator, "jobs retry": operator, "jobs discard": operator },

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "drizzle-orm";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { DatabaseError } from "../../server/platform/db/database.ts";
 import { openEmbedded } from "../../server/platform/db/database-embedded.ts";
+import { DatabaseError } from "../../server/platform/db/migrate.ts";
 
 /** The files of the embedded database are made by a process of their own, and get their place when they are whole. */
 

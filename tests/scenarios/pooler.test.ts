@@ -99,6 +99,6 @@ test("migrations use an address of their own, and a migration that fails says wh
   const other = await openPostgres(pooler.url, { connections: 1 });
   databases.push(other);
   await expect(other.migrate(migrations)).rejects.toThrow(
-    /could not be prepared, and nothing was changed: .*already exists/,
+    /migration 0000_initial failed, and nothing of it was kept: .*already exists/,
   );
 });

@@ -167,7 +167,7 @@ export async function openShared(): Promise<OpenDatabase> {
   const lease = { isClosed: false };
   return {
     db: drizzle({ client: lendClient(pool, lease) }),
-    migrate: () => Promise.resolve(),
+    migrate: async () => [],
     async close() {
       if (lease.isClosed) return;
       lease.isClosed = true;

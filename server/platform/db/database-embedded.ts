@@ -10,7 +10,8 @@ import { drizzle } from "drizzle-orm/pglite";
 import { migrate } from "drizzle-orm/pglite/migrator";
 import { getDeadline } from "../jobs/deadline.ts";
 import { getHeavyWork, startStatement } from "../jobs/heavy-work.ts";
-import { DatabaseError, type OpenDatabase, rejectUnknownTables } from "./database.ts";
+import type { OpenDatabase } from "./database.ts";
+import { DatabaseError, listPending } from "./migrate.ts";
 
 /** Pages that it keeps in memory. It would keep four times as many, all of which count as this process's own. */
 const buffers = "32MB";
@@ -120,8 +121,9 @@ export async function openEmbedded(folder: string | PGlite): Promise<OpenDatabas
   return {
     db,
     async migrate(migrationsFolder) {
-      await rejectUnknownTables(db, migrationsFolder);
-      await migrate(db, { migrationsFolder });
+      const pending = await listPending(db, migrationsFolder);
+      if (pending.length > 0) await migrate(db, { migrationsFolder });
+      return pending.map(({ name }) => name);
     },
     close: () => pglite.close(),
   };

@@ -1,49 +1,21 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { DrizzleQueryError, sql } from "drizzle-orm";
-import { readMigrationFiles } from "drizzle-orm/migrator";
+import { sql } from "drizzle-orm";
 import { drizzle as drizzlePostgres } from "drizzle-orm/postgres-js";
-import { migrate as migratePostgres } from "drizzle-orm/postgres-js/migrator";
-import postgres, { type Sql } from "postgres";
-import { readSqlState } from "../loggable.ts";
+import postgres from "postgres";
+import { applyMigrations, DatabaseError } from "./migrate.ts";
 import { openPool, type PoolLimits } from "./pool.ts";
 import type { Database, TransactionUnit, Tx } from "./transaction.ts";
 import { findOutage, unreachable } from "./unreachable.ts";
 
 export type OpenDatabase = {
   db: Database;
-  migrate(folder: string): Promise<void>;
+  /** Apply the pending migrations, and answer their names. */
+  migrate(folder: string): Promise<string[]>;
   close(): Promise<void>;
 };
 
-/** The database cannot be reached or prepared: one line for the person who starts the server. */
-export class DatabaseError extends Error {
-  override readonly name = "DatabaseError";
-}
-
-/**
- * Refuse a database whose tables another build has made, or changed since: what this one does not know of them would come to light
- * in the middle of a sale.
- */
-export async function rejectUnknownTables(db: Pick<Database, "select">, migrationsFolder: string): Promise<void> {
-  const [found] = await db
-    .select({ isPrepared: sql<boolean>`to_regclass('drizzle.__drizzle_migrations') is not null` })
-    .from(sql`(select) as one`);
-  if (!found?.isPrepared) return;
-  const done = await db.select({ hash: sql<string>`hash` }).from(sql`drizzle.__drizzle_migrations`);
-  const known = new Set(readMigrationFiles({ migrationsFolder }).map(({ hash }) => hash));
-  if (done.every(({ hash }) => known.has(hash))) return;
-  throw new DatabaseError(
-    "The database was made by another build of floe, whose tables this one does not know. Start that build, or give this one a database of its own (--data-dir, or --database-url).",
-  );
-}
-
-const migrationLock = 4455;
 /** How often a start says what it waits for. */
 const waitingSaidMs = 5_000;
-const lockWaitSeconds = 5;
-/** PostgreSQL's name for a lock that was not free in time. */
-const lockTimeoutState = "55P03";
-
 /** Limits of a pool for which no settings are given. */
 export const standardLimits: PoolLimits = {
   connections: 10,
@@ -85,7 +57,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
       const connection = { application_name: `${allLimits.applicationName} migration` };
       const one = postgres(migrationUrl, { max: 1, onnotice: () => {}, connection, fetch_types: false });
       try {
-        await applyMigrations(one, migrationsFolder, say);
+        return await applyMigrations(one, migrationsFolder, say);
       } finally {
         await one.end({ timeout: 5 });
       }
@@ -118,41 +90,6 @@ async function awaitDatabase(
       await sleep(Math.max(0, Math.min(triedAt + waitingSaidMs - performance.now(), startTimeoutMs - waited)));
     }
   }
-}
-
-/**
- * Several servers may start at once: one migrates, the others wait for it. The lock belongs to the transaction, so that a
- * pooler that gives each transaction another connection cannot keep it, and a process that is killed leaves none.
- */
-async function applyMigrations(client: Sql, migrationsFolder: string, say: (line: string) => void): Promise<void> {
-  for (let waited = lockWaitSeconds; ; waited += lockWaitSeconds) {
-    let isLocked = false;
-    try {
-      await client.begin(async (inner) => {
-        await inner.unsafe(`set local lock_timeout = ${lockWaitSeconds * 1000}`);
-        await inner`select pg_advisory_xact_lock(${migrationLock})`;
-        await inner`set local lock_timeout = 0`;
-        isLocked = true;
-        // The transaction of drizzle becomes a savepoint of this one.
-        const begin = inner.savepoint.bind(inner);
-        const tx = drizzlePostgres({ client: Object.assign(inner, { begin, options: client.options }) as never });
-        await rejectUnknownTables(tx, migrationsFolder);
-        await migratePostgres(tx, { migrationsFolder });
-      });
-      return;
-    } catch (error) {
-      if (isLocked || readSqlState(error) !== lockTimeoutState) throw describeMigrationError(error);
-      say(`Another server prepares the database. Waiting for it, ${waited} s so far …`);
-    }
-  }
-}
-
-function describeMigrationError(error: unknown): unknown {
-  const { cause } = error as { cause?: unknown };
-  if (!(error instanceof DrizzleQueryError && cause instanceof Error)) return error;
-  return new DatabaseError(`The database could not be prepared, and nothing was changed: ${cause.message}.`, {
-    cause: error,
-  });
 }
 
 /**

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { sql } from "drizzle-orm";
-import { DatabaseError } from "./database.ts";
+import { DatabaseError } from "./migrate.ts";
 import type { Database } from "./transaction.ts";
 
 /** Files that the database makes again, and folders of which only the name is needed. */

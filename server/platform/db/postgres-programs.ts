@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { sql } from "drizzle-orm";
 import { buildEnvironment } from "../config.ts";
-import { DatabaseError } from "./database.ts";
+import { DatabaseError } from "./migrate.ts";
 import type { Database } from "./transaction.ts";
 
 /** So much of what a program says is shown. */

@@ -254,6 +254,15 @@ export const serverProcesses = pgTable("server_processes", {
   seen_at: instant().notNull(),
 });
 
+/**
+ * The oldest program that may use this database: its newest migration has this number or a later one. A migration that takes away
+ * what older programs use raises it (OPS-04).
+ */
+export const schemaSupport = pgTable("schema_support", {
+  id: integer().primaryKey().default(1),
+  oldest: integer().notNull(),
+});
+
 /** The secrets that servers of this database were started with, as hashes; the newest is the one that must be named (RST-06). */
 export const secretChecks = pgTable("secret_checks", {
   hash: text().primaryKey(),
