@@ -29,6 +29,7 @@ const notSellers: Record<string, string> = {
   mails: "letters to people on their way out, of all sellers and of none",
   secret_checks: "which secret this database works with",
   restores: "when this server's database was restored, of all sellers",
+  schema_support: "how old a floe may be that uses this database",
   server_processes: "which processes of the server work, for all sellers",
   upgrades: "changes of stored data that the server makes once, of all sellers",
   product_sellers: lookup,
