@@ -86,7 +86,7 @@ export async function findNext(
     const { organization_id: owner, at, delayMs = 0, serverClock } = due;
     if (!owner) return [];
     const own = serverClock ? sql`(select clock_offset_ms from ${organization} where id = ${organization_id})` : sql`0`;
-    const time = at ? sql`${at} + (${delayMs} + ${own}) * interval '1 millisecond'` : sql`'epoch'::timestamptz`;
+    const time = at ? sql`${at} + (${delayMs}::bigint + ${own}) * interval '1 millisecond'` : sql`'epoch'::timestamptz`;
     return [
       sql`(${selectDueRows(due, name, now)(sql`${name}::text as name, ${time} as at`, sql`${owner} = ${organization_id}`, 1)})`,
     ];
