@@ -34,7 +34,7 @@ export const waitingCount = sql<number>`(${selectWaiting(sql`count(*)`, isQueued
  * Since when the oldest event waits for an endpoint: since it happened, or since it was asked for again. The queue is in the
  * order of the events, so its first that was not asked for again is the oldest of these.
  */
-export const oldestWaiting = sql`least(
+const selectOldest = sql`least(
   (select ${events.created_at} from ${webhookEvents} join ${events} on ${events.organization_id} = ${webhookEvents.organization_id}
     and ${events.id} = ${webhookEvents.event_id}
     where ${isOfEndpoint} and ${isQueued(webhookEvents)} and ${webhookEvents.requeued_at} is null
@@ -43,7 +43,9 @@ export const oldestWaiting = sql`least(
     where ${isOfEndpoint} and ${isQueued(webhookEvents)} order by ${webhookEvents.seq} limit ${requeuedMax}) as first),
   (select min(coalesce(${webhookEvents.requeued_at}, ${events.created_at})) from ${webhookEvents}
     join ${events} on ${events.organization_id} = ${webhookEvents.organization_id} and ${events.id} = ${webhookEvents.event_id}
-    where ${isOfEndpoint} and ${isHeld(webhookEvents)}))`.mapWith(events.created_at);
+    where ${isOfEndpoint} and ${isHeld(webhookEvents)}))`;
+/** A statement about endpoints alone leaves out the tables of columns that stand directly in what it selects. */
+export const oldestWaiting = sql`${selectOldest}`.mapWith(events.created_at);
 
 /** Read what waits in the tables themselves: the workers know only what they have found last. */
 export async function findOutbox(db: Database): Promise<Outbox> {
