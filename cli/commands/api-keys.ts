@@ -128,7 +128,9 @@ async function findKeyId(context: Context, named: string): Promise<string> {
   const wanted = named.trim().toLowerCase();
   for (const personal of [false, true]) {
     const keys = await loadKeys(context, personal);
-    const found = keys.filter(({ name, start }) => [name, start].some((text) => String(text).toLowerCase() === wanted));
+    const found = keys.filter(({ id, name, start }) =>
+      [id, name, start].some((text) => String(text).toLowerCase() === wanted),
+    );
     const [only] = found;
     if (only && found.length === 1) return only.id;
     if (only)

@@ -76,7 +76,7 @@ describe("changes over /v1", () => {
       "organizations.update": "organization.updated",
       "webhooks.resetSecret": "webhook_endpoint.secret_reset",
     });
-    for (const action of Object.values(named)) expect(action).toMatch(/^[a-z_]+\.[a-z_]+(ed|reset|set|sent)$/);
+    for (const action of Object.values(named)) expect(action).toMatch(/^[a-z_]+\.([a-z_]+(ed|reset|set|sent)|undone)$/);
   });
 
   test("the log is in the order of time, whichever way the clock was moved meanwhile", async () => {
@@ -138,7 +138,7 @@ describe("changes over /v1", () => {
         "products.create": book,
         "customers.create": { email: `audit-${key}@example.com` },
         "checkouts.create": { products: [(await rowOf.products(floe, seller)).params.id] },
-        ...(resource === "refunds" || resource === "subscriptions"
+        ...(["refunds", "subscriptions", "subscriptionMigrations"].includes(resource)
           ? { [`${resource}.create`]: (await freshOf[`${resource}.create`]?.(floe, seller))?.body }
           : {}),
         ...(resource === "customerSeats"

@@ -256,6 +256,8 @@ describe("a snapshot", () => {
       organization: "one row for accounts and billing, whose settings are saved apart",
       idempotency_keys: "of requests, for a day",
       upgrades: "what the server has changed of its stored data once",
+      schema_support: "of the whole database: how old a floe may be that uses it",
+      server_processes: "of the server's processes, for all sellers",
       secret_checks: "of the whole database: which secret it works with",
       restores: "of the whole database, when it was restored from a backup",
       test_tokens: "cards as somebody typed them, of no seller",

@@ -153,8 +153,10 @@ export function createActors(identity: Identity, asked: Asked, op: ActorRequest)
   }
   const pool = inQuery === undefined ? memberships : memberships.filter((one) => inQuery.includes(one.organization_id));
   // Reading nothing is an empty list; writing there is refused for want of a scope.
-  if (inQuery !== undefined && pool.length === 0)
-    return [createActorFor(nowhere, readOnly(collectScopes(memberships)))];
+  if (inQuery !== undefined && pool.length === 0) {
+    const held = collectScopes(memberships);
+    return [createActorFor(nowhere, reach === "list" ? held : readOnly(held))];
+  }
   const none = createActorFor(null, collectScopes(memberships));
   if (reach === "named")
     return inQuery !== undefined && pool[0] && pool.length === 1 ? [createActorAs(pool[0])] : [none];
