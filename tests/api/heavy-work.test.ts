@@ -154,6 +154,7 @@ describe("work that its caller leaves is stopped, and its statements are cancell
     "catalog.apply": { document: documentOf(1) },
     "invoices.createExport": {},
     "sandbox.saveSnapshot": { name: "one" },
+    "subscriptionMigrations.preview": { product_id: newId(), to_product_id: newId() },
   };
   const queries: Record<string, string> = {
     "meters.quantities": "start_timestamp=2026-01-01T00:00:00Z&end_timestamp=2026-02-01T00:00:00Z&interval=day",

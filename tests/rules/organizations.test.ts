@@ -19,6 +19,7 @@ const organization = (fields: Partial<OrganizationRow> = {}) =>
   ({
     blocked_at: null,
     sandbox: false,
+    customer_portal_settings: {},
     dispute_settings: {},
     embed_hosts: [],
     website: null,
