@@ -27,7 +27,7 @@ const listMoves = async () => (await seller.client.subscriptionMigrations.list({
 test("a rehearsal shows who would move, what each pays and when, and changes nothing", async () => {
   const shown = await run(["products", "migrate", "News", "--rehearse"], { env, tty: true, columns: 80 });
   expect(shown.code).toBe(0);
-  for (const words of ["story-1@example.com", "$19.00", "$24.00"]) expect(shown.out).toContain(words);
+  expect(shown.out).toMatch(/story-\d+@example\.com +\$19\.00 +\$24\.00/);
   for (const line of shown.out.split("\n")) expect([...line].length).toBeLessThanOrEqual(80);
   expect(shown.err).toContain("1 of 1 subscriptions would move, 0 would stay as they are.");
   expect(shown.err).toContain("Each period: +$5.00 before tax.");
